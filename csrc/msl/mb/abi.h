@@ -1,0 +1,140 @@
+// What the runtime and a lowered kernel agree on. Included by both: C++17, freestanding, no library.
+#pragma once
+
+namespace mb {
+
+using u8 = unsigned char;
+using u16 = unsigned short;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+using uptr = __UINTPTR_TYPE__;
+
+// Changes whenever anything in this file does; part of the key of every cached kernel.
+inline constexpr u32 abi_version = 1;
+
+inline constexpr u32 simd_width = 32;
+inline constexpr u32 max_buffers = 31;
+inline constexpr u32 max_threadgroup_arguments = 31;
+
+// Every GPU thread runs on a stack of this size and alignment, with its Fiber near the top: so the
+// running thread is found from the stack pointer alone, without thread-local storage. Neighbours
+// lie 128 bytes apart within their page, or all of them would fight for one set of the cache.
+inline constexpr uptr stack_bytes = uptr(1) << 18;
+inline constexpr uptr stack_colours = 32;
+
+struct Dim3 {
+  u32 x, y, z;
+};
+
+// One dispatch, as every thread of it sees it.
+struct Launch {
+  Dim3 threads_per_grid;
+  Dim3 threadgroups_per_grid;
+  Dim3 threads_per_threadgroup;  // as dispatched; a group at the edge may have fewer
+  void* buffers[max_buffers];
+  u32 threadgroup_offset[max_threadgroup_arguments];  // into the arena, dynamic arguments
+};
+
+struct Fiber;
+struct Simdgroup;
+struct Group;
+
+// Computes a SIMD-group function for the lanes of `mask` at once. `operand[lane]` points to that
+// lane's own struct of arguments; the result is written back into it.
+using Combine = void (*)(void* const* operand, u32 mask);
+
+// Which memory a barrier orders, and for whom.
+enum class Scope : u32 { simdgroup, threadgroup };
+
+// What the runtime does for a kernel. `site` is the return address of the call: two calls at
+// different sites never meet.
+struct Runtime {
+  void (*meet)(Fiber*, void* operand, Combine, const void* site);
+  void (*barrier)(Fiber*, Scope, const void* site);
+  void (*yield)(Fiber*);
+  // Checked builds only. `pc` is where the access is.
+  void (*access)(Fiber*, const volatile void* address, u64 bytes, bool write, const void* pc);
+  void (*fail)(Fiber*, const char* what, const void* pc);
+};
+
+struct Group {
+  const Runtime* runtime;
+  const Launch* launch;
+  u8* arena;       // threadgroup memory: static variables first, then the dynamic arguments
+  Dim3 position;   // threadgroup_position_in_grid
+  Dim3 size;       // threads in this group
+  u32 threads;     // size.x * size.y * size.z
+  u32 simdgroups;  // rounded up
+};
+
+// Lanes are in exactly one of ready, meeting, at_barrier, or (not live) none.
+struct Simdgroup {
+  Group* group;
+  u32 index;
+  u32 lanes;       // mask of those that exist: all 32 but for the last of a group
+  u32 live;        // have not returned
+  u32 ready;       // can run (the running one included)
+  u32 meeting;     // wait in a SIMD-group function
+  u32 at_barrier;  // wait in threadgroup_barrier
+  u32 rounds;      // how many meetings were released: orders arrivals
+  bool diverged;   // the lanes in `meeting` are not all at one site
+  const void* site;
+  Combine combine;
+  void* operand[simd_width];
+};
+
+struct alignas(128) Fiber {
+  void* stack_pointer;  // where to continue
+  Simdgroup* simdgroup;
+  u32 lane;
+  u32 index;         // in the group, x fastest
+  Dim3 position;     // thread_position_in_threadgroup
+  u32 round;         // of its simdgroup, when it began to wait
+  const void* site;  // where it waits
+  Combine combine;
+};
+static_assert(sizeof(Fiber) == 128);
+
+[[gnu::always_inline]] inline Fiber* fiber_of(uptr sp) {
+  const uptr colour = (sp / stack_bytes) % stack_colours;
+  return reinterpret_cast<Fiber*>((sp | (stack_bytes - 1)) + 1) - 1 - colour;
+}
+
+[[gnu::always_inline]] inline Fiber* current() {
+  uptr sp;
+#if defined(__x86_64__)
+  asm("movq %%rsp, %0" : "=r"(sp));
+#elif defined(__aarch64__)
+  asm("mov %0, sp" : "=r"(sp));
+#else
+#error "the cpu device runs on x86-64 and aarch64"
+#endif
+  return fiber_of(sp);
+}
+
+// A kernel's shared object exports these by C name.
+//
+// mb_thread: run one thread of a group, on its own fiber.
+// mb_span:   run `count` consecutive threadgroups (x fastest) from number `first`; only of kernels
+//            that need no synchronisation. Called on a fiber, so that current() is valid.
+// mb_info:   what the compiler found out (a function, because some of it is known to the linker only).
+using ThreadEntry = void (*)(const Launch*, const Group*, const Fiber*);
+using SpanEntry = void (*)(const Launch*, Group*, u64 first, u64 count);
+
+using InfoEntry = const struct Info* (*)();
+
+struct ArgumentInfo {
+  u32 bytes;  // size of what a pointer or reference points to
+  u32 align;
+};
+
+struct Info {
+  u32 abi;
+  u32 needs_fibers;       // 0: mb_span exists
+  u32 threadgroup_bytes;  // static
+  u32 max_threads;        // [[max_total_threads_per_threadgroup]], or 1024
+  u32 arguments;          // how many of `argument` are filled, in parameter order
+  ArgumentInfo argument[64];
+};
+
+}  // namespace mb
