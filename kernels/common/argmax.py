@@ -1,0 +1,24 @@
+"""Index of the largest element of every row; of equal ones, the first."""
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import normal, output, task
+
+
+@task(
+    sizes=dict(
+        small=dict(rows=16, cols=256),
+        odd1=dict(rows=37, cols=1023),
+        odd2=dict(rows=5, cols=4097),
+        seed=dict(rows=1024, cols=1024),
+        large=dict(rows=4096, cols=4096),
+    ),
+    inputs=dict(x=normal("rows", "cols")),
+    outputs=dict(y=output("rows", dtype="uint32")),
+    oracle=lambda x: np.argmax(x, axis=-1),
+    flops="rows * cols",
+    baseline="mx.argmax",
+)
+def argmax(x):
+    return mx.argmax(x, axis=-1)

@@ -1,0 +1,38 @@
+"""Two-dimensional 3x3 convolution, channels last, no padding."""
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import normal, output, task
+
+
+def convolution(x, w):
+    """Sum over the nine taps of a matrix product each; no patches are copied together.
+
+    `x` (batch, height, width, channels), `w` (filters, 3, 3, channels).
+    """
+    height, width = x.shape[1] - 2, x.shape[2] - 2
+    taps = ((i, j) for i in range(3) for j in range(3))
+    return sum(x[:, i : i + height, j : j + width] @ w[:, i, j].T for i, j in taps)
+
+
+@task(
+    sizes=dict(
+        small=dict(batch=2, height=10, width=12, channels=8, filters=16),
+        odd1=dict(batch=1, height=13, width=9, channels=5, filters=7),
+        odd2=dict(batch=2, height=19, width=23, channels=3, filters=33),
+        seed=dict(batch=8, height=64, width=64, channels=64, filters=128),
+        large=dict(batch=2, height=128, width=128, channels=64, filters=128),
+    ),
+    inputs=dict(
+        x=normal("batch", "height", "width", "channels"),
+        w=normal("filters", 3, 3, "channels"),
+    ),
+    outputs=dict(y=output("batch", "height - 2", "width - 2", "filters")),
+    oracle=convolution,
+    scale=lambda x, w: convolution(np.abs(x), np.abs(w)),
+    flops="2 * batch * (height - 2) * (width - 2) * filters * 9 * channels",
+    baseline="mx.conv2d",
+)
+def conv2d(x, w):
+    return mx.conv2d(x, w)

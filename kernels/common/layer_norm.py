@@ -1,0 +1,33 @@
+"""Layer normalisation over the last axis, without scale and shift."""
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import normal, output, task
+
+
+def standardised(x, eps):
+    """Rows of `x` with mean 0 and variance 1, in the dtype of `x`."""
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = np.einsum("rc,rc->r", centred, centred) / x.shape[-1]
+    centred /= np.sqrt(variance + eps)[:, None]
+    return centred
+
+
+@task(
+    sizes=dict(
+        small=dict(rows=16, cols=256),
+        odd1=dict(rows=37, cols=1023),
+        odd2=dict(rows=5, cols=4097),
+        seed=dict(rows=1024, cols=1024),
+        large=dict(rows=2048, cols=4096),
+    ),
+    inputs=dict(x=normal("rows", "cols")),
+    outputs=dict(y=output("rows", "cols")),
+    constants=dict(eps=1e-5),
+    oracle=standardised,
+    flops="7 * rows * cols",
+    baseline="mx.fast.layer_norm",
+)
+def layer_norm(x, eps):
+    return mx.fast.layer_norm(x, None, None, eps)

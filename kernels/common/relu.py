@@ -1,0 +1,25 @@
+"""max(x, 0), elementwise."""
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import normal, output, task
+
+
+@task(
+    sizes=dict(
+        small=dict(rows=16, cols=256),
+        odd1=dict(rows=37, cols=1023),
+        odd2=dict(rows=5, cols=4097),
+        seed=dict(rows=16, cols=16384),
+        large=dict(rows=2048, cols=4096),
+    ),
+    inputs=dict(x=normal("rows", "cols")),
+    outputs=dict(y=output("rows", "cols")),
+    oracle=lambda x: np.maximum(x, 0),
+    dtypes=("float32", "float16", "bfloat16"),
+    flops="rows * cols",
+    baseline="mx.maximum",
+)
+def relu(x):
+    return mx.maximum(x, 0)

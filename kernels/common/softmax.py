@@ -1,0 +1,25 @@
+"""Softmax over the last axis."""
+
+import mlx.core as mx
+import scipy.special
+
+from metalbench.task import normal, output, task
+
+
+@task(
+    sizes=dict(
+        small=dict(rows=16, cols=256),
+        odd1=dict(rows=37, cols=1023),
+        odd2=dict(rows=5, cols=4097),
+        seed=dict(rows=1024, cols=1024),
+        large=dict(rows=2048, cols=4096),
+    ),
+    inputs=dict(x=normal("rows", "cols")),
+    outputs=dict(y=output("rows", "cols")),
+    oracle=lambda x: scipy.special.softmax(x, axis=-1),
+    dtypes=("float32", "float16", "bfloat16"),
+    flops="5 * rows * cols",
+    baseline="mx.softmax",
+)
+def softmax(x):
+    return mx.softmax(x, axis=-1)

@@ -1,0 +1,31 @@
+"""The 16 largest elements of every row, in descending order."""
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import normal, output, task
+
+
+def largest(x, k):
+    """The `k` largest elements of every row, descending."""
+    cols = x.shape[-1]
+    return np.sort(np.partition(x, cols - k, axis=-1)[:, cols - k :], axis=-1)[:, ::-1]
+
+
+@task(
+    sizes=dict(
+        small=dict(rows=16, cols=256),
+        odd1=dict(rows=37, cols=1023),
+        odd2=dict(rows=5, cols=4097),
+        seed=dict(rows=1024, cols=1024),
+        large=dict(rows=4096, cols=4096),
+    ),
+    inputs=dict(x=normal("rows", "cols")),
+    outputs=dict(y=output("rows", "k")),
+    constants=dict(k=16),
+    oracle=largest,
+    flops="rows * cols",
+    baseline="mx.sort(mx.topk)",
+)
+def top_k(x, k):
+    return mx.sort(mx.topk(x, k, axis=-1), axis=-1)[:, ::-1]

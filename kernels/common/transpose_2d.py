@@ -1,0 +1,23 @@
+"""Transpose of a matrix, written out (not a view)."""
+
+import mlx.core as mx
+
+from metalbench.task import normal, output, task
+
+
+@task(
+    sizes=dict(
+        small=dict(rows=32, cols=64),
+        odd1=dict(rows=37, cols=1023),
+        odd2=dict(rows=129, cols=65),
+        seed=dict(rows=1024, cols=2048),
+        large=dict(rows=2048, cols=4096),
+    ),
+    inputs=dict(x=normal("rows", "cols")),
+    outputs=dict(y=output("cols", "rows")),
+    oracle=lambda x: x.T,
+    flops="0",
+    baseline="mx.contiguous(mx.transpose)",
+)
+def transpose_2d(x):
+    return mx.contiguous(mx.transpose(x))

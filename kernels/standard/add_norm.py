@@ -1,0 +1,34 @@
+"""Layer normalisation of a residual sum: layer_norm(x + residual)."""
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import normal, output, task
+
+
+def standardised_sum(x, residual, eps):
+    """Rows of `x + residual` with mean 0 and variance 1."""
+    total = x + residual
+    total -= total.mean(axis=-1, keepdims=True)
+    variance = np.einsum("rc,rc->r", total, total) / total.shape[-1]
+    total /= np.sqrt(variance + eps)[:, None]
+    return total
+
+
+@task(
+    sizes=dict(
+        small=dict(rows=16, cols=256),
+        odd1=dict(rows=37, cols=1023),
+        odd2=dict(rows=5, cols=4097),
+        seed=dict(rows=1024, cols=1024),
+        large=dict(rows=2048, cols=4096),
+    ),
+    inputs=dict(x=normal("rows", "cols"), residual=normal("rows", "cols")),
+    outputs=dict(y=output("rows", "cols")),
+    constants=dict(eps=1e-5),
+    oracle=standardised_sum,
+    flops="8 * rows * cols",
+    baseline="mx.fast.layer_norm(x + residual)",
+)
+def add_norm(x, residual, eps):
+    return mx.fast.layer_norm(x + residual, None, None, eps)

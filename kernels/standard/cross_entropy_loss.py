@@ -1,0 +1,32 @@
+"""Cross entropy of every row against the index of its class."""
+
+import mlx.core as mx
+import numpy as np
+import scipy.special
+
+from metalbench.task import integers, normal, output, task
+
+
+def loss_of_rows(logits, target):
+    """log(sum(exp(row))) - row[target], for every row."""
+    chosen = np.take_along_axis(logits, target.astype(np.int64)[:, None], axis=-1)[:, 0]
+    return scipy.special.logsumexp(logits, axis=-1) - chosen
+
+
+@task(
+    sizes=dict(
+        small=dict(rows=16, cols=256),
+        odd1=dict(rows=37, cols=1023),
+        odd2=dict(rows=5, cols=4097),
+        seed=dict(rows=1024, cols=1024),
+        large=dict(rows=4096, cols=4096),
+    ),
+    inputs=dict(logits=normal("rows", "cols"), target=integers("rows", high="cols")),
+    outputs=dict(loss=output("rows")),
+    oracle=loss_of_rows,
+    flops="4 * rows * cols",
+    baseline="mx.logsumexp(logits) - logits[target]",
+)
+def cross_entropy_loss(logits, target):
+    chosen = mx.take_along_axis(logits, target[:, None], axis=-1)[:, 0]
+    return mx.logsumexp(logits, axis=-1) - chosen

@@ -1,0 +1,34 @@
+"""Rotary position embedding of the pairs (2i, 2i + 1)."""
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import normal, output, task
+
+
+def rotated(x, base):
+    """Pair i of row p, rotated by the angle p * base^(-2i / dims)."""
+    positions, dims = x.shape
+    frequency = float(base) ** (-np.arange(0, dims, 2) / dims)
+    turn = np.exp(1j * np.arange(positions)[:, None] * frequency)
+    pairs = np.ascontiguousarray(x).view(np.complex128)
+    return (pairs * turn).view(np.float64)
+
+
+@task(
+    sizes=dict(
+        small=dict(positions=16, dims=32),
+        odd1=dict(positions=37, dims=66),
+        odd2=dict(positions=129, dims=10),
+        seed=dict(positions=128, dims=64),
+        large=dict(positions=4096, dims=2048),
+    ),
+    inputs=dict(x=normal("positions", "dims")),
+    outputs=dict(y=output("positions", "dims")),
+    constants=dict(base=10000.0),
+    oracle=rotated,
+    flops="6 * positions * (dims / 2)",
+    baseline="mx.fast.rope",
+)
+def rope_embedding(x, base):
+    return mx.fast.rope(x[None], x.shape[-1], traditional=True, base=base, scale=1.0, offset=0)[0]

@@ -1,0 +1,33 @@
+"""Attention of one head: softmax(q k^T / sqrt(dims)) v."""
+
+import math
+
+import mlx.core as mx
+import scipy.special
+
+from metalbench.task import normal, output, task
+
+
+def attention(q, k, v):
+    """`q` (queries, dims), `k` and `v` (keys, dims) -> (queries, dims)."""
+    return scipy.special.softmax(q @ k.T / math.sqrt(q.shape[-1]), axis=-1) @ v
+
+
+@task(
+    sizes=dict(
+        small=dict(queries=16, keys=32, dims=32),
+        odd1=dict(queries=37, keys=100, dims=64),
+        odd2=dict(queries=1, keys=257, dims=80),
+        seed=dict(queries=128, keys=128, dims=128),
+        large=dict(queries=4096, keys=2048, dims=128),
+    ),
+    inputs=dict(q=normal("queries", "dims"), k=normal("keys", "dims"), v=normal("keys", "dims")),
+    outputs=dict(y=output("queries", "dims")),
+    oracle=attention,
+    flops="4 * queries * keys * dims + 5 * queries * keys",
+    baseline="mx.fast.scaled_dot_product_attention",
+)
+def scaled_dot_product(q, k, v):
+    scale = 1 / math.sqrt(q.shape[-1])
+    heads = (each[None, None] for each in (q, k, v))
+    return mx.fast.scaled_dot_product_attention(*heads, scale=scale)[0, 0]
