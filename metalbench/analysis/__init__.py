@@ -1,0 +1,21 @@
+"""What a measured time means: throughput, roofline, the five target scores, occupancy."""
+
+from metalbench.analysis.analyse import Analysis, analyse
+from metalbench.analysis.occupancy import Occupancy
+from metalbench.analysis.roofline import Peaks, Roofline, roofline
+from metalbench.analysis.targets import Scores, Target, scores
+from metalbench.analysis.throughput import Throughput, throughput
+
+__all__ = [
+    "Analysis",
+    "Occupancy",
+    "Peaks",
+    "Roofline",
+    "Scores",
+    "Target",
+    "Throughput",
+    "analyse",
+    "roofline",
+    "scores",
+    "throughput",
+]

@@ -1,0 +1,48 @@
+"""From a measurement to everything that is said about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from metalbench.analysis.roofline import Peaks, Roofline, roofline
+from metalbench.analysis.targets import Scores, scores
+from metalbench.analysis.throughput import Throughput, throughput
+
+if TYPE_CHECKING:
+    from metalbench.measure import Measurement
+
+UNKNOWN_PEAKS = "the peaks of this device are not known"
+SIMULATED = "no roof: host times of a simulation have no device peak to be held against"
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """Throughput, place under the roof, and the five scores of one measurement."""
+
+    work: Throughput
+    roofline: Roofline
+    scores: Scores
+
+
+def analyse(
+    measurement: Measurement,
+    flops: float,
+    nbytes: float,
+    *,
+    simulated: bool,
+    peaks: Peaks | None = None,
+) -> Analysis:
+    """Analyse a measurement of a task that needs `flops` operations and moves `nbytes` bytes.
+
+    `simulated` says that the times are host times of a simulation, to which no peak applies.
+    """
+    time_ns = measurement.candidate_ns
+    work = throughput(time_ns, flops, nbytes)
+    speedup = None if measurement.ratio is None else measurement.ratio.value
+    unknown = SIMULATED if simulated else UNKNOWN_PEAKS
+    return Analysis(
+        work=work,
+        roofline=roofline(time_ns, work, None if simulated else peaks, unknown),
+        scores=scores(speedup, work, measurement.stability),
+    )

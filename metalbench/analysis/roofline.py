@@ -1,0 +1,63 @@
+"""Which of a device's two limits holds a kernel back, and how far from it the kernel is.
+
+S. Williams, A. Waterman, D. Patterson, "Roofline: an insightful visual performance model for
+multicore architectures", CACM 52 (2009).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from metalbench.analysis.throughput import Throughput
+from metalbench.stats import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Peaks:
+    """A device's limits, in GFLOP/s and GB/s, and where the numbers come from."""
+
+    gflops: float
+    gbytes_per_s: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """A kernel's place under the roof.
+
+    ``fraction`` is floor time / measured time; ``valid`` is False when the kernel seems faster than
+    the device can be, which means that the work, the peaks or the time are wrong. ``fraction`` is
+    None then, as it is when the peaks are unknown.
+    """
+
+    bound: Literal["compute", "memory", "unknown"]
+    fraction: float | None
+    valid: bool
+    reason: str
+
+
+def roofline(time_ns: Interval, work: Throughput, peaks: Peaks | None, unknown: str) -> Roofline:
+    """Compare a time with the least that the device needs for the work.
+
+    Parameters
+    ----------
+    time_ns
+        Time of one pass.
+    work
+        What one pass does.
+    peaks
+        The device's limits; None where nobody knows them, and then `unknown` says why.
+    """
+    if peaks is None:
+        return Roofline("unknown", None, True, unknown)
+    compute_ns = work.flops / peaks.gflops
+    memory_ns = work.bytes / peaks.gbytes_per_s
+    floor_ns = max(compute_ns, memory_ns)
+    bound: Literal["compute", "memory"] = "compute" if compute_ns >= memory_ns else "memory"
+    # Invalid only if the whole interval lies below the floor: noise alone is no impossibility.
+    slowest = time_ns.high if time_ns.bounded else time_ns.value
+    if slowest < floor_ns:
+        reason = f"{time_ns.value:.4g} ns is below the floor of {floor_ns:.4g} ns ({peaks.source})"
+        return Roofline(bound, None, False, reason)
+    return Roofline(bound, min(1.0, floor_ns / time_ns.value), True, peaks.source)

@@ -1,0 +1,184 @@
+"""Drives the core's sampling loop: looks, the stopping rule, and the summary.
+
+The core decides when to time what; this module only decides whether to ask for more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metalbench.measure.measurement import Measurement, Stopped
+from metalbench.measure.plan import Plan
+from metalbench.stats import (
+    effective_count,
+    judge,
+    median_interval,
+    outliers,
+    ratio_interval,
+    stability,
+)
+
+if TYPE_CHECKING:
+    from metalbench._core import Device, Dispatch, Samples
+
+# Given the time spent on sampling so far, as a fraction of what it may take.
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSet:
+    """Every raw sample of a measurement, in the order in which it was taken.
+
+    Times are float64 nanoseconds of one pass, shape (pairs,); `floor_ns` those of an empty
+    kernel's dispatch, shape (any,). A window is how many passes one sample averages over; where
+    looks chose different ones it is the last look's.
+    """
+
+    candidate_ns: NDArray[np.float64]
+    reference_ns: NDArray[np.float64]
+    candidate_first: NDArray[np.bool_]
+    floor_ns: NDArray[np.float64]
+    candidate_window: int
+    reference_window: int
+    tick_ns: float
+
+    @classmethod
+    def join(cls, looks: Sequence[Samples]) -> SampleSet:
+        """Concatenate the samples of one look after the other."""
+
+        def joined(arrays: Iterable[NDArray[Any]], dtype: type) -> NDArray[Any]:
+            return np.concatenate([np.asarray(array, dtype=dtype) for array in arrays])
+
+        return cls(
+            candidate_ns=joined((look.candidate_ns for look in looks), np.float64),
+            reference_ns=joined((look.reference_ns for look in looks), np.float64),
+            candidate_first=joined((look.candidate_first for look in looks), np.bool_),
+            floor_ns=joined((look.floor_ns for look in looks), np.float64),
+            candidate_window=int(looks[-1].candidate_window),
+            reference_window=int(looks[-1].reference_window),
+            tick_ns=float(looks[-1].tick_ns),
+        )
+
+
+def measure(
+    device: Device,
+    candidate: Sequence[Dispatch],
+    reference: Callable[[int], None] | None,
+    plan: Plan,
+    *,
+    progress: Progress | None = None,
+    clock: Callable[[], float] = perf_counter,
+) -> Measurement:
+    """Time `candidate` against `reference` in randomly ordered pairs.
+
+    Parameters
+    ----------
+    device
+        Whose `sample` does the timing.
+    candidate
+        The dispatches of one pass.
+    reference
+        Runs k chained repetitions to completion; None measures the candidate alone.
+    plan
+        Limits and wanted precision.
+    progress
+        Told the fraction of the allowed time that has passed, as often as the core reports.
+    clock
+        Seconds; replaced in tests.
+
+    Raises
+    ------
+    MetalBenchError
+        What the device raises for a kernel that fails.
+    """
+    series = _Series(device, candidate, reference, plan, progress, clock)
+    wanted, precise_before = plan.first_look, False
+    while True:
+        series.extend(wanted)
+        samples = SampleSet.join(series.looks)
+        precise = _precise(samples, plan)
+        if precise and precise_before:
+            return _summary(samples, len(candidate), Stopped.PRECISE)
+        if series.spent >= plan.seconds or series.taken < min(wanted, plan.max_pairs):
+            return _summary(samples, len(candidate), Stopped.TIME)
+        if series.taken >= plan.max_pairs:
+            return _summary(samples, len(candidate), Stopped.PAIRS)
+        wanted, precise_before = 2 * wanted, precise
+
+
+@dataclass
+class _Series:
+    """The looks taken so far, and the time that they took, warm-up excluded."""
+
+    device: Device
+    candidate: Sequence[Dispatch]
+    reference: Callable[[int], None] | None
+    plan: Plan
+    progress: Progress | None
+    clock: Callable[[], float]
+    looks: list[Samples] = field(default_factory=list)
+    taken: int = 0
+    spent: float = 0.0
+
+    def extend(self, wanted: int) -> None:
+        """Sample until there are `wanted` pairs, or the time or the pairs are used up."""
+        plan = self.plan
+        missing = min(wanted, plan.max_pairs) - self.taken
+        warmup_ns = 0 if self.taken else plan.warmup_ns
+        # The core warms up for at least this long before its own time limit begins.
+        start = self.clock() + warmup_ns / 1e9
+        look = self.device.sample(
+            self.candidate,
+            self.reference,
+            max_pairs=missing,
+            min_pairs=min(missing, max(1, plan.min_pairs - self.taken)),
+            window_ns=plan.window_ns,
+            warmup_ns=warmup_ns,
+            time_limit_ns=int(max(plan.seconds - self.spent, 0.0) * 1e9),
+            seed=plan.seed + self.taken,
+            progress=lambda done, total: self._tell(start),
+        )
+        self.looks.append(look)
+        self.taken += len(look.candidate_ns)
+        self.spent += max(0.0, self.clock() - start)
+
+    def _tell(self, start: float) -> None:
+        if self.progress is not None:
+            passed = self.spent + max(0.0, self.clock() - start)
+            self.progress(min(1.0, passed / self.plan.seconds))
+
+
+def _precise(samples: SampleSet, plan: Plan) -> bool:
+    """Whether the candidate's median and the ratio are known well enough."""
+    series = [samples.candidate_ns]
+    if samples.reference_ns.size:
+        series.append(samples.reference_ns / samples.candidate_ns)
+    return all(
+        effective_count(values) >= plan.min_effective
+        and median_interval(values).relative_half_width <= plan.half_width
+        for values in series
+    )
+
+
+def _summary(samples: SampleSet, dispatches: int, stopped: Stopped) -> Measurement:
+    has_reference = samples.reference_ns.size > 0
+    ratio = ratio_interval(samples.reference_ns, samples.candidate_ns) if has_reference else None
+    floor = float(np.median(samples.floor_ns)) * dispatches if samples.floor_ns.size else 0.0
+    return Measurement(
+        samples=samples,
+        candidate_ns=median_interval(samples.candidate_ns),
+        reference_ns=median_interval(samples.reference_ns) if has_reference else None,
+        ratio=ratio,
+        verdict=judge(ratio) if ratio is not None else None,
+        stability=stability(samples.candidate_ns),
+        outliers=int(outliers(samples.candidate_ns).sum()),
+        effective_pairs=effective_count(samples.candidate_ns),
+        floor_ns=floor,
+        stopped=stopped,
+    )

@@ -1,0 +1,56 @@
+"""A device that only tells times, all of them known beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass
+class ScriptedSamples:
+    candidate_ns: np.ndarray
+    reference_ns: np.ndarray
+    candidate_first: np.ndarray
+    floor_ns: np.ndarray
+    candidate_window: int = 10
+    reference_window: int = 20
+    tick_ns: float = 1.0
+
+
+@dataclass
+class ScriptedSampler:
+    """Draws times from `candidate` and `reference`, and moves its own clock by what they cost."""
+
+    candidate: Callable[[np.random.Generator, int], np.ndarray]
+    reference: Callable[[np.random.Generator, int], np.ndarray] | None
+    seconds_per_pair: float = 0.001
+    floor_ns: float = 500.0
+    now: float = 0.0
+    calls: list[dict[str, Any]] = field(default_factory=list)
+
+    def clock(self) -> float:
+        return self.now
+
+    def sample(self, candidate: Sequence[Any], reference: object, **plan: Any) -> ScriptedSamples:
+        self.calls.append(plan)
+        affordable = int(plan["time_limit_ns"] / 1e9 / self.seconds_per_pair)
+        pairs = min(plan["max_pairs"], max(plan["min_pairs"], affordable))
+        self.now += plan["warmup_ns"] / 1e9
+        random = np.random.default_rng(plan["seed"])
+        for done in range(pairs):
+            plan["progress"](done, pairs)
+            self.now += self.seconds_per_pair
+        return ScriptedSamples(
+            candidate_ns=self.candidate(random, pairs),
+            reference_ns=self.reference(random, pairs) if self.reference else np.array([]),
+            candidate_first=random.random(pairs) < 0.5,
+            floor_ns=np.full(4, self.floor_ns),
+        )
+
+
+def steady(mean_ns: float, spread: float) -> Callable[[np.random.Generator, int], np.ndarray]:
+    """Times around `mean_ns` with relative standard deviation `spread`."""
+    return lambda random, pairs: mean_ns * np.exp(random.normal(0, spread, pairs))

@@ -1,0 +1,96 @@
+"""When sampling stops and what it then says, on a device whose times are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scripted_sampler import ScriptedSampler, steady
+
+from metalbench.measure import Measurement, Plan, Stopped, measure
+from metalbench.stats import Verdict
+
+REFERENCE = object()
+
+
+def run(sampler: ScriptedSampler, plan: Plan = Plan(), **options: object) -> Measurement:  # noqa: B008
+    return measure(sampler, ["dispatch"], REFERENCE, plan, clock=sampler.clock, **options)
+
+
+def test_a_steady_kernel_stops_at_the_second_precise_look() -> None:
+    sampler = ScriptedSampler(steady(1e4, 0.001), steady(2e4, 0.001), seconds_per_pair=1e-4)
+    result = run(sampler)
+    # 64 pairs are never 100 independent ones; 128 or 256 are precise, the next look confirms it.
+    assert [call["max_pairs"] for call in sampler.calls] in ([64, 64, 128], [64, 64, 128, 256])
+    assert result.stopped is Stopped.PRECISE
+    assert result.pairs == sum(call["max_pairs"] for call in sampler.calls)
+    assert result.verdict is Verdict.FASTER
+    assert result.ratio is not None
+    assert result.ratio.value == pytest.approx(2.0, rel=1e-3)
+    assert result.ratio.low > 1.99
+
+
+def test_only_the_first_look_warms_up_and_every_look_has_its_own_seed() -> None:
+    sampler = ScriptedSampler(steady(1e4, 0.001), steady(2e4, 0.001), seconds_per_pair=1e-4)
+    run(sampler, Plan(seed=5))
+    assert [call["warmup_ns"] for call in sampler.calls[:3]] == [200_000_000, 0, 0]
+    assert [call["seed"] for call in sampler.calls[:3]] == [5, 69, 133]
+
+
+def test_a_noisy_kernel_stops_at_the_time_limit() -> None:
+    sampler = ScriptedSampler(steady(1e4, 0.3), steady(1e4, 0.3), seconds_per_pair=0.002)
+    result = run(sampler, Plan(seconds=1.0))
+    assert result.stopped is Stopped.TIME
+    assert 490 <= result.pairs <= 510
+    assert result.verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_slow_kernel_still_gets_its_least_pairs() -> None:
+    sampler = ScriptedSampler(steady(1e9, 0.01), steady(1e8, 0.01), seconds_per_pair=1.1)
+    result = run(sampler, Plan(seconds=2.0, min_pairs=16))
+    assert result.pairs == 16
+    assert result.candidate_ns.bounded
+    assert result.verdict is Verdict.SLOWER
+
+
+def test_the_pair_limit_ends_a_kernel_that_never_settles() -> None:
+    sampler = ScriptedSampler(steady(1e4, 0.3), steady(1e4, 0.3), seconds_per_pair=1e-6)
+    result = run(sampler, Plan(max_pairs=200))
+    assert result.stopped is Stopped.PAIRS
+    assert result.pairs == 200
+
+
+def test_without_a_reference_there_is_no_ratio_and_no_verdict() -> None:
+    sampler = ScriptedSampler(steady(1e4, 0.001), None, seconds_per_pair=1e-4)
+    result = measure(sampler, ["dispatch"], None, Plan(), clock=sampler.clock)
+    assert (result.reference_ns, result.ratio, result.verdict) == (None, None, None)
+    assert result.candidate_ns.value == pytest.approx(1e4, rel=1e-3)
+
+
+def test_every_raw_sample_is_kept_in_order() -> None:
+    def counting(random: np.random.Generator, pairs: int) -> np.ndarray:
+        counting.taken += pairs  # type: ignore[attr-defined]
+        return np.arange(counting.taken - pairs, counting.taken) + 1e6  # type: ignore[attr-defined]
+
+    counting.taken = 0  # type: ignore[attr-defined]
+    sampler = ScriptedSampler(counting, steady(1e6, 0.5), seconds_per_pair=0.01)
+    result = run(sampler, Plan(seconds=1.0))
+    assert result.samples.candidate_ns.tolist() == [1e6 + n for n in range(result.pairs)]
+    assert result.samples.reference_ns.size == result.samples.candidate_first.size == result.pairs
+
+
+def test_a_kernel_near_the_floor_of_its_dispatches_is_launch_bound() -> None:
+    sampler = ScriptedSampler(steady(1200, 0.001), None, floor_ns=500, seconds_per_pair=1e-4)
+    one = measure(sampler, ["a"], None, Plan(), clock=sampler.clock)
+    two = measure(sampler, ["a", "b"], None, Plan(), clock=sampler.clock)
+    assert not one.launch_bound
+    assert two.floor_ns == 1000
+    assert two.launch_bound
+
+
+def test_progress_rises_to_the_end_of_the_time() -> None:
+    told: list[float] = []
+    sampler = ScriptedSampler(steady(1e4, 0.3), steady(1e4, 0.3), seconds_per_pair=0.002)
+    run(sampler, Plan(seconds=1.0), progress=told.append)
+    assert told == sorted(told)
+    assert told[0] == 0.0
+    assert 0.4 < told[-1] <= 1.0
