@@ -1,0 +1,31 @@
+#include "core/errors.h"
+
+#include "bindings/bindings.h"
+
+namespace metalbench::bindings {
+
+void define_errors(nb::module_& module) {
+  // Translators registered later are asked first: from the root to the special ones.
+  auto root = nb::exception<Error>(module, "Error");
+  root.doc() = "Root of every error that metalbench raises on purpose.";
+  nb::exception<CompileError>(module, "CompileError", root).doc() =
+      "The source does not compile; the message is the compiler's own.";
+  nb::exception<Unsupported>(module, "Unsupported", root).doc() =
+      "This device or machine cannot do it; the message says why and what would help.";
+  nb::exception<DispatchError>(module, "DispatchError", root).doc() =
+      "Arguments or sizes of a dispatch do not fit the kernel or the device.";
+  nb::exception<KernelFault>(module, "KernelFault", root).doc() =
+      "The kernel did what no kernel may: out of bounds, a race, a crash.";
+  nb::exception<TimeLimitExceeded>(module, "TimeLimitExceeded", root).doc() =
+      "The kernels did not end within the time limit; they were stopped.";
+  nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
+    try {
+      std::rethrow_exception(pointer);
+    } catch (const Interrupted&) {
+      // poll_signals left Python's own exception set; it must not be replaced.
+      if (PyErr_Occurred() == nullptr) PyErr_SetNone(PyExc_KeyboardInterrupt);
+    }
+  });
+}
+
+}  // namespace metalbench::bindings

@@ -1,0 +1,95 @@
+// The compiler behind the cpu device: metalbench.msl.engine, imported when first needed.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+
+#include "bindings/bindings.h"
+
+namespace metalbench::bindings {
+namespace {
+
+nb::module_ engine() { return nb::module_::import_("metalbench.msl.engine"); }
+
+nb::dict to_python(const FunctionConstants& constants) {
+  nb::dict dict;
+  for (const auto& [key, value] : constants) {
+    const nb::object name = std::visit([](const auto& k) { return nb::cast(k); }, key);
+    dict[name] = std::visit([](const auto& v) { return nb::cast(v); }, value);
+  }
+  return dict;
+}
+
+std::string text(const nb::handle& record, const char* key) {
+  return nb::cast<std::string>(record[key]);
+}
+
+Argument argument_from(const nb::handle& record) {
+  Argument argument;
+  argument.name = text(record, "name");
+  argument.kind = text(record, "kind") == "threadgroup" ? ArgumentKind::threadgroup : ArgumentKind::buffer;
+  argument.index = nb::cast<std::uint32_t>(record["index"]);
+  argument.type = text(record, "type");
+  argument.address_space = text(record, "address_space");
+  argument.access = text(record, "access") == "read" ? Access::read : Access::read_write;
+  return argument;
+}
+
+class PythonSource final : public cpu::ParsedSource {
+ public:
+  PythonSource(nb::object program, CompileOptions options)
+      : program_(keep_alive(program)), handle_(program), options_(std::move(options)) {}
+
+  [[nodiscard]] std::vector<std::string> functions() const override {
+    const nb::gil_scoped_acquire gil;
+    return nb::cast<std::vector<std::string>>(handle_.attr("functions"));
+  }
+
+  [[nodiscard]] cpu::Built build(const std::string& function,
+                                 const FunctionConstants& constants) const override {
+    const nb::gil_scoped_acquire gil;
+    const nb::object result = engine().attr("build")(handle_, function, to_python(constants),
+                                                     options_.checked, options_.fast_math);
+    cpu::Built built;
+    built.path = nb::cast<std::string>(result.attr("path"));
+    for (const nb::handle record : result.attr("arguments")) {
+      built.arguments.push_back(argument_from(record));
+      built.parameters.push_back(nb::cast<std::uint32_t>(record["parameter"]));
+    }
+    for (const nb::handle record : result.attr("attributes")) {
+      built.attributes.push_back({text(record, "name"), text(record, "type")});
+    }
+    return built;
+  }
+
+ private:
+  std::shared_ptr<void> program_;
+  nb::handle handle_;
+  CompileOptions options_;
+};
+
+class PythonFrontEnd final : public cpu::FrontEnd {
+ public:
+  [[nodiscard]] std::shared_ptr<const cpu::ParsedSource> parse(
+      const std::string& source, const CompileOptions& options) override {
+    const nb::gil_scoped_acquire gil;
+    nb::object program =
+        engine().attr("parse")(source, options.filename, options.macros, options.include_dirs);
+    return std::make_shared<PythonSource>(std::move(program), options);
+  }
+
+  [[nodiscard]] std::optional<cpu::SourceLine> symbolize(const std::string& path,
+                                                         std::uint64_t offset) override {
+    const nb::gil_scoped_acquire gil;
+    const nb::object found = engine().attr("symbolize")(path, offset);
+    if (found.is_none()) return std::nullopt;
+    return cpu::SourceLine{nb::cast<std::string>(found[0]), nb::cast<std::uint32_t>(found[1])};
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<cpu::FrontEnd> python_front_end() { return std::make_shared<PythonFrontEnd>(); }
+
+}  // namespace metalbench::bindings

@@ -1,0 +1,168 @@
+#include "core/sampling.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <optional>
+
+#include "bindings/bindings.h"
+#include "core/errors.h"
+
+namespace metalbench::bindings {
+namespace {
+
+using DispatchList = std::vector<const BoundDispatch*>;
+
+std::vector<Dispatch> dispatches_of(const Device& device, const DispatchList& list) {
+  std::vector<Dispatch> dispatches;
+  for (const BoundDispatch* bound : list) {
+    if (bound->device.get() != &device) {
+      throw DispatchError("[" + bound->dispatch.pipeline->info().name +
+                          "] the dispatch belongs to another device");
+    }
+    dispatches.push_back(bound->dispatch);
+  }
+  if (dispatches.empty()) throw DispatchError("dispatches: expected at least one, got none");
+  return dispatches;
+}
+
+std::chrono::nanoseconds seconds(double value) {
+  constexpr double longest = 1e9;  // s; what is longer is for ever
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(value, longest) * 1e9));
+}
+
+double run(Device& device, const DispatchList& list, double time_limit) {
+  const std::unique_ptr<Program> program = device.prepare(dispatches_of(device, list));
+  RunOptions options;
+  options.time_limit = seconds(time_limit);
+  options.interrupted = poll_signals();
+  const nb::gil_scoped_release released;
+  return program->run(options);
+}
+
+Window window_of(Program& program, double time_limit) {
+  return [&program, time_limit](std::uint32_t passes) {
+    RunOptions options;
+    options.passes = passes;
+    options.time_limit = seconds(time_limit);
+    options.interrupted = poll_signals();
+    return program.run(options);
+  };
+}
+
+double now_ns() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double, std::nano>(now).count();
+}
+
+// A Python function that runs so many passes to completion, timed on the cpu device's clock.
+Window window_of(const nb::callable& function) {
+  return [function](std::uint32_t passes) {
+    const nb::gil_scoped_acquire gil;
+    const double start = now_ns();
+    function(passes);
+    const double end = now_ns();
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    return end - start;
+  };
+}
+
+template <typename T>
+nb::object array_of(const std::vector<T>& values) {
+  auto* held = new std::vector<T>(values);
+  const nb::capsule owner(held, [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner),
+                  nb::rv_policy::reference);
+}
+
+nb::object bools_of(const std::vector<bool>& values) {
+  const std::vector<std::uint8_t> bytes(values.begin(), values.end());
+  return array_of(bytes).attr("view")("bool");
+}
+
+struct SampleArguments {
+  DispatchList candidate;
+  nb::object reference;
+  SamplePlan plan;
+  double kernel_time_limit;
+  nb::object progress;
+};
+
+Samples run_plan(Device& device, const SampleArguments& arguments) {
+  const std::vector<Dispatch> dispatches = dispatches_of(device, arguments.candidate);
+  const std::unique_ptr<Program> candidate = device.prepare(dispatches);
+  const std::unique_ptr<Program> floor = device.prepare_null(dispatches);
+  std::unique_ptr<Program> other;
+  Sources sources;
+  sources.now_ns = now_ns;
+  sources.candidate = window_of(*candidate, arguments.kernel_time_limit);
+  sources.floor = window_of(*floor, arguments.kernel_time_limit);
+  if (PyCallable_Check(arguments.reference.ptr()) != 0) {
+    sources.reference = window_of(nb::cast<nb::callable>(arguments.reference));
+  } else if (!arguments.reference.is_none()) {
+    other = device.prepare(dispatches_of(device, nb::cast<DispatchList>(arguments.reference)));
+    sources.reference = window_of(*other, arguments.kernel_time_limit);
+  }
+  if (!arguments.progress.is_none()) {
+    sources.progress = [&](std::uint32_t done, std::uint32_t total) {
+      const nb::gil_scoped_acquire gil;
+      arguments.progress(done, total);
+    };
+  }
+  SamplePlan plan = arguments.plan;
+  plan.tick_ns = device.tick_ns();
+  const nb::gil_scoped_release released;
+  return sample(sources, plan);
+}
+
+}  // namespace
+
+void define_sampling(nb::module_& module, nb::class_<Device>& device) {
+  nb::class_<Samples>(module, "Samples", "Raw times of one sampling plan, in ns per single pass.")
+      .def_prop_ro("candidate_ns", [](const Samples& self) { return array_of(self.candidate_ns); })
+      .def_prop_ro("reference_ns", [](const Samples& self) { return array_of(self.reference_ns); },
+                   "One for each of candidate_ns; empty without a reference.")
+      .def_prop_ro("floor_ns", [](const Samples& self) { return array_of(self.floor_ns); },
+                   "The same launches of kernels that do nothing.")
+      .def_prop_ro("candidate_first", [](const Samples& self) { return bools_of(self.candidate_first); },
+                   "Which of each pair ran first.")
+      .def_ro("candidate_window", &Samples::candidate_window, "Passes in a window.")
+      .def_ro("reference_window", &Samples::reference_window)
+      .def_ro("tick_ns", &Samples::tick_ns, "Resolution of the clock.")
+      .def_ro("elapsed_ns", &Samples::elapsed_ns);
+
+  device.def("run", &run, nb::arg("dispatches"), nb::kw_only(), nb::arg("time_limit") = 10.0,
+             "Run the dispatches in order, to completion. Returns the time of one pass in ns on the\n"
+             "device's clock. `time_limit` in s. Raises KernelFault, TimeLimitExceeded.");
+  device.def(
+      "sample",
+      [](Device& self, DispatchList candidate, nb::object reference, std::uint32_t max_pairs,
+         std::uint32_t min_pairs, double window_ns, double warmup_ns, double time_limit_ns,
+         std::uint64_t seed, double kernel_time_limit, nb::object progress) {
+        SamplePlan plan;
+        plan.max_pairs = max_pairs;
+        plan.min_pairs = min_pairs;
+        plan.window_ns = window_ns;
+        plan.warmup_ns = warmup_ns;
+        plan.time_limit_ns = time_limit_ns;
+        plan.seed = seed;
+        return run_plan(self, {std::move(candidate), std::move(reference), plan, kernel_time_limit,
+                               std::move(progress)});
+      },
+      nb::arg("candidate"), nb::arg("reference") = nb::none(), nb::kw_only(),
+      nb::arg("max_pairs") = 256, nb::arg("min_pairs") = 16, nb::arg("window_ns") = 1e6,
+      nb::arg("warmup_ns") = 200e6, nb::arg("time_limit_ns") = 2e9, nb::arg("seed") = 0,
+      nb::arg("kernel_time_limit") = 10.0, nb::arg("progress") = nb::none(),
+      nb::sig("def sample(self, candidate: Sequence[Dispatch], reference: "
+              "Callable[[int], object] | Sequence[Dispatch] | None = None, *, max_pairs: int = 256, "
+              "min_pairs: int = 16, window_ns: float = 1e6, warmup_ns: float = 2e8, "
+              "time_limit_ns: float = 2e9, seed: int = 0, kernel_time_limit: float = 10.0, "
+              "progress: Callable[[int, int], object] | None = None) -> Samples"),
+      "Time `candidate` against `reference` in pairs, in random order within each pair, in windows\n"
+      "of as many passes as make `window_ns`. `reference` is a list of dispatches, or a function\n"
+      "that runs so many passes to completion. One call runs the whole plan; the GIL is held only\n"
+      "within `reference` and `progress(done, total)`. `kernel_time_limit` in s ends a hang.");
+}
+
+}  // namespace metalbench::bindings

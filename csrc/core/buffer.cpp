@@ -1,0 +1,27 @@
+#include "core/buffer.h"
+
+#include <string>
+#include <utility>
+
+#include "core/errors.h"
+
+namespace metalbench {
+
+Buffer::Buffer(std::shared_ptr<Storage> storage, bool shared)
+    : storage_(std::move(storage)), size_(storage_->bytes().size()), shared_(shared) {}
+
+Buffer Buffer::slice(std::size_t offset, std::size_t size) const {
+  if (offset > size_ || size > size_ - offset) {
+    throw DispatchError("slice: expected a range within the " + std::to_string(size_) +
+                        " bytes of the buffer, got offset " + std::to_string(offset) + " and " +
+                        std::to_string(size) + " bytes");
+  }
+  Buffer view = *this;
+  view.offset_ += offset;
+  view.size_ = size;
+  return view;
+}
+
+std::span<std::byte> Buffer::bytes() const { return storage_->bytes().subspan(offset_, size_); }
+
+}  // namespace metalbench

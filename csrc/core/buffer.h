@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace metalbench {
+
+// Memory that host and device share. Devices derive from it to keep their own handle.
+class Storage {
+ public:
+  virtual ~Storage() = default;
+  [[nodiscard]] virtual std::span<std::byte> bytes() = 0;
+};
+
+// A view of some storage: what a kernel may touch when it is bound.
+class Buffer {
+ public:
+  Buffer(std::shared_ptr<Storage> storage, bool shared);
+
+  // Throws DispatchError when the range does not lie inside of this view.
+  [[nodiscard]] Buffer slice(std::size_t offset, std::size_t size) const;
+
+  [[nodiscard]] std::span<std::byte> bytes() const;
+  [[nodiscard]] std::size_t offset() const { return offset_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  // Whether an array of the caller's is the storage itself.
+  [[nodiscard]] bool shared() const { return shared_; }
+  [[nodiscard]] const std::shared_ptr<Storage>& storage() const { return storage_; }
+
+ private:
+  std::shared_ptr<Storage> storage_;
+  std::size_t offset_ = 0;
+  std::size_t size_ = 0;
+  bool shared_ = false;
+};
+
+}  // namespace metalbench

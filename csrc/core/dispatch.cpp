@@ -1,0 +1,147 @@
+#include "core/dispatch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/errors.h"
+
+namespace metalbench {
+namespace {
+
+constexpr std::uint32_t threadgroup_alignment = 16;  // as Metal demands of dynamic sizes
+
+std::string quoted_names(const PipelineInfo& info, ArgumentKind kind) {
+  std::string names;
+  for (const Argument& argument : info.arguments) {
+    if (argument.kind != kind) continue;
+    if (!names.empty()) names += ", ";
+    names += '`';
+    names += argument.name;
+    names += '`';
+  }
+  return names.empty() ? "none" : names;
+}
+
+[[noreturn]] void reject(const PipelineInfo& info, const std::string& what) {
+  throw DispatchError("[" + info.name + "] " + what);
+}
+
+void check_value(const PipelineInfo& info, const Argument& argument, const Value& value) {
+  const bool is_bytes = std::holds_alternative<Bytes>(value);
+  const std::size_t size =
+      is_bytes ? std::get<Bytes>(value).size() : std::get<Buffer>(value).size();
+  if (is_bytes && argument.access == Access::read_write) {
+    reject(info, argument.name + ": the kernel writes to it; expected a buffer or an array, got a constant");
+  }
+  if (is_bytes && argument.address_space == "constant" && size < argument.element_bytes) {
+    reject(info, argument.name + ": expected " + argument.type + " (" +
+                     std::to_string(argument.element_bytes) + " bytes), got " +
+                     std::to_string(size) + " bytes");
+  }
+}
+
+std::vector<Binding> bind_buffers(const PipelineInfo& info, std::map<std::string, Value> values) {
+  std::vector<Binding> bindings;
+  for (const Argument& argument : info.arguments) {
+    if (argument.kind != ArgumentKind::buffer) continue;
+    const auto value = values.find(argument.name);
+    if (value == values.end()) {
+      reject(info, argument.name + ": missing argument; expected " + argument.address_space + " " +
+                       argument.type + " at buffer " + std::to_string(argument.index));
+    }
+    check_value(info, argument, value->second);
+    bindings.push_back({argument.index, argument.name, std::move(value->second)});
+    values.erase(value);
+  }
+  if (!values.empty()) {
+    reject(info, values.begin()->first + ": the kernel has no such argument; it has " +
+                     quoted_names(info, ArgumentKind::buffer));
+  }
+  return bindings;
+}
+
+std::vector<ThreadgroupMemory> bind_threadgroup_memory(
+    const PipelineInfo& info, std::map<std::string, std::uint32_t> sizes) {
+  std::vector<ThreadgroupMemory> memory;
+  for (const Argument& argument : info.arguments) {
+    if (argument.kind != ArgumentKind::threadgroup) continue;
+    const auto size = sizes.find(argument.name);
+    std::uint32_t bytes = argument.element_bytes;
+    if (size != sizes.end()) {
+      bytes = size->second;
+      sizes.erase(size);
+    }
+    bytes = (bytes + threadgroup_alignment - 1) / threadgroup_alignment * threadgroup_alignment;
+    memory.push_back({argument.index, bytes});
+  }
+  if (!sizes.empty()) {
+    reject(info, sizes.begin()->first + ": the kernel has no such threadgroup argument; it has " +
+                     quoted_names(info, ArgumentKind::threadgroup));
+  }
+  return memory;
+}
+
+void check_geometry(const PipelineInfo& info, const Dispatch& dispatch, const Limits& limits) {
+  const std::uint64_t threads = dispatch.threads.count();
+  const std::uint64_t most =
+      std::min<std::uint64_t>(limits.max_threads_per_threadgroup, info.max_threads);
+  if (threads == 0 || threads > most) {
+    reject(info, "threads: expected 1 to " + std::to_string(most) + " threads a threadgroup, got " +
+                     std::to_string(threads) + " " + to_string(dispatch.threads));
+  }
+  constexpr std::uint64_t most_positions = std::uint64_t{1} << 32;
+  const Size3 grid = dispatch.grid;
+  for (const auto& [groups, size] : {std::pair{grid.x, dispatch.threads.x},
+                                    std::pair{grid.y, dispatch.threads.y},
+                                    std::pair{grid.z, dispatch.threads.z}}) {
+    if (!dispatch.grid_in_threads && std::uint64_t{groups} * size > most_positions) {
+      reject(info, "grid: positions do not fit 32 bits: " + to_string(grid) + " threadgroups of " +
+                       to_string(dispatch.threads));
+    }
+  }
+  std::uint64_t bytes = info.threadgroup_bytes;
+  for (const ThreadgroupMemory& memory : dispatch.threadgroup_memory) bytes += memory.bytes;
+  if (bytes > limits.max_threadgroup_bytes) {
+    reject(info, "threadgroup memory: expected at most " +
+                     std::to_string(limits.max_threadgroup_bytes) + " bytes, got " +
+                     std::to_string(bytes) + "; use smaller tiles");
+  }
+}
+
+std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) {
+  return static_cast<std::uint32_t>((std::uint64_t{a} + b - 1) / b);
+}
+
+}  // namespace
+
+std::string to_string(const Size3& size) {
+  return "(" + std::to_string(size.x) + ", " + std::to_string(size.y) + ", " +
+         std::to_string(size.z) + ")";
+}
+
+Size3 Dispatch::threads_per_grid() const {
+  if (grid_in_threads) return grid;
+  return {grid.x * threads.x, grid.y * threads.y, grid.z * threads.z};
+}
+
+Size3 Dispatch::threadgroups_per_grid() const {
+  if (!grid_in_threads) return grid;
+  return {ceil_div(grid.x, threads.x), ceil_div(grid.y, threads.y), ceil_div(grid.z, threads.z)};
+}
+
+Dispatch bind(std::shared_ptr<const Pipeline> pipeline, DispatchRequest request,
+              const Limits& limits) {
+  const PipelineInfo& info = pipeline->info();
+  Dispatch dispatch{
+      .pipeline = pipeline,
+      .bindings = bind_buffers(info, std::move(request.arguments)),
+      .threadgroup_memory = bind_threadgroup_memory(info, std::move(request.threadgroup_bytes)),
+      .grid = request.grid,
+      .grid_in_threads = request.grid_in_threads,
+      .threads = request.threads,
+  };
+  check_geometry(info, dispatch, limits);
+  return dispatch;
+}
+
+}  // namespace metalbench

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/buffer.h"
+#include "core/library.h"
+#include "core/types.h"
+
+namespace metalbench {
+
+using Bytes = std::vector<std::byte>;
+// A buffer, or a small constant copied into the dispatch.
+using Value = std::variant<Buffer, Bytes>;
+
+struct Binding {
+  std::uint32_t index = 0;
+  std::string name;
+  Value value;
+};
+
+struct ThreadgroupMemory {
+  std::uint32_t index = 0;
+  std::uint32_t bytes = 0;
+};
+
+// One launch of a kernel with everything it needs, ready to run any number of times.
+struct Dispatch {
+  std::shared_ptr<const Pipeline> pipeline;
+  std::vector<Binding> bindings;
+  std::vector<ThreadgroupMemory> threadgroup_memory;
+  Size3 grid;                   // in threads or in threadgroups
+  bool grid_in_threads = true;  // as dispatchThreads; else as dispatchThreadgroups
+  Size3 threads;                // per threadgroup
+
+  [[nodiscard]] Size3 threads_per_grid() const;
+  [[nodiscard]] Size3 threadgroups_per_grid() const;
+};
+
+struct DispatchRequest {
+  std::map<std::string, Value> arguments;  // by name
+  std::map<std::string, std::uint32_t> threadgroup_bytes;
+  Size3 grid;
+  bool grid_in_threads = true;
+  Size3 threads;
+};
+
+// Binds by name and checks everything against the kernel and the limits. Throws DispatchError.
+[[nodiscard]] Dispatch bind(std::shared_ptr<const Pipeline> pipeline, DispatchRequest request,
+                            const Limits& limits);
+
+}  // namespace metalbench

@@ -1,0 +1,49 @@
+// What can go wrong, as the user sees it. Python has one exception class for each of these.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace metalbench {
+
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The source does not compile; what() is the compiler's own text.
+class CompileError : public Error {
+ public:
+  using Error::Error;
+};
+
+// This device or machine cannot do it; what() says why and what would help.
+class Unsupported : public Error {
+ public:
+  using Error::Error;
+};
+
+// Arguments or sizes of a dispatch do not fit the kernel or the device.
+class DispatchError : public Error {
+ public:
+  using Error::Error;
+};
+
+// The kernel did what no kernel may: touched foreign memory, raced, crashed.
+class KernelFault : public Error {
+ public:
+  using Error::Error;
+};
+
+class TimeLimitExceeded : public Error {
+ public:
+  using Error::Error;
+};
+
+// The user pressed Ctrl-C; the bindings have the Python exception already.
+class Interrupted : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
+};
+
+}  // namespace metalbench

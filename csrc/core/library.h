@@ -1,0 +1,51 @@
+// Compiled MSL: a library of functions, and pipelines made from one of them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/types.h"
+
+namespace metalbench {
+
+struct CompileOptions {
+  std::string filename = "<source>";
+  std::map<std::string, std::string> macros;
+  std::vector<std::string> include_dirs;
+  bool checked = false;    // catch undefined behaviour; slow
+  bool fast_math = true;   // Metal's default
+};
+
+using ConstantKey = std::variant<std::uint32_t, std::string>;  // index or name
+using ConstantValue = std::variant<bool, std::int64_t, double>;
+using FunctionConstants = std::map<ConstantKey, ConstantValue>;
+
+struct PipelineInfo {
+  std::string name;
+  std::string filename;
+  std::vector<Argument> arguments;
+  std::vector<Attribute> attributes;
+  std::uint32_t threadgroup_bytes = 0;  // static
+  std::uint32_t max_threads = 1024;
+  bool needs_fibers = false;
+};
+
+class Pipeline {
+ public:
+  virtual ~Pipeline() = default;
+  [[nodiscard]] virtual const PipelineInfo& info() const = 0;
+};
+
+class Library {
+ public:
+  virtual ~Library() = default;
+  [[nodiscard]] virtual std::vector<std::string> functions() const = 0;
+  // Throws CompileError; DispatchError when there is no such function.
+  [[nodiscard]] virtual std::shared_ptr<const Pipeline> pipeline(
+      const std::string& function, const FunctionConstants& constants) = 0;
+};
+
+}  // namespace metalbench

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace metalbench {
+
+struct Size3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+
+  [[nodiscard]] std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+  [[nodiscard]] bool operator==(const Size3&) const = default;
+};
+
+[[nodiscard]] std::string to_string(const Size3& size);
+
+struct Limits {
+  std::uint32_t max_threads_per_threadgroup = 1024;
+  std::uint32_t max_threadgroup_bytes = 32 * 1024;
+  std::uint32_t simd_width = 32;
+  std::uint32_t max_buffers = 31;
+};
+
+struct DeviceInfo {
+  std::string kind;  // "cpu", "metal"
+  std::string name;
+  std::string chip;  // "m4_max"; empty where kernels have no variants for it
+  std::uint32_t cores = 0;
+  Limits limits;
+};
+
+enum class ArgumentKind { buffer, threadgroup };
+enum class Access { read, read_write };
+
+// One parameter of a kernel that the caller must bind.
+struct Argument {
+  std::string name;
+  ArgumentKind kind = ArgumentKind::buffer;
+  std::uint32_t index = 0;
+  std::string type;           // of what is pointed to, as written: "float4"
+  std::string address_space;  // "device", "constant", "threadgroup"
+  Access access = Access::read;
+  std::uint32_t element_bytes = 0;
+};
+
+// A parameter that the device fills in: `thread_position_in_grid` and its kin.
+struct Attribute {
+  std::string name;
+  std::string type;
+};
+
+// Asked now and then during long work; true means that the user wants it to end.
+using InterruptPoll = std::function<bool()>;
+
+}  // namespace metalbench

@@ -1,0 +1,100 @@
+#include "cpu/device.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "core/errors.h"
+#include "cpu/host.h"
+#include "cpu/library.h"
+#include "cpu/pool.h"
+#include "cpu/program.h"
+
+namespace metalbench::cpu {
+namespace {
+
+class OwnedStorage final : public Storage {
+ public:
+  explicit OwnedStorage(std::size_t size) : size_(size) {
+    void* memory = mmap(nullptr, std::max<std::size_t>(size, 1), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+      throw Error("cpu device: cannot allocate " + std::to_string(size) +
+                  " bytes: " + std::strerror(errno));
+    }
+    data_ = static_cast<std::byte*>(memory);
+  }
+  ~OwnedStorage() override { munmap(data_, std::max<std::size_t>(size_, 1)); }
+  [[nodiscard]] std::span<std::byte> bytes() override { return {data_, size_}; }
+
+ private:
+  std::size_t size_;
+  std::byte* data_ = nullptr;
+};
+
+class WrappedStorage final : public Storage {
+ public:
+  WrappedStorage(std::span<std::byte> memory, std::shared_ptr<void> owner)
+      : memory_(memory), owner_(std::move(owner)) {}
+  [[nodiscard]] std::span<std::byte> bytes() override { return memory_; }
+
+ private:
+  std::span<std::byte> memory_;
+  std::shared_ptr<void> owner_;
+};
+
+class CpuDevice final : public Device {
+ public:
+  explicit CpuDevice(std::shared_ptr<FrontEnd> front_end)
+      : front_end_(std::move(front_end)), pool_(std::make_shared<Pool>(usable_cores())) {
+    info_.kind = "cpu";
+    info_.name = processor_name();
+    info_.cores = usable_cores();
+  }
+
+  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+
+  [[nodiscard]] std::shared_ptr<metalbench::Library> compile(
+      const std::string& source, const CompileOptions& options) override {
+    return make_library(front_end_->parse(source, options), options);
+  }
+
+  [[nodiscard]] std::shared_ptr<Storage> allocate(std::size_t size) override {
+    return std::make_shared<OwnedStorage>(size);
+  }
+
+  [[nodiscard]] std::shared_ptr<Storage> wrap(std::span<std::byte> memory,
+                                              std::shared_ptr<void> owner) override {
+    // Kernels load vectors whole; MSL aligns none beyond 16 bytes... but doubles of it may be used.
+    constexpr std::uintptr_t alignment = 16;
+    if (reinterpret_cast<std::uintptr_t>(memory.data()) % alignment != 0) return nullptr;
+    return std::make_shared<WrappedStorage>(memory, std::move(owner));
+  }
+
+  [[nodiscard]] std::unique_ptr<Program> prepare(std::span<const Dispatch> dispatches) override {
+    return make_program(dispatches, {pool_, front_end_});
+  }
+
+  [[nodiscard]] std::unique_ptr<Program> prepare_null(
+      std::span<const Dispatch> dispatches) override {
+    return make_null_program(dispatches, {pool_, front_end_});
+  }
+
+  [[nodiscard]] double tick_ns() const override { return clock_tick_ns(); }
+
+ private:
+  std::shared_ptr<FrontEnd> front_end_;
+  std::shared_ptr<Pool> pool_;
+  DeviceInfo info_;
+};
+
+}  // namespace
+
+std::shared_ptr<Device> make_device(std::shared_ptr<FrontEnd> front_end) {
+  return std::make_shared<CpuDevice>(std::move(front_end));
+}
+
+}  // namespace metalbench::cpu

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "msl/mb/abi.h"
+
+namespace metalbench::cpu {
+
+// What stopped a kernel. Plain data: filled in by signal handlers and on the stacks of GPU threads.
+struct Fault {
+  enum class Kind : std::uint8_t {
+    none,
+    reported,        // by a check; `text` says what
+    bad_address,     // SIGSEGV, SIGBUS
+    stack_overflow,
+    arithmetic,      // SIGFPE: an integer division by zero
+    illegal,         // SIGILL: a trap
+    stopped,         // from outside: time limit or Ctrl-C
+  };
+
+  Kind kind = Kind::none;
+  const void* pc = nullptr;
+  const void* address = nullptr;
+  bool has_thread = false;
+  mb::Dim3 thread{};
+  mb::Dim3 threadgroup{};
+  std::array<char, 512> text{};
+
+  explicit operator bool() const { return kind != Kind::none; }
+};
+
+}  // namespace metalbench::cpu

@@ -1,0 +1,359 @@
+#include "cpu/group_runner.h"
+
+#include <bit>
+#include <cstdio>
+#include <cstring>
+
+#include "cpu/switch.h"
+
+namespace metalbench::cpu {
+namespace {
+
+constexpr std::uint32_t arena_capacity = 32 * 1024;
+constexpr std::uint32_t arena_padding = 256;
+// Threadgroup memory starts out as in a checked run: as something that is nobody's zero.
+constexpr int arena_poison = 0xA5;
+
+std::uint32_t lane_mask(std::uint32_t lanes) {
+  return lanes >= mb::simd_width ? ~0u : (1u << lanes) - 1;
+}
+
+}  // namespace
+
+const mb::Runtime GroupRunner::runtime = {
+    &GroupRunner::meet, &GroupRunner::barrier, &GroupRunner::yield,
+    &GroupRunner::access, &GroupRunner::fail,
+};
+
+GroupRunner::GroupRunner()
+    : arena_storage_(std::make_unique<std::byte[]>(arena_capacity + arena_padding)) {
+  group_.runtime = &runtime;
+  group_.runner = this;
+  auto address = reinterpret_cast<mb::uptr>(arena_storage_.get());
+  address = (address + 127) / 128 * 128;
+  group_.arena = reinterpret_cast<mb::u8*>(address);
+  std::memset(group_.arena, arena_poison, arena_capacity);
+}
+
+void GroupRunner::prepare(const Launch& launch) {
+  const std::uint32_t needed = launch.use_span ? 1 : launch.threads_per_group;
+  if (needed > fibers_) {
+    stacks_.reset();
+    stacks_ = std::make_unique<Stacks>(needed);
+    fibers_ = needed;
+    laid_out_ = {};
+  }
+  launch_ = &launch;
+  group_.launch = &launch.shared;
+  if (launch.checked) {
+    if (memory_check_ == nullptr) memory_check_ = std::make_unique<MemoryCheck>(arena_capacity);
+    memory_check_->begin(launch, group_.arena);
+  }
+}
+
+bool GroupRunner::run(const Launch& launch, std::uint64_t first, std::uint64_t count) {
+  prepare(launch);
+  if (launch.use_span) {
+    lay_out({1, 1, 1});
+    span_first_ = first;
+    span_count_ = count;
+    enter(fresh_stack(stacks_->fiber(0), &GroupRunner::span_main));
+    return !fault_;
+  }
+  for (std::uint64_t number = first; number < first + count && !fault_; ++number) {
+    start_group(number);
+    enter(stacks_->fiber(0)->stack_pointer);
+  }
+  return !fault_;
+}
+
+void GroupRunner::enter(void* stack) { mb_switch(&own_stack_, stack); }
+
+// What does not change from group to group of the same size.
+void GroupRunner::lay_out(mb::Dim3 size) {
+  if (size.x == laid_out_.x && size.y == laid_out_.y && size.z == laid_out_.z) return;
+  laid_out_ = size;
+  group_.size = size;
+  group_.threads = size.x * size.y * size.z;
+  group_.simdgroups = (group_.threads + mb::simd_width - 1) / mb::simd_width;
+  for (std::uint32_t i = 0; i < group_.simdgroups; ++i) {
+    mb::Simdgroup& simdgroup = simdgroups_[i];
+    simdgroup.group = &group_;
+    simdgroup.index = i;
+    simdgroup.lanes = lane_mask(group_.threads - i * mb::simd_width);
+  }
+  mb::Dim3 position{0, 0, 0};
+  for (std::uint32_t i = 0; i < group_.threads; ++i) {
+    mb::Fiber* fiber = stacks_->fiber(i);
+    fiber->simdgroup = &simdgroups_[i / mb::simd_width];
+    fiber->lane = i % mb::simd_width;
+    fiber->index = i;
+    fiber->position = position;
+    if (++position.x < size.x) continue;
+    position.x = 0;
+    if (++position.y < size.y) continue;
+    position.y = 0;
+    ++position.z;
+  }
+}
+
+void GroupRunner::start_group(std::uint64_t number) {
+  const mb::Launch& shared = launch_->shared;
+  const mb::Dim3 groups = shared.threadgroups_per_grid;
+  const mb::Dim3 full = shared.threads_per_threadgroup;
+  const mb::Dim3 grid = shared.threads_per_grid;
+  const auto x = static_cast<std::uint32_t>(number % groups.x);
+  const auto y = static_cast<std::uint32_t>(number / groups.x % groups.y);
+  const auto z = static_cast<std::uint32_t>(number / groups.x / groups.y);
+  group_.position = {x, y, z};
+  const auto extent = [](std::uint32_t total, std::uint32_t at, std::uint32_t size) {
+    const std::uint32_t left = total - at * size;
+    return left < size ? left : size;
+  };
+  lay_out({extent(grid.x, x, full.x), extent(grid.y, y, full.y), extent(grid.z, z, full.z)});
+  for (std::uint32_t i = 0; i < group_.simdgroups; ++i) {
+    mb::Simdgroup& simdgroup = simdgroups_[i];
+    simdgroup.live = simdgroup.ready = simdgroup.lanes;
+    simdgroup.meeting = simdgroup.at_barrier = 0;
+    simdgroup.rounds = 0;
+    simdgroup.diverged = false;
+  }
+  for (std::uint32_t i = 0; i < group_.threads; ++i) {
+    mb::Fiber* fiber = stacks_->fiber(i);
+    fiber->stack_pointer = fresh_stack(fiber, &GroupRunner::fiber_main);
+  }
+  if (launch_->checked) {
+    std::memset(group_.arena, arena_poison, launch_->arena_bytes);
+    memory_check_->start_group();
+  }
+}
+
+void GroupRunner::fiber_main() {
+  mb::Fiber* fiber = mb::current();
+  GroupRunner& self = of(fiber);
+  self.launch_->thread_entry(self.group_.launch, &self.group_, fiber);
+  mb::Simdgroup* simdgroup = fiber->simdgroup;
+  const std::uint32_t others = ~(1u << fiber->lane);
+  simdgroup->live &= others;
+  simdgroup->ready &= others;
+  mb::Fiber* following = self.next(simdgroup);
+  void* abandoned = nullptr;
+  mb_switch(&abandoned, following != nullptr ? following->stack_pointer : self.own_stack_);
+  __builtin_unreachable();
+}
+
+void GroupRunner::span_main() {
+  GroupRunner& self = of(mb::current());
+  self.launch_->span_entry(self.group_.launch, &self.group_, self.span_first_,
+                                     self.span_count_);
+  void* abandoned = nullptr;
+  mb_switch(&abandoned, self.own_stack_);
+  __builtin_unreachable();
+}
+
+mb::Fiber* GroupRunner::first_ready(const mb::Simdgroup& simdgroup) const {
+  return stacks_->fiber(simdgroup.index * mb::simd_width +
+                        static_cast<std::uint32_t>(std::countr_zero(simdgroup.ready)));
+}
+
+// Who runs after a thread of this simdgroup has blocked or returned; null when all have returned.
+// A SIMD-group goes as far as it can before the next one starts: its stacks stay in the cache.
+mb::Fiber* GroupRunner::next(mb::Simdgroup* simdgroup) {
+  if (simdgroup->ready == 0 && simdgroup->meeting != 0) release_meeting(*simdgroup);
+  if (simdgroup->ready != 0) return first_ready(*simdgroup);
+  return next_in_group(simdgroup->index + 1);
+}
+
+mb::Fiber* GroupRunner::next_in_group(std::uint32_t from) {
+  for (std::uint32_t i = from; i < group_.simdgroups; ++i) {
+    if (simdgroups_[i].ready != 0) return first_ready(simdgroups_[i]);
+  }
+  // Yielding threads leave ready lanes behind.
+  for (std::uint32_t i = 0; i < from && i < group_.simdgroups; ++i) {
+    if (simdgroups_[i].ready != 0) return first_ready(simdgroups_[i]);
+  }
+  std::uint32_t waiting = 0;
+  for (std::uint32_t i = 0; i < group_.simdgroups; ++i) waiting |= simdgroups_[i].at_barrier;
+  if (waiting == 0) return nullptr;
+  if (launch_->checked) check_barrier();
+  mb::Simdgroup* first = nullptr;
+  for (std::uint32_t i = 0; i < group_.simdgroups; ++i) {
+    mb::Simdgroup& simdgroup = simdgroups_[i];
+    simdgroup.ready = simdgroup.at_barrier;
+    simdgroup.at_barrier = 0;
+    if (first == nullptr && simdgroup.ready != 0) first = &simdgroup;
+  }
+  return first_ready(*first);
+}
+
+// All live lanes wait. Lanes at one site go on together; where there are several sites, those that
+// came last go first (they are inside of the loop that the others have left), and among these the
+// first in the code.
+void GroupRunner::release_meeting(mb::Simdgroup& simdgroup) {
+  std::uint32_t mask = simdgroup.meeting;
+  mb::Combine combine = simdgroup.combine;
+  if (simdgroup.diverged) {
+    const mb::Fiber* chosen = nullptr;
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+      const mb::Fiber* fiber = stacks_->fiber(simdgroup.index * mb::simd_width +
+                                              static_cast<std::uint32_t>(std::countr_zero(rest)));
+      if (chosen == nullptr || fiber->round > chosen->round ||
+          (fiber->round == chosen->round && fiber->site < chosen->site)) {
+        chosen = fiber;
+      }
+    }
+    combine = chosen->combine;
+    std::uint32_t same = 0;
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
+      const mb::Fiber* fiber = stacks_->fiber(simdgroup.index * mb::simd_width + lane);
+      if (fiber->site == chosen->site) same |= 1u << lane;
+    }
+    mask = same;
+  }
+  if (combine != nullptr) combine(simdgroup.operand, mask);
+  simdgroup.meeting &= ~mask;
+  simdgroup.ready = mask;
+  if (simdgroup.meeting == 0) simdgroup.diverged = false;
+  ++simdgroup.rounds;
+}
+
+void GroupRunner::block(mb::Fiber* fiber) {
+  mb::Fiber* following = next(fiber->simdgroup);
+  if (following == fiber) return;
+  mb_switch(&fiber->stack_pointer, following->stack_pointer);
+}
+
+void GroupRunner::block_on_meeting(mb::Fiber* fiber, void* operand, mb::Combine combine,
+                                   const void* site) {
+  mb::Simdgroup& simdgroup = *fiber->simdgroup;
+  const std::uint32_t bit = 1u << fiber->lane;
+  simdgroup.operand[fiber->lane] = operand;
+  fiber->site = site;
+  fiber->combine = combine;
+  fiber->round = simdgroup.rounds;
+  if (simdgroup.meeting == 0) {
+    simdgroup.site = site;
+    simdgroup.combine = combine;
+  } else if (simdgroup.site != site) {
+    simdgroup.diverged = true;
+  }
+  simdgroup.ready &= ~bit;
+  simdgroup.meeting |= bit;
+  if (simdgroup.ready == 0) {
+    release_meeting(simdgroup);
+    // The one that came last need not switch at all.
+    if ((simdgroup.ready & bit) != 0) return;
+  }
+  block(fiber);
+}
+
+void GroupRunner::meet(mb::Fiber* fiber, void* operand, mb::Combine combine, const void* site) {
+  of(fiber).block_on_meeting(fiber, operand, combine, site);
+}
+
+void GroupRunner::barrier(mb::Fiber* fiber, mb::Scope scope, const void* site) {
+  GroupRunner& self = of(fiber);
+  if (scope == mb::Scope::simdgroup) {
+    self.block_on_meeting(fiber, nullptr, nullptr, site);
+    return;
+  }
+  mb::Simdgroup& simdgroup = *fiber->simdgroup;
+  const std::uint32_t bit = 1u << fiber->lane;
+  fiber->site = site;
+  simdgroup.ready &= ~bit;
+  simdgroup.at_barrier |= bit;
+  self.block(fiber);
+}
+
+// For loops that wait for another thread: lets every other one of the group run first.
+void GroupRunner::yield(mb::Fiber* fiber) {
+  GroupRunner& self = of(fiber);
+  mb::Simdgroup& simdgroup = *fiber->simdgroup;
+  const std::uint32_t later = simdgroup.ready & ~lane_mask(fiber->lane + 1);
+  mb::Fiber* following = nullptr;
+  if (later != 0) {
+    following = self.stacks_->fiber(simdgroup.index * mb::simd_width +
+                                    static_cast<std::uint32_t>(std::countr_zero(later)));
+  } else {
+    following = self.next_in_group(simdgroup.index + 1);
+  }
+  if (following != fiber) mb_switch(&fiber->stack_pointer, following->stack_pointer);
+}
+
+// Every thread has blocked or returned, and some are at a barrier: they must all be at one.
+void GroupRunner::check_barrier() {
+  const mb::Fiber* first = nullptr;
+  for (std::uint32_t i = 0; i < group_.threads; ++i) {
+    const mb::Fiber* fiber = stacks_->fiber(i);
+    const std::uint32_t bit = 1u << fiber->lane;
+    if ((fiber->simdgroup->at_barrier & bit) != 0) {
+      if (first == nullptr) first = fiber;
+      if (fiber->site == first->site) continue;
+      fault_.kind = Fault::Kind::reported;
+      std::snprintf(fault_.text.data(), fault_.text.size(),
+                    "threadgroup_barrier: threads %u and %u of the threadgroup wait at different "
+                    "barriers; every thread must reach the same one",
+                    first->index, fiber->index);
+      stop(fiber, fiber->site);
+    }
+  }
+  for (std::uint32_t i = 0; i < group_.threads; ++i) {
+    const mb::Fiber* fiber = stacks_->fiber(i);
+    if ((fiber->simdgroup->live & (1u << fiber->lane)) != 0) continue;
+    fault_.kind = Fault::Kind::reported;
+    std::snprintf(fault_.text.data(), fault_.text.size(),
+                  "threadgroup_barrier: thread %u waits, but thread %u of the threadgroup has "
+                  "returned and never gets there; every thread must reach the barrier",
+                  first->index, fiber->index);
+    stop(first, first->site);
+  }
+  memory_check_->barrier();
+}
+
+void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64 bytes, bool write,
+                         const void* pc) {
+  GroupRunner& self = of(fiber);
+  const auto* begin = const_cast<const std::byte*>(static_cast<const volatile std::byte*>(address));
+  if (self.stacks_->contains(begin)) return;
+  const Access access{begin, bytes, write, fiber};
+  if (self.memory_check_->allows(access, self.fault_.text)) return;
+  self.fault_.kind = Fault::Kind::reported;
+  self.stop(fiber, pc);
+}
+
+void GroupRunner::fail(mb::Fiber* fiber, const char* what, const void* pc) {
+  GroupRunner& self = of(fiber);
+  self.fault_.kind = Fault::Kind::reported;
+  std::snprintf(self.fault_.text.data(), self.fault_.text.size(), "%s", what);
+  self.stop(fiber, pc);
+}
+
+void GroupRunner::stop(const mb::Fiber* fiber, const void* pc) {
+  fault_.pc = pc;
+  fault_.has_thread = true;
+  fault_.thread = fiber->position;
+  fault_.threadgroup = group_.position;
+  void* abandoned = nullptr;
+  mb_switch(&abandoned, own_stack_);
+  __builtin_unreachable();
+}
+
+void* GroupRunner::abandon(Fault::Kind kind, const void* pc, const void* address,
+                           const void* stack_pointer) {
+  const bool first = !fault_;
+  if (first) {
+    fault_.kind = kind;
+    fault_.pc = pc;
+    fault_.address = address;
+    fault_.threadgroup = group_.position;
+    // In a plain loop there is no telling which of its threads it was.
+    fault_.has_thread = !launch_->use_span;
+    if (fault_.has_thread) {
+      fault_.thread = mb::fiber_of(reinterpret_cast<mb::uptr>(stack_pointer))->position;
+    }
+  }
+  return own_stack_;
+}
+
+}  // namespace metalbench::cpu

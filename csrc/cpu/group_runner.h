@@ -1,0 +1,82 @@
+// Runs threadgroups on one worker: one fiber for each GPU thread, SIMD-group by SIMD-group.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cpu/fault.h"
+#include "cpu/launch.h"
+#include "cpu/memory_check.h"
+#include "cpu/stacks.h"
+#include "msl/mb/abi.h"
+
+namespace metalbench::cpu {
+
+class GroupRunner {
+ public:
+  GroupRunner();
+
+  // Runs `count` consecutive threadgroups, x fastest. False when a fault stopped it.
+  [[nodiscard]] bool run(const Launch& launch, std::uint64_t first, std::uint64_t count);
+
+  [[nodiscard]] const Fault& fault() const { return fault_; }
+  void clear_fault() { fault_ = {}; }
+
+  // For signal handlers: whether the address belongs to a GPU thread's stack.
+  [[nodiscard]] bool on_fiber(const void* stack_pointer) const {
+    return stacks_ != nullptr && stacks_->contains(stack_pointer);
+  }
+  [[nodiscard]] bool in_guard(const void* address) const { return stacks_->in_guard(address); }
+  // Where to continue instead of the GPU thread that is being abandoned.
+  [[nodiscard]] void* abandon(Fault::Kind kind, const void* pc, const void* address,
+                              const void* stack_pointer);
+
+ private:
+  // What a fiber finds of its runner through its simdgroup's group.
+  struct Group : mb::Group {
+    GroupRunner* runner;
+  };
+
+  static const mb::Runtime runtime;
+  static GroupRunner& of(const mb::Fiber* fiber) {
+    return *static_cast<Group*>(fiber->simdgroup->group)->runner;
+  }
+  static void meet(mb::Fiber*, void* operand, mb::Combine, const void* site);
+  static void barrier(mb::Fiber*, mb::Scope, const void* site);
+  static void yield(mb::Fiber*);
+  static void access(mb::Fiber*, const volatile void*, mb::u64 bytes, bool write, const void* pc);
+  static void fail(mb::Fiber*, const char* what, const void* pc);
+  static void fiber_main();
+  static void span_main();
+
+  void prepare(const Launch& launch);
+  void lay_out(mb::Dim3 size);
+  void start_group(std::uint64_t number);
+  void enter(void* stack);
+  void block(mb::Fiber* fiber);
+  void block_on_meeting(mb::Fiber* fiber, void* operand, mb::Combine combine, const void* site);
+  mb::Fiber* next(mb::Simdgroup* simdgroup);
+  mb::Fiber* next_in_group(std::uint32_t after);
+  void release_meeting(mb::Simdgroup& simdgroup);
+  void check_barrier();
+  mb::Fiber* first_ready(const mb::Simdgroup& simdgroup) const;
+  [[noreturn]] void stop(const mb::Fiber* fiber, const void* pc);
+
+  std::unique_ptr<Stacks> stacks_;
+  std::uint32_t fibers_ = 0;
+  void* own_stack_ = nullptr;  // where the worker stands while fibers run
+  std::array<mb::Simdgroup, 32> simdgroups_{};
+  Group group_{};
+  mb::Dim3 laid_out_{};
+  const Launch* launch_ = nullptr;
+  std::uint64_t span_first_ = 0;
+  std::uint64_t span_count_ = 0;
+  std::unique_ptr<std::byte[]> arena_storage_;
+  std::unique_ptr<MemoryCheck> memory_check_;
+  Fault fault_;
+};
+
+}  // namespace metalbench::cpu

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <thread>
+
+#include "cpu/launch.h"
+#include "cpu/pool.h"
+
+namespace metalbench::cpu {
+
+using Clock = std::chrono::steady_clock;
+
+// What the workers share while they run a list of launches. All of them go through all launches in
+// step; within one they take threadgroups from a common counter.
+struct Pool::Job {
+  Job(std::span<const std::unique_ptr<Launch>> list, std::uint32_t passes_, std::uint32_t workers)
+      : launches(list), passes(passes_) {
+    std::uint64_t most = 1;
+    for (const auto& launch : launches) most = std::max(most, launch->groups);
+    participants = static_cast<std::uint32_t>(std::min<std::uint64_t>(workers, most));
+    missing = participants;
+    running = participants;
+  }
+
+  // Large enough to keep the counter cool and plain loops long, small enough to share fairly.
+  [[nodiscard]] std::uint64_t chunk(const Launch& launch) const {
+    constexpr std::uint64_t shares = 16;
+    return std::max<std::uint64_t>(1, launch.groups / (std::uint64_t{participants} * shares));
+  }
+
+  // All participants meet here; the last one runs `last` before any of them goes on.
+  template <typename Last>
+  void meet(Last last) {
+    const std::uint32_t turn = turns.load(std::memory_order_acquire);
+    if (missing.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      last();
+      missing.store(participants, std::memory_order_relaxed);
+      turns.store(turn + 1, std::memory_order_release);
+      return;
+    }
+    constexpr int patience = 4000;
+    for (int spins = 0; turns.load(std::memory_order_acquire) == turn; ++spins) {
+      if (spins > patience) std::this_thread::yield();
+    }
+  }
+
+  std::span<const std::unique_ptr<Launch>> launches;
+  std::uint32_t passes;
+  std::uint32_t participants;
+  Clock::time_point start;
+  Clock::time_point end;
+
+  alignas(64) std::atomic<std::uint64_t> cursor{0};
+  alignas(64) std::atomic<std::uint32_t> missing;
+  alignas(64) std::atomic<std::uint32_t> turns{0};
+  alignas(64) std::atomic<bool> aborted{false};
+  std::uint32_t running;  // under the pool's mutex
+  Fault fault;            // likewise
+  std::size_t faulty_launch = 0;
+};
+
+}  // namespace metalbench::cpu

@@ -1,0 +1,48 @@
+#include "cpu/module.h"
+
+#include <dlfcn.h>
+
+#include "core/errors.h"
+
+namespace metalbench::cpu {
+namespace {
+
+template <typename Function>
+Function symbol(void* handle, const char* name) {
+  return reinterpret_cast<Function>(dlsym(handle, name));
+}
+
+}  // namespace
+
+Module::Module(const std::string& path) : path_(path) {
+  handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle_ == nullptr) throw Error("cpu device: cannot load a compiled kernel: " + std::string(dlerror()));
+  const auto info = symbol<mb::InfoEntry>(handle_, "mb_info");
+  thread_ = symbol<mb::ThreadEntry>(handle_, "mb_thread");
+  span_ = symbol<mb::SpanEntry>(handle_, "mb_span");
+  Dl_info where{};
+  if (info == nullptr || dladdr(reinterpret_cast<void*>(info), &where) == 0) {
+    dlclose(handle_);
+    throw Error("cpu device: " + path + " is no compiled kernel; remove it from the cache");
+  }
+  info_ = info();
+  base_ = reinterpret_cast<mb::uptr>(where.dli_fbase);
+  if (info_->abi != mb::abi_version) {
+    dlclose(handle_);
+    throw Error("cpu device: " + path + " was compiled for another version; remove it from the cache");
+  }
+}
+
+Module::~Module() { dlclose(handle_); }
+
+bool Module::contains(const void* address) const {
+  Dl_info where{};
+  return dladdr(address, &where) != 0 && reinterpret_cast<mb::uptr>(where.dli_fbase) == base_;
+}
+
+std::optional<mb::uptr> Module::offset_of(const void* pc) const {
+  if (!contains(pc)) return std::nullopt;
+  return reinterpret_cast<mb::uptr>(pc) - base_;
+}
+
+}  // namespace metalbench::cpu

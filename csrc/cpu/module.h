@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/library.h"
+#include "msl/mb/abi.h"
+
+namespace metalbench::cpu {
+
+// A lowered kernel's shared object, loaded.
+class Module {
+ public:
+  explicit Module(const std::string& path);
+  ~Module();
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const mb::Info& info() const { return *info_; }
+  [[nodiscard]] mb::ThreadEntry thread_entry() const { return thread_; }
+  [[nodiscard]] mb::SpanEntry span_entry() const { return span_; }  // null if it needs fibers
+  // The program counter as an offset into the file's own address space.
+  [[nodiscard]] std::optional<mb::uptr> offset_of(const void* pc) const;
+  // Code and constants of the module.
+  [[nodiscard]] bool contains(const void* address) const;
+
+ private:
+  std::string path_;
+  void* handle_ = nullptr;
+  const mb::Info* info_ = nullptr;
+  mb::ThreadEntry thread_ = nullptr;
+  mb::SpanEntry span_ = nullptr;
+  mb::uptr base_ = 0;
+};
+
+}  // namespace metalbench::cpu

@@ -1,0 +1,153 @@
+#include "cpu/pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "cpu/group_runner.h"
+#include "cpu/job.h"
+#include "cpu/signals.h"
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+namespace metalbench::cpu {
+
+std::uint32_t usable_cores() {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+    return static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&set)));
+  }
+#endif
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+class Pool::Worker {
+ public:
+  Worker(Pool& pool, std::uint32_t number) : pool_(pool), number_(number), thread_([this] { main(); }) {}
+  void join() { thread_.join(); }
+  void request_stop() { cpu::request_stop(thread_.native_handle()); }
+
+ private:
+  void main() {
+    // Signals of the process are for the threads that Python knows.
+    sigset_t all;
+    sigfillset(&all);
+    for (const int ours : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGURG}) sigdelset(&all, ours);
+    pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    guard_this_thread(&runner_);
+    std::uint64_t seen = 0;
+    std::unique_lock lock(pool_.mutex_);
+    while (true) {
+      pool_.wake_.wait(lock, [&] { return pool_.closing_ || pool_.generation_ != seen; });
+      if (pool_.closing_) break;
+      seen = pool_.generation_;
+      Job* job = pool_.job_;
+      if (job == nullptr || number_ >= job->participants) continue;
+      lock.unlock();
+      work(*job);
+      lock.lock();
+      if (--job->running == 0) pool_.done_.notify_all();
+    }
+    lock.unlock();
+    guard_this_thread(nullptr);
+  }
+
+  void work(Job& job) {
+    runner_.clear_fault();
+    job.meet([&] { job.start = Clock::now(); });
+    for (std::uint32_t pass = 0; pass < job.passes; ++pass) {
+      for (std::size_t i = 0; i < job.launches.size(); ++i) {
+        if (!job.aborted.load(std::memory_order_relaxed)) run_launch(job, i);
+        job.meet([&] {
+          job.cursor.store(0, std::memory_order_relaxed);
+          job.end = Clock::now();
+        });
+      }
+      if (job.aborted.load(std::memory_order_relaxed)) return;
+    }
+  }
+
+  void run_launch(Job& job, std::size_t index) {
+    const Launch& launch = *job.launches[index];
+    const std::uint64_t chunk = job.chunk(launch);
+    while (!job.aborted.load(std::memory_order_relaxed)) {
+      const std::uint64_t first = job.cursor.fetch_add(chunk, std::memory_order_relaxed);
+      if (first >= launch.groups) return;
+      if (!runner_.run(launch, first, std::min(chunk, launch.groups - first))) {
+        report(job, index);
+        return;
+      }
+    }
+  }
+
+  void report(Job& job, std::size_t launch) {
+    const std::lock_guard lock(pool_.mutex_);
+    // A thread that was stopped because another one failed is no news.
+    if (!job.fault || job.fault.kind == Fault::Kind::stopped) {
+      job.fault = runner_.fault();
+      job.faulty_launch = launch;
+    }
+    job.aborted = true;
+  }
+
+  Pool& pool_;
+  std::uint32_t number_;
+  GroupRunner runner_;
+  std::thread thread_;
+};
+
+Pool::Pool(std::uint32_t workers) {
+  for (std::uint32_t i = 0; i < workers; ++i) workers_.push_back(std::make_unique<Worker>(*this, i));
+}
+
+Pool::~Pool() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  wake_.notify_all();
+  for (const auto& worker : workers_) worker->join();
+}
+
+bool Pool::wait_until_done(Job& job, std::chrono::nanoseconds time) {
+  std::unique_lock lock(mutex_);
+  return done_.wait_for(lock, time, [&] { return job.running == 0; });
+}
+
+void Pool::stop_workers() {
+  for (const auto& worker : workers_) worker->request_stop();
+}
+
+Outcome Pool::run(std::span<const std::unique_ptr<Launch>> launches, const RunOptions& options) {
+  using namespace std::chrono_literals;
+  const std::lock_guard exclusive(one_job_);
+  install_signal_handlers();
+  Job job(launches, options.passes, static_cast<std::uint32_t>(workers_.size()));
+  {
+    const std::lock_guard lock(mutex_);
+    job_ = &job;
+    ++generation_;
+  }
+  wake_.notify_all();
+
+  Outcome outcome;
+  const Clock::time_point deadline = Clock::now() + options.time_limit;
+  while (!wait_until_done(job, 20ms)) {
+    if (options.interrupted && options.interrupted()) outcome.interrupted = true;
+    if (Clock::now() > deadline) outcome.timed_out = true;
+    if (!outcome.interrupted && !outcome.timed_out && !job.aborted) continue;
+    job.aborted = true;
+    // A worker between two kernels does not see it; then the next turn of the loop asks again.
+    stop_workers();
+  }
+  const std::lock_guard lock(mutex_);
+  job_ = nullptr;
+  outcome.elapsed_ns = std::chrono::duration<double, std::nano>(job.end - job.start).count();
+  outcome.fault = job.fault;
+  outcome.launch = job.faulty_launch;
+  return outcome;
+}
+
+}  // namespace metalbench::cpu

@@ -1,0 +1,112 @@
+#include "cpu/program.h"
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/errors.h"
+#include "cpu/launch.h"
+#include "cpu/library.h"
+
+namespace metalbench::cpu {
+namespace {
+
+std::string to_text(const mb::Dim3& position) {
+  return "(" + std::to_string(position.x) + ", " + std::to_string(position.y) + ", " +
+         std::to_string(position.z) + ")";
+}
+
+std::string what_happened(const Fault& fault) {
+  char address[32];
+  std::snprintf(address, sizeof address, "%p", fault.address);
+  switch (fault.kind) {
+    case Fault::Kind::reported: return fault.text.data();
+    case Fault::Kind::bad_address:
+      return std::string("access to invalid address ") + address +
+             "; an index or pointer is wrong (a checked run names the buffer)";
+    case Fault::Kind::stack_overflow:
+      return "stack overflow: one thread's private memory exceeds 256 KiB, or it recurses";
+    case Fault::Kind::arithmetic: return "integer division by zero";
+    case Fault::Kind::illegal: return "illegal instruction: the kernel ran into undefined behaviour";
+    case Fault::Kind::stopped: return "still running";
+    case Fault::Kind::none: break;
+  }
+  return "unknown fault";
+}
+
+class CpuProgram final : public Program {
+ public:
+  CpuProgram(std::vector<std::unique_ptr<Launch>> launches, ProgramContext context)
+      : launches_(std::move(launches)), context_(std::move(context)) {}
+
+  double run(const RunOptions& options) override {
+    const Outcome outcome = context_.pool->run(launches_, options);
+    if (outcome.interrupted) throw Interrupted();
+    if (outcome.fault && outcome.fault.kind != Fault::Kind::stopped) {
+      throw KernelFault(describe(outcome));
+    }
+    if (outcome.timed_out) {
+      const double seconds = std::chrono::duration<double>(options.time_limit).count();
+      char limit[32];
+      std::snprintf(limit, sizeof limit, "%g", seconds);
+      throw TimeLimitExceeded("time limit of " + std::string(limit) + " s reached: " +
+                              (outcome.fault ? describe(outcome) : "the kernels are too slow for it"));
+    }
+    return outcome.elapsed_ns;
+  }
+
+ private:
+  [[nodiscard]] std::string describe(const Outcome& outcome) const {
+    const Launch& launch = *launches_[outcome.launch];
+    const Fault& fault = outcome.fault;
+    std::string text = "[" + launch.kernel + "] ";
+    if (const auto line = line_of(launch, fault.pc)) {
+      text += line->file + ":" + std::to_string(line->line) + ": ";
+    }
+    text += what_happened(fault);
+    if (fault.has_thread) text += ", by thread " + to_text(fault.thread) + " of threadgroup " + to_text(fault.threadgroup);
+    return text;
+  }
+
+  [[nodiscard]] std::optional<SourceLine> line_of(const Launch& launch, const void* pc) const {
+    const auto offset = launch.module->offset_of(pc);
+    if (!offset) return std::nullopt;
+    return context_.front_end->symbolize(launch.module->path(), *offset);
+  }
+
+  std::vector<std::unique_ptr<Launch>> launches_;
+  ProgramContext context_;
+};
+
+std::vector<std::unique_ptr<Launch>> launches_of(std::span<const Dispatch> dispatches) {
+  std::vector<std::unique_ptr<Launch>> launches;
+  for (const Dispatch& dispatch : dispatches) {
+    const auto* pipeline = dynamic_cast<const CpuPipeline*>(dispatch.pipeline.get());
+    if (pipeline == nullptr) {
+      throw DispatchError("[" + dispatch.pipeline->info().name +
+                          "] the pipeline belongs to another device; compile it on this one");
+    }
+    auto launch = std::make_unique<Launch>(dispatch, pipeline->module());
+    launch->checked = pipeline->checked();
+    launches.push_back(std::move(launch));
+  }
+  return launches;
+}
+
+}  // namespace
+
+std::unique_ptr<Program> make_program(std::span<const Dispatch> dispatches,
+                                      ProgramContext context) {
+  return std::make_unique<CpuProgram>(launches_of(dispatches), std::move(context));
+}
+
+std::unique_ptr<Program> make_null_program(std::span<const Dispatch> dispatches,
+                                           ProgramContext context) {
+  auto launches = launches_of(dispatches);
+  for (const auto& launch : launches) launch->make_null();
+  return std::make_unique<CpuProgram>(std::move(launches), std::move(context));
+}
+
+}  // namespace metalbench::cpu

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "core/device.h"
+#include "cpu/front_end.h"
+#include "cpu/pool.h"
+
+namespace metalbench::cpu {
+
+struct ProgramContext {
+  std::shared_ptr<Pool> pool;
+  std::shared_ptr<FrontEnd> front_end;
+};
+
+[[nodiscard]] std::unique_ptr<Program> make_program(std::span<const Dispatch> dispatches,
+                                                    ProgramContext context);
+// The same number of launches, of kernels that do nothing.
+[[nodiscard]] std::unique_ptr<Program> make_null_program(std::span<const Dispatch> dispatches,
+                                                         ProgramContext context);
+
+}  // namespace metalbench::cpu

@@ -1,0 +1,138 @@
+#include "cpu/signals.h"
+
+#include <signal.h>
+#include <ucontext.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "cpu/switch.h"
+
+namespace metalbench::cpu {
+namespace {
+
+// Unused by Python, and ignored by default where a stray one arrives.
+constexpr int stop_signal = SIGURG;
+constexpr std::array<int, 5> handled = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, stop_signal};
+constexpr std::size_t alternate_stack_bytes = 64 * 1024;
+
+thread_local GroupRunner* guarded = nullptr;
+thread_local std::unique_ptr<std::byte[]> alternate_stack;
+std::array<struct sigaction, handled.size()> previous;
+
+// The machine's registers, as the platform lays them out.
+class Context {
+ public:
+  explicit Context(void* context) : machine_(static_cast<ucontext_t*>(context)->uc_mcontext) {}
+
+#if defined(__APPLE__) && defined(__aarch64__)
+  void* stack_pointer() { return reinterpret_cast<void*>(machine_->__ss.__sp); }
+  void* pc() { return reinterpret_cast<void*>(machine_->__ss.__pc); }
+  void jump(void* stack, void (*target)()) {
+    machine_->__ss.__sp = reinterpret_cast<std::uint64_t>(stack);
+    machine_->__ss.__pc = reinterpret_cast<std::uint64_t>(target);
+  }
+#elif defined(__APPLE__)
+  void* stack_pointer() { return reinterpret_cast<void*>(machine_->__ss.__rsp); }
+  void* pc() { return reinterpret_cast<void*>(machine_->__ss.__rip); }
+  void jump(void* stack, void (*target)()) {
+    machine_->__ss.__rsp = reinterpret_cast<std::uint64_t>(stack);
+    machine_->__ss.__rip = reinterpret_cast<std::uint64_t>(target);
+  }
+#elif defined(__aarch64__)
+  void* stack_pointer() { return reinterpret_cast<void*>(machine_.sp); }
+  void* pc() { return reinterpret_cast<void*>(machine_.pc); }
+  void jump(void* stack, void (*target)()) {
+    machine_.sp = reinterpret_cast<std::uint64_t>(stack);
+    machine_.pc = reinterpret_cast<std::uint64_t>(target);
+  }
+#else
+  void* stack_pointer() { return reinterpret_cast<void*>(machine_.gregs[REG_RSP]); }
+  void* pc() { return reinterpret_cast<void*>(machine_.gregs[REG_RIP]); }
+  void jump(void* stack, void (*target)()) {
+    machine_.gregs[REG_RSP] = reinterpret_cast<greg_t>(stack);
+    machine_.gregs[REG_RIP] = reinterpret_cast<greg_t>(target);
+  }
+#endif
+
+ private:
+  decltype(ucontext_t::uc_mcontext)& machine_;
+};
+
+Fault::Kind kind_of(int signal, const void* address) {
+  switch (signal) {
+    case SIGFPE: return Fault::Kind::arithmetic;
+    case SIGILL: return Fault::Kind::illegal;
+    case stop_signal: return Fault::Kind::stopped;
+    default:
+      return guarded->in_guard(address) ? Fault::Kind::stack_overflow : Fault::Kind::bad_address;
+  }
+}
+
+void pass_on(int signal, siginfo_t* info, void* context) {
+  for (std::size_t i = 0; i < handled.size(); ++i) {
+    if (handled[i] != signal) continue;
+    const struct sigaction& before = previous[i];
+    if ((before.sa_flags & SA_SIGINFO) != 0) {
+      before.sa_sigaction(signal, info, context);
+    } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+      before.sa_handler(signal);
+    } else if (signal != stop_signal) {
+      // Returning repeats the instruction, now with the default outcome.
+      sigaction(signal, &before, nullptr);
+    }
+  }
+}
+
+void on_signal(int signal, siginfo_t* info, void* raw_context) {
+  Context context(raw_context);
+  void* stack_pointer = context.stack_pointer();
+  if (guarded == nullptr || !guarded->on_fiber(stack_pointer)) {
+    pass_on(signal, info, raw_context);
+    return;
+  }
+  const void* address = info->si_addr;
+  void* own = guarded->abandon(kind_of(signal, address), context.pc(), address, stack_pointer);
+  context.jump(own, &mb_resume);
+}
+
+}  // namespace
+
+void guard_this_thread(GroupRunner* runner) {
+  if (runner != nullptr && alternate_stack == nullptr) {
+    alternate_stack = std::make_unique<std::byte[]>(alternate_stack_bytes);
+    stack_t stack{};
+    stack.ss_sp = alternate_stack.get();
+    stack.ss_size = alternate_stack_bytes;
+    sigaltstack(&stack, nullptr);
+  }
+  if (runner == nullptr && alternate_stack != nullptr) {
+    stack_t stack{};
+    stack.ss_flags = SS_DISABLE;
+    sigaltstack(&stack, nullptr);
+    alternate_stack.reset();
+  }
+  guarded = runner;
+}
+
+void install_signal_handlers() {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  for (std::size_t i = 0; i < handled.size(); ++i) {
+    struct sigaction now{};
+    sigaction(handled[i], nullptr, &now);
+    if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == &on_signal) continue;
+    previous[i] = now;
+    struct sigaction ours{};
+    ours.sa_sigaction = &on_signal;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    sigemptyset(&ours.sa_mask);
+    sigaction(handled[i], &ours, nullptr);
+  }
+}
+
+void request_stop(pthread_t worker) { pthread_kill(worker, stop_signal); }
+
+}  // namespace metalbench::cpu

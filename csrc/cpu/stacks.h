@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "msl/mb/abi.h"
+
+namespace metalbench::cpu {
+
+// The stacks of one worker's GPU threads: address space for all, memory only for what is touched,
+// and a page below each that must not be.
+class Stacks {
+ public:
+  explicit Stacks(std::uint32_t count);
+  ~Stacks();
+  Stacks(const Stacks&) = delete;
+  Stacks& operator=(const Stacks&) = delete;
+
+  [[nodiscard]] mb::Fiber* fiber(std::uint32_t index) const {
+    return mb::fiber_of(reinterpret_cast<mb::uptr>(base_) + index * mb::stack_bytes);
+  }
+  [[nodiscard]] bool contains(const void* address) const {
+    const auto offset = reinterpret_cast<mb::uptr>(address) - reinterpret_cast<mb::uptr>(base_);
+    return offset < count_ * mb::stack_bytes;
+  }
+  // Whether it lies in the forbidden page of one of the stacks.
+  [[nodiscard]] bool in_guard(const void* address) const;
+
+ private:
+  std::byte* mapping_ = nullptr;
+  std::size_t mapping_bytes_ = 0;
+  std::byte* base_ = nullptr;
+  std::size_t count_;
+  std::size_t page_bytes_;
+};
+
+}  // namespace metalbench::cpu

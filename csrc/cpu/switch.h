@@ -1,0 +1,19 @@
+// Moving between stacks. Callee-saved registers are kept, nothing else: a switch is a call.
+#pragma once
+
+#include <cstddef>
+
+extern "C" {
+// Saves where this stack stands in *save and continues where `load` was saved.
+[[gnu::visibility("hidden")]] void mb_switch(void** save, void* load);
+// The second half of mb_switch: with the stack pointer at a saved place, jumping here continues it.
+[[gnu::visibility("hidden")]] void mb_resume();
+}
+
+namespace metalbench::cpu {
+
+// Prepares a stack that ends at `top` (16-byte aligned) so that switching to the returned place
+// calls `entry`, which must never return.
+[[nodiscard]] void* fresh_stack(void* top, void (*entry)());
+
+}  // namespace metalbench::cpu
