@@ -1,0 +1,98 @@
+"""What was seen of one kernel: what was asked, whether it is right, how fast it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from metalbench.analysis import Analysis, Occupancy
+    from metalbench.measure import Measurement
+
+
+class Status(str, Enum):
+    """The outcome for one kernel."""
+
+    CORRECT = "correct"
+    INCORRECT = "incorrect"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFacts:
+    """The device that a result belongs to."""
+
+    kind: str
+    name: str
+    chip: str | None
+    cores: int
+
+    @property
+    def simulated(self) -> bool:
+        """Whether its times are host times of a simulation, not those of a GPU."""
+        return self.kind == "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One kernel at one size and element type, as it was run."""
+
+    task: str
+    set: str
+    description: str
+    size: str
+    sizes: Mapping[str, int]
+    dtype: str
+    kernel: str
+    source: str
+    source_hash: str
+    tunables: Mapping[str, int]
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Where in the flow a kernel failed, with the error's class and message."""
+
+    stage: str
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One comparison with the oracle.
+
+    `worst` is the greatest error as a fraction of what is allowed (1 is the limit), None where the
+    comparison is exact or did not come about; `where` says at which element of which output.
+    """
+
+    size: str
+    seed: int
+    passed: bool
+    worst: float | None
+    where: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Everything about one kernel in one run; a kernel that failed early lacks the later parts."""
+
+    case: Case
+    device: DeviceFacts
+    status: Status
+    failures: tuple[Failure, ...] = ()
+    checks: tuple[Check, ...] = ()
+    occupancy: tuple[Occupancy, ...] = ()
+    measurement: Measurement | None = None
+    analysis: Analysis | None = None
+    seconds: float = 0.0
+
+    @property
+    def worst_check(self) -> Check | None:
+        """The check that came closest to its bound, or went furthest beyond it."""
+        judged = [check for check in self.checks if check.worst is not None]
+        return max(judged, key=lambda check: check.worst or 0.0, default=None)

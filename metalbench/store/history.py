@@ -1,0 +1,51 @@
+"""What the store knows of a task's past."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from dataclasses import dataclass
+
+from metalbench.stats import Interval
+
+QUERY = """
+SELECT results.id, recorded_at, device_kind, device_name, size, dtype, kernel, source, status,
+       kernel_ns, kernel_ns_low, kernel_ns_high, ratio, ratio_low, ratio_high, verdict
+FROM results JOIN runs ON runs.id = results.run
+WHERE task = ? ORDER BY results.id DESC LIMIT ?
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One earlier result of a task; times in nanoseconds, `source_hash` of the kernel's text."""
+
+    id: int
+    recorded_at: str
+    device_kind: str
+    device_name: str
+    size: str
+    dtype: str
+    kernel: str
+    source_hash: str
+    status: str
+    kernel_ns: Interval | None
+    ratio: Interval | None
+    verdict: str | None
+
+
+def history(connection: sqlite3.Connection, task: str, limit: int) -> list[HistoryEntry]:
+    """Up to `limit` results of `task`, the latest first."""
+    entries = []
+    for row in connection.execute(QUERY, (task, limit)):
+        *facts, time, time_low, time_high, ratio, ratio_low, ratio_high, verdict = row
+        times = interval(time, time_low, time_high)
+        entries.append(HistoryEntry(*facts, times, interval(ratio, ratio_low, ratio_high), verdict))
+    return entries
+
+
+def interval(value: float | None, low: float | None, high: float | None) -> Interval | None:
+    """The interval in three columns, None where nothing was measured."""
+    if value is None:
+        return None
+    return Interval(value, -math.inf if low is None else low, math.inf if high is None else high)

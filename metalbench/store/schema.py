@@ -1,0 +1,64 @@
+"""The tables. `SCHEMA_VERSION` is kept in the file's `user_version`.
+
+Times are nanoseconds of one pass, instants ISO 8601 in UTC. An interval has three columns:
+the estimate, `_low` and `_high`; both ends are NULL where the samples carried no interval.
+"""
+
+SCHEMA_VERSION = 1
+
+TABLES = """
+CREATE TABLE environments (
+    id INTEGER PRIMARY KEY,
+    json TEXT NOT NULL UNIQUE               -- metalbench.environment.Environment
+);
+CREATE TABLE sources (
+    hash TEXT PRIMARY KEY,                  -- SHA-256 of text
+    text TEXT NOT NULL
+);
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY,
+    started_at TEXT NOT NULL,
+    finished_at TEXT,                       -- NULL: still running, or killed
+    outcome TEXT,                           -- 'finished', 'interrupted', 'stopped'
+    options TEXT NOT NULL,                  -- JSON: the command line's options
+    device_kind TEXT NOT NULL,
+    device_name TEXT NOT NULL,
+    device_chip TEXT,
+    device_cores INTEGER NOT NULL,
+    environment INTEGER NOT NULL REFERENCES environments (id)
+);
+CREATE TABLE results (
+    id INTEGER PRIMARY KEY,
+    run INTEGER NOT NULL REFERENCES runs (id),
+    recorded_at TEXT NOT NULL,
+    task TEXT NOT NULL,
+    task_set TEXT NOT NULL,
+    size TEXT NOT NULL,
+    sizes TEXT NOT NULL,                    -- JSON: name -> extent
+    dtype TEXT NOT NULL,
+    kernel TEXT NOT NULL,                   -- file name, which tells the chip's variant
+    source TEXT NOT NULL REFERENCES sources (hash),
+    tunables TEXT NOT NULL,                 -- JSON: macro -> value
+    status TEXT NOT NULL,                   -- 'correct', 'incorrect', 'failed'
+    failures TEXT NOT NULL,                 -- JSON: [{stage, kind, message}]
+    checks TEXT NOT NULL,                   -- JSON: [{size, seed, passed, worst, where, message}]
+    seconds REAL NOT NULL,
+    kernel_ns REAL, kernel_ns_low REAL, kernel_ns_high REAL,
+    reference_ns REAL, reference_ns_low REAL, reference_ns_high REAL,
+    ratio REAL, ratio_low REAL, ratio_high REAL,    -- reference / kernel
+    verdict TEXT,
+    gflops REAL, gbytes_per_s REAL,
+    stability REAL,
+    floor_ns REAL,
+    stopped TEXT                            -- why sampling ended
+);
+CREATE INDEX results_by_task ON results (task, id);
+CREATE TABLE samples (
+    result INTEGER NOT NULL REFERENCES results (id),
+    series TEXT NOT NULL,                   -- 'kernel', 'reference', 'floor', 'kernel_first'
+    passes INTEGER NOT NULL,                -- that one sample averages over
+    dtype TEXT NOT NULL,                    -- numpy's, little-endian
+    data BLOB NOT NULL,
+    PRIMARY KEY (result, series)
+) WITHOUT ROWID;
+"""

@@ -1,0 +1,102 @@
+"""Results as the flow would hand them over, without a device."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+import numpy as np
+
+from metalbench.analysis import Occupancy, analyse
+from metalbench.measure import Measurement, SampleSet, Stopped
+from metalbench.result import Case, Check, DeviceFacts, Failure, Result, Status
+from metalbench.stats import judge, median_interval, ratio_interval
+
+CPU = DeviceFacts("cpu", "Example CPU", None, 2)
+
+
+def case(task: str = "softmax", source: str = "kernel void softmax() {}\n") -> Case:
+    return Case(
+        task=task,
+        set="common",
+        description="Softmax over the last axis.",
+        size="seed",
+        sizes={"rows": 1024, "cols": 1024},
+        dtype="float32",
+        kernel=f"{task}.metal",
+        source=source,
+        source_hash=hashlib.sha256(source.encode()).hexdigest(),
+        tunables={"TG": 128},
+        reference="mx.softmax",
+    )
+
+
+def measurement(seed: int = 0, kernel_ns: float = 12_340.0, pairs: int = 64) -> Measurement:
+    random = np.random.default_rng(seed)
+    samples = SampleSet(
+        candidate_ns=kernel_ns * random.lognormal(0, 0.01, pairs),
+        reference_ns=2 * kernel_ns * random.lognormal(0, 0.01, pairs),
+        candidate_first=random.random(pairs) < 0.5,
+        floor_ns=np.full(5, 700.0),
+        candidate_window=82,
+        reference_window=41,
+        tick_ns=1.0,
+    )
+    ratio = ratio_interval(samples.reference_ns, samples.candidate_ns)
+    return Measurement(
+        samples=samples,
+        candidate_ns=median_interval(samples.candidate_ns),
+        reference_ns=median_interval(samples.reference_ns),
+        ratio=ratio,
+        verdict=judge(ratio),
+        stability=0.97,
+        outliers=0,
+        effective_pairs=float(pairs),
+        floor_ns=700.0,
+        stopped=Stopped.TIME,
+    )
+
+
+def correct(task: str = "softmax", seed: int = 0) -> Result:
+    measured = measurement(seed)
+    return Result(
+        case=case(task),
+        device=CPU,
+        status=Status.CORRECT,
+        checks=(
+            Check("small", 0, True, 0.11, "y[3, 7]", ""),
+            Check("odd1", 1, True, 0.42, "y[0, 0]", ""),
+        ),
+        occupancy=(Occupancy("softmax", (1024, 1, 1), (128, 1, 1), 1024, 64, 32768, 32),),
+        measurement=measured,
+        analysis=analyse(measured, 5 * 2.0**20, 8 * 2.0**20, simulated=True),
+        seconds=3.2,
+    )
+
+
+def incorrect(task: str = "relu") -> Result:
+    message = f"[{task}] y[4096, 1]: expected 0.25, got nan (17 of 4097 differ); size odd2, seed 1"
+    return Result(
+        case=case(task),
+        device=CPU,
+        status=Status.INCORRECT,
+        failures=(Failure("verify", "Incorrect", message),),
+        checks=(
+            Check("small", 0, True, 0.2, "y[0]", ""),
+            Check("odd2", 1, False, 17.5, "y[4096, 1]", message),
+        ),
+        seconds=0.4,
+    )
+
+
+def failed(task: str = "gelu") -> Result:
+    message = f"{task}.metal:7:9: error: use of undeclared identifier 'tid'\n  x[tid] = 1;\n    ^"
+    failure = Failure("compile", "CompileError", message)
+    return Result(case=case(task), device=CPU, status=Status.FAILED, failures=(failure,))
+
+
+def without_interval(result: Result) -> Result:
+    """The same with so few samples that nothing carries an interval."""
+    few = measurement(pairs=4)
+    analysis = analyse(few, 1e6, 1e6, simulated=True)
+    return replace(result, measurement=few, analysis=analysis)

@@ -1,0 +1,185 @@
+"""Nothing that finished is lost, and everything that was put in comes out."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from example_results import CPU, correct, failed, incorrect, without_interval
+
+from metalbench.environment import environment
+from metalbench.errors import StoreError
+from metalbench.store import Store, location
+from metalbench.store.schema import SCHEMA_VERSION
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "deep" / "results.db"
+
+
+def begin(store: Store) -> int:
+    return store.begin_run({"names": ["softmax"]}, CPU, environment())
+
+
+def test_a_result_comes_back_with_its_intervals(path: Path) -> None:
+    result = correct()
+    assert result.measurement is not None
+    with Store(path) as store:
+        store.record(begin(store), result)
+    with Store(path) as store:
+        (entry,) = store.history("softmax")
+    assert (entry.status, entry.verdict, entry.dtype) == ("correct", "FASTER", "float32")
+    assert entry.kernel_ns == result.measurement.candidate_ns
+    assert entry.ratio == result.measurement.ratio
+    assert entry.source_hash == result.case.source_hash
+
+
+def test_every_raw_sample_comes_back_bit_for_bit(path: Path) -> None:
+    result = correct()
+    assert result.measurement is not None
+    with Store(path) as store:
+        number = store.record(begin(store), result)
+        kept = store.samples(number)
+    samples = result.measurement.samples
+    assert np.array_equal(kept["kernel"], samples.candidate_ns)
+    assert np.array_equal(kept["reference"], samples.reference_ns)
+    assert np.array_equal(kept["floor"], samples.floor_ns)
+    assert np.array_equal(kept["kernel_first"].astype(bool), samples.candidate_first)
+
+
+def test_history_is_of_one_task_and_latest_first(path: Path) -> None:
+    with Store(path) as store:
+        run = begin(store)
+        numbers = [store.record(run, correct(seed=seed)) for seed in range(4)]
+        store.record(run, incorrect("relu"))
+        assert [entry.id for entry in store.history("softmax", limit=3)] == numbers[:0:-1]
+        assert [entry.status for entry in store.history("relu")] == ["incorrect"]
+        assert store.history("unheard_of") == []
+
+
+def test_a_failed_kernel_is_a_result_without_times(path: Path) -> None:
+    with Store(path) as store:
+        store.record(begin(store), failed("gelu"))
+        (entry,) = store.history("gelu")
+    assert (entry.status, entry.kernel_ns, entry.ratio) == ("failed", None, None)
+
+
+def test_an_interval_that_was_not_carried_stays_so(path: Path) -> None:
+    with Store(path) as store:
+        store.record(begin(store), without_interval(correct()))
+        (entry,) = store.history("softmax")
+    assert entry.kernel_ns is not None
+    assert not entry.kernel_ns.bounded
+
+
+def test_equal_sources_and_environments_are_kept_once(path: Path) -> None:
+    with Store(path) as store:
+        for _ in range(3):
+            store.record(begin(store), correct())
+    with sqlite3.connect(path) as raw:
+        counts = [
+            raw.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            for table in ("sources", "environments", "runs", "results")
+        ]
+        (text,) = raw.execute("SELECT json FROM environments").fetchone()
+    raw.close()
+    assert counts == [1, 1, 3, 3]
+    assert json.loads(text)["versions"]["numpy"] == np.__version__
+
+
+KILLED = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+from example_results import CPU, correct
+from metalbench.environment import environment
+from metalbench.store import Store
+store = Store(Path(sys.argv[1]))
+run = store.begin_run({}, CPU, environment())
+while True:
+    print(store.record(run, correct()), flush=True)
+"""
+
+
+def test_kill_9_loses_no_finished_result(path: Path) -> None:
+    command = [sys.executable, "-c", KILLED, str(path), str(Path(__file__).parent)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        first = [child.stdout.readline() for _ in range(5)]
+        child.kill()
+        told = len([*first, *child.stdout])
+    assert all(first)
+    with Store(path) as store:
+        kept = store.history("softmax", limit=1_000_000)
+        # One more may have been committed, and not yet told.
+        assert len(kept) in (told, told + 1)
+        assert all(len(store.samples(entry.id)["kernel"]) == 64 for entry in kept[:5])
+        store.record(begin(store), correct())
+    with sqlite3.connect(path) as raw:
+        assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert raw.execute("SELECT count(*) FROM runs WHERE outcome IS NULL").fetchone() == (2,)
+    raw.close()
+
+
+def test_a_full_disk_says_so_and_keeps_what_was_there(path: Path) -> None:
+    with Store(path) as store:
+        run = begin(store)
+        store.record(run, correct())
+        pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+        # SQLite's own limit of a file's size: fails just as a full disk does.
+        store._connection.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(StoreError, match="full; free some space") as raised:
+            for seed in range(100):
+                store.record(run, correct(seed=seed))
+        assert str(path) in str(raised.value)
+        assert len(store.history("softmax", limit=1000)) >= 1
+    with Store(path) as store:
+        kept = store.history("softmax", limit=1000)
+        assert all(len(store.samples(entry.id)) == 4 for entry in kept)
+
+
+def test_two_processes_may_write_at_once(path: Path) -> None:
+    with Store(path) as one, Store(path) as other:
+        for store in (one, other, one, other):
+            store.record(begin(store), correct())
+        assert len(one.history("softmax")) == 4
+
+
+def test_a_file_of_another_kind_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("dear diary, " * 1000)
+    with pytest.raises(StoreError, match=r"notes\.txt: file is not a database; .*--db"):
+        Store(path)
+    assert path.read_text().startswith("dear diary")
+
+
+def test_a_place_that_cannot_be_a_folder_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="METALBENCH_HOME"):
+        Store(tmp_path / "file" / "results.db")
+
+
+def test_a_newer_schema_is_refused_untouched(path: Path) -> None:
+    with Store(path) as store:
+        store._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    with pytest.raises(StoreError, match=f"got {SCHEMA_VERSION + 1}, which a newer metalbench"):
+        Store(path)
+
+
+def test_location_prefers_the_option_then_the_variable_then_the_users_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("METALBENCH_HOME", str(tmp_path))
+    assert location("mine.db") == Path("mine.db")
+    assert location() == tmp_path / "results.db"
+    monkeypatch.delenv("METALBENCH_HOME")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert location().name == "results.db"
+    assert "metalbench" in location().parts
