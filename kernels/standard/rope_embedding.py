@@ -15,6 +15,14 @@ def rotated(x, base):
     return (pairs * turn).view(np.float64)
 
 
+def magnitude(x, base):
+    """Length of every pair times 1 + its angle, because rounding an angle errs in proportion."""
+    positions, dims = x.shape
+    frequency = float(base) ** (-np.arange(0, dims, 2) / dims)
+    angle = np.arange(positions)[:, None] * frequency
+    return np.repeat(np.hypot(x[:, ::2], x[:, 1::2]) * (1 + angle), 2, axis=-1)
+
+
 @task(
     sizes=dict(
         small=dict(positions=16, dims=32),
@@ -27,6 +35,7 @@ def rotated(x, base):
     outputs=dict(y=output("positions", "dims")),
     constants=dict(base=10000.0),
     oracle=rotated,
+    scale=magnitude,
     flops="6 * positions * (dims / 2)",
     baseline="mx.fast.rope",
 )

@@ -1,0 +1,6 @@
+"""The MLX reference: what it computes, and how it is run to be timed."""
+
+from metalbench.reference.chain import Reference
+from metalbench.reference.compute import outputs
+
+__all__ = ["Reference", "outputs"]

@@ -1,0 +1,43 @@
+"""What MLX makes of a workload."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.errors import DeclarationError
+from metalbench.reference.convert import to_mlx, to_numpy
+from metalbench.workload import Workload
+
+
+def outputs(workload: Workload, *, kind: str = "cpu") -> dict[str, np.ndarray[Any, Any]]:
+    """The reference's outputs in float32, from the run's own inputs widened to it.
+
+    Half precision is judged against it too: its rounding is allowed for by the error rule, and
+    what the reference would lose by computing in half precision must not excuse the candidate.
+    Raises DeclarationError if the reference's shapes are not the declared ones.
+    """
+    task = workload.task
+    arrays = {}
+    for name, array in workload.inputs.items():
+        is_float = task.inputs[name].type_in(workload.dtype).is_float
+        arrays[name] = mx.array(array.astype(np.float32)) if is_float else to_mlx(array)
+    with mx.stream(stream_of(kind)):
+        results = task.reference(**arrays, **task.constants)
+        several = results if isinstance(results, (tuple, list)) else (results,)
+        mx.eval(several)
+    named = dict(zip(task.outputs, (to_numpy(each) for each in several), strict=True))
+    for name, shape in workload.output_shapes.items():
+        if named[name].shape != shape:
+            raise DeclarationError(
+                f"[{task.name}] reference: {name} at size {workload.size}: "
+                f"expected {shape}, got {named[name].shape}"
+            )
+    return named
+
+
+def stream_of(kind: str) -> Any:
+    """The MLX device that belongs to ours: its GPU beside "metal", else its CPU."""
+    return mx.gpu if kind == "metal" else mx.cpu

@@ -1,0 +1,184 @@
+"""Tasks: the problems that kernels solve. A task file declares one with `@task(...)`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from metalbench.dtypes import FLOATS, dtype
+from metalbench.errors import DeclarationError, suggestion
+from metalbench.expression import Expression, parse
+from metalbench.inputs import Array, Input, integers, normal, output, positive, uniform
+
+__all__ = [
+    "Array",
+    "Input",
+    "Task",
+    "integers",
+    "normal",
+    "output",
+    "positive",
+    "task",
+    "uniform",
+]
+
+Sizes = Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One problem: what goes in, what comes out, how large, and what is right.
+
+    `reference` takes the inputs as MLX arrays and the constants, by name; `oracle` and `scale` the
+    same in numpy float64. Each returns one array, or a tuple of one for each output. `scale` is
+    what rounding errors are relative to (the sum of absolute terms of a reduction).
+    """
+
+    name: str
+    description: str
+    sizes: Sizes
+    inputs: Mapping[str, Input]
+    outputs: Mapping[str, Array]
+    reference: Callable[..., Any]
+    oracle: Callable[..., Any]
+    scale: Callable[..., Any] | None
+    constants: Mapping[str, int | float]
+    dtypes: tuple[str, ...]
+    headline: str
+    baseline: str
+    flops_expression: Expression
+    bytes_expression: Expression | None = field(default=None)
+
+    def values(self, size: str) -> dict[str, int]:
+        """Sizes and integer constants by name, as expressions see them at size `size`.
+
+        Raises DeclarationError if the task has no such size.
+        """
+        if size not in self.sizes:
+            raise DeclarationError(
+                f"[{self.name}] unknown size {size!r}; {suggestion(size, self.sizes)}"
+            )
+        whole = {name: each for name, each in self.constants.items() if isinstance(each, int)}
+        return {**whole, **self.sizes[size]}
+
+    def check_dtype(self, name: str) -> None:
+        """Raise DeclarationError unless the task is declared for element type `name`."""
+        if name not in self.dtypes:
+            raise DeclarationError(
+                f"[{self.name}] dtype: expected one of {', '.join(self.dtypes)}, got {name!r}"
+            )
+
+    def flops(self, size: str) -> int:
+        """Arithmetic operations of one run at size `size`."""
+        return self.flops_expression.evaluate(self.values(size))
+
+    def bytes(self, size: str, dtype_name: str) -> int:
+        """Bytes that must move: every input and output once, unless declared otherwise.
+
+        A declared `bytes` expression also knows `itemsize`, the bytes of one element of the run.
+        """
+        run, values = dtype(dtype_name), self.values(size)
+        if self.bytes_expression is not None:
+            return self.bytes_expression.evaluate({**values, "itemsize": run.nbytes})
+        total = 0
+        for each in (*self.inputs.values(), *self.outputs.values()):
+            elements = 1
+            for extent in each.shape_at(values):
+                elements *= extent
+            total += elements * each.type_in(run).nbytes
+        return total
+
+
+def task(
+    *,
+    sizes: Sizes,
+    inputs: Mapping[str, Input],
+    outputs: Mapping[str, Array],
+    oracle: Callable[..., Any],
+    flops: str,
+    bytes: str | None = None,
+    scale: Callable[..., Any] | None = None,
+    constants: Mapping[str, int | float] | None = None,
+    dtypes: Sequence[str] = ("float32",),
+    headline: str = "seed",
+    baseline: str = "",
+) -> Callable[[Callable[..., Any]], Task]:
+    """Declare the task whose MLX reference is the decorated function.
+
+    Raises DeclarationError if the parts do not fit together.
+    """
+
+    def declare(reference: Callable[..., Any]) -> Task:
+        declared = Task(
+            name=reference.__name__,
+            description=_first_line(reference),
+            sizes=sizes,
+            inputs=inputs,
+            outputs=outputs,
+            reference=reference,
+            oracle=oracle,
+            scale=scale,
+            constants=constants or {},
+            dtypes=tuple(dtypes),
+            headline=headline,
+            baseline=baseline or f"mlx {reference.__name__}",
+            flops_expression=parse(flops),
+            bytes_expression=parse(bytes) if bytes is not None else None,
+        )
+        _check(declared)
+        return declared
+
+    return declare
+
+
+def _first_line(reference: Callable[..., Any]) -> str:
+    text = reference.__doc__ or getattr(reference, "__globals__", {}).get("__doc__") or ""
+    return str(text).strip().partition("\n")[0]
+
+
+def _check(declared: Task) -> None:
+    fault = _names_fault(declared) or _sizes_fault(declared)
+    if fault:
+        raise DeclarationError(f"[{declared.name}] {fault}")
+    for each in declared.dtypes:
+        if each not in FLOATS:
+            raise DeclarationError(
+                f"[{declared.name}] dtypes: expected some of {', '.join(FLOATS)}, got {each!r}"
+            )
+
+
+def _names_fault(declared: Task) -> str:
+    groups = (declared.inputs, declared.outputs, declared.constants)
+    names = [name for group in groups for name in group]
+    names += next(iter(declared.sizes.values()), {})
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        return f"{twice[0]!r} names two things; inputs, outputs, constants and sizes share one list"
+    if not declared.outputs:
+        return "outputs: expected at least one, got none"
+    arguments = [*declared.inputs, *declared.constants]
+    functions = {"reference": declared.reference, "oracle": declared.oracle}
+    if declared.scale:
+        functions["scale"] = declared.scale
+    for what, function in functions.items():
+        if list(inspect.signature(function).parameters) != arguments:
+            return f"{what}: expected the arguments ({', '.join(arguments)}), got {inspect.signature(function)}"
+    return ""
+
+
+def _sizes_fault(declared: Task) -> str:
+    if declared.headline not in declared.sizes:
+        return f"headline: no size {declared.headline!r}; {suggestion(declared.headline, declared.sizes)}"
+    names = declared.sizes[declared.headline].keys()
+    for size, values in declared.sizes.items():
+        if values.keys() != names:
+            return f"size {size}: expected the names {', '.join(names)}, got {', '.join(values)}"
+        env = declared.values(size)
+        declared.flops(size)
+        for name, each in {**declared.inputs, **declared.outputs}.items():
+            shape = each.shape_at(env)
+            if min(shape, default=1) < 1:
+                return f"size {size}: {name} has the shape {shape}"
+    return ""
