@@ -38,14 +38,13 @@ def history(connection: sqlite3.Connection, task: str, limit: int) -> list[Histo
     """Up to `limit` results of `task`, the latest first."""
     entries = []
     for row in connection.execute(QUERY, (task, limit)):
-        *facts, time, time_low, time_high, ratio, ratio_low, ratio_high, verdict = row
-        times = interval(time, time_low, time_high)
-        entries.append(HistoryEntry(*facts, times, interval(ratio, ratio_low, ratio_high), verdict))
+        facts, kernel_ns, ratio, verdict = row[:9], row[9:12], row[12:15], row[15]
+        entries.append(HistoryEntry(*facts, _interval(*kernel_ns), _interval(*ratio), verdict))
     return entries
 
 
-def interval(value: float | None, low: float | None, high: float | None) -> Interval | None:
-    """The interval in three columns, None where nothing was measured."""
+def _interval(value: float | None, low: float | None, high: float | None) -> Interval | None:
+    """Join an interval's three columns; None where nothing was measured."""
     if value is None:
         return None
     return Interval(value, -math.inf if low is None else low, math.inf if high is None else high)

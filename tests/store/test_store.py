@@ -127,6 +127,11 @@ def test_kill_9_loses_no_finished_result(path: Path) -> None:
     raw.close()
 
 
+def fill(store: Store, run: int) -> None:
+    for seed in range(100):
+        store.record(run, correct(seed=seed))
+
+
 def test_a_full_disk_says_so_and_keeps_what_was_there(path: Path) -> None:
     with Store(path) as store:
         run = begin(store)
@@ -135,8 +140,7 @@ def test_a_full_disk_says_so_and_keeps_what_was_there(path: Path) -> None:
         # SQLite's own limit of a file's size: fails just as a full disk does.
         store._connection.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(StoreError, match="full; free some space") as raised:
-            for seed in range(100):
-                store.record(run, correct(seed=seed))
+            fill(store, run)
         assert str(path) in str(raised.value)
         assert len(store.history("softmax", limit=1000)) >= 1
     with Store(path) as store:
