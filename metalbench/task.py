@@ -57,9 +57,8 @@ class Task:
         Raises DeclarationError if the task has no such size.
         """
         if size not in self.sizes:
-            raise DeclarationError(
-                f"[{self.name}] unknown size {size!r}; {suggestion(size, self.sizes)}"
-            )
+            hint = suggestion(size, self.sizes)
+            raise DeclarationError(f"[{self.name}] unknown size {size!r}; {hint}")
         whole = {name: each for name, each in self.constants.items() if isinstance(each, int)}
         return {**whole, **self.sizes[size]}
 
@@ -163,14 +162,16 @@ def _names_fault(declared: Task) -> str:
     if declared.scale:
         functions["scale"] = declared.scale
     for what, function in functions.items():
-        if list(inspect.signature(function).parameters) != arguments:
-            return f"{what}: expected the arguments ({', '.join(arguments)}), got {inspect.signature(function)}"
+        signature = inspect.signature(function)
+        if list(signature.parameters) != arguments:
+            return f"{what}: expected the arguments ({', '.join(arguments)}), got {signature}"
     return ""
 
 
 def _sizes_fault(declared: Task) -> str:
     if declared.headline not in declared.sizes:
-        return f"headline: no size {declared.headline!r}; {suggestion(declared.headline, declared.sizes)}"
+        hint = suggestion(declared.headline, declared.sizes)
+        return f"headline: no size {declared.headline!r}; {hint}"
     names = declared.sizes[declared.headline].keys()
     for size, values in declared.sizes.items():
         if values.keys() != names:

@@ -45,15 +45,16 @@ class Reference:
 
     def _graph(self, count: int) -> Any:
         inputs = dict(self._inputs)
-        for step in range(count):
-            if step:
-                inputs[self._first] = self._depend(inputs[self._first], results)
+        results = self._task.reference(**inputs, **self._task.constants)
+        for _ in range(count - 1):
+            inputs[self._first] = self._depend(inputs[self._first], results)
             results = self._task.reference(**inputs, **self._task.constants)
         return results
 
 
 def _by_graph(array: mx.array, results: Any) -> mx.array:
-    return mx.depends(array, results)
+    dependent: mx.array = mx.depends(array, results)
+    return dependent
 
 
 def _by_data(array: mx.array, results: Any) -> mx.array:
