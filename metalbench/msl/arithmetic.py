@@ -1,0 +1,55 @@
+"""Integer constant expressions, as far as reflection needs them."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping
+
+_BINARY: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitOr: operator.or_,
+    ast.BitAnd: operator.and_,
+}
+_SUFFIX = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]+\b")
+_CAST = re.compile(r"\b(?:static_cast\s*<\s*\w+\s*>|u?int|uint32_t|size_t|u?short)\s*(?=\()")
+_MAX_DEPTH = 32
+
+
+def evaluate(expression: str, names: Mapping[str, str]) -> int | None:
+    """The value of a C++ integer expression whose names stand for other expressions, else None."""
+    return _evaluate(expression, names, _MAX_DEPTH)
+
+
+def _evaluate(expression: str, names: Mapping[str, str], depth: int) -> int | None:
+    if depth == 0:
+        return None
+    python = _CAST.sub("", _SUFFIX.sub(r"\1", expression)).replace("/", "//").strip()
+    try:
+        return _value(ast.parse(python, mode="eval").body, names, depth)
+    except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, MemoryError):
+        return None
+
+
+def _value(node: ast.expr, names: Mapping[str, str], depth: int) -> int:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return int(node.value)
+    if isinstance(node, ast.Name) and node.id in names:
+        value = _evaluate(names[node.id], names, depth - 1)
+        if value is not None:
+            return value
+    if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+        left, right = _value(node.left, names, depth), _value(node.right, names, depth)
+        if isinstance(node.op, ast.LShift) and right > 64:
+            raise ValueError("shift too far")
+        return _BINARY[type(node.op)](left, right)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_value(node.operand, names, depth)
+    raise ValueError("not an integer constant")

@@ -1,0 +1,186 @@
+"""What each parameter of one kernel is bound to, once the function constants are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from metalbench._core import CompileError, Unsupported
+from metalbench.msl.arithmetic import evaluate
+from metalbench.msl.constants import program_constants
+from metalbench.msl.parameters import THREAD_ATTRIBUTES, Parameter, attribute_index
+from metalbench.msl.program import Source
+from metalbench.msl.reflect import Kernel
+from metalbench.msl.unsupported import feature_of
+
+MAX_BUFFERS = 31
+DEFAULT_MAX_THREADS = 1024
+_UNSUPPORTED_ATTRIBUTES = {
+    "stage_in": "vertex descriptors",
+    "texture": "textures",
+    "sampler": "samplers",
+    "payload": "mesh payloads",
+    "imageblock_data": "imageblocks",
+    "thread_position_in_region": "tessellation",
+}
+_VALUES = {"true": "1", "false": "0"}
+
+
+@dataclass
+class Bindings:
+    """`macros` are MB_KERNEL's arguments, one a parameter; the others are for reflection."""
+
+    macros: list[str] = field(default_factory=list)
+    arguments: list[dict[str, str | int]] = field(default_factory=list)
+    attributes: list[dict[str, str]] = field(default_factory=list)
+    absent: bool = False
+
+
+def bind(source: Source, kernel: Kernel, literals: Mapping[str, str]) -> Bindings:
+    """Bind every parameter of a kernel. `literals` are the function constants' values.
+
+    Raises CompileError for a parameter that has no binding or one that is taken, Unsupported for
+    textures and the like.
+    """
+    names = {**program_constants(source.tokens, source.declared), **literals, **kernel.substitution}
+    found = Bindings()
+    taken: dict[tuple[str, int], Parameter] = {}
+    waiting: list[tuple[Parameter, str]] = []
+    for parameter in kernel.parameters:
+        _refuse(kernel, parameter)
+        attribute = next((a for a in parameter.attributes if a.name in THREAD_ATTRIBUTES), None)
+        if not _present(source, parameter, names):
+            found.absent = True
+            found.macros.append("mb::absent")
+        elif attribute is not None:
+            found.macros.append(f"mb::attribute<mb::{attribute.name}>")
+            kind = parameter.type_text(kernel.substitution)
+            found.attributes.append({"name": attribute.name, "type": kind})
+        else:
+            kind = _kind(kernel, parameter)
+            found.macros.append("")
+            _explicit(source, kernel, parameter, kind, names, taken, waiting)
+    for parameter, kind in waiting:
+        taken[kind, next(_free(taken, kind))] = parameter
+    for (kind, index), parameter in sorted(taken.items(), key=lambda item: item[1].position):
+        _check_index(kernel, parameter, kind, index)
+        found.macros[parameter.position] = f"mb::{kind}<{index}>"
+        found.arguments.append(_argument(kernel, parameter, kind, index))
+    return found
+
+
+def max_threads(source: Source, kernel: Kernel) -> tuple[str, int]:
+    """[[max_total_threads_per_threadgroup(n)]] as C++ text and as a number.
+
+    The number is the default of 1024 where only the compiler can tell; `mb_info` has the truth then.
+    """
+    declarations = (kernel.instantiation, kernel.primary)
+    for declaration in declarations:
+        attribute = (
+            declaration.attribute("max_total_threads_per_threadgroup") if declaration else None
+        )
+        if attribute is not None:
+            words = source.tokens.text[attribute.first : attribute.last]
+            text = " ".join(
+                f"({kernel.substitution[w]})" if w in kernel.substitution else w for w in words
+            )
+            names = program_constants(source.tokens, source.declared)
+            return text, evaluate(text, names) or DEFAULT_MAX_THREADS
+    return str(DEFAULT_MAX_THREADS), DEFAULT_MAX_THREADS
+
+
+def _present(source: Source, parameter: Parameter, names: Mapping[str, str]) -> bool:
+    """Whether the parameter's [[function_constant(x)]], if it has one, is true."""
+    for attribute in parameter.attributes:
+        if attribute.name == "function_constant":
+            text = source.tokens.join(attribute.first, attribute.last)
+            for _ in range(8):
+                text = _VALUES.get(text, names.get(text, text))
+            value = evaluate(text, names)
+            return value is None or value != 0
+    return True
+
+
+def _refuse(kernel: Kernel, parameter: Parameter) -> None:
+    listed = [_UNSUPPORTED_ATTRIBUTES.get(attribute.name, "") for attribute in parameter.attributes]
+    listed += [feature_of(word) for word in parameter.tokens]
+    feature = next(filter(None, listed), None)
+    if feature:
+        raise Unsupported(
+            f"[{kernel.name}] {parameter.where}: {parameter.name}: the cpu device has no {feature}; "
+            "use buffers, or run this kernel on a Metal device"
+        )
+
+
+def _kind(kernel: Kernel, parameter: Parameter) -> str:
+    for attribute in parameter.attributes:
+        if attribute.name in ("buffer", "threadgroup"):
+            return attribute.name
+    if parameter.pointer and parameter.address_space in ("device", "constant"):
+        return "buffer"
+    if parameter.pointer and parameter.address_space == "threadgroup":
+        return "threadgroup"
+    given = " ".join(parameter.tokens)
+    raise CompileError(
+        f"{parameter.where}: error: [{kernel.name}] parameter {parameter.name or parameter.position}: "
+        "expected a device, constant or threadgroup pointer or reference, or an attribute such as "
+        f"[[thread_position_in_grid]]; got {given}"
+    )
+
+
+def _explicit(
+    source: Source,
+    kernel: Kernel,
+    parameter: Parameter,
+    kind: str,
+    names: Mapping[str, str],
+    taken: dict[tuple[str, int], Parameter],
+    waiting: list[tuple[Parameter, str]],
+) -> None:
+    attribute = next((found for found in parameter.attributes if found.name == kind), None)
+    if attribute is None:
+        waiting.append((parameter, kind))
+        return
+    index = attribute_index(source.tokens, attribute, names)
+    if index is None:
+        given = source.tokens.join(attribute.first, attribute.last)
+        raise CompileError(
+            f"{parameter.where}: error: [{kernel.name}] {parameter.name}: "
+            f"[[{kind}(n)]]: expected an integer constant, got {given}"
+        )
+    other = taken.setdefault((kind, index), parameter)
+    if other is not parameter:
+        raise CompileError(
+            f"{parameter.where}: error: [{kernel.name}] {parameter.name}: {kind} {index} is taken by "
+            f"{other.name}; give one of them another index"
+        )
+
+
+def _free(taken: Mapping[tuple[str, int], Parameter], kind: str) -> Iterator[int]:
+    index = 0
+    while True:
+        if (kind, index) not in taken:
+            yield index
+        index += 1
+
+
+def _check_index(kernel: Kernel, parameter: Parameter, kind: str, index: int) -> None:
+    if not 0 <= index < MAX_BUFFERS:
+        raise CompileError(
+            f"{parameter.where}: error: [{kernel.name}] {parameter.name}: [[{kind}({index})]]: "
+            f"expected an index from 0 to {MAX_BUFFERS - 1}"
+        )
+
+
+def _argument(kernel: Kernel, parameter: Parameter, kind: str, index: int) -> dict[str, str | int]:
+    space = parameter.address_space or ("threadgroup" if kind == "threadgroup" else "device")
+    constant = space == "constant" or "const" in parameter.pointee
+    return {
+        "name": parameter.name or f"argument{parameter.position}",
+        "kind": kind,
+        "index": index,
+        "type": parameter.type_text(kernel.substitution),
+        "address_space": space,
+        "access": "read" if constant else "read_write",
+        "parameter": parameter.position,
+    }

@@ -1,0 +1,88 @@
+"""Compiled kernels on disk, found by content; safe while many processes compile at once.
+
+Every file is written under a name of its own and then moved into place, so a reader sees all of it or
+none; the digest in a record proves that the object it names is the one that was compiled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from metalbench._core import Error
+
+Record = dict[str, Any]
+
+
+def digest(*parts: str | bytes) -> str:
+    """A name for these contents in this order."""
+    state = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        state.update(len(data).to_bytes(8, "little"))
+        state.update(data)
+    return state.hexdigest()
+
+
+def folder() -> Path:
+    """Where the cache is: $METALBENCH_CACHE, else the user's cache folder."""
+    named = os.environ.get("METALBENCH_CACHE")
+    if named:
+        return Path(named)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("metalbench"))
+
+
+def path_of(key: str, suffix: str) -> Path:
+    """The file of a key."""
+    return folder() / key[:2] / f"{key[2:]}{suffix}"
+
+
+def load(key: str) -> Record | None:
+    """The record of a key; None when there is none or it is damaged."""
+    try:
+        record = json.loads(path_of(key, ".json").read_bytes())
+    except (OSError, ValueError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def store(key: str, record: Record) -> None:
+    """Keep a record, in place of an older one. Raises Error when the cache cannot be written."""
+    with replacing(path_of(key, ".json")) as path:
+        path.write_text(json.dumps(record))
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A path to write to, which becomes `target` at the end, at once, unless an error is raised."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=target.suffix)
+    except OSError as problem:
+        raise Error(
+            f"the cache of compiled kernels cannot be written: {problem}; "
+            "set METALBENCH_CACHE to a folder that can"
+        ) from problem
+    os.close(handle)
+    path = Path(name)
+    try:
+        yield path
+        path.replace(target)
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def file_digest(path: str | Path) -> str | None:
+    """Digest of a file's contents; None when it cannot be read."""
+    try:
+        return digest(Path(path).read_bytes())
+    except OSError:
+        return None

@@ -1,0 +1,60 @@
+"""C++ text to a shared object: one run of clang, one of its linker."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from metalbench._core import CompileError
+from metalbench.msl.toolchain import Toolchain, flags
+
+TIME_LIMIT_S = 300
+
+
+def compile_shared_object(
+    text: str, target: Path, tools: Toolchain, *, checked: bool, fast_math: bool
+) -> None:
+    """Compile lowered text and link it to `target`.
+
+    Raises CompileError with clang's own messages, at the lines of the user's file.
+    """
+    target_object = target.with_suffix(".o")
+    command = [*tools.clang, "-c", "-x", "c++", *flags(checked=checked, fast_math=fast_math)]
+    command += [f"-I{tools.headers}", "-o", str(target_object), "-"]
+    try:
+        _run(command, text)
+        _run([*tools.linker, "-shared", "-o", str(target), str(target_object)], "")
+    finally:
+        target_object.unlink(missing_ok=True)
+
+
+def _run(command: list[str], text: str) -> None:
+    try:
+        answer = subprocess.run(
+            command,
+            input=text,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=TIME_LIMIT_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise CompileError(
+            f"{Path(command[0]).name}: no result after {TIME_LIMIT_S} s; simplify the kernel"
+        ) from None
+    if answer.returncode == 0:
+        return
+    crashed = (
+        answer.returncode < 0
+        or answer.returncode >= 128
+        or "PLEASE submit a bug report" in answer.stderr
+    )
+    message = (
+        answer.stderr.strip() or f"{command[0]} ended with {answer.returncode} without a message"
+    )
+    if crashed:
+        message = (
+            f"clang itself crashed on this kernel (exit status {answer.returncode}):\n{message}"
+        )
+    raise CompileError(message)

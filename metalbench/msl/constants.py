@@ -1,0 +1,130 @@
+"""Function constants, and the constants of the program that reflection can read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from metalbench._core import CompileError
+from metalbench.msl.arithmetic import evaluate
+from metalbench.msl.declarations import Declaration
+from metalbench.msl.tokens import Location, Tokens
+
+Value = bool | int | float
+_RANGES = {
+    "char": (-(2**7), 2**7), "uchar": (0, 2**8), "int8_t": (-(2**7), 2**7), "uint8_t": (0, 2**8),
+    "short": (-(2**15), 2**15), "ushort": (0, 2**16), "int16_t": (-(2**15), 2**15),
+    "uint16_t": (0, 2**16), "int": (-(2**31), 2**31), "uint": (0, 2**32), "int32_t": (-(2**31), 2**31),
+    "uint32_t": (0, 2**32), "long": (-(2**63), 2**63), "ulong": (0, 2**64), "int64_t": (-(2**63), 2**63),
+    "uint64_t": (0, 2**64), "size_t": (0, 2**64),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FunctionConstant:
+    """`constant T name [[function_constant(index)]];`"""
+
+    name: str
+    index: int
+    type: str
+    declaration: Declaration
+    where: Location
+    optional: bool
+
+
+def function_constants(tokens: Tokens, declared: Iterable[Declaration]) -> list[FunctionConstant]:
+    """The function constants in order.
+
+    One is optional when the source asks `is_function_constant_defined(name)`.
+    """
+    asked = {
+        tokens.text[index + 2]
+        for index, token in enumerate(tokens.text)
+        if token == "is_function_constant_defined"
+    }
+    listed = list(declared)
+    names = program_constants(tokens, listed)
+    found = []
+    for declaration in listed:
+        attribute = (
+            declaration.attribute("function_constant") if declaration.kind == "variable" else None
+        )
+        if attribute is None:
+            continue
+        where = tokens.where(declaration.name_index)
+        index = evaluate(tokens.join(attribute.first, attribute.last), names)
+        if index is None:
+            given = tokens.join(attribute.first, attribute.last)
+            raise CompileError(
+                f"{where}: error: function_constant: expected an integer, got {given}"
+            )
+        words = tokens.text[declaration.head : declaration.name_index]
+        words = [word for word in words if word not in ("constant", "const", "static", "constexpr")]
+        kind = "".join(words).removeprefix("metal::")
+        optional = declaration.name in asked
+        found.append(FunctionConstant(declaration.name, index, kind, declaration, where, optional))
+    return found
+
+
+def program_constants(tokens: Tokens, declared: Iterable[Declaration]) -> dict[str, str]:
+    """Initialisers of simple constants by name: `constant int n = 4;` is n: 4."""
+    found: dict[str, str] = {}
+    for declaration in declared:
+        if declaration.kind == "variable" and not declaration.template:
+            equals = declaration.name_index + 1
+            if tokens.text[equals : equals + 1] == ["="]:
+                found[declaration.name] = tokens.join(equals + 1, declaration.last - 1)
+    return found
+
+
+def resolve(
+    constants: Iterable[FunctionConstant], given: Mapping[str | int, Value], function: str
+) -> dict[str, Value]:
+    """Values by name, from values by name or index.
+
+    Raises CompileError for a name or index that the source does not declare.
+    """
+    listed = list(constants)
+    by_key: dict[str | int, FunctionConstant] = {found.index: found for found in listed}
+    by_key.update({found.name: found for found in listed})
+    values: dict[str, Value] = {}
+    for key, value in given.items():
+        if key not in by_key:
+            known = ", ".join(f"{found.name} ({found.index})" for found in listed)
+            raise CompileError(
+                f"[{function}] constants: no function constant is called {key!r}; "
+                f"expected {known or 'none, the source declares no function constants'}"
+            )
+        values[by_key[key].name] = value
+    return values
+
+
+def literal(constant: FunctionConstant, value: Value, function: str) -> str:
+    """The C++ spelling of a function constant's value.
+
+    Raises CompileError when the value does not fit the declared type.
+    """
+    wanted = f"[{function}] constant {constant.name}: expected {constant.type}, got {value!r}"
+    if constant.type == "bool":
+        if value not in (0, 1):
+            raise CompileError(f"{wanted}; give True or False")
+        return "true" if value else "false"
+    if constant.type in _RANGES:
+        low, high = _RANGES[constant.type]
+        if value != int(value) or not low <= value < high:
+            raise CompileError(f"{wanted}; give an integer from {low} to {high - 1}")
+        suffix = "ull" if value >= 0 else "ll"
+        text = (
+            f"({int(value)}{suffix})" if int(value) != -(2**63) else "(-9223372036854775807ll - 1)"
+        )
+        return f"static_cast<{constant.type}>{text}"
+    return f"static_cast<{constant.type}>({_float(float(value))})"
+
+
+def _float(value: float) -> str:
+    if math.isnan(value):
+        return '__builtin_nan("")'
+    if math.isinf(value):
+        return "__builtin_inf()" if value > 0 else "-__builtin_inf()"
+    return repr(value)

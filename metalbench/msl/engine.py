@@ -1,0 +1,177 @@
+"""The front end's entry: parse a source, build one of its kernels. `_core` calls it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metalbench.msl import cache
+from metalbench.msl.symbolize import symbolize
+from metalbench.msl.toolchain import Toolchain, flags, toolchain
+
+if TYPE_CHECKING:
+    from metalbench.msl.constants import Value
+    from metalbench.msl.program import Source
+
+__all__ = ["Built", "Program", "Toolchain", "build", "parse", "symbolize", "toolchain"]
+
+
+@dataclass(frozen=True)
+class Built:
+    """A compiled kernel.
+
+    `path` is a shared object in the cache that exports what csrc/msl/mb/abi.h says. `arguments` are
+    in the order of the kernel's parameters, those absent by function constant left out.
+    """
+
+    name: str
+    path: str
+    arguments: list[dict[str, str | int]]
+    attributes: list[dict[str, str]]
+    max_threads: int
+    needs_fibers: bool
+
+    @cached_property
+    def lowered(self) -> str:
+        """The C++ text that was compiled."""
+        return Path(self.path).with_suffix(".cpp").read_text()
+
+
+class Program:
+    """A source that has been parsed, by this process or by one that left it in the cache."""
+
+    def __init__(self, inputs: _Inputs, key: str, record: cache.Record) -> None:
+        self._inputs = inputs
+        self.key = key
+        self.functions: list[str] = list(record["functions"])
+
+    @cached_property
+    def source(self) -> Source:
+        """The parsed source; costs a run of the preprocessor on first use."""
+        return self._inputs.source()
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    text: str
+    filename: str
+    macros: tuple[tuple[str, str], ...]
+    include_dirs: tuple[str, ...]
+
+    def source(self) -> Source:
+        from metalbench.msl.program import Source
+
+        return Source(self.text, self.filename, dict(self.macros), self.include_dirs)
+
+    def key(self) -> str:
+        folders = [os.path.abspath(folder) for folder in (self.filename, *self.include_dirs)]
+        return cache.digest(
+            "program",
+            toolchain().key,
+            self.text,
+            self.filename,
+            repr(sorted(self.macros)),
+            *folders,
+        )
+
+
+def parse(
+    source: str,
+    filename: str = "<source>",
+    macros: Mapping[str, str] | None = None,
+    include_dirs: Sequence[str] = (),
+) -> Program:
+    """Preprocess and reflect an MSL source.
+
+    Raises CompileError with the line of the user's file, Unsupported without a compiler.
+    """
+    given = tuple((name, str(value)) for name, value in (macros or {}).items())
+    inputs = _Inputs(source, filename, given, tuple(include_dirs))
+    key = inputs.key()
+    record = cache.load(key)
+    if record is not None and _unchanged(record):
+        return Program(inputs, cache.digest(key, repr(record["files"])), record)
+    parsed = inputs.source()
+    record = {"functions": list(parsed.kernels), "files": _files(parsed, filename)}
+    cache.store(key, record)
+    program = Program(inputs, cache.digest(key, repr(record["files"])), record)
+    program.source = parsed
+    return program
+
+
+def build(
+    program: Program,
+    function: str,
+    constants: Mapping[str | int, Value] | None = None,
+    checked: bool = False,
+    fast_math: bool = True,
+) -> Built:
+    """Compile one kernel of a program, or find it in the cache.
+
+    `constants` are function constants by name or index. Raises CompileError with clang's own messages
+    at the lines of the user's file.
+    """
+    given = sorted((str(name), repr(value)) for name, value in (constants or {}).items())
+    key = cache.digest("kernel", program.key, function, repr(given), str((checked, fast_math)))
+    record = cache.load(key)
+    if record is not None and cache.file_digest(record["path"]) == record["object"]:
+        return _built(record)
+    return _built(_compile(program, function, constants or {}, key, (checked, fast_math)))
+
+
+def _compile(
+    program: Program,
+    function: str,
+    constants: Mapping[str | int, Value],
+    key: str,
+    kind: tuple[bool, bool],
+) -> cache.Record:
+    from metalbench.msl.compiler import compile_shared_object
+    from metalbench.msl.lower import lower
+
+    checked, fast_math = kind
+    lowered = lower(program.source, function, constants)
+    options = repr(flags(checked=checked, fast_math=fast_math))
+    content = cache.digest("object", toolchain().key, options, lowered.text)
+    target = cache.path_of(content, ".so")
+    with cache.replacing(target.with_suffix(".cpp")) as path:
+        path.write_text(lowered.text)
+    with cache.replacing(target) as path:
+        compile_shared_object(lowered.text, path, toolchain(), checked=checked, fast_math=fast_math)
+        made = cache.file_digest(path)
+    record = {
+        "name": lowered.kernel.name,
+        "path": str(target),
+        "object": made,
+        "arguments": lowered.bindings.arguments,
+        "attributes": lowered.bindings.attributes,
+        "max_threads": lowered.max_threads,
+        "needs_fibers": lowered.needs_fibers,
+    }
+    cache.store(key, record)
+    return record
+
+
+def _built(record: cache.Record) -> Built:
+    return Built(**{name: value for name, value in record.items() if name != "object"})
+
+
+def _files(source: Source, filename: str) -> dict[str, str | None]:
+    """Digests of the files that the source includes."""
+    own = {filename, "<source>", "<stdin>", "<built-in>", "<command line>"}
+    folder = Path(filename).resolve().parent
+    empty = str(toolchain().empty_headers)
+    found = {}
+    for name in source.tokens.files:
+        if name not in own and not name.startswith(empty):
+            path = str(folder / name)
+            found[path] = cache.file_digest(path)
+    return found
+
+
+def _unchanged(record: cache.Record) -> bool:
+    return all(cache.file_digest(path) == known for path, known in record["files"].items())

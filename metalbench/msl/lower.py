@@ -1,0 +1,180 @@
+"""MSL to C++17: address spaces erased, one kernel kept, its entry points added at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from metalbench._core import CompileError
+from metalbench.msl.bindings import Bindings, bind, max_threads
+from metalbench.msl.collectives import needs_fibers
+from metalbench.msl.constants import Value, literal, resolve
+from metalbench.msl.declarations import Declaration
+from metalbench.msl.edits import Edits
+from metalbench.msl.keywords import rewrite_keywords, swizzle_macros
+from metalbench.msl.lexer import lex
+from metalbench.msl.program import Source
+from metalbench.msl.reflect import Kernel, stage_of
+from metalbench.msl.threadgroup import rewrite_threadgroup_variables
+from metalbench.msl.tokens import Tokens
+from metalbench.msl.unsupported import refuse, unsupported_declarations
+
+_ALWAYS_INLINE = "inline __attribute__((always_inline)) "
+_LINKAGE = frozenset({"inline", "static", "constexpr", "extern", "METAL_FUNC", "friend", "typedef"})
+_FUNCTION = "mb_kernel_function"
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """C++ text for clang, and what reflection says about the kernel."""
+
+    text: str
+    kernel: Kernel
+    bindings: Bindings
+    max_threads: int
+    needs_fibers: bool
+
+
+def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lowered:
+    """C++ of one kernel, `name`, with these function constants (by name or index).
+
+    Raises CompileError or Unsupported, naming the line of the user's own file.
+    """
+    tokens = source.tokens
+    kernel = source.kernel(name)
+    reached = source.references.reached(_roots(tokens, kernel))
+    literals = _literals(source, kernel, constants, reached)
+    bindings = bind(source, kernel, literals)
+    edits = Edits(tokens.source)
+    removed = _unsupported(source, kernel, reached) + _redundant(source, reached)
+    for declaration in removed:
+        edits.blank(tokens.start[declaration.first], tokens.end(declaration.last - 1))
+    _function_constants(source, edits, literals)
+    scope = _name_kernel(tokens, edits, kernel)
+    _linkage(source, edits, {declaration.first for declaration in removed})
+    rewrite_threadgroup_variables(tokens, edits)
+    rewrite_keywords(tokens, edits)
+    fibers = needs_fibers(tokens, source.by_name, reached)
+    limit_text, limit = max_threads(source, kernel)
+    parts = [
+        '# 1 "<metalbench>"\n',
+        swizzle_macros(tokens),
+        "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.text else "",
+        "#include <mb/prelude.h>\n",
+        edits.apply(),
+        '\n# 1 "<metalbench>"\n',
+        "#include <mb/absent.h>\n" if bindings.absent else "#include <mb/entry.h>\n",
+        scope,
+        f"MB_KERNEL(mb_entry_function, {int(fibers)}, ({limit_text})",
+        *(f", {macro}" for macro in bindings.macros),
+        ")\n",
+    ]
+    return Lowered("".join(parts), kernel, bindings, limit, fibers)
+
+
+def _roots(tokens: Tokens, kernel: Kernel) -> set[str]:
+    """Names that the kernel itself mentions."""
+    words = set(tokens.text[kernel.primary.first : kernel.primary.last])
+    if kernel.instantiation:
+        words |= set(tokens.text[kernel.instantiation.first : kernel.instantiation.last])
+    return {kernel.primary.name} | {word for word in words if word[0].isalpha() or word[0] == "_"}
+
+
+def _literals(
+    source: Source, kernel: Kernel, constants: Mapping[str | int, Value], reached: set[str]
+) -> dict[str, str]:
+    """The function constants' values as C++ text."""
+    values = resolve(source.constants, constants, kernel.name)
+    literals = {}
+    for constant in source.constants:
+        if constant.name in values:
+            literals[constant.name] = literal(constant, values[constant.name], kernel.name)
+        elif constant.name in reached and not constant.optional:
+            raise CompileError(
+                f"{constant.where}: error: [{kernel.name}] function constant {constant.name} "
+                f"({constant.type}, index {constant.index}) has no value; "
+                f"give one: constants={{{constant.name!r}: ...}}"
+            )
+    return literals
+
+
+def _unsupported(source: Source, kernel: Kernel, reached: set[str]) -> list[Declaration]:
+    """Declarations that the cpu device has no use for; an error if the kernel has."""
+    found = unsupported_declarations(source.tokens, source.declared)
+    for declaration in found:
+        if declaration.name and declaration.name in reached:
+            refuse(source.tokens, declaration, kernel.name)
+    return found
+
+
+def _redundant(source: Source, reached: set[str]) -> list[Declaration]:
+    """Overloads that another one stands for."""
+    dropped, collisions = source.merged
+    for collision in collisions:
+        if collision.dropped.name in reached:
+            where = source.tokens.where(collision.dropped.first)
+            raise CompileError(
+                f"{where}: error: {collision.dropped.name} differs from the one at "
+                f"{source.tokens.where(collision.kept.first)} only by address space but not in what it "
+                "does; the cpu device has one address space: give one of them another name"
+            )
+    return dropped
+
+
+def _function_constants(source: Source, edits: Edits, literals: Mapping[str, str]) -> None:
+    tokens = source.tokens
+    for constant in source.constants:
+        start = tokens.start[constant.declaration.first]
+        end = tokens.end(constant.declaration.last - 1)
+        value = literals.get(constant.name, f"{constant.type}()")
+        text = f"static constexpr {constant.type} {constant.name} = {value};"
+        edits.replace(start, end, text + "\n" * tokens.source.count("\n", start, end))
+    for index, token in enumerate(tokens.text):
+        if token == "is_function_constant_defined" and tokens.text[index + 1] == "(":
+            defined = "true" if tokens.text[index + 2] in literals else "false"
+            edits.replace(
+                tokens.start[index], tokens.end(tokens.partner[index + 1]), f"({defined})"
+            )
+
+
+def _linkage(source: Source, edits: Edits, removed: set[int]) -> None:
+    """Nothing but the entry points is emitted: kernels are static, other functions inline."""
+    tokens = source.tokens
+    for declaration in source.declared:
+        start = tokens.start[declaration.head]
+        if declaration.first in removed:
+            continue
+        if declaration.kind == "instantiation":
+            edits.blank(tokens.start[declaration.first], tokens.end(declaration.last - 1))
+        elif stage_of(tokens, declaration) == "kernel":
+            # A specialisation takes its linkage from the template.
+            edits.insert(
+                start, _ALWAYS_INLINE if declaration.template == [] else "static " + _ALWAYS_INLINE
+            )
+        elif declaration.kind == "function" and declaration.body and not declaration.template:
+            head = tokens.text[declaration.head : declaration.name_index]
+            if not _LINKAGE.intersection(head):
+                edits.insert(start, "inline ")
+
+
+def _name_kernel(tokens: Tokens, edits: Edits, kernel: Kernel) -> str:
+    """Give the kernel a name without commas; return the text that refers to it at global scope."""
+    if kernel.instantiation is None:
+        return f"static constexpr auto& mb_entry_function = {kernel.expression};\n"
+    declaration = kernel.instantiation
+    target = f"auto& {_FUNCTION}"
+    if kernel.signature:
+        target = f"void (&{_FUNCTION}){_erase(kernel.signature)}"
+    text = f"static constexpr {target} = {_erase(kernel.expression)};"
+    start, end = tokens.start[declaration.first], tokens.end(declaration.last - 1)
+    edits.replace(start, end, text)
+    scope = "".join(f"::{name}" for name in declaration.scope)
+    return f"static constexpr auto& mb_entry_function = {scope}::{_FUNCTION};\n"
+
+
+def _erase(text: str) -> str:
+    """Rewrite a fragment by itself."""
+    tokens = lex(text)
+    edits = Edits(text)
+    rewrite_keywords(tokens, edits)
+    return edits.apply().replace("\n", " ")

@@ -1,0 +1,95 @@
+"""Threadgroup variables: references into the threadgroup's arena instead of objects of their own."""
+
+from __future__ import annotations
+
+from metalbench.msl.attributes import opens_attribute
+from metalbench.msl.edits import Edits
+from metalbench.msl.tokens import Tokens, is_name
+
+_SPECIFIERS = frozenset({"static", "volatile", "const"})
+
+
+def rewrite_threadgroup_variables(tokens: Tokens, edits: Edits) -> None:
+    """`threadgroup float a[2][N], m;` becomes two MB_THREADGROUP (mb/sync.h); pointers stay."""
+    statements = set()
+    for index, token in enumerate(tokens.text):
+        if token == "threadgroup":
+            first = _statement(tokens, index)
+            if first >= 0 and first not in statements:
+                statements.add(first)
+                _rewrite(tokens, edits, first, len(statements))
+
+
+def _statement(tokens: Tokens, index: int) -> int:
+    """First token of the statement that `threadgroup` at `index` specifies, or -1."""
+    index -= 1
+    while index >= 0:
+        token = tokens.text[index]
+        if token in (";", "{", "}"):
+            return index + 1
+        alignment = token == ")" and tokens.text[tokens.partner[index] - 1] == "alignas"
+        attribute = token == "]" and opens_attribute(tokens, tokens.partner[index])
+        if alignment:
+            index = tokens.partner[index] - 1
+        elif attribute:
+            index = tokens.partner[index]
+        elif not is_name(token) or token in ("using", "typedef", "return"):
+            return -1
+        index -= 1
+    return -1
+
+
+def _rewrite(tokens: Tokens, edits: Edits, first: int, number: int) -> None:
+    last = first
+    while last < len(tokens) and tokens.text[last] not in (";", "=", "{", "}"):
+        last = tokens.partner[last] if tokens.text[last] in "([" else last
+        last += 1
+    if last >= len(tokens) or tokens.text[last] != ";":
+        return
+    alignment, kind = "", []
+    declarators = list(tokens.split(first, last))
+    name_index = _declared(tokens, *declarators[0])
+    if name_index < 0:
+        return
+    index = first
+    while index < name_index:
+        token = tokens.text[index]
+        if token == "alignas":
+            close = tokens.partner[index + 1]
+            alignment = tokens.join(index, close + 1) + " "
+            index = close
+        elif opens_attribute(tokens, index):
+            index = tokens.partner[index]
+        elif token not in ("threadgroup", "static"):
+            kind.append(token)
+        index += 1
+    types, variables = [], []
+    for begin, end in [(name_index, declarators[0][1]), *declarators[1:]]:
+        name = tokens.text[begin]
+        types.append(f"mbT{number}_{name}{tokens.join(begin + 1, end)}")
+        variables.append(f" {alignment}MB_THREADGROUP(mbT{number}_{name}, {name})")
+    text = f"typedef {' '.join(kind)} {', '.join(types)};{''.join(variables)}"
+    lines = tokens.source.count("\n", tokens.start[first], tokens.end(last)) - text.count("\n")
+    edits.replace(tokens.start[first], tokens.end(last), text + "\n" * lines)
+
+
+def _declared(tokens: Tokens, first: int, last: int) -> int:
+    """Token of the first declarator's name; -1 when it is a pointer, reference or function."""
+    index, angles = first, 0
+    while index < last:
+        token = tokens.text[index]
+        if token == "<":
+            angles += 1
+        elif token == ">":
+            angles -= 1
+        elif angles == 0 and token in ("*", "&", "&&"):
+            return -1
+        elif token == "(" and tokens.text[index - 1] not in ("alignas", "decltype"):
+            return -1
+        if token in "([" and tokens.partner[index] > index:
+            index = tokens.partner[index]
+        index += 1
+    index = last - 1
+    while index > first and tokens.text[index] == "]":
+        index = tokens.partner[index] - 1
+    return index if index > first and is_name(tokens.text[index]) else -1

@@ -1,0 +1,130 @@
+"""Tokens of a preprocessed source: parallel lists, because a kernel library has 10^5 of them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+_LINE_MARKER = re.compile(
+    r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)[ \t]+"((?:\\.|[^"\\\n])*)".*\n?', re.M
+)
+_PARTNER = {")": "(", "]": "[", "}": "{"}
+
+
+class Location(NamedTuple):
+    """A place in the user's own file; line and column count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The significant tokens (no white space, comments or directives) of `source`.
+
+    `text[i]` is the spelling of token i and `start[i]` its offset in `source`. `partner[i]` is the
+    token that closes or opens the same bracket of kind ( [ {, or -1.
+    """
+
+    source: str
+    text: list[str]
+    start: list[int]
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    def end(self, index: int) -> int:
+        """Offset just behind token `index`."""
+        return self.start[index] + len(self.text[index])
+
+    def join(self, first: int, last: int) -> str:
+        """The source text from token `first` to before token `last`, as written."""
+        return self.source[self.start[first] : self.end(last - 1)] if last > first else ""
+
+    def adjacent(self, index: int) -> bool:
+        """Whether nothing stands between token `index` and the next one."""
+        return index + 1 < len(self.text) and self.end(index) == self.start[index + 1]
+
+    @cached_property
+    def partner(self) -> list[int]:
+        """For every bracket its partner's index; -1 for all other tokens and stray brackets."""
+        partner = [-1] * len(self.text)
+        stack: list[int] = []
+        for index, text in enumerate(self.text):
+            if text in "([{":
+                stack.append(index)
+            elif text in ")]}":
+                if not stack or self.text[stack[-1]] != _PARTNER[text]:
+                    return partner
+                partner[index] = stack.pop()
+                partner[partner[index]] = index
+        return partner
+
+    @cached_property
+    def balanced(self) -> bool:
+        """Whether every bracket has its partner."""
+        return all(
+            self.partner[index] >= 0 for index, text in enumerate(self.text) if text in "()[]{}"
+        )
+
+    @cached_property
+    def _markers(self) -> list[tuple[int, int, str]]:
+        found = [(0, 1, "<source>")]
+        for marker in _LINE_MARKER.finditer(self.source):
+            name = re.sub(r"\\(.)", r"\1", marker[2])
+            found.append((marker.end(), int(marker[1]), name))
+        return found
+
+    @cached_property
+    def files(self) -> list[str]:
+        """Every file that the preprocessor read, in order of first appearance."""
+        return list(dict.fromkeys(name for _, _, name in self._markers))
+
+    def locate(self, offset: int) -> Location:
+        """The user's file and line of an offset in `source`."""
+        which = bisect_right(self._markers, offset, key=lambda marker: marker[0]) - 1
+        begin, line, name = self._markers[which]
+        line += self.source.count("\n", begin, offset)
+        column = offset - (self.source.rfind("\n", 0, offset) + 1) + 1
+        return Location(name, line, column)
+
+    def where(self, index: int) -> Location:
+        """The user's file and line of token `index`."""
+        return self.locate(self.start[index])
+
+    def split(self, first: int, last: int, separator: str = ",") -> Iterator[tuple[int, int]]:
+        """Non-empty token ranges between separators that stand outside of all brackets, <> too."""
+        begin, index, angles = first, first, 0
+        while index < last:
+            text = self.text[index]
+            if text in "([{" and self.partner[index] > index:
+                index = self.partner[index]
+            elif text == "<" and index > first and opens_arguments(self.text[index - 1]):
+                angles += 1
+            elif text == ">" and angles:
+                angles -= 1
+            elif text == separator and not angles:
+                if index > begin:
+                    yield begin, index
+                begin = index + 1
+            index += 1
+        if last > begin:
+            yield begin, last
+
+
+def is_name(text: str) -> bool:
+    """Whether a token is an identifier or a keyword."""
+    return text[0].isalpha() or text[0] == "_"
+
+
+def opens_arguments(previous: str) -> bool:
+    """Whether a `<` behind this token may open template arguments."""
+    return is_name(previous)

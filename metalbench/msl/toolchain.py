@@ -1,0 +1,145 @@
+"""The compiler that MSL goes through: clang of the ziglang wheel, or the one METALBENCH_CLANG names."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+from metalbench._core import Unsupported
+
+COMMON_FLAGS = (
+    "-std=c++17 -march=native -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -nostdinc "
+    "-nostdinc++ -fno-finite-loops -fno-math-errno -fdeclspec -Xclang -ffloat16-excess-precision=none "
+    "-Xclang -fbfloat16-excess-precision=none -gline-tables-only -Wno-everything -ferror-limit=20 "
+    "-fno-color-diagnostics -fno-crash-diagnostics -ftemplate-depth=1024"
+).split()
+FAST_FLAGS = (
+    "-fassociative-math -freciprocal-math -fno-signed-zeros -fno-trapping-math -ffp-contract=fast "
+    "-fapprox-func"
+).split()
+PRECISE_FLAGS = ["-ffp-contract=off"]
+RELEASE_FLAGS = ["-O3"]
+CHECKED_FLAGS = (
+    "-O1 -fno-vectorize -fno-slp-vectorize -DMB_CHECKED=1 "
+    "-fsanitize-coverage=trace-loads,trace-stores,bb,trace-pc-guard"
+).split()
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A clang and its linker as command prefixes, and the directory of the MSL headers."""
+
+    clang: tuple[str, ...]
+    linker: tuple[str, ...]
+    headers: Path
+
+    @cached_property
+    def version(self) -> str:
+        """clang's own first line, such as `clang version 22.1.8`."""
+        answer = subprocess.run(
+            [*self.clang, "--version"], capture_output=True, text=True, check=False
+        )
+        lines = answer.stdout.splitlines()
+        return lines[0] if lines else "clang of unknown version"
+
+    @cached_property
+    def key(self) -> str:
+        """Changes with the compiler, the headers, this front end and the processor."""
+        digest = hashlib.blake2b(digest_size=16)
+        program = os.stat(self.clang[0])
+        digest.update(f"{self.clang}{program.st_size}{program.st_mtime_ns}{_processor()}".encode())
+        own = Path(__file__).parent
+        for folder, pattern in ((self.headers, "**/*"), (own, "*.py")):
+            for path in sorted(folder.glob(pattern)):
+                if path.is_file():
+                    digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
+                    digest.update(path.read_bytes())
+        return digest.hexdigest()
+
+    @property
+    def empty_headers(self) -> Path:
+        """Empty files by the names of Metal's headers, for the preprocessor."""
+        return self.headers / "empty"
+
+
+def flags(*, checked: bool, fast_math: bool) -> list[str]:
+    """The compiler's flags for one kind of build."""
+    return [
+        *COMMON_FLAGS,
+        *(FAST_FLAGS if fast_math else PRECISE_FLAGS),
+        *(CHECKED_FLAGS if checked else RELEASE_FLAGS),
+    ]
+
+
+@cache
+def _find(named: str | None) -> Toolchain:
+    headers = _headers()
+    if named:
+        program = shutil.which(named)
+        linker = shutil.which("ld.lld", path=str(Path(program or named).parent)) or shutil.which(
+            "ld.lld"
+        )
+        if program is None:
+            raise Unsupported(
+                f"METALBENCH_CLANG: expected a clang, got {named}, which is not there"
+            )
+        command = (linker,) if linker else (program, "-nostdlib")
+        return Toolchain((program,), command, headers)
+    found = importlib.util.find_spec("ziglang")
+    if found is not None and found.origin is not None:
+        zig = Path(found.origin).parent / ("zig.exe" if os.name == "nt" else "zig")
+        if zig.exists():
+            return Toolchain((str(zig), "clang"), (str(zig), "ld.lld"), headers)
+    raise Unsupported(
+        "the cpu device compiles MSL with clang, which is missing; run `pip install ziglang`, "
+        "or set METALBENCH_CLANG to a clang 19 or later"
+    )
+
+
+def toolchain() -> Toolchain:
+    """The compiler in use.
+
+    Raises Unsupported when there is none, saying how to get one.
+    """
+    return _find(os.environ.get("METALBENCH_CLANG"))
+
+
+def _headers() -> Path:
+    """csrc/msl of a checkout, or where the wheel puts it: beside `_core`."""
+    checkout = Path(__file__).resolve().parents[2] / "csrc" / "msl"
+    if (checkout / "mb").is_dir():
+        return checkout
+    core = importlib.util.find_spec("metalbench._core")
+    if core is not None and core.origin is not None:
+        installed = Path(core.origin).parent / "include" / "msl"
+        if (installed / "mb").is_dir():
+            return installed
+        raise Unsupported(
+            f"the MSL headers are missing: expected them in {installed}; install metalbench again"
+        )
+    raise Unsupported(
+        f"the MSL headers are missing: expected them in {checkout}; install metalbench again"
+    )
+
+
+@cache
+def _processor() -> str:
+    """What -march=native depends on."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()} {platform.version()}"
+    wanted = ("flags", "Features", "model", "CPU part", "vendor_id", "cpu family")
+    first: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        if name.strip() in wanted:
+            first.setdefault(name.strip(), value)
+    return f"{platform.machine()} {first}"
