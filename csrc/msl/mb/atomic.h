@@ -1,0 +1,147 @@
+// Atomic objects and their functions. Metal's only order for objects is relaxed; fences order the rest.
+#pragma once
+
+#include "sync.h"
+
+namespace metal {
+
+enum memory_order {
+  memory_order_relaxed = __ATOMIC_RELAXED,
+  memory_order_acquire = __ATOMIC_ACQUIRE,
+  memory_order_release = __ATOMIC_RELEASE,
+  memory_order_acq_rel = __ATOMIC_ACQ_REL,
+  memory_order_seq_cst = __ATOMIC_SEQ_CST,
+};
+
+template <class T>
+struct _atomic {
+  T mb_value;
+};
+template <class T>
+using atomic = _atomic<T>;
+
+using atomic_int = atomic<int>;
+using atomic_uint = atomic<uint>;
+using atomic_bool = atomic<bool>;
+using atomic_float = atomic<float>;
+using atomic_ulong = atomic<ulong>;
+using atomic_long = atomic<long>;
+
+}  // namespace metal
+
+// Set by the thunk: whether the threads of a group run on fibers, so that spinning must let others run.
+extern const bool mb_has_fibers;
+
+namespace mb {
+
+// Every so many reads of an atomic, another thread gets its turn: it may be what this one waits for.
+[[gnu::noinline]] MB_UNTRACED static void spin() {
+  static u32 reads;
+  if (++reads % 64) return;
+  Fiber* self = current();
+  self->simdgroup->group->runtime->yield(self);
+}
+
+// Out of line where accesses are traced: atomic ones race with none.
+#if MB_CHECKED
+#define MB_ATOMIC [[gnu::noinline]] MB_UNTRACED static
+#else
+#define MB_ATOMIC MB_FUNC static
+#endif
+
+template <class T>
+MB_ATOMIC T atomic_read(const volatile T* p) {
+  T value;
+  __atomic_load(p, &value, __ATOMIC_RELAXED);
+  return value;
+}
+template <class T>
+MB_ATOMIC void atomic_write(volatile T* p, T value) {
+  __atomic_store(p, &value, __ATOMIC_RELAXED);
+}
+template <class T>
+MB_ATOMIC T atomic_swap(volatile T* p, T value) {
+  T before;
+  __atomic_exchange(p, &value, &before, __ATOMIC_RELAXED);
+  return before;
+}
+template <class T>
+MB_ATOMIC bool atomic_compare(volatile T* p, T* expected, T desired) {
+  return __atomic_compare_exchange(p, expected, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+template <class T, class F>
+MB_ATOMIC T atomic_update(volatile T* p, T operand, F f) {
+  T before = atomic_read(p);
+  while (!atomic_compare(p, &before, f(before, operand))) {
+  }
+  return before;
+}
+
+}  // namespace mb
+
+namespace metal {
+
+template <class T, class U>
+MB_FUNC void atomic_store_explicit(volatile _atomic<T>* object, U desired, memory_order) {
+  MB_ACCESS(object, sizeof(T), true);
+  mb::atomic_write<T>(&object->mb_value, T(desired));
+}
+template <class T>
+MB_FUNC T atomic_load_explicit(const volatile _atomic<T>* object, memory_order) {
+  MB_ACCESS(object, sizeof(T), false);
+  if (mb_has_fibers) mb::spin();
+  return mb::atomic_read<T>(&object->mb_value);
+}
+template <class T, class U>
+MB_FUNC T atomic_exchange_explicit(volatile _atomic<T>* object, U desired, memory_order) {
+  MB_ACCESS(object, sizeof(T), false);
+  if (mb_has_fibers) mb::spin();
+  return mb::atomic_swap<T>(&object->mb_value, T(desired));
+}
+template <class T, class U>
+MB_FUNC bool atomic_compare_exchange_weak_explicit(
+    volatile _atomic<T>* object, T* expected, U desired, memory_order, memory_order) {
+  MB_ACCESS(object, sizeof(T), false);
+  if (mb_has_fibers) mb::spin();
+  return mb::atomic_compare<T>(&object->mb_value, expected, T(desired));
+}
+template <class T, class U>
+MB_FUNC bool atomic_compare_exchange_strong_explicit(
+    volatile _atomic<T>* object, T* expected, U desired, memory_order a, memory_order b) {
+  return atomic_compare_exchange_weak_explicit(object, expected, desired, a, b);
+}
+
+#define MB_FETCH(op, native, ...)                                                              \
+  template <class T, class U>                                                                  \
+  MB_FUNC T atomic_fetch_##op##_explicit(volatile _atomic<T>* object, U operand, memory_order) { \
+    MB_ACCESS(object, sizeof(T), false);                                                       \
+    if constexpr (__is_integral(T))                                                            \
+      return __atomic_fetch_##native(&object->mb_value, T(operand), __ATOMIC_RELAXED);         \
+    else                                                                                       \
+      return mb::atomic_update<T>(&object->mb_value, T(operand), MB_LAMBDA2 { return __VA_ARGS__; }); \
+  }
+MB_FETCH(add, add, x + y)
+MB_FETCH(sub, sub, x - y)
+MB_FETCH(min, min, y < x ? y : x)
+MB_FETCH(max, max, x < y ? y : x)
+MB_FETCH(and, and, x)
+MB_FETCH(or, or, x)
+MB_FETCH(xor, xor, x)
+#undef MB_FETCH
+
+// The 64-bit forms that return nothing.
+template <class T, class U>
+MB_FUNC void atomic_min_explicit(volatile _atomic<T>* object, U operand, memory_order order) {
+  atomic_fetch_min_explicit(object, operand, order);
+}
+template <class T, class U>
+MB_FUNC void atomic_max_explicit(volatile _atomic<T>* object, U operand, memory_order order) {
+  atomic_fetch_max_explicit(object, operand, order);
+}
+
+MB_FUNC void atomic_thread_fence(mem_flags, memory_order = memory_order_seq_cst,
+                                 thread_scope = thread_scope_device) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+}  // namespace metal

@@ -1,0 +1,179 @@
+// MB_KERNEL(function, needs_fibers, max_threads, bindings...): what a kernel's shared object exports.
+//
+//   MB_KERNEL((softmax<float, 4>), 1, 1024, mb::buffer<0>, mb::attribute<mb::thread_position_in_grid>,
+//             mb::threadgroup<0>)
+//
+// Exactly once, at the end of the source; parentheses around a name with commas. One binding a
+// parameter, in order. The function is MB_ENTRY.
+#pragma once
+
+#include "attributes.h"
+#include "sync.h"
+
+namespace mb {
+
+template <int index>
+struct buffer {};
+template <int index>
+struct threadgroup {};
+template <class A>
+struct attribute {};
+
+template <class P>
+struct pointee {
+  using type = P;
+  static constexpr bool constant = false;
+};
+template <class T>
+struct pointee<T*> : pointee<T&> {};
+template <class T>
+struct pointee<T* const> : pointee<T&> {};
+template <class T>
+struct pointee<T&> {
+  using type = bare<T>;
+  static constexpr bool constant = __is_const(T);
+};
+
+// What a thread's parameter is made from, fetched once before the loop over threads.
+template <class Binding, class P>
+struct Bound;
+
+template <int index, class T>
+struct Bound<buffer<index>, T*> {
+  T* pointer;
+  MB_FUNC Bound(const Launch* launch, const u8*) : pointer(static_cast<T*>(launch->buffers[index])) {}
+  MB_FUNC T* get(const Place&) { return pointer; }
+};
+template <int index, class T>
+struct Bound<buffer<index>, T&> {
+  T* pointer;
+  MB_FUNC Bound(const Launch* launch, const u8*) : pointer(static_cast<T*>(launch->buffers[index])) {}
+  MB_FUNC T& get(const Place&) { return *pointer; }
+};
+// A local copy of a `constant T&`: the loop's stores cannot alias it. Large ones stay where they are.
+template <int index, class T>
+struct Bound<buffer<index>, const T&> {
+  static constexpr bool small = sizeof(T) <= 256;
+  using Kept = typename conditional<small, T, const T*>::type;
+  Kept kept;
+  MB_FUNC Bound(const Launch* launch, const u8*) {
+    auto* source = static_cast<const T*>(launch->buffers[index]);
+    if constexpr (small) __builtin_memcpy(&kept, source, sizeof(T));
+    else kept = source;
+  }
+  MB_FUNC const T& get(const Place&) {
+    if constexpr (small) return kept;
+    else return *kept;
+  }
+};
+template <int index, class P>
+struct Bound<threadgroup<index>, P> {
+  using T = typename pointee<P>::type;
+  T* pointer;
+  MB_FUNC Bound(const Launch* launch, const u8* arena)
+      : pointer((T*)(arena + launch->threadgroup_offset[index])) {}
+  MB_FUNC P get(const Place&) {
+    if constexpr (__is_lvalue_reference(P)) return *pointer;
+    else return pointer;
+  }
+};
+template <class A, class P>
+struct Bound<attribute<A>, P> {
+  MB_FUNC Bound(const Launch*, const u8*) {}
+  MB_FUNC P get(const Place& place) { return coordinates<P>(A::of(place)); }
+};
+
+template <class Binding>
+inline constexpr bool depends_on_group = false;
+template <int index>
+inline constexpr bool depends_on_group<threadgroup<index>> = true;
+template <class A>
+inline constexpr bool depends_on_group<attribute<A>> = A::depends_on_group;
+
+// All parameters of a kernel at once.
+template <class... B>
+struct Bounds;
+template <>
+struct Bounds<> {
+  MB_FUNC Bounds(const Launch*, const u8*) {}
+  template <auto function, class... A>
+  MB_FUNC void call(const Place&, A&&... arguments) {
+    function(static_cast<A&&>(arguments)...);
+  }
+};
+template <class First, class... Rest>
+struct Bounds<First, Rest...> {
+  First first;
+  Bounds<Rest...> rest;
+  MB_FUNC Bounds(const Launch* launch, const u8* arena) : first(launch, arena), rest(launch, arena) {}
+  template <auto function, class... A>
+  MB_FUNC void call(const Place& place, A&&... arguments) {
+    rest.template call<function>(place, static_cast<A&&>(arguments)..., first.get(place));
+  }
+};
+
+template <auto function, class Signature, class... Bindings>
+struct Kernel;
+
+template <auto function, class... P, class... Bindings>
+struct Kernel<function, void (*)(P...), Bindings...> {
+  static_assert(sizeof...(P) == sizeof...(Bindings), "one binding for each parameter");
+  using All = Bounds<Bound<Bindings, P>...>;
+  static constexpr bool rows_merge = !(depends_on_group<Bindings> || ...);
+
+  MB_UNTRACED MB_FUNC static void thread(const Launch* launch, const Group* group, const Fiber* fiber) {
+    All bounds(launch, group->arena);
+    bounds.template call<function>(place_of(launch, group, fiber));
+  }
+
+  MB_UNTRACED MB_FUNC static void span(const Launch* launch, Group* group, u64 first, u64 count) {
+    All bounds(launch, group->arena);
+    for_each_row<rows_merge>(launch, group, first, count, [&](Place place, u32 begin, u32 end) {
+      Dim3 in_group = place.thread;
+#pragma clang loop vectorize(assume_safety)
+      for (u32 x = begin; x < end; ++x) {
+        place.thread = Dim3{x - begin, in_group.y, in_group.z};
+        place.thread_in_grid.x = x;
+        bounds.template call<function>(place);
+      }
+    });
+  }
+
+  static constexpr Info info(u32 needs_fibers, u32 max_threads) {
+    Info result{abi_version, needs_fibers, 0, max_threads, sizeof...(P), {}};
+    constexpr bool memory[] = {(__is_pointer(P) || __is_lvalue_reference(P))..., false};
+    constexpr u32 bytes[] = {sizeof(typename pointee<P>::type)..., 0};
+    constexpr u32 align[] = {alignof(typename pointee<P>::type)..., 0};
+    for (u32 i = 0; i < sizeof...(P); ++i) {
+      if (memory[i]) result.argument[i] = ArgumentInfo{bytes[i], align[i]};
+    }
+    return result;
+  }
+};
+
+}  // namespace mb
+
+#define MB_EXPORT extern "C" [[gnu::visibility("default")]] MB_UNTRACED
+
+#define MB_KERNEL(function, needs_fibers, max_threads, ...)                                      \
+  extern const bool mb_has_fibers = needs_fibers || MB_CHECKED;                                  \
+  using mb_kernel = mb::Kernel<&function, decltype(&function), ##__VA_ARGS__>;                   \
+  MB_EXPORT void mb_thread(const mb::Launch* l, const mb::Group* g, const mb::Fiber* f) {        \
+    mb_kernel::thread(l, g, f);                                                                  \
+  }                                                                                              \
+  MB_SPAN_##needs_fibers                                                                         \
+  MB_EXPORT const mb::Info* mb_info() {                                                          \
+    static mb::Info info = mb_kernel::info(mb_has_fibers, max_threads);                          \
+    info.threadgroup_bytes = __stop_mb_threadgroup - __start_mb_threadgroup;                     \
+    return &info;                                                                                \
+  }
+
+#if MB_CHECKED
+#define MB_SPAN_0
+#else
+#define MB_SPAN_0                                                                                     \
+  MB_EXPORT void mb_span(const mb::Launch* l, mb::Group* g, unsigned long long i, unsigned long long n) { \
+    mb_kernel::span(l, g, i, n);                                                                      \
+  }
+#endif
+#define MB_SPAN_1

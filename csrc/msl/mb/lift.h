@@ -1,0 +1,177 @@
+// How one scalar definition becomes the overloads for scalars, vectors and mixed arguments.
+#pragma once
+
+#include "packed.h"
+
+namespace mb {
+
+using metal::packed_vec;
+
+// What a function sees of an argument: packed vectors as vectors, enumerations as int.
+template <class T, class = void>
+struct argument {};
+template <class T>
+struct argument<T, typename enable_if<is_int<T> || is_float<T>>::type> {
+  using type = T;
+};
+template <class T>
+struct argument<T, typename enable_if<__is_enum(T)>::type> {
+  using type = __underlying_type(T);
+};
+template <class T, int N>
+struct argument<vec<T, N>> {
+  using type = vec<T, N>;
+};
+template <class T, int N>
+struct argument<packed_vec<T, N>> {
+  using type = vec<T, N>;
+};
+
+template <class T>
+struct element_of {
+  using type = T;
+  static constexpr int count = 1;
+};
+template <class T, int N>
+struct element_of<vec<T, N>> {
+  using type = T;
+  static constexpr int count = N;
+};
+template <class T>
+using element = typename element_of<T>::type;
+
+template <class T, class E>
+struct rebind_element {
+  using type = E;
+};
+template <class T, int N, class E>
+struct rebind_element<vec<T, N>, E> {
+  using type = vec<E, N>;
+};
+// T's shape with elements of type E.
+template <class T, class E>
+using rebind = typename rebind_element<T, E>::type;
+
+template <class A, class B>
+struct join_arguments {
+  using type = decltype(A() + B());
+};
+template <class A>
+struct join_arguments<A, A> {
+  using type = A;
+};
+template <class T, int N, class B>
+struct join_arguments<vec<T, N>, B> {
+  using type = vec<T, N>;
+};
+template <class A, class T, int N>
+struct join_arguments<A, vec<T, N>> {
+  using type = vec<T, N>;
+};
+template <class T, int N>
+struct join_arguments<vec<T, N>, vec<T, N>> {
+  using type = vec<T, N>;
+};
+template <class T, int N, class U, int M>
+struct join_arguments<vec<T, N>, vec<U, M>> {};
+
+template <class A>
+using arg = typename argument<A>::type;
+template <class A, class B>
+using join = typename join_arguments<arg<A>, arg<B>>::type;
+template <class A, class B, class C>
+using join3 = typename join_arguments<typename join_arguments<arg<A>, arg<B>>::type, arg<C>>::type;
+
+// Integers as float, anything else as it is.
+template <class T>
+using floating_of = rebind<T, typename conditional<is_int<element<T>>, float, element<T>>::type>;
+template <class A>
+using floating = floating_of<arg<A>>;
+template <class A, class B>
+using floating2 = floating_of<join<A, B>>;
+template <class A, class B, class C>
+using floating3 = floating_of<join3<A, B, C>>;
+
+// A splat or a copy; explicit because vector to vector never is implicit.
+template <class R, class A>
+MB_FUNC constexpr R lift(A a) {
+  if constexpr (__is_same(R, A)) return a;
+  else if constexpr (element_of<R>::count == 1) return convert<R>(a);
+  else if constexpr (element_of<arg<A>>::count == 1) return R(convert<element<R>>(a));
+  else return R(static_cast<arg<A>>(a));
+}
+
+template <class F, class A>
+MB_FUNC constexpr auto map(F f, A a) {
+  if constexpr (element_of<A>::count == 1) {
+    return f(a);
+  } else {
+    using R = vec<decltype(f(a.x)), element_of<A>::count>;
+    if constexpr (element_of<A>::count == 2) return R(f(a.x), f(a.y));
+    else if constexpr (element_of<A>::count == 3) return R(f(a.x), f(a.y), f(a.z));
+    else return R(f(a.x), f(a.y), f(a.z), f(a.w));
+  }
+}
+
+template <class F, class A, class B>
+MB_FUNC constexpr auto map(F f, A a, B b) {
+  if constexpr (element_of<A>::count == 1) {
+    return f(a, b);
+  } else {
+    using R = vec<decltype(f(a.x, b.x)), element_of<A>::count>;
+    if constexpr (element_of<A>::count == 2) return R(f(a.x, b.x), f(a.y, b.y));
+    else if constexpr (element_of<A>::count == 3) return R(f(a.x, b.x), f(a.y, b.y), f(a.z, b.z));
+    else return R(f(a.x, b.x), f(a.y, b.y), f(a.z, b.z), f(a.w, b.w));
+  }
+}
+
+template <class F, class A, class B, class C>
+MB_FUNC constexpr auto map(F f, A a, B b, C c) {
+  if constexpr (element_of<A>::count == 1) {
+    return f(a, b, c);
+  } else {
+    using R = vec<decltype(f(a.x, b.x, c.x)), element_of<A>::count>;
+    if constexpr (element_of<A>::count == 2) return R(f(a.x, b.x, c.x), f(a.y, b.y, c.y));
+    else if constexpr (element_of<A>::count == 3)
+      return R(f(a.x, b.x, c.x), f(a.y, b.y, c.y), f(a.z, b.z, c.z));
+    else return R(f(a.x, b.x, c.x), f(a.y, b.y, c.y), f(a.z, b.z, c.z), f(a.w, b.w, c.w));
+  }
+}
+
+}  // namespace mb
+
+// A function of metal from a scalar expression of x (and y, z), whose type T is the element type.
+#define MB_LAMBDA [](auto x) __attribute__((always_inline))
+#define MB_LAMBDA2 [](auto x, auto y) __attribute__((always_inline))
+#define MB_LAMBDA3 [](auto x, auto y, auto z) __attribute__((always_inline))
+
+#define MB_MAP1(name, type, ...)                                    \
+  template <class A, class R = type<A>>                             \
+  MB_FUNC constexpr R name(A a) {                                   \
+    return mb::map(                                                 \
+        MB_LAMBDA {                                                 \
+          using T = decltype(x);                                    \
+          return static_cast<T>(__VA_ARGS__);                       \
+        },                                                          \
+        mb::lift<R>(a));                                            \
+  }
+#define MB_MAP2(name, type, ...)                                    \
+  template <class A, class B, class R = type<A, B>>                 \
+  MB_FUNC constexpr R name(A a, B b) {                              \
+    return mb::map(                                                 \
+        MB_LAMBDA2 {                                                \
+          using T = decltype(x);                                    \
+          return static_cast<T>(__VA_ARGS__);                       \
+        },                                                          \
+        mb::lift<R>(a), mb::lift<R>(b));                            \
+  }
+#define MB_MAP3(name, type, ...)                                    \
+  template <class A, class B, class C, class R = type<A, B, C>>     \
+  MB_FUNC constexpr R name(A a, B b, C c) {                         \
+    return mb::map(                                                 \
+        MB_LAMBDA3 {                                                \
+          using T = decltype(x);                                    \
+          return static_cast<T>(__VA_ARGS__);                       \
+        },                                                          \
+        mb::lift<R>(a), mb::lift<R>(b), mb::lift<R>(c));            \
+  }

@@ -1,0 +1,103 @@
+// simdgroup_matrix with two elements in every lane, where Apple GPUs have them: for sources that use
+// thread_elements(). Each operation is a meeting.
+#pragma once
+
+#include "matrix_kernels.h"
+#include "sync.h"
+
+namespace metal {
+
+template <class T, int Cols, int Rows = Cols>
+struct simdgroup_matrix {
+  static_assert(Cols == 8 && Rows == 8, "Metal has simdgroup_matrix<T, 8, 8> only");
+  vec<T, 2> mb_pair;
+
+  simdgroup_matrix() = default;
+  MB_FUNC explicit simdgroup_matrix(T diagonal) {
+    mb::u32 at = mb::matrix_first_element(mb::lane());
+    mb::u32 row = at / 8, col = at % 8;
+    mb_pair = vec<T, 2>(row == col ? diagonal : T(0), row == col + 1 ? diagonal : T(0));
+  }
+  MB_FUNC vec<T, 2>& thread_elements() { return mb_pair; }
+  MB_FUNC const vec<T, 2>& thread_elements() const { return mb_pair; }
+};
+
+}  // namespace metal
+
+namespace mb {
+
+using metal::simdgroup_matrix;
+
+template <class T>
+MB_FUNC void matrix_set(simdgroup_matrix<T, 8, 8>& m, T value, bool diagonal) {
+  m = diagonal ? simdgroup_matrix<T, 8, 8>(value) : m;
+  if (!diagonal) m.mb_pair = vec<T, 2>(value);
+}
+
+template <class T, class U>
+MB_FUNC void matrix_read(simdgroup_matrix<T, 8, 8>& m, const U* source, long stride, bool transpose) {
+  u32 at = matrix_first_element(lane());
+  long row = at / 8, col = at % 8;
+  const U* p = transpose ? source + col * stride + row : source + row * stride + col;
+  m.mb_pair = vec<T, 2>(convert<T>(p[0]), convert<T>(p[transpose ? stride : 1]));
+}
+
+template <class T, class U>
+MB_FUNC void matrix_write(simdgroup_matrix<T, 8, 8>& m, U* target, long stride, bool transpose) {
+  u32 at = matrix_first_element(lane());
+  long row = at / 8, col = at % 8;
+  U* p = transpose ? target + col * stride + row : target + row * stride + col;
+  p[0] = convert<U>(m.mb_pair.x);
+  p[transpose ? stride : 1] = convert<U>(m.mb_pair.y);
+}
+
+// What a lane brings to a multiplication, and its two elements of the result.
+template <class D, class A, class B, class C>
+struct MatrixOperand {
+  vec<A, 2> a;
+  vec<B, 2> b;
+  vec<C, 2> c;
+  vec<D, 2> d;
+
+  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
+    A a[64];
+    B b[64];
+    C c[64];
+    D d[64];
+    for (u32 i = 0; i < simd_width; ++i) {
+      u32 at = matrix_first_element(i);
+      MatrixOperand own{};
+      if (mask >> i & 1) own = *static_cast<MatrixOperand*>(operand[i]);
+      a[at] = own.a.x, a[at + 1] = own.a.y;
+      b[at] = own.b.x, b[at + 1] = own.b.y;
+      c[at] = own.c.x, c[at + 1] = own.c.y;
+    }
+    matrix_multiply_accumulate(d, a, b, c);
+    for (u32 i = 0; i < simd_width; ++i) {
+      u32 at = matrix_first_element(i);
+      if (mask >> i & 1) static_cast<MatrixOperand*>(operand[i])->d = vec<D, 2>(d[at], d[at + 1]);
+    }
+  }
+};
+
+template <class D, class A, class B, class C>
+MB_FUNC void matrix_product_sum(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
+                                const simdgroup_matrix<B, 8, 8>& b,
+                                const simdgroup_matrix<C, 8, 8>& c) {
+  using Operand = MatrixOperand<D, A, B, C>;
+  Operand operand{a.mb_pair, b.mb_pair, c.mb_pair, vec<D, 2>(0)};
+  meet(&operand, Operand::combine);
+  d.mb_pair = operand.d;
+}
+
+template <class D, class A, class B>
+MB_FUNC void matrix_product(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
+                            const simdgroup_matrix<B, 8, 8>& b) {
+  simdgroup_matrix<D, 8, 8> zero;
+  zero.mb_pair = vec<D, 2>(0);
+  matrix_product_sum(d, a, b, zero);
+}
+
+}  // namespace mb
+
+#include "matrix_functions.h"

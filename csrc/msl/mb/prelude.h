@@ -1,0 +1,20 @@
+// <metal_stdlib> for compute kernels, in C++17 with the address spaces erased.
+//
+// The front end defines before including this: MB_SWIZZLES_2/3/4 (swizzle.h), MB_MATRIX_DISTRIBUTED where
+// the source mentions thread_elements(), MB_FAST_MATH (1 unless told otherwise), MB_CHECKED.
+#pragma once
+
+#include "atomic.h"
+#include "checked.h"
+#include "geometric.h"
+#include "integer.h"
+#include "math.h"
+#include "names.h"
+#include "quadgroup.h"
+#include "relational.h"
+
+#ifdef MB_MATRIX_DISTRIBUTED
+#include "matrix_distributed.h"
+#else
+#include "simdgroup_matrix.h"
+#endif

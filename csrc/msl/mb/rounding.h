@@ -1,0 +1,81 @@
+// Scalar pieces of the functions that round, split and scale.
+#pragma once
+
+#include "exponential.h"
+
+namespace mb {
+
+MB_FUNC float round_of(float x) { return __builtin_truncf(x + __builtin_copysignf(0.49999997f, x)); }
+
+// Below 1 even where x - floor(x) rounds up to it.
+template <class T>
+MB_FUNC T fract_of(T x) {
+  constexpr float largest = __is_same(T, float) ? 0x1.fffffep-1f : __is_same(T, half) ? 0x1.ffcp-1f : 0x1.fep-1f;
+  T part = x - T(__builtin_floorf(x));
+  part = part >= T(1) ? T(largest) : part;
+  return __builtin_fabsf(x) == __builtin_inff() ? T(0) : part;
+}
+
+// Exact while |x / y| < 2^29.
+MB_FUNC float fmod_once(float x, float y) {
+  MB_EXACT
+  double a = __builtin_fabs(double(x)), b = __builtin_fabs(double(y));
+  double r = fused(-__builtin_trunc(a / b), b, a);
+  r = r < 0.0_d ? r + b : r;
+  r = b == __builtin_inf() && a != b ? a : r;
+  return __builtin_copysignf(float(r), x);
+}
+
+MB_FUNC float fmod_exact(float x, float y) {
+  MB_EXACT
+  double a = __builtin_fabs(double(x)), b = __builtin_fabs(double(y));
+  if (!(a < __builtin_inf()) || b != b || b == 0.0_d) return __builtin_nanf("");
+  if (b == __builtin_inf()) return x;
+  while (a >= b) {
+    // 28 bits of the quotient at a time keep the product exact.
+    double step = b;
+    while (a / step >= 0x1p28_d) step *= 0x1p28_d;
+    double r = fused(-__builtin_trunc(a / step), step, a);
+    a = r < 0.0_d ? r + step : r;
+  }
+  return __builtin_copysignf(float(a), x);
+}
+
+MB_FUNC float frexp_of(float x, int& exponent) {
+  MB_EXACT
+  bool ordinary = x != 0.0f && __builtin_fabsf(x) < __builtin_inff();
+  bool subnormal = __builtin_fabsf(x) < 1.17549435e-38f;
+  float normal = subnormal ? x * 16777216.0f : x;
+  int e = ((bits(normal) >> 23) & 255) - 126;
+  exponent = ordinary ? e - (subnormal ? 24 : 0) : 0;
+  return ordinary ? as_type<float>((bits(normal) & 0x807fffff) | 0x3f000000) : x;
+}
+
+MB_FUNC float ldexp_of(float x, int n) {
+  MB_EXACT
+  n = n < -300 ? -300 : n > 300 ? 300 : n;
+  // In double every step but the last is exact.
+  return float(double(x) * as_type<double>(long(n + 1023) << 52));
+}
+
+MB_FUNC int ilogb_of(float x) {
+  if (x == 0.0f || x != x) return -2147483647 - 1;
+  if (__builtin_fabsf(x) == __builtin_inff()) return 2147483647;
+  int e;
+  frexp_of(x, e);
+  return e - 1;
+}
+
+// The neighbour of x towards y, by counting bit patterns.
+template <class T, class I>
+MB_FUNC T nextafter_of(T x, T y) {
+  if (x != x || y != y) return x + y;
+  if (x == y) return y;
+  I pattern = as_type<I>(x);
+  constexpr I sign = I(I(1) << (8 * sizeof(I) - 1));
+  if (x == T(0)) return as_type<T>(I((as_type<I>(y) & sign) | 1));
+  bool away = (x < y) == (x > T(0));
+  return as_type<T>(I(away ? pattern + 1 : pattern - 1));
+}
+
+}  // namespace mb

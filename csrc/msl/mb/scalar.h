@@ -1,0 +1,136 @@
+// Scalar types, literals and conversions.
+#pragma once
+
+#include "abi.h"
+
+#define MB_FUNC [[gnu::always_inline]] inline
+#ifndef MB_CHECKED
+#define MB_CHECKED 0
+#endif
+// What the front end writes for `kernel`. A checked kernel must stay out of its thunk, which is not
+// instrumented; any other is inlined into the thunk's loop.
+#if MB_CHECKED
+#define MB_ENTRY [[gnu::noinline]] static
+#else
+#define MB_ENTRY [[gnu::always_inline]] static inline
+#endif
+
+using uchar = unsigned char;
+using ushort = unsigned short;
+using uint = unsigned int;
+using ulong = unsigned long;
+using half = _Float16;
+using bfloat = __bf16;
+using int8_t = signed char;
+using uint8_t = unsigned char;
+using int16_t = short;
+using uint16_t = unsigned short;
+using int32_t = int;
+using uint32_t = unsigned int;
+using int64_t = long;
+using uint64_t = unsigned long;
+using size_t = decltype(sizeof 0);
+using ptrdiff_t = long;
+using intptr_t = long;
+using uintptr_t = unsigned long;
+
+// 1.0h and 0h need no help from the front end; clang accepts `bf` only with an underscore: 5.0_bf.
+constexpr half operator""h(long double v) { return static_cast<half>(v); }
+constexpr half operator""h(unsigned long long v) { return static_cast<half>(v); }
+constexpr half operator""_h(long double v) { return static_cast<half>(v); }
+constexpr half operator""_h(unsigned long long v) { return static_cast<half>(v); }
+constexpr bfloat operator""_bf(long double v) { return static_cast<bfloat>(v); }
+constexpr bfloat operator""_bf(unsigned long long v) { return static_cast<bfloat>(static_cast<float>(v)); }
+
+// Bits of one type read as another of the same size.
+template <class To, class From>
+MB_FUNC constexpr To as_type(From from) {
+  return __builtin_bit_cast(To, from);
+}
+
+namespace mb {
+
+// double, although unsuffixed literals are float as in Metal (-cl-single-precision-constant).
+constexpr double operator""_d(long double v) { return static_cast<double>(v); }
+
+template <class T>
+struct remove_cvref {
+  using type = T;
+};
+template <class T>
+struct remove_cvref<T&> : remove_cvref<T> {};
+template <class T>
+struct remove_cvref<T&&> : remove_cvref<T> {};
+template <class T>
+struct remove_cvref<const T> : remove_cvref<T> {};
+template <class T>
+struct remove_cvref<volatile T> : remove_cvref<T> {};
+template <class T>
+struct remove_cvref<const volatile T> : remove_cvref<T> {};
+template <class T>
+using bare = typename remove_cvref<T>::type;
+
+template <bool, class T = void>
+struct enable_if {};
+template <class T>
+struct enable_if<true, T> {
+  using type = T;
+};
+
+template <bool, class A, class B>
+struct conditional {
+  using type = A;
+};
+template <class A, class B>
+struct conditional<false, A, B> {
+  using type = B;
+};
+
+// Keeps a parameter out of deduction.
+template <class T>
+struct identity {
+  using type = T;
+};
+template <class T>
+using same = typename identity<T>::type;
+
+template <class T>
+inline constexpr bool is_half_float = __is_same(T, half) || __is_same(T, bfloat);
+template <class T>
+inline constexpr bool is_float = is_half_float<T> || __is_same(T, float) || __is_same(T, double);
+template <class T>
+inline constexpr bool is_int = __is_integral(T);
+template <class T>
+inline constexpr bool is_signed = T(-1) < T(0);
+
+// static_cast that also goes between half and bfloat, which clang refuses. The front end writes
+// mb::cast<T>(x) for static_cast<T>(x) in sources that use both.
+template <class To, class From>
+MB_FUNC constexpr To cast(From&& from) {
+  if constexpr (is_half_float<To> && is_half_float<bare<From>> && !__is_same(To, bare<From>)) {
+    return static_cast<To>(static_cast<float>(from));
+  } else {
+    return static_cast<To>(static_cast<From&&>(from));
+  }
+}
+
+// The scalar conversion T(x) of every vector constructor.
+template <class To, class From>
+MB_FUNC constexpr To convert(From from) {
+  if constexpr (is_half_float<To> && is_half_float<From>) {
+    return static_cast<To>(static_cast<float>(from));
+  } else {
+    return static_cast<To>(from);
+  }
+}
+
+}  // namespace mb
+
+// Without AVX512-BF16, clang calls this to round a float to bfloat.
+extern "C" [[gnu::weak, gnu::visibility("hidden")]] inline bfloat __truncsfbf2(float value) {
+  unsigned bits = __builtin_bit_cast(unsigned, value);
+  unsigned rounded = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
+  unsigned quiet = bits >> 16 | 0x40;
+  unsigned result = (bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded;
+  return __builtin_bit_cast(bfloat, static_cast<unsigned short>(result));
+}

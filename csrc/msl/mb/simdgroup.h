@@ -1,0 +1,195 @@
+// SIMD-group functions. Every lane hands in its operand; one combine call computes all results.
+// A lane that does not take part reads as zero, whatever the function.
+#pragma once
+
+#include "sync.h"
+
+namespace mb {
+
+template <class T, class Op>
+struct Reduction {
+  T value;
+
+  // A tree over the lanes, so that the order does not depend on which lane arrives last.
+  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
+    Lanes<T> lanes(operand, mask, Op::template identity<T>());
+    for (u32 width = simd_width / 2; width; width /= 2) {
+      for (u32 i = 0; i < width; ++i) lanes.value[i] = Op::of(lanes.value[i], lanes.value[i + width]);
+    }
+    for (u32 i = 1; i < simd_width; ++i) lanes.value[i] = lanes.value[0];
+    scatter(operand, mask, lanes.value);
+  }
+
+  template <bool inclusive>
+  MB_UNTRACED static void scan(void* const* operand, u32 mask) {
+    Lanes<T> lanes(operand, mask, Op::template identity<T>());
+    T running = Op::template identity<T>();
+    for (u32 i = 0; i < simd_width; ++i) {
+      T before = running;
+      running = Op::of(running, lanes.value[i]);
+      lanes.value[i] = inclusive ? running : before;
+    }
+    scatter(operand, mask, lanes.value);
+  }
+};
+
+template <class Op, class T>
+MB_FUNC T simd_reduce(T x) {
+  Reduction<T, Op> operand{x};
+  meet(&operand, Reduction<T, Op>::combine);
+  return operand.value;
+}
+
+template <class Op, bool inclusive, class T>
+MB_FUNC T simd_scan(T x) {
+  Reduction<T, Op> operand{x};
+  meet(&operand, Reduction<T, Op>::template scan<inclusive>);
+  return operand.value;
+}
+
+#define MB_REDUCTION(Name, Identity, ...)                             \
+  struct Name {                                                       \
+    template <class T>                                                \
+    MB_FUNC static T identity() {                                     \
+      return T(Identity);                                             \
+    }                                                                 \
+    template <class T>                                                \
+    MB_FUNC static T of(T a, T b) {                                   \
+      return map(MB_LAMBDA2 { using E = decltype(x); return E(__VA_ARGS__); }, a, b); \
+    }                                                                 \
+  };
+
+template <class T>
+MB_FUNC constexpr T lowest() {
+  if constexpr (is_float<T>) return T(-__builtin_inff());
+  else if constexpr (!is_signed<T>) return T(0);
+  else return T(1ull << (8 * sizeof(T) - 1));
+}
+template <class T>
+MB_FUNC constexpr T highest() {
+  if constexpr (is_float<T>) return T(__builtin_inff());
+  else return T(~lowest<T>());
+}
+
+MB_REDUCTION(Sum, 0, x + y)
+MB_REDUCTION(Product, 1, x* y)
+MB_REDUCTION(Least, highest<element<T>>(), y < x || x != x ? y : x)
+MB_REDUCTION(Greatest, lowest<element<T>>(), x < y || x != x ? y : x)
+MB_REDUCTION(And, ~element<T>(0), x& y)
+MB_REDUCTION(Or, 0, x | y)
+MB_REDUCTION(Xor, 0, x ^ y)
+#undef MB_REDUCTION
+
+// How a shuffle finds its source: `lane` is the reader, `by` its own argument.
+enum class Move { to, up, down, exclusive_or, rotate_up, rotate_down };
+
+template <Move move>
+MB_FUNC constexpr u32 source_lane(u32 lane, u32 by, u32 width) {
+  switch (move) {
+    case Move::to: return by;
+    case Move::up: return lane - by;
+    case Move::down: return lane + by;
+    case Move::exclusive_or: return lane ^ by;
+    case Move::rotate_up: return (lane - by) & (width - 1);
+    case Move::rotate_down: return (lane + by) & (width - 1);
+  }
+}
+
+template <class T, Move move>
+struct Shuffle {
+  T value;
+  u32 by;
+
+  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
+    T result[simd_width];
+    for (u32 i = 0; i < simd_width; ++i) {
+      if (!(mask >> i & 1)) continue;
+      u32 from = source_lane<move>(i, static_cast<Shuffle*>(operand[i])->by, simd_width);
+      bool active = from < simd_width && (mask >> from & 1);
+      result[i] = active ? static_cast<Shuffle*>(operand[from])->value : T{};
+    }
+    for (u32 i = 0; i < simd_width; ++i) {
+      if (mask >> i & 1) static_cast<Shuffle*>(operand[i])->value = result[i];
+    }
+  }
+};
+
+template <Move move, class T>
+MB_FUNC T simd_move(T x, u32 by) {
+  Shuffle<T, move> operand{x, by};
+  meet(&operand, Shuffle<T, move>::combine);
+  return operand.value;
+}
+
+// shuffle_and_fill: lanes that would read beyond the (part of the) SIMD-group read from `fill`.
+template <class T, bool up>
+struct Fill {
+  T value, fill;
+  u32 by, modulo;
+
+  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
+    T result[simd_width];
+    for (u32 i = 0; i < simd_width; ++i) {
+      if (!(mask >> i & 1)) continue;
+      auto* self = static_cast<Fill*>(operand[i]);
+      u32 n = self->modulo, base = i & ~(n - 1), at = i & (n - 1);
+      u32 moved = up ? at - self->by : at + self->by;
+      bool inside = moved < n;
+      u32 from = base + (moved & (n - 1));
+      bool active = mask >> from & 1;
+      auto* other = static_cast<Fill*>(operand[active ? from : i]);
+      result[i] = !active ? T{} : inside ? other->value : other->fill;
+    }
+    for (u32 i = 0; i < simd_width; ++i) {
+      if (mask >> i & 1) static_cast<Fill*>(operand[i])->value = result[i];
+    }
+  }
+};
+
+template <bool up, class T>
+MB_FUNC T simd_fill(T x, T fill, u32 by, u32 modulo) {
+  Fill<T, up> operand{x, fill, by, modulo};
+  meet(&operand, Fill<T, up>::combine);
+  return operand.value;
+}
+
+// Which of the lanes that take part hand in true, and which take part at all.
+struct Ballot {
+  u32 votes, active;
+
+  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
+    u32 votes = 0;
+    for (u32 i = 0; i < simd_width; ++i) {
+      if (mask >> i & 1) votes |= (static_cast<Ballot*>(operand[i])->votes & 1) << i;
+    }
+    for (u32 i = 0; i < simd_width; ++i) {
+      if (mask >> i & 1) *static_cast<Ballot*>(operand[i]) = Ballot{votes, mask};
+    }
+  }
+};
+
+MB_FUNC Ballot ballot(bool vote) {
+  Ballot operand{vote, 0};
+  meet(&operand, Ballot::combine);
+  return operand;
+}
+
+template <class T>
+struct First {
+  T value;
+  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
+    T first = static_cast<First*>(operand[__builtin_ctz(mask)])->value;
+    for (u32 i = 0; i < simd_width; ++i) {
+      if (mask >> i & 1) static_cast<First*>(operand[i])->value = first;
+    }
+  }
+};
+
+template <class T>
+MB_FUNC T simd_first(T x) {
+  First<T> operand{x};
+  meet(&operand, First<T>::combine);
+  return operand.value;
+}
+
+}  // namespace mb

@@ -1,0 +1,70 @@
+// simdgroup_matrix: 8x8 matrices that belong to a SIMD-group. Lane 0 owns all 64 elements and does all
+// the work, so that no lane waits for another; matrix_distributed.h is the other way.
+#pragma once
+
+#include "matrix_kernels.h"
+#include "sync.h"
+
+namespace metal {
+
+template <class T, int Cols, int Rows = Cols>
+struct simdgroup_matrix {
+  static_assert(Cols == 8 && Rows == 8, "Metal has simdgroup_matrix<T, 8, 8> only");
+  alignas(32) T mb_element[64];
+
+  simdgroup_matrix() = default;
+  // The diagonal matrix of a value.
+  MB_FUNC explicit simdgroup_matrix(T diagonal) {
+    if (mb::lane() == 0) mb::matrix_diagonal(mb_element, diagonal);
+  }
+  MB_FUNC simdgroup_matrix(const simdgroup_matrix& m) { *this = m; }
+  MB_FUNC simdgroup_matrix& operator=(const simdgroup_matrix& m) {
+    if (mb::lane() == 0) __builtin_memcpy(mb_element, m.mb_element, sizeof mb_element);
+    return *this;
+  }
+};
+
+}  // namespace metal
+
+namespace mb {
+
+using metal::simdgroup_matrix;
+
+template <class T>
+MB_FUNC void matrix_set(simdgroup_matrix<T, 8, 8>& m, T value, bool diagonal) {
+  if (lane() != 0) return;
+  if (diagonal) matrix_diagonal(m.mb_element, value);
+  else matrix_fill(m.mb_element, value);
+}
+
+template <class T, class U>
+MB_FUNC void matrix_read(simdgroup_matrix<T, 8, 8>& m, const U* source, long stride, bool transpose) {
+  if (lane() != 0) return;
+  for (int i = 0; MB_CHECKED && i < 8; ++i) MB_ACCESS(source + i * stride, 8 * sizeof(U), false);
+  matrix_load(m.mb_element, source, stride, transpose);
+}
+
+template <class T, class U>
+MB_FUNC void matrix_write(simdgroup_matrix<T, 8, 8>& m, U* target, long stride, bool transpose) {
+  if (lane() != 0) return;
+  for (int i = 0; MB_CHECKED && i < 8; ++i) MB_ACCESS(target + i * stride, 8 * sizeof(U), true);
+  matrix_store(m.mb_element, target, stride, transpose);
+}
+
+template <class D, class A, class B>
+MB_FUNC void matrix_product(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
+                            const simdgroup_matrix<B, 8, 8>& b) {
+  if (lane() == 0) matrix_multiply(d.mb_element, a.mb_element, b.mb_element);
+}
+
+template <class D, class A, class B, class C>
+MB_FUNC void matrix_product_sum(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
+                                const simdgroup_matrix<B, 8, 8>& b,
+                                const simdgroup_matrix<C, 8, 8>& c) {
+  if (lane() != 0) return;
+  matrix_multiply_accumulate(d.mb_element, a.mb_element, b.mb_element, c.mb_element);
+}
+
+}  // namespace mb
+
+#include "matrix_functions.h"

@@ -1,0 +1,106 @@
+// Where the threads of a group meet: barriers, and the meetings behind the SIMD-group functions.
+#pragma once
+
+#include "lift.h"
+
+#define MB_UNTRACED __attribute__((no_sanitize("coverage")))
+
+namespace mb {
+
+// The call site identifies a meeting, so calls must be neither merged, duplicated nor turned into jumps.
+#define MB_SITE [[gnu::noinline, clang::convergent, clang::nomerge, clang::not_tail_called]] MB_UNTRACED
+
+MB_SITE static void meet(void* operand, Combine combine) {
+  Fiber* self = current();
+  self->simdgroup->group->runtime->meet(self, operand, combine, __builtin_return_address(0));
+}
+
+MB_SITE static void barrier(Scope scope) {
+  Fiber* self = current();
+  self->simdgroup->group->runtime->barrier(self, scope, __builtin_return_address(0));
+}
+
+#if MB_CHECKED
+[[gnu::noinline]] MB_UNTRACED static void access(const volatile void* address, u64 bytes, bool write) {
+  Fiber* self = current();
+  self->simdgroup->group->runtime->access(self, address, bytes, write, __builtin_return_address(0));
+}
+#define MB_ACCESS(address, bytes, write) mb::access(address, bytes, write)
+#else
+#define MB_ACCESS(address, bytes, write) ((void)0)
+#endif
+
+MB_FUNC u32 lane() { return current()->lane; }
+
+// One value a lane, gathered while all lanes of a meeting wait.
+template <class T>
+struct Lanes {
+  T value[simd_width];
+
+  MB_UNTRACED explicit Lanes(void* const* operand, u32 mask, T absent = T{}) {
+    for (u32 i = 0; i < simd_width; ++i) {
+      value[i] = mask >> i & 1 ? *static_cast<const T*>(operand[i]) : absent;
+    }
+  }
+};
+
+template <class T>
+MB_UNTRACED MB_FUNC void scatter(void* const* operand, u32 mask, const T* value) {
+  for (u32 i = 0; i < simd_width; ++i) {
+    if (mask >> i & 1) *static_cast<T*>(operand[i]) = value[i];
+  }
+}
+
+}  // namespace mb
+
+namespace metal {
+
+enum class mem_flags : uint {
+  mem_none = 0,
+  mem_device = 1,
+  mem_threadgroup = 2,
+  mem_texture = 4,
+  mem_threadgroup_imageblock = 8,
+  mem_object_data = 16,
+};
+MB_FUNC constexpr mem_flags operator|(mem_flags a, mem_flags b) { return mem_flags(uint(a) | uint(b)); }
+MB_FUNC constexpr mem_flags operator&(mem_flags a, mem_flags b) { return mem_flags(uint(a) & uint(b)); }
+
+enum thread_scope {
+  thread_scope_thread,
+  thread_scope_simdgroup,
+  thread_scope_threadgroup,
+  thread_scope_device,
+  thread_scope_system,
+};
+
+MB_FUNC void threadgroup_barrier(mem_flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
+  mb::barrier(mb::Scope::threadgroup);
+}
+MB_FUNC void simdgroup_barrier(mem_flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
+  mb::barrier(mb::Scope::simdgroup);
+}
+
+}  // namespace metal
+
+extern "C" {
+[[gnu::weak, gnu::visibility("hidden")]] extern mb::u8 __start_mb_threadgroup[];
+[[gnu::weak, gnu::visibility("hidden")]] extern mb::u8 __stop_mb_threadgroup[];
+}
+
+namespace mb {
+
+// The running group's own copy of a threadgroup variable: the linker lays all of them out in one
+// section, whose image is the start of every group's arena.
+template <class T>
+MB_FUNC T& threadgroup_variable(u8* storage) {
+  u8* arena = current()->simdgroup->group->arena;
+  return *reinterpret_cast<T*>(arena + (storage - __start_mb_threadgroup));
+}
+
+}  // namespace mb
+
+#define MB_THREADGROUP(T, name)                                                             \
+  alignas(T) alignas(16) static unsigned char mb_storage_##name[sizeof(T)] __attribute__((  \
+      section("mb_threadgroup")));                                                          \
+  T& name = mb::threadgroup_variable<T>(mb_storage_##name);

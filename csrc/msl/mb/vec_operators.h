@@ -1,0 +1,82 @@
+// Operators of vec and packed_vec: component by component, a scalar operand is splatted.
+#pragma once
+
+#include "scalar.h"
+
+namespace metal {
+template <class T, int N>
+struct vec;
+}
+
+namespace mb {
+
+using metal::vec;
+
+// A base of the vectors, so that argument-dependent lookup finds friends that are no templates:
+// only such friends convert a scalar operand.
+template <class T, int N>
+struct vec_operators {
+  using V = vec<T, N>;
+  using B = vec<bool, N>;
+
+#define MB_LOGICAL(op, R)                                                        \
+  MB_FUNC friend constexpr R operator op(V a, V b) {                            \
+    if constexpr (N == 2) return R(a.x op b.x, a.y op b.y);                     \
+    else if constexpr (N == 3) return R(a.x op b.x, a.y op b.y, a.z op b.z);    \
+    else return R(a.x op b.x, a.y op b.y, a.z op b.z, a.w op b.w);              \
+  }
+#define MB_ARITHMETIC(op)                                                                     \
+  MB_FUNC friend constexpr V operator op(V a, V b) {                                          \
+    if constexpr (N == 2) return V(T(a.x op b.x), T(a.y op b.y));                             \
+    else if constexpr (N == 3) return V(T(a.x op b.x), T(a.y op b.y), T(a.z op b.z));         \
+    else return V(T(a.x op b.x), T(a.y op b.y), T(a.z op b.z), T(a.w op b.w));                \
+  }                                                                                           \
+  MB_FUNC friend constexpr V& operator op##=(V & a, V b) { return a = a op b; }
+#define MB_UNARY(op, R)                                                    \
+  MB_FUNC friend constexpr R operator op(V a) {                            \
+    using E = decltype(R::x);                                              \
+    if constexpr (N == 2) return R(E(op a.x), E(op a.y));                  \
+    else if constexpr (N == 3) return R(E(op a.x), E(op a.y), E(op a.z));  \
+    else return R(E(op a.x), E(op a.y), E(op a.z), E(op a.w));             \
+  }
+  MB_ARITHMETIC(+)
+  MB_ARITHMETIC(-)
+  MB_ARITHMETIC(*)
+  MB_ARITHMETIC(/)
+  MB_ARITHMETIC(%)
+  MB_ARITHMETIC(&)
+  MB_ARITHMETIC(|)
+  MB_ARITHMETIC(^)
+  MB_ARITHMETIC(<<)
+  MB_ARITHMETIC(>>)
+  MB_LOGICAL(==, B)
+  MB_LOGICAL(!=, B)
+  MB_LOGICAL(<, B)
+  MB_LOGICAL(<=, B)
+  MB_LOGICAL(>, B)
+  MB_LOGICAL(>=, B)
+  MB_LOGICAL(&&, B)
+  MB_LOGICAL(||, B)
+  MB_UNARY(-, V)
+  MB_UNARY(+, V)
+  MB_UNARY(~, V)
+  MB_UNARY(!, B)
+#undef MB_LOGICAL
+#undef MB_ARITHMETIC
+#undef MB_UNARY
+
+  MB_FUNC friend constexpr V& operator++(V& a) { return a = a + V(T(1)); }
+  MB_FUNC friend constexpr V& operator--(V& a) { return a = a - V(T(1)); }
+  MB_FUNC friend constexpr V operator++(V& a, int) {
+    V before = a;
+    a = a + V(T(1));
+    return before;
+  }
+  MB_FUNC friend constexpr V operator--(V& a, int) {
+    V before = a;
+    a = a - V(T(1));
+    return before;
+  }
+};
+
+}  // namespace mb
