@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from metalbench.dtypes import DTYPES, FLOATS
+from metalbench.dtypes import DTYPES, FLOATS, DType
 from metalbench.errors import DeclarationError, suggestion
 from metalbench.expression import Expression, Parser
 
@@ -45,6 +45,10 @@ class Scratch:
     dtype: str
     shape: tuple[Expression, ...]
     line: int
+
+    def type_in(self, run: DType) -> DType:
+        """The element type when the run's is `run`."""
+        return run if self.dtype == "DTYPE" else DTYPES[self.dtype]
 
 
 @dataclass(frozen=True)

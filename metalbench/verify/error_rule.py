@@ -1,0 +1,145 @@
+"""The error rule: how far a result may be from the float64 oracle.
+
+With e_ref the error of the float32 MLX reference and e that of the candidate, u the unit roundoff
+of the run's type: rms(e) <= 2 rms(e_ref) + 2u rms(y), and everywhere
+|e| <= 4 max|e_ref| + 8u scale. NaN and infinities must be where the oracle has them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from metalbench.dtypes import DTYPES, DType
+from metalbench.verify.verdict import Comparison
+
+Array = np.ndarray[Any, Any]
+
+# Below this many elements the reference's errors are too few to be a yardstick on average.
+FEWEST_FOR_RMS = 32
+# A reference that errs by more than this many roundoffs of the scale (MLX sums eight million
+# squares one after the other on a CPU: 1 % off) does not widen the bound any further.
+MOST_ROUNDOFFS = 64
+_CHUNK = 1 << 17
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """The constants of the rule for one output: bound = `fixed` + `relative` * scale."""
+
+    fixed: float
+    relative: float
+    rms: float
+
+    def bound(self, scale: Array) -> Array:
+        """The largest error allowed to each element of `scale`."""
+        bound: Array = self.relative * np.abs(scale)
+        bound[~np.isfinite(bound)] = 0  # where the oracle is not finite there is no error to allow
+        bound += self.fixed
+        return bound
+
+
+def compare(
+    output: str, got: Array, expected: Array, *, allowance: Allowance, scale: Array
+) -> Comparison:
+    """Judge `got` against `expected` (of one shape); integers must be equal."""
+    if not np.issubdtype(expected.dtype, np.floating):
+        return _compare_integers(output, got, expected)
+    squares, worst, where, place = 0.0, -1.0, 0, 0
+    at = (0.0, 0.0)
+    for start, (g, y, s) in _chunks(got, expected, scale):
+        error = errors(g, y)
+        squares += float(np.dot(error, error))
+        bound = allowance.bound(s)
+        place = int(np.argmax(error / bound))
+        if error[place] / bound[place] > worst:
+            worst = float(error[place] / bound[place])
+            where, at = start + place, (float(error[place]), float(bound[place]))
+    index = tuple(int(each) for each in np.unravel_index(where, expected.shape))
+    return Comparison(
+        output=output,
+        error=at[0],
+        bound=at[1],
+        index=index,
+        expected=float(expected[index]),
+        got=float(got[index]),
+        rms_error=math.sqrt(squares / expected.size),
+        rms_bound=allowance.rms,
+    )
+
+
+def allowance_for(expected: Array, reference: Array, scale: Array, dtype: DType) -> Allowance:
+    """What the rule allows, from how far the float32 `reference` is from `expected`."""
+    largest = squares = values = scales = scale_peak = 0.0
+    for _, (r, y, s) in _chunks(reference, expected, scale):
+        with np.errstate(invalid="ignore"):
+            error = np.where(np.isfinite(y) & np.isfinite(r), np.abs(r - y), 0.0)
+        finite = np.where(np.isfinite(y), y, 0.0)
+        sizes = np.where(np.isfinite(s), np.abs(s), 0.0)
+        largest = max(largest, float(error.max()))
+        scale_peak = max(scale_peak, float(sizes.max()))
+        squares += float(np.dot(error, error))
+        values += float(np.dot(finite, finite))
+        scales += float(np.dot(sizes, sizes))
+    count, u = expected.size, dtype.roundoff
+    cap = MOST_ROUNDOFFS * DTYPES["float32"].roundoff
+    largest = min(largest, cap * scale_peak)
+    rms = min(math.sqrt(squares / count), cap * math.sqrt(scales / count))
+    return Allowance(
+        fixed=4 * largest + dtype.least,
+        relative=8 * u,
+        rms=2 * rms + 2 * u * math.sqrt(values / count) + dtype.least
+        if count >= FEWEST_FOR_RMS
+        else math.inf,
+    )
+
+
+def wrong(got: Array, expected: Array, *, allowance: Allowance, scale: Array) -> Array:
+    """Which elements are beyond their bound: a boolean array."""
+    if not np.issubdtype(expected.dtype, np.floating):
+        return np.asarray(got != expected)
+    result = np.empty(expected.size, bool)
+    for start, (g, y, s) in _chunks(got, expected, scale):
+        result[start : start + g.size] = errors(g, y) > allowance.bound(s)
+    return result.reshape(expected.shape)
+
+
+def errors(got: Array, expected: Array) -> Array:
+    """|got - expected|; 0 where both are the same infinity or NaN, infinite where only one is."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        result: Array = np.abs(got - expected)
+    if np.isfinite(result.sum()):
+        return result
+    same = (got == expected) | (np.isnan(got) & np.isnan(expected))
+    result[~(np.isfinite(got) & np.isfinite(expected))] = np.inf
+    result[same] = 0
+    return result
+
+
+def _compare_integers(output: str, got: Array, expected: Array) -> Comparison:
+    differs = np.flatnonzero(got.reshape(-1) != expected.reshape(-1))
+    where = int(differs[0]) if differs.size else 0
+    index = tuple(int(each) for each in np.unravel_index(where, expected.shape))
+    values = float(expected[index]), float(got[index])
+    return Comparison(
+        output=output,
+        error=abs(values[1] - values[0]),
+        bound=0.0,
+        index=index,
+        expected=values[0],
+        got=values[1],
+        rms_error=0.0,
+        rms_bound=math.inf,
+    )
+
+
+def _chunks(*arrays: Array) -> Iterator[tuple[int, list[Array]]]:
+    """Equal pieces of the flattened arrays as float64, small enough to stay in the cache."""
+    flat = [each.reshape(-1) for each in arrays]
+    for start in range(0, flat[0].size, _CHUNK):
+        pieces = [each[start : start + _CHUNK].astype(np.float64, copy=False) for each in flat]
+        yield start, pieces

@@ -1,0 +1,42 @@
+"""Errors that a kernel causes, as findings."""
+
+from __future__ import annotations
+
+from metalbench.errors import (
+    CompileError,
+    DeclarationError,
+    DispatchError,
+    KernelFault,
+    MetalBenchError,
+    TimeLimitExceeded,
+    Unsupported,
+)
+from metalbench.verify.verdict import Finding, Kind
+
+_KINDS = (
+    (CompileError, Kind.COMPILE_ERROR),
+    (TimeLimitExceeded, Kind.TIME_LIMIT),
+    (Unsupported, Kind.UNSUPPORTED),
+    (DispatchError, Kind.DISPATCH_ERROR),
+    (DeclarationError, Kind.DISPATCH_ERROR),
+)
+# The words with which the cpu device's checks open their reports.
+_FAULTS = (
+    ("race in", Kind.RACE),
+    ("no thread of the group has written", Kind.UNINITIALISED),
+    ("past the end of", Kind.OUT_OF_BOUNDS),
+    ("bytes before", Kind.OUT_OF_BOUNDS),
+    ("outside of every buffer", Kind.OUT_OF_BOUNDS),
+)
+
+
+def finding(error: MetalBenchError, size: str = "", seed: int | None = None) -> Finding:
+    """The finding that says what `error` says."""
+    message = str(error)
+    if isinstance(error, KernelFault):
+        kinds = (kind for words, kind in _FAULTS if words in message)
+        return Finding(next(kinds, Kind.FAULT), message, size, seed)
+    for cause, kind in _KINDS:
+        if isinstance(error, cause):
+            return Finding(kind, message, size, seed)
+    return Finding(Kind.FAULT, message, size, seed)

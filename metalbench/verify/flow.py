@@ -1,0 +1,116 @@
+"""Verification of a kernel at several sizes and seeds. A kernel that fails is a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from metalbench import _core
+from metalbench.errors import MetalBenchError, Unsupported
+from metalbench.kernel import Kernel
+from metalbench.prepare import Bound, Compiled, compile_kernel
+from metalbench.task import Task
+from metalbench.verify.examine import Examiner
+from metalbench.verify.faults import finding
+from metalbench.verify.verdict import Report
+from metalbench.workload import workload
+
+SEEDS = (0, 1, 2)
+TIME_LIMIT = 10.0
+
+Progress = Callable[[str], None]
+
+
+def _quiet(_: str) -> None:
+    pass
+
+
+def small_sizes(task: Task) -> list[str]:
+    """The sizes of `task` that are cheap enough for checked builds."""
+    return [name for name in task.sizes if name == "small" or name.startswith("odd")]
+
+
+def verify(
+    device: _core.Device,
+    kernel: Kernel,
+    task: Task,
+    *,
+    sizes: Sequence[str] | None = None,
+    dtype_name: str = "float32",
+    seeds: Sequence[int] = SEEDS,
+    tunables: Mapping[str, int] | None = None,
+    time_limit: float = TIME_LIMIT,
+    progress: Progress = _quiet,
+) -> Report:
+    """Compare `kernel` with the oracle of `task` at `sizes` (default: all) and `seeds`.
+
+    After a failure the other seeds of that size are skipped. `time_limit` is in seconds for one
+    run of all dispatches. What the kernel does wrong is in the report; only mistakes in the task
+    itself (an unknown size, an oracle of the wrong shape) raise, as DeclarationError.
+    """
+    task.check_dtype(dtype_name)
+    chosen = list(sizes if sizes is not None else task.sizes)
+    for size in chosen:
+        task.values(size)
+    try:
+        compiled = compile_kernel(device, kernel, task, dtype_name=dtype_name, tunables=tunables)
+    except MetalBenchError as error:
+        return Report((finding(error),))
+    report = Report()
+    for size in chosen:
+        report += _verify_size(compiled, size, seeds, time_limit, progress)
+        if any(each.kind.ends_verification for each in report.findings):
+            break
+    return report
+
+
+def _verify_size(
+    compiled: Compiled, size: str, seeds: Sequence[int], time_limit: float, progress: Progress
+) -> Report:
+    report = Report()
+    bound: Bound | None = None
+    for seed in seeds:
+        progress(f"{size}, seed {seed}")
+        work = workload(compiled.task, size, dtype_name=compiled.dtype.name, seed=seed)
+        try:
+            bound = bound.load(work) if bound else compiled.bind(work)
+            examiner = Examiner(bound, compiled.device, time_limit)
+            report += examiner.examine(repeat=seed == seeds[0])
+        except _core.Error as error:
+            report += Report((finding(error, size, seed),))
+        if not report.passed:
+            break
+    return report
+
+
+def verify_checked(
+    device: _core.Device,
+    kernel: Kernel,
+    task: Task,
+    *,
+    sizes: Sequence[str] | None = None,
+    dtype_name: str = "float32",
+    seed: int = 0,
+    tunables: Mapping[str, int] | None = None,
+    time_limit: float = 6 * TIME_LIMIT,
+    progress: Progress = _quiet,
+) -> Report:
+    """Run a checked build at `sizes` (default: small and odd): bounds, races, uninitialised reads.
+
+    Stops at the first finding. Where the device cannot check, the report's `skipped` says so.
+    """
+    try:
+        compiled = compile_kernel(
+            device, kernel, task, dtype_name=dtype_name, tunables=tunables, checked=True
+        )
+    except Unsupported as error:
+        return Report(skipped=(f"bounds and races were not checked: {error}",))
+    except MetalBenchError as error:
+        return Report((finding(error),))
+    for size in sizes if sizes is not None else small_sizes(task):
+        progress(f"{size}, checked")
+        try:
+            bound = compiled.bind(workload(task, size, dtype_name=dtype_name, seed=seed))
+            Examiner(bound, device, time_limit).run()
+        except MetalBenchError as error:
+            return Report((finding(error, size, seed),))
+    return Report()

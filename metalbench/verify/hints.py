@@ -1,0 +1,101 @@
+"""From the pattern of wrong elements to a sentence that points at the likely mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+_AXES = {1: ("element",), 2: ("row", "column")}
+
+
+def describe(
+    got: Array, expected: Array, bad: Array, unwritten: Array, inputs: Mapping[str, Array]
+) -> str:
+    """What the wrong elements (`bad`) have in common, or an empty string.
+
+    `unwritten` marks elements that still hold the poison of before the run.
+    """
+    if unwritten.all():
+        return "nothing was written"
+    what = "were never written" if bad.any() and unwritten[bad].all() else "are wrong"
+    if bad.all():
+        return _whole(got, expected, inputs)
+    return _region(bad, what) or _shift(got, expected)
+
+
+def _whole(got: Array, expected: Array, inputs: Mapping[str, Array]) -> str:
+    """A guess for a result that is wrong everywhere."""
+    flat = got.reshape(-1)
+    if (flat == flat[0]).all():
+        return f"every element is {flat[0]}"
+    for name, each in inputs.items():
+        if each.size == got.size and np.array_equal(each.reshape(-1), flat):
+            return f"it is a copy of the input {name}"
+    return _ratio(flat, expected.reshape(-1)) or _shift(got, expected)
+
+
+def _ratio(got: Array, expected: Array) -> str:
+    """Whether all elements are off by one factor."""
+    sample = slice(None, None, max(1, got.size // 4096))
+    y, g = expected[sample].astype(np.float64), got[sample].astype(np.float64)
+    weight = np.abs(y) > np.abs(y).max() / 100
+    if not weight.any() or not np.isfinite(g).all():
+        return ""
+    factors = g[weight] / y[weight]
+    factor = float(np.median(factors))
+    if np.ptp(factors) > 1e-3 * abs(factor) or abs(factor - 1) < 1e-2:
+        return ""
+    return f"every element is {factor:.4g} times what it should be"
+
+
+def _shift(got: Array, expected: Array) -> str:
+    """Whether rows are right but moved by one."""
+    if got.shape[-1] < 3:
+        return ""
+    scale = np.abs(expected).max()
+    ahead, behind = (expected[..., 1:], got[..., :-1]), (expected[..., :-1], got[..., 1:])
+    for (y, g), words in ((ahead, "left (index + 1)"), (behind, "right (index - 1)")):
+        with np.errstate(invalid="ignore", over="ignore"):
+            close = np.abs(g.astype(np.float64) - y) <= 1e-3 * scale
+        moving = np.abs(np.diff(expected, axis=-1)) > 1e-2 * scale
+        if moving.any() and close[moving].all():
+            return f"the values are right but lie one place too far to the {words}"
+    return ""
+
+
+def _region(bad: Array, what: str) -> str:
+    """Whether the wrong elements fill one end, a band or a regular part of some axis."""
+    best: tuple[float, str] = (1.0, "")
+    names = _AXES.get(bad.ndim, tuple(f"index of axis {axis}" for axis in range(bad.ndim)))
+    for axis, name in enumerate(names):
+        others = tuple(each for each in range(bad.ndim) if each != axis)
+        hit = np.flatnonzero(bad.any(axis=others))
+        share = hit.size / bad.shape[axis]
+        words = _words(hit, bad.shape[axis], name)
+        if share < best[0] and words:
+            best = (share, f"{words} {what}")
+    flat = np.flatnonzero(bad)
+    if not best[1] and bad.ndim > 1 and flat[-1] - flat[0] + 1 == flat.size:
+        words = _words(flat, bad.size, "element")
+        return f"{words} (in memory order) {what}"
+    return best[1]
+
+
+def _words(hit: Array, extent: int, name: str) -> str:
+    """The indices `hit` (ascending) of an axis in words; empty if they are all or irregular."""
+    several = f"{name}s" if not name.startswith("index") else name.replace("index", "indices", 1)
+    steps = np.diff(hit)
+    if hit.size == extent or (hit.size > 1 and (steps != steps[0]).any()):
+        return ""
+    first, last, count = int(hit[0]), int(hit[-1]), hit.size
+    if count > 1 and steps[0] > 1:
+        return f"{several} {first}, {first + int(steps[0])}, ... of {extent}"
+    if last == extent - 1:
+        return f"the last {count} of {extent} {several}"
+    if first == 0:
+        return f"the first {count} of {extent} {several}"
+    return f"{several} {first} to {last} of {extent}"
