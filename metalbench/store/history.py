@@ -8,9 +8,21 @@ from dataclasses import dataclass
 
 from metalbench.stats import Interval
 
-QUERY = """
-SELECT results.id, recorded_at, device_kind, device_name, size, dtype, kernel, source, status,
-       kernel_ns, kernel_ns_low, kernel_ns_high, ratio, ratio_low, ratio_high, verdict
+FACTS = {
+    "id": "results.id",
+    "recorded_at": "recorded_at",
+    "device_kind": "device_kind",
+    "device_name": "device_name",
+    "size": "size",
+    "dtype": "dtype",
+    "kernel": "kernel",
+    "source_hash": "source",
+    "status": "status",
+    "verdict": "verdict",
+}
+QUERY = f"""
+SELECT {", ".join(FACTS.values())},
+       kernel_ns, kernel_ns_low, kernel_ns_high, ratio, ratio_low, ratio_high
 FROM results JOIN runs ON runs.id = results.run
 WHERE task = ? ORDER BY results.id DESC LIMIT ?
 """
@@ -29,17 +41,18 @@ class HistoryEntry:
     kernel: str
     source_hash: str
     status: str
+    verdict: str | None
     kernel_ns: Interval | None
     ratio: Interval | None
-    verdict: str | None
 
 
 def history(connection: sqlite3.Connection, task: str, limit: int) -> list[HistoryEntry]:
     """Up to `limit` results of `task`, the latest first."""
     entries = []
     for row in connection.execute(QUERY, (task, limit)):
-        facts, kernel_ns, ratio, verdict = row[:9], row[9:12], row[12:15], row[15]
-        entries.append(HistoryEntry(*facts, _interval(*kernel_ns), _interval(*ratio), verdict))
+        facts = dict(zip(FACTS, row, strict=False))
+        kernel_ns, ratio = _interval(*row[-6:-3]), _interval(*row[-3:])
+        entries.append(HistoryEntry(**facts, kernel_ns=kernel_ns, ratio=ratio))
     return entries
 
 

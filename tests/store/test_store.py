@@ -108,7 +108,7 @@ while True:
 
 
 def test_kill_9_loses_no_finished_result(path: Path) -> None:
-    command = [sys.executable, "-c", KILLED, str(path), str(Path(__file__).parent)]
+    command = [sys.executable, "-c", KILLED, str(path), str(Path(__file__).parent.parent)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         first = [child.stdout.readline() for _ in range(5)]

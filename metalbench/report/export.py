@@ -1,0 +1,136 @@
+"""Results for other programs.
+
+JSON: one object.
+
+    schema          1
+    metalbench      version
+    note            null, or what is to be known about times of a simulation
+    device          {kind, name, chip, cores}
+    environment     {machine, cpu, cores, memory_bytes, os, python, versions, revision}
+    options         the command line's options
+    geometric_mean  interval of the ratios, or null
+    results         list of
+        task, set, size, dtype, kernel, source_hash, reference     strings
+        sizes, tunables                                            {name: integer}
+        status       "correct", "incorrect" or "failed"
+        failures     [{stage, kind, message}]
+        checks       [{size, seed, passed, worst, where, message}]; worst is error / bound
+        occupancy    [{pipeline, threadgroups, threads, max_threads, threadgroup_bytes, ...}]
+        kernel_ns, reference_ns, ratio, gflops, gbytes_per_s       intervals, or null
+        verdict      "FASTER", "SLOWER", "SAME", "INCONCLUSIVE" or null
+        stability    0..1, or null
+        scores       {speed, compute, memory, stable, balanced}, or null
+        roofline     {bound, fraction, valid, reason}, or null
+        pairs, effective_pairs, outliers, floor_ns, stopped        of the sampling, or null
+        seconds      wall time spent on the kernel
+
+An interval is {value, low, high}; the ends are null where the samples carried none. A ratio is
+reference time / kernel time. The raw samples are in the store.
+
+CSV: a header and one line for each result, with the columns of `CSV_COLUMNS`; what is unknown is
+empty, times are nanoseconds of one pass.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from metalbench.report.notice import simulation_notice
+from metalbench.report.summary import suite_ratio
+
+if TYPE_CHECKING:
+    from metalbench.environment import Environment
+    from metalbench.result import DeviceFacts, Result
+    from metalbench.stats import Interval
+
+SCHEMA = 1
+INTERVALS = ("kernel_ns", "reference_ns", "ratio", "gflops", "gbytes_per_s")
+PLAIN_BEFORE = ("task", "set", "size", "dtype", "kernel", "source_hash", "device", "status")
+PLAIN_AFTER = ("verdict", "stability", "worst_error", "pairs", "seconds", "failure")
+CSV_COLUMNS = (
+    *PLAIN_BEFORE,
+    *(f"{name}{end}" for name in INTERVALS for end in ("", "_low", "_high")),
+    *PLAIN_AFTER,
+)
+
+
+def to_json(
+    results: Sequence[Result],
+    device: DeviceFacts,
+    environment: Environment,
+    options: Mapping[str, Any],
+) -> str:
+    """Results as the JSON described above."""
+    document = {
+        "schema": SCHEMA,
+        "metalbench": environment.versions.get("metalbench"),
+        "note": simulation_notice(device),
+        "device": asdict(device),
+        "environment": environment.as_dict(),
+        "options": dict(options),
+        "geometric_mean": _interval(suite_ratio(results)),
+        "results": [as_dict(result) for result in results],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def to_csv(results: Sequence[Result]) -> str:
+    """Results as the CSV described above."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    for result in results:
+        row = as_dict(result)
+        for name in INTERVALS:
+            interval = row[name] or {"value": None, "low": None, "high": None}
+            row[name] = interval["value"]
+            row[f"{name}_low"], row[f"{name}_high"] = interval["low"], interval["high"]
+        worst = result.worst_check
+        row["worst_error"] = worst.worst if worst else None
+        row["device"] = result.device.kind
+        row["failure"] = "; ".join(failure.message for failure in result.failures)
+        writer.writerow(row)
+    return text.getvalue()
+
+
+def as_dict(result: Result) -> dict[str, Any]:
+    """One entry of `results`."""
+    case, measured, analysis = result.case, result.measurement, result.analysis
+    work = analysis.work if analysis else None
+    return {
+        **{name: getattr(case, name) for name in PLAIN_BEFORE[:6]},
+        "reference": case.reference,
+        "sizes": dict(case.sizes),
+        "tunables": dict(case.tunables),
+        "status": result.status.value,
+        "failures": [asdict(failure) for failure in result.failures],
+        "checks": [asdict(check) for check in result.checks],
+        "occupancy": [asdict(dispatch) for dispatch in result.occupancy],
+        "kernel_ns": _interval(measured.candidate_ns if measured else None),
+        "reference_ns": _interval(measured.reference_ns if measured else None),
+        "ratio": _interval(measured.ratio if measured else None),
+        "gflops": _interval(work.gflops if work else None),
+        "gbytes_per_s": _interval(work.gbytes_per_s if work else None),
+        "verdict": measured.verdict.value if measured and measured.verdict else None,
+        "stability": measured.stability if measured else None,
+        "scores": asdict(analysis.scores) if analysis else None,
+        "roofline": asdict(analysis.roofline) if analysis else None,
+        "pairs": measured.pairs if measured else None,
+        "effective_pairs": measured.effective_pairs if measured else None,
+        "outliers": measured.outliers if measured else None,
+        "floor_ns": measured.floor_ns if measured else None,
+        "stopped": measured.stopped.value if measured else None,
+        "seconds": result.seconds,
+    }
+
+
+def _interval(interval: Interval | None) -> dict[str, float | None] | None:
+    if interval is None:
+        return None
+    low, high = (interval.low, interval.high) if interval.bounded else (None, None)
+    return {"value": interval.value, "low": low, "high": high}

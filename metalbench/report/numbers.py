@@ -1,0 +1,106 @@
+"""Numbers as text. Here and nowhere else are they rounded and given units.
+
+The digits follow the interval: the last one printed is of the size of its half-width, so a number
+claims no more than was measured.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from metalbench.stats import Interval
+
+TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
+BYTE_UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+MOST_DECIMALS = 4
+UNCARRIED = "[?, ?]"
+MISSING = "-"
+
+
+def with_interval(interval: Interval, unit: str = "") -> str:
+    """``12.34 us [12.31, 12.38]``; ``[?, ?]`` where the samples carried no interval."""
+    return f"{estimate(interval)}{unit} {ends(interval)}"
+
+
+def estimate(interval: Interval) -> str:
+    """The interval's value, to the digits that it carries."""
+    return f"{interval.value:.{_decimals(interval)}f}"
+
+
+def ends(interval: Interval) -> str:
+    """The interval's ends in brackets."""
+    if not interval.bounded:
+        return UNCARRIED
+    decimals = _decimals(interval)
+    return f"[{interval.low:.{decimals}f}, {interval.high:.{decimals}f}]"
+
+
+def in_time_unit(nanoseconds: Interval) -> tuple[Interval, str]:
+    """Rescale a time to the unit in which it reads best: the interval and `` us``."""
+    scale, unit = next(
+        (each for each in TIME_UNITS if nanoseconds.value >= each[0]), TIME_UNITS[-1]
+    )
+    return nanoseconds.scaled(1.0 / scale), f" {unit}"
+
+
+def time(nanoseconds: Interval | None) -> str:
+    """``12.34 us [12.31, 12.38]``, or a dash where nothing was measured."""
+    return MISSING if nanoseconds is None else with_interval(*in_time_unit(nanoseconds))
+
+
+def ratio(interval: Interval | None) -> str:
+    """``1.23x [1.21, 1.25]``, or a dash where there is no reference."""
+    return MISSING if interval is None else with_interval(interval, "x")
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """``0.00123``, ``12.3`` or ``1234``: so many significant digits, never an exponent."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    return f"{value:.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
+
+
+def short_time(nanoseconds: float) -> str:
+    """``12.3 us``: a time that has no interval, such as a clock's tick."""
+    scale, unit = next((each for each in TIME_UNITS if nanoseconds >= each[0]), TIME_UNITS[-1])
+    return f"{significant(nanoseconds / scale)} {unit}"
+
+
+def duration(seconds: float) -> str:
+    """``3.2 s`` or ``2 min 07 s``: how long a run took or will take."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s"
+
+
+def size(nbytes: float) -> str:
+    """``512 B`` or ``4.00 MiB``."""
+    for scale, unit in BYTE_UNITS:
+        if nbytes >= scale:
+            return f"{significant(nbytes / scale)} {unit}"
+    return f"{nbytes:.0f} B"
+
+
+def quantity(value: float, unit: str) -> str:
+    """``5.24 MFLOP``: a large count with an SI prefix."""
+    for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= scale:
+            return f"{significant(value / scale)} {prefix}{unit}"
+    return f"{value:g} {unit}"
+
+
+def count(number: int, noun: str) -> str:
+    """``1 kernel`` or ``2 kernels``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _decimals(interval: Interval) -> int:
+    half_width = (interval.high - interval.low) / 2
+    if not interval.bounded or half_width == 0:
+        half_width = abs(interval.value) / 100
+    if half_width == 0:
+        return 0
+    return min(MOST_DECIMALS, max(0, -math.floor(math.log10(half_width))))

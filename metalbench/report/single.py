@@ -1,0 +1,159 @@
+"""The full report on one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from metalbench.analysis import Analysis, Occupancy, Roofline, Target
+from metalbench.measure import Measurement
+from metalbench.report import numbers
+from metalbench.report.failures import failures
+from metalbench.report.notice import device_line, simulation_notice
+from metalbench.report.styles import HEADING, OF_STATUS, OF_VERDICT, QUIET, WARNING
+from metalbench.result import Case, Result
+from metalbench.stats import CONFIDENCE
+
+Rows = Iterator[tuple[str, str | Text]]
+LABEL_WIDTH = 14
+SCORE_UNITS = {
+    Target.SPEED: "x MLX",
+    Target.COMPUTE: "GFLOP/s",
+    Target.MEMORY: "GB/s",
+    Target.STABLE: "of 1",
+    Target.BALANCED: "= 0.5 speed + 0.3 GFLOP/s / 1000 + 0.2 stability",
+}
+
+
+def full_report(result: Result, target: Target) -> Group:
+    """Everything that was seen of one kernel, with `target` as the headline."""
+    blocks: list[RenderableType] = [_title(result, target)]
+    notice = simulation_notice(result.device)
+    if notice:
+        blocks.append(Text(notice, style=WARNING))
+    blocks.append(_section("Kernel", _kernel(result)))
+    if result.occupancy:
+        blocks.append(_section("Occupancy", _occupancy(result.occupancy)))
+    if result.checks:
+        blocks.append(_section("Correctness", _correctness(result)))
+    if result.failures:
+        blocks += [Text(), failures([result])]
+    if result.measurement is not None and result.analysis is not None:
+        blocks.append(_section("Time of one pass", _times(result.measurement, result.case)))
+        blocks.append(_section("Throughput", _throughput(result.analysis)))
+        blocks.append(_section("Scores", _scores(result.analysis, target)))
+    return Group(*blocks)
+
+
+def _title(result: Result, target: Target) -> Text:
+    title = Text(result.case.task, style=HEADING)
+    title.append(f"  {result.status.value}", style=OF_STATUS[result.status])
+    if result.analysis is not None:
+        score = result.analysis.scores[target]
+        unit = SCORE_UNITS[target].partition("=")[0].strip()
+        if score is not None:
+            title.append(f"  {target.value} {numbers.significant(score)} {unit}".rstrip())
+    return title
+
+
+def _section(name: str, rows: Rows) -> Group:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(width=LABEL_WIDTH, style=QUIET, no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, value in rows:
+        grid.add_row(f"  {label}", value)
+    return Group(Text(), Text(name, style=HEADING), grid)
+
+
+def _kernel(result: Result) -> Rows:
+    case = result.case
+    yield "task", case.description
+    extents = ", ".join(f"{name} {extent}" for name, extent in case.sizes.items())
+    yield "size", f"{case.size} ({extents}), {case.dtype}"
+    yield "source", f"{case.kernel}, sha256 {case.source_hash[:12]}"
+    if case.tunables:
+        yield "tuned", ", ".join(f"{name} = {value}" for name, value in case.tunables.items())
+    yield "device", device_line(result.device)
+
+
+def _occupancy(dispatches: tuple[Occupancy, ...]) -> Rows:
+    for each in dispatches:
+        idle = f", {numbers.count(each.idle_lanes, 'idle lane')}" if each.idle_lanes else ""
+        memory = f"{each.threadgroup_bytes} of {each.max_threadgroup_bytes} bytes"
+        if each.resident_threadgroups is not None:
+            fit = numbers.count(each.resident_threadgroups, "threadgroup")
+            memory += f" ({fit} fit a core's threadgroup memory)"
+        yield "dispatch", Text(each.pipeline, style=HEADING)
+        yield "threadgroups", " x ".join(map(str, each.threadgroups))
+        yield (
+            "threads",
+            f"{' x '.join(map(str, each.threads))} of at most {each.max_threads} a threadgroup: "
+            f"{numbers.count(each.simdgroups, 'SIMD-group')}{idle}",
+        )
+        yield "memory", memory
+
+
+def _correctness(result: Result) -> Rows:
+    checks = result.checks
+    sizes = ", ".join(dict.fromkeys(check.size for check in checks))
+    seeds = numbers.count(len({check.seed for check in checks}), "seed")
+    passed = sum(check.passed for check in checks)
+    yield "checks", f"{passed} of {len(checks)} passed: sizes {sizes}; {seeds}"
+    worst = result.worst_check
+    if worst is None:
+        yield "comparison", "exact"
+    else:
+        assert worst.worst is not None
+        share = f"{numbers.significant(100 * worst.worst)} % of the bound"
+        yield "worst error", f"{share}, {worst.where} (size {worst.size}, seed {worst.seed})"
+
+
+def _times(measured: Measurement, case: Case) -> Rows:
+    yield "kernel", numbers.time(measured.candidate_ns)
+    yield "MLX", f"{numbers.time(measured.reference_ns)}  ({case.reference})"
+    if measured.ratio is not None and measured.verdict is not None:
+        text = Text(f"{numbers.ratio(measured.ratio)} ")
+        yield "MLX / kernel", text.append(measured.verdict.value, OF_VERDICT[measured.verdict])
+    yield "stability", f"{measured.stability:.3f}"
+    passes = f"{measured.samples.candidate_window} and {measured.samples.reference_window} passes"
+    yield (
+        "samples",
+        f"{numbers.count(measured.pairs, 'pair')} of windows of {passes}, worth "
+        f"{measured.effective_pairs:.0f} independent ones; "
+        f"{numbers.count(measured.outliers, 'outlier')} kept; stopped: {measured.stopped.value}",
+    )
+    yield "intervals", f"{100 * CONFIDENCE:g} % confidence, of the median"
+    floor = f"{numbers.short_time(measured.floor_ns)} for an empty kernel"
+    bound = "; launch-bound: this measures the dispatch, not the work"
+    yield "floor", Text(floor + bound, style=WARNING) if measured.launch_bound else floor
+
+
+def _throughput(analysis: Analysis) -> Rows:
+    work = analysis.work
+    yield "compute", f"{numbers.with_interval(work.gflops)} GFLOP/s"
+    yield "bandwidth", f"{numbers.with_interval(work.gbytes_per_s)} GB/s"
+    yield (
+        "intensity",
+        f"{numbers.significant(work.intensity)} FLOP/byte ({numbers.quantity(work.flops, 'FLOP')}, "
+        f"{numbers.size(work.bytes)})",
+    )
+    yield "roofline", _roofline(analysis.roofline)
+
+
+def _roofline(roofline: Roofline) -> str | Text:
+    if not roofline.valid:
+        return Text(f"invalid: {roofline.reason}", style="bold red")
+    if roofline.fraction is None:
+        return roofline.reason
+    return f"{roofline.bound}-bound, at {100 * roofline.fraction:.0f} % of it ({roofline.reason})"
+
+
+def _scores(analysis: Analysis, target: Target) -> Rows:
+    for each in Target:
+        score = analysis.scores[each]
+        value = "-" if score is None else numbers.significant(score)
+        text = Text(f"{value} {SCORE_UNITS[each]}".strip(), style=HEADING if each is target else "")
+        yield each.value, text

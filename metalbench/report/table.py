@@ -1,0 +1,128 @@
+"""Many kernels: one line each where there is room, two in a narrow terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from metalbench.report import numbers
+from metalbench.report.styles import HEADING, OF_STATUS, OF_VERDICT, QUIET
+from metalbench.result import Result
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from metalbench.stats import Interval
+
+RATIO = "MLX / kernel"
+
+
+def results_table(results: Sequence[Result], console: Console) -> Table:
+    """Table of a run: task, correct, both times, ratio and verdict, GFLOP/s, GB/s, stability.
+
+    Where one line for each kernel is too wide for `console`, intervals go below their estimates.
+    """
+    wide = _wide(results, terminal=console.is_terminal)
+    unlimited = console.options.update(max_width=10 * console.width)
+    fits = console.measure(wide, options=unlimited).maximum <= console.width
+    return wide if fits else _narrow(results)
+
+
+def plain_table(*, terminal: bool, gap: int = 2) -> Table:
+    """Build an empty table in the one style of all reports; lines are drawn on terminals only."""
+    return Table(
+        box=box.SIMPLE_HEAD if terminal else None,
+        show_edge=False,
+        header_style=HEADING,
+        pad_edge=False,
+        padding=(0, gap - 1 if terminal else gap, 0, 0),
+    )
+
+
+def _wide(results: Sequence[Result], *, terminal: bool) -> Table:
+    table = plain_table(terminal=terminal)
+    for name in ("task", "dtype", "correct", "kernel", "MLX", RATIO):
+        table.add_column(name, no_wrap=True)
+    for name in ("GFLOP/s", "GB/s", "stability"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for result in results:
+        rates = _rates(result)
+        table.add_row(
+            result.case.task,
+            result.case.dtype,
+            _status(result),
+            _time(result, 0, " "),
+            _time(result, 1, " "),
+            _ratio(result, verdict_last=True),
+            *rates,
+        )
+    return table
+
+
+def _narrow(results: Sequence[Result]) -> Table:
+    table = plain_table(terminal=True, gap=1)
+    for name in ("task\ncorrect", "kernel", "MLX"):
+        table.add_column(name, no_wrap=True)
+    table.add_column(RATIO)
+    table.add_column("GFLOP/s\nGB/s", justify="right", no_wrap=True)
+    table.add_column("stable", justify="right", no_wrap=True)
+    several = len({result.case.dtype for result in results}) > 1
+    for result in results:
+        gflops, gbytes, stability = _rates(result)
+        second = Text(f" {result.case.dtype}", style=QUIET) if several else Text()
+        table.add_row(
+            Text(result.case.task + "\n") + _status(result) + second,
+            _time(result, 0, "\n"),
+            _time(result, 1, "\n"),
+            _ratio(result, verdict_last=False),
+            gflops + Text("\n") + gbytes,
+            stability,
+        )
+    return table
+
+
+def _status(result: Result) -> Text:
+    return Text(result.status.value, style=OF_STATUS[result.status])
+
+
+def _dash() -> Text:
+    return Text(numbers.MISSING, style=QUIET)
+
+
+def _time(result: Result, side: int, between: str) -> Text:
+    """Time of the kernel (side 0) or of MLX (side 1)."""
+    measured = result.measurement
+    interval = None if measured is None else (measured.candidate_ns, measured.reference_ns)[side]
+    return _dash() if interval is None else _quiet_ends(*numbers.in_time_unit(interval), between)
+
+
+def _quiet_ends(interval: Interval, unit: str, between: str) -> Text:
+    text = Text(numbers.estimate(interval) + unit)
+    return text.append(between + numbers.ends(interval), style=QUIET)
+
+
+def _ratio(result: Result, *, verdict_last: bool) -> Text:
+    measured = result.measurement
+    if measured is None or measured.ratio is None or measured.verdict is None:
+        return _dash()
+    verdict = Text(f" {measured.verdict.value}", style=OF_VERDICT[measured.verdict])
+    if verdict_last:
+        return _quiet_ends(measured.ratio, "x", " ") + verdict
+    first = Text(numbers.estimate(measured.ratio) + "x") + verdict
+    return first.append("\n" + numbers.ends(measured.ratio), style=QUIET)
+
+
+def _rates(result: Result) -> tuple[Text, Text, Text]:
+    """GFLOP/s, GB/s and stability."""
+    measured, analysis = result.measurement, result.analysis
+    if measured is None or analysis is None:
+        return _dash(), _dash(), _dash()
+    return (
+        Text(numbers.estimate(analysis.work.gflops)),
+        Text(numbers.estimate(analysis.work.gbytes_per_s)),
+        Text(f"{measured.stability:.2f}"),
+    )

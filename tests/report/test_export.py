@@ -1,0 +1,59 @@
+"""JSON and CSV keep to the schema of `metalbench.report.export`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+from example_results import CPU, correct, failed, incorrect, without_interval
+
+from metalbench.environment import environment
+from metalbench.report import export
+
+RESULTS = [correct(), incorrect(), failed(), without_interval(correct("gelu"))]
+
+
+def document() -> dict[str, object]:
+    return json.loads(export.to_json(RESULTS, CPU, environment(), {"seed": 0}))
+
+
+def test_json_has_exactly_the_documented_keys() -> None:
+    assert export.__doc__ is not None
+    top = set(re.findall(r"^    (\w+)  ", export.__doc__, re.MULTILINE)) | {"geometric_mean"}
+    assert set(document()) == top
+    listed = export.__doc__.partition("results         list of\n")[2].partition("\n\n")[0]
+    names = {
+        name for line in listed.splitlines() for name in line.strip().split("  ")[0].split(", ")
+    }
+    entry = document()["results"][0]  # type: ignore[index]
+    assert set(entry) == names
+
+
+def test_json_keeps_full_precision_and_says_what_is_missing() -> None:
+    first, wrong, broken, few = document()["results"]  # type: ignore[misc]
+    measured = RESULTS[0].measurement
+    assert measured is not None
+    assert first["kernel_ns"]["value"] == measured.candidate_ns.value
+    assert first["ratio"]["high"] == measured.ratio.high  # type: ignore[union-attr]
+    assert (wrong["status"], wrong["kernel_ns"], wrong["scores"]) == ("incorrect", None, None)
+    assert broken["failures"][0]["stage"] == "compile"
+    assert few["kernel_ns"]["low"] is None
+
+
+def test_json_of_the_cpu_carries_the_notice() -> None:
+    assert "simulation" in document()["note"]  # type: ignore[operator]
+
+
+def test_csv_has_one_line_for_each_result_and_no_gaps() -> None:
+    rows = list(csv.DictReader(io.StringIO(export.to_csv(RESULTS))))
+    assert [row["task"] for row in rows] == ["softmax", "relu", "gelu", "gelu"]
+    assert tuple(rows[0]) == export.CSV_COLUMNS
+    assert [row["device"] for row in rows] == ["cpu"] * 4
+    measured = RESULTS[0].measurement
+    assert measured is not None
+    assert float(rows[0]["kernel_ns_low"]) == measured.candidate_ns.low
+    assert rows[1]["kernel_ns"] == ""
+    assert "undeclared identifier" in rows[2]["failure"]
+    assert rows[3]["ratio_low"] == ""

@@ -1,0 +1,128 @@
+"""What is printed: at terminals of several widths, and into pipes."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+from example_results import CPU, correct, failed, incorrect, without_interval
+from rich.console import Console, RenderableType
+
+from metalbench.analysis import Roofline, Target
+from metalbench.report.console import PIPE_WIDTH
+from metalbench.report.failures import failures
+from metalbench.report.notice import SIMULATION, simulation_notice
+from metalbench.report.single import full_report
+from metalbench.report.summary import suite_ratio, summary_lines
+from metalbench.report.table import results_table
+from metalbench.result import DeviceFacts, Result
+
+RESULTS = [correct("scaled_dot_product"), incorrect("relu"), failed("gelu")]
+
+
+def terminal(width: int) -> Console:
+    return Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+
+
+def pipe() -> Console:
+    return Console(file=io.StringIO(), width=PIPE_WIDTH, highlight=False)
+
+
+def printed(renderable: RenderableType, console: Console) -> str:
+    console.print(renderable)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_a_pipe_gets_one_plain_line_for_each_kernel() -> None:
+    console = pipe()
+    lines = printed(results_table(RESULTS, console), console).splitlines()
+    assert len(lines) == 1 + len(RESULTS)
+    assert lines[0].split("  ")[0] == "task"
+    assert " ".join(lines[1].split()) == (
+        "scaled_dot_product float32 correct 12.35 us [12.27, 12.41] 24.7 us [24.6, 24.8] "
+        "2.01x [1.99, 2.02] FASTER 425 679 0.97"
+    )
+    assert lines[2].split() == ["relu", "float32", "incorrect", *"------"]
+    assert all(ord(letter) < 128 for line in lines for letter in line)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_nothing_is_cut_off_at_any_usual_width(width: int) -> None:
+    console = terminal(width)
+    text = printed(results_table(RESULTS, console), console)
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+    for part in ("scaled_dot_product", "12.35 us", "[12.27, 12.41]", "2.01x", "FASTER", "0.97"):
+        assert part in text
+
+
+def test_failures_show_stage_and_the_compilers_own_lines() -> None:
+    text = printed(failures(RESULTS), pipe())
+    assert "gelu (float32): failed at compile" in text
+    assert "  gelu.metal:7:9: error: use of undeclared identifier 'tid'" in text
+    assert "relu (float32): incorrect at verify" in text
+
+
+def test_the_full_report_has_every_part() -> None:
+    text = printed(full_report(correct(), Target.SPEED), pipe())
+    for part in (
+        "softmax  correct  speed 2.01 x MLX",
+        "cpu (Example CPU, 2 cores)",
+        "128 x 1 x 1 of at most 1024 a threadgroup: 4 SIMD-groups",
+        "64 of 32768 bytes",
+        "42.0 % of the bound, y[0, 0] (size odd1, seed 1)",
+        "12.35 us [12.27, 12.41]",
+        "24.7 us [24.6, 24.8]  (mx.softmax)",
+        "2.01x [1.99, 2.02] FASTER",
+        "GFLOP/s",
+        "GB/s",
+        "0.625 FLOP/byte (5.24 MFLOP, 8.00 MiB)",
+        "roofline",
+        "98 % confidence",
+        *(target.value for target in Target),
+    ):
+        assert part in text
+
+
+@pytest.mark.parametrize("result", [correct(), incorrect(), failed()])
+def test_every_full_report_of_the_cpu_says_that_it_is_a_simulation(result: Result) -> None:
+    assert SIMULATION in printed(full_report(result, Target.SPEED), pipe())
+
+
+def test_a_real_devices_report_does_not() -> None:
+    gpu = DeviceFacts("metal", "Apple M4", "m4", 10)
+    assert simulation_notice(gpu) is None
+    text = printed(full_report(replace(correct(), device=gpu), Target.SPEED), pipe())
+    assert SIMULATION not in text
+
+
+@pytest.mark.parametrize("target", list(Target))
+def test_the_target_is_the_headline(target: Target) -> None:
+    first = printed(full_report(correct(), target), pipe()).splitlines()[0]
+    assert first.startswith(f"softmax  correct  {target.value} ")
+
+
+def test_an_impossible_time_is_said_to_be_invalid() -> None:
+    result = correct()
+    assert result.analysis is not None
+    roof = Roofline("memory", None, False, "12 ns is below the floor of 20 ns (data sheet)")
+    odd = replace(result, analysis=replace(result.analysis, roofline=roof))
+    text = printed(full_report(odd, Target.SPEED), pipe())
+    assert "invalid: 12 ns is below the floor" in text
+
+
+def test_the_summary_counts_and_averages() -> None:
+    lines = summary_lines([*RESULTS, correct("softmax", seed=1)], 127.0)
+    assert lines[0] == "2 of 4 correct, in 2 min 07 s."
+    assert lines[1].startswith("Against MLX: 2 FASTER. Geometric mean of the ratios: 2.00")
+
+
+def test_ratios_without_an_interval_are_no_part_of_the_mean() -> None:
+    assert suite_ratio([correct(), without_interval(correct())]) is None
+    assert suite_ratio([correct(), correct(seed=1), without_interval(correct())]) is not None
+
+
+def test_the_device_of_the_examples_is_a_simulation() -> None:
+    assert simulation_notice(CPU) == SIMULATION
