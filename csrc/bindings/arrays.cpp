@@ -73,7 +73,7 @@ void check_scalar(const PipelineInfo& kernel, const Argument& argument, const nb
   if (argument.element_bytes == 0 || size == argument.element_bytes) return;
   throw DispatchError("[" + kernel.name + "] " + argument.name + ": expected " + argument.type +
                       " (" + std::to_string(argument.element_bytes) + " bytes), got " +
-                      nb::cast<std::string>(nb::str(object.attr("dtype"))) + " (" +
+                      nb::cast<std::string>(nb::str(nb::object(object.attr("dtype")))) + " (" +
                       std::to_string(size) + " bytes)");
 }
 

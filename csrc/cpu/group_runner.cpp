@@ -186,9 +186,8 @@ mb::Fiber* GroupRunner::next_in_group(std::uint32_t from) {
   return first_ready(*first);
 }
 
-// All live lanes wait. Lanes at one site go on together; where there are several sites, those that
-// came last go first (they are inside of the loop that the others have left), and among these the
-// first in the code.
+// All live lanes wait. Lanes at one site go on together; where there are several sites, the first
+// in the code goes first: the others then catch up with those that wait behind the branch or loop.
 void GroupRunner::release_meeting(mb::Simdgroup& simdgroup) {
   std::uint32_t mask = simdgroup.meeting;
   mb::Combine combine = simdgroup.combine;
@@ -197,10 +196,7 @@ void GroupRunner::release_meeting(mb::Simdgroup& simdgroup) {
     for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
       const mb::Fiber* fiber = stacks_->fiber(simdgroup.index * mb::simd_width +
                                               static_cast<std::uint32_t>(std::countr_zero(rest)));
-      if (chosen == nullptr || fiber->round > chosen->round ||
-          (fiber->round == chosen->round && fiber->site < chosen->site)) {
-        chosen = fiber;
-      }
+      if (chosen == nullptr || fiber->site < chosen->site) chosen = fiber;
     }
     combine = chosen->combine;
     std::uint32_t same = 0;
@@ -231,7 +227,6 @@ void GroupRunner::block_on_meeting(mb::Fiber* fiber, void* operand, mb::Combine 
   simdgroup.operand[fiber->lane] = operand;
   fiber->site = site;
   fiber->combine = combine;
-  fiber->round = simdgroup.rounds;
   if (simdgroup.meeting == 0) {
     simdgroup.site = site;
     simdgroup.combine = combine;
@@ -316,6 +311,9 @@ void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64
   GroupRunner& self = of(fiber);
   const auto* begin = const_cast<const std::byte*>(static_cast<const volatile std::byte*>(address));
   if (self.stacks_->contains(begin)) return;
+  // Threadgroup variables are found through the runner's own structures.
+  const auto* own = reinterpret_cast<const std::byte*>(&self);
+  if (begin >= own && begin < own + sizeof self) return;
   const Access access{begin, bytes, write, fiber};
   if (self.memory_check_->allows(access, self.fault_.text)) return;
   self.fault_.kind = Fault::Kind::reported;

@@ -62,7 +62,9 @@ class CpuProgram final : public Program {
     const Launch& launch = *launches_[outcome.launch];
     const Fault& fault = outcome.fault;
     std::string text = "[" + launch.kernel + "] ";
-    if (const auto line = line_of(launch, fault.pc)) {
+    // A check knows only where the call to it returns, which may be the next line already.
+    const bool is_return_address = fault.kind == Fault::Kind::reported;
+    if (const auto line = line_of(launch, fault.pc, is_return_address)) {
       text += line->file + ":" + std::to_string(line->line) + ": ";
     }
     text += what_happened(fault);
@@ -70,10 +72,11 @@ class CpuProgram final : public Program {
     return text;
   }
 
-  [[nodiscard]] std::optional<SourceLine> line_of(const Launch& launch, const void* pc) const {
+  [[nodiscard]] std::optional<SourceLine> line_of(const Launch& launch, const void* pc,
+                                                  bool is_return_address) const {
     const auto offset = launch.module->offset_of(pc);
     if (!offset) return std::nullopt;
-    return context_.front_end->symbolize(launch.module->path(), *offset);
+    return context_.front_end->symbolize(launch.module->path(), *offset - (is_return_address ? 1 : 0));
   }
 
   std::vector<std::unique_ptr<Launch>> launches_;

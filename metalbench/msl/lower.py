@@ -13,13 +13,14 @@ from metalbench.msl.declarations import Declaration
 from metalbench.msl.edits import Edits
 from metalbench.msl.keywords import rewrite_keywords, swizzle_macros
 from metalbench.msl.lexer import lex
+from metalbench.msl.overloads import constructor_qualifiers
 from metalbench.msl.program import Source
 from metalbench.msl.reflect import Kernel, stage_of
 from metalbench.msl.threadgroup import rewrite_threadgroup_variables
 from metalbench.msl.tokens import Tokens
 from metalbench.msl.unsupported import refuse, unsupported_declarations
 
-_ALWAYS_INLINE = "inline __attribute__((always_inline)) "
+_ENTRY = "MB_ENTRY "
 _LINKAGE = frozenset({"inline", "static", "constexpr", "extern", "METAL_FUNC", "friend", "typedef"})
 _FUNCTION = "mb_kernel_function"
 
@@ -52,6 +53,8 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
     _function_constants(source, edits, literals)
     scope = _name_kernel(tokens, edits, kernel)
     _linkage(source, edits, {declaration.first for declaration in removed})
+    for index in constructor_qualifiers(tokens, source.declared):
+        edits.blank(tokens.start[index], tokens.end(index))
     rewrite_threadgroup_variables(tokens, edits)
     rewrite_keywords(tokens, edits)
     fibers = needs_fibers(tokens, source.by_name, reached)
@@ -149,7 +152,7 @@ def _linkage(source: Source, edits: Edits, removed: set[int]) -> None:
         elif stage_of(tokens, declaration) == "kernel":
             # A specialisation takes its linkage from the template.
             edits.insert(
-                start, _ALWAYS_INLINE if declaration.template == [] else "static " + _ALWAYS_INLINE
+                start, _ENTRY if declaration.template == [] else "static " + _ENTRY
             )
         elif declaration.kind == "function" and declaration.body and not declaration.template:
             head = tokens.text[declaration.head : declaration.name_index]

@@ -10,7 +10,7 @@ using u64 = unsigned long long;
 using uptr = __UINTPTR_TYPE__;
 
 // Changes whenever anything in this file does; part of the key of every cached kernel.
-inline constexpr u32 abi_version = 1;
+inline constexpr u32 abi_version = 2;
 
 inline constexpr u32 simd_width = 32;
 inline constexpr u32 max_buffers = 31;
@@ -76,7 +76,7 @@ struct Simdgroup {
   u32 ready;       // can run (the running one included)
   u32 meeting;     // wait in a SIMD-group function
   u32 at_barrier;  // wait in threadgroup_barrier
-  u32 rounds;      // how many meetings were released: orders arrivals
+  u32 rounds;      // how many meetings were released
   bool diverged;   // the lanes in `meeting` are not all at one site
   const void* site;
   Combine combine;
@@ -89,7 +89,6 @@ struct alignas(128) Fiber {
   u32 lane;
   u32 index;         // in the group, x fastest
   Dim3 position;     // thread_position_in_threadgroup
-  u32 round;         // of its simdgroup, when it began to wait
   const void* site;  // where it waits
   Combine combine;
 };

@@ -10,9 +10,9 @@
 // What the front end writes for `kernel`. A checked kernel must stay out of its thunk, which is not
 // instrumented; any other is inlined into the thunk's loop.
 #if MB_CHECKED
-#define MB_ENTRY [[gnu::noinline]] static
+#define MB_ENTRY __attribute__((noinline))
 #else
-#define MB_ENTRY [[gnu::always_inline]] static inline
+#define MB_ENTRY inline __attribute__((always_inline))
 #endif
 
 using uchar = unsigned char;
