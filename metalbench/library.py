@@ -139,7 +139,7 @@ def installed_folder() -> Path:
 
 
 def find(
-    names: Sequence[str], set_name: str | None, folders: Iterable[Path | str] = ()
+    names: Sequence[str] = (), set_name: str | None = None, folders: Iterable[Path | str] = ()
 ) -> list[Entry]:
     """The tasks called `names`, or without names all (of one set); DeclarationError if unknown."""
     library = Library(folders)
