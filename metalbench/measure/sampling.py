@@ -35,8 +35,8 @@ Progress = Callable[[float], None]
 class SampleSet:
     """Every raw sample of a measurement, in the order in which it was taken.
 
-    Times are float64 nanoseconds of one pass, shape (pairs,); `floor_ns` those of an empty
-    kernel's dispatch, shape (any,). A window is how many passes one sample averages over; where
+    Times are float64 nanoseconds of one pass, shape (pairs,); `floor_ns` those of a pass of empty
+    kernels of the same grids, shape (any,). A window is how many passes one sample averages over; where
     looks chose different ones it is the last look's.
     """
 
@@ -104,11 +104,11 @@ def measure(
         samples = SampleSet.join(series.looks)
         precise = _precise(samples, plan)
         if precise and precise_before:
-            return _summary(samples, len(candidate), Stopped.PRECISE)
+            return _summary(samples, Stopped.PRECISE)
         if series.spent >= plan.seconds or series.taken < min(wanted, plan.max_pairs):
-            return _summary(samples, len(candidate), Stopped.TIME)
+            return _summary(samples, Stopped.TIME)
         if series.taken >= plan.max_pairs:
-            return _summary(samples, len(candidate), Stopped.PAIRS)
+            return _summary(samples, Stopped.PAIRS)
         wanted, precise_before = 2 * wanted, precise
 
 
@@ -131,7 +131,7 @@ class _Series:
         plan = self.plan
         missing = min(wanted, plan.max_pairs) - self.taken
         warmup_ns = 0 if self.taken else plan.warmup_ns
-        # The core warms up for at least this long before its own time limit begins.
+        # The core's own time limit includes its warm-up; the plan's does not.
         start = self.clock() + warmup_ns / 1e9
         look = self.device.sample(
             self.candidate,
@@ -140,7 +140,7 @@ class _Series:
             min_pairs=min(missing, max(1, plan.min_pairs - self.taken)),
             window_ns=plan.window_ns,
             warmup_ns=warmup_ns,
-            time_limit_ns=int(max(plan.seconds - self.spent, 0.0) * 1e9),
+            time_limit_ns=warmup_ns + int(max(plan.seconds - self.spent, 0.0) * 1e9),
             seed=plan.seed + self.taken,
             progress=lambda done, total: self._tell(start),
         )
@@ -166,10 +166,9 @@ def _precise(samples: SampleSet, plan: Plan) -> bool:
     )
 
 
-def _summary(samples: SampleSet, dispatches: int, stopped: Stopped) -> Measurement:
+def _summary(samples: SampleSet, stopped: Stopped) -> Measurement:
     has_reference = samples.reference_ns.size > 0
     ratio = ratio_interval(samples.reference_ns, samples.candidate_ns) if has_reference else None
-    floor = float(np.median(samples.floor_ns)) * dispatches if samples.floor_ns.size else 0.0
     return Measurement(
         samples=samples,
         candidate_ns=median_interval(samples.candidate_ns),
@@ -179,6 +178,6 @@ def _summary(samples: SampleSet, dispatches: int, stopped: Stopped) -> Measureme
         stability=stability(samples.candidate_ns),
         outliers=int(outliers(samples.candidate_ns).sum()),
         effective_pairs=effective_count(samples.candidate_ns),
-        floor_ns=floor,
+        floor_ns=float(np.median(samples.floor_ns)) if samples.floor_ns.size else 0.0,
         stopped=stopped,
     )

@@ -36,7 +36,7 @@ class ScriptedSampler:
 
     def sample(self, candidate: Sequence[Any], reference: object, **plan: Any) -> ScriptedSamples:
         self.calls.append(plan)
-        affordable = int(plan["time_limit_ns"] / 1e9 / self.seconds_per_pair)
+        affordable = int((plan["time_limit_ns"] - plan["warmup_ns"]) / 1e9 / self.seconds_per_pair)
         pairs = min(plan["max_pairs"], max(plan["min_pairs"], affordable))
         self.now += plan["warmup_ns"] / 1e9
         random = np.random.default_rng(plan["seed"])

@@ -78,13 +78,12 @@ def test_every_raw_sample_is_kept_in_order() -> None:
     assert result.samples.reference_ns.size == result.samples.candidate_first.size == result.pairs
 
 
-def test_a_kernel_near_the_floor_of_its_dispatches_is_launch_bound() -> None:
-    sampler = ScriptedSampler(steady(1200, 0.001), None, floor_ns=500, seconds_per_pair=1e-4)
-    one = measure(sampler, ["a"], None, Plan(), clock=sampler.clock)
-    two = measure(sampler, ["a", "b"], None, Plan(), clock=sampler.clock)
-    assert not one.launch_bound
-    assert two.floor_ns == 1000
-    assert two.launch_bound
+@pytest.mark.parametrize(("kernel_ns", "launch_bound"), [(640, True), (660, False)])
+def test_a_kernel_near_the_floor_is_launch_bound(kernel_ns: float, launch_bound: bool) -> None:
+    sampler = ScriptedSampler(steady(kernel_ns, 0.001), None, floor_ns=500, seconds_per_pair=1e-4)
+    result = measure(sampler, ["dispatch"], None, Plan(), clock=sampler.clock)
+    assert result.floor_ns == 500
+    assert result.launch_bound is launch_bound
 
 
 def test_progress_rises_to_the_end_of_the_time() -> None:
