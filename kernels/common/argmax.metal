@@ -1,6 +1,6 @@
 // Index of the largest element of each row, the first of equals: one threadgroup per row.
-// A thread meets its columns in ascending order and keeps the first maximum. Lanes are combined with
-// two SIMD-group functions, the maximum and then the smallest index that attains it, and the
+// A thread meets its columns in ascending order and keeps the first maximum. Lanes are combined
+// with two SIMD-group functions, the maximum and then the smallest index that attains it, and the
 // SIMD-groups in the same way by the first thread: the order of execution cannot show.
 // dispatch: argmax  threadgroups=(rows)  threads=(TG)
 // tune: TG = 128, 32, 64, 256, 512

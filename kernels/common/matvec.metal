@@ -1,6 +1,7 @@
 // Matrix times vector: each SIMD-group computes ROWS elements of the result.
-// The matrix is read once, in quads along its rows, and bounds the speed; a quad of x serves ROWS rows
-// before it leaves its register. Lanes end in one SIMD-group sum per row: no threadgroup memory.
+// The matrix is read once, in quads along its rows, and bounds the speed; a quad of x serves ROWS
+// rows before it leaves its register. Lanes end in one SIMD-group sum per row: no threadgroup
+// memory.
 // dispatch: matvec  threadgroups=(ceil_div(rows, ROWS * TG / 32))  threads=(TG)
 // tune: TG = 128, 32, 64, 256
 // tune: ROWS = 4, 1, 2, 8

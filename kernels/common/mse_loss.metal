@@ -1,7 +1,8 @@
 // Mean squared error of two arrays, a single number, in two dispatches without atomics.
 // The first adds squared differences in a fixed pattern: GROUPS threadgroups stride over the arrays
-// in quads, then reduce by SIMD-group and by threadgroup. The second adds the GROUPS partial sums in
-// the same way. Every sum is a tree of fixed shape, so the result is accurate and always the same.
+// in quads, then reduce by SIMD-group and by threadgroup. The second adds the GROUPS partial sums
+// in the same way. Every sum is a tree of fixed shape, so the result is accurate and always the
+// same.
 // dispatch: sum_squares  threadgroups=(GROUPS)  threads=(TG)
 // dispatch: finish  threadgroups=(1)  threads=(GROUPS)
 // scratch: partial float32 (GROUPS)

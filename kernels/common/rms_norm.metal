@@ -1,7 +1,7 @@
 // Row root-mean-square norm: one threadgroup per row, the row read once.
 // Each thread keeps KEEP quads of its row in registers (the rest of a longer row is read again from
-// the cache). One reduction: a SIMD-group sum, a barrier, and every thread adds the few partial sums
-// itself, in the same order, which is cheaper than a second round.
+// the cache). One reduction: a SIMD-group sum, a barrier, and every thread adds the few partial
+// sums itself, in the same order, which is cheaper than a second round.
 // dispatch: rms_norm  threadgroups=(rows)  threads=(TG)
 // tune: TG = 64, 32, 128, 256, 512
 // tune: KEEP = 4, 1, 2, 8

@@ -1,10 +1,10 @@
 // C = A B for square matrices, with simdgroup_matrix.
-// A threadgroup of four SIMD-groups computes a BM x BN tile of C, each SIMD-group a quarter of it, held
-// in registers as 8 x 8 matrices of float. Tiles of A and B of depth BK pass through threadgroup memory
-// twice buffered: the next ones are fetched into registers before the multiplication and put into the
-// other buffer after it, which hides the latency of memory and takes one barrier per step. Padding of
-// 16 bytes per row keeps the eight rows of a matrix load in different banks.
-// Tiles at the edge are filled with zeros, so only fetch and store know about n.
+// A threadgroup of four SIMD-groups computes a BM x BN tile of C, each SIMD-group a quarter of it,
+// held in registers as 8 x 8 matrices of float. Tiles of A and B of depth BK pass through
+// threadgroup memory twice buffered: the next ones are fetched into registers before the
+// multiplication and put into the other buffer after it, which hides the latency of memory and
+// takes one barrier per step. Padding of 16 bytes per row keeps the eight rows of a matrix load in
+// different banks. Tiles at the edge are filled with zeros, so only fetch and store know about n.
 // dispatch: sqr_mm  threadgroups=(ceil_div(n, BN), ceil_div(n, BM))  threads=(128)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
@@ -19,9 +19,12 @@ using matrix = simdgroup_matrix<DTYPE, 8, 8>;
 
 constant constexpr uint THREADS = 128;
 constant constexpr uint PAD = 16 / sizeof(DTYPE);
-// Rows of the tiles in threadgroup memory, in elements and in quads.
+// Rows of the tiles in threadgroup memory in elements, tiles in quads.
 constant constexpr uint A_PITCH = BK + PAD;
 constant constexpr uint B_PITCH = BN + PAD;
+constant constexpr uint A_TILE = BM * A_PITCH / 4;
+constant constexpr uint B_TILE = BK * B_PITCH / 4;
+// Quads of the tiles without padding, and how many of them a thread moves.
 constant constexpr uint A_QUADS = BM * BK / 4;
 constant constexpr uint B_QUADS = BK * BN / 4;
 constant constexpr uint A_SHARE = (A_QUADS + THREADS - 1) / THREADS;
@@ -30,8 +33,8 @@ constant constexpr uint B_SHARE = (B_QUADS + THREADS - 1) / THREADS;
 constant constexpr uint DOWN = BM / 16;
 constant constexpr uint ACROSS = BN / 16;
 
-// Four columns of a row; zero outside of the matrix. Rows are aligned for vector loads only if n is a
-// multiple of four.
+// Four columns of a row; zero outside of the matrix. Rows are aligned for vector loads only if n is
+// a multiple of four.
 static quad fetch(device const DTYPE* from, uint row, uint column, uint n) {
   quad v = quad(DTYPE(0));
   if (row >= n || column >= n) {
@@ -55,7 +58,7 @@ struct Share {
   quad b[B_SHARE];
 
   void fetch_from(device const DTYPE* a_matrix, device const DTYPE* b_matrix, uint2 corner, uint k,
-                  uint n, uint thread_index) thread {
+                  uint n, uint thread_index) {
     for (uint i = 0; i < A_SHARE; ++i) {
       const uint index = thread_index + i * THREADS;
       a[i] = fetch(a_matrix, corner.y + index / (BK / 4), k + 4 * (index % (BK / 4)), n);
@@ -66,24 +69,27 @@ struct Share {
     }
   }
 
-  void put_into(threadgroup quad* a_tile, threadgroup quad* b_tile, uint thread_index) const thread {
+  void put_into(threadgroup quad* tile, uint thread_index) const {
     for (uint i = 0; i < A_SHARE; ++i) {
       const uint index = thread_index + i * THREADS;
       if (index < A_QUADS) {
-        a_tile[index / (BK / 4) * (A_PITCH / 4) + index % (BK / 4)] = a[i];
+        tile[index / (BK / 4) * (A_PITCH / 4) + index % (BK / 4)] = a[i];
       }
     }
     for (uint i = 0; i < B_SHARE; ++i) {
       const uint index = thread_index + i * THREADS;
       if (index < B_QUADS) {
-        b_tile[index / (BN / 4) * (B_PITCH / 4) + index % (BN / 4)] = b[i];
+        tile[A_TILE + index / (BN / 4) * (B_PITCH / 4) + index % (BN / 4)] = b[i];
       }
     }
   }
 };
 
-static void multiply(thread simdgroup_float8x8 (&sums)[DOWN][ACROSS],
-                     threadgroup const DTYPE* a_tile, threadgroup const DTYPE* b_tile) {
+// Adds the product of the SIMD-group's part of both tiles.
+static void multiply(thread simdgroup_float8x8 (&sums)[DOWN][ACROSS], threadgroup const quad* tile,
+                     uint2 part) {
+  threadgroup const DTYPE* a_tile = (threadgroup const DTYPE*)tile + part.y * A_PITCH;
+  threadgroup const DTYPE* b_tile = (threadgroup const DTYPE*)(tile + A_TILE) + part.x;
   for (uint k = 0; k < BK; k += 8) {
     matrix a[DOWN];
     matrix b[ACROSS];
@@ -106,8 +112,7 @@ static void multiply(thread simdgroup_float8x8 (&sums)[DOWN][ACROSS],
                        uint thread_index [[thread_index_in_threadgroup]],
                        uint lane [[thread_index_in_simdgroup]],
                        uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  threadgroup quad a_tile[2][BM * A_PITCH / 4];
-  threadgroup quad b_tile[2][BK * B_PITCH / 4];
+  threadgroup quad tiles[2][A_TILE + B_TILE];
   const uint2 corner = tile * uint2(BN, BM);
   const uint2 part = uint2(simdgroup % 2, simdgroup / 2) * uint2(BN / 2, BM / 2);
 
@@ -119,7 +124,7 @@ static void multiply(thread simdgroup_float8x8 (&sums)[DOWN][ACROSS],
   }
   Share share;
   share.fetch_from(a, b, corner, 0, n, thread_index);
-  share.put_into(a_tile[0], b_tile[0], thread_index);
+  share.put_into(tiles[0], thread_index);
   threadgroup_barrier(mem_flags::mem_threadgroup);
   uint current = 0;
   for (uint k = 0; k < n; k += BK) {
@@ -127,19 +132,18 @@ static void multiply(thread simdgroup_float8x8 (&sums)[DOWN][ACROSS],
     if (more) {
       share.fetch_from(a, b, corner, k + BK, n, thread_index);
     }
-    multiply(sums, (threadgroup const DTYPE*)a_tile[current] + part.y * A_PITCH,
-             (threadgroup const DTYPE*)b_tile[current] + part.x);
+    multiply(sums, tiles[current], part);
     current ^= 1;
     if (more) {
-      share.put_into(a_tile[current], b_tile[current], thread_index);
+      share.put_into(tiles[current], thread_index);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
   }
 
   // Through threadgroup memory, eight rows at a time: whole rows of DTYPE leave in quads, and the
-  // edge of the matrix is a test. Each SIMD-group has its own piece of what held A.
+  // edge of the matrix is a test. Each SIMD-group has its own piece of what held the tiles.
   constexpr uint width = BN / 2;
-  threadgroup float* rows = (threadgroup float*)a_tile + simdgroup * 8 * width;
+  threadgroup float* rows = (threadgroup float*)tiles[0] + simdgroup * 8 * width;
   for (uint i = 0; i < DOWN; ++i) {
     for (uint j = 0; j < ACROSS; ++j) {
       simdgroup_store(sums[i][j], rows + 8 * j, width);

@@ -1,8 +1,8 @@
 // The 16 largest elements of each row, in descending order: one threadgroup per row.
 // Every SIMD-group takes the 16 largest of its share, the first one then those of all shares.
 // Taking them is 16 rounds of a SIMD-group maximum over what the lanes hold in registers: the lane
-// that owns the maximum drops it, lane r keeps the r-th. Winners so far are carried along as one more
-// register, and a block of columns that holds nothing larger than the last of them is skipped.
+// that owns the maximum drops it, lane r keeps the r-th. Winners so far are carried along as one
+// more register, and a block of columns that holds nothing larger than the last of them is skipped.
 // dispatch: top_k  threadgroups=(rows)  threads=(TG)
 // tune: TG = 128, 32, 64, 256
 #include <metal_stdlib>

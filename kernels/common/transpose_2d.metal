@@ -1,7 +1,7 @@
 // Transpose of a matrix through 32 x 32 tiles in threadgroup memory.
-// A SIMD-group reads 32 columns of one row and writes 32 columns of one row of the result: both sides
-// move whole cache lines. The tile's rows are one element longer than needed, so that walking down a
-// column of it meets 32 different banks.
+// A SIMD-group reads 32 columns of one row and writes 32 columns of one row of the result: both
+// sides move whole cache lines. The tile's rows are one element longer than needed, so that walking
+// down a column of it meets 32 different banks.
 // dispatch: transpose_2d  threadgroups=(ceil_div(cols, 32), ceil_div(rows, 32))  threads=(32, HEIGHT)
 // tune: HEIGHT = 8, 4, 16, 32
 #include <metal_stdlib>

@@ -1,0 +1,327 @@
+// Pre-norm transformer block: x1 = x + MHA(LN x), then y = x1 + W_down gelu(W_up LN x1), in five
+// dispatches. A layer norm is never a pass of its own: each threadgroup of the product that follows
+// it takes mean and scale of its 32 rows first and normalises while it fills its tiles. Residuals
+// and gelu are part of how a product is stored. Products are 32 x 32 tiles of simdgroup_matrix,
+// twice buffered. Attention is one pass with an online softmax; a SIMD-group has four queries of
+// one head, so that a number read from threadgroup memory serves four; its lanes are keys first and
+// then columns.
+// dispatch: project_qkv  threadgroups=(ceil_div(3 * dims, 32), ceil_div(tokens, 32))  threads=(128)
+// dispatch: attend  threadgroups=(ceil_div(tokens, 16), heads)  threads=(128)
+// dispatch: project_out  threadgroups=(ceil_div(dims, 32), ceil_div(tokens, 32))  threads=(128)
+// dispatch: project_up  threadgroups=(ceil_div(hidden, 32), ceil_div(tokens, 32))  threads=(128)
+// dispatch: project_down  threadgroups=(ceil_div(dims, 32), ceil_div(tokens, 32))  threads=(128)
+// scratch: qkv float32 (tokens, 3 * dims)
+// scratch: attended float32 (tokens, dims)
+// scratch: mixed float32 (tokens, dims)
+// scratch: lifted float32 (tokens, hidden)
+// tune: BK = 16, 8, 32
+#include <metal_simdgroup_matrix>
+#include <metal_stdlib>
+using namespace metal;
+
+constant constexpr uint THREADS = 128;
+// Rows and columns of a tile of a product; keys of a block of attention.
+constant constexpr uint TILE = 32;
+// Padding by 16 bytes keeps the rows of a matrix load in different banks. Tiles are in quads.
+constant constexpr uint A_PITCH = BK + 4;
+constant constexpr uint B_PITCH = TILE + 4;
+constant constexpr uint A_TILE = TILE * A_PITCH / 4;
+constant constexpr uint B_TILE = BK * B_PITCH / 4;
+constant constexpr uint SHARE = (TILE * BK / 4 + THREADS - 1) / THREADS;
+// Attention: columns of a head in threadgroup memory, odd so that lanes of a column meet 32 banks;
+// queries of a SIMD-group.
+constant constexpr uint HEAD_PITCH = 128 + 1;
+constant constexpr uint QUERIES = 4;
+// Polynomials of gelu, highest power first.
+constant constexpr float CENTRE[] = {-7.654047e-6f, 1.1348601e-4f, -0.0011863296f,
+                                     0.009973323f,  -0.06649036f,  0.3989423f};
+constant constexpr float TAIL[] = {-32.772636f, 47.99241f,  -21.902178f, 0.20790733f,
+                                   0.6135685f,  1.2048049f, 0.7977565f,  0.3989417f};
+
+// What a threadgroup needs to know of its place, and one thread of its own.
+struct Place {
+  uint2 corner;
+  uint thread_index;
+  uint lane;
+  uint simdgroup;
+};
+
+// A row-major matrix.
+struct Matrix {
+  device const float* data;
+  uint rows;
+  uint cols;
+
+  // Four columns of a row; zero outside. Rows are aligned for vector loads only if cols is a
+  // multiple of four.
+  float4 quad(uint row, uint column) const {
+    float4 v = 0.0f;
+    if (row >= rows || column >= cols) {
+      return v;
+    }
+    device const float* p = data + ulong(row) * cols + column;
+    if (cols % 4 == 0) {
+      return *(device const float4*)p;
+    }
+    for (uint i = 0; i < min(4u, cols - column); ++i) {
+      v[i] = p[i];
+    }
+    return v;
+  }
+};
+
+// Mean and 1 / standard deviation of the tile's rows; zeros past the last row. Each SIMD-group
+// takes every fourth row.
+static void take_moments(threadgroup float2* moments, Matrix a, float eps, Place place) {
+  for (uint i = place.simdgroup; i < TILE; i += THREADS / 32) {
+    const uint row = place.corner.y + i;
+    float2 result = 0.0f;
+    if (row < a.rows) {
+      device const float* p = a.data + ulong(row) * a.cols;
+      float sum = 0.0f;
+      for (uint c = place.lane; c < a.cols; c += 32) {
+        sum += p[c];
+      }
+      result.x = simd_sum(sum) / float(a.cols);
+      float squares = 0.0f;
+      for (uint c = place.lane; c < a.cols; c += 32) {
+        squares += (p[c] - result.x) * (p[c] - result.x);
+      }
+      result.y = precise::rsqrt(simd_sum(squares) / float(a.cols) + eps);
+    }
+    if (place.lane == 0) {
+      moments[i] = result;
+    }
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+}
+
+// A thread's share of the next tiles, on its way from device memory to threadgroup memory.
+struct Share {
+  float4 a[SHARE];
+  float4 b[SHARE];
+
+  // Columns first.. of A, normalised if there are moments, and rows first.. of B. A normalised zero
+  // past the last column is no zero, but meets one of B.
+  void fetch(Matrix a_matrix, Matrix b_matrix, threadgroup const float2* moments, uint first,
+             Place place) {
+    for (uint i = 0; i < SHARE; ++i) {
+      const uint index = place.thread_index + i * THREADS;
+      const uint a_row = index / (BK / 4) % TILE;
+      a[i] = a_matrix.quad(place.corner.y + a_row, first + 4 * (index % (BK / 4)));
+      if (moments) {
+        a[i] = (a[i] - moments[a_row].x) * moments[a_row].y;
+      }
+      b[i] = b_matrix.quad(first + index / (TILE / 4), place.corner.x + 4 * (index % (TILE / 4)));
+    }
+  }
+
+  void put_into(threadgroup float4* tile, uint thread_index) const {
+    for (uint i = 0; i < SHARE; ++i) {
+      const uint index = thread_index + i * THREADS;
+      if (index < TILE * BK / 4) {
+        tile[index / (BK / 4) * (A_PITCH / 4) + index % (BK / 4)] = a[i];
+        tile[A_TILE + index / (TILE / 4) * (B_PITCH / 4) + index % (TILE / 4)] = b[i];
+      }
+    }
+  }
+};
+
+// The tile of A B at place.corner, left in threadgroup memory row by row. `tiles` holds two pairs
+// of tiles; without `moments` A is taken as it is.
+static void product(threadgroup float4* tiles, Matrix a, Matrix b,
+                    threadgroup const float2* moments, Place place) {
+  const uint2 part = 16 * uint2(place.simdgroup % 2, place.simdgroup / 2);
+  simdgroup_float8x8 sums[2][2];
+  for (uint i = 0; i < 4; ++i) {
+    sums[i / 2][i % 2] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
+  }
+  Share share;
+  share.fetch(a, b, moments, 0, place);
+  share.put_into(tiles, place.thread_index);
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  uint current = 0;
+  for (uint next = BK; next < a.cols + BK; next += BK) {
+    if (next < a.cols) {
+      share.fetch(a, b, moments, next, place);
+    }
+    threadgroup const float4* tile = tiles + current * (A_TILE + B_TILE);
+    threadgroup const float* a_tile = (threadgroup const float*)tile + part.y * A_PITCH;
+    threadgroup const float* b_tile = (threadgroup const float*)(tile + A_TILE) + part.x;
+    for (uint k = 0; k < BK; k += 8) {
+      simdgroup_float8x8 left[2];
+      simdgroup_float8x8 right[2];
+      for (uint i = 0; i < 2; ++i) {
+        simdgroup_load(left[i], a_tile + 8 * i * A_PITCH + k, A_PITCH);
+        simdgroup_load(right[i], b_tile + k * B_PITCH + 8 * i, B_PITCH);
+      }
+      for (uint i = 0; i < 4; ++i) {
+        simdgroup_multiply_accumulate(sums[i / 2][i % 2], left[i / 2], right[i % 2],
+                                      sums[i / 2][i % 2]);
+      }
+    }
+    current ^= 1;
+    if (next < a.cols) {
+      share.put_into(tiles + current * (A_TILE + B_TILE), place.thread_index);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+  }
+  threadgroup float* rows = (threadgroup float*)tiles + part.y * TILE + part.x;
+  for (uint i = 0; i < 4; ++i) {
+    simdgroup_store(sums[i / 2][i % 2], rows + 8 * (i / 2) * TILE + 8 * (i % 2), TILE);
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+}
+
+template <uint N>
+static float polynomial(constant const float (&coefficients)[N], float x) {
+  float result = coefficients[0];
+  for (uint i = 1; i < N; ++i) {
+    result = fma(result, x, coefficients[i]);
+  }
+  return result;
+}
+
+// x times the normal distribution function; kernels/common/gelu.metal explains the polynomials.
+static float gelu(float x) {
+  const float t = min(abs(x), 13.0f);
+  if (t < 1.0f) {
+    return x * fma(x, polynomial(CENTRE, x * x), 0.5f);
+  }
+  const float s = 1.0f / (t + 2.0f);
+  const float tail = precise::exp(-0.5f * t * t) * (s * polynomial(TAIL, s));
+  return x < 0.0f ? x * tail : fma(-x, tail, x);
+}
+
+// Stores the tile that `product` left, through gelu or added to a residual if there is one.
+template <bool ACTIVATE>
+static void store(device float* to, device const float* residual, uint rows, uint cols,
+                  threadgroup const float4* tiles, Place place) {
+  threadgroup const float* sums = (threadgroup const float*)tiles;
+  for (uint i = place.simdgroup; i < TILE; i += THREADS / 32) {
+    const uint row = place.corner.y + i;
+    const uint column = place.corner.x + place.lane;
+    if (row < rows && column < cols) {
+      const float v = sums[i * TILE + place.lane];
+      const ulong at = ulong(row) * cols + column;
+      to[at] = ACTIVATE ? gelu(v) : residual ? residual[at] + v : v;
+    }
+  }
+}
+
+#define PLACE                                                                \
+  uint2 group [[threadgroup_position_in_grid]],                              \
+      uint thread_index [[thread_index_in_threadgroup]],                     \
+      uint lane [[thread_index_in_simdgroup]],                               \
+      uint simdgroup [[simdgroup_index_in_threadgroup]]
+
+[[kernel]] void project_qkv(device const float* x, device const float* w_qkv, device float* qkv,
+                            constant uint& tokens, constant uint& dims, constant float& eps,
+                            PLACE) {
+  threadgroup float4 tiles[2 * (A_TILE + B_TILE)];
+  threadgroup float2 moments[TILE];
+  const Place place = {group * TILE, thread_index, lane, simdgroup};
+  take_moments(moments, {x, tokens, dims}, eps, place);
+  product(tiles, {x, tokens, dims}, {w_qkv, dims, 3 * dims}, moments, place);
+  store<false>(qkv, nullptr, tokens, 3 * dims, tiles, place);
+}
+
+[[kernel]] void project_out(device const float* attended, device const float* w_out,
+                            device const float* x, device float* mixed, constant uint& tokens,
+                            constant uint& dims, PLACE) {
+  threadgroup float4 tiles[2 * (A_TILE + B_TILE)];
+  const Place place = {group * TILE, thread_index, lane, simdgroup};
+  product(tiles, {attended, tokens, dims}, {w_out, dims, dims}, nullptr, place);
+  store<false>(mixed, x, tokens, dims, tiles, place);
+}
+
+[[kernel]] void project_up(device const float* mixed, device const float* w_up,
+                           device float* lifted, constant uint& tokens, constant uint& dims,
+                           constant uint& hidden, constant float& eps, PLACE) {
+  threadgroup float4 tiles[2 * (A_TILE + B_TILE)];
+  threadgroup float2 moments[TILE];
+  const Place place = {group * TILE, thread_index, lane, simdgroup};
+  take_moments(moments, {mixed, tokens, dims}, eps, place);
+  product(tiles, {mixed, tokens, dims}, {w_up, dims, hidden}, moments, place);
+  store<true>(lifted, nullptr, tokens, hidden, tiles, place);
+}
+
+[[kernel]] void project_down(device const float* lifted, device const float* w_down,
+                             device const float* mixed, device float* y, constant uint& tokens,
+                             constant uint& dims, constant uint& hidden, PLACE) {
+  threadgroup float4 tiles[2 * (A_TILE + B_TILE)];
+  const Place place = {group * TILE, thread_index, lane, simdgroup};
+  product(tiles, {lifted, tokens, hidden}, {w_down, hidden, dims}, nullptr, place);
+  store<false>(y, mixed, tokens, dims, tiles, place);
+}
+
+// Keys or values of one head, `width` columns of qkv from `column`; zeros past the last row.
+static void fill(threadgroup float* tile, Matrix qkv, uint first, uint column, uint width,
+                 Place place) {
+  for (uint i = place.simdgroup; i < TILE; i += THREADS / 32) {
+    const ulong from = ulong(first + i) * qkv.cols + column;
+    for (uint c = place.lane; c < width; c += 32) {
+      tile[i * HEAD_PITCH + c] = first + i < qkv.rows ? qkv.data[from + c] : 0.0f;
+    }
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+}
+
+[[kernel]] void attend(device const float* qkv, device float* attended, constant uint& tokens,
+                       constant uint& dims, constant uint& heads, PLACE) {
+  threadgroup float tile[TILE * HEAD_PITCH];
+  threadgroup float4 queries[THREADS / 32][128];
+  threadgroup float4 weights[THREADS / 32][TILE];
+  const Place place = {group, thread_index, lane, simdgroup};
+  const Matrix all = {qkv, tokens, 3 * dims};
+  const uint width = dims / heads;
+  const uint column = group.y * width;
+  const uint first_query = (group.x * (THREADS / 32) + simdgroup) * QUERIES;
+  const float scale = precise::rsqrt(float(width));
+  for (uint c = lane; c < width; c += 32) {
+    for (uint r = 0; r < QUERIES; ++r) {
+      const ulong row = min(first_query + r, tokens - 1);
+      queries[simdgroup][c][r] = qkv[row * all.cols + column + c] * scale;
+    }
+  }
+  float4 peak = -INFINITY;
+  float4 sum = 0.0f;
+  float4 out[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  for (uint first = 0; first < tokens; first += TILE) {
+    fill(tile, all, first, dims + column, width, place);
+    float4 score = 0.0f;
+    for (uint c = 0; c < width; ++c) {
+      score += queries[simdgroup][c] * tile[lane * HEAD_PITCH + c];
+    }
+    score = first + lane < tokens ? score : float4(-INFINITY);
+    float4 higher;
+    for (uint r = 0; r < QUERIES; ++r) {
+      higher[r] = max(peak[r], simd_max(score[r]));
+    }
+    const float4 weight = exp(score - higher);
+    const float4 shrink = exp(peak - higher);
+    weights[simdgroup][lane] = weight;
+    for (uint r = 0; r < QUERIES; ++r) {
+      sum[r] = sum[r] * shrink[r] + simd_sum(weight[r]);
+    }
+    peak = higher;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+
+    fill(tile, all, first, 2 * dims + column, width, place);
+    for (uint i = 0; i < 4; ++i) {
+      out[i] *= shrink;
+      for (uint key = 0; key < TILE && lane + 32 * i < width; ++key) {
+        out[i] += weights[simdgroup][key] * tile[key * HEAD_PITCH + lane + 32 * i];
+      }
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+  }
+  for (uint i = 0; i < 4; ++i) {
+    const float4 result = out[i] / sum;
+    for (uint r = 0; r < QUERIES; ++r) {
+      if (first_query + r < tokens && lane + 32 * i < width) {
+        attended[ulong(first_query + r) * dims + column + lane + 32 * i] = result[r];
+      }
+    }
+  }
+}
