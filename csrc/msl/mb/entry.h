@@ -4,7 +4,7 @@
 //             mb::threadgroup<0>)
 //
 // Exactly once, at the end of the source; parentheses around a name with commas. One binding a
-// parameter, in order. The function is MB_ENTRY.
+// parameter, in order. The function is inlined into the loop over threads, so it is `static inline`.
 #pragma once
 
 #include "attributes.h"
@@ -90,15 +90,26 @@ inline constexpr bool depends_on_group<threadgroup<index>> = true;
 template <class A>
 inline constexpr bool depends_on_group<attribute<A>> = A::depends_on_group;
 
+// The thunk's own loads must not be traced, the kernel's must: in checked builds there is a call between.
+#if MB_CHECKED
+#define MB_BODY [[gnu::noinline]]
+#else
+#define MB_BODY MB_FUNC
+#endif
+template <auto function, class... P>
+MB_BODY void run(P... parameters) {
+  function(static_cast<P&&>(parameters)...);
+}
+
 // All parameters of a kernel at once.
 template <class... B>
 struct Bounds;
 template <>
 struct Bounds<> {
   MB_FUNC Bounds(const Launch*, const u8*) {}
-  template <auto function, class... A>
-  MB_FUNC void call(const Place&, A&&... arguments) {
-    function(static_cast<A&&>(arguments)...);
+  template <auto body, class... P>
+  MB_FUNC void call(const Place&, P&&... parameters) {
+    body(static_cast<P&&>(parameters)...);
   }
 };
 template <class First, class... Rest>
@@ -106,9 +117,9 @@ struct Bounds<First, Rest...> {
   First first;
   Bounds<Rest...> rest;
   MB_FUNC Bounds(const Launch* launch, const u8* arena) : first(launch, arena), rest(launch, arena) {}
-  template <auto function, class... A>
-  MB_FUNC void call(const Place& place, A&&... arguments) {
-    rest.template call<function>(place, static_cast<A&&>(arguments)..., first.get(place));
+  template <auto body, class... P>
+  MB_FUNC void call(const Place& place, P&&... parameters) {
+    rest.template call<body>(place, static_cast<P&&>(parameters)..., first.get(place));
   }
 };
 
@@ -123,7 +134,7 @@ struct Kernel<function, void (*)(P...), Bindings...> {
 
   MB_UNTRACED MB_FUNC static void thread(const Launch* launch, const Group* group, const Fiber* fiber) {
     All bounds(launch, group->arena);
-    bounds.template call<function>(place_of(launch, group, fiber));
+    bounds.template call<&run<function, P...>>(place_of(launch, group, fiber));
   }
 
   MB_UNTRACED MB_FUNC static void span(const Launch* launch, Group* group, u64 first, u64 count) {
@@ -134,7 +145,7 @@ struct Kernel<function, void (*)(P...), Bindings...> {
       for (u32 x = begin; x < end; ++x) {
         place.thread = Dim3{x - begin, in_group.y, in_group.z};
         place.thread_in_grid.x = x;
-        bounds.template call<function>(place);
+        bounds.template call<&run<function, P...>>(place);
       }
     });
   }

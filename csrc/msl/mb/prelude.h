@@ -4,14 +4,19 @@
 // the source mentions thread_elements(), MB_FAST_MATH (1 unless told otherwise), MB_CHECKED.
 #pragma once
 
+#include "array.h"
 #include "atomic.h"
 #include "checked.h"
 #include "geometric.h"
 #include "integer.h"
+#include "limits.h"
 #include "math.h"
+#include "matrix.h"
 #include "names.h"
+#include "pack.h"
 #include "quadgroup.h"
 #include "relational.h"
+#include "traits.h"
 
 #ifdef MB_MATRIX_DISTRIBUTED
 #include "matrix_distributed.h"

@@ -5,6 +5,12 @@
 
 namespace mb {
 
+// Not the processor's estimate: its refinement makes NaN of 0 and infinity.
+MB_FUNC float rsqrt_of(float x) {
+  MB_EXACT
+  return 1.0f / __builtin_sqrtf(x);
+}
+
 MB_FUNC float round_of(float x) { return __builtin_truncf(x + __builtin_copysignf(0.49999997f, x)); }
 
 // Below 1 even where x - floor(x) rounds up to it.

@@ -7,13 +7,6 @@
 #ifndef MB_CHECKED
 #define MB_CHECKED 0
 #endif
-// What the front end writes for `kernel`. A checked kernel must stay out of its thunk, which is not
-// instrumented; any other is inlined into the thunk's loop.
-#if MB_CHECKED
-#define MB_ENTRY __attribute__((noinline))
-#else
-#define MB_ENTRY inline __attribute__((always_inline))
-#endif
 
 using uchar = unsigned char;
 using ushort = unsigned short;

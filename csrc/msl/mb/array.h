@@ -1,0 +1,53 @@
+// metal::array and metal::array_ref.
+#pragma once
+
+#include "scalar.h"
+
+namespace metal {
+
+template <class T, unsigned long N>
+struct array {
+  using value_type = T;
+  T __elems[N ? N : 1];
+
+  static constexpr unsigned long size() { return N; }
+  static constexpr bool empty() { return N == 0; }
+  MB_FUNC constexpr T& operator[](unsigned long i) { return __elems[i]; }
+  MB_FUNC constexpr const T& operator[](unsigned long i) const { return __elems[i]; }
+  MB_FUNC constexpr T* data() { return __elems; }
+  MB_FUNC constexpr const T* data() const { return __elems; }
+  MB_FUNC constexpr T* begin() { return __elems; }
+  MB_FUNC constexpr const T* begin() const { return __elems; }
+  MB_FUNC constexpr T* end() { return __elems + N; }
+  MB_FUNC constexpr const T* end() const { return __elems + N; }
+  MB_FUNC constexpr T& front() { return __elems[0]; }
+  MB_FUNC constexpr const T& front() const { return __elems[0]; }
+  MB_FUNC constexpr T& back() { return __elems[N - 1]; }
+  MB_FUNC constexpr const T& back() const { return __elems[N - 1]; }
+  MB_FUNC constexpr void fill(const T& value) {
+    for (unsigned long i = 0; i < N; ++i) __elems[i] = value;
+  }
+};
+template <class T, class... Rest>
+array(T, Rest...) -> array<T, 1 + sizeof...(Rest)>;
+
+template <class T>
+class array_ref {
+ public:
+  using value_type = T;
+  array_ref() = default;
+  MB_FUNC constexpr array_ref(const T* data, unsigned long size) : data_(data), size_(size) {}
+  template <unsigned long N>
+  MB_FUNC constexpr array_ref(const array<T, N>& a) : data_(a.data()), size_(N) {}
+  template <unsigned long N>
+  MB_FUNC constexpr array_ref(const T (&a)[N]) : data_(a), size_(N) {}
+  MB_FUNC constexpr unsigned long size() const { return size_; }
+  MB_FUNC constexpr const T* data() const { return data_; }
+  MB_FUNC constexpr const T& operator[](unsigned long i) const { return data_[i]; }
+
+ private:
+  const T* data_ = nullptr;
+  unsigned long size_ = 0;
+};
+
+}  // namespace metal
