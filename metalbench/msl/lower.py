@@ -10,7 +10,7 @@ from metalbench.msl.bindings import Bindings, bind, max_threads
 from metalbench.msl.collectives import needs_fibers
 from metalbench.msl.constants import Value, literal, resolve
 from metalbench.msl.declarations import Declaration
-from metalbench.msl.edits import Edits
+from metalbench.msl.edits import Code, Edits
 from metalbench.msl.keywords import rewrite_keywords, swizzle_macros
 from metalbench.msl.lexer import lex
 from metalbench.msl.overloads import constructor_qualifiers
@@ -20,7 +20,7 @@ from metalbench.msl.threadgroup import rewrite_threadgroup_variables
 from metalbench.msl.tokens import Tokens
 from metalbench.msl.unsupported import refuse, unsupported_declarations
 
-_ENTRY = "MB_ENTRY "
+_ALWAYS_INLINE = "inline __attribute__((always_inline)) "
 _LINKAGE = frozenset({"inline", "static", "constexpr", "extern", "METAL_FUNC", "friend", "typedef"})
 _FUNCTION = "mb_kernel_function"
 
@@ -29,7 +29,7 @@ _FUNCTION = "mb_kernel_function"
 class Lowered:
     """C++ text for clang, and what reflection says about the kernel."""
 
-    text: str
+    code: Code
     kernel: Kernel
     bindings: Bindings
     max_threads: int
@@ -59,11 +59,9 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
     rewrite_keywords(tokens, edits)
     fibers = needs_fibers(tokens, source.by_name, reached)
     limit_text, limit = max_threads(source, kernel)
+    opening = prologue(tokens)
     parts = [
-        '# 1 "<metalbench>"\n',
-        swizzle_macros(tokens),
-        "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.text else "",
-        "#include <mb/prelude.h>\n",
+        opening,
         edits.apply(),
         '\n# 1 "<metalbench>"\n',
         "#include <mb/absent.h>\n" if bindings.absent else "#include <mb/entry.h>\n",
@@ -72,7 +70,14 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
         *(f", {macro}" for macro in bindings.macros),
         ")\n",
     ]
-    return Lowered("".join(parts), kernel, bindings, limit, fibers)
+    code = Code("".join(parts), edits, len(opening))
+    return Lowered(code, kernel, bindings, limit, fibers)
+
+
+def prologue(tokens: Tokens) -> str:
+    """What precedes every source: the MSL headers, set up for what it mentions."""
+    distributed = "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.text else ""
+    return f'# 1 "<metalbench>"\n{swizzle_macros(tokens)}{distributed}#include <mb/prelude.h>\n'
 
 
 def _roots(tokens: Tokens, kernel: Kernel) -> set[str]:
@@ -151,9 +156,7 @@ def _linkage(source: Source, edits: Edits, removed: set[int]) -> None:
             edits.blank(tokens.start[declaration.first], tokens.end(declaration.last - 1))
         elif stage_of(tokens, declaration) == "kernel":
             # A specialisation takes its linkage from the template.
-            edits.insert(
-                start, _ENTRY if declaration.template == [] else "static " + _ENTRY
-            )
+            edits.insert(start, _ALWAYS_INLINE if declaration.template == [] else "static " + _ALWAYS_INLINE)
         elif declaration.kind == "function" and declaration.body and not declaration.template:
             head = tokens.text[declaration.head : declaration.name_index]
             if not _LINKAGE.intersection(head):
