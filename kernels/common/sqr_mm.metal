@@ -15,7 +15,7 @@
 using namespace metal;
 
 using quad = vec<DTYPE, 4>;
-using matrix = simdgroup_matrix<DTYPE, 8, 8>;
+using block = simdgroup_matrix<DTYPE, 8, 8>;
 
 constant constexpr uint THREADS = 128;
 constant constexpr uint PAD = 16 / sizeof(DTYPE);
@@ -91,8 +91,8 @@ static void multiply(thread simdgroup_float8x8 (&sums)[DOWN][ACROSS], threadgrou
   threadgroup const DTYPE* a_tile = (threadgroup const DTYPE*)tile + part.y * A_PITCH;
   threadgroup const DTYPE* b_tile = (threadgroup const DTYPE*)(tile + A_TILE) + part.x;
   for (uint k = 0; k < BK; k += 8) {
-    matrix a[DOWN];
-    matrix b[ACROSS];
+    block a[DOWN];
+    block b[ACROSS];
     for (uint i = 0; i < DOWN; ++i) {
       simdgroup_load(a[i], a_tile + 8 * i * A_PITCH + k, A_PITCH);
     }
