@@ -20,6 +20,8 @@ _BINARY: dict[type[ast.operator], Callable[[int, int], int]] = {
 }
 _SUFFIX = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]+\b")
 _CAST = re.compile(r"\b(?:static_cast\s*<\s*\w+\s*>|u?int|uint32_t|size_t|u?short)\s*(?=\()")
+_OCTAL = re.compile(r"(?<![\w.])0(?=\d)")
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|0o[0-7]*|[0-9]+")
 _MAX_DEPTH = 32
 
 
@@ -31,7 +33,10 @@ def evaluate(expression: str, names: Mapping[str, str]) -> int | None:
 def _evaluate(expression: str, names: Mapping[str, str], depth: int) -> int | None:
     if depth == 0:
         return None
-    python = _CAST.sub("", _SUFFIX.sub(r"\1", expression)).replace("/", "//").strip()
+    python = _OCTAL.sub("0o", _CAST.sub("", _SUFFIX.sub(r"\1", expression)))
+    python = python.replace("/", "//").strip()
+    if not all(map(_NUMBER.fullmatch, re.findall(r"(?<!\w)[0-9][\w.]*", python))):
+        return None
     try:
         return _value(ast.parse(python, mode="eval").body, names, depth)
     except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, MemoryError):

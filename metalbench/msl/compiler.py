@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from metalbench._core import CompileError
@@ -12,23 +13,35 @@ TIME_LIMIT_S = 300
 
 
 def compile_shared_object(
-    text: str, target: Path, tools: Toolchain, *, checked: bool, fast_math: bool
+    text: str,
+    target: Path,
+    tools: Toolchain,
+    translate: Callable[[str], str],
+    *,
+    checked: bool,
+    fast_math: bool,
 ) -> None:
     """Compile lowered text and link it to `target`.
 
-    Raises CompileError with clang's own messages, at the lines of the user's file.
+    Raises CompileError with clang's own messages as `translate` places them.
     """
     target_object = target.with_suffix(".o")
     command = [*tools.clang, "-c", "-x", "c++", *flags(checked=checked, fast_math=fast_math)]
     command += [f"-I{tools.headers}", "-o", str(target_object), "-"]
     try:
-        _run(command, text)
-        _run([*tools.linker, "-shared", "-o", str(target), str(target_object)], "")
+        _run(command, text, translate)
+        _run([*tools.linker, "-shared", "-o", str(target), str(target_object)], "", str)
     finally:
         target_object.unlink(missing_ok=True)
 
 
-def _run(command: list[str], text: str) -> None:
+def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -> None:
+    """Raise CompileError with clang's messages if it does not accept a text."""
+    command = [*tools.clang, "-fsyntax-only", "-x", "c++", *flags(checked=False, fast_math=True)]
+    _run([*command, f"-I{tools.headers}", "-"], text, translate)
+
+
+def _run(command: list[str], text: str, translate: Callable[[str], str]) -> None:
     try:
         answer = subprocess.run(
             command,
@@ -57,4 +70,4 @@ def _run(command: list[str], text: str) -> None:
         message = (
             f"clang itself crashed on this kernel (exit status {answer.returncode}):\n{message}"
         )
-    raise CompileError(message)
+    raise CompileError(translate(message))

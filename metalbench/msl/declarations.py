@@ -225,7 +225,8 @@ def _record(tokens: Tokens, declaration: Declaration, first: int, brace: int, li
     if declaration.name and tokens.text[index + 1] == "<":
         declaration.name_arguments = (index + 2, close_angle(tokens, index + 1, brace))
     if tokens.text[first] != "enum":
-        inner = (*declaration.scope, declaration.name)
+        # Specialisations of one template are scopes of their own.
+        inner = (*declaration.scope, f"{declaration.name}@{declaration.first}")
         members = _scope(tokens, brace + 1, declaration.body[1], inner, in_record=True)
         declaration.members = list(members)
     declaration.last = _find_end(tokens, declaration.body[1], limit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import dataclass
 
 
 class Edits:
@@ -56,6 +57,15 @@ class Edits:
         if which + 1 < len(self._origin):
             return min(original + offset - edited, self._origin[which + 1][1])
         return original + offset - edited
+
+
+@dataclass(frozen=True)
+class Code:
+    """Text for clang; from offset `body` on it is the user's source as `edits` changed it."""
+
+    text: str
+    edits: Edits
+    body: int
 
 
 def _order(edit: tuple[int, int, str]) -> tuple[int, bool, int]:

@@ -131,17 +131,25 @@ def _compile(
     kind: tuple[bool, bool],
 ) -> cache.Record:
     from metalbench.msl.compiler import compile_shared_object
+    from metalbench.msl.diagnostics import Diagnostics
     from metalbench.msl.lower import lower
 
     checked, fast_math = kind
     lowered = lower(program.source, function, constants)
     options = repr(flags(checked=checked, fast_math=fast_math))
-    content = cache.digest("object", toolchain().key, options, lowered.text)
+    content = cache.digest("object", toolchain().key, options, lowered.code.text)
     target = cache.path_of(content, ".so")
     with cache.replacing(target.with_suffix(".cpp")) as path:
-        path.write_text(lowered.text)
+        path.write_text(lowered.code.text)
     with cache.replacing(target) as path:
-        compile_shared_object(lowered.text, path, toolchain(), checked=checked, fast_math=fast_math)
+        compile_shared_object(
+            lowered.code.text,
+            path,
+            toolchain(),
+            Diagnostics(program.source, lowered.code).translate,
+            checked=checked,
+            fast_math=fast_math,
+        )
         made = cache.file_digest(path)
     record = {
         "name": lowered.kernel.name,

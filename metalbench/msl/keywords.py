@@ -46,11 +46,16 @@ def _coherent(tokens: Tokens, edits: Edits, index: int) -> None:
     following = tokens.text[index + 1 : index + 3]
     if following[:1] == ["device"]:
         edits.blank(tokens.start[index], tokens.end(index))
-    elif following[:1] == ["("] and following[1:] in (
-        ["device"],
-        ["threadgroup"],
-        ["system"],
-        ["simdgroup"],
+    elif (
+        following[:1] == ["("]
+        and tokens.partner[index + 1] > 0
+        and following[1:]
+        in (
+            ["device"],
+            ["threadgroup"],
+            ["system"],
+            ["simdgroup"],
+        )
     ):
         edits.replace(tokens.start[index], tokens.end(tokens.partner[index + 1]), " ")
 

@@ -156,7 +156,9 @@ def _linkage(source: Source, edits: Edits, removed: set[int]) -> None:
             edits.blank(tokens.start[declaration.first], tokens.end(declaration.last - 1))
         elif stage_of(tokens, declaration) == "kernel":
             # A specialisation takes its linkage from the template.
-            edits.insert(start, _ALWAYS_INLINE if declaration.template == [] else "static " + _ALWAYS_INLINE)
+            edits.insert(
+                start, _ALWAYS_INLINE if declaration.template == [] else "static " + _ALWAYS_INLINE
+            )
         elif declaration.kind == "function" and declaration.body and not declaration.template:
             head = tokens.text[declaration.head : declaration.name_index]
             if not _LINKAGE.intersection(head):

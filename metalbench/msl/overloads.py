@@ -128,7 +128,27 @@ def _signature(tokens: Tokens, declaration: Declaration, names: dict[str, str]) 
         "&&",
     ):
         after += 1
+    if is_constructor(declaration):
+        return (*signature, ")")
     return (*signature, ")", *_words(tokens, (declaration.parameters[1] + 1, after), names))
+
+
+def is_constructor(declaration: Declaration) -> bool:
+    """Whether a function is a constructor: `const` would not be allowed behind its parameters."""
+    return declaration.in_record and declaration.scope[-1].split("@")[0] == declaration.name
+
+
+def constructor_qualifiers(tokens: Tokens, declared: list[Declaration]) -> list[int]:
+    """Tokens `constant` behind the parameters of constructors."""
+    found = []
+    for declaration in every(declared):
+        if declaration.parameters and is_constructor(declaration):
+            index = declaration.parameters[1] + 1
+            while index < declaration.last and tokens.text[index] in (*_SPACES, "constant"):
+                if tokens.text[index] == "constant":
+                    found.append(index)
+                index += 1
+    return found
 
 
 def _content(tokens: Tokens, declaration: Declaration, names: dict[str, str]) -> Words:

@@ -33,7 +33,11 @@ class Source:
 
     @cached_property
     def declared(self) -> list[Declaration]:
-        """The declarations in order."""
+        """The declarations in order. Raises CompileError when brackets do not match."""
+        if not self.tokens.balanced:
+            from metalbench.msl.syntax import refuse_unbalanced
+
+            refuse_unbalanced(self)
         return declarations(self.tokens)
 
     @cached_property

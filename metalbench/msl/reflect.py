@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from metalbench.msl.angles import open_angle
 from metalbench.msl.attributes import without_attributes
@@ -18,18 +19,40 @@ _STAGES = frozenset({"kernel", "vertex", "fragment", "mesh", "object", "intersec
 class Kernel:
     """A kernel that can be asked for by `name`.
 
-    `instantiation` is the declaration that names template arguments, `primary` the definition whose
-    parameters count. `substitution` maps template parameters to argument texts.
+    `instantiation` is the declaration that names the template `arguments`, `primary` the definition
+    whose parameters count. `expression` names the function at `name_index`'s place in the source.
     """
 
     name: str
     primary: Declaration
     instantiation: Declaration | None
-    parameters: tuple[Parameter, ...]
-    substitution: dict[str, str]
+    arguments: tuple[str, ...]
     expression: str
     signature: str
-    where: Location
+    name_index: int
+    tokens: Tokens
+
+    @cached_property
+    def parameters(self) -> list[Parameter]:
+        """What the kernel takes, in order."""
+        assert self.primary.parameters is not None
+        return parameters_of(self.tokens, self.primary.parameters[0])
+
+    @cached_property
+    def substitution(self) -> dict[str, str]:
+        """Texts of the template's arguments, defaults included, by the primary's parameter names."""
+        names: dict[str, str] = {}
+        for index, (first, last) in enumerate(self.primary.template or ()):
+            name, default = template_parameter(self.tokens, first, last)
+            value = self.arguments[index] if index < len(self.arguments) else default
+            if name and value:
+                names[name] = names.get(value, value)
+        return names
+
+    @property
+    def where(self) -> Location:
+        """Where its name stands."""
+        return self.tokens.where(self.name_index)
 
 
 def stage_of(tokens: Tokens, declaration: Declaration) -> str:
@@ -79,7 +102,6 @@ def _host_name(tokens: Tokens, declaration: Declaration) -> str | None:
 
 def _plain(tokens: Tokens, declaration: Declaration) -> Kernel:
     """A kernel that is no template, or a full specialisation of one."""
-    assert declaration.parameters is not None
     arguments = ""
     if declaration.name_arguments:
         arguments = f"<{tokens.join(*declaration.name_arguments)}>"
@@ -87,11 +109,11 @@ def _plain(tokens: Tokens, declaration: Declaration) -> Kernel:
         name=_host_name(tokens, declaration) or declaration.qualified + arguments,
         primary=declaration,
         instantiation=None,
-        parameters=tuple(parameters_of(tokens, declaration.parameters[0])),
-        substitution={},
+        arguments=(),
         expression=f"::{declaration.qualified}{arguments}",
         signature="",
-        where=tokens.where(declaration.name_index),
+        name_index=declaration.name_index,
+        tokens=tokens,
     )
 
 
@@ -110,16 +132,15 @@ def _instantiated(
     primary = _primary(tokens, functions.get(tokens.text[name_index], []), len(values), signature)
     if primary is None or primary.parameters is None:
         return None
-    texts = [tokens.join(*value) for value in values]
     return Kernel(
         name=_host_name(tokens, declaration) or " ".join(expression.split()),
         primary=primary,
         instantiation=declaration,
-        parameters=tuple(parameters_of(tokens, primary.parameters[0])),
-        substitution=_substitution(tokens, primary, texts),
+        arguments=tuple(tokens.join(*value) for value in values),
         expression=expression,
         signature=tokens.join(*signature) if signature else "",
-        where=tokens.where(name_index),
+        name_index=name_index,
+        tokens=tokens,
     )
 
 
@@ -169,13 +190,3 @@ def template_parameter(tokens: Tokens, first: int, last: int) -> tuple[str, str]
             break
     name = words[cut - 1] if cut > 1 and is_name(words[cut - 1]) else ""
     return name, tokens.join(first + cut + 1, last)
-
-
-def _substitution(tokens: Tokens, primary: Declaration, arguments: list[str]) -> dict[str, str]:
-    names: dict[str, str] = {}
-    for index, (first, last) in enumerate(primary.template or ()):
-        name, default = template_parameter(tokens, first, last)
-        value = arguments[index] if index < len(arguments) else default
-        if name and value:
-            names[name] = names.get(value, value)
-    return names

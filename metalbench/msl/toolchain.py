@@ -24,7 +24,7 @@ FAST_FLAGS = (
     "-fassociative-math -freciprocal-math -fno-signed-zeros -fno-trapping-math -ffp-contract=fast "
     "-fapprox-func"
 ).split()
-PRECISE_FLAGS = ["-ffp-contract=off"]
+PRECISE_FLAGS = ["-ffp-contract=off", "-DMB_FAST_MATH=0"]
 RELEASE_FLAGS = ["-O3"]
 CHECKED_FLAGS = (
     "-O1 -fno-vectorize -fno-slp-vectorize -DMB_CHECKED=1 "

@@ -1,0 +1,113 @@
+"""clang's messages at the user's own columns: the compiled text has other white space and no macros."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from metalbench.msl.lexer import pieces
+from metalbench.msl.edits import Code
+from metalbench.msl.program import Source
+from metalbench.msl.tokens import Location
+
+_MESSAGE = re.compile(r"(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?P<rest>.*)")
+_SNIPPET = re.compile(r" *\d* \| ?.*")
+
+
+@dataclass(frozen=True)
+class _Token:
+    text: str
+    column: int
+
+
+class Diagnostics:
+    """Translates what clang says about a lowered text back to the source that it came from."""
+
+    def __init__(self, source: Source, code: Code) -> None:
+        self.source = source
+        self.code = code
+
+    def translate(self, messages: str) -> str:
+        """The messages with the user's columns and lines of text where these can be told."""
+        lines: list[str] = []
+        translated = False
+        for line in messages.splitlines():
+            message = _MESSAGE.fullmatch(line)
+            if message:
+                at = Location(message["file"], int(message["line"]), int(message["column"]))
+                found = self._place(at)
+                translated = found is not None
+                if found is not None:
+                    line = f"{at.file}:{at.line}:{found.column}: {message['rest']}"
+                    lines += [line, *self._snippet(at, found)]
+                    continue
+            elif translated and _SNIPPET.fullmatch(line):
+                continue
+            else:
+                translated = False
+            lines.append(line)
+        return "\n".join(lines)
+
+    def _place(self, at: Location) -> _Token | None:
+        """The token in the user's line that clang means, None where a macro hides it."""
+        start = self._line_starts.get((at.file, at.line))
+        if start is None:
+            return None
+        tokens = self.source.tokens
+        offset = self.code.edits.origin(start - self.code.body + at.column - 1)
+        index = max(bisect_right(tokens.start, offset) - 1, 0)
+        where = tokens.where(index)
+        if (where.file, where.line) != (at.file, at.line):
+            return None
+        first = index
+        while first > 0 and tokens.where(first - 1)[:2] == where[:2]:
+            first -= 1
+        own = _tokens(self._text(at))
+        expanded = tokens.text[first : first + len(own)]
+        if [token.text for token in own] == expanded:
+            return own[index - first]
+        same = [token for token in own if token.text == tokens.text[index]]
+        return same[0] if len(same) == 1 else None
+
+    def _text(self, at: Location) -> str:
+        """The user's line as it was written."""
+        if at.file == self.source.filename:
+            lines = self.source.text.splitlines()
+        else:
+            path = Path(self.source.filename).resolve().parent / at.file
+            lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
+        return lines[at.line - 1] if at.line <= len(lines) else ""
+
+    def _snippet(self, at: Location, found: _Token) -> list[str]:
+        text = self._text(at)
+        indent = re.sub(r"[^\t]", " ", text[: found.column - 1])
+        return [f"{at.line:5} | {text}", f"      | {indent}^{'~' * (len(found.text) - 1)}"]
+
+    @cached_property
+    def _line_starts(self) -> dict[tuple[str, int], int]:
+        """Offset in the lowered text of every line of the user's files."""
+        starts: dict[tuple[str, int], int] = {}
+        file, number, offset = "", 0, self.code.body
+        marker = re.compile(r'# (\d+) "((?:\\.|[^"\\])*)"')
+        for line in self.code.text[self.code.body :].split("\n"):
+            found = marker.match(line)
+            if found:
+                file, number = re.sub(r"\\(.)", r"\1", found[2]), int(found[1])
+            else:
+                starts.setdefault((file, number), offset)
+                number += 1
+            offset += len(line) + 1
+        return starts
+
+
+def _tokens(line: str) -> list[_Token]:
+    """The significant tokens of one line."""
+    found, column = [], 1
+    for piece in pieces(line):
+        if not piece.isspace() and not piece.startswith(("//", "/*", "#")):
+            found.append(_Token(piece, column))
+        column += len(piece)
+    return found
