@@ -36,6 +36,7 @@ inline constexpr double wide_rounder = 6755399441055744.0_d;
 
 // v 2^n, rounded once even when the result is subnormal; |n| < 252.
 MB_FUNC float scaled(float v, int n) {
+  MB_EXACT
   int half_n = n >> 1;
   return v * power_of_two(half_n) * power_of_two(n - half_n);
 }

@@ -101,6 +101,17 @@ MB_FUNC constexpr R lift(A a) {
   else return R(static_cast<arg<A>>(a));
 }
 
+// F::of of every component.
+template <class F, class R, class... Same>
+MB_FUNC constexpr R each(R a, Same... b) {
+  if constexpr (element_of<R>::count == 1) return F::of(a, b...);
+  else if constexpr (element_of<R>::count == 2) return R(F::of(a.x, b.x...), F::of(a.y, b.y...));
+  else if constexpr (element_of<R>::count == 3)
+    return R(F::of(a.x, b.x...), F::of(a.y, b.y...), F::of(a.z, b.z...));
+  else return R(F::of(a.x, b.x...), F::of(a.y, b.y...), F::of(a.z, b.z...), F::of(a.w, b.w...));
+}
+
+// The same for results of another element type.
 template <class F, class A>
 MB_FUNC constexpr auto map(F f, A a) {
   if constexpr (element_of<A>::count == 1) {
@@ -145,33 +156,36 @@ MB_FUNC constexpr auto map(F f, A a, B b, C c) {
 #define MB_LAMBDA2 [](auto x, auto y) __attribute__((always_inline))
 #define MB_LAMBDA3 [](auto x, auto y, auto z) __attribute__((always_inline))
 
-#define MB_MAP1(name, type, ...)                                    \
-  template <class A, class R = type<A>>                             \
-  MB_FUNC constexpr R name(A a) {                                   \
-    return mb::map(                                                 \
-        MB_LAMBDA {                                                 \
-          using T = decltype(x);                                    \
-          return static_cast<T>(__VA_ARGS__);                       \
-        },                                                          \
-        mb::lift<R>(a));                                            \
+#define MB_MAP1(name, type, ...)                          \
+  struct mb_scalar_##name {                               \
+    template <class T>                                    \
+    MB_FUNC static constexpr T of(T x) {                  \
+      return static_cast<T>(__VA_ARGS__);                 \
+    }                                                     \
+  };                                                      \
+  template <class A, class R = type<A>>                   \
+  MB_FUNC constexpr R name(A a) {                         \
+    return mb::each<mb_scalar_##name>(mb::lift<R>(a));    \
   }
-#define MB_MAP2(name, type, ...)                                    \
-  template <class A, class B, class R = type<A, B>>                 \
-  MB_FUNC constexpr R name(A a, B b) {                              \
-    return mb::map(                                                 \
-        MB_LAMBDA2 {                                                \
-          using T = decltype(x);                                    \
-          return static_cast<T>(__VA_ARGS__);                       \
-        },                                                          \
-        mb::lift<R>(a), mb::lift<R>(b));                            \
+#define MB_MAP2(name, type, ...)                                          \
+  struct mb_scalar_##name {                                               \
+    template <class T>                                                    \
+    MB_FUNC static constexpr T of(T x, T y) {                             \
+      return static_cast<T>(__VA_ARGS__);                                 \
+    }                                                                     \
+  };                                                                      \
+  template <class A, class B, class R = type<A, B>>                       \
+  MB_FUNC constexpr R name(A a, B b) {                                    \
+    return mb::each<mb_scalar_##name>(mb::lift<R>(a), mb::lift<R>(b));    \
   }
-#define MB_MAP3(name, type, ...)                                    \
-  template <class A, class B, class C, class R = type<A, B, C>>     \
-  MB_FUNC constexpr R name(A a, B b, C c) {                         \
-    return mb::map(                                                 \
-        MB_LAMBDA3 {                                                \
-          using T = decltype(x);                                    \
-          return static_cast<T>(__VA_ARGS__);                       \
-        },                                                          \
-        mb::lift<R>(a), mb::lift<R>(b), mb::lift<R>(c));            \
+#define MB_MAP3(name, type, ...)                                                            \
+  struct mb_scalar_##name {                                                                 \
+    template <class T>                                                                      \
+    MB_FUNC static constexpr T of(T x, T y, T z) {                                          \
+      return static_cast<T>(__VA_ARGS__);                                                   \
+    }                                                                                       \
+  };                                                                                        \
+  template <class A, class B, class C, class R = type<A, B, C>>                             \
+  MB_FUNC constexpr R name(A a, B b, C c) {                                                 \
+    return mb::each<mb_scalar_##name>(mb::lift<R>(a), mb::lift<R>(b), mb::lift<R>(c));      \
   }
