@@ -53,7 +53,10 @@ class Scratch:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A `.metal` file. `tunables` maps each macro to the values worth trying, the default first."""
+    """A `.metal` file. `tunables` maps each macro to the values worth trying, the default first.
+
+    Its own folder and `include_dirs` are searched for `#include "..."`.
+    """
 
     name: str
     path: Path
@@ -64,6 +67,7 @@ class Kernel:
     scratches: tuple[Scratch, ...] = ()
     tunables: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     dtypes: tuple[str, ...] = ("float32",)
+    include_dirs: tuple[Path, ...] = ()
 
     @cached_property
     def hash(self) -> str:

@@ -170,7 +170,7 @@ def compile_kernel(
         kernel.source,
         filename=str(kernel.path),
         macros=macros,
-        include_dirs=[str(kernel.path.parent)],
+        include_dirs=[str(kernel.path.parent), *map(str, kernel.include_dirs)],
         checked=checked,
     )
     pipelines = {}

@@ -66,7 +66,7 @@ class Check:
     """One comparison with the oracle.
 
     `worst` is the greatest error as a fraction of what is allowed (1 is the limit), None where the
-    comparison is exact or did not come about; `where` says at which element of which output.
+    comparison is exact; `where` says at which element of which output, `message` what was there.
     """
 
     size: str
@@ -79,13 +79,17 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Everything about one kernel in one run; a kernel that failed early lacks the later parts."""
+    """Everything about one kernel in one run; a kernel that failed early lacks the later parts.
+
+    `notes` say what could not be checked on this device.
+    """
 
     case: Case
     device: DeviceFacts
     status: Status
     failures: tuple[Failure, ...] = ()
     checks: tuple[Check, ...] = ()
+    notes: tuple[str, ...] = ()
     occupancy: tuple[Occupancy, ...] = ()
     measurement: Measurement | None = None
     analysis: Analysis | None = None

@@ -64,8 +64,8 @@ def correct(task: str = "softmax", seed: int = 0) -> Result:
         device=CPU,
         status=Status.CORRECT,
         checks=(
-            Check("small", 0, True, 0.11, "y[3, 7]", ""),
-            Check("odd1", 1, True, 0.42, "y[0, 0]", ""),
+            Check("small", 0, True, 0.11, "y[3, 7]", "expected 0.5, got 0.5"),
+            Check("odd1", 1, True, 0.42, "y[0, 0]", "expected 1, got 2"),
         ),
         occupancy=(Occupancy("softmax", (1024, 1, 1), (128, 1, 1), 1024, 64, 32768, 32),),
         measurement=measured,

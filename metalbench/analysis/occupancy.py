@@ -32,10 +32,3 @@ class Occupancy:
     def idle_lanes(self) -> int:
         """Lanes of the last SIMD-group that no thread uses."""
         return self.simdgroups * self.simd_width - self.threads_per_threadgroup
-
-    @property
-    def resident_threadgroups(self) -> int | None:
-        """How many threadgroups fit into one core's threadgroup memory; None if they use none."""
-        if not self.threadgroup_bytes:
-            return None
-        return self.max_threadgroup_bytes // self.threadgroup_bytes

@@ -14,6 +14,7 @@ JSON: one object.
         sizes, tunables                                            {name: integer}
         status       "correct", "incorrect" or "failed"
         failures     [{stage, kind, message}]
+        notes        [string]: what could not be checked on this device
         checks       [{size, seed, passed, worst, where, message}]; worst is error / bound
         occupancy    [{pipeline, threadgroups, threads, max_threads, threadgroup_bytes, ...}]
         kernel_ns, reference_ns, ratio, gflops, gbytes_per_s       intervals, or null
@@ -109,6 +110,7 @@ def as_dict(result: Result) -> dict[str, Any]:
         "tunables": dict(case.tunables),
         "status": result.status.value,
         "failures": [asdict(failure) for failure in result.failures],
+        "notes": list(result.notes),
         "checks": [asdict(check) for check in result.checks],
         "occupancy": [asdict(dispatch) for dispatch in result.occupancy],
         "kernel_ns": _interval(measured.candidate_ns if measured else None),

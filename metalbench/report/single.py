@@ -82,10 +82,6 @@ def _kernel(result: Result) -> Rows:
 def _occupancy(dispatches: tuple[Occupancy, ...]) -> Rows:
     for each in dispatches:
         idle = f", {numbers.count(each.idle_lanes, 'idle lane')}" if each.idle_lanes else ""
-        memory = f"{each.threadgroup_bytes} of {each.max_threadgroup_bytes} bytes"
-        if each.resident_threadgroups is not None:
-            fit = numbers.count(each.resident_threadgroups, "threadgroup")
-            memory += f" ({fit} fit a core's threadgroup memory)"
         yield "dispatch", Text(each.pipeline, style=HEADING)
         yield "threadgroups", " x ".join(map(str, each.threadgroups))
         yield (
@@ -93,7 +89,10 @@ def _occupancy(dispatches: tuple[Occupancy, ...]) -> Rows:
             f"{' x '.join(map(str, each.threads))} of at most {each.max_threads} a threadgroup: "
             f"{numbers.count(each.simdgroups, 'SIMD-group')}{idle}",
         )
-        yield "memory", memory
+        yield (
+            "memory",
+            f"{each.threadgroup_bytes} of {each.max_threadgroup_bytes} bytes of threadgroup memory",
+        )
 
 
 def _correctness(result: Result) -> Rows:
@@ -108,7 +107,12 @@ def _correctness(result: Result) -> Rows:
     else:
         assert worst.worst is not None
         share = f"{numbers.significant(100 * worst.worst)} % of the bound"
-        yield "worst error", f"{share}, {worst.where} (size {worst.size}, seed {worst.seed})"
+        yield (
+            "worst error",
+            f"{share}: {worst.where} of size {worst.size}, seed {worst.seed}: {worst.message}",
+        )
+    for note in result.notes:
+        yield "note", note
 
 
 def _times(measured: Measurement, case: Case) -> Rows:

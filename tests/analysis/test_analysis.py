@@ -87,4 +87,3 @@ def test_occupancy_counts_simdgroups_and_idle_lanes() -> None:
     assert geometry.threads_per_threadgroup == 70
     assert geometry.simdgroups == 3
     assert geometry.idle_lanes == 26
-    assert geometry.resident_threadgroups == 3

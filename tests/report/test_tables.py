@@ -72,7 +72,7 @@ def test_the_full_report_has_every_part() -> None:
         "cpu (Example CPU, 2 cores)",
         "128 x 1 x 1 of at most 1024 a threadgroup: 4 SIMD-groups",
         "64 of 32768 bytes",
-        "42.0 % of the bound, y[0, 0] (size odd1, seed 1)",
+        "42.0 % of the bound: y[0, 0] of size odd1, seed 1: expected 1, got 2",
         "12.35 us [12.27, 12.41]",
         "24.7 us [24.6, 24.8]  (mx.softmax)",
         "2.01x [1.99, 2.02] FASTER",

@@ -1,0 +1,99 @@
+"""A run over many kernels: each is tried, recorded and reported before the next begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from metalbench.environment import Environment
+from metalbench.result import Result, Status
+from metalbench.stages import Observer, Stage
+from metalbench.trial import Trial, attempt, device_facts, precompile
+
+if TYPE_CHECKING:
+    from metalbench._core import Device
+    from metalbench.store import Store
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run came to. `ended` is 'finished', 'interrupted' or 'stopped' (by --fail-fast)."""
+
+    results: tuple[Result, ...]
+    ended: str
+
+    @property
+    def correct(self) -> bool:
+        """Whether every kernel was tried and found correct."""
+        right = all(result.status is Status.CORRECT for result in self.results)
+        return right and self.ended == "finished"
+
+
+def run(
+    device: Device,
+    trials: Sequence[Trial],
+    store: Store,
+    environment: Environment,
+    observer: Observer,
+    *,
+    options: Mapping[str, Any],
+    fail_fast: bool = False,
+) -> Outcome:
+    """Try every kernel in turn; each finished result is in `store` before the next begins.
+
+    Ctrl-C ends the run with what has finished.
+
+    Raises
+    ------
+    StoreError
+        If a result cannot be kept; those before it are.
+    """
+    number = store.begin_run(options, device_facts(device), environment)
+    results: list[Result] = []
+    ended = "finished"
+    try:
+        with _Lookahead(device) as lookahead:
+            for index, trial in enumerate(trials):
+                observer.kernel_started(index, len(trials), trial.entry.name, trial.dtype)
+                lookahead.start(trial, trials[index + 1 : index + 2])
+                result = attempt(device, trial, observer, hush=lookahead.wait)
+                observer.stage_started(Stage.RECORD)
+                store.record(number, result)
+                results.append(result)
+                observer.kernel_finished(result)
+                if fail_fast and result.status is not Status.CORRECT:
+                    ended = "stopped"
+                    break
+    except KeyboardInterrupt:
+        ended = "interrupted"
+    store.finish_run(number, ended)
+    return Outcome(tuple(results), ended)
+
+
+class _Lookahead:
+    """Compiles in the background what comes next, and never while something is measured."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="compile")
+        self._pending: list[Future[None]] = []
+
+    def __enter__(self) -> _Lookahead:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown(cancel_futures=True)
+
+    def start(self, current: Trial, following: Sequence[Trial]) -> None:
+        """Begin with the checked build of `current`, which is needed after its plain one."""
+        jobs = [(current, True), *((each, kind) for each in following for kind in (False, True))]
+        self._pending = [
+            self._executor.submit(precompile, self._device, trial, checked=checked)
+            for trial, checked in jobs
+        ]
+
+    def wait(self) -> None:
+        """Return when nothing is being compiled."""
+        wait(self._pending)

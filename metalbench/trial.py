@@ -1,0 +1,305 @@
+"""One kernel's way: compile, verify, measure, verify thoroughly. A failure is a result.
+
+What is plainly wrong is found before it is measured; the longer checks come afterwards, so that the
+clock starts soon. A measurement counts only if all of them pass.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from metalbench import verify
+from metalbench.analysis import Analysis, Occupancy, analyse
+from metalbench.errors import MetalBenchError
+from metalbench.kernel import Kernel
+from metalbench.library import Entry
+from metalbench.measure import Measurement, Plan, measure
+from metalbench.prepare import Bound, Compiled, compile_kernel
+from metalbench.result import Case, Check, DeviceFacts, Failure, Result, Status
+from metalbench.stages import Observer, Stage
+from metalbench.task import Task
+from metalbench.workload import workload
+
+if TYPE_CHECKING:
+    from metalbench._core import Device
+
+SEEDS = 3
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A kernel to be tried: which, at what size (None: the task's headline), and how."""
+
+    entry: Entry
+    kernel: Kernel
+    dtype: str
+    size: str | None = None
+    seed: int = 0
+    plan: Plan = field(default_factory=Plan)
+    tunables: Mapping[str, int] = field(default_factory=dict)
+
+    def compile(self, device: Device, *, checked: bool = False) -> Compiled:
+        """Compile the kernel for `device`, or find it in the cache; raises as `compile_kernel`."""
+        return compile_kernel(
+            device,
+            self.kernel,
+            self.entry.task,
+            dtype_name=self.dtype,
+            tunables=self.tunables,
+            checked=checked,
+        )
+
+
+class _Stopped(Exception):  # noqa: N818 - no error but a way out
+    """The kernel has failed; the failures are noted."""
+
+
+def attempt(
+    device: Device, trial: Trial, observer: Observer, *, hush: Callable[[], None] | None = None
+) -> Result:
+    """Take one kernel through all stages but the recording.
+
+    `hush` is called before measuring: it returns when nothing else keeps the machine busy. What the
+    kernel, its task or its header does wrong is in the result; only KeyboardInterrupt comes out.
+    """
+    return _Attempt(device, trial, observer, hush).run()
+
+
+def precompile(device: Device, trial: Trial, *, checked: bool) -> None:
+    """Compile into the cache what `attempt` will need; its errors are `attempt`'s to tell."""
+    with contextlib.suppress(Exception):
+        trial.compile(device, checked=checked)
+
+
+class _Attempt:
+    def __init__(
+        self,
+        device: Device,
+        trial: Trial,
+        observer: Observer,
+        hush: Callable[[], None] | None,
+    ) -> None:
+        self._hush = hush
+        self._device = device
+        self._trial = trial
+        self._observer = observer
+        self._stage = Stage.COMPILE
+        self._failures: list[Failure] = []
+        self._checks: list[Check] = []
+        self._notes: list[str] = []
+        self._wrong = False
+        self._occupancy: tuple[Occupancy, ...] = ()
+        self._measurement: Measurement | None = None
+        self._analysis: Analysis | None = None
+
+    def run(self) -> Result:
+        start = perf_counter()
+        try:
+            self._go()
+        except _Stopped:
+            pass
+        except MetalBenchError as error:
+            self._failures.append(Failure(self._stage.value, type(error).__name__, str(error)))
+        except Exception as error:  # a task's own Python: its fault must not end the run
+            self._failures.append(Failure(self._stage.value, type(error).__name__, _place(error)))
+        return self._result(perf_counter() - start)
+
+    def _go(self) -> None:
+        trial = self._trial
+        self._enter(Stage.COMPILE)
+        task = trial.entry.task
+        size = trial.size or task.headline
+        task.values(size)
+        compiled = trial.compile(self._device)
+        first, after_timing, *others = range(trial.seed, trial.seed + SEEDS)
+        smallest = next(iter(task.sizes))
+        gate = list(dict.fromkeys((smallest, size)))
+        self._enter(Stage.VERIFY)
+        self._verify(task, gate, [first])
+        self._enter(Stage.MEASURE)
+        bound = self._measure(compiled, task, size)
+        self._enter(Stage.RECHECK)
+        self._recheck(bound, task, size, after_timing)
+        self._enter(Stage.CHECK)
+        self._check(task)
+        self._enter(Stage.VERIFY_ALL)
+        self._verify(task, [size], others)
+        rest = [name for name in task.sizes if name != size]
+        self._verify(task, rest, [first, after_timing, *others])
+
+    def _enter(self, stage: Stage) -> None:
+        self._stage = stage
+        self._observer.stage_started(stage)
+
+    def _verify(self, task: Task, sizes: Sequence[str], seeds: Sequence[int]) -> None:
+        self._note(
+            verify.verify(
+                self._device,
+                self._trial.kernel,
+                task,
+                sizes=sizes,
+                dtype_name=self._trial.dtype,
+                seeds=seeds,
+                tunables=self._trial.tunables,
+                progress=self._observer.stage_detail,
+            )
+        )
+
+    def _check(self, task: Task) -> None:
+        self._note(
+            verify.verify_checked(
+                self._device,
+                self._trial.kernel,
+                task,
+                dtype_name=self._trial.dtype,
+                seed=self._trial.seed,
+                tunables=self._trial.tunables,
+                progress=self._observer.stage_detail,
+            )
+        )
+
+    def _note(self, report: verify.Report) -> None:
+        """Keep a report's comparisons and findings; raises _Stopped if it has findings."""
+        self._checks += [_check_of(each) for each in report.comparisons]
+        self._notes += report.skipped
+        for finding in report.findings:
+            failure = Failure(self._stage.value, str(finding.kind), finding.message)
+            self._failures.append(failure)
+        if not report.passed:
+            self._wrong = any(finding.size for finding in report.findings)
+            raise _Stopped
+
+    def _measure(self, compiled: Compiled, task: Task, size: str) -> Bound:
+        from metalbench.reference import Reference
+
+        trial = self._trial
+        if self._hush is not None:
+            self._hush()
+        work = workload(task, size, dtype_name=trial.dtype, seed=trial.seed)
+        bound = compiled.bind(work)
+        self._occupancy = _occupancy(bound, compiled, self._device)
+        reference = Reference(work, kind=self._device.kind)
+        self._measurement = measure(
+            self._device,
+            bound.dispatches,
+            reference,
+            replace(trial.plan, seed=trial.seed),
+            progress=self._observer.stage_progress,
+        )
+        self._analysis = analyse(
+            self._measurement,
+            task.flops(size),
+            task.bytes(size, trial.dtype),
+            simulated=self._device.kind == "cpu",
+        )
+        return bound
+
+    def _recheck(self, bound: Bound, task: Task, size: str, seed: int) -> None:
+        """Verify that what was timed still computes, in the same buffers but on new inputs."""
+        from metalbench.verify.examine import Examiner
+
+        work = workload(task, size, dtype_name=self._trial.dtype, seed=seed)
+        examiner = Examiner(bound.load(work), self._device, verify.TIME_LIMIT)
+        self._note(examiner.examine(repeat=False))
+
+    def _result(self, seconds: float) -> Result:
+        status = Status.CORRECT
+        if self._failures:
+            status = Status.INCORRECT if self._wrong else Status.FAILED
+        # A time of wrong results is no time.
+        right = status is Status.CORRECT
+        return Result(
+            case=self._case(),
+            device=device_facts(self._device),
+            status=status,
+            failures=tuple(self._failures),
+            checks=tuple(self._checks),
+            notes=tuple(self._notes),
+            occupancy=self._occupancy,
+            measurement=self._measurement if right else None,
+            analysis=self._analysis if right else None,
+            seconds=seconds,
+        )
+
+    def _case(self) -> Case:
+        trial, kernel = self._trial, self._trial.kernel
+        task = _task_or_none(trial.entry)
+        size = trial.size or (task.headline if task else "")
+        return Case(
+            task=trial.entry.name,
+            set=trial.entry.set,
+            description=task.description if task else "",
+            size=size,
+            sizes=task.sizes.get(size, {}) if task else {},
+            dtype=trial.dtype,
+            kernel=kernel.path.name,
+            source=kernel.source,
+            source_hash=kernel.hash,
+            tunables={
+                **{name: each[0] for name, each in kernel.tunables.items()},
+                **trial.tunables,
+            },
+            reference=task.baseline if task else "",
+        )
+
+
+def device_facts(device: Device) -> DeviceFacts:
+    """Describe a device for results."""
+    return DeviceFacts(device.kind, device.name, device.chip, device.cores)
+
+
+def _task_or_none(entry: Entry) -> Task | None:
+    try:
+        return entry.task
+    except MetalBenchError:
+        return None
+
+
+def _check_of(comparison: verify.Comparison) -> Check:
+    index = ", ".join(map(str, comparison.index))
+    exact = not comparison.bound
+    return Check(
+        size=comparison.size,
+        seed=comparison.seed,
+        passed=comparison.passed,
+        worst=None if exact or not math.isfinite(comparison.ratio) else comparison.ratio,
+        where=f"{comparison.output}[{index}]",
+        message=f"expected {comparison.expected:.9g}, got {comparison.got:.9g}",
+    )
+
+
+def _occupancy(bound: Bound, compiled: Compiled, device: Device) -> tuple[Occupancy, ...]:
+    return tuple(
+        Occupancy(
+            pipeline=each.function,
+            threadgroups=_threadgroups(each.grid, each.threads, in_threads=each.in_threads),
+            threads=each.threads,
+            max_threads=compiled.pipelines[each.function].max_threads,
+            threadgroup_bytes=compiled.pipelines[each.function].threadgroup_bytes
+            + sum(each.threadgroup_bytes.values()),
+            max_threadgroup_bytes=device.limits.max_threadgroup_bytes,
+            simd_width=compiled.pipelines[each.function].simd_width,
+        )
+        for each in bound.geometry
+    )
+
+
+def _threadgroups(
+    grid: tuple[int, int, int], threads: tuple[int, int, int], *, in_threads: bool
+) -> tuple[int, int, int]:
+    if not in_threads:
+        return grid
+    x, y, z = (-(-extent // group) for extent, group in zip(grid, threads, strict=True))
+    return x, y, z
+
+
+def _place(error: Exception) -> str:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{error} (in {frame.name}, {Path(frame.filename).name}:{frame.lineno})"
