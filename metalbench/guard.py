@@ -11,8 +11,8 @@ from metalbench import _core
 from metalbench.dtypes import DType
 
 GUARD_BYTES = 16 * 1024
-# Not a number in float32, float16 and bfloat16 alike, and far out of range as an index.
-_PATTERN = np.uint16(0xFFA5)
+# A quiet NaN in float32, float16 and bfloat16 alike, and far out of range as an index.
+_PATTERN = np.uint16(0xFFE5)
 _CHUNK = 1 << 20
 
 
@@ -44,7 +44,7 @@ class GuardedBuffer:
         np.copyto(self.bytes, _bytes_of(array))
 
     def poison(self) -> None:
-        """Make every element one that no kernel computes (a NaN of its own, or 0xFFA5FFA5)."""
+        """Make every element one that no kernel computes (a NaN of its own, or 0xFFE5FFE5)."""
         even = self.nbytes - self.nbytes % 2
         self.bytes[:even].view(np.uint16).fill(_PATTERN)
         self.bytes[even:].fill(int(_PATTERN) & 0xFF)

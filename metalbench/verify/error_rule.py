@@ -141,5 +141,6 @@ def _chunks(*arrays: Array) -> Iterator[tuple[int, list[Array]]]:
     """Equal pieces of the flattened arrays as float64, small enough to stay in the cache."""
     flat = [each.reshape(-1) for each in arrays]
     for start in range(0, flat[0].size, _CHUNK):
-        pieces = [each[start : start + _CHUNK].astype(np.float64, copy=False) for each in flat]
+        with np.errstate(invalid="ignore"):  # a kernel may have stored signalling NaNs
+            pieces = [each[start : start + _CHUNK].astype(np.float64, copy=False) for each in flat]
         yield start, pieces

@@ -35,7 +35,10 @@ def finding(error: MetalBenchError, size: str = "", seed: int | None = None) -> 
     message = str(error)
     if isinstance(error, KernelFault):
         kinds = (kind for words, kind in _FAULTS if words in message)
-        return Finding(next(kinds, Kind.FAULT), message, size, seed)
+        kind = next(kinds, Kind.FAULT)
+        if kind is Kind.UNINITIALISED:
+            message += "; is a threadgroup_barrier missing, or the first store?"
+        return Finding(kind, message, size, seed)
     for cause, kind in _KINDS:
         if isinstance(error, cause):
             return Finding(kind, message, size, seed)

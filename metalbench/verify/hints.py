@@ -22,26 +22,34 @@ def describe(
     if unwritten.all():
         return "nothing was written"
     what = "were never written" if bad.any() and unwritten[bad].all() else "are wrong"
-    if bad.all():
-        return _whole(got, expected, inputs)
-    return _region(bad, what) or _shift(got, expected)
+    whole = _whole(got, inputs)
+    if whole or bad.all():
+        return whole or _ratio(got, expected) or _shift(got, expected)
+    if np.isnan(got[bad]).all() and not unwritten[bad].any():
+        what = "are not a number"
+    return _region(bad, what) or _shift(got, expected) or _leftover(what)
 
 
-def _whole(got: Array, expected: Array, inputs: Mapping[str, Array]) -> str:
-    """A guess for a result that is wrong everywhere."""
+def _whole(got: Array, inputs: Mapping[str, Array]) -> str:
+    """Whether the result is one number, or a copy of an input."""
     flat = got.reshape(-1)
-    if (flat == flat[0]).all():
+    if got.size > 1 and (flat == flat[0]).all():
         return f"every element is {flat[0]}"
     for name, each in inputs.items():
         if each.size == got.size and np.array_equal(each.reshape(-1), flat):
             return f"it is a copy of the input {name}"
-    return _ratio(flat, expected.reshape(-1)) or _shift(got, expected)
+    return ""
+
+
+def _leftover(what: str) -> str:
+    return "" if what == "are wrong" else f"they {what}"
 
 
 def _ratio(got: Array, expected: Array) -> str:
     """Whether all elements are off by one factor."""
     sample = slice(None, None, max(1, got.size // 4096))
-    y, g = expected[sample].astype(np.float64), got[sample].astype(np.float64)
+    y = expected.reshape(-1)[sample].astype(np.float64)
+    g = got.reshape(-1)[sample].astype(np.float64)
     weight = np.abs(y) > np.abs(y).max() / 100
     if not weight.any() or not np.isfinite(g).all():
         return ""
@@ -68,21 +76,22 @@ def _shift(got: Array, expected: Array) -> str:
 
 
 def _region(bad: Array, what: str) -> str:
-    """Whether the wrong elements fill one end, a band or a regular part of some axis."""
-    best: tuple[float, str] = (1.0, "")
+    """Whether the wrong elements fill one end, a band or a regular part of an axis or of memory."""
     names = _AXES.get(bad.ndim, tuple(f"index of axis {axis}" for axis in range(bad.ndim)))
+    total = int(bad.sum())
+    inside = ""
     for axis, name in enumerate(names):
         others = tuple(each for each in range(bad.ndim) if each != axis)
         hit = np.flatnonzero(bad.any(axis=others))
-        share = hit.size / bad.shape[axis]
         words = _words(hit, bad.shape[axis], name)
-        if share < best[0] and words:
-            best = (share, f"{words} {what}")
+        if words and total == hit.size * (bad.size // bad.shape[axis]):
+            return f"{words} {what}"
+        inside = inside or words
     flat = np.flatnonzero(bad)
-    if not best[1] and bad.ndim > 1 and flat[-1] - flat[0] + 1 == flat.size:
-        words = _words(flat, bad.size, "element")
+    words = _words(flat, bad.size, "element")
+    if words and flat[-1] - flat[0] + 1 == flat.size:
         return f"{words} (in memory order) {what}"
-    return best[1]
+    return f"all of them lie in {inside}" if inside else ""
 
 
 def _words(hit: Array, extent: int, name: str) -> str:

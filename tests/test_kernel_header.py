@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import pytest
+
+from metalbench.errors import DeclarationError
+from metalbench.kernel import parse, read
+
+MSE = """\
+// Mean squared error in two passes.
+// dispatch: partial_sums  threadgroups=(rows)  threads=(TG)
+// dispatch: total  threads_in_grid=(32)  threads=(32)  threadgroup_bytes=(shared: 4 * TG)
+// scratch: partial float32 (rows, 32)
+// tune: TG = 128, 256, 512
+// dtypes: float32, float16
+
+#include <metal_stdlib>
+kernel void partial_sums() {}
+"""
+
+
+def test_a_header_is_read():
+    kernel = parse(MSE, name="mse_loss")
+    first, second = kernel.dispatches
+    assert (first.function, second.function) == ("partial_sums", "total")
+    assert [str(each) for each in first.threadgroups] == ["rows"]
+    assert first.threads_in_grid is None
+    assert [str(each) for each in second.threads_in_grid] == ["32"]
+    assert second.threadgroup_bytes["shared"].evaluate({"TG": 128}) == 512
+    assert (kernel.scratches[0].name, kernel.scratches[0].dtype) == ("partial", "float32")
+    assert kernel.tunables == {"TG": (128, 256, 512)}
+    assert kernel.dtypes == ("float32", "float16")
+    assert kernel.description == "Mean squared error in two passes."
+
+
+def test_the_first_value_of_a_tunable_is_its_default():
+    kernel = parse(MSE, name="mse_loss")
+    assert kernel.tuned() == {"TG": 128}
+    assert kernel.tuned({"TG": 64}) == {"TG": 64}
+    with pytest.raises(DeclarationError, match=r"unknown tunable 'TGS'; did you mean 'TG'?"):
+        kernel.tuned({"TGS": 1})
+
+
+def test_without_a_dtypes_line_a_kernel_is_for_float32():
+    assert parse("// dispatch: f threadgroups=(1) threads=(1)", name="f").dtypes == ("float32",)
+
+
+def test_the_hash_follows_the_source():
+    other = parse(MSE + "\n", name="mse_loss")
+    assert len(other.hash) == 64
+    assert other.hash != parse(MSE, name="mse_loss").hash
+
+
+GRID = "threadgroups=(1) threads=(1)"
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("// Nothing.", r"f.metal:1: no dispatch line; add `// dispatch: kernel"),
+        ("// dispatch: f", r"f.metal:1:15: expected exactly one of threadgroups= and"),
+        ("// dispatch: f threads=(1)", "expected exactly one of threadgroups="),
+        ("// dispatch: f threadgroups=(1)", r"f.metal:1:32: expected threads=, got the end"),
+        (f"// dispatch: f threads_in_grid=(1) {GRID}", "expected exactly one"),
+        (f"// dispatch: f {GRID} threads=(2)", "expected threads_in_grid= or"),
+        (f"// dispatch: f thread=(1) {GRID}", r"1:16: expected threadgroups= or .*got 'thread'"),
+        ("// dispatch: f threadgroups=(1,2,3,4) threads=(1)", "1:29: expected one to three"),
+        ("// dispatch: f threadgroups=(rows threads=(1)", "1:35: expected an operator, ',' or"),
+        ("// dispatch: 2 threads=(1)", "1:14: expected the name of a kernel, got '2'"),
+        (f"// dispatch: f {GRID}\n// tune: TG = a", r"f.metal:2:15: expected a whole number"),
+        (f"// dispatch: f {GRID}\n// tune: TG = 1\n// tune: TG = 2", "3: TG is defined already"),
+        (
+            f"// dispatch: f {GRID}\n// scratch: p float (4)",
+            "2:15: expected one of float32, .*'float'",
+        ),
+        (f"// dispatch: f {GRID}\n// scratch: p float32", "2:22: expected '\\('"),
+        (f"// dispatch: f {GRID}\n// dtypes: half", "2:12: expected one of float32, float16"),
+        (f"// dispach: f {GRID}", "1: unknown header line `// dispach:`; did you mean 'dispatch'"),
+        (f"// dispatch: f {GRID}\nint a;\n// tune: TG = 1", "3: `// tune:` must stand above"),
+    ],
+)
+def test_errors_name_file_line_and_column(header, message):
+    with pytest.raises(DeclarationError, match=message) as caught:
+        parse(header, name="f")
+    assert str(caught.value).startswith("[f] f.metal:")
+
+
+def test_a_file_is_read_with_its_chip(tmp_path):
+    path = tmp_path / "relu.m4_max.metal"
+    path.write_text("// dispatch: relu threadgroups=(1) threads=(1)\n")
+    kernel = read(path)
+    assert (kernel.name, kernel.chip, kernel.path) == ("relu", "m4_max", path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(DeclarationError, match=r"\[relu\] .*relu.metal cannot be read"):
+        read(tmp_path / "relu.metal")

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metalbench.dtypes import dtype
+from metalbench.verify.error_rule import FEWEST_FOR_RMS, allowance_for, compare, errors, wrong
+
+FLOAT = dtype("float32")
+U = FLOAT.roundoff
+
+
+def judge(got, expected, reference=None, scale=None, kind=FLOAT):
+    reference = expected if reference is None else reference
+    scale = expected if scale is None else scale
+    allowance = allowance_for(expected, reference, scale, kind)
+    compared = compare("y", got, expected, allowance=allowance, scale=scale)
+    bad = wrong(got, expected, allowance=allowance, scale=scale)
+    assert bad.any() <= (not compared.passed)
+    return compared
+
+
+def normal(count=1000, seed=0):
+    return np.random.default_rng(seed).standard_normal(count)
+
+
+def test_rounding_once_passes():
+    y = normal()
+    assert judge(y.astype(np.float32), y).passed
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_rounding_once_to_half_precision_passes_where_it_is_asked_for(kind):
+    y = normal()
+    rounded = y.astype(dtype(kind).numpy)
+    assert judge(rounded, y, kind=dtype(kind)).passed
+    assert not judge(rounded.astype(np.float32), y).passed
+
+
+def test_as_good_as_the_reference_passes_and_much_worse_does_not():
+    y = normal()
+    noise = 10 * U * normal(seed=1)
+    assert judge(y + noise[::-1], y, reference=y + noise).passed
+    assert not judge(y + 3 * noise[::-1], y, reference=y + noise).passed
+
+
+def test_the_bound_is_that_of_the_rule():
+    y = np.full(FEWEST_FOR_RMS, 2.0)
+    reference = y.copy()
+    reference[3] += 5 * U
+    got = y.copy()
+    got[7] += 100 * U
+    compared = judge(got, y, reference)
+    assert compared.index == (7,)
+    assert compared.error == pytest.approx(100 * U)
+    assert compared.bound == pytest.approx(4 * 5 * U + 8 * U * 2)
+    assert compared.rms_error == pytest.approx(100 * U / np.sqrt(FEWEST_FOR_RMS))
+    assert compared.rms_bound == pytest.approx(2 * 5 * U / np.sqrt(FEWEST_FOR_RMS) + 2 * U * 2)
+    assert compared.error / compared.bound == pytest.approx(100 / 36)
+    assert compared.ratio == compared.rms_error / compared.rms_bound
+
+
+def test_few_elements_are_judged_one_by_one():
+    y = np.ones(FEWEST_FOR_RMS - 1)
+    assert judge(y + 7 * U, y).passed
+    assert not judge(np.ones(FEWEST_FOR_RMS) + 7 * U, np.ones(FEWEST_FOR_RMS)).passed
+
+
+def test_a_bad_reference_excuses_little():
+    """One that is off by 1 % does not let 1 % pass."""
+    y = np.array([2.0])
+    assert not judge(np.array([2.01]), y, reference=np.array([2.02])).passed
+    assert judge(np.array([2 + 64 * U]), y, reference=np.array([2.02])).passed
+
+
+def test_the_scale_widens_the_bound_where_terms_cancel():
+    y, scale = np.zeros(5), np.full(5, 100.0)
+    assert judge(y + 8 * U * 99, y, scale=scale).passed
+    assert not judge(y + 8 * U * 101, y, scale=scale).passed
+
+
+def test_zeros_pass_nowhere_but_at_zero():
+    y = normal() * 1e-20
+    assert not judge(np.zeros(1000), y).passed
+    assert judge(np.zeros(1000), np.zeros(1000)).passed
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_must_be_where_the_oracle_has_it(value):
+    y = normal()
+    y[5] = value
+    assert judge(y.astype(np.float32), y).passed
+    for other in (0.0, np.nan, np.inf, -np.inf):
+        if not np.array_equal(other, value, equal_nan=True):
+            got = y.copy()
+            got[5] = other
+            compared = judge(got, y)
+            assert not compared.passed
+            assert compared.index == (5,)
+    got = np.where(np.isfinite(y), y, 0.0)
+    got[5], got[6] = value, value
+    assert judge(got, y).index == (6,)
+
+
+def test_the_worst_element_is_found_in_any_chunk():
+    y = np.ones((1024, 300))
+    got = y.copy()
+    got[1000, 299] = 2
+    compared = judge(got, y)
+    assert compared.index == (1000, 299)
+    assert (compared.expected, compared.got) == (1.0, 2.0)
+
+
+def test_integers_must_be_equal():
+    y = np.arange(10, dtype=np.int64).reshape(2, 5)
+    allowance = allowance_for(y, y, y, dtype("uint32"))
+    assert compare("y", y.astype(np.uint32), y, allowance=allowance, scale=y).passed
+    got = y.astype(np.uint32)
+    got[1, 2] += 1
+    compared = compare("y", got, y, allowance=allowance, scale=y)
+    assert not compared.passed
+    assert (compared.index, compared.expected, compared.got) == ((1, 2), 7.0, 8.0)
+
+
+def test_errors_of_numbers_that_are_not():
+    got = np.array([1.0, np.nan, np.inf, np.inf, np.nan])
+    y = np.array([1.5, np.nan, np.inf, -np.inf, 0.0])
+    np.testing.assert_array_equal(errors(got, y), [0.5, 0, 0, np.inf, np.inf])

@@ -1,0 +1,130 @@
+"""What an examination notices, with kernels whose work is scripted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metalbench import _core
+from metalbench.dtypes import dtype
+from metalbench.guard import GUARD_BYTES, GuardedBuffer
+from metalbench.library import Library
+from metalbench.prepare import compile_kernel
+from metalbench.verify import Kind
+from metalbench.verify.examine import RUNS, Examiner
+from metalbench.workload import workload
+
+
+@pytest.fixture(scope="module")
+def device():
+    return _core.open("cpu")
+
+
+class Scripted:
+    """Stands in for a device: every run calls `work(run number, bound)`."""
+
+    def __init__(self, device, work):
+        entry = Library().entry("relu")
+        compiled = compile_kernel(device, entry.kernel(), entry.task)
+        self.bound = compiled.bind(workload(entry.task, "odd1", seed=3))
+        self.work = work
+        self.runs = 0
+
+    def run(self, dispatches, *, time_limit):
+        assert dispatches is self.bound.dispatches
+        assert time_limit == 5
+        self.runs += 1
+        y = self.bound.read("y")
+        assert np.isnan(y).all(), "poisoned before every run"
+        y[...] = np.maximum(self.bound.inputs["x"].array, 0)
+        self.work(self.runs, self.bound)
+        return 1
+
+    def examine(self, repeat=True):
+        return Examiner(self.bound, self, 5).examine(repeat=repeat)
+
+
+def test_a_right_kernel_runs_three_times(device):
+    scripted = Scripted(device, lambda run, bound: None)
+    report = scripted.examine()
+    assert report.passed
+    assert scripted.runs == RUNS
+    assert report.worst.ratio == 0
+    scripted.examine(repeat=False)
+    assert scripted.runs == RUNS + 1
+
+
+def test_one_other_bit_in_a_later_run_is_nondeterministic(device):
+    def work(run, bound):
+        if run == RUNS:
+            y = bound.read("y")
+            y[8, 9] = np.nextafter(y[8, 9], np.float32(10))
+
+    (finding,) = Scripted(device, work).examine().findings
+    assert finding.kind is Kind.NONDETERMINISTIC
+    assert "run 3 on the same inputs differs from run 1 in 1 elements, first at (8, 9)" in (
+        finding.message
+    )
+
+
+def test_doing_nothing_after_the_first_run_is_noticed(device):
+    def work(run, bound):
+        if run > 1:
+            bound.poison()
+
+    (finding,) = Scripted(device, work).examine().findings
+    assert finding.kind is Kind.NONDETERMINISTIC
+
+
+@pytest.mark.parametrize(
+    ("array", "offset", "where"),
+    [
+        ("y", GUARD_BYTES - 1, "1 bytes before its start"),
+        ("x", 0, "16384 bytes before its start"),
+        ("y", -1, "16383 bytes past its end"),
+    ],
+)
+def test_guard_zones(device, array, offset, where):
+    def work(run, bound):
+        each = {**bound.inputs, **bound.outputs}[array]
+        each._memory[offset] = 0
+
+    (finding,) = Scripted(device, work).examine().findings
+    assert finding.kind is Kind.GUARD_ZONE
+    assert f"{array}: the kernel wrote outside of float32 (37, 1023), {where}" in finding.message
+
+
+def test_a_changed_input(device):
+    def work(run, bound):
+        bound.inputs["x"].array[36, 1022] = 1
+
+    (finding,) = Scripted(device, work).examine().findings
+    assert finding.kind is Kind.INPUT_CHANGED
+
+
+def test_the_message_says_which_instance(device):
+    def work(run, bound):
+        bound.read("y")[5] = 7
+
+    (finding,) = Scripted(device, work).examine().findings
+    assert finding.message.startswith("[relu] y: expected ")
+    assert finding.message.endswith("(size odd1: rows=37, cols=1023; seed 3)")
+    assert (finding.size, finding.seed, finding.output) == ("odd1", 3, "y")
+
+
+@pytest.mark.parametrize("name", ["float32", "float16", "bfloat16", "uint32", "bool"])
+@pytest.mark.parametrize("shape", [(3, 5), (8,)])
+def test_poison_is_recognised_in_every_type(device, name, shape):
+    kind = dtype(name)
+    each = GuardedBuffer(device, shape, kind)
+    assert each.unwritten().shape == shape
+    assert each.unwritten().all()
+    assert each.broken_guard() == ""
+    each.fill(np.ones(shape, kind.numpy))
+    assert not each.unwritten().any()
+    assert each.holds(np.ones(shape, kind.numpy))
+    each.poison()
+    assert each.unwritten().all()
+    assert each.broken_guard() == ""
+    if kind.is_float:
+        assert np.isnan(each.array.astype(np.float32)).all()
