@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,5 +18,20 @@ def console(*, to_stderr: bool = False) -> Console:
     from rich.console import Console
 
     stream = sys.stderr if to_stderr else sys.stdout
-    width = None if stream.isatty() else PIPE_WIDTH
-    return Console(file=stream, width=width, highlight=False, soft_wrap=False, emoji=False)
+    if stream.isatty():
+        return Console(file=stream, highlight=False, emoji=False)
+    plain = cast(IO[str], _Unpadded(stream))
+    return Console(file=plain, width=PIPE_WIDTH, highlight=False, emoji=False)
+
+
+class _Unpadded:
+    """A text stream without the blanks with which rich fills lines to the edge."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(re.sub(r" +(?=\n)", "", text))
+
+    def flush(self) -> None:
+        self._stream.flush()

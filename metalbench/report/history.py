@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from metalbench.report import numbers
-from metalbench.report.table import plain_table
+from metalbench.report.plain import plain_table
 from metalbench.store import HistoryEntry
 
 

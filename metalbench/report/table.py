@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from metalbench.report import numbers
-from metalbench.report.styles import HEADING, OF_STATUS, OF_VERDICT, QUIET
+from metalbench.report.plain import plain_table
+from metalbench.report.styles import OF_STATUS, OF_VERDICT, QUIET
 from metalbench.result import Result
 
 if TYPE_CHECKING:
@@ -30,17 +30,6 @@ def results_table(results: Sequence[Result], console: Console) -> Table:
     unlimited = console.options.update(max_width=10 * console.width)
     fits = console.measure(wide, options=unlimited).maximum <= console.width
     return wide if fits else _narrow(results)
-
-
-def plain_table(*, terminal: bool, gap: int = 2) -> Table:
-    """Build an empty table in the one style of all reports; lines are drawn on terminals only."""
-    return Table(
-        box=box.SIMPLE_HEAD if terminal else None,
-        show_edge=False,
-        header_style=HEADING,
-        pad_edge=False,
-        padding=(0, gap - 1 if terminal else gap, 0, 0),
-    )
 
 
 def _wide(results: Sequence[Result], *, terminal: bool) -> Table:

@@ -1,0 +1,20 @@
+"""Benchmark, check and improve Metal compute kernels against MLX, on a Mac or anywhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["MetalBenchError", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    # Both cost more than everything else in this file: they are looked up when asked for.
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("metalbench")
+    if name == "MetalBenchError":
+        from metalbench._core import Error
+
+        return Error
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

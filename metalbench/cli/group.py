@@ -1,0 +1,75 @@
+"""The group of commands, and how their errors end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from metalbench.cli.completion import completion
+from metalbench.cli.doctor import doctor
+from metalbench.cli.failure import Failure
+from metalbench.cli.listing import list_tasks
+from metalbench.cli.run import run
+from metalbench.cli.show import show
+
+EPILOG = """\b
+Start here:
+  metalbench doctor            does everything work on this machine?
+  metalbench run               check and time the whole library
+  metalbench run softmax       one kernel, with the full report
+  metalbench show softmax      its task, source, arguments and history
+
+Exit codes: 0 all correct, 1 something is incorrect, 2 wrong usage or environment,
+130 interrupted.
+"""
+
+
+class ErrorsAreMessages(click.Group):
+    """A group whose commands end with the message of a MetalBenchError, and exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            from metalbench.errors import MetalBenchError
+
+            if not isinstance(error, MetalBenchError):
+                raise
+            raise Failure(str(error)) from error
+
+
+def _version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from metalbench import __version__
+
+        click.echo(f"metalbench {__version__}")
+        ctx.exit()
+
+
+@click.group(
+    cls=ErrorsAreMessages,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Show the version and exit.",
+)
+def main() -> None:
+    """Benchmark, check and improve Metal compute kernels against MLX.
+
+    On a Mac kernels run on the GPU; anywhere else on the cpu device, which gives the same results
+    and finds the same mistakes, at the times of a simulation.
+    """
+
+
+for command in (run, list_tasks, show, doctor, completion):
+    main.add_command(command)

@@ -1,0 +1,37 @@
+"""``metalbench list``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from metalbench.cli.parameters import kernels_option
+
+EXAMPLES = """\b
+Examples:
+  metalbench list
+  metalbench list --set standard
+  metalbench list --kernels ./my_kernels
+"""
+
+
+@click.command("list", epilog=EXAMPLES, short_help="List the tasks and their kernels.")
+@click.option("--set", "set_name", metavar="SET", help="Only this set: common, standard, full.")
+@kernels_option
+def list_tasks(set_name: str | None, kernels: tuple[Path, ...]) -> None:
+    """List the tasks, their kernels and the types that these are written for."""
+    from rich.text import Text
+
+    from metalbench.library import find
+    from metalbench.report.console import console
+    from metalbench.report.plain import plain_table
+
+    out = console()
+    table = plain_table(terminal=out.is_terminal)
+    for name in ("task", "set", "types", "what"):
+        table.add_column(name, no_wrap=name != "what")
+    for entry in find((), set_name, kernels):
+        types = ", ".join(entry.kernel().dtypes) if entry.kernel_paths else "no kernel yet"
+        table.add_row(Text(entry.name), Text(entry.set), Text(types), Text(entry.description))
+    out.print(table)

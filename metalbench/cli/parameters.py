@@ -1,0 +1,87 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+DTYPES = ("float32", "float16", "bfloat16")
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+def complete_names(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[click.shell_completion.CompletionItem]:
+    """Names of tasks, for the shell."""
+    from metalbench.errors import MetalBenchError
+    from metalbench.library import Library
+
+    try:
+        library = Library(ctx.params.get("kernels") or ())
+    except MetalBenchError:
+        return []
+    return [
+        click.shell_completion.CompletionItem(entry.name, help=entry.description)
+        for entry in library
+        if entry.name.startswith(incomplete)
+    ]
+
+
+def device_option(command: Command) -> Command:
+    """``--device``."""
+    return click.option(
+        "--device",
+        type=click.Choice(["auto", "cpu", "metal"]),
+        default="auto",
+        show_default=True,
+        help="Where kernels run; auto takes the GPU of a Mac, else the simulation on the CPU.",
+    )(command)
+
+
+def kernels_option(command: Command) -> Command:
+    """``--kernels``, repeatable."""
+    return click.option(
+        "--kernels",
+        type=FOLDER,
+        multiple=True,
+        metavar="DIR",
+        help="Folder of your own tasks and kernels, which go before the library's. Repeatable.",
+    )(command)
+
+
+def include_option(command: Command) -> Command:
+    """``--include``, repeatable."""
+    return click.option(
+        "--include",
+        type=FOLDER,
+        multiple=True,
+        metavar="DIR",
+        help='Folder to search for #include "...". Repeatable.',
+    )(command)
+
+
+def store_option(command: Command) -> Command:
+    """``--db``."""
+    return click.option(
+        "--db",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="The store of results; else in $METALBENCH_HOME, else in your data folder.",
+    )(command)
+
+
+def writable(ctx: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:
+    """Refuse, before hours of measuring, a file that cannot be written afterwards."""
+    import os
+
+    if value is not None and str(value) != "-":
+        folder = value.absolute().parent
+        if not folder.is_dir():
+            raise click.BadParameter(f"{folder} does not exist", ctx, parameter)
+        if not os.access(value if value.exists() else folder, os.W_OK):
+            raise click.BadParameter(f"{value} cannot be written", ctx, parameter)
+    return value

@@ -1,0 +1,182 @@
+"""What a person sees while a run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.segment import Segment, Segments
+from rich.text import Text
+
+from metalbench.report import numbers
+from metalbench.report.styles import HEADING, OF_STATUS, QUIET
+from metalbench.report.table import results_table
+from metalbench.stages import Stage
+
+if TYPE_CHECKING:
+    from metalbench.result import Result
+
+BAR_WIDTH = 30
+# Redrawing while something is timed costs time: seldom, and never by a thread of its own.
+SECONDS_BETWEEN_DRAWINGS = 0.5
+# Verification of a kernel takes about this long, before any has been seen.
+FIRST_GUESS_SECONDS = 5.0
+LINES_BELOW = 4
+
+
+class Progress:
+    """Tells which kernel is at what stage, and how long the rest will take."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._guess = seconds + FIRST_GUESS_SECONDS
+        self._start = self._kernel_start = clock()
+        self._index, self._total = 0, 1
+        self.results: list[Result] = []
+        self.kernel = self.detail = ""
+        self.stage: Stage | None = None
+
+    def kernel_started(self, index: int, total: int, task: str, dtype: str) -> None:
+        """Begin with the next kernel."""
+        self._index, self._total = index, total
+        self._kernel_start = self._clock()
+        self.kernel = task if dtype == "float32" else f"{task} ({dtype})"
+        self.stage, self.detail = None, ""
+
+    def stage_started(self, stage: Stage) -> None:
+        """Enter a stage of the current kernel."""
+        self.stage, self.detail = stage, ""
+
+    def stage_detail(self, detail: str) -> None:
+        """Note the size and seed that the stage is at."""
+        self.detail = detail
+
+    def stage_progress(self, fraction: float) -> None:
+        """Note how much of the stage is done."""
+        self.detail = f"{100 * fraction:.0f} %"
+
+    def kernel_finished(self, result: Result) -> None:
+        """Count a finished kernel."""
+        self.results.append(result)
+
+    @property
+    def position(self) -> str:
+        """``[ 3/20]``."""
+        width = len(str(self._total))
+        return f"[{self._index + 1:{width}}/{self._total}]"
+
+    @property
+    def seconds_left(self) -> float:
+        """Estimate from the kernels that are done: the mean of their times for each of the rest."""
+        done = len(self.results)
+        each = (self._kernel_start - self._start) / done if done else self._guess
+        running = min(self._clock() - self._kernel_start, each)
+        return (self._total - done) * each - running
+
+    @property
+    def fraction(self) -> float:
+        """How much of the run is done, by time."""
+        passed = self._clock() - self._start
+        return passed / max(passed + self.seconds_left, 1e-9)
+
+
+class LiveProgress(Progress):
+    """A table that grows, with a line below that says what is going on; gone when it ends."""
+
+    def __init__(self, console: Console, seconds: float) -> None:
+        super().__init__(seconds)
+        self._console = console
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._table: RenderableType = Text()
+        self._drawn = float("-inf")
+
+    def __enter__(self) -> LiveProgress:
+        self._live.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._live.__exit__(kind, error, trace)
+
+    def stage_started(self, stage: Stage) -> None:
+        """Enter a stage and draw it."""
+        super().stage_started(stage)
+        self._draw()
+
+    def stage_detail(self, detail: str) -> None:
+        """Note the detail, and draw it if the last drawing was a while ago."""
+        super().stage_detail(detail)
+        self._draw_seldom()
+
+    def stage_progress(self, fraction: float) -> None:
+        """Note the fraction, and draw it if the last drawing was a while ago."""
+        super().stage_progress(fraction)
+        self._draw_seldom()
+
+    def kernel_finished(self, result: Result) -> None:
+        """Add a line to the table; it is laid out now, and not with every drawing."""
+        super().kernel_finished(result)
+        options = self._console.options
+        lines = self._console.render_lines(results_table(self.results, self._console), options)
+        room = max(self._console.height - LINES_BELOW, 4)
+        shown = lines if len(lines) <= room else [*lines[:2], *lines[2 - room :]]
+        self._table = Segments(
+            [segment for line in shown for segment in (*line, Segment.line())][:-1]
+        )
+
+    def _draw_seldom(self) -> None:
+        if self._clock() - self._drawn >= SECONDS_BETWEEN_DRAWINGS:
+            self._draw()
+
+    def _draw(self) -> None:
+        self._drawn = self._clock()
+        self._live.update(Group(self._table, Text(), self._status()), refresh=True)
+
+    def _status(self) -> Text:
+        full = round(BAR_WIDTH * self.fraction)
+        text = Text(no_wrap=True, overflow="ellipsis")
+        text.append("━" * full, style="green").append("━" * (BAR_WIDTH - full), style=QUIET)
+        text.append(f" {self.position} ").append(self.kernel, style=HEADING)
+        if self.stage is not None:
+            text.append(f"  {self.stage.value}")
+        if self.detail:
+            text.append(f" {self.detail}", style=QUIET)
+        return text.append(f"  {_left(self.seconds_left)}", style=QUIET)
+
+
+class LineProgress(Progress):
+    """A line for each finished kernel, for logs and pipes."""
+
+    def __init__(self, console: Console, seconds: float) -> None:
+        super().__init__(seconds)
+        self._console = console
+
+    def __enter__(self) -> LineProgress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is left to clean up."""
+
+    def kernel_finished(self, result: Result) -> None:
+        """Print what came out, and how long the rest will take."""
+        super().kernel_finished(result)
+        text = Text(f"{self.position} {self.kernel}: ")
+        text.append(result.status.value, style=OF_STATUS[result.status])
+        if result.measurement is not None:
+            text.append(f", {numbers.time(result.measurement.candidate_ns)}")
+        if len(self.results) < self._total:
+            self._kernel_start = self._clock()
+            text.append(f"; {_left(self.seconds_left)}")
+        self._console.print(text)
+
+
+def _left(seconds: float) -> str:
+    return f"about {numbers.duration(max(1, round(seconds)))} left".replace(".0 s", " s")

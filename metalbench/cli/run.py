@@ -1,0 +1,256 @@
+"""``metalbench run``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from metalbench.cli.failure import Failure
+from metalbench.cli.parameters import (
+    DTYPES,
+    complete_names,
+    device_option,
+    include_option,
+    kernels_option,
+    store_option,
+    writable,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from metalbench._core import Device
+    from metalbench.environment import Environment
+    from metalbench.result import Result
+    from metalbench.runner import Outcome
+    from metalbench.trial import Trial
+
+TARGETS = ("speed", "compute", "memory", "stable", "balanced")
+INTERRUPTED = 130
+FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
+
+
+EXAMPLES = """\b
+Examples:
+  metalbench run
+  metalbench run softmax
+  metalbench run relu softmax --dtype all
+  metalbench run --set standard --json results.json
+  metalbench run my_kernel --kernels ./my_kernels --time 5
+"""
+
+
+@click.command(epilog=EXAMPLES, short_help="Check kernels and time them against MLX.")
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_names)
+@click.option("--set", "set_name", metavar="SET", help="Only this set: common, standard, full.")
+@device_option
+@click.option(
+    "--size", metavar="NAME", help="Size to time, such as seed or large; else the task's headline."
+)
+@click.option(
+    "--dtype",
+    "dtypes",
+    type=click.Choice([*DTYPES, "all"]),
+    multiple=True,
+    default=["float32"],
+    show_default=True,
+    help="Element type; all takes every type that a kernel is written for. Repeatable.",
+)
+@click.option(
+    "--target",
+    type=click.Choice(TARGETS),
+    default="speed",
+    show_default=True,
+    help="The score in the headline of a full report.",
+)
+@click.option(
+    "--seed",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Of the inputs and of the order of samples.",
+)
+@click.option(
+    "--time",
+    "seconds",
+    type=click.FloatRange(min=0.01),
+    default=2.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Longest time to sample each kernel; the sampling of a steady one ends sooner.",
+)
+@click.option(
+    "--json",
+    "json_file",
+    type=FILE,
+    callback=writable,
+    metavar="FILE",
+    help="Write results as JSON; - is standard output.",
+)
+@click.option(
+    "--csv",
+    "csv_file",
+    type=FILE,
+    callback=writable,
+    metavar="FILE",
+    help="Write results as CSV; - is standard output.",
+)
+@click.option("--fail-fast", is_flag=True, help="Stop at the first kernel that is not correct.")
+@kernels_option
+@include_option
+@store_option
+@click.pass_context
+def run(ctx: click.Context, /, **options: Any) -> None:
+    """Check kernels, time them against MLX, and keep the results.
+
+    Without a NAME the whole library runs; with a single one the full report is printed. Every
+    finished kernel is kept at once: Ctrl-C loses none.
+    """
+    ctx.exit(_run(options))
+
+
+def _run(options: dict[str, Any]) -> int:
+    from metalbench import _core
+    from metalbench.environment import environment
+    from metalbench.report.console import console
+    from metalbench.runner import run as run_trials
+    from metalbench.store import Store, location
+
+    start = perf_counter()
+    device = _core.open(options["device"])
+    trials = _trials(options, device)
+    piped = any(str(options[name]) == "-" for name in ("json_file", "csv_file"))
+    out, log = console(to_stderr=piped), console(to_stderr=True)
+    described = _plain(options)
+    here = environment()
+    with Store(location(options["db"])) as store:
+        with _progress(out, log, options["seconds"]) as progress:
+            outcome = run_trials(
+                device,
+                trials,
+                store,
+                here,
+                progress,
+                options=described,
+                fail_fast=options["fail_fast"],
+            )
+        _report(out, outcome, options, perf_counter() - start)
+        out.print(f"Kept in {store.path}", soft_wrap=True)
+    _export(outcome, device, here, options, described)
+    return _exit_code(outcome)
+
+
+def _trials(options: dict[str, Any], device: Device) -> list[Trial]:
+    from metalbench.library import find
+    from metalbench.measure import Plan
+    from metalbench.trial import Trial
+
+    entries = find(options["names"], options["set_name"], options["kernels"])
+    trials = []
+    for entry in entries:
+        kernel = replace(entry.kernel(device.chip), include_dirs=options["include"])
+        for dtype in _dtypes(options, kernel.dtypes):
+            plan = Plan(seconds=options["seconds"])
+            trial = Trial(entry, kernel, dtype, options["size"], options["seed"], plan)
+            trials.append(trial)
+    if not trials:
+        wanted = ", ".join(options["dtypes"])
+        raise click.UsageError(f"no kernel is written for {wanted}; see `metalbench list`")
+    size = options["size"]
+    if size and not any(size in trial.entry.task.sizes for trial in trials):
+        known = ", ".join(trials[0].entry.task.sizes)
+        raise click.UsageError(f"--size {size}: expected one of {known}")
+    return trials
+
+
+def _dtypes(options: dict[str, Any], written_for: Sequence[str]) -> list[str]:
+    """Types to run: of a kernel that was named whatever was asked, else what it is written for."""
+    if "all" in options["dtypes"]:
+        return list(written_for)
+    return [each for each in options["dtypes"] if options["names"] or each in written_for]
+
+
+def _progress(out: Console, log: Console, seconds: float) -> Any:
+    from metalbench.cli.progress import LineProgress, LiveProgress
+
+    if log.is_terminal and out.is_terminal:
+        return LiveProgress(out, seconds)
+    return LineProgress(log, seconds)
+
+
+def _report(out: Console, outcome: Outcome, options: dict[str, Any], seconds: float) -> None:
+    from metalbench.analysis import Target
+    from metalbench.report.single import full_report
+    from metalbench.report.suite import suite_report
+
+    results = outcome.results
+    if outcome.ended == "interrupted":
+        out.print(f"Interrupted. {_finished(results)}\n", style="yellow")
+    elif outcome.ended == "stopped":
+        out.print("Stopped at the first failure (--fail-fast).\n", style="yellow")
+    if len(results) == 1 and len(options["names"]) == 1:
+        out.print(full_report(results[0], Target(options["target"])))
+        out.print()
+    elif results:
+        out.print(suite_report(results, out, seconds))
+
+
+def _finished(results: Sequence[Result]) -> str:
+    from metalbench.report.numbers import count
+
+    kept = "is kept" if len(results) == 1 else "are kept"
+    return f"{count(len(results), 'kernel')} had finished and {kept}."
+
+
+def _export(
+    outcome: Outcome,
+    device: Device,
+    here: Environment,
+    options: dict[str, Any],
+    described: dict[str, Any],
+) -> None:
+    from metalbench.report.export import to_csv, to_json
+    from metalbench.trial import device_facts
+
+    if options["json_file"]:
+        text = to_json(outcome.results, device_facts(device), here, described)
+        _write(options["json_file"], text)
+    if options["csv_file"]:
+        _write(options["csv_file"], to_csv(outcome.results))
+
+
+def _write(path: Path, text: str) -> None:
+    """Write all of it or nothing: a reader never sees half a file."""
+    if str(path) == "-":
+        click.echo(text, nl=False)
+        return
+    unfinished = path.with_name(path.name + ".part")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise Failure(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _plain(options: dict[str, Any]) -> dict[str, Any]:
+    """Options as JSON can hold them."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            return [plain(each) for each in value]
+        return str(value) if isinstance(value, Path) else value
+
+    return {name: plain(value) for name, value in options.items()}
+
+
+def _exit_code(outcome: Outcome) -> int:
+    if outcome.ended == "interrupted":
+        return INTERRUPTED
+    return 0 if outcome.correct else 1

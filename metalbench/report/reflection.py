@@ -1,0 +1,101 @@
+"""What a task is and what its kernel takes, before anything has run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from metalbench.report import numbers
+from metalbench.report.plain import plain_table
+from metalbench.report.styles import HEADING, QUIET
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from metalbench.inputs import Array
+    from metalbench.kernel import Kernel
+    from metalbench.library import Entry
+    from metalbench.prepare import Compiled
+
+
+def task_section(entry: Entry) -> Group:
+    """Describe the task: what goes in and out, and its sizes with their work."""
+    task = entry.task
+    arrays = Table.grid(padding=(0, 2, 0, 0))
+    for name, given in task.inputs.items():
+        arrays.add_row("  in", name, _shape(given), _type(given), given.distribution)
+    for name, made in task.outputs.items():
+        arrays.add_row("  out", name, _shape(made), _type(made), "")
+    for name, value in task.constants.items():
+        arrays.add_row("  const", name, f"{value:g}", "", "")
+    files = ", ".join(path.name for path in entry.kernel_paths) or "no kernel yet"
+    return Group(
+        Text(entry.name, style=HEADING) + Text(f"  {task.description}", style="not bold"),
+        Text(f"set {entry.set}; kernels: {files}; compared with {task.baseline}", style=QUIET),
+        Text(),
+        arrays,
+        Text("\nSizes", style=HEADING),
+        _sizes(entry),
+    )
+
+
+def _shape(array: Array) -> str:
+    return f"({', '.join(map(str, array.shape))})"
+
+
+def _type(array: Array) -> str:
+    return array.dtype.name if array.dtype else "of the run"
+
+
+def _sizes(entry: Entry) -> Table:
+    task = entry.task
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for size, extents in task.sizes.items():
+        headline = "headline" if size == task.headline else ""
+        table.add_row(
+            f"  {size}",
+            _extents(extents),
+            numbers.quantity(task.flops(size), "FLOP"),
+            numbers.size(task.bytes(size, task.dtypes[0])),
+            Text(headline, style=QUIET),
+        )
+    return table
+
+
+def _extents(extents: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {extent}" for name, extent in extents.items())
+
+
+def source_text(kernel: Kernel, *, terminal: bool) -> Group:
+    """Show the kernel's source, in colour on a terminal and as it is in a pipe."""
+    shown: RenderableType = Text(kernel.source)
+    if terminal:
+        shown = Syntax(kernel.source, "cpp", theme="ansi_dark", background_color="default")
+    return Group(Text(f"\n{kernel.path}", style=HEADING), shown)
+
+
+def reflection(compiled: Compiled, *, terminal: bool) -> Group:
+    """List what the compiled kernels take, and their limits."""
+    blocks: list[RenderableType] = []
+    for pipeline in compiled.pipelines.values():
+        title = Text(f"\n{pipeline.name}", style=HEADING)
+        fibers = (
+            "uses barriers or SIMD-group functions" if pipeline.needs_fibers else "a plain loop"
+        )
+        title.append(
+            f"  at most {pipeline.max_threads} threads, {pipeline.threadgroup_bytes} bytes of "
+            f"threadgroup memory; {fibers}",
+            style="not bold",
+        )
+        table = plain_table(terminal=terminal)
+        for name in ("argument", "index", "type", "address space", "access"):
+            table.add_column(name, no_wrap=True)
+        for each in pipeline.arguments:
+            index = f"{each.kind}({each.index})"
+            table.add_row(each.name, index, each.type, each.address_space, each.access)
+        blocks += [title, table]
+    return Group(*blocks)

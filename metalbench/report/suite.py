@@ -1,0 +1,41 @@
+"""The report on a run of several kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from metalbench.report.failures import failures
+from metalbench.report.notice import device_line, simulation_notice
+from metalbench.report.styles import QUIET, WARNING
+from metalbench.report.summary import summary_lines
+from metalbench.report.table import results_table
+from metalbench.result import Result
+from metalbench.stats import CONFIDENCE
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def suite_report(results: Sequence[Result], console: Console, seconds: float) -> Group:
+    """Table, failures and summary of at least one result."""
+    device = results[0].device
+    blocks: list[RenderableType] = [results_table(results, console), Text()]
+    if any(result.failures for result in results):
+        blocks.append(failures(results))
+    blocks += [Text(line) for line in summary_lines(results, seconds)]
+    sizes = ", ".join(dict.fromkeys(result.case.size for result in results if result.case.size))
+    blocks.append(
+        Text(
+            f"Device: {device_line(device)}. Size: {sizes}. Times are medians of one pass with "
+            f"{100 * CONFIDENCE:g} % intervals.",
+            style=QUIET,
+        )
+    )
+    notice = simulation_notice(device)
+    if notice:
+        blocks.append(Text(notice, style=WARNING))
+    return Group(*blocks)
