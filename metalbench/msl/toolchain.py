@@ -25,10 +25,17 @@ FAST_FLAGS = (
     "-fapprox-func"
 ).split()
 PRECISE_FLAGS = ["-ffp-contract=off", "-DMB_FAST_MATH=0"]
-RELEASE_FLAGS = ["-O3"]
+# clang drops `convergent` from mb::meet, whose body has no convergent call it can see, and then gives
+# each side of a branch its own copy of a SIMD-group function.
+RELEASE_FLAGS = ["-O3", "-fconvergent-functions"]
+# Copies of a whole struct, such as a float4 that does not pass through registers, are no loads and
+# stores to the coverage pass; AddressSanitizer's pass turns them, and only them, into calls.
 CHECKED_FLAGS = (
-    "-O1 -fno-vectorize -fno-slp-vectorize -DMB_CHECKED=1 "
-    "-fsanitize-coverage=trace-loads,trace-stores,bb,trace-pc-guard"
+    "-O1 -fconvergent-functions -fno-vectorize -fno-slp-vectorize -DMB_CHECKED=1 "
+    "-fsanitize-coverage=trace-loads,trace-stores,bb,trace-pc-guard "
+    "-fsanitize=kernel-address -mllvm -asan-kernel-mem-intrinsic-prefix=1 -mllvm -asan-stack=0 "
+    "-mllvm -asan-globals=0 -mllvm -asan-instrument-reads=0 -mllvm -asan-instrument-writes=0 "
+    "-mllvm -asan-instrument-atomics=0 -mllvm -asan-instrument-byval=0"
 ).split()
 
 
