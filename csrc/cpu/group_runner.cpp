@@ -18,11 +18,47 @@ std::uint32_t lane_mask(std::uint32_t lanes) {
   return lanes >= mb::simd_width ? ~0u : (1u << lanes) - 1;
 }
 
+const void* site_of(const mb::Fiber* fiber) { return fiber->simdgroup->site[fiber->lane]; }
+
+void* first_stack(const mb::Simdgroup& simdgroup) {
+  return simdgroup.stack_pointer[std::countr_zero(simdgroup.ready)];
+}
+
+// All live lanes wait. Lanes at one site go on together; where there are several sites, the first
+// in the code goes first: the others then catch up with those that wait behind the branch or loop.
+void release_meeting(mb::Simdgroup& simdgroup) {
+  std::uint32_t mask = simdgroup.meeting;
+  auto chosen = static_cast<std::uint32_t>(std::countr_zero(mask));
+  if (simdgroup.diverged) {
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
+      if (simdgroup.site[lane] < simdgroup.site[chosen]) chosen = lane;
+    }
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
+      if (simdgroup.site[lane] != simdgroup.site[chosen]) mask &= ~(1u << lane);
+    }
+  }
+  const mb::Combine combine = simdgroup.combine[chosen];
+  if (combine != nullptr) combine(simdgroup.operand, mask);
+  simdgroup.meeting &= ~mask;
+  simdgroup.ready = mask;
+  if (simdgroup.meeting == 0) {
+    simdgroup.diverged = false;
+  } else {
+    simdgroup.meeting_site = simdgroup.site[std::countr_zero(simdgroup.meeting)];
+    simdgroup.diverged = true;
+  }
+  ++simdgroup.rounds;
+}
+
 }  // namespace
 
 const mb::Runtime GroupRunner::runtime = {
-    &GroupRunner::meet, &GroupRunner::barrier, &GroupRunner::yield,
-    &GroupRunner::access, &GroupRunner::fail,
+    &GroupRunner::next_stack,
+    &GroupRunner::yield,
+    &GroupRunner::access,
+    &GroupRunner::fail,
 };
 
 GroupRunner::GroupRunner()
@@ -62,7 +98,7 @@ bool GroupRunner::run(const Launch& launch, std::uint64_t first, std::uint64_t c
   }
   for (std::uint64_t number = first; number < first + count && !fault_; ++number) {
     start_group(number);
-    enter(stacks_->fiber(0)->stack_pointer);
+    enter(simdgroups_[0].stack_pointer[0]);
   }
   return !fault_;
 }
@@ -120,7 +156,7 @@ void GroupRunner::start_group(std::uint64_t number) {
   }
   for (std::uint32_t i = 0; i < group_.threads; ++i) {
     mb::Fiber* fiber = stacks_->fiber(i);
-    fiber->stack_pointer = fresh_stack(fiber, &GroupRunner::fiber_main);
+    fiber->simdgroup->stack_pointer[fiber->lane] = fresh_stack(fiber, &GroupRunner::fiber_main);
   }
   if (launch_->checked) {
     std::memset(group_.arena, arena_poison, launch_->arena_bytes);
@@ -136,9 +172,9 @@ void GroupRunner::fiber_main() {
   const std::uint32_t others = ~(1u << fiber->lane);
   simdgroup->live &= others;
   simdgroup->ready &= others;
-  mb::Fiber* following = self.next(simdgroup);
+  const mb::Simdgroup* following = self.next_simdgroup(simdgroup);
   void* abandoned = nullptr;
-  mb_switch(&abandoned, following != nullptr ? following->stack_pointer : self.own_stack_);
+  mb_switch(&abandoned, following != nullptr ? first_stack(*following) : self.own_stack_);
   __builtin_unreachable();
 }
 
@@ -151,146 +187,81 @@ void GroupRunner::span_main() {
   __builtin_unreachable();
 }
 
-mb::Fiber* GroupRunner::first_ready(const mb::Simdgroup& simdgroup) const {
-  return stacks_->fiber(simdgroup.index * mb::simd_width +
-                        static_cast<std::uint32_t>(std::countr_zero(simdgroup.ready)));
-}
-
 // Who runs after a thread of this simdgroup has blocked or returned; null when all have returned.
 // A SIMD-group goes as far as it can before the next one starts: its stacks stay in the cache.
-mb::Fiber* GroupRunner::next(mb::Simdgroup* simdgroup) {
+mb::Simdgroup* GroupRunner::next_simdgroup(mb::Simdgroup* simdgroup) {
   if (simdgroup->ready == 0 && simdgroup->meeting != 0) release_meeting(*simdgroup);
-  if (simdgroup->ready != 0) return first_ready(*simdgroup);
-  return next_in_group(simdgroup->index + 1);
+  if (simdgroup->ready != 0) return simdgroup;
+  mb::Simdgroup* other = next_ready(simdgroup->index);
+  return other != nullptr ? other : release_barrier();
 }
 
-mb::Fiber* GroupRunner::next_in_group(std::uint32_t from) {
-  for (std::uint32_t i = from; i < group_.simdgroups; ++i) {
-    if (simdgroups_[i].ready != 0) return first_ready(simdgroups_[i]);
+// The nearest other simdgroup with lanes that can run. It may lie before: threads that yield leave
+// ready lanes behind them.
+mb::Simdgroup* GroupRunner::next_ready(std::uint32_t index) {
+  for (std::uint32_t i = index + 1; i < group_.simdgroups; ++i) {
+    if (simdgroups_[i].ready != 0) return &simdgroups_[i];
   }
-  // Yielding threads leave ready lanes behind.
-  for (std::uint32_t i = 0; i < from && i < group_.simdgroups; ++i) {
-    if (simdgroups_[i].ready != 0) return first_ready(simdgroups_[i]);
+  for (std::uint32_t i = 0; i < index; ++i) {
+    if (simdgroups_[i].ready != 0) return &simdgroups_[i];
   }
-  std::uint32_t waiting = 0;
-  for (std::uint32_t i = 0; i < group_.simdgroups; ++i) waiting |= simdgroups_[i].at_barrier;
-  if (waiting == 0) return nullptr;
+  return nullptr;
+}
+
+// Every thread of the group waits at a barrier or has returned.
+mb::Simdgroup* GroupRunner::release_barrier() {
   if (launch_->checked) check_barrier();
   mb::Simdgroup* first = nullptr;
-  for (std::uint32_t i = 0; i < group_.simdgroups; ++i) {
+  for (std::uint32_t i = group_.simdgroups; i-- > 0;) {
     mb::Simdgroup& simdgroup = simdgroups_[i];
     simdgroup.ready = simdgroup.at_barrier;
     simdgroup.at_barrier = 0;
-    if (first == nullptr && simdgroup.ready != 0) first = &simdgroup;
+    if (simdgroup.ready != 0) first = &simdgroup;
   }
-  return first_ready(*first);
+  return first;
 }
 
-// All live lanes wait. Lanes at one site go on together; where there are several sites, the first
-// in the code goes first: the others then catch up with those that wait behind the branch or loop.
-void GroupRunner::release_meeting(mb::Simdgroup& simdgroup) {
-  std::uint32_t mask = simdgroup.meeting;
-  mb::Combine combine = simdgroup.combine;
-  if (simdgroup.diverged) {
-    const mb::Fiber* chosen = nullptr;
-    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
-      const mb::Fiber* fiber = stacks_->fiber(simdgroup.index * mb::simd_width +
-                                              static_cast<std::uint32_t>(std::countr_zero(rest)));
-      if (chosen == nullptr || fiber->site < chosen->site) chosen = fiber;
-    }
-    combine = chosen->combine;
-    std::uint32_t same = 0;
-    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
-      const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
-      const mb::Fiber* fiber = stacks_->fiber(simdgroup.index * mb::simd_width + lane);
-      if (fiber->site == chosen->site) same |= 1u << lane;
-    }
-    mask = same;
-  }
-  if (combine != nullptr) combine(simdgroup.operand, mask);
-  simdgroup.meeting &= ~mask;
-  simdgroup.ready = mask;
-  if (simdgroup.meeting == 0) simdgroup.diverged = false;
-  ++simdgroup.rounds;
-}
-
-void GroupRunner::block(mb::Fiber* fiber) {
-  mb::Fiber* following = next(fiber->simdgroup);
-  if (following == fiber) return;
-  mb_switch(&fiber->stack_pointer, following->stack_pointer);
-}
-
-void GroupRunner::block_on_meeting(mb::Fiber* fiber, void* operand, mb::Combine combine,
-                                   const void* site) {
-  mb::Simdgroup& simdgroup = *fiber->simdgroup;
-  const std::uint32_t bit = 1u << fiber->lane;
-  simdgroup.operand[fiber->lane] = operand;
-  fiber->site = site;
-  fiber->combine = combine;
-  if (simdgroup.meeting == 0) {
-    simdgroup.site = site;
-    simdgroup.combine = combine;
-  } else if (simdgroup.site != site) {
-    simdgroup.diverged = true;
-  }
-  simdgroup.ready &= ~bit;
-  simdgroup.meeting |= bit;
-  if (simdgroup.ready == 0) {
-    release_meeting(simdgroup);
-    // The one that came last need not switch at all.
-    if ((simdgroup.ready & bit) != 0) return;
-  }
-  block(fiber);
-}
-
-void GroupRunner::meet(mb::Fiber* fiber, void* operand, mb::Combine combine, const void* site) {
-  of(fiber).block_on_meeting(fiber, operand, combine, site);
-}
-
-void GroupRunner::barrier(mb::Fiber* fiber, mb::Scope scope, const void* site) {
-  GroupRunner& self = of(fiber);
-  if (scope == mb::Scope::simdgroup) {
-    self.block_on_meeting(fiber, nullptr, nullptr, site);
-    return;
-  }
-  mb::Simdgroup& simdgroup = *fiber->simdgroup;
-  const std::uint32_t bit = 1u << fiber->lane;
-  fiber->site = site;
-  simdgroup.ready &= ~bit;
-  simdgroup.at_barrier |= bit;
-  self.block(fiber);
+void* GroupRunner::next_stack(mb::Fiber* fiber) {
+  mb::Simdgroup* simdgroup = fiber->simdgroup;
+  const mb::Simdgroup* following = of(fiber).next_simdgroup(simdgroup);
+  // The one that came last need not switch at all.
+  if (following == simdgroup && (simdgroup->ready >> fiber->lane & 1) != 0) return nullptr;
+  return first_stack(*following);
 }
 
 // For loops that wait for another thread: lets every other one of the group run first.
 void GroupRunner::yield(mb::Fiber* fiber) {
-  GroupRunner& self = of(fiber);
-  mb::Simdgroup& simdgroup = *fiber->simdgroup;
-  const std::uint32_t later = simdgroup.ready & ~lane_mask(fiber->lane + 1);
-  mb::Fiber* following = nullptr;
-  if (later != 0) {
-    following = self.stacks_->fiber(simdgroup.index * mb::simd_width +
-                                    static_cast<std::uint32_t>(std::countr_zero(later)));
-  } else {
-    following = self.next_in_group(simdgroup.index + 1);
+  mb::Simdgroup* simdgroup = fiber->simdgroup;
+  const std::uint32_t later = simdgroup->ready & ~lane_mask(fiber->lane + 1);
+  auto lane = static_cast<std::uint32_t>(std::countr_zero(later));
+  mb::Simdgroup* following = simdgroup;
+  if (later == 0) {
+    mb::Simdgroup* other = of(fiber).next_ready(simdgroup->index);
+    if (other != nullptr) following = other;
+    lane = static_cast<std::uint32_t>(std::countr_zero(following->ready));
   }
-  if (following != fiber) mb_switch(&fiber->stack_pointer, following->stack_pointer);
+  if (following == simdgroup && lane == fiber->lane) return;
+  mb_switch(&simdgroup->stack_pointer[fiber->lane], following->stack_pointer[lane]);
 }
 
 // Every thread has blocked or returned, and some are at a barrier: they must all be at one.
 void GroupRunner::check_barrier() {
+  std::uint32_t waiting = 0;
+  for (std::uint32_t i = 0; i < group_.simdgroups; ++i) waiting |= simdgroups_[i].at_barrier;
+  if (waiting == 0) return;
   const mb::Fiber* first = nullptr;
   for (std::uint32_t i = 0; i < group_.threads; ++i) {
     const mb::Fiber* fiber = stacks_->fiber(i);
     const std::uint32_t bit = 1u << fiber->lane;
     if ((fiber->simdgroup->at_barrier & bit) != 0) {
       if (first == nullptr) first = fiber;
-      if (fiber->site == first->site) continue;
+      if (site_of(fiber) == site_of(first)) continue;
       fault_.kind = Fault::Kind::reported;
       std::snprintf(fault_.text.data(), fault_.text.size(),
                     "threadgroup_barrier: threads %u and %u of the threadgroup wait at different "
                     "barriers; every thread must reach the same one",
                     first->index, fiber->index);
-      stop(fiber, fiber->site);
+      stop(fiber, site_of(fiber));
     }
   }
   for (std::uint32_t i = 0; i < group_.threads; ++i) {
@@ -301,7 +272,7 @@ void GroupRunner::check_barrier() {
                   "threadgroup_barrier: thread %u waits, but thread %u of the threadgroup has "
                   "returned and never gets there; every thread must reach the barrier",
                   first->index, fiber->index);
-    stop(first, first->site);
+    stop(first, site_of(first));
   }
   memory_check_->barrier();
 }

@@ -44,8 +44,7 @@ class GroupRunner {
   static GroupRunner& of(const mb::Fiber* fiber) {
     return *static_cast<Group*>(fiber->simdgroup->group)->runner;
   }
-  static void meet(mb::Fiber*, void* operand, mb::Combine, const void* site);
-  static void barrier(mb::Fiber*, mb::Scope, const void* site);
+  static void* next_stack(mb::Fiber*);
   static void yield(mb::Fiber*);
   static void access(mb::Fiber*, const volatile void*, mb::u64 bytes, bool write, const void* pc);
   static void fail(mb::Fiber*, const char* what, const void* pc);
@@ -56,13 +55,10 @@ class GroupRunner {
   void lay_out(mb::Dim3 size);
   void start_group(std::uint64_t number);
   void enter(void* stack);
-  void block(mb::Fiber* fiber);
-  void block_on_meeting(mb::Fiber* fiber, void* operand, mb::Combine combine, const void* site);
-  mb::Fiber* next(mb::Simdgroup* simdgroup);
-  mb::Fiber* next_in_group(std::uint32_t after);
-  void release_meeting(mb::Simdgroup& simdgroup);
+  mb::Simdgroup* next_simdgroup(mb::Simdgroup* simdgroup);
+  mb::Simdgroup* next_ready(std::uint32_t index);
+  mb::Simdgroup* release_barrier();
   void check_barrier();
-  mb::Fiber* first_ready(const mb::Simdgroup& simdgroup) const;
   [[noreturn]] void stop(const mb::Fiber* fiber, const void* pc);
 
   std::unique_ptr<Stacks> stacks_;

@@ -1,4 +1,4 @@
-// Moving between stacks. Callee-saved registers are kept, nothing else: a switch is a call.
+// Moving between stacks, from the runtime. What a left stack looks like is in msl/mb/switch.h.
 #pragma once
 
 #include <cstddef>

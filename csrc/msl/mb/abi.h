@@ -10,17 +10,19 @@ using u64 = unsigned long long;
 using uptr = __UINTPTR_TYPE__;
 
 // Changes whenever anything in this file does; part of the key of every cached kernel.
-inline constexpr u32 abi_version = 2;
+inline constexpr u32 abi_version = 4;
 
 inline constexpr u32 simd_width = 32;
 inline constexpr u32 max_buffers = 31;
 inline constexpr u32 max_threadgroup_arguments = 31;
 
 // Every GPU thread runs on a stack of this size and alignment, with its Fiber near the top: so the
-// running thread is found from the stack pointer alone, without thread-local storage. Neighbours
-// lie 128 bytes apart within their page, or all of them would fight for one set of the cache.
-inline constexpr uptr stack_bytes = uptr(1) << 18;
-inline constexpr uptr stack_colours = 32;
+// running thread is found from the stack pointer alone, without thread-local storage. Stacks that
+// all began at the same offset would fight for one set of the cache and, a power of two of pages
+// apart, for one set of the TLB; so each of a run of neighbours begins a page and two lines lower.
+inline constexpr uptr stack_bytes = uptr(1) << 19;
+inline constexpr uptr stack_colours = 64;
+inline constexpr uptr colour_bytes = 4096 + 128;
 
 struct Dim3 {
   u32 x, y, z;
@@ -46,11 +48,11 @@ using Combine = void (*)(void* const* operand, u32 mask);
 // Which memory a barrier orders, and for whom.
 enum class Scope : u32 { simdgroup, threadgroup };
 
-// What the runtime does for a kernel. `site` is the return address of the call: two calls at
-// different sites never meet.
+// What the runtime does for a kernel.
 struct Runtime {
-  void (*meet)(Fiber*, void* operand, Combine, const void* site);
-  void (*barrier)(Fiber*, Scope, const void* site);
+  // The calling thread has blocked and no lane of its SIMD-group is ready: releases who may go on.
+  // Returns the stack to continue on; null if it is the caller's own.
+  void* (*next)(Fiber*);
   void (*yield)(Fiber*);
   // Checked builds only. `pc` is where the access is.
   void (*access)(Fiber*, const volatile void* address, u64 bytes, bool write, const void* pc);
@@ -78,25 +80,26 @@ struct Simdgroup {
   u32 at_barrier;  // wait in threadgroup_barrier
   u32 rounds;      // how many meetings were released
   bool diverged;   // the lanes in `meeting` are not all at one site
-  const void* site;
-  Combine combine;
+  const void* meeting_site;
+  // By lane: where to continue, and for those that wait, where and with what. The site is the return
+  // address of the call: lanes at different sites never meet.
+  void* stack_pointer[simd_width];
+  const void* site[simd_width];
   void* operand[simd_width];
+  Combine combine[simd_width];
 };
 
-struct alignas(128) Fiber {
-  void* stack_pointer;  // where to continue
+struct alignas(64) Fiber {
   Simdgroup* simdgroup;
   u32 lane;
-  u32 index;         // in the group, x fastest
-  Dim3 position;     // thread_position_in_threadgroup
-  const void* site;  // where it waits
-  Combine combine;
+  u32 index;      // in the group, x fastest
+  Dim3 position;  // thread_position_in_threadgroup
 };
-static_assert(sizeof(Fiber) == 128);
+static_assert(sizeof(Fiber) == 64);
 
 [[gnu::always_inline]] inline Fiber* fiber_of(uptr sp) {
   const uptr colour = (sp / stack_bytes) % stack_colours;
-  return reinterpret_cast<Fiber*>((sp | (stack_bytes - 1)) + 1) - 1 - colour;
+  return reinterpret_cast<Fiber*>((sp | (stack_bytes - 1)) + 1 - colour * colour_bytes) - 1;
 }
 
 [[gnu::always_inline]] inline Fiber* current() {

@@ -2,22 +2,47 @@
 #pragma once
 
 #include "lift.h"
+#include "switch.h"
 
-#define MB_UNTRACED __attribute__((no_sanitize("coverage")))
+#define MB_UNTRACED __attribute__((no_sanitize("coverage", "kernel-address")))
 
 namespace mb {
 
 // The call site identifies a meeting, so calls must be neither merged, duplicated nor turned into jumps.
 #define MB_SITE [[gnu::noinline, clang::convergent, clang::nomerge, clang::not_tail_called]] MB_UNTRACED
 
-MB_SITE static void meet(void* operand, Combine combine) {
-  Fiber* self = current();
-  self->simdgroup->group->runtime->meet(self, operand, combine, __builtin_return_address(0));
+// Leaves this stack, saved at *save, and continues another one.
+[[gnu::naked]] MB_UNTRACED static void switch_stack(void**, void*) { asm(MB_SAVE_STACK MB_RESUME_STACK); }
+
+// The calling lane waits; whoever is ready continues.
+MB_FUNC MB_UNTRACED void leave(Fiber* self, Simdgroup* simdgroup, u32 ready) {
+  simdgroup->ready = ready;
+  void* next = ready != 0 ? simdgroup->stack_pointer[__builtin_ctz(ready)]
+                          : simdgroup->group->runtime->next(self);
+  if (next != nullptr) switch_stack(&simdgroup->stack_pointer[self->lane], next);
 }
 
-MB_SITE static void barrier(Scope scope) {
+MB_SITE static void meet(void* operand, Combine combine) {
   Fiber* self = current();
-  self->simdgroup->group->runtime->barrier(self, scope, __builtin_return_address(0));
+  Simdgroup* simdgroup = self->simdgroup;
+  const u32 lane = self->lane;
+  const void* site = __builtin_return_address(0);
+  simdgroup->operand[lane] = operand;
+  simdgroup->combine[lane] = combine;
+  simdgroup->site[lane] = site;
+  if (simdgroup->meeting == 0) simdgroup->meeting_site = site;
+  else if (simdgroup->meeting_site != site) simdgroup->diverged = true;
+  simdgroup->meeting |= 1u << lane;
+  leave(self, simdgroup, simdgroup->ready & ~(1u << lane));
+}
+
+MB_SITE static void threadgroup_meeting() {
+  Fiber* self = current();
+  Simdgroup* simdgroup = self->simdgroup;
+  const u32 lane = self->lane;
+  simdgroup->site[lane] = __builtin_return_address(0);
+  simdgroup->at_barrier |= 1u << lane;
+  leave(self, simdgroup, simdgroup->ready & ~(1u << lane));
 }
 
 #if MB_CHECKED
@@ -75,10 +100,10 @@ enum thread_scope {
 };
 
 MB_FUNC void threadgroup_barrier(mem_flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
-  mb::barrier(mb::Scope::threadgroup);
+  mb::threadgroup_meeting();
 }
 MB_FUNC void simdgroup_barrier(mem_flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
-  mb::barrier(mb::Scope::simdgroup);
+  mb::meet(nullptr, nullptr);
 }
 
 }  // namespace metal
