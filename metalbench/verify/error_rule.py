@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 FEWEST_FOR_RMS = 32
 # A reference that errs by more than this many roundoffs of the scale (MLX sums eight million
 # squares one after the other on a CPU: 1 % off) does not widen the bound any further.
-MOST_ROUNDOFFS = 64
+MOST_ROUNDOFFS = 16
 _CHUNK = 1 << 17
 
 
