@@ -123,7 +123,7 @@ def values_of(
     pipeline: _core.Pipeline,
     buffers: Mapping[str, GuardedBuffer],
     scalars: Mapping[str, int | float],
-) -> dict[str, _core.Buffer | int | float]:
+) -> dict[str, object]:
     """What each buffer argument of `pipeline` is bound to."""
     return {
         each.name: buffers[each.name].buffer if each.name in buffers else scalars[each.name]

@@ -76,7 +76,7 @@ class Workload:
             )
         named = {}
         for (name, shape), each in zip(self.output_shapes.items(), several, strict=True):
-            array = np.asarray(each)
+            array = np.ascontiguousarray(each)  # compared many times, as flat chunks
             if array.shape != shape:
                 raise DeclarationError(
                     f"[{self.task.name}] {what}: {name} at size {self.size}: "
