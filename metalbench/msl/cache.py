@@ -48,16 +48,20 @@ def path_of(key: str, suffix: str) -> Path:
 def load(key: str) -> Record | None:
     """The record of a key; None when there is none or it is damaged."""
     try:
-        record = json.loads(path_of(key, ".json").read_bytes())
-    except (OSError, ValueError):
+        seal, _, text = path_of(key, ".json").read_bytes().partition(b"\n")
+    except OSError:
         return None
-    return record if isinstance(record, dict) else None
+    if seal.decode("latin1") != digest(text):
+        return None
+    record: Record = json.loads(text)
+    return record
 
 
 def store(key: str, record: Record) -> None:
     """Keep a record, in place of an older one. Raises Error when the cache cannot be written."""
     with replacing(path_of(key, ".json")) as path:
-        path.write_text(json.dumps(record))
+        text = json.dumps(record)
+        path.write_text(f"{digest(text)}\n{text}")
 
 
 @contextmanager

@@ -139,8 +139,6 @@ def _compile(
     options = repr(flags(checked=checked, fast_math=fast_math))
     content = cache.digest("object", toolchain().key, options, lowered.code.text)
     target = cache.path_of(content, ".so")
-    with cache.replacing(target.with_suffix(".cpp")) as path:
-        path.write_text(lowered.code.text)
     with cache.replacing(target) as path:
         compile_shared_object(
             lowered.code.text,
@@ -151,6 +149,8 @@ def _compile(
             fast_math=fast_math,
         )
         made = cache.file_digest(path)
+        with cache.replacing(target.with_suffix(".cpp")) as text:
+            text.write_text(lowered.code.text)
     record = {
         "name": lowered.kernel.name,
         "path": str(target),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from metalbench.msl.angles import close_angle
 from metalbench.msl.attributes import opens_attribute
 from metalbench.msl.edits import Edits
 from metalbench.msl.tokens import Tokens
@@ -12,6 +13,8 @@ ERASED = frozenset({"device", "thread", "threadgroup", "ray_data", "object_data"
 _SUFFIXED = re.compile(
     r"(?!0[xX](?![^pP]*[pP]))((?:\d[\d']*\.?[\d']*|\.\d[\d']*|0[xX][^pP]*[pP])(?:[eE]?[+-]?\d+)?)(h|H|bf|BF)"
 )
+_HALF = frozenset({"half", "float16_t", "half2", "half3", "half4"})
+_BFLOAT = frozenset({"bfloat", "bfloat16_t", "bfloat2", "bfloat3", "bfloat4"})
 _SWIZZLE = re.compile(r"[xyzw]{2,4}|[rgba]{1,4}")
 _MEMBER = {letter: "xyzw"[index % 4] for index, letter in enumerate("xyzwrgba")}
 
@@ -66,6 +69,22 @@ def _literal(tokens: Tokens, edits: Edits, index: int) -> None:
         kind = "half" if literal[2] in "hH" else "bfloat"
         digits = literal[1] if re.search(r"[.eEpP]", literal[1]) else literal[1] + "."
         edits.replace(tokens.start[index], tokens.end(index), f"{kind}({digits}f)")
+
+
+def mixes_half_formats(tokens: Tokens) -> bool:
+    """Whether half and bfloat both occur: only then may one be cast to the other."""
+    words = set(tokens.text)
+    return not words.isdisjoint(_HALF) and not words.isdisjoint(_BFLOAT)
+
+
+def rewrite_casts(tokens: Tokens, edits: Edits) -> None:
+    """`static_cast` to values becomes mb::cast (mb/scalar.h), which knows half from bfloat."""
+    for index, token in enumerate(tokens.text):
+        if token == "static_cast" and tokens.text[index + 1 : index + 2] == ["<"]:
+            close = close_angle(tokens, index + 1, len(tokens))
+            value = close > 0 and tokens.text[close - 1] not in ("*", "&", "&&", "void", "const")
+            if value:
+                edits.replace(tokens.start[index], tokens.end(index), "mb::cast")
 
 
 def swizzle_macros(tokens: Tokens) -> str:

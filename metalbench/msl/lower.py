@@ -11,7 +11,12 @@ from metalbench.msl.collectives import needs_fibers
 from metalbench.msl.constants import Value, literal, resolve
 from metalbench.msl.declarations import Declaration
 from metalbench.msl.edits import Code, Edits
-from metalbench.msl.keywords import rewrite_keywords, swizzle_macros
+from metalbench.msl.keywords import (
+    mixes_half_formats,
+    rewrite_casts,
+    rewrite_keywords,
+    swizzle_macros,
+)
 from metalbench.msl.lexer import lex
 from metalbench.msl.overloads import constructor_qualifiers
 from metalbench.msl.program import Source
@@ -57,6 +62,8 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
         edits.blank(tokens.start[index], tokens.end(index))
     rewrite_threadgroup_variables(tokens, edits)
     rewrite_keywords(tokens, edits)
+    if mixes_half_formats(tokens):
+        rewrite_casts(tokens, edits)
     fibers = needs_fibers(tokens, source.by_name, reached)
     limit_text, limit = max_threads(source, kernel)
     opening = prologue(tokens)

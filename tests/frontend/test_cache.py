@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from metalbench._core import CompileError, Error
+from metalbench.msl import cache, engine
+
+TEXT = """#include <metal_stdlib>
+using namespace metal;
+#ifdef SCALE
+constant float scale = SCALE;
+#else
+constant float scale = 1;
+#endif
+constant int n [[function_constant(0)]];
+kernel void f(device float* a, uint i [[thread_position_in_grid]]) { a[i] = scale * n; }
+"""
+
+
+def built(text=TEXT, filename="k.metal", macros=None, n=1, **options):
+    return engine.build(engine.parse(text, filename, macros), "f", {"n": n}, **options)
+
+
+@pytest.fixture
+def processes(monkeypatch):
+    """Every process that is started from here on."""
+    started = []
+    run = subprocess.run
+
+    def counted(command, **options):
+        started.append(command)
+        return run(command, **options)
+
+    monkeypatch.setattr(subprocess, "run", counted)
+    return started
+
+
+def test_the_second_build_starts_no_process(processes):
+    first = built()
+    assert len(processes) == 3
+    assert built() == first
+    assert len(processes) == 3
+
+
+def test_a_parsed_program_is_kept_too(processes):
+    assert engine.parse(TEXT).functions == ["f"]
+    assert engine.parse(TEXT).functions == ["f"]
+    assert len(processes) == 1
+
+
+def test_whatever_changes_the_code_changes_the_object():
+    objects = [
+        built(),
+        built(TEXT.replace("scale * n", "scale + n")),
+        built(macros={"SCALE": "3"}),
+        built(macros={"SCALE": "4"}),
+        built(n=2),
+        built(checked=True),
+        built(fast_math=False),
+    ]
+    assert len({each.path for each in objects}) == len(objects)
+
+
+def test_equal_constants_of_other_types_are_told_apart():
+    text = TEXT.replace("constant int n", "constant bool n")
+    assert built(text, n=True).path == built(text, n=1).path
+    assert built(n=0).path != built(n=1).path
+
+
+def test_an_included_file_that_changes_is_seen(tmp_path):
+    part = tmp_path / "part.h"
+    text = '#include "part.h"\nkernel void f(device float* a) { *a = VALUE; }'
+    paths = []
+    for value in (1, 2, 1):
+        part.write_text(f"#define VALUE {value}\n")
+        program = engine.parse(text, str(tmp_path / "k.metal"))
+        paths.append(engine.build(program, "f").path)
+    assert paths[0] != paths[1]
+    assert paths[0] == paths[2]
+
+
+def test_include_folders_count(tmp_path):
+    text = '#include "part.h"\nkernel void f(device float* a) { *a = VALUE; }'
+    paths = set()
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "part.h").write_text(f"#define VALUE {len(paths)}\n")
+        program = engine.parse(text, "k.metal", {}, [str(tmp_path / name)])
+        paths.add(engine.build(program, "f").path)
+    assert len(paths) == 2
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x7fELF damaged", None])
+def test_a_damaged_object_is_built_again(damage):
+    first = built()
+    good = Path(first.path).read_bytes()
+    if damage is None:
+        Path(first.path).unlink()
+    else:
+        Path(first.path).write_bytes(damage)
+    assert built() == first
+    assert Path(first.path).read_bytes() == good
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"other": 1}', "\udcff"])
+def test_damaged_records_are_made_again(damage):
+    first = built()
+    for record in cache.folder().rglob("*.json"):
+        record.write_text(damage, errors="surrogateescape")
+    assert built() == first
+
+
+def test_an_error_leaves_nothing_behind():
+    with pytest.raises(CompileError):
+        built(TEXT.replace("scale * n", "missing"))
+    left = [path.suffix for path in cache.folder().rglob("*") if path.is_file()]
+    assert sorted(left) == [".json"]
+
+
+def test_what_was_lowered_can_be_read_from_a_cached_build():
+    built()
+    assert "MB_KERNEL(" in built().lowered
+
+
+def test_a_cache_that_cannot_be_written_says_so(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path / "file"))
+    with pytest.raises(Error, match="set METALBENCH_CACHE to a folder that can"):
+        built()
+
+
+PROCESS = """
+import json, sys
+from metalbench.msl import engine
+program = engine.parse(sys.argv[1], "k.metal")
+paths = [engine.build(program, "f", {"n": n}).path for n in (1, 2)]
+print(json.dumps([[path, open(path, "rb").read()[:4].decode("latin1")] for path in paths]))
+"""
+
+
+def test_many_processes_build_the_same_at_once():
+    def run(_):
+        command = [sys.executable, "-c", PROCESS, TEXT]
+        answer = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
+        return json.loads(answer.stdout)
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(run, range(4)))
+    assert all(answer == answers[0] for answer in answers)
+    assert answers[0][0][1] == "\x7fELF"
+    assert not [path for path in cache.folder().rglob(".*")]

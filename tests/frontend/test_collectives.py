@@ -1,0 +1,56 @@
+import pytest
+
+from metalbench.msl.lower import lower
+
+
+def fibers(source, text):
+    return lower(source(text), "f", {}).needs_fibers
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "threadgroup_barrier(mem_flags::mem_threadgroup);",
+        "a[0] = metal::simd_sum(a[1]);",
+        "a[0] = quad_broadcast(a[1], 0);",
+        "simdgroup_float8x8 m;",
+        "while (atomic_load_explicit(a, memory_order_relaxed) == 0) {}",
+    ],
+)
+def test_what_lets_threads_meet_needs_fibers(source, statement):
+    assert fibers(source, f"kernel void f(device int* a) {{ {statement} }}")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "a[0] = simd_lane_id;",
+        "uint simd_group = 1; a[0] = simd_group;",
+        "a[0] = atomic_load_explicit(a, memory_order_relaxed);",
+        "atomic_fetch_add_explicit(a, 1, memory_order_relaxed);",
+    ],
+)
+def test_what_only_looks_like_it_does_not(source, statement):
+    assert not fibers(source, f"kernel void f(device int* a, uint simd_lane_id [[thread_index_in_simdgroup]])"
+                              f" {{ {statement} }}")  # fmt: skip
+
+
+LIBRARY = """
+struct Max { template <typename T> T reduce(T x) { return simd_max(x); } };
+using Op = Max;
+template <typename T, typename O> T all(T x) { return O().reduce(x); }
+float plain(float x) { return x; }
+"""
+
+
+@pytest.mark.parametrize(("call", "expected"), [("all<float, Op>(1)", True), ("plain(1)", False)])
+def test_calls_are_followed_through_the_source(source, call, expected):
+    assert (
+        fibers(source, f"{LIBRARY} kernel void f(device float* a) {{ *a = {call}; }}") is expected
+    )
+
+
+def test_template_arguments_of_an_instantiation_count(source):
+    text = f"""{LIBRARY} template <typename O> kernel void g(device float* a) {{ *a = O().reduce(*a); }}
+    template [[host_name("f")]] [[kernel]] decltype(g<Max>) g<Max>;"""
+    assert fibers(source, text)

@@ -1,0 +1,88 @@
+import pytest
+
+from metalbench.msl.angles import close_angle
+from metalbench.msl.declarations import declarations, every
+from metalbench.msl.lexer import lex
+
+
+def found(text):
+    return [(each.kind, each.qualified) for each in declarations(lex(text))]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "<class T, enable_if_t<sizeof(T) < 8, bool> = true>",
+        "<int N, enable_if_t<N < 8, bool> = true>",
+        "<typename T, typename = enable_if_t<is_same_v<T, vec<half, 4>>>>",
+        "<template <typename> class C, int N = (4 > 2)>",
+    ],
+)
+def test_template_headers_end_where_they_end(header):
+    tokens = lex(f"template {header} void f(T x) {{ }}")
+    close = close_angle(tokens, 1, len(tokens))
+    assert tokens.text[close + 1 : close + 3] == ["void", "f"]
+
+
+def test_namespaces_are_flattened():
+    text = (
+        "namespace a { namespace b { int f() { return 1; } } inline namespace c::d { int x = 2; } }"
+    )
+    assert found(text) == [("function", "a::b::f"), ("variable", "a::c::d::x")]
+
+
+def test_every_kind_is_told():
+    text = """
+    using namespace metal; typedef float T; using V = float4;
+    struct S { int a; S(int b) : a{b} {} int f() const { return a; } };
+    constant float table[2] = {1, 2};
+    template <typename T> constexpr constant bool is_x_v = false;
+    template <> constexpr constant bool is_x_v<half> = true;
+    float4 operator+(float4 a, S b) { return a; }
+    enum class E : uint { a, b };
+    template decltype(f<int>) f<int>;
+    """
+    assert [kind for kind, _ in found(text)] == [
+        "alias", "alias", "alias", "record", "variable", "variable", "variable", "function", "record",
+        "instantiation",
+    ]  # fmt: skip
+
+
+def test_members_belong_to_their_record():
+    record = declarations(
+        lex("struct S { S() = default; int operator()(int i) const { return i; } };")
+    )[0]
+    assert [(each.kind, each.name) for each in record.members] == [
+        ("function", "S"),
+        ("function", "operator()"),
+    ]
+    assert all(each.in_record for each in record.members)
+
+
+def test_constructor_initialisers_with_braces_are_not_the_body():
+    text = "struct S { int a; float b; S(int c) : a{c}, b(1) { a = 2; } int g; };"
+    members = declarations(lex(text))[0].members
+    assert [each.name for each in members] == ["a", "b", "S", "g"]
+
+
+def test_specialisations_keep_their_arguments():
+    tokens = lex(
+        "template <typename T> struct P<device T*> { }; template <> void f<float, 2>(int a) {}"
+    )
+    record, function = declarations(tokens)
+    assert tokens.join(*record.name_arguments) == "device T*"
+    assert tokens.join(*function.name_arguments) == "float, 2"
+    assert function.template == []
+
+
+def test_attributes_are_found_in_heads_only():
+    tokens = lex('[[host_name("k")]] [[kernel]] void f(device int* a [[buffer(0)]]) { }')
+    assert [each.name for each in declarations(tokens)[0].attributes] == ["host_name", "kernel"]
+
+
+def test_each_declaration_starts_where_the_last_ended():
+    tokens = lex("struct A { int x; } a; int f(); void g() { if (1) { } } constant int k = 2;")
+    listed = declarations(tokens)
+    assert [each.first for each in listed[1:]] == [each.last for each in listed[:-1]]
+    assert listed[-1].last == len(tokens)
+    assert len(list(every(listed))) == len(listed) + 1

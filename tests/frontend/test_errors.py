@@ -1,0 +1,130 @@
+"""Each way that a source can be wrong says what, where, and what to do."""
+
+import pytest
+
+from metalbench._core import CompileError, Unsupported
+from metalbench.msl import engine
+
+HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
+
+
+def refuse(text, kind=CompileError, name="f", constants=None, **macros):
+    with pytest.raises(kind) as caught:
+        engine.build(engine.parse(HEADER + text, "my.metal", macros), name, constants or {})
+    return str(caught.value)
+
+
+def test_an_unknown_name_is_told_at_its_own_column():
+    message = refuse("kernel void f(device float*   a) {\n\ta[0]  =   nothing;  // why\n}")
+    assert "my.metal:4:12: error: use of undeclared identifier 'nothing'" in message
+    assert "    4 | \ta[0]  =   nothing;  // why\n      | \t          ^~~~~~~" in message
+
+
+def test_an_error_in_an_included_file_names_that_file(tmp_path):
+    (tmp_path / "part.h").write_text("\n\ninline int g() { return missing; }\n")
+    path = tmp_path / "k.metal"
+    text = '#include "part.h"\nkernel void f(device int* a) { *a = g(); }'
+    with pytest.raises(CompileError, match=r"part\.h:3:25: error: use of undeclared identifier"):
+        engine.build(engine.parse(text, str(path)), "f")
+
+
+def test_an_error_behind_a_macro_is_still_on_the_right_line():
+    message = refuse(
+        "#define TWICE(x) ((x) + (x))\n\nkernel void f(device int* a) { *a = TWICE(zz); }"
+    )
+    assert "my.metal:5:" in message
+    assert "undeclared identifier 'zz'" in message
+
+
+def test_preprocessor_errors_come_through():
+    assert "my.metal:3:2: error: no luck" in refuse("#error no luck\n")
+    assert "my.metal:3:10: fatal error: 'gone.h' file not found" in refuse('#include "gone.h"\n')
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["kernel void f(device int* a) { if (1) {\n", "kernel void f(device int* a) { a[0; }\n}}"],
+)
+def test_stray_brackets_are_clangs_to_explain(text):
+    assert "error: expected" in refuse(text)
+
+
+def test_an_unknown_kernel_lists_the_known_ones():
+    message = refuse("kernel void g(device int* a) {}", name="f")
+    assert message == "my.metal: error: no kernel is named f; expected one of: g"
+
+
+def test_a_template_that_nobody_instantiates_says_how():
+    message = refuse("template <typename T> kernel void f(device T* a) {}")
+    assert "f at my.metal:3:1 is a template: instantiate it" in message
+
+
+def test_two_kernels_of_one_name_are_both_named():
+    text = 'kernel void f(device int* a) {}\n[[host_name("f")]] kernel void g(device int* a) {}'
+    message = refuse(text)
+    assert "my.metal:4:" in message
+    assert "two kernels are named f; the other is at my.metal:3:13" in message
+
+
+def test_a_missing_function_constant_is_asked_for():
+    text = "constant int n [[function_constant(4)]];\nkernel void f(device int* a) { *a = n; }"
+    message = refuse(text)
+    assert message.startswith(
+        "my.metal:3:14: error: [f] function constant n (int, index 4) has no value"
+    )
+    assert "constants={'n': ...}" in message
+
+
+def test_a_function_constant_that_the_kernel_does_not_use_may_be_missing():
+    text = "constant int n [[function_constant(4)]];\nkernel void f(device int* a) { *a = 1; }"
+    assert engine.build(engine.parse(HEADER + text), "f").path
+
+
+def test_an_unknown_function_constant_lists_the_known_ones():
+    text = "constant int n [[function_constant(4)]];\nkernel void f(device int* a) { *a = n; }"
+    assert "no function constant is called 'm'; expected n (4)" in refuse(text, constants={"m": 1})
+
+
+@pytest.mark.parametrize(
+    ("parameter", "feature"),
+    [
+        ("texture2d<float> t [[texture(0)]]", "textures"),
+        ("sampler s [[sampler(0)]]", "samplers"),
+        ("raytracing::primitive_acceleration_structure s [[buffer(1)]]", "ray tracing"),
+    ],
+)
+def test_what_the_cpu_device_lacks_is_named_with_its_line(parameter, feature):
+    message = refuse(f"kernel void f(device int* a,\n {parameter}) {{}}", Unsupported)
+    assert message.startswith("[f] my.metal:4:")
+    assert f"the cpu device has no {feature}" in message
+
+
+def test_unsupported_parts_do_not_disturb_other_kernels():
+    text = """struct V { float4 at [[position]]; };
+    vertex V v(uint i [[vertex_id]]) { return V{float4(0)}; }
+    fragment float4 p(V in [[stage_in]], texture2d<float> t [[texture(0)]]) { return 0; }
+    kernel void k(texture2d<float, access::write> t [[texture(0)]], uint2 i [[thread_position_in_grid]]) {}
+    kernel void f(device int* a) { a[0] = 1; }"""
+    assert engine.build(engine.parse(HEADER + text), "f").path
+
+
+def test_a_vertex_function_is_no_kernel():
+    assert "is a function without `kernel`" in refuse(
+        "vertex float4 f(uint i [[vertex_id]]) { return 0; }"
+    )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            "device int* a, float b",
+            "parameter b: expected a device, constant or threadgroup pointer",
+        ),
+        ("device int* a [[buffer(1)]], device int* b [[buffer(1)]]", "b: buffer 1 is taken by a"),
+        ("device int* a [[buffer(31)]]", "expected an index from 0 to 30"),
+        ("device int* a [[buffer(what)]]", "expected an integer constant, got what"),
+    ],
+)
+def test_wrong_parameters_are_explained(parameters, message):
+    assert message in refuse(f"kernel void f({parameters}) {{}}")

@@ -1,0 +1,67 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metalbench.msl.lexer import lex, pieces
+
+FRAGMENTS = st.sampled_from(
+    ["a", "x1", "0x1Fu", "1.5e-3h", ".5f", "<<=", ">", ">>", "->", "::", "[[", "]]", '"s\\"t"', "'c'",
+     "// end\n", "/* in\nside */", "# 3 \"f.h\"\n", "\n", " ", "\t", "(", ")", "{", "}", "...", "1'000"]
+)  # fmt: skip
+
+
+@given(st.lists(FRAGMENTS).map("".join) | st.text())
+def test_the_pieces_put_together_are_the_input(text):
+    assert "".join(pieces(text)) == text
+
+
+@given(st.lists(FRAGMENTS).map("".join))
+def test_every_token_stands_where_it_says(text):
+    tokens = lex(text)
+    for index, word in enumerate(tokens.text):
+        assert text[tokens.start[index] : tokens.end(index)] == word
+
+
+def test_comments_space_and_directives_are_no_tokens():
+    tokens = lex("a /* b */ // c\n#pragma unroll\n  d")
+    assert tokens.text == ["a", "d"]
+
+
+def test_closing_angles_are_single_tokens():
+    assert lex("vec<vec<T>>(a >= b >> c)").text[5:8] == [">", ">", "("]
+    assert ">=" in lex("a >= b").text
+
+
+def test_numbers_keep_their_exponents_and_suffixes():
+    assert lex("1.0e-5f+0x1p-2h 5.0bf 1'000u").text == [
+        "1.0e-5f",
+        "+",
+        "0x1p-2h",
+        "5.0bf",
+        "1'000u",
+    ]
+
+
+def test_strings_hide_brackets():
+    tokens = lex("f(\"( [\", '{')")
+    assert tokens.balanced
+    assert tokens.text == ["f", "(", '"( ["', ",", "'{'", ")"]
+
+
+def test_locations_follow_line_markers():
+    tokens = lex('# 1 "a.metal"\nint x;\n# 7 "dir/b \\"q\\".h" 1\n\n  float y;\n# 3 "a.metal" 2\nz')
+    where = {text: tokens.where(index) for index, text in enumerate(tokens.text)}
+    assert where["x"] == ("a.metal", 1, 5)
+    assert where["y"] == ('dir/b "q".h', 8, 9)
+    assert where["z"] == ("a.metal", 3, 1)
+
+
+def test_brackets_know_their_partners():
+    tokens = lex("f(a[1], {b})")
+    assert tokens.partner[1] == len(tokens) - 1
+    assert tokens.partner[tokens.text.index("[")] == tokens.text.index("]")
+
+
+def test_a_stray_bracket_is_seen():
+    assert not lex("f(a]").balanced
+    assert not lex("f(a").balanced
+    assert lex("f(a)").balanced

@@ -1,0 +1,148 @@
+"""What the rewriting does to small sources: the text between the prologue and the entry points."""
+
+import pytest
+
+from metalbench._core import CompileError
+from metalbench.msl.lower import lower
+
+
+def body(source, text, name="f", **constants):
+    code = lower(source(text), name, constants).code
+    end = code.text.index('\n# 1 "<metalbench>"', code.body)
+    lines = code.text[code.body : end].splitlines()
+    return "\n".join(line.rstrip() for line in lines if line.strip() and not line.startswith("#"))
+
+
+KERNEL = "static inline __attribute__((always_inline)) "
+
+
+def test_address_spaces_become_spaces(source):
+    assert (
+        body(source, "kernel void f(device float* a, constant uint& n, threadgroup int* t) {}")
+        == KERNEL + "       void f(       float* a, const    uint& n,             int* t) {}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "lowered"),
+    [
+        ("const constant int* p = q;", "const          int* p = q;"),
+        ("auto p = (constant T*)q;", "auto p = (const    T*)q;"),
+        ("foo<device float, threadgroup T>(x);", "foo<       float,             T>(x);"),
+        ("threadgroup T* p = q;", "            T* p = q;"),
+        ("threadgroup T& r = *q;", "            T& r = *q;"),
+        ("half h = 1.0h + 2h - .5H;", "half h = half(1.0f) + half(2.f) - half(.5f);"),
+        ("bfloat b = 1.5bf * 3e2bf;", "bfloat b = bfloat(1.5f) * bfloat(3e2f);"),
+        ("int i = 0xbf + 0x1f + 0xAF;", "int i = 0xbf + 0x1f + 0xAF;"),
+        ("volatile coherent(system) device int* p = q;", "volatile           int* p = q;"),
+        ("[[unroll]] for (;;) {}", "           for (;;) {}"),
+    ],
+)
+def test_statements(source, text, lowered):
+    found = body(source, f"kernel void f(device int* a) {{\n{text}\n}}").splitlines()[1]
+    assert found.split() == lowered.split()
+
+
+def test_threadgroup_variables_refer_to_the_arena(source):
+    text = "kernel void f(device int* a) {\nthreadgroup float x[2][N], m;\nthreadgroup atomic_uint c;\n}"
+    assert body(source, text).splitlines()[1:3] == [
+        "typedef float mbT1_x[2][N], mbT1_m; MB_THREADGROUP(mbT1_x, x) MB_THREADGROUP(mbT1_m, m)",
+        "typedef atomic_uint mbT2_c; MB_THREADGROUP(mbT2_c, c)",
+    ]
+
+
+def test_threadgroup_variables_keep_alignment_and_template_types(source):
+    text = "kernel void f(device int* a) {\nalignas(16) threadgroup vec<T, 4> x[N < 2 ? 1 : N];\n}"
+    assert body(source, text).splitlines()[1] == (
+        "typedef vec < T , 4 > mbT1_x[N < 2 ? 1 : N]; alignas(16) MB_THREADGROUP(mbT1_x, x)"
+    )
+
+
+def test_only_the_instantiation_asked_for_remains(source):
+    text = """template <typename T> [[kernel]] void g(device T* a) {}
+template [[host_name("f")]] [[kernel]] decltype(g<half>) g<half>;
+template [[host_name("h")]] [[kernel]] decltype(g<float>) g<float>;"""
+    assert body(source, text).splitlines()[1:] == [
+        "static constexpr auto& mb_kernel_function = g<half>;"
+    ]
+
+
+def test_an_instantiation_by_signature_picks_its_overload(source):
+    text = """template <typename T> kernel void g(device T* a, constant T& b) {}
+template [[host_name("f")]] kernel void g(device half* a, constant half& b);"""
+    assert body(source, text).splitlines()[1] == (
+        "static constexpr void (&mb_kernel_function)(       half* a, const    half& b) = g;"
+    )
+
+
+def test_function_constants_are_literals(source):
+    text = """constant bool b [[function_constant(0)]];
+constant uint u [[function_constant(1)]];
+constant half h [[function_constant(2)]];
+constant float o [[function_constant(3)]];
+constant float d = is_function_constant_defined(o) ? o : 2.0f;
+kernel void f(device int* a) { a[b] = u * h * d; }"""
+    assert body(source, text, b=True, u=2**32 - 1, h=0.1).splitlines()[:5] == [
+        "static constexpr bool b = true;",
+        "static constexpr uint u = static_cast<uint>(4294967295ull);",
+        "static constexpr half h = static_cast<half>(0.1);",
+        "static constexpr float o = float();",
+        "const    float d = (false) ? o : 2.0f;",
+    ]
+
+
+@pytest.mark.parametrize("value", [-1, 2**32, 1.5])
+def test_function_constants_must_fit_their_type(source, value):
+    text = "constant uint u [[function_constant(1)]]; kernel void f(device uint* a) { *a = u; }"
+    with pytest.raises(
+        CompileError, match=r"\[f\] constant u: expected uint, got .*; give an integer"
+    ):
+        body(source, text, u=value)
+
+
+def test_other_functions_are_inline_so_that_they_vanish(source):
+    text = "float g(float x) { return x; }\nstatic int h() { return 1; }\nkernel void f(device int* a) {}"
+    assert body(source, text).splitlines()[:2] == [
+        "inline float g(float x) { return x; }",
+        "static int h() { return 1; }",
+    ]
+
+
+def test_swizzles_that_occur_are_asked_for(source):
+    text = "kernel void f(device float4* a) { a[0].xy = a[1].wz; a->zzx = a->rgb; float r = a->r; }"
+    prologue = lower(source(text), "f", {}).code.text
+    assert "#define MB_SWIZZLES_2 MB_P1(r,x) MB_P2(xy,x,y)\n" in prologue
+    assert (
+        "#define MB_SWIZZLES_3 MB_P1(r,x) MB_P3(rgb,x,y,z) MB_P2(xy,x,y) MB_R3(zzx,z,z,x)\n"
+        in prologue
+    )
+    assert "MB_P2(wz,w,z)" in prologue.split("MB_SWIZZLES_4")[1]
+
+
+def test_lines_stay_where_they_are(source):
+    text = """kernel void f(device int* a
+  [[buffer(0)]]) {
+  threadgroup float x[2],
+     y;
+  a[0] = here;
+}"""
+    code = lower(source(text), "f", {}).code
+    own = code.text[code.body :]
+    before = own[: own.index("here")]
+    marker = before.rindex("# 1 ")
+    assert before.count("\n", before.index("\n", marker)) == 5
+
+
+def test_every_character_knows_its_origin(source):
+    text = "kernel void f(device int* a) { half h = 1.0h; a[0] = last; }"
+    parsed = source(text)
+    code = lower(parsed, "f", {}).code
+    own = code.text[code.body :]
+    origin = code.edits.origin(own.index("last"))
+    assert parsed.tokens.source[origin : origin + 4] == "last"
+
+
+def test_casts_between_half_formats_go_through_ours(source):
+    text = "kernel void f(device half* a, device bfloat* b) { *b = static_cast<bfloat>(*a); }"
+    assert "mb::cast<bfloat>(*a)" in body(source, text)
+    assert "static_cast<float*>" in body(source, text.replace("<bfloat>", "<float*>"))

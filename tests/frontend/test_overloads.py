@@ -1,0 +1,61 @@
+import pytest
+
+from metalbench._core import CompileError
+from metalbench.msl.lower import lower
+
+
+def dropped(source, text):
+    parsed = source(text)
+    return [each.name for each in parsed.merged[0]], len(parsed.merged[1])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "void g(device int* a) { *a = 1; } void g(threadgroup int* a) { *a = 1; }",
+        "template <typename T> T g(const device T* a) { return *a; }"
+        "template <typename U> U g(U const constant* a) { return *a; }",
+        "template <typename T> struct P<device T*> { using t = T; };"
+        "template <typename T> struct P<thread T*> { using t = T; };",
+        "struct C { C() = default; C() threadgroup = default; };",
+        "struct C { float x; C(float a) thread : x(a) {} C(float a) constant : x(a) {} };",
+        "struct C { int g() const device { return 1; } int g() const constant { return 1; } };",
+    ],
+)
+def test_overloads_by_address_space_alone_merge(source, text):
+    names, collisions = dropped(source, text)
+    assert (len(names), collisions) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "void g(device int* a) { } void g(device uint* a) { }",
+        "void g(device int* a) { } void g(constant int* a) { }",
+        "template <typename T> enable_if_t<a<T>, int> g(device T* x) { return 1; }"
+        "template <typename T> enable_if_t<b<T>, int> g(device T* x) { return 1; }",
+        "struct A { void g(device int* a) { } }; struct B { void g(device int* a) { } };",
+        "template <> struct L<int> { static constexpr constant int m = 1; };"
+        "template <> struct L<uint> { static constexpr constant int m = 2; };",
+        "void g(device int* a); void g(device int* a) { }",
+    ],
+)
+def test_overloads_that_differ_otherwise_stay(source, text):
+    assert dropped(source, text) == ([], 0)
+
+
+DIFFERENT = """int g(device int* a) { return 1; }
+int g(threadgroup int* a) { return 2; }
+kernel void f(device int* a) { *a = CALL; }"""
+
+
+def test_different_bodies_are_an_error_where_they_matter(source):
+    parsed = source(DIFFERENT, CALL="g(a)")
+    with pytest.raises(
+        CompileError, match=r"kernel\.metal:2:1: error: g differs from .*kernel\.metal:1:1"
+    ):
+        lower(parsed, "f", {})
+
+
+def test_different_bodies_do_not_matter_to_other_kernels(source):
+    assert "return 1" in lower(source(DIFFERENT, CALL="3"), "f", {}).code.text

@@ -1,0 +1,127 @@
+import pytest
+
+from metalbench.msl.bindings import bind, max_threads
+from metalbench.msl.lower import lower
+
+
+def reflected(source, text, name=None, **literals):
+    parsed = source(text)
+    kernel = parsed.kernel(name or next(iter(parsed.kernels)))
+    return bind(parsed, kernel, literals)
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["kernel void", "[[kernel]] void", "[[kernel]] [[max_total_threads_per_threadgroup(64)]] void"],
+)
+def test_all_forms_of_a_kernel(source, head):
+    assert list(source(f"{head} f(device float* x) {{}}").kernels) == ["f"]
+
+
+def test_functions_and_prototypes_are_no_kernels(source):
+    assert not source("void f(device float* x) {} kernel void g(device float* x);").kernels
+
+
+TEMPLATE = """
+template <typename T, int N = 4>
+[[kernel]] void f(device const T* in [[buffer(1)]], device vec<T, N>* out) {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("instantiation", "name"),
+    [
+        ('template [[host_name("k")]] [[kernel]] decltype(f<half>) f<half>;', "k"),
+        (
+            'template [[host_name("k")]] kernel void f<half>(device const half*, device vec<half, 4>*);',
+            "k",
+        ),
+        ('typedef decltype(f<half>) f_t; template [[host_name("k")]] kernel f_t f<half>;', "k"),
+        ("template [[kernel]] decltype(f<half>) f<half>;", "f<half>"),
+    ],
+)
+def test_all_forms_of_an_instantiation(source, instantiation, name):
+    bound = reflected(source, TEMPLATE + instantiation, name)
+    assert [each["type"] for each in bound.arguments] == ["half", "vec<half, 4>"]
+    assert [each["index"] for each in bound.arguments] == [1, 0]
+
+
+def test_host_names_made_of_pieces_are_joined(source):
+    text = TEMPLATE + 'template [[host_name("a" "_b")]] [[kernel]] decltype(f<half>) f<half>;'
+    assert list(source(text).kernels) == ["a_b"]
+
+
+def test_arguments_say_what_they_are(source):
+    bound = reflected(
+        source,
+        """
+        struct Params { int n; };
+        kernel void f(device float4* out [[buffer(3)]], const device half* in, const constant Params& p,
+                      constant uint* shape, volatile device atomic_uint* count,
+                      threadgroup float* tile [[threadgroup(0)]], threadgroup float2* more,
+                      constant float4 (&planes)[6], uint3 at [[thread_position_in_grid]],
+                      ushort [[thread_index_in_simdgroup]]) {}
+        """,
+    )
+    rows = [
+        (
+            a["name"],
+            a["kind"],
+            a["index"],
+            a["type"],
+            a["address_space"],
+            a["access"],
+            a["parameter"],
+        )
+        for a in bound.arguments
+    ]
+    assert rows == [
+        ("out", "buffer", 3, "float4", "device", "read_write", 0),
+        ("in", "buffer", 0, "half", "device", "read", 1),
+        ("p", "buffer", 1, "Params", "constant", "read", 2),
+        ("shape", "buffer", 2, "uint", "constant", "read", 3),
+        ("count", "buffer", 4, "atomic_uint", "device", "read_write", 4),
+        ("tile", "threadgroup", 0, "float", "threadgroup", "read_write", 5),
+        ("more", "threadgroup", 1, "float2", "threadgroup", "read_write", 6),
+        ("planes", "buffer", 5, "float4", "constant", "read", 7),
+    ]
+    assert bound.attributes == [
+        {"name": "thread_position_in_grid", "type": "uint3"},
+        {"name": "thread_index_in_simdgroup", "type": "ushort"},
+    ]
+
+
+def test_indices_may_be_constants_and_macros(source):
+    text = "constant int base = 4; kernel void f(device int* a [[buffer(base + INDEX * 2)]]) {}"
+    parsed = source(text, INDEX="3")
+    assert bind(parsed, parsed.kernel("f"), {}).arguments[0]["index"] == 10
+
+
+def test_max_threads_may_depend_on_the_template(source):
+    parsed = source(
+        """template <int WM, int WN> [[kernel, max_total_threads_per_threadgroup(WM * WN * 32)]]
+        void f(device int* a) {}
+        template [[host_name("k")]] [[kernel]] decltype(f<2, 3>) f<2, 3>;"""
+    )
+    assert max_threads(parsed, parsed.kernel("k")) == ("(2) * (3) * 32", 192)
+
+
+CONDITIONAL = """
+constant bool has_mask [[function_constant(7)]];
+kernel void f(device float* x, device const bool* mask [[buffer(1), function_constant(has_mask)]]) {}
+"""
+
+
+def test_an_argument_whose_constant_is_false_is_absent(source):
+    parsed = source(CONDITIONAL)
+    with_mask = lower(parsed, "f", {"has_mask": True})
+    without = lower(parsed, "f", {7: False})
+    assert [each["name"] for each in with_mask.bindings.arguments] == ["x", "mask"]
+    assert [each["name"] for each in without.bindings.arguments] == ["x"]
+    assert "mb::absent" in without.code.text
+    assert "mb::absent" not in with_mask.code.text
+
+
+def test_a_kernel_in_a_namespace_has_both_names(source):
+    parsed = source("namespace n { kernel void f(device int* a) {} }")
+    assert parsed.kernel("f") is parsed.kernel("n::f")

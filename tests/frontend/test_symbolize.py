@@ -1,0 +1,32 @@
+import pytest
+from elftools.elf.elffile import ELFFile
+
+from metalbench.msl import engine
+
+TEXT = """#include <metal_stdlib>
+using namespace metal;
+
+kernel void f(device float* a, uint i [[thread_position_in_grid]]) {
+  a[i] =
+      a[i + 1] +
+      3;
+}
+"""
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_addresses_lead_to_the_users_lines(checked):
+    path = engine.build(engine.parse(TEXT, "dir/my.metal"), "f", checked=checked).path
+    with open(path, "rb") as stream:
+        section = ELFFile(stream).get_section_by_name(".text")
+        begin, size = section["sh_addr"], section["sh_size"]
+    places = {engine.symbolize(path, offset) for offset in range(begin, begin + size)}
+    lines = {place[1] for place in places if place and place[0] == "dir/my.metal"}
+    assert {5, 6} <= lines
+    assert lines <= set(range(4, 9))
+
+
+def test_addresses_outside_of_the_code_have_no_line():
+    path = engine.build(engine.parse(TEXT), "f").path
+    assert engine.symbolize(path, 0) is None
+    assert engine.symbolize(path, 1 << 40) is None

@@ -1,0 +1,78 @@
+import subprocess
+import sys
+
+import pytest
+
+from metalbench._core import Unsupported
+from metalbench.msl import engine, toolchain
+from metalbench.msl.preprocess import preprocess
+
+
+def test_the_compiler_says_its_version():
+    assert "clang version" in engine.toolchain().version
+
+
+def test_a_named_compiler_that_is_not_there_is_refused(monkeypatch):
+    monkeypatch.setenv("METALBENCH_CLANG", "/nowhere/clang")
+    with pytest.raises(Unsupported, match="METALBENCH_CLANG: expected a clang, got /nowhere/clang"):
+        engine.toolchain()
+
+
+def test_without_a_compiler_the_remedy_is_told(monkeypatch):
+    monkeypatch.delenv("METALBENCH_CLANG", raising=False)
+    monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
+    toolchain._find.cache_clear()
+    with pytest.raises(Unsupported, match="pip install ziglang"):
+        engine.toolchain()
+    monkeypatch.undo()
+    toolchain._find.cache_clear()
+    assert engine.toolchain().clang
+
+
+def test_another_clang_can_be_named(tmp_path, monkeypatch):
+    real = engine.toolchain()
+    for name, command in (("clang", real.clang), ("ld.lld", real.linker)):
+        script = tmp_path / name
+        script.write_text(f'#!/bin/sh\nexec {" ".join(command)} "$@"\n')
+        script.chmod(0o755)
+    monkeypatch.setenv("METALBENCH_CLANG", str(tmp_path / "clang"))
+    assert engine.toolchain().clang == (str(tmp_path / "clang"),)
+    assert engine.build(engine.parse("kernel void f(device int* a) { *a = 1; }"), "f").path
+
+
+def test_the_key_changes_with_the_headers(tmp_path):
+    real = engine.toolchain()
+    (tmp_path / "mb").mkdir()
+    (tmp_path / "mb" / "a.h").write_text("1")
+    one = toolchain.Toolchain(real.clang, real.linker, tmp_path).key
+    (tmp_path / "mb" / "a.h").write_text("2")
+    assert toolchain.Toolchain(real.clang, real.linker, tmp_path).key != one
+
+
+@pytest.mark.parametrize(
+    "header", ["metal_stdlib", "metal_simdgroup_matrix", "simd/simd.h", "metal_atomic"]
+)
+def test_metals_headers_are_empty_for_the_preprocessor(header):
+    text = preprocess(f"#include <{header}>\nint x;", "k.metal", {}, [])
+    assert [line for line in text.splitlines() if line and line[0] != "#"] == ["int x;"]
+
+
+def test_sources_see_metal_and_not_the_host():
+    names = "__METAL_VERSION__ __METAL__ __HAVE_BFLOAT__ __linux__ __x86_64__ __aarch64__ linux"
+    text = preprocess(f"[{names}]", "k.metal", {}, []).splitlines()[-1]
+    assert text == "[320 1 1 __linux__ __x86_64__ __aarch64__ linux]"
+
+
+def test_macros_reach_the_source():
+    text = preprocess(
+        "TG EMPTY DTYPE", "k.metal", {"TG": "128", "EMPTY": "", "DTYPE": "vec<half, 4>"}, []
+    )
+    assert text.splitlines()[-1].split() == ["128", "vec<half,", "4>"]
+
+
+def test_importing_the_engine_is_light():
+    code = "import sys; import metalbench.msl.engine; print(sorted({n.split('.')[0] for n in sys.modules}))"
+    listed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert not any(name in listed for name in ("'numpy'", "'elftools'", "'platformdirs'", "'mlx'"))
