@@ -21,6 +21,7 @@ __all__ = [
     "KernelFault",
     "MetalBenchError",
     "StoreError",
+    "TaskError",
     "TimeLimitExceeded",
     "Unsupported",
     "suggestion",
@@ -29,6 +30,10 @@ __all__ = [
 
 class DeclarationError(MetalBenchError):
     """A task file, a kernel's header or a name given by the user is wrong."""
+
+
+class TaskError(DeclarationError):
+    """The code of a task failed: its file, its oracle or its reference. No kernel is to blame."""
 
 
 class StoreError(MetalBenchError):

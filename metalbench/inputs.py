@@ -45,8 +45,8 @@ def _shape(dims: tuple[str | int, ...]) -> tuple[Expression, ...]:
     return tuple(parse(each) for each in dims)
 
 
-def normal(*dims: str | int, mean: float = 0.0, deviation: float = 1.0) -> Input:
-    """Floats from the normal distribution."""
+def normal(*dims: str | int, mean: float = 0.0, deviation: float = 1.0, step: float = 0.0) -> Input:
+    """Floats from the normal distribution, rounded to multiples of `step` (so that some tie)."""
 
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
@@ -56,6 +56,8 @@ def normal(*dims: str | int, mean: float = 0.0, deviation: float = 1.0) -> Input
             values *= np.float32(deviation)
         if mean:
             values += np.float32(mean)
+        if step:
+            values = np.rint(values / np.float32(step)) * np.float32(step)
         return values
 
     return Input(_shape(dims), None, f"normal({mean:g}, {deviation:g})", draw)

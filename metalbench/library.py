@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from metalbench import kernel as kernels
-from metalbench.errors import DeclarationError, MetalBenchError, suggestion
+from metalbench.errors import DeclarationError, MetalBenchError, TaskError, suggestion
 from metalbench.kernel import Kernel
 from metalbench.task import Task
 
@@ -118,7 +118,9 @@ class Library:
     def _add(self, folder: Path, set_name: str) -> None:
         for path in sorted(folder.glob("*.py")):
             if not path.name.startswith("_"):
-                self._entries[path.stem] = Entry(path.stem, set_name, path)
+                known = self._entries.get(path.stem)
+                kernels_so_far = known.kernel_paths if known else []
+                self._entries[path.stem] = Entry(path.stem, set_name, path, kernels_so_far)
         for path in sorted(folder.glob("*.metal"), reverse=True):
             entry = self._entries.get(path.name.partition(".")[0])
             if entry is None:
@@ -159,17 +161,17 @@ def _parsed(path: Path) -> ast.Module:
 def _load(name: str, path: Path, module_name: str) -> Task:
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
-        raise DeclarationError(f"[{name}] {path} is no Python file")
+        raise TaskError(f"[{name}] {path} is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     try:
         spec.loader.exec_module(module)
     except MetalBenchError as error:
-        raise DeclarationError(f"{error} ({path})") from error
+        raise TaskError(f"{error} ({path})") from error
     except Exception as error:  # a task file is the user's code: whatever it raises is its fault
         cause = f"{type(error).__name__}: {error}"
-        raise DeclarationError(f"[{name}] {path} cannot be imported: {cause}") from error
+        raise TaskError(f"[{name}] {path} cannot be imported: {cause}") from error
     declared = getattr(module, name, None)
     if not isinstance(declared, Task):
-        raise DeclarationError(f"[{name}] {path}: expected a function {name!r} under @task(...)")
+        raise TaskError(f"[{name}] {path}: expected a function {name!r} under @task(...)")
     return declared

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from metalbench.dtypes import DType, dtype
-from metalbench.errors import DeclarationError
+from metalbench.errors import TaskError
 from metalbench.task import Task
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
@@ -50,9 +50,9 @@ class Workload:
     def expected(self) -> dict[str, np.ndarray[Any, Any]]:
         """The oracle's outputs, float64 or integer; beyond float16's range they are infinite.
 
-        Raises DeclarationError if the oracle's shapes are not the declared ones.
+        Raises TaskError if the oracle's shapes are not the declared ones.
         """
-        results = self._named(self.task.oracle(**self._exact_inputs), "oracle")
+        results = self._computed(self.task.oracle, "oracle")
         if self.dtype.name == "float16":
             for name, each in results.items():
                 if self.task.outputs[name].type_in(self.dtype).name == "float16":
@@ -65,12 +65,20 @@ class Workload:
         """What rounding errors are relative to: the task's `scale`, else the expected magnitude."""
         if self.task.scale is None:
             return self.expected
-        return self._named(self.task.scale(**self._exact_inputs), "scale")
+        return self._computed(self.task.scale, "scale")
 
-    def _named(self, results: Any, what: str) -> dict[str, np.ndarray[Any, Any]]:
+    def _computed(self, function: Callable[..., Any], what: str) -> dict[str, np.ndarray[Any, Any]]:
+        try:
+            results = function(**self._exact_inputs)
+        except Exception as error:  # the user's code: whatever it raises is its fault
+            cause = f"{type(error).__name__}: {error}"
+            where = f"[{self.task.name}] {what} at size {self.size}"
+            raise TaskError(
+                f"{where}: expected {', '.join(self.task.outputs)}, got {cause}"
+            ) from error
         several = results if isinstance(results, tuple) else (results,)
         if len(several) != len(self.task.outputs):
-            raise DeclarationError(
+            raise TaskError(
                 f"[{self.task.name}] {what}: expected {len(self.task.outputs)} outputs, "
                 f"got {len(several)}"
             )
@@ -78,7 +86,7 @@ class Workload:
         for (name, shape), each in zip(self.output_shapes.items(), several, strict=True):
             array = np.ascontiguousarray(each)  # compared many times, as flat chunks
             if array.shape != shape:
-                raise DeclarationError(
+                raise TaskError(
                     f"[{self.task.name}] {what}: {name} at size {self.size}: "
                     f"expected {shape}, got {array.shape}"
                 )

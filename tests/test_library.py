@@ -48,6 +48,7 @@ import metalbench
 assert not {'numpy', 'scipy', 'mlx', 'mlx.core'} & set(sys.modules), 'import metalbench'
 from metalbench.library import Library
 assert all(each.description for each in Library())
+import metalbench.verify, metalbench.prepare
 assert not {'scipy', 'mlx', 'mlx.core', 'ml_dtypes'} & set(sys.modules), 'listing'
 """
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -66,6 +67,15 @@ def test_a_folder_overrides_a_kernel(tmp_path):
     assert entry.kernel().description == "Mine."
     assert entry.set == "common"
     assert Library().entry("relu").kernel().description != "Mine."
+
+
+def test_a_folder_that_changes_a_task_keeps_its_kernel(folder, tmp_path):
+    changed = tmp_path / "changed"
+    changed.mkdir()
+    (changed / "twice.py").write_text(TASK.replace("n=8", "n=16"))
+    entry = Library([folder, changed]).entry("twice")
+    assert entry.task.sizes["seed"] == {"n": 16}
+    assert entry.kernel().description == "Plain."
 
 
 def test_a_kernel_of_a_folder_wins_over_a_more_special_one_of_the_library(folder, tmp_path):

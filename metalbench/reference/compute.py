@@ -7,7 +7,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from metalbench.errors import DeclarationError
+from metalbench.errors import TaskError
 from metalbench.reference.convert import to_mlx, to_numpy
 from metalbench.workload import Workload
 
@@ -17,21 +17,25 @@ def outputs(workload: Workload, *, kind: str = "cpu") -> dict[str, np.ndarray[An
 
     Half precision is judged against it too: its rounding is allowed for by the error rule, and
     what the reference would lose by computing in half precision must not excuse the candidate.
-    Raises DeclarationError if the reference's shapes are not the declared ones.
+    Raises TaskError if the reference's shapes are not the declared ones.
     """
     task = workload.task
     arrays = {}
     for name, array in workload.inputs.items():
         is_float = task.inputs[name].type_in(workload.dtype).is_float
         arrays[name] = mx.array(array.astype(np.float32)) if is_float else to_mlx(array)
-    with mx.stream(stream_of(kind)):
-        results = task.reference(**arrays, **task.constants)
-        several = results if isinstance(results, (tuple, list)) else (results,)
-        mx.eval(several)
+    try:
+        with mx.stream(stream_of(kind)):
+            results = task.reference(**arrays, **task.constants)
+            several = results if isinstance(results, (tuple, list)) else (results,)
+            mx.eval(several)
+    except Exception as error:  # the user's code: whatever it raises is its fault
+        cause = f"{type(error).__name__}: {error}"
+        raise TaskError(f"[{task.name}] reference at size {workload.size}: {cause}") from error
     named = dict(zip(task.outputs, (to_numpy(each) for each in several), strict=True))
     for name, shape in workload.output_shapes.items():
         if named[name].shape != shape:
-            raise DeclarationError(
+            raise TaskError(
                 f"[{task.name}] reference: {name} at size {workload.size}: "
                 f"expected {shape}, got {named[name].shape}"
             )

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from metalbench import reference
 from metalbench.prepare import Bound
 from metalbench.verify import error_rule, hints
 from metalbench.verify.verdict import Comparison, Finding, Kind, Report
@@ -66,6 +65,8 @@ class Examiner:
         return findings
 
     def _results(self) -> Report:
+        from metalbench import reference  # and with it MLX
+
         work = self._workload
         mlx = reference.outputs(work)
         findings, comparisons = [], []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from metalbench import _core
-from metalbench.errors import MetalBenchError, Unsupported
+from metalbench.errors import MetalBenchError, TaskError, Unsupported
 from metalbench.kernel import Kernel
 from metalbench.prepare import Bound, Compiled, compile_kernel
 from metalbench.task import Task
@@ -44,8 +44,8 @@ def verify(
     """Compare `kernel` with the oracle of `task` at `sizes` (default: all) and `seeds`.
 
     After a failure the other seeds of that size are skipped. `time_limit` is in seconds for one
-    run of all dispatches. What the kernel does wrong is in the report; only mistakes in the task
-    itself (an unknown size, an oracle of the wrong shape) raise, as DeclarationError.
+    run of all dispatches. What the kernel does wrong is in the report; raises DeclarationError for
+    an unknown size or element type, and TaskError if the task's own code fails.
     """
     task.check_dtype(dtype_name)
     chosen = list(sizes if sizes is not None else task.sizes)
@@ -75,7 +75,9 @@ def _verify_size(
             bound = bound.load(work) if bound else compiled.bind(work)
             examiner = Examiner(bound, compiled.device, time_limit)
             report += examiner.examine(repeat=seed == seeds[0])
-        except _core.Error as error:
+        except TaskError:
+            raise
+        except MetalBenchError as error:
             report += Report((finding(error, size, seed),))
         if not report.passed:
             break

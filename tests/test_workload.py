@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from metalbench import _core, reference
+from metalbench.errors import DeclarationError, TaskError
+from metalbench.library import Library
+from metalbench.prepare import compile_kernel
+from metalbench.task import integers, normal, output, positive, task, uniform
+from metalbench.verify import verify
+from metalbench.workload import workload
+
+
+@task(
+    sizes=dict(seed=dict(n=20000)),
+    inputs=dict(
+        plain=normal("n"),
+        shifted=normal("n", mean=100, deviation=3),
+        stepped=normal("n", step=0.25),
+        even=uniform("n", low=-2, high=6),
+        above=positive("n"),
+        index=integers("n", low=5, high="n / 1000"),
+    ),
+    outputs=dict(total=output("n"), rest=output("n", dtype="uint32")),
+    oracle=lambda plain, shifted, stepped, even, above, index: (plain + shifted, index),
+    flops="n",
+)
+def many(plain, shifted, stepped, even, above, index):
+    return plain + shifted, index
+
+
+def relu():
+    return Library().entry("relu").task
+
+
+def test_distributions():
+    inputs = workload(many, "seed").inputs
+    assert inputs["plain"].mean() == pytest.approx(0, abs=0.03)
+    assert inputs["plain"].std() == pytest.approx(1, abs=0.03)
+    assert inputs["shifted"].mean() == pytest.approx(100, abs=0.1)
+    assert inputs["shifted"].std() == pytest.approx(3, abs=0.1)
+    np.testing.assert_array_equal(inputs["stepped"] % 0.25, 0)
+    assert (inputs["even"].min(), inputs["even"].max()) == pytest.approx((-2, 6), abs=0.01)
+    assert inputs["above"].min() > 0
+    assert set(np.unique(inputs["index"])) == set(range(5, 20))
+    assert {name: each.dtype.name for name, each in inputs.items()} == {
+        **dict.fromkeys(inputs, "float32"),
+        "index": "uint32",
+    }
+
+
+def test_several_outputs():
+    work = workload(many, "seed")
+    np.testing.assert_array_equal(work.expected["rest"], work.inputs["index"])
+    assert work.expected["total"].dtype == np.float64
+    assert reference.outputs(work)["total"].dtype == np.float32
+
+
+def test_inputs_stay_the_same_from_one_version_to_the_next():
+    """Stored results would otherwise compare different numbers."""
+    first = workload(relu(), "small").inputs["x"][0, :3]
+    np.testing.assert_array_equal(
+        first, np.array([-1.1025164127349854, -0.35087084770202637, 0.7448344826698303], np.float32)
+    )
+
+
+def test_argmax_meets_ties():
+    x = workload(Library().entry("argmax").task, "odd1").inputs["x"]
+    assert ((x == x.max(axis=1, keepdims=True)).sum(axis=1) > 1).mean() > 0.3
+
+
+def test_what_float16_cannot_hold_is_infinite():
+    big = replace(relu(), oracle=lambda x: x * 1e5)
+    expected = workload(big, "small", dtype_name="float16").expected["y"]
+    assert np.isinf(expected).any()
+    assert np.isfinite(expected).any()
+    assert np.isfinite(workload(big, "small").expected["y"]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(oracle=lambda x: 1 / 0), r"\[relu\] oracle at size small: .* ZeroDivisionError"),
+        (dict(oracle=lambda x: x[0]), r"oracle: y at size small: expected \(16, 256\), got \(256"),
+        (dict(oracle=lambda x: (x, x)), "oracle: expected 1 outputs, got 2"),
+        (dict(scale=lambda x: x[0]), "scale: y at size small: expected"),
+        (dict(reference=lambda x: x[0]), "reference: y at size small: expected"),
+        (dict(reference=lambda x: x.nonesuch()), "reference at size small: AttributeError"),
+    ],
+)
+def test_a_task_that_fails_blames_no_kernel(change, message):
+    entry = Library().entry("relu")
+    with pytest.raises(TaskError, match=message):
+        verify(_core.open("cpu"), entry.kernel(), replace(entry.task, **change), sizes=["small"])
+
+
+def test_unknown_names():
+    with pytest.raises(
+        DeclarationError, match=r"\[relu\] unknown size 'smal'; did you mean 'small'"
+    ):
+        workload(relu(), "smal")
+    with pytest.raises(DeclarationError, match="dtype: expected one of .*, got 'float64'"):
+        workload(relu(), "small", dtype_name="float64")
+
+
+def test_flops_and_bytes():
+    assert relu().flops("small") == 16 * 256
+    assert relu().bytes("small", "float32") == 2 * 4 * 16 * 256
+    assert relu().bytes("small", "float16") == 2 * 2 * 16 * 256
+    assert many.bytes("seed", "float16") == 20000 * (5 * 2 + 4 + 2 + 4)
+
+
+def test_candidate_and_reference_are_sampled_together():
+    entry, device = Library().entry("relu"), _core.open("cpu")
+    work = workload(entry.task, "small")
+    bound = compile_kernel(device, entry.kernel(), entry.task).bind(work)
+    samples = device.sample(
+        bound.dispatches,
+        reference.Reference(work, kind=device.kind),
+        max_pairs=16,
+        warmup_ns=1_000_000,
+        window_ns=100_000,
+    )
+    assert samples.reference_ns.shape == samples.candidate_ns.shape
+    assert (samples.reference_ns > 0).all()
