@@ -5,11 +5,19 @@
 #include "scalar.h"
 #include "sync.h"
 
-#define MB_MATRIX_KERNEL [[gnu::noinline]] MB_UNTRACED static
+// Not convergent, whatever the flags say: no other lane takes part.
+#define MB_MATRIX_KERNEL [[gnu::noinline, clang::noconvergent]] MB_UNTRACED static
 
 namespace mb {
 
 using Row = float __attribute__((ext_vector_type(8)));
+
+// Whether the running lane keeps the matrices. `const` although it reads memory: a thread's lane never
+// changes, and once clang knows, the loops of the other lanes fold away. The assembly of current() would
+// make it convergent.
+[[gnu::const, gnu::noinline, clang::noconvergent]] MB_UNTRACED static bool owns_matrices() {
+  return fiber_of(reinterpret_cast<uptr>(__builtin_frame_address(0)))->lane == 0;
+}
 
 // The element a lane's first one is on Apple GPUs; its second is the next in the row.
 MB_FUNC constexpr u32 matrix_first_element(u32 lane) {
@@ -36,11 +44,19 @@ MB_FUNC void store_row(T* p, Row row) {
 
 template <class A, class B>
 MB_FUNC void add_product(Row (&rows)[8], const A* a, const B* b) {
-  Row left[8];
-  for (int i = 0; i < 8; ++i) left[i] = load_row(a + 8 * i);
+  // Element by element from memory: a load that broadcasts is free, a shuffle is not.
+  alignas(32) float converted[__is_same(A, float) ? 1 : 64];
+  const float* left = converted;
+  if constexpr (__is_same(A, float)) {
+    left = a;
+  } else {
+    for (int i = 0; i < 8; ++i) store_row(converted + 8 * i, load_row(a + 8 * i));
+  }
+#pragma clang loop unroll(full)
   for (int k = 0; k < 8; ++k) {
     Row right = load_row(b + 8 * k);
-    for (int i = 0; i < 8; ++i) rows[i] += left[i][k] * right;
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 8; ++i) rows[i] += left[8 * i + k] * right;
   }
 }
 
@@ -61,30 +77,39 @@ MB_MATRIX_KERNEL void matrix_multiply(D* d, const A* a, const B* b) {
   for (int i = 0; i < 8; ++i) store_row(d + 8 * i, rows[i]);
 }
 
+// All rows are read before any is written.
 template <class T, class U>
-MB_MATRIX_KERNEL void matrix_load(T* m, const U* source, long stride, bool transpose) {
-  if (transpose) {
-    for (int i = 0; i < 8; ++i) {
-      for (int j = 0; j < 8; ++j) m[8 * j + i] = convert<T>(source[i * stride + j]);
-    }
-  } else {
-    for (int i = 0; i < 8; ++i) {
-      for (int j = 0; j < 8; ++j) m[8 * i + j] = convert<T>(source[i * stride + j]);
-    }
-  }
+MB_FUNC void copy_rows(T* to, long to_stride, const U* from, long from_stride) {
+  Row rows[8];
+#pragma clang loop unroll(full)
+  for (int i = 0; i < 8; ++i) rows[i] = load_row(from + i * from_stride);
+#pragma clang loop unroll(full)
+  for (int i = 0; i < 8; ++i) store_row(to + i * to_stride, rows[i]);
 }
 
 template <class T, class U>
-MB_MATRIX_KERNEL void matrix_store(const T* m, U* target, long stride, bool transpose) {
-  if (transpose) {
-    for (int i = 0; i < 8; ++i) {
-      for (int j = 0; j < 8; ++j) target[i * stride + j] = convert<U>(m[8 * j + i]);
-    }
-  } else {
-    for (int i = 0; i < 8; ++i) {
-      for (int j = 0; j < 8; ++j) target[i * stride + j] = convert<U>(m[8 * i + j]);
-    }
-  }
+MB_FUNC void copy_columns(T* to, long to_stride, const U* from, long from_stride) {
+  alignas(32) float all[64], turned[64];
+  for (int i = 0; i < 8; ++i) store_row(all + 8 * i, load_row(from + i * from_stride));
+  for (int i = 0; i < 64; ++i) turned[i] = all[i % 8 * 8 + i / 8];
+  for (int i = 0; i < 8; ++i) store_row(to + i * to_stride, load_row(turned + 8 * i));
+}
+
+template <class T, class U>
+MB_MATRIX_KERNEL void matrix_load(T* m, const U* source, long stride) {
+  copy_rows(m, 8, source, stride);
+}
+template <class T, class U>
+MB_MATRIX_KERNEL void matrix_load_transposed(T* m, const U* source, long stride) {
+  copy_columns(m, 8, source, stride);
+}
+template <class T, class U>
+MB_MATRIX_KERNEL void matrix_store(const T* m, U* target, long stride) {
+  copy_rows(target, stride, m, 8);
+}
+template <class T, class U>
+MB_MATRIX_KERNEL void matrix_store_transposed(const T* m, U* target, long stride) {
+  copy_columns(target, stride, m, 8);
 }
 
 template <class T>

@@ -15,11 +15,11 @@ struct simdgroup_matrix {
   simdgroup_matrix() = default;
   // The diagonal matrix of a value.
   MB_FUNC explicit simdgroup_matrix(T diagonal) {
-    if (mb::lane() == 0) mb::matrix_diagonal(mb_element, diagonal);
+    if (mb::owns_matrices()) mb::matrix_diagonal(mb_element, diagonal);
   }
   MB_FUNC simdgroup_matrix(const simdgroup_matrix& m) { *this = m; }
   MB_FUNC simdgroup_matrix& operator=(const simdgroup_matrix& m) {
-    if (mb::lane() == 0) __builtin_memcpy(mb_element, m.mb_element, sizeof mb_element);
+    if (mb::owns_matrices()) __builtin_memcpy(mb_element, m.mb_element, sizeof mb_element);
     return *this;
   }
 };
@@ -32,36 +32,38 @@ using metal::simdgroup_matrix;
 
 template <class T>
 MB_FUNC void matrix_set(simdgroup_matrix<T, 8, 8>& m, T value, bool diagonal) {
-  if (lane() != 0) return;
+  if (!owns_matrices()) return;
   if (diagonal) matrix_diagonal(m.mb_element, value);
   else matrix_fill(m.mb_element, value);
 }
 
 template <class T, class U>
 MB_FUNC void matrix_read(simdgroup_matrix<T, 8, 8>& m, const U* source, long stride, bool transpose) {
-  if (lane() != 0) return;
+  if (!owns_matrices()) return;
   for (int i = 0; MB_CHECKED && i < 8; ++i) MB_ACCESS(source + i * stride, 8 * sizeof(U), false);
-  matrix_load(m.mb_element, source, stride, transpose);
+  if (transpose) matrix_load_transposed(m.mb_element, source, stride);
+  else matrix_load(m.mb_element, source, stride);
 }
 
 template <class T, class U>
 MB_FUNC void matrix_write(simdgroup_matrix<T, 8, 8>& m, U* target, long stride, bool transpose) {
-  if (lane() != 0) return;
+  if (!owns_matrices()) return;
   for (int i = 0; MB_CHECKED && i < 8; ++i) MB_ACCESS(target + i * stride, 8 * sizeof(U), true);
-  matrix_store(m.mb_element, target, stride, transpose);
+  if (transpose) matrix_store_transposed(m.mb_element, target, stride);
+  else matrix_store(m.mb_element, target, stride);
 }
 
 template <class D, class A, class B>
 MB_FUNC void matrix_product(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
                             const simdgroup_matrix<B, 8, 8>& b) {
-  if (lane() == 0) matrix_multiply(d.mb_element, a.mb_element, b.mb_element);
+  if (owns_matrices()) matrix_multiply(d.mb_element, a.mb_element, b.mb_element);
 }
 
 template <class D, class A, class B, class C>
 MB_FUNC void matrix_product_sum(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
                                 const simdgroup_matrix<B, 8, 8>& b,
                                 const simdgroup_matrix<C, 8, 8>& c) {
-  if (lane() != 0) return;
+  if (!owns_matrices()) return;
   matrix_multiply_accumulate(d.mb_element, a.mb_element, b.mb_element, c.mb_element);
 }
 
