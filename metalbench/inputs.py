@@ -45,8 +45,8 @@ def _shape(dims: tuple[str | int, ...]) -> tuple[Expression, ...]:
     return tuple(parse(each) for each in dims)
 
 
-def normal(*dims: str | int, mean: float = 0.0, deviation: float = 1.0, step: float = 0.0) -> Input:
-    """Floats from the normal distribution, rounded to multiples of `step` (so that some tie)."""
+def normal(*dims: str | int, mean: float = 0.0, deviation: float = 1.0) -> Input:
+    """Floats from the normal distribution."""
 
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
@@ -56,11 +56,23 @@ def normal(*dims: str | int, mean: float = 0.0, deviation: float = 1.0, step: fl
             values *= np.float32(deviation)
         if mean:
             values += np.float32(mean)
-        if step:
-            values = np.rint(values / np.float32(step)) * np.float32(step)
         return values
 
     return Input(_shape(dims), None, f"normal({mean:g}, {deviation:g})", draw)
+
+
+def tied(*dims: str | int) -> Input:
+    """Normal floats of which the second half of every row repeats the first: each value ties."""
+
+    def draw(
+        random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
+    ) -> np.ndarray[Any, Any]:
+        values = random.standard_normal(shape, dtype=np.float32)
+        half = shape[-1] // 2
+        values[..., shape[-1] - half :] = values[..., :half]
+        return values
+
+    return Input(_shape(dims), None, "normal(0, 1), every value twice", draw)
 
 
 def uniform(*dims: str | int, low: float = 0.0, high: float = 1.0) -> Input:

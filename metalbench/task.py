@@ -10,7 +10,7 @@ from typing import Any
 from metalbench.dtypes import FLOATS, dtype
 from metalbench.errors import DeclarationError, suggestion
 from metalbench.expression import Expression, parse
-from metalbench.inputs import Array, Input, integers, normal, output, positive, uniform
+from metalbench.inputs import Array, Input, integers, normal, output, positive, tied, uniform
 
 __all__ = [
     "Array",
@@ -21,6 +21,7 @@ __all__ = [
     "output",
     "positive",
     "task",
+    "tied",
     "uniform",
 ]
 

@@ -3,7 +3,7 @@
 import mlx.core as mx
 import numpy as np
 
-from metalbench.task import normal, output, task
+from metalbench.task import output, task, tied
 
 
 @task(
@@ -14,7 +14,7 @@ from metalbench.task import normal, output, task
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=4096, cols=4096),
     ),
-    inputs=dict(x=normal("rows", "cols", step=0.25)),
+    inputs=dict(x=tied("rows", "cols")),
     outputs=dict(y=output("rows", dtype="uint32")),
     oracle=lambda x: np.argmax(x, axis=-1),
     flops="rows * cols",
