@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import count
 
 from metalbench._core import CompileError, Unsupported
 from metalbench.msl.arithmetic import evaluate
@@ -43,6 +44,7 @@ def bind(source: Source, kernel: Kernel, literals: Mapping[str, str]) -> Binding
     textures and the like.
     """
     names = {**program_constants(source.tokens, source.declared), **literals, **kernel.substitution}
+    types = {**source.aliases, **kernel.substitution}
     found = Bindings()
     taken: dict[tuple[str, int], Parameter] = {}
     waiting: list[tuple[Parameter, str]] = []
@@ -54,25 +56,30 @@ def bind(source: Source, kernel: Kernel, literals: Mapping[str, str]) -> Binding
             found.macros.append("mb::absent")
         elif attribute is not None:
             found.macros.append(f"mb::attribute<mb::{attribute.name}>")
-            kind = parameter.type_text(kernel.substitution)
+            kind = parameter.type_text(types)
             found.attributes.append({"name": attribute.name, "type": kind})
         else:
             kind = _kind(kernel, parameter)
             found.macros.append("")
-            _explicit(source, kernel, parameter, kind, names, taken, waiting)
+            index = _explicit(source, kernel, parameter, kind, names)
+            if index is None:
+                waiting.append((parameter, kind))
+            else:
+                _take(kernel, taken, parameter, (kind, index))
     for parameter, kind in waiting:
-        taken[kind, next(_free(taken, kind))] = parameter
+        free = next(index for index in count() if (kind, index) not in taken)
+        taken[kind, free] = parameter
     for (kind, index), parameter in sorted(taken.items(), key=lambda item: item[1].position):
         _check_index(kernel, parameter, kind, index)
         found.macros[parameter.position] = f"mb::{kind}<{index}>"
-        found.arguments.append(_argument(kernel, parameter, kind, index))
+        found.arguments.append(_argument(parameter, kind, index, types))
     return found
 
 
 def max_threads(source: Source, kernel: Kernel) -> tuple[str, int]:
     """[[max_total_threads_per_threadgroup(n)]] as C++ text and as a number.
 
-    The number is the default of 1024 where only the compiler can tell; `mb_info` has the truth then.
+    The number is the default of 1024 where only the compiler can tell; `mb_info` has the truth.
     """
     declarations = (kernel.instantiation, kernel.primary)
     for declaration in declarations:
@@ -107,8 +114,8 @@ def _refuse(kernel: Kernel, parameter: Parameter) -> None:
     feature = next(filter(None, listed), None)
     if feature:
         raise Unsupported(
-            f"[{kernel.name}] {parameter.where}: {parameter.name}: the cpu device has no {feature}; "
-            "use buffers, or run this kernel on a Metal device"
+            f"[{kernel.name}] {parameter.where}: {parameter.name}: the cpu device has no "
+            f"{feature}; use buffers, or run this kernel on a Metal device"
         )
 
 
@@ -122,25 +129,20 @@ def _kind(kernel: Kernel, parameter: Parameter) -> str:
         return "threadgroup"
     given = " ".join(parameter.tokens)
     raise CompileError(
-        f"{parameter.where}: error: [{kernel.name}] parameter {parameter.name or parameter.position}: "
-        "expected a device, constant or threadgroup pointer or reference, or an attribute such as "
-        f"[[thread_position_in_grid]]; got {given}"
+        f"{parameter.where}: error: [{kernel.name}] "
+        f"parameter {parameter.name or parameter.position}: expected a device, constant or "
+        "threadgroup pointer or reference, or an attribute such as [[thread_position_in_grid]]; "
+        f"got {given}"
     )
 
 
 def _explicit(
-    source: Source,
-    kernel: Kernel,
-    parameter: Parameter,
-    kind: str,
-    names: Mapping[str, str],
-    taken: dict[tuple[str, int], Parameter],
-    waiting: list[tuple[Parameter, str]],
-) -> None:
+    source: Source, kernel: Kernel, parameter: Parameter, kind: str, names: Mapping[str, str]
+) -> int | None:
+    """The n of [[buffer(n)]] or [[threadgroup(n)]]; None without such an attribute."""
     attribute = next((found for found in parameter.attributes if found.name == kind), None)
     if attribute is None:
-        waiting.append((parameter, kind))
-        return
+        return None
     index = attribute_index(source.tokens, attribute, names)
     if index is None:
         given = source.tokens.join(attribute.first, attribute.last)
@@ -148,20 +150,21 @@ def _explicit(
             f"{parameter.where}: error: [{kernel.name}] {parameter.name}: "
             f"[[{kind}(n)]]: expected an integer constant, got {given}"
         )
-    other = taken.setdefault((kind, index), parameter)
+    return index
+
+
+def _take(
+    kernel: Kernel,
+    taken: dict[tuple[str, int], Parameter],
+    parameter: Parameter,
+    slot: tuple[str, int],
+) -> None:
+    other = taken.setdefault(slot, parameter)
     if other is not parameter:
         raise CompileError(
-            f"{parameter.where}: error: [{kernel.name}] {parameter.name}: {kind} {index} is taken by "
-            f"{other.name}; give one of them another index"
+            f"{parameter.where}: error: [{kernel.name}] {parameter.name}: {slot[0]} {slot[1]} "
+            f"is taken by {other.name}; give one of them another index"
         )
-
-
-def _free(taken: Mapping[tuple[str, int], Parameter], kind: str) -> Iterator[int]:
-    index = 0
-    while True:
-        if (kind, index) not in taken:
-            yield index
-        index += 1
 
 
 def _check_index(kernel: Kernel, parameter: Parameter, kind: str, index: int) -> None:
@@ -172,14 +175,16 @@ def _check_index(kernel: Kernel, parameter: Parameter, kind: str, index: int) ->
         )
 
 
-def _argument(kernel: Kernel, parameter: Parameter, kind: str, index: int) -> dict[str, str | int]:
+def _argument(
+    parameter: Parameter, kind: str, index: int, types: Mapping[str, str]
+) -> dict[str, str | int]:
     space = parameter.address_space or ("threadgroup" if kind == "threadgroup" else "device")
     constant = space == "constant" or "const" in parameter.pointee
     return {
         "name": parameter.name or f"argument{parameter.position}",
         "kind": kind,
         "index": index,
-        "type": parameter.type_text(kernel.substitution),
+        "type": parameter.type_text(types),
         "address_space": space,
         "access": "read" if constant else "read_write",
         "parameter": parameter.position,

@@ -1,7 +1,7 @@
 """Compiled kernels on disk, found by content; safe while many processes compile at once.
 
-Every file is written under a name of its own and then moved into place, so a reader sees all of it or
-none; the digest in a record proves that the object it names is the one that was compiled.
+Every file is written under a name of its own and then moved into place, so a reader sees all of it
+or none; the digest in a record proves that the object it names is the one that was compiled.
 """
 
 from __future__ import annotations

@@ -12,18 +12,15 @@ from metalbench.msl.declarations import Declaration
 from metalbench.msl.tokens import Location, Tokens
 
 Value = bool | int | float
-_RANGES = {
-    "char": (-(2**7), 2**7), "uchar": (0, 2**8), "int8_t": (-(2**7), 2**7), "uint8_t": (0, 2**8),
-    "short": (-(2**15), 2**15), "ushort": (0, 2**16), "int16_t": (-(2**15), 2**15),
-    "uint16_t": (0, 2**16), "int": (-(2**31), 2**31), "uint": (0, 2**32), "int32_t": (-(2**31), 2**31),
-    "uint32_t": (0, 2**32), "long": (-(2**63), 2**63), "ulong": (0, 2**64), "int64_t": (-(2**63), 2**63),
-    "uint64_t": (0, 2**64), "size_t": (0, 2**64),
-}  # fmt: skip
+_BITS = {"char": 8, "short": 16, "int": 32, "long": 64, "int8_t": 8, "int16_t": 16, "int32_t": 32}
+_BITS |= {"int64_t": 64}
+_RANGES = {name: (-(2 ** (bits - 1)), 2 ** (bits - 1)) for name, bits in _BITS.items()}
+_RANGES |= {f"u{name}": (0, 2**bits) for name, bits in _BITS.items()} | {"size_t": (0, 2**64)}
 
 
 @dataclass(frozen=True)
 class FunctionConstant:
-    """`constant T name [[function_constant(index)]];`"""
+    """What `constant T name [[function_constant(index)]];` declares."""
 
     name: str
     index: int

@@ -1,4 +1,4 @@
-"""clang's messages at the user's own columns: the compiled text has other white space and no macros."""
+"""Clang's messages at the user's own columns: what it compiled has other spaces and no macros."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from metalbench.msl.lexer import pieces
 from metalbench.msl.edits import Code
+from metalbench.msl.lexer import pieces
 from metalbench.msl.program import Source
 from metalbench.msl.tokens import Location
 
@@ -41,8 +41,8 @@ class Diagnostics:
                 found = self._place(at)
                 translated = found is not None
                 if found is not None:
-                    line = f"{at.file}:{at.line}:{found.column}: {message['rest']}"
-                    lines += [line, *self._snippet(at, found)]
+                    lines.append(f"{at.file}:{at.line}:{found.column}: {message['rest']}")
+                    lines += self._snippet(at, found)
                     continue
             elif translated and _SNIPPET.fullmatch(line):
                 continue

@@ -112,8 +112,8 @@ def build(
 ) -> Built:
     """Compile one kernel of a program, or find it in the cache.
 
-    `constants` are function constants by name or index. Raises CompileError with clang's own messages
-    at the lines of the user's file.
+    `constants` are function constants by name or index. Raises CompileError with clang's own
+    messages at the lines of the user's file.
     """
     given = sorted((str(name), repr(value)) for name, value in (constants or {}).items())
     key = cache.digest("kernel", program.key, function, repr(given), str((checked, fast_math)))

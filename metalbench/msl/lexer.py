@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from metalbench.msl.tokens import Tokens
 
-# `>` is always a token of its own (but for `>=` and `->`), so that template brackets can be matched.
+# `>` is a token of its own (but for `>=` and `->`), so that template brackets can be matched.
 _PIECE = re.compile(
     r"""
     [ \t\r\f\v\n]+

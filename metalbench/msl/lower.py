@@ -130,8 +130,8 @@ def _redundant(source: Source, reached: set[str]) -> list[Declaration]:
             where = source.tokens.where(collision.dropped.first)
             raise CompileError(
                 f"{where}: error: {collision.dropped.name} differs from the one at "
-                f"{source.tokens.where(collision.kept.first)} only by address space but not in what it "
-                "does; the cpu device has one address space: give one of them another name"
+                f"{source.tokens.where(collision.kept.first)} only by address space but not in "
+                "what it does; the cpu device has one address space: give one of them another name"
             )
     return dropped
 

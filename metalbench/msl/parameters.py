@@ -13,21 +13,35 @@ from metalbench.msl.tokens import Location, Tokens, is_name
 ADDRESS_SPACES = frozenset({"device", "constant", "threadgroup", "thread"})
 _QUALIFIERS = ADDRESS_SPACES | {"const", "volatile", "restrict", "coherent", "typename", "struct"}
 THREAD_ATTRIBUTES = frozenset(
-    """
-    thread_position_in_grid threads_per_grid thread_position_in_threadgroup threads_per_threadgroup
-    threadgroup_position_in_grid threadgroups_per_grid thread_index_in_threadgroup
-    thread_index_in_simdgroup thread_index_in_quadgroup simdgroup_index_in_threadgroup
-    quadgroup_index_in_threadgroup simdgroups_per_threadgroup quadgroups_per_threadgroup
-    threads_per_simdgroup thread_execution_width dispatch_threads_per_threadgroup
-    dispatch_simdgroups_per_threadgroup dispatch_quadgroups_per_threadgroup grid_origin grid_size
-    """.split()
+    [
+        "thread_position_in_grid",
+        "threads_per_grid",
+        "thread_position_in_threadgroup",
+        "threads_per_threadgroup",
+        "threadgroup_position_in_grid",
+        "threadgroups_per_grid",
+        "thread_index_in_threadgroup",
+        "thread_index_in_simdgroup",
+        "thread_index_in_quadgroup",
+        "simdgroup_index_in_threadgroup",
+        "quadgroup_index_in_threadgroup",
+        "simdgroups_per_threadgroup",
+        "quadgroups_per_threadgroup",
+        "threads_per_simdgroup",
+        "thread_execution_width",
+        "dispatch_threads_per_threadgroup",
+        "dispatch_simdgroups_per_threadgroup",
+        "dispatch_quadgroups_per_threadgroup",
+        "grid_origin",
+        "grid_size",
+    ]
 )
 _LIST = re.compile(r"\s*([,<>])\s*")
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a function: its tokens without attributes and default, and its name's token."""
+    """One parameter of a function; `tokens` are without attributes and default."""
 
     position: int
     where: Location
@@ -70,7 +84,7 @@ class Parameter:
 
 def parameters_of(tokens: Tokens, opening: int) -> list[Parameter]:
     """The parameters between the bracket `opening` and its partner."""
-    found = []
+    found: list[Parameter] = []
     for first, last in tokens.split(opening + 1, tokens.partner[opening]):
         kept = without_attributes(tokens, first, last)
         words = tuple(tokens.text[index] for index in kept)
@@ -104,5 +118,5 @@ def _name(words: tuple[str, ...]) -> str:
 
 
 def attribute_index(tokens: Tokens, attribute: Attribute, names: Mapping[str, str]) -> int | None:
-    """n of [[buffer(n)]]; None when it cannot be told."""
+    """N of [[buffer(n)]]; None when it cannot be told."""
     return evaluate(tokens.join(attribute.first, attribute.last), names)

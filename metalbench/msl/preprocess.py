@@ -24,10 +24,28 @@ METAL_MACROS = {
     "__HAVE_ATOMIC_ULONG_MIN_MAX__": "1",
 }
 # The host shows through clang's predefined macros; a Metal source must not see it.
-HOST_MACROS = (
-    "__linux__ __linux __gnu_linux__ __unix__ __unix linux unix __ELF__ __x86_64__ __x86_64 __amd64__ "
-    "__amd64 __aarch64__ __APPLE__ __MACH__ __SSE__ __SSE2__ __AVX__ __AVX2__ __ARM_NEON"
-).split()
+HOST_MACROS = [
+    "__linux__",
+    "__linux",
+    "__gnu_linux__",
+    "__unix__",
+    "__unix",
+    "linux",
+    "unix",
+    "__ELF__",
+    "__x86_64__",
+    "__x86_64",
+    "__amd64__",
+    "__amd64",
+    "__aarch64__",
+    "__APPLE__",
+    "__MACH__",
+    "__SSE__",
+    "__SSE2__",
+    "__AVX__",
+    "__AVX2__",
+    "__ARM_NEON",
+]
 
 
 def preprocess(

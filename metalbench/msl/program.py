@@ -59,6 +59,19 @@ class Source:
         return function_constants(self.tokens, self.declared)
 
     @cached_property
+    def aliases(self) -> dict[str, str]:
+        """What plain type aliases stand for, such as bfloat for bfloat16_t."""
+        found: dict[str, str] = {}
+        for declaration in self.declared:
+            words = self.tokens.text[declaration.first : declaration.last - 1]
+            if declaration.kind == "alias" and not {"<", "*", "{", "("}.intersection(words):
+                if words[0] == "using" and words[2:3] == ["="]:
+                    found[words[1]] = found.get(words[-1], " ".join(words[3:]))
+                elif words[0] == "typedef":
+                    found[words[-1]] = found.get(words[-2], " ".join(words[1:-1]))
+        return found
+
+    @cached_property
     def merged(self) -> tuple[list[Declaration], list[Collision]]:
         """Overloads to remove, and those that cannot be."""
         return merge(self.tokens, self.declared)
@@ -101,5 +114,5 @@ class Source:
                     f"{name}<float>;` and ask for {name}_float"
                 )
             if declaration.kind == "function":
-                return f"{message}{name} at {where} is a function without `kernel`; expected one of: {listed}"
+                message += f"{name} at {where} is a function without `kernel`; "
         return f"{message}expected one of: {listed or 'nothing, the source has no kernel'}"

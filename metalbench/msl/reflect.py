@@ -40,7 +40,7 @@ class Kernel:
 
     @cached_property
     def substitution(self) -> dict[str, str]:
-        """Texts of the template's arguments, defaults included, by the primary's parameter names."""
+        """Texts of the template's arguments, defaults included, by parameter name."""
         names: dict[str, str] = {}
         for index, (first, last) in enumerate(self.primary.template or ()):
             name, default = template_parameter(self.tokens, first, last)
@@ -147,7 +147,7 @@ def _instantiated(
 def _id_expression(
     tokens: Tokens, limit: int, last: int
 ) -> tuple[int, int, tuple[int, int] | None]:
-    """First token, name's token and template arguments of the id-expression that ends before `last`."""
+    """First token, name and template arguments of the id-expression that ends before `last`."""
     index, arguments = last - 1, None
     if tokens.text[index] == ">":
         opened = open_angle(tokens, index, limit)

@@ -1,4 +1,4 @@
-"""Threadgroup variables: references into the threadgroup's arena instead of objects of their own."""
+"""Threadgroup variables: references into the threadgroup's arena, not objects of their own."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ def _declared(tokens: Tokens, first: int, last: int) -> int:
             angles += 1
         elif token == ">":
             angles -= 1
-        elif angles == 0 and token in ("*", "&", "&&"):
-            return -1
-        elif token == "(" and tokens.text[index - 1] not in ("alignas", "decltype"):
+        elif (angles == 0 and token in ("*", "&", "&&")) or (
+            token == "(" and tokens.text[index - 1] not in ("alignas", "decltype")
+        ):
             return -1
         if token in "([" and tokens.partner[index] > index:
             index = tokens.partner[index]

@@ -1,4 +1,4 @@
-"""The compiler that MSL goes through: clang of the ziglang wheel, or the one METALBENCH_CLANG names."""
+"""The compiler that MSL goes through: the ziglang wheel's clang, or what METALBENCH_CLANG names."""
 
 from __future__ import annotations
 
@@ -14,29 +14,66 @@ from pathlib import Path
 
 from metalbench._core import Unsupported
 
-COMMON_FLAGS = (
-    "-std=c++17 -march=native -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -nostdinc "
-    "-nostdinc++ -fno-finite-loops -fno-math-errno -fdeclspec -Xclang -ffloat16-excess-precision=none "
-    "-Xclang -fbfloat16-excess-precision=none -gline-tables-only -Wno-everything -ferror-limit=20 "
-    "-fno-color-diagnostics -fno-crash-diagnostics -ftemplate-depth=1024"
-).split()
-FAST_FLAGS = (
-    "-fassociative-math -freciprocal-math -fno-signed-zeros -fno-trapping-math -ffp-contract=fast "
-    "-fapprox-func"
-).split()
+COMMON_FLAGS = [
+    "-std=c++17",
+    "-march=native",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-nostdinc",
+    "-nostdinc++",
+    "-fno-finite-loops",
+    "-fno-math-errno",
+    "-fdeclspec",
+    "-Xclang",
+    "-ffloat16-excess-precision=none",
+    "-Xclang",
+    "-fbfloat16-excess-precision=none",
+    "-gline-tables-only",
+    "-Wno-everything",
+    "-ferror-limit=20",
+    "-fno-color-diagnostics",
+    "-fno-crash-diagnostics",
+    "-ftemplate-depth=1024",
+]
+FAST_FLAGS = [
+    "-fassociative-math",
+    "-freciprocal-math",
+    "-fno-signed-zeros",
+    "-fno-trapping-math",
+    "-ffp-contract=fast",
+    "-fapprox-func",
+]
 PRECISE_FLAGS = ["-ffp-contract=off", "-DMB_FAST_MATH=0"]
 # clang drops `convergent` from mb::meet, whose body has no convergent call it can see, and then gives
 # each side of a branch its own copy of a SIMD-group function.
 RELEASE_FLAGS = ["-O3", "-fconvergent-functions"]
 # Copies of a whole struct, such as a float4 that does not pass through registers, are no loads and
 # stores to the coverage pass; AddressSanitizer's pass turns them, and only them, into calls.
-CHECKED_FLAGS = (
-    "-O1 -fconvergent-functions -fno-vectorize -fno-slp-vectorize -DMB_CHECKED=1 "
-    "-fsanitize-coverage=trace-loads,trace-stores,bb,trace-pc-guard "
-    "-fsanitize=kernel-address -mllvm -asan-kernel-mem-intrinsic-prefix=1 -mllvm -asan-stack=0 "
-    "-mllvm -asan-globals=0 -mllvm -asan-instrument-reads=0 -mllvm -asan-instrument-writes=0 "
-    "-mllvm -asan-instrument-atomics=0 -mllvm -asan-instrument-byval=0"
-).split()
+CHECKED_FLAGS = [
+    "-O1",
+    "-fconvergent-functions",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-DMB_CHECKED=1",
+    "-fsanitize-coverage=trace-loads,trace-stores,bb,trace-pc-guard",
+    "-fsanitize=kernel-address",
+    "-mllvm",
+    "-asan-kernel-mem-intrinsic-prefix=1",
+    "-mllvm",
+    "-asan-stack=0",
+    "-mllvm",
+    "-asan-globals=0",
+    "-mllvm",
+    "-asan-instrument-reads=0",
+    "-mllvm",
+    "-asan-instrument-writes=0",
+    "-mllvm",
+    "-asan-instrument-atomics=0",
+    "-mllvm",
+    "-asan-instrument-byval=0",
+]
 
 
 @dataclass(frozen=True)
@@ -49,7 +86,7 @@ class Toolchain:
 
     @cached_property
     def version(self) -> str:
-        """clang's own first line, such as `clang version 22.1.8`."""
+        """Clang's own first line, such as `clang version 22.1.8`."""
         answer = subprocess.run(
             [*self.clang, "--version"], capture_output=True, text=True, check=False
         )

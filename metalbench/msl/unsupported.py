@@ -37,7 +37,7 @@ def feature_of(word: str) -> str:
 
 
 def unsupported_declarations(tokens: Tokens, declared: Iterable[Declaration]) -> list[Declaration]:
-    """Declarations that cannot be compiled and have to be removed: other stages, unsupported types."""
+    """Declarations that have to be removed: of other stages, or with unsupported types."""
     own = set()
     found = []
     for declaration in declared:
@@ -59,8 +59,8 @@ def refuse(tokens: Tokens, declaration: Declaration, name: str) -> None:
         feature = feature_of(tokens.text[index])
         if feature:
             raise Unsupported(
-                f"[{name}] {tokens.where(index)}: {tokens.text[index]}: the cpu device has no {feature}; "
-                "use buffers, or run this kernel on a Metal device"
+                f"[{name}] {tokens.where(index)}: {tokens.text[index]}: the cpu device "
+                f"has no {feature}; use buffers, or run this kernel on a Metal device"
             )
     stage = stage_of(tokens, declaration)
     raise Unsupported(

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-
 from metalbench._core import CompileError, Error
+
 from metalbench.msl import cache, engine
 
 TEXT = """#include <metal_stdlib>
@@ -155,4 +155,4 @@ def test_many_processes_build_the_same_at_once():
         answers = list(pool.map(run, range(4)))
     assert all(answer == answers[0] for answer in answers)
     assert answers[0][0][1] == "\x7fELF"
-    assert not [path for path in cache.folder().rglob(".*")]
+    assert not list(cache.folder().rglob(".*"))

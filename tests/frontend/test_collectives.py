@@ -31,8 +31,8 @@ def test_what_lets_threads_meet_needs_fibers(source, statement):
     ],
 )
 def test_what_only_looks_like_it_does_not(source, statement):
-    assert not fibers(source, f"kernel void f(device int* a, uint simd_lane_id [[thread_index_in_simdgroup]])"
-                              f" {{ {statement} }}")  # fmt: skip
+    parameters = "device int* a, uint simd_lane_id [[thread_index_in_simdgroup]]"
+    assert not fibers(source, f"kernel void f({parameters}) {{ {statement} }}")
 
 
 LIBRARY = """
@@ -51,6 +51,7 @@ def test_calls_are_followed_through_the_source(source, call, expected):
 
 
 def test_template_arguments_of_an_instantiation_count(source):
-    text = f"""{LIBRARY} template <typename O> kernel void g(device float* a) {{ *a = O().reduce(*a); }}
+    text = f"""{LIBRARY} template <typename O>
+    kernel void g(device float* a) {{ *a = O().reduce(*a); }}
     template [[host_name("f")]] [[kernel]] decltype(g<Max>) g<Max>;"""
     assert fibers(source, text)

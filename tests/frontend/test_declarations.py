@@ -43,8 +43,8 @@ def test_every_kind_is_told():
     template decltype(f<int>) f<int>;
     """
     assert [kind for kind, _ in found(text)] == [
-        "alias", "alias", "alias", "record", "variable", "variable", "variable", "function", "record",
-        "instantiation",
+        "alias", "alias", "alias", "record", "variable", "variable", "variable", "function",
+        "record", "instantiation",
     ]  # fmt: skip
 
 

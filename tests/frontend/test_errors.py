@@ -1,8 +1,8 @@
 """Each way that a source can be wrong says what, where, and what to do."""
 
 import pytest
-
 from metalbench._core import CompileError, Unsupported
+
 from metalbench.msl import engine
 
 HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
@@ -103,7 +103,7 @@ def test_unsupported_parts_do_not_disturb_other_kernels():
     text = """struct V { float4 at [[position]]; };
     vertex V v(uint i [[vertex_id]]) { return V{float4(0)}; }
     fragment float4 p(V in [[stage_in]], texture2d<float> t [[texture(0)]]) { return 0; }
-    kernel void k(texture2d<float, access::write> t [[texture(0)]], uint2 i [[thread_position_in_grid]]) {}
+    kernel void k(texture2d<float, access::write> t [[texture(0)]]) {}
     kernel void f(device int* a) { a[0] = 1; }"""
     assert engine.build(engine.parse(HEADER + text), "f").path
 

@@ -3,10 +3,9 @@ from hypothesis import strategies as st
 
 from metalbench.msl.lexer import lex, pieces
 
-FRAGMENTS = st.sampled_from(
-    ["a", "x1", "0x1Fu", "1.5e-3h", ".5f", "<<=", ">", ">>", "->", "::", "[[", "]]", '"s\\"t"', "'c'",
-     "// end\n", "/* in\nside */", "# 3 \"f.h\"\n", "\n", " ", "\t", "(", ")", "{", "}", "...", "1'000"]
-)  # fmt: skip
+WORDS = "a x1 0x1Fu 1.5e-3h .5f <<= > >> -> :: [[ ]] 'c' ( ) { } ... 1'000"
+LONG = ['"s\\"t"', "// end\n", "/* in\nside */", '# 3 "f.h"\n', "\n", " ", "\t"]
+FRAGMENTS = st.sampled_from(WORDS.split() + LONG)
 
 
 @given(st.lists(FRAGMENTS).map("".join) | st.text())

@@ -1,8 +1,8 @@
 """What the rewriting does to small sources: the text between the prologue and the entry points."""
 
 import pytest
-
 from metalbench._core import CompileError
+
 from metalbench.msl.lower import lower
 
 
@@ -44,7 +44,8 @@ def test_statements(source, text, lowered):
 
 
 def test_threadgroup_variables_refer_to_the_arena(source):
-    text = "kernel void f(device int* a) {\nthreadgroup float x[2][N], m;\nthreadgroup atomic_uint c;\n}"
+    text = "threadgroup float x[2][N], m;\nthreadgroup atomic_uint c;\n"
+    text = f"kernel void f(device int* a) {{\n{text}}}"
     assert body(source, text).splitlines()[1:3] == [
         "typedef float mbT1_x[2][N], mbT1_m; MB_THREADGROUP(mbT1_x, x) MB_THREADGROUP(mbT1_m, m)",
         "typedef atomic_uint mbT2_c; MB_THREADGROUP(mbT2_c, c)",
@@ -101,7 +102,8 @@ def test_function_constants_must_fit_their_type(source, value):
 
 
 def test_other_functions_are_inline_so_that_they_vanish(source):
-    text = "float g(float x) { return x; }\nstatic int h() { return 1; }\nkernel void f(device int* a) {}"
+    text = "float g(float x) { return x; }\nstatic int h() { return 1; }\n"
+    text += "kernel void f(device int* a) {}"
     assert body(source, text).splitlines()[:2] == [
         "inline float g(float x) { return x; }",
         "static int h() { return 1; }",

@@ -1,6 +1,6 @@
 import pytest
-
 from metalbench._core import CompileError
+
 from metalbench.msl.lower import lower
 
 

@@ -33,7 +33,7 @@ template <typename T, int N = 4>
     [
         ('template [[host_name("k")]] [[kernel]] decltype(f<half>) f<half>;', "k"),
         (
-            'template [[host_name("k")]] kernel void f<half>(device const half*, device vec<half, 4>*);',
+            'template [[host_name("k")]] kernel void f<half>(device const half*, device half4*);',
             "k",
         ),
         ('typedef decltype(f<half>) f_t; template [[host_name("k")]] kernel f_t f<half>;', "k"),
@@ -56,7 +56,8 @@ def test_arguments_say_what_they_are(source):
         source,
         """
         struct Params { int n; };
-        kernel void f(device float4* out [[buffer(3)]], const device half* in, const constant Params& p,
+        kernel void f(device float4* out [[buffer(3)]], const device half* in,
+                      const constant Params& p,
                       constant uint* shape, volatile device atomic_uint* count,
                       threadgroup float* tile [[threadgroup(0)]], threadgroup float2* more,
                       constant float4 (&planes)[6], uint3 at [[thread_position_in_grid]],
@@ -108,7 +109,8 @@ def test_max_threads_may_depend_on_the_template(source):
 
 CONDITIONAL = """
 constant bool has_mask [[function_constant(7)]];
-kernel void f(device float* x, device const bool* mask [[buffer(1), function_constant(has_mask)]]) {}
+kernel void f(device float* x,
+              device const bool* mask [[buffer(1), function_constant(has_mask)]]) {}
 """
 
 
@@ -125,3 +127,8 @@ def test_an_argument_whose_constant_is_false_is_absent(source):
 def test_a_kernel_in_a_namespace_has_both_names(source):
     parsed = source("namespace n { kernel void f(device int* a) {} }")
     assert parsed.kernel("f") is parsed.kernel("n::f")
+
+
+def test_plain_type_aliases_are_seen_through(source):
+    text = "typedef bfloat bf; using Value = bf; kernel void f(device Value* a, constant bf& b) {}"
+    assert [each["type"] for each in reflected(source, text).arguments] == ["bfloat", "bfloat"]
