@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 
 from metalbench.msl.declarations import Declaration, every
-from metalbench.msl.tokens import Tokens, is_name
+from metalbench.msl.tokens import Tokens
 
 _COLLECTIVE = re.compile(
     r"(?:threadgroup|simdgroup|quadgroup)_barrier|__metal_(?:simd|quad|wg)\w*"
@@ -28,7 +28,7 @@ class References:
         for declaration in every(list(declared)):
             if declaration.kind == "instantiation":
                 continue
-            words = set(filter(is_name, tokens.text[declaration.first : declaration.last]))
+            words = set(filter(str.isidentifier, tokens.text[declaration.first : declaration.last]))
             for name in _names(tokens, declaration):
                 self._mentions.setdefault(name, set()).update(words)
 

@@ -35,11 +35,8 @@ def function_constants(tokens: Tokens, declared: Iterable[Declaration]) -> list[
 
     One is optional when the source asks `is_function_constant_defined(name)`.
     """
-    asked = {
-        tokens.text[index + 2]
-        for index, token in enumerate(tokens.text)
-        if token == "is_function_constant_defined"
-    }
+    places = tokens.places.get("is_function_constant_defined", ())
+    asked = {tokens.text[index + 2] for index in places if index + 2 < len(tokens)}
     listed = list(declared)
     names = program_constants(tokens, listed)
     found = []

@@ -21,22 +21,24 @@ _MEMBER = {letter: "xyzw"[index % 4] for index, letter in enumerate("xyzwrgba")}
 
 def rewrite_keywords(tokens: Tokens, edits: Edits) -> None:
     """Erase address spaces and attributes; `constant` becomes `const`, 1.0h becomes half(1.0)."""
-    text, start = tokens.text, tokens.start
-    skip = -1
-    for index, token in enumerate(text):
-        if index < skip:
-            continue
-        if token in ERASED:
-            edits.blank(start[index], tokens.end(index))
-        elif token == "constant":
-            _constant(tokens, edits, index)
-        elif token == "[" and opens_attribute(tokens, index):
-            skip = tokens.partner[index] + 1
-            edits.blank(start[index], tokens.end(skip - 1))
-        elif token == "coherent":
-            _coherent(tokens, edits, index)
-        elif token[-1] in "hHfF" and token[0] in ".0123456789":
-            _literal(tokens, edits, index)
+    places = tokens.places
+    for word in ERASED:
+        for index in places.get(word, ()):
+            edits.blank(tokens.start[index], tokens.end(index))
+    for index in places.get("constant", ()):
+        _constant(tokens, edits, index)
+    for index in places.get("coherent", ()):
+        _coherent(tokens, edits, index)
+    for index in places.get("[", ()):
+        if opens_attribute(tokens, index):
+            edits.blank(tokens.start[index], tokens.end(tokens.partner[index]))
+    for word, indices in places.items():
+        literal = word[0] in ".0123456789" and _SUFFIXED.fullmatch(word)
+        if literal:
+            kind = "half" if literal[2] in "hH" else "bfloat"
+            digits = literal[1] if re.search(r"[.eEpP]", literal[1]) else literal[1] + "."
+            for index in indices:
+                edits.replace(tokens.start[index], tokens.end(index), f"{kind}({digits}f)")
 
 
 def _constant(tokens: Tokens, edits: Edits, index: int) -> None:
@@ -63,24 +65,15 @@ def _coherent(tokens: Tokens, edits: Edits, index: int) -> None:
         edits.replace(tokens.start[index], tokens.end(tokens.partner[index + 1]), " ")
 
 
-def _literal(tokens: Tokens, edits: Edits, index: int) -> None:
-    literal = _SUFFIXED.fullmatch(tokens.text[index])
-    if literal:
-        kind = "half" if literal[2] in "hH" else "bfloat"
-        digits = literal[1] if re.search(r"[.eEpP]", literal[1]) else literal[1] + "."
-        edits.replace(tokens.start[index], tokens.end(index), f"{kind}({digits}f)")
-
-
 def mixes_half_formats(tokens: Tokens) -> bool:
     """Whether half and bfloat both occur: only then may one be cast to the other."""
-    words = set(tokens.text)
-    return not words.isdisjoint(_HALF) and not words.isdisjoint(_BFLOAT)
+    return not (_HALF.isdisjoint(tokens.places) or _BFLOAT.isdisjoint(tokens.places))
 
 
 def rewrite_casts(tokens: Tokens, edits: Edits) -> None:
     """`static_cast` to values becomes mb::cast (mb/scalar.h), which knows half from bfloat."""
-    for index, token in enumerate(tokens.text):
-        if token == "static_cast" and tokens.text[index + 1 : index + 2] == ["<"]:
+    for index in tokens.places.get("static_cast", ()):
+        if tokens.text[index + 1 : index + 2] == ["<"]:
             close = close_angle(tokens, index + 1, len(tokens))
             value = close > 0 and tokens.text[close - 1] not in ("*", "&", "&&", "void", "const")
             if value:
@@ -89,11 +82,11 @@ def rewrite_casts(tokens: Tokens, edits: Edits) -> None:
 
 def swizzle_macros(tokens: Tokens) -> str:
     """The MB_SWIZZLES_* macros (mb/swizzle.h) for the swizzles that the source mentions."""
-    text = tokens.text
     used = {
-        text[index]
-        for index in range(1, len(text))
-        if text[index - 1] in (".", "->") and _SWIZZLE.fullmatch(text[index])
+        name
+        for name, indices in tokens.places.items()
+        if _SWIZZLE.fullmatch(name)
+        and any(tokens.text[index - 1] in (".", "->") for index in indices if index)
     }
     lines = []
     for size in (2, 3, 4):

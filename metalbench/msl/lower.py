@@ -83,7 +83,7 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
 
 def prologue(tokens: Tokens) -> str:
     """What precedes every source: the MSL headers, set up for what it mentions."""
-    distributed = "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.text else ""
+    distributed = "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.places else ""
     return f'# 1 "<metalbench>"\n{swizzle_macros(tokens)}{distributed}#include <mb/prelude.h>\n'
 
 
@@ -144,8 +144,8 @@ def _function_constants(source: Source, edits: Edits, literals: Mapping[str, str
         value = literals.get(constant.name, f"{constant.type}()")
         text = f"static constexpr {constant.type} {constant.name} = {value};"
         edits.replace(start, end, text + "\n" * tokens.source.count("\n", start, end))
-    for index, token in enumerate(tokens.text):
-        if token == "is_function_constant_defined" and tokens.text[index + 1] == "(":
+    for index in tokens.places.get("is_function_constant_defined", ()):
+        if tokens.text[index + 1] == "(":
             defined = "true" if tokens.text[index + 2] in literals else "false"
             edits.replace(
                 tokens.start[index], tokens.end(tokens.partner[index + 1]), f"({defined})"

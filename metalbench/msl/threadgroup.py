@@ -12,12 +12,11 @@ _SPECIFIERS = frozenset({"static", "volatile", "const"})
 def rewrite_threadgroup_variables(tokens: Tokens, edits: Edits) -> None:
     """`threadgroup float a[2][N], m;` becomes two MB_THREADGROUP (mb/sync.h); pointers stay."""
     statements = set()
-    for index, token in enumerate(tokens.text):
-        if token == "threadgroup":
-            first = _statement(tokens, index)
-            if first >= 0 and first not in statements:
-                statements.add(first)
-                _rewrite(tokens, edits, first, len(statements))
+    for index in tokens.places.get("threadgroup", ()):
+        first = _statement(tokens, index)
+        if first >= 0 and first not in statements:
+            statements.add(first)
+            _rewrite(tokens, edits, first, len(statements))
 
 
 def _statement(tokens: Tokens, index: int) -> int:

@@ -54,6 +54,17 @@ class Tokens:
         return index + 1 < len(self.text) and self.end(index) == self.start[index + 1]
 
     @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """Indices of all tokens by spelling."""
+        found: dict[str, list[int]] = {}
+        for index, text in enumerate(self.text):
+            if text in found:
+                found[text].append(index)
+            else:
+                found[text] = [index]
+        return found
+
+    @cached_property
     def partner(self) -> list[int]:
         """For every bracket its partner's index; -1 for all other tokens and stray brackets."""
         partner = [-1] * len(self.text)

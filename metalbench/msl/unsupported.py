@@ -38,6 +38,7 @@ def feature_of(word: str) -> str:
 
 def unsupported_declarations(tokens: Tokens, declared: Iterable[Declaration]) -> list[Declaration]:
     """Declarations that have to be removed: of other stages, or with unsupported types."""
+    features = set(filter(feature_of, tokens.places))
     own = set()
     found = []
     for declaration in declared:
@@ -45,10 +46,10 @@ def unsupported_declarations(tokens: Tokens, declared: Iterable[Declaration]) ->
         if stage not in ("", "kernel"):
             found.append(declaration)
             continue
-        words = tokens.text[declaration.first : declaration.last]
-        if declaration.name and feature_of(declaration.name):
+        if declaration.name in features:
             own.add(declaration.name)
-        if any(word not in own and feature_of(word) for word in words):
+        words = tokens.text[declaration.first : declaration.last]
+        if features and not (features - own).isdisjoint(words):
             found.append(declaration)
     return found
 
