@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from metalbench._core import Device
+    from metalbench.cli.progress import LineProgress, LiveProgress
     from metalbench.environment import Environment
     from metalbench.result import Result
     from metalbench.runner import Outcome
@@ -119,7 +120,9 @@ def run(ctx: click.Context, /, **options: Any) -> None:
 def _run(options: dict[str, Any]) -> int:
     from metalbench import _core
     from metalbench.environment import environment
+    from metalbench.errors import StoreError
     from metalbench.report.console import console
+    from metalbench.runner import Outcome
     from metalbench.runner import run as run_trials
     from metalbench.store import Store, location
 
@@ -131,16 +134,23 @@ def _run(options: dict[str, Any]) -> int:
     described = _plain(options)
     here = environment()
     with Store(location(options["db"])) as store:
-        with _progress(out, log, options["seconds"]) as progress:
-            outcome = run_trials(
-                device,
-                trials,
-                store,
-                here,
-                progress,
-                options=described,
-                fail_fast=options["fail_fast"],
+        progress = _progress(out, log, options["seconds"])
+        try:
+            with progress:
+                outcome = run_trials(
+                    device,
+                    trials,
+                    store,
+                    here,
+                    progress,
+                    options=described,
+                    fail_fast=options["fail_fast"],
+                )
+        except StoreError:
+            _report(
+                out, Outcome(tuple(progress.results), "failed"), options, perf_counter() - start
             )
+            raise
         _report(out, outcome, options, perf_counter() - start)
         out.print(f"Kept in {store.path}", soft_wrap=True)
     _export(outcome, device, here, options, described)
@@ -177,7 +187,7 @@ def _dtypes(options: dict[str, Any], written_for: Sequence[str]) -> list[str]:
     return [each for each in options["dtypes"] if options["names"] or each in written_for]
 
 
-def _progress(out: Console, log: Console, seconds: float) -> Any:
+def _progress(out: Console, log: Console, seconds: float) -> LineProgress | LiveProgress:
     from metalbench.cli.progress import LineProgress, LiveProgress
 
     if log.is_terminal and out.is_terminal:

@@ -51,7 +51,7 @@ Examples:
 @kernels_option
 @include_option
 @store_option
-def show(name: str, /, **options: Any) -> None:
+def show(name: str, **options: Any) -> None:
     """Show a task: its sizes, its kernel's source and arguments, and its earlier results."""
     from metalbench import _core
     from metalbench.library import find

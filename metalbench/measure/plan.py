@@ -37,7 +37,7 @@ class Plan:
     window_ns: int = 1_000_000
     warmup_ns: int = 200_000_000
     first_look: int = 64
-    min_pairs: int = 16
+    min_pairs: int = 12
     max_pairs: int = 4096
     half_width: float = 0.005
     min_effective: float = 100.0

@@ -103,4 +103,6 @@ def _decimals(interval: Interval) -> int:
         half_width = abs(interval.value) / 100
     if half_width == 0:
         return 0
-    return min(MOST_DECIMALS, max(0, -math.floor(math.log10(half_width))))
+    # A wide interval must not reduce an estimate of 2.4 to 2: two digits are always shown.
+    smallest = min(half_width, abs(interval.value) / 10 or half_width)
+    return min(MOST_DECIMALS, max(0, -math.floor(math.log10(smallest))))

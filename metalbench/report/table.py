@@ -110,8 +110,9 @@ def _rates(result: Result) -> tuple[Text, Text, Text]:
     measured, analysis = result.measurement, result.analysis
     if measured is None or analysis is None:
         return _dash(), _dash(), _dash()
+    work = analysis.work
     return (
-        Text(numbers.estimate(analysis.work.gflops)),
-        Text(numbers.estimate(analysis.work.gbytes_per_s)),
+        Text(numbers.estimate(work.gflops)) if work.flops else _dash(),
+        Text(numbers.estimate(work.gbytes_per_s)),
         Text(f"{measured.stability:.2f}"),
     )

@@ -1,0 +1,131 @@
+"""The other commands, and what they must not import."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from metalbench.cli import main
+from metalbench.diagnosis import Health, examinations
+
+
+def test_help_teaches_with_examples() -> None:
+    result = CliRunner().invoke(main, ["--help"])
+    assert result.exit_code == 0
+    assert "metalbench run softmax" in result.output
+    assert "Exit codes: 0 all correct" in result.output
+
+
+@pytest.mark.parametrize("command", ["run", "list", "show", "doctor", "completion"])
+def test_every_command_has_help(command: str) -> None:
+    result = CliRunner().invoke(main, [command, "-h"])
+    assert result.exit_code == 0
+    assert result.output.startswith(f"Usage: main {command}")
+
+
+def test_version() -> None:
+    from importlib.metadata import version
+
+    result = CliRunner().invoke(main, ["--version"])
+    assert result.output == f"metalbench {version('metalbench')}\n"
+
+
+def test_list_shows_every_task_with_its_types(shell: Any) -> None:
+    result = shell("list", "--set", "common")
+    assert {line.split()[1] for line in result.stdout.splitlines()[1:]} == {"common"}
+    everything = [line.split() for line in shell("list").stdout.splitlines()]
+    assert ["twice", "user", "float32", "Twice", "the", "input."] in everything
+    assert "softmax" in {line[0] for line in everything}
+
+
+def test_show_has_task_sizes_source_reflection_and_history(shell: Any) -> None:
+    before = shell("show", "twice")
+    assert before.exit_code == 0, before.output
+    assert "none; `metalbench run twice` makes some" in before.stdout
+    shell("run", "twice")
+    text = shell("show", "twice").stdout
+    for part in ("normal(0, 1)", "n 4096", "headline", "y[i] = 2 * x[i];", "buffer(1)"):
+        assert part in text
+    (line,) = [line for line in text.splitlines() if " correct " in line]
+    assert line.split()[2:5] == ["cpu", "seed", "float32"]
+
+
+def test_show_of_a_broken_kernel_gives_the_compilers_message(shell: Any) -> None:
+    result = shell("show", "broken", "--no-source")
+    assert result.exit_code == 0
+    assert "undeclared identifier 'z'" in result.stdout
+
+
+@pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])
+def test_completion_prints_the_one_line_to_add(shell_name: str) -> None:
+    result = CliRunner().invoke(main, ["completion", shell_name])
+    assert result.exit_code == 0
+    assert result.stdout.count("\n") == 1
+    assert f"_METALBENCH_COMPLETE={shell_name}_source" in result.stdout
+
+
+def test_completion_of_names() -> None:
+    environment = {
+        "_METALBENCH_COMPLETE": "bash_complete",
+        "COMP_WORDS": "metalbench run soft",
+        "COMP_CWORD": "2",
+    }
+    result = CliRunner().invoke(main, [], env=environment, prog_name="metalbench")
+    assert result.output == "plain,softmax\n"
+
+
+def test_doctor_examines_everything_and_never_raises(shell: Any) -> None:
+    result = shell("doctor")
+    assert result.exit_code == 0, result.output
+    for name, _ in examinations(shell.db):
+        assert name in result.stdout
+    assert "a trial kernel ran correctly" in result.stdout
+
+
+def test_doctor_says_what_is_broken_and_what_mends_it(
+    shell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("METALBENCH_CLANG", "/no/such/clang")
+    shell.db.write_text("no database " * 100)
+    result = shell("doctor")
+    assert result.exit_code == 2
+    assert "-> pip install ziglang" in result.stdout
+    assert "/no/such/clang" in result.stdout
+    assert "file is not a database" in result.stdout
+
+
+def test_an_examination_that_fails_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mlx.core", None)
+    (mlx,) = [examine for name, examine in examinations() if name == "mlx"]
+    finding = mlx()
+    assert finding.health is Health.BROKEN
+    assert finding.remedy.startswith("pip install")
+
+
+@pytest.mark.parametrize(
+    ("code", "absent"),
+    [
+        ("import metalbench", "click numpy scipy mlx rich sqlite3 metalbench._core"),
+        ("import metalbench.cli", "numpy scipy mlx rich sqlite3 metalbench._core"),
+        (
+            "from metalbench.cli import main; main(['list'], standalone_mode=False)",
+            "scipy mlx.core sqlite3",
+        ),
+        ("import metalbench.stats, metalbench.store, metalbench.runner", "scipy mlx.core"),
+    ],
+)
+def test_imports_are_as_late_as_they_can_be(code: str, absent: str) -> None:
+    check = f"import sys; {code}; print([m for m in {absent.split()!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_python_dash_m_is_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "metalbench", "--help"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("Usage: metalbench ")

@@ -1,0 +1,130 @@
+"""`metalbench run`, from the command line to the exit code."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metalbench.store import Store
+
+
+def test_one_name_gives_the_full_report_and_is_kept(shell: Any) -> None:
+    result = shell("run", "twice")
+    assert result.exit_code == 0, result.output
+    for part in ("twice  correct  speed", "Occupancy", "x + x", "simulation", str(shell.db)):
+        assert part in result.stdout
+    with Store(shell.db) as store:
+        (entry,) = store.history("twice")
+        assert len(store.samples(entry.id)["kernel"]) >= 12
+    assert entry.status == "correct"
+
+
+def test_wrong_kernels_are_results_and_the_others_go_on(shell: Any) -> None:
+    result = shell("run", "broken", "thrice", "twice")
+    assert result.exit_code == 1
+    words = [line.split()[:3] for line in result.stdout.splitlines()[1:4]]
+    assert words == [
+        ["broken", "float32", "failed"],
+        ["thrice", "float32", "incorrect"],
+        ["twice", "float32", "correct"],
+    ]
+    assert "broken.metal:6:" in result.stdout
+    assert "undeclared identifier 'z'" in result.stdout
+    assert "every element is 1.5 times what it should be" in result.stdout
+    assert "1 of 3 correct" in result.stdout
+    assert "[2/3] thrice: incorrect" in result.stderr
+    with Store(shell.db) as store:
+        assert [store.history(name)[0].status for name in ("broken", "thrice", "twice")] == [
+            "failed",
+            "incorrect",
+            "correct",
+        ]
+
+
+def test_fail_fast_stops_at_the_first(shell: Any) -> None:
+    result = shell("run", "thrice", "twice", "--fail-fast")
+    assert result.exit_code == 1
+    assert "Stopped at the first failure" in result.stdout
+    with Store(shell.db) as store:
+        assert store.history("twice") == []
+
+
+def test_json_on_standard_output_is_nothing_but_json(shell: Any) -> None:
+    result = shell("run", "twice", "--json", "-", "--seed", 3)
+    document = json.loads(result.stdout)
+    assert document["options"]["seed"] == 3
+    assert document["results"][0]["status"] == "correct"
+    assert "twice  correct" in result.stderr
+
+
+def test_csv_and_json_files(shell: Any, tmp_path: Path) -> None:
+    result = shell("run", "twice", "--json", tmp_path / "r.json", "--csv", tmp_path / "r.csv")
+    assert result.exit_code == 0, result.output
+    (row,) = csv.DictReader(io.StringIO((tmp_path / "r.csv").read_text()))
+    (entry,) = json.loads((tmp_path / "r.json").read_text())["results"]
+    assert float(row["kernel_ns"]) == entry["kernel_ns"]["value"]
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_size_target_and_set(shell: Any) -> None:
+    result = shell("run", "twice", "--size", "large", "--target", "memory", "--set", "user")
+    assert result.exit_code == 0, result.output
+    assert "twice  correct  memory" in result.stdout
+    assert "large (n 8192)" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["twise"], "unknown kernel 'twise'; did you mean 'twice'?"),
+        (["twice", "--size", "huge"], "--size huge: expected one of small, odd1, seed, large"),
+        (["--set", "commun"], "did you mean 'common'?"),
+        (["twice", "--json", "/no/such/folder/r.json"], "/no/such/folder does not exist"),
+        (["twice", "--dtype", "float8"], "float8"),
+        (["twice", "--time", "0"], "--time"),
+        (["--set", "user", "--dtype", "bfloat16"], "no kernel is written for bfloat16"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2(shell: Any, arguments: list[str], message: str) -> None:
+    result = shell("run", *arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+    assert not shell.db.exists()
+
+
+def test_a_named_kernel_without_the_type_says_how_to_add_it(shell: Any) -> None:
+    result = shell("run", "twice", "--dtype", "float16")
+    assert result.exit_code == 1
+    assert "// dtypes: float32, float16" in result.stdout
+
+
+def test_a_metal_device_is_refused_where_there_is_none(shell: Any) -> None:
+    from metalbench import _core
+
+    if "metal" not in _core.devices():
+        result = shell("run", "twice", "--device", "metal")
+        assert result.exit_code == 2
+        assert "needs a Mac" in result.stderr
+
+
+def test_a_store_that_cannot_be_written_is_exit_code_2(shell: Any, tmp_path: Path) -> None:
+    shell.db.write_text("no database " * 100)
+    result = shell("run", "twice")
+    assert result.exit_code == 2
+    assert "file is not a database" in result.stderr
+
+
+def test_include_finds_headers_elsewhere(shell: Any, kernels: Path, tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "factor.h").write_text("constant float factor = 2;\n")
+    source = (kernels / "twice.metal").read_text()
+    source = source.replace("using namespace", '#include "factor.h"\nusing namespace')
+    (kernels / "twice.metal").write_text(source.replace("2 * x[i]", "factor * x[i]"))
+    assert shell("run", "twice").exit_code == 1
+    result = shell("run", "twice", "--include", tmp_path / "shared")
+    assert result.exit_code == 0, result.output
