@@ -120,7 +120,7 @@ NB_MODULE(_core, module) {
       .def("slice", &Buffer::slice, nb::arg("offset"), nb::arg("nbytes"),
            "A view of a range of bytes. Checked builds hold kernels to it.")
       .def("numpy", &numpy_view, nb::arg("dtype") = "uint8",
-           nb::sig("def numpy(self, dtype: object = 'uint8') -> numpy.ndarray[tuple[int], numpy.dtype[typing.Any]]"),
+           nb::sig("def numpy(self, dtype: object = 'uint8') -> numpy.typing.NDArray[typing.Any]"),
            "A writable one-dimensional view of the memory.");
   define_dispatches(module);
   nb::class_<BoundLibrary>(module, "Library", "Compiled source.")

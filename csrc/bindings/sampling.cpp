@@ -121,15 +121,15 @@ Samples run_plan(Device& device, const SampleArguments& arguments) {
 void define_sampling(nb::module_& module, nb::class_<Device>& device) {
   nb::class_<Samples>(module, "Samples", "Raw times of one sampling plan, in ns per single pass.")
       .def_prop_ro("candidate_ns", [](const Samples& self) { return array_of(self.candidate_ns); },
-                   nb::for_getter(nb::sig("def candidate_ns(self) -> numpy.ndarray[tuple[int], numpy.dtype[numpy.float64]]")))
+                   nb::for_getter(nb::sig("def candidate_ns(self) -> numpy.typing.NDArray[numpy.float64]")))
       .def_prop_ro("reference_ns", [](const Samples& self) { return array_of(self.reference_ns); },
-                   nb::for_getter(nb::sig("def reference_ns(self) -> numpy.ndarray[tuple[int], numpy.dtype[numpy.float64]]")),
+                   nb::for_getter(nb::sig("def reference_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
                    "One for each of candidate_ns; empty without a reference.")
       .def_prop_ro("floor_ns", [](const Samples& self) { return array_of(self.floor_ns); },
-                   nb::for_getter(nb::sig("def floor_ns(self) -> numpy.ndarray[tuple[int], numpy.dtype[numpy.float64]]")),
+                   nb::for_getter(nb::sig("def floor_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
                    "The same launches of kernels that do nothing.")
       .def_prop_ro("candidate_first", [](const Samples& self) { return bools_of(self.candidate_first); },
-                   nb::for_getter(nb::sig("def candidate_first(self) -> numpy.ndarray[tuple[int], numpy.dtype[numpy.bool]]")),
+                   nb::for_getter(nb::sig("def candidate_first(self) -> numpy.typing.NDArray[numpy.bool]")),
                    "Which of each pair ran first.")
       .def_ro("candidate_window", &Samples::candidate_window, "Passes in a window.")
       .def_ro("reference_window", &Samples::reference_window)
