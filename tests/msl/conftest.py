@@ -44,7 +44,11 @@ def elementwise(cpu: _core.Device) -> Run:
     """
 
     def evaluate(
-        expression: str, *inputs: np.ndarray, result: str = "float", before: str = "", **options: Any
+        expression: str,
+        *inputs: np.ndarray,
+        result: str = "float",
+        before: str = "",
+        **options: Any,
     ) -> np.ndarray:
         parameters = [
             f"device const {_NAMES[array.dtype]}* in_{name}"

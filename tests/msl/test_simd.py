@@ -34,7 +34,9 @@ def test_sum_of_every_type(threadgroup, kind):
 
 
 def test_sum_of_vectors(threadgroup):
-    body = "float4 v = simd_sum(float4(x[tid], 1, 2, tid)); y[tid] = dot(v, float4(1, 10, 100, 1000));"
+    body = (
+        "float4 v = simd_sum(float4(x[tid], 1, 2, tid)); y[tid] = dot(v, float4(1, 10, 100, 1000));"
+    )
     got = threadgroup(body, FACTORS)
     np.testing.assert_array_equal(got, np.full(32, FACTORS.sum() + 320 + 6400 + 496000))
 
@@ -92,9 +94,7 @@ def test_shuffle_and_fill(threadgroup):
     down = threadgroup(
         "y[tid] = simd_shuffle_and_fill_down(x[tid], x[tid] + 100, 3, 8);", INTEGERS, result="int"
     )
-    parts = [
-        np.concatenate([INTEGERS[p + 3 : p + 8], fill[p : p + 3]]) for p in range(0, 32, 8)
-    ]
+    parts = [np.concatenate([INTEGERS[p + 3 : p + 8], fill[p : p + 3]]) for p in range(0, 32, 8)]
     np.testing.assert_array_equal(down, np.concatenate(parts))
 
 
