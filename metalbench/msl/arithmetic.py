@@ -18,15 +18,27 @@ _BINARY: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.BitOr: operator.or_,
     ast.BitAnd: operator.and_,
 }
+_COMPARISON: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 _SUFFIX = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]+\b")
 _CAST = re.compile(r"\b(?:static_cast\s*<\s*\w+\s*>|u?int|uint32_t|size_t|u?short)\s*(?=\()")
 _OCTAL = re.compile(r"(?<![\w.])0(?=\d)")
+_NOT = re.compile(r"!(?!=)")
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|0o[0-7]*|[0-9]+")
 _MAX_DEPTH = 32
 
 
 def evaluate(expression: str, names: Mapping[str, str]) -> int | None:
-    """The value of a C++ integer expression whose names stand for other expressions, else None."""
+    """The value of a C++ integer expression whose names stand for other expressions, else None.
+
+    A name may be a whole call, such as `is_function_constant_defined(x)`. Truth is 1 or 0.
+    """
     return _evaluate(expression, names, _MAX_DEPTH)
 
 
@@ -34,7 +46,8 @@ def _evaluate(expression: str, names: Mapping[str, str], depth: int) -> int | No
     if depth == 0:
         return None
     python = _OCTAL.sub("0o", _CAST.sub("", _SUFFIX.sub(r"\1", expression)))
-    python = python.replace("/", "//").strip()
+    python = python.replace("/", "//").replace("&&", " and ").replace("||", " or ")
+    python = _NOT.sub(" not ", python).strip()
     if not all(map(_NUMBER.fullmatch, re.findall(r"(?<!\w)[0-9][\w.]*", python))):
         return None
     try:
@@ -50,11 +63,24 @@ def _value(node: ast.expr, names: Mapping[str, str], depth: int) -> int:
         value = _evaluate(names[node.id], names, depth - 1)
         if value is not None:
             return value
+    if isinstance(node, ast.Call) and ast.unparse(node) in names:
+        return _value(ast.parse(names[ast.unparse(node)], mode="eval").body, names, depth - 1)
+    return _operation(node, names, depth)
+
+
+def _operation(node: ast.expr, names: Mapping[str, str], depth: int) -> int:
     if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
         left, right = _value(node.left, names, depth), _value(node.right, names, depth)
         if isinstance(node.op, ast.LShift) and right > 64:
             raise ValueError("shift too far")
         return _BINARY[type(node.op)](left, right)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -_value(node.operand, names, depth)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not)):
+        operand = _value(node.operand, names, depth)
+        return -operand if isinstance(node.op, ast.USub) else int(not operand)
+    if isinstance(node, ast.BoolOp):
+        values = [_value(value, names, depth) for value in node.values]
+        return int(all(values) if isinstance(node.op, ast.And) else any(values))
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARISON:
+        right = _value(node.comparators[0], names, depth)
+        return int(_COMPARISON[type(node.ops[0])](_value(node.left, names, depth), right))
     raise ValueError("not an integer constant")

@@ -24,7 +24,6 @@ _UNSUPPORTED_ATTRIBUTES = {
     "imageblock_data": "imageblocks",
     "thread_position_in_region": "tessellation",
 }
-_VALUES = {"true": "1", "false": "0"}
 
 
 @dataclass
@@ -43,7 +42,7 @@ def bind(source: Source, kernel: Kernel, literals: Mapping[str, str]) -> Binding
     Raises CompileError for a parameter that has no binding or one that is taken, Unsupported for
     textures and the like.
     """
-    names = {**program_constants(source.tokens, source.declared), **literals, **kernel.substitution}
+    names = _names(source, kernel, literals)
     types = {**source.aliases, **kernel.substitution}
     found = Bindings()
     taken: dict[tuple[str, int], Parameter] = {}
@@ -56,7 +55,7 @@ def bind(source: Source, kernel: Kernel, literals: Mapping[str, str]) -> Binding
             found.macros.append("mb::absent")
         elif attribute is not None:
             found.macros.append(f"mb::attribute<mb::{attribute.name}>")
-            kind = parameter.type_text(types)
+            kind = kernel.typed[parameter.position].type_text(types)
             found.attributes.append({"name": attribute.name, "type": kind})
         else:
             kind = _kind(kernel, parameter)
@@ -72,7 +71,7 @@ def bind(source: Source, kernel: Kernel, literals: Mapping[str, str]) -> Binding
     for (kind, index), parameter in sorted(taken.items(), key=lambda item: item[1].position):
         _check_index(kernel, parameter, kind, index)
         found.macros[parameter.position] = f"mb::{kind}<{index}>"
-        found.arguments.append(_argument(parameter, kind, index, types))
+        found.arguments.append(_argument(kernel, parameter, (kind, index), types))
     return found
 
 
@@ -96,14 +95,21 @@ def max_threads(source: Source, kernel: Kernel) -> tuple[str, int]:
     return str(DEFAULT_MAX_THREADS), DEFAULT_MAX_THREADS
 
 
+def _names(source: Source, kernel: Kernel, literals: Mapping[str, str]) -> dict[str, str]:
+    """What names stand for in the attributes of this kernel's parameters."""
+    names = {"true": "1", "false": "0", **program_constants(source.tokens, source.declared)}
+    for constant in source.constants:
+        defined = constant.name in literals
+        names[constant.name] = literals.get(constant.name, "0")
+        names[f"is_function_constant_defined({constant.name})"] = str(int(defined))
+    return {**names, **kernel.substitution}
+
+
 def _present(source: Source, parameter: Parameter, names: Mapping[str, str]) -> bool:
     """Whether the parameter's [[function_constant(x)]], if it has one, is true."""
     for attribute in parameter.attributes:
         if attribute.name == "function_constant":
-            text = source.tokens.join(attribute.first, attribute.last)
-            for _ in range(8):
-                text = _VALUES.get(text, names.get(text, text))
-            value = evaluate(text, names)
+            value = evaluate(source.tokens.join(attribute.first, attribute.last), names)
             return value is None or value != 0
     return True
 
@@ -176,15 +182,16 @@ def _check_index(kernel: Kernel, parameter: Parameter, kind: str, index: int) ->
 
 
 def _argument(
-    parameter: Parameter, kind: str, index: int, types: Mapping[str, str]
+    kernel: Kernel, parameter: Parameter, slot: tuple[str, int], types: Mapping[str, str]
 ) -> dict[str, str | int]:
+    kind, index = slot
     space = parameter.address_space or ("threadgroup" if kind == "threadgroup" else "device")
     constant = space == "constant" or "const" in parameter.pointee
     return {
         "name": parameter.name or f"argument{parameter.position}",
         "kind": kind,
         "index": index,
-        "type": parameter.type_text(types),
+        "type": kernel.typed[parameter.position].type_text(types),
         "address_space": space,
         "access": "read" if constant else "read_write",
         "parameter": parameter.position,

@@ -178,8 +178,9 @@ def _name_kernel(tokens: Tokens, edits: Edits, kernel: Kernel) -> str:
         return f"static constexpr auto& mb_entry_function = {kernel.expression};\n"
     declaration = kernel.instantiation
     target = f"auto& {_FUNCTION}"
-    if kernel.signature:
-        target = f"void (&{_FUNCTION}){_erase(kernel.signature)}"
+    if kernel.signature is not None:
+        parameters = tokens.join(kernel.signature, tokens.partner[kernel.signature] + 1)
+        target = f"void (&{_FUNCTION}){_erase(parameters)}"
     text = f"static constexpr {target} = {_erase(kernel.expression)};"
     start, end = tokens.start[declaration.first], tokens.end(declaration.last - 1)
     edits.replace(start, end, text)

@@ -20,7 +20,8 @@ class Kernel:
     """A kernel that can be asked for by `name`.
 
     `instantiation` is the declaration that names the template `arguments`, `primary` the definition
-    whose parameters count. `expression` names the function at `name_index`'s place in the source.
+    whose parameters count. `expression` names the function at `name_index`'s place in the source;
+    `signature` is the opening bracket of an instantiation's own parameters.
     """
 
     name: str
@@ -28,7 +29,7 @@ class Kernel:
     instantiation: Declaration | None
     arguments: tuple[str, ...]
     expression: str
-    signature: str
+    signature: int | None
     name_index: int
     tokens: Tokens
 
@@ -37,6 +38,12 @@ class Kernel:
         """What the kernel takes, in order."""
         assert self.primary.parameters is not None
         return parameters_of(self.tokens, self.primary.parameters[0])
+
+    @cached_property
+    def typed(self) -> list[Parameter]:
+        """The parameters as an instantiation spells them, for their types."""
+        own = parameters_of(self.tokens, self.signature) if self.signature is not None else []
+        return own if len(own) == len(self.parameters) else self.parameters
 
     @cached_property
     def substitution(self) -> dict[str, str]:
@@ -111,7 +118,7 @@ def _plain(tokens: Tokens, declaration: Declaration) -> Kernel:
         instantiation=None,
         arguments=(),
         expression=f"::{declaration.qualified}{arguments}",
-        signature="",
+        signature=None,
         name_index=declaration.name_index,
         tokens=tokens,
     )
@@ -138,7 +145,7 @@ def _instantiated(
         instantiation=declaration,
         arguments=tuple(tokens.join(*value) for value in values),
         expression=expression,
-        signature=tokens.join(*signature) if signature else "",
+        signature=signature[0] if signature else None,
         name_index=name_index,
         tokens=tokens,
     )

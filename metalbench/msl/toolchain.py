@@ -46,8 +46,8 @@ FAST_FLAGS = [
     "-fapprox-func",
 ]
 PRECISE_FLAGS = ["-ffp-contract=off", "-DMB_FAST_MATH=0"]
-# clang drops `convergent` from mb::meet, whose body has no convergent call it can see, and then gives
-# each side of a branch its own copy of a SIMD-group function.
+# clang drops `convergent` from mb::meet, whose body has no convergent call it can see, and then
+# gives each side of a branch its own copy of a SIMD-group function.
 RELEASE_FLAGS = ["-O3", "-fconvergent-functions"]
 # Copies of a whole struct, such as a float4 that does not pass through registers, are no loads and
 # stores to the coverage pass; AddressSanitizer's pass turns them, and only them, into calls.

@@ -12,11 +12,14 @@ from metalbench.msl.arithmetic import evaluate
         ("2 * (N + 1) / 2", 5),
         ("1 << 4", 16),
         ("7 % 4", 3),
+        ("N == 4 && !(N < 2)", 1),
+        ("N != 4 || 0", 0),
+        ("defined(x) + 1", 2),
         ("uint(8) - static_cast<int>(3)", 5),
     ],
 )
 def test_integer_expressions(expression, value):
-    assert evaluate(expression, {"N": "M", "M": "4"}) == value
+    assert evaluate(expression, {"N": "M", "M": "4", "defined(x)": "1"}) == value
 
 
 @pytest.mark.parametrize(

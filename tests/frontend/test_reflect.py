@@ -28,15 +28,16 @@ template <typename T, int N = 4>
 """
 
 
+PARAMETERS = "(device const half* in, device vec<half, 4>*)"
+
+
 @pytest.mark.parametrize(
     ("instantiation", "name"),
     [
         ('template [[host_name("k")]] [[kernel]] decltype(f<half>) f<half>;', "k"),
-        (
-            'template [[host_name("k")]] kernel void f<half>(device const half*, device half4*);',
-            "k",
-        ),
-        ('typedef decltype(f<half>) f_t; template [[host_name("k")]] kernel f_t f<half>;', "k"),
+        (f'template [[host_name("k")]] kernel void f<half>{PARAMETERS};', "k"),
+        (f'template [[host_name("k")]] kernel void f{PARAMETERS};', "k"),
+        ('typedef decltype(f<half>) t; template [[host_name("k")]] kernel t f<half>;', "k"),
         ("template [[kernel]] decltype(f<half>) f<half>;", "f<half>"),
     ],
 )
@@ -132,3 +133,15 @@ def test_a_kernel_in_a_namespace_has_both_names(source):
 def test_plain_type_aliases_are_seen_through(source):
     text = "typedef bfloat bf; using Value = bf; kernel void f(device Value* a, constant bf& b) {}"
     assert [each["type"] for each in reflected(source, text).arguments] == ["bfloat", "bfloat"]
+
+
+def test_conditions_may_be_computed_from_function_constants(source):
+    text = """
+    constant bool a [[function_constant(0)]];
+    constant int n [[function_constant(1)]];
+    constant bool both = a && is_function_constant_defined(n);
+    kernel void f(device int* x, device int* y [[buffer(1), function_constant(both)]]) {}
+    """
+    for constants, names in [({"a": 1, "n": 0}, ["x", "y"]), ({"a": 1}, ["x"]), ({"a": 0}, ["x"])]:
+        bound = lower(source(text), "f", constants).bindings
+        assert [each["name"] for each in bound.arguments] == names
