@@ -3,7 +3,7 @@
 // online softmax and its rest is read again for the output. Maximum and sum are reduced together,
 // the sums rescaled to the common maximum: three SIMD-group functions and one barrier per row.
 // dispatch: softmax  threadgroups=(rows)  threads=(TG)
-// tune: TG = 128, 32, 64, 256, 512
+// tune: TG = 64, 32, 128, 256, 512
 // tune: KEEP = 4, 1, 2, 8
 // dtypes: float32, float16, bfloat16
 #include <metal_stdlib>
@@ -63,8 +63,10 @@ static float total(float4 v) { return (v.x + v.y) + (v.z + v.w); }
   }
   float4 sums = 0.0f;
   for (uint i = 0; i < KEEP; ++i) {
-    kept[i] = exp(kept[i] - peak);
-    sums += kept[i];
+    if (4 * i * TG < cols) {
+      kept[i] = exp(kept[i] - peak);
+      sums += kept[i];
+    }
   }
   const float kept_peak = peak;
   float sum = total(sums);
