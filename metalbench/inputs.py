@@ -62,17 +62,17 @@ def normal(*dims: str | int, mean: float = 0.0, deviation: float = 1.0) -> Input
 
 
 def tied(*dims: str | int) -> Input:
-    """Normal floats of which the second half of every row repeats the first: each value ties."""
+    """Floats over [0, 1), close together; the second half of every row repeats the first."""
 
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
     ) -> np.ndarray[Any, Any]:
-        values = random.standard_normal(shape, dtype=np.float32)
+        values = random.random(shape, dtype=np.float32)
         half = shape[-1] // 2
         values[..., shape[-1] - half :] = values[..., :half]
         return values
 
-    return Input(_shape(dims), None, "normal(0, 1), every value twice", draw)
+    return Input(_shape(dims), None, "uniform(0, 1), every value twice", draw)
 
 
 def uniform(*dims: str | int, low: float = 0.0, high: float = 1.0) -> Input:

@@ -32,9 +32,9 @@ Sizes = Mapping[str, Mapping[str, int]]
 class Task:
     """One problem: what goes in, what comes out, how large, and what is right.
 
-    `reference` takes the inputs as MLX arrays and the constants, by name; `oracle` and `scale` the
-    same in numpy float64. Each returns one array, or a tuple of one for each output. `scale` is
-    what rounding errors are relative to (the sum of absolute terms of a reduction).
+    `reference` takes the inputs as MLX arrays and the constants, by name; `oracle` the same in
+    numpy float64, and `scale` in float32. Each returns one array, or a tuple of one for each
+    output. `scale` is what rounding errors are relative to (of a sum, the sum of absolute terms).
     """
 
     name: str

@@ -37,14 +37,13 @@ class Workload:
         """The shape of every output."""
         return {name: each.shape_at(self.values) for name, each in self.task.outputs.items()}
 
-    @cached_property
-    def _exact_inputs(self) -> dict[str, Any]:
-        """Inputs as the oracle takes them: floats widened to float64."""
-        exact: dict[str, Any] = {}
+    def widened(self, kind: type[np.floating[Any]]) -> dict[str, Any]:
+        """The inputs, floats as `kind` (at least float32), and the constants."""
+        wide: dict[str, Any] = {}
         for name, array in self.inputs.items():
             is_float = self.task.inputs[name].type_in(self.dtype).is_float
-            exact[name] = array.astype(np.float64) if is_float else array
-        return {**exact, **self.task.constants}
+            wide[name] = array.astype(kind, copy=False) if is_float else array
+        return {**wide, **self.task.constants}
 
     @cached_property
     def expected(self) -> dict[str, np.ndarray[Any, Any]]:
@@ -52,7 +51,7 @@ class Workload:
 
         Raises TaskError if the oracle's shapes are not the declared ones.
         """
-        results = self._computed(self.task.oracle, "oracle")
+        results = self._computed("oracle", self.task.oracle, self.widened(np.float64))
         if self.dtype.name == "float16":
             for name, each in results.items():
                 if self.task.outputs[name].type_in(self.dtype).name == "float16":
@@ -65,11 +64,13 @@ class Workload:
         """What rounding errors are relative to: the task's `scale`, else the expected magnitude."""
         if self.task.scale is None:
             return self.expected
-        return self._computed(self.task.scale, "scale")
+        return self._computed("scale", self.task.scale, self.widened(np.float32))
 
-    def _computed(self, function: Callable[..., Any], what: str) -> dict[str, np.ndarray[Any, Any]]:
+    def _computed(
+        self, what: str, function: Callable[..., Any], arguments: Mapping[str, Any]
+    ) -> dict[str, np.ndarray[Any, Any]]:
         try:
-            results = function(**self._exact_inputs)
+            results = function(**arguments)
         except Exception as error:  # the user's code: whatever it raises is its fault
             cause = f"{type(error).__name__}: {error}"
             where = f"[{self.task.name}] {what} at size {self.size}"

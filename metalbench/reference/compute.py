@@ -20,13 +20,13 @@ def outputs(workload: Workload, *, kind: str = "cpu") -> dict[str, np.ndarray[An
     Raises TaskError if the reference's shapes are not the declared ones.
     """
     task = workload.task
-    arrays = {}
-    for name, array in workload.inputs.items():
-        is_float = task.inputs[name].type_in(workload.dtype).is_float
-        arrays[name] = mx.array(array.astype(np.float32)) if is_float else to_mlx(array)
+    arguments = {
+        name: to_mlx(each) if isinstance(each, np.ndarray) else each
+        for name, each in workload.widened(np.float32).items()
+    }
     try:
         with mx.stream(stream_of(kind)):
-            results = task.reference(**arrays, **task.constants)
+            results = task.reference(**arguments)
             several = results if isinstance(results, (tuple, list)) else (results,)
             mx.eval(several)
     except Exception as error:  # the user's code: whatever it raises is its fault

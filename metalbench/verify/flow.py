@@ -9,6 +9,7 @@ from metalbench.errors import MetalBenchError, TaskError, Unsupported
 from metalbench.kernel import Kernel
 from metalbench.prepare import Bound, Compiled, compile_kernel
 from metalbench.task import Task
+from metalbench.verify.error_rule import Yardstick
 from metalbench.verify.examine import Examiner
 from metalbench.verify.faults import finding
 from metalbench.verify.verdict import Report
@@ -68,12 +69,13 @@ def _verify_size(
 ) -> Report:
     report = Report()
     bound: Bound | None = None
+    yardsticks: dict[str, Yardstick] = {}
     for seed in seeds:
         progress(f"{size}, seed {seed}")
         work = workload(compiled.task, size, dtype_name=compiled.dtype.name, seed=seed)
         try:
             bound = bound.load(work) if bound else compiled.bind(work)
-            examiner = Examiner(bound, compiled.device, time_limit)
+            examiner = Examiner(bound, compiled.device, time_limit, yardsticks)
             report += examiner.examine(repeat=seed == seeds[0])
         except TaskError:
             raise

@@ -8,7 +8,7 @@ import pytest
 
 from metalbench import reference
 from metalbench.library import Library
-from metalbench.verify.error_rule import allowance_for, compare
+from metalbench.verify.error_rule import allowance_for, compare, yardstick
 from metalbench.workload import workload
 
 ENTRIES = list(Library())
@@ -24,7 +24,8 @@ class Judge:
         self.kind = self.task.outputs[self.name].type_in(self.work.dtype)
         self.scale = self.work.scale[self.name] if self.kind.is_float else self.expected
         mlx = reference.outputs(self.work)[self.name]
-        self.allowance = allowance_for(self.expected, mlx, self.scale, self.kind)
+        measured = yardstick(self.expected, mlx, self.scale)
+        self.allowance = allowance_for(self.expected, measured, self.kind)
 
     def passes(self, got):
         return compare(

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from metalbench.dtypes import dtype
-from metalbench.verify.error_rule import FEWEST_FOR_RMS, allowance_for, compare, errors, wrong
+from metalbench.verify.error_rule import (
+    FEWEST_FOR_RMS,
+    allowance_for,
+    compare,
+    errors,
+    wrong,
+    yardstick,
+)
 
 FLOAT = dtype("float32")
 U = FLOAT.roundoff
@@ -13,7 +20,7 @@ U = FLOAT.roundoff
 def judge(got, expected, reference=None, scale=None, kind=FLOAT):
     reference = expected if reference is None else reference
     scale = expected if scale is None else scale
-    allowance = allowance_for(expected, reference, scale, kind)
+    allowance = allowance_for(expected, yardstick(expected, reference, scale), kind)
     compared = compare("y", got, expected, allowance=allowance, scale=scale)
     bad = wrong(got, expected, allowance=allowance, scale=scale)
     assert bad.any() <= (not compared.passed)
@@ -113,7 +120,7 @@ def test_the_worst_element_is_found_in_any_chunk():
 
 def test_integers_must_be_equal():
     y = np.arange(10, dtype=np.int64).reshape(2, 5)
-    allowance = allowance_for(y, y, y, dtype("uint32"))
+    allowance = allowance_for(y, yardstick(y, y, y), dtype("uint32"))
     assert compare("y", y.astype(np.uint32), y, allowance=allowance, scale=y).passed
     got = y.astype(np.uint32)
     got[1, 2] += 1

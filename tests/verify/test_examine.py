@@ -23,6 +23,8 @@ def device():
 class Scripted:
     """Stands in for a device: every run calls `work(run number, bound)`."""
 
+    kind = "cpu"
+
     def __init__(self, device, work):
         entry = Library().entry("relu")
         compiled = compile_kernel(device, entry.kernel(), entry.task)
