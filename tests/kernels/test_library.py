@@ -63,7 +63,7 @@ def test_kernel_and_task_offer_half_precision(name: str) -> None:
     assert entry.task.dtypes == entry.kernel().dtypes
 
 
-@pytest.mark.parametrize("entry", LIBRARY, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", list(LIBRARY), ids=lambda entry: entry.name)
 class TestHeader:
     def test_says_what_the_kernel_does_and_why(self, entry: Entry) -> None:
         assert len(entry.kernel().description) > 100
@@ -102,9 +102,7 @@ class TestResults:
         report = verify(device, entry.kernel(), task, sizes=small_sizes(task), dtype_name=dtype)
         assert report.passed, report.findings
 
-    def test_come_from_sound_accesses(
-        self, entry: Entry, dtype: str, device: _core.Device
-    ) -> None:
+    def test_come_from_sound_accesses(self, entry: Entry, dtype: str, device: _core.Device) -> None:
         report = verify_checked(device, entry.kernel(), entry.task, dtype_name=dtype)
         assert report.passed, report.findings
 
@@ -113,7 +111,5 @@ class TestResults:
 def test_every_tuning_agrees_with_the_oracle(
     entry: Entry, tuning: dict[str, int], device: _core.Device
 ) -> None:
-    report = verify(
-        device, entry.kernel(), entry.task, sizes=["odd1"], seeds=[0], tunables=tuning
-    )
+    report = verify(device, entry.kernel(), entry.task, sizes=["odd1"], seeds=[0], tunables=tuning)
     assert report.passed, report.findings
