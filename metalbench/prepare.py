@@ -173,17 +173,23 @@ def compile_kernel(
         include_dirs=[str(kernel.path.parent), *map(str, kernel.include_dirs)],
         checked=checked,
     )
-    pipelines = {}
+    pipelines = _pipelines(library, kernel, task.name)
+    check_coverage(task, kernel, pipelines.values(), run)
+    return Compiled(device, task, kernel, run, chosen, pipelines)
+
+
+def _pipelines(library: _core.Library, kernel: Kernel, task: str) -> dict[str, _core.Pipeline]:
+    """The kernels that the header dispatches, each compiled once."""
+    pipelines: dict[str, _core.Pipeline] = {}
     for line in kernel.dispatches:
         if line.function not in library.functions:
             hint = suggestion(line.function, library.functions)
-            where = f"[{task.name}] {kernel.path.name}:{line.line}"
+            where = f"[{task}] {kernel.path.name}:{line.line}"
             raise DeclarationError(f"{where}: no kernel {line.function!r}; {hint}")
         if line.function not in pipelines:
             pipelines[line.function] = library.pipeline(line.function)
-        _check_threadgroup_arguments(task.name, kernel, line, pipelines[line.function])
-    check_coverage(task, kernel, pipelines.values(), run)
-    return Compiled(device, task, kernel, run, chosen, pipelines)
+        _check_threadgroup_arguments(task, kernel, line, pipelines[line.function])
+    return pipelines
 
 
 def _check_threadgroup_arguments(
