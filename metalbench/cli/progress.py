@@ -20,7 +20,7 @@ from metalbench.stages import Stage
 if TYPE_CHECKING:
     from metalbench.result import Result
 
-BAR_WIDTH = 30
+BAR_WIDTH = 20
 # Redrawing while something is timed costs time: seldom, and never by a thread of its own.
 SECONDS_BETWEEN_DRAWINGS = 0.5
 # Verification of a kernel takes about this long, before any has been seen.
@@ -128,9 +128,7 @@ class LiveProgress(Progress):
         lines = self._console.render_lines(results_table(self.results, self._console), options)
         room = max(self._console.height - LINES_BELOW, 4)
         shown = lines if len(lines) <= room else [*lines[:2], *lines[2 - room :]]
-        self._table = Segments(
-            [segment for line in shown for segment in (*line, Segment.line())][:-1]
-        )
+        self._table = Segments([part for line in shown for part in (*line, Segment.line())])
 
     def _draw_seldom(self) -> None:
         if self._clock() - self._drawn >= SECONDS_BETWEEN_DRAWINGS:
@@ -138,18 +136,18 @@ class LiveProgress(Progress):
 
     def _draw(self) -> None:
         self._drawn = self._clock()
-        self._live.update(Group(self._table, Text(), self._status()), refresh=True)
+        above = [self._table, Text()] if self.results else []
+        self._live.update(Group(*above, self._status()), refresh=True)
 
     def _status(self) -> Text:
         full = round(BAR_WIDTH * self.fraction)
         text = Text(no_wrap=True, overflow="ellipsis")
         text.append("━" * full, style="green").append("━" * (BAR_WIDTH - full), style=QUIET)
-        text.append(f" {self.position} ").append(self.kernel, style=HEADING)
+        text.append(f" {self.position} {_left(self.seconds_left)}  ")
+        text.append(self.kernel, style=HEADING)
         if self.stage is not None:
             text.append(f"  {self.stage.value}")
-        if self.detail:
-            text.append(f" {self.detail}", style=QUIET)
-        return text.append(f"  {_left(self.seconds_left)}", style=QUIET)
+        return text.append(f"  {self.detail}", style=QUIET)
 
 
 class LineProgress(Progress):

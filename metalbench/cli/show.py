@@ -102,6 +102,6 @@ def _print_history(out: Console, name: str, past: int, db: Path | None) -> None:
     with Store(path) as store:
         entries = store.history(name, past)
     if entries:
-        out.print(history_table(entries, terminal=out.is_terminal))
+        out.print(history_table(entries, out))
     else:
         out.print(Text(f"  none; `metalbench run {name}` makes some"))

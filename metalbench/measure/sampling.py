@@ -88,7 +88,7 @@ def measure(
     plan
         Limits and wanted precision.
     progress
-        Told the fraction of the allowed time that has passed, as often as the core reports.
+        Told the fraction of the measurement that is done, as often as the core reports.
     clock
         Seconds; replaced in tests.
 
@@ -142,16 +142,17 @@ class _Series:
             warmup_ns=warmup_ns,
             time_limit_ns=warmup_ns + int(max(plan.seconds - self.spent, 0.0) * 1e9),
             seed=plan.seed + self.taken,
-            progress=lambda done, total: self._tell(start),
+            progress=lambda done, _: self._tell(start, self.taken + done),
         )
         self.looks.append(look)
         self.taken += len(look.candidate_ns)
         self.spent += max(0.0, self.clock() - start)
 
-    def _tell(self, start: float) -> None:
+    def _tell(self, start: float, pairs: int) -> None:
         if self.progress is not None:
             passed = self.spent + max(0.0, self.clock() - start)
-            self.progress(min(1.0, passed / self.plan.seconds))
+            # A slow kernel goes on beyond its time, until it has its least pairs.
+            self.progress(min(1.0, passed / self.plan.seconds, pairs / self.plan.min_pairs))
 
 
 def _precise(samples: SampleSet, plan: Plan) -> bool:
