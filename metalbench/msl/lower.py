@@ -48,7 +48,7 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
     """
     tokens = source.tokens
     kernel = source.kernel(name)
-    reached = source.references.reached(_roots(tokens, kernel))
+    reached = source.references.reached(_roots(source, kernel))
     literals = _literals(source, kernel, constants, reached)
     bindings = bind(source, kernel, literals)
     edits = Edits(tokens.source)
@@ -87,12 +87,13 @@ def prologue(tokens: Tokens) -> str:
     return f'# 1 "<metalbench>"\n{swizzle_macros(tokens)}{distributed}#include <mb/prelude.h>\n'
 
 
-def _roots(tokens: Tokens, kernel: Kernel) -> set[str]:
-    """Names that the kernel itself mentions."""
-    words = set(tokens.text[kernel.primary.first : kernel.primary.last])
-    if kernel.instantiation:
-        words |= set(tokens.text[kernel.instantiation.first : kernel.instantiation.last])
-    return {kernel.primary.name} | {word for word in words if word[0].isalpha() or word[0] == "_"}
+def _roots(source: Source, kernel: Kernel) -> set[str]:
+    """Names that the kernel itself mentions, and operators, which nobody calls by name."""
+    words = {kernel.primary.name} | {name for name in source.by_name if name[:8] == "operator"}
+    for declaration in filter(None, (kernel.primary, kernel.instantiation)):
+        found = source.tokens.text[declaration.first : declaration.last]
+        words.update(filter(str.isidentifier, found))
+    return words
 
 
 def _literals(
@@ -116,8 +117,11 @@ def _literals(
 def _unsupported(source: Source, kernel: Kernel, reached: set[str]) -> list[Declaration]:
     """Declarations that the cpu device has no use for; an error if the kernel has."""
     found = unsupported_declarations(source.tokens, source.declared)
+    removed = {declaration.first for declaration in found}
     for declaration in found:
-        if declaration.name and declaration.name in reached:
+        family = source.by_name.get(declaration.name, ())
+        gone = all(overload.first in removed for overload in family)
+        if declaration.name and declaration.name in reached and gone:
             refuse(source.tokens, declaration, kernel.name)
     return found
 

@@ -108,6 +108,28 @@ def test_unsupported_parts_do_not_disturb_other_kernels():
     assert engine.build(engine.parse(HEADER + text), "f").path
 
 
+def test_an_overload_for_textures_does_not_disturb_the_others():
+    text = """float at(texture2d<float> t, uint i) { return t.read(uint2(i, 0)).x; }
+    float at(device float* t, uint i) { return t[i]; }
+    kernel void f(device float* a) { a[0] = at(a, 1); }"""
+    assert engine.build(engine.parse(HEADER + text), "f").path
+
+
+def test_a_function_that_needs_textures_is_refused_where_it_stands():
+    text = """float at(texture2d<float> t, uint i) { return t.read(uint2(i, 0)).x; }
+    kernel void f(device float* a) { a[0] = at(a, 1); }"""
+    message = refuse(text, Unsupported)
+    assert message.startswith("[f] my.metal:3:10: texture2d: the cpu device has no textures")
+
+
+def test_function_constants_are_followed_through_operators():
+    text = """constant int n [[function_constant(0)]];
+    struct S { int a; };
+    S operator+(S a, S b) { return S{a.a + b.a + n}; }
+    kernel void f(device S* a) { a[0] = a[0] + a[1]; }"""
+    assert "function constant n (int, index 0) has no value" in refuse(text)
+
+
 def test_a_vertex_function_is_no_kernel():
     assert "is a function without `kernel`" in refuse(
         "vertex float4 f(uint i [[vertex_id]]) { return 0; }"
