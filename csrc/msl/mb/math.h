@@ -15,13 +15,13 @@
 
 namespace metal {
 
-MB_MATH1(exp, mb::exp_of(x))
-MB_MATH1(exp2, mb::exp2_of(x))
-MB_MATH1(exp10, mb::exp10_of(x))
-MB_MATH1(log, mb::log_of(x))
-MB_MATH1(log2, mb::log2_of(x))
-MB_MATH1(log10, mb::log10_of(x))
-MB_MATH1(tanh, mb::tanh_of(x))
+MB_LANES1(exp, mb::exp_of(x))
+MB_LANES1(exp2, mb::exp2_of(x))
+MB_LANES1(exp10, mb::exp10_of(x))
+MB_LANES1(log, mb::log_of(x))
+MB_LANES1(log2, mb::log2_of(x))
+MB_LANES1(log10, mb::log10_of(x))
+MB_LANES1(tanh, mb::tanh_of(x))
 MB_MATH1(sinh, mb::sinh_of(x))
 MB_MATH1(cosh, mb::cosh_of(x))
 MB_MATH1(asinh, mb::asinh_of(x))
@@ -33,9 +33,9 @@ MB_MATH1(atan, mb::atan_of(x))
 MB_MATH2(atan2, mb::atan2_of(x, y))
 MB_MATH2(pow, mb::pow_of(x, y))
 MB_MATH2(powr, mb::powr_of(x, y))
-MB_MATH1(sinpi, mb::sin_of(mb::reduce_half_turns(x)))
-MB_MATH1(cospi, mb::cos_of(mb::reduce_half_turns(x)))
-MB_MATH1(tanpi, mb::tan_of(mb::reduce_half_turns(x)))
+MB_LANES1(sinpi, mb::sin_of(mb::reduce_half_turns(x)))
+MB_LANES1(cospi, mb::cos_of(mb::reduce_half_turns(x)))
+MB_MATH1(tanpi, mb::tan_of(mb::reduce_half_turns(float(x))))
 MB_MATH1(sqrt, __builtin_sqrtf(x))
 MB_MATH1(rsqrt, mb::rsqrt_of(x))
 MB_MATH1(fabs, __builtin_fabsf(x))
@@ -87,9 +87,9 @@ MB_FUNC R frexp(A a, mb::rebind<mb::same<R>, int>& exponent) {
 }
 
 namespace fast {
-MB_MATH1(sin, mb::sin_of(mb::reduce(x)))
-MB_MATH1(cos, mb::cos_of(mb::reduce(x)))
-MB_MATH1(tan, mb::tan_of(mb::reduce(x)))
+MB_LANES1(sin, mb::sin_of(mb::reduce(x)))
+MB_LANES1(cos, mb::cos_of(mb::reduce(x)))
+MB_MATH1(tan, mb::tan_of(mb::reduce(float(x))))
 MB_MATH2(fmod, mb::fmod_once(x, y))
 template <class A, class R = mb::floating<A>>
 MB_FUNC R sincos(A a, mb::same<R>& cosine) {

@@ -6,32 +6,35 @@
 
 namespace mb {
 
-// x = quarter * pi/2 + rest, |rest| <= pi/4
+// x = quarter * pi/2 + rest, |rest| <= pi/4, in each lane.
+template <class F>
 struct Reduced {
-  double rest;
-  int quarter;
+  doubles_of<F> rest;
+  ints_of<F> quarter;
 };
 
-MB_FUNC Reduced reduce(float x) {
+template <class F>
+MB_FUNC Reduced<F> reduce(F x) {
   MB_EXACT
-  double w = x;
-  double shifted = fused(w, 0.63661977236758138_d, wide_rounder);
-  double n = shifted - wide_rounder;
-  double r = fused(n, -1.5707963267948966_d, w);
-  r = fused(n, -6.123233995736766e-17_d, r);
+  using D = doubles_of<F>;
+  D w = lanes_cast<D>(x);
+  D shifted = fused(w, D(0.63661977236758138_d), D(wide_rounder));
+  D n = shifted - wide_rounder;
+  D r = fused(n, D(-1.5707963267948966_d), w);
+  r = fused(n, D(-6.123233995736766e-17_d), r);
   // Beyond 2^50 the reduction is meaningless: keep the polynomials in range.
-  r = wide_limited(r, -0.79_d, 0.79_d);
-  return Reduced{r, int(wide_bits(shifted))};
+  r = limited(r, -0.79_d, 0.79_d);
+  return Reduced<F>{r, lanes_cast<ints_of<F>>(as_type<longs_of<F>>(shifted))};
 }
 
 // Payne and Hanek's reduction: 96 bits of 2/pi, from the first that still matters for x.
-MB_FUNC Reduced reduce_any(float x) {
+MB_FUNC Reduced<float> reduce_any(float x) {
   MB_EXACT
   constexpr uint two_over_pi[] = {0x00000000, 0x00000000, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0,
                                   0xdb629599, 0x3c439041, 0xfe5163ab};
   int exponent = ((bits(x) >> 23) & 255) - 150;
   if (exponent < 0) return reduce(x);
-  if (exponent > 104) return Reduced{__builtin_nan(""), 0};
+  if (exponent > 104) return Reduced<float>{__builtin_nan(""), 0};
   ulong mantissa = uint(bits(x) & 0x7fffff) | 0x800000;
   // x 2/pi = mantissa 2^exponent 2/pi; bits of 2/pi worth 4 or more are whole turns.
   int first = exponent + 62;
@@ -47,35 +50,34 @@ MB_FUNC Reduced reduce_any(float x) {
   uint quarter = uint((turn + (1ul << 61)) >> 62);
   long part = long(turn - (ulong(quarter) << 62));
   double rest = (double(part) * 0x1p-62_d + double(uint(low)) * 0x1p-94_d) * half_pi;
-  return x < 0.0f ? Reduced{-rest, -int(quarter)} : Reduced{rest, int(quarter)};
+  return x < 0.0f ? Reduced<float>{-rest, -int(quarter)} : Reduced<float>{rest, int(quarter)};
 }
 
-MB_FUNC Reduced reduce_half_turns(float x) {
+template <class F>
+MB_FUNC Reduced<F> reduce_half_turns(F x) {
   MB_EXACT
-  double w = x;
-  double shifted = fused(w, 2.0_d, wide_rounder);
-  double r = fused(shifted - wide_rounder, -0.5_d, w) * pi;
-  return Reduced{r, int(wide_bits(shifted))};
+  using D = doubles_of<F>;
+  D w = lanes_cast<D>(x);
+  D shifted = fused(w, D(2.0_d), D(wide_rounder));
+  D r = fused(shifted - wide_rounder, D(-0.5_d), w) * pi;
+  return Reduced<F>{r, lanes_cast<ints_of<F>>(as_type<longs_of<F>>(shifted))};
 }
 
-MB_FUNC float sin_polynomial(float r) {
-  float u = r * r;
-  return fused(r * u, polynomial(u, -0.166666549f, 0.00833217352f, -0.000195166534f), r);
-}
-MB_FUNC float cos_polynomial(float r) {
-  float u = r * r;
-  float p = polynomial(u, 0.0416666467f, -0.00138873614f, 2.44377258e-05f);
-  return fused(u * u, p, fused(u, -0.5f, 1.0f));
-}
-
-MB_FUNC float sin_of(Reduced a) {
+template <class F>
+MB_FUNC F sin_of(Reduced<F> a) {
   MB_EXACT
-  float r = float(a.rest);
-  float value = a.quarter & 1 ? cos_polynomial(r) : sin_polynomial(r);
-  return a.quarter & 2 ? -value : value;
+  F r = lanes_cast<F>(a.rest), u = r * r;
+  F sine = fused(r * u, polynomial(u, -0.166666549f, 0.00833217352f, -0.000195166534f), r);
+  F p = polynomial(u, 0.0416666467f, -0.00138873614f, 2.44377258e-05f);
+  F cosine = fused(u * u, p, fused(u, F(-0.5f), F(1.0f)));
+  F value = (a.quarter & 1) != 0 ? cosine : sine;
+  return (a.quarter & 2) != 0 ? -value : value;
 }
-MB_FUNC float cos_of(Reduced a) { return sin_of(Reduced{a.rest, a.quarter + 1}); }
-MB_FUNC float tan_of(Reduced a) {
+template <class F>
+MB_FUNC F cos_of(Reduced<F> a) {
+  return sin_of(Reduced<F>{a.rest, a.quarter + 1});
+}
+MB_FUNC float tan_of(Reduced<float> a) {
   MB_EXACT
   double u = a.rest * a.rest;
   double s = a.rest * polynomial(u, 0.99999999999999556_d, -0.1666666666661612_d, 0.0083333333237990363_d,
