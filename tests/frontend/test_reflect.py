@@ -1,5 +1,6 @@
 import pytest
 
+from metalbench.msl import engine
 from metalbench.msl.bindings import bind, max_threads
 from metalbench.msl.lower import lower
 
@@ -145,3 +146,9 @@ def test_conditions_may_be_computed_from_function_constants(source):
     for constants, names in [({"a": 1, "n": 0}, ["x", "y"]), ({"a": 1}, ["x"]), ({"a": 0}, ["x"])]:
         bound = lower(source(text), "f", constants).bindings
         assert [each["name"] for each in bound.arguments] == names
+
+
+def test_untyped_pointers_are_arguments_too(source):
+    text = "kernel void f(device void* a, constant void* b) {}"
+    assert [each["type"] for each in reflected(source, text).arguments] == ["void", "void"]
+    assert engine.build(engine.parse(text), "f").path

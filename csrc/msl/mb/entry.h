@@ -34,6 +34,12 @@ struct pointee<T&> {
   static constexpr bool constant = __is_const(T);
 };
 
+// `device void*` is bytes.
+template <>
+struct pointee<void*> : pointee<u8&> {};
+template <>
+struct pointee<const void*> : pointee<const u8&> {};
+
 // What a thread's parameter is made from, fetched once before the loop over threads.
 template <class Binding, class P>
 struct Bound;
