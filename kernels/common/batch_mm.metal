@@ -106,12 +106,13 @@ static void multiply(thread simdgroup_float8x8 (&sums)[DOWN][ACROSS],
   }
 }
 
-[[kernel]] void batch_mm(device const float* a, device const float* b, device float* c,
-                         constant uint& m, constant uint& n, constant uint& k,
-                         uint3 tile [[threadgroup_position_in_grid]],
-                         uint thread_index [[thread_index_in_threadgroup]],
-                         uint lane [[thread_index_in_simdgroup]],
-                         uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(THREADS)]] void batch_mm(
+    device const float* a, device const float* b, device float* c, constant uint& m,
+    constant uint& n, constant uint& k,
+    uint3 tile [[threadgroup_position_in_grid]],
+    uint thread_index [[thread_index_in_threadgroup]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   threadgroup float4 tiles[2][A_TILE + B_TILE];
   const uint2 corner = tile.xy * uint2(BN, BM);
   const uint2 part = uint2(simdgroup % 2, simdgroup / 2) * uint2(BN / 2, BM / 2);

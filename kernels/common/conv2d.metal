@@ -117,13 +117,13 @@ static void multiply(thread simdgroup_float8x8 (&sums)[DOWN][ACROSS],
   }
 }
 
-[[kernel]] void conv2d(device const float* x, device const float* w, device float* y,
-                       constant uint& batch, constant uint& height, constant uint& width,
-                       constant uint& channels, constant uint& filters,
-                       uint2 tile [[threadgroup_position_in_grid]],
-                       uint thread_index [[thread_index_in_threadgroup]],
-                       uint lane [[thread_index_in_simdgroup]],
-                       uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(THREADS)]] void conv2d(
+    device const float* x, device const float* w, device float* y, constant uint& batch,
+    constant uint& height, constant uint& width, constant uint& channels, constant uint& filters,
+    uint2 tile [[threadgroup_position_in_grid]],
+    uint thread_index [[thread_index_in_threadgroup]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   threadgroup float4 tiles[2][A_TILE + W_TILE];
   const uint2 corner = tile * uint2(BN, BM);
   const uint2 part = uint2(simdgroup % 2, simdgroup / 2) * uint2(BN / 2, BM / 2);

@@ -107,11 +107,12 @@ static void multiply(thread simdgroup_float8x8 (&sums)[DOWN][ACROSS], threadgrou
   }
 }
 
-[[kernel]] void sqr_mm(device const DTYPE* a, device const DTYPE* b, device DTYPE* c,
-                       constant uint& n, uint2 tile [[threadgroup_position_in_grid]],
-                       uint thread_index [[thread_index_in_threadgroup]],
-                       uint lane [[thread_index_in_simdgroup]],
-                       uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(THREADS)]] void sqr_mm(
+    device const DTYPE* a, device const DTYPE* b, device DTYPE* c, constant uint& n,
+    uint2 tile [[threadgroup_position_in_grid]],
+    uint thread_index [[thread_index_in_threadgroup]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   threadgroup quad tiles[2][A_TILE + B_TILE];
   const uint2 corner = tile * uint2(BN, BM);
   const uint2 part = uint2(simdgroup % 2, simdgroup / 2) * uint2(BN / 2, BM / 2);

@@ -14,7 +14,7 @@
 // scratch: attended float32 (tokens, dims)
 // scratch: mixed float32 (tokens, dims)
 // scratch: lifted float32 (tokens, hidden)
-// tune: BK = 16, 8, 32
+// tune: BK = 16, 8
 #include <metal_simdgroup_matrix>
 #include <metal_stdlib>
 using namespace metal;
@@ -27,16 +27,10 @@ constant constexpr uint A_PITCH = BK + 4;
 constant constexpr uint B_PITCH = TILE + 4;
 constant constexpr uint A_TILE = TILE * A_PITCH / 4;
 constant constexpr uint B_TILE = BK * B_PITCH / 4;
-constant constexpr uint SHARE = (TILE * BK / 4 + THREADS - 1) / THREADS;
 // Attention: columns of a head in threadgroup memory, odd so that lanes of a column meet 32 banks;
 // queries of a SIMD-group.
 constant constexpr uint HEAD_PITCH = 128 + 1;
 constant constexpr uint QUERIES = 4;
-// Polynomials of gelu, highest power first.
-constant constexpr float CENTRE[] = {-7.654047e-6f, 1.1348601e-4f, -0.0011863296f,
-                                     0.009973323f,  -0.06649036f,  0.3989423f};
-constant constexpr float TAIL[] = {-32.772636f, 47.99241f,  -21.902178f, 0.20790733f,
-                                   0.6135685f,  1.2048049f, 0.7977565f,  0.3989417f};
 
 // What a threadgroup needs to know of its place, and one thread of its own.
 struct Place {
@@ -96,41 +90,37 @@ static void take_moments(threadgroup float2* moments, Matrix a, float eps, Place
   threadgroup_barrier(mem_flags::mem_threadgroup);
 }
 
-// A thread's share of the next tiles, on its way from device memory to threadgroup memory.
+// A thread's share of the next tiles, a quad of each, on its way to threadgroup memory.
 struct Share {
-  float4 a[SHARE];
-  float4 b[SHARE];
+  float4 a;
+  float4 b;
 
-  // Columns first.. of A, normalised if there are moments, and rows first.. of B. A normalised zero
-  // past the last column is no zero, but meets one of B.
+  // From columns first.. of A, normalised if there are moments, and rows first.. of B. A normalised
+  // zero past the last column is no zero, but meets one of B.
   void fetch(Matrix a_matrix, Matrix b_matrix, threadgroup const float2* moments, uint first,
              Place place) {
-    for (uint i = 0; i < SHARE; ++i) {
-      const uint index = place.thread_index + i * THREADS;
-      const uint a_row = index / (BK / 4) % TILE;
-      a[i] = a_matrix.quad(place.corner.y + a_row, first + 4 * (index % (BK / 4)));
-      if (moments) {
-        a[i] = (a[i] - moments[a_row].x) * moments[a_row].y;
-      }
-      b[i] = b_matrix.quad(first + index / (TILE / 4), place.corner.x + 4 * (index % (TILE / 4)));
-    }
+    const uint index = place.thread_index % (TILE * BK / 4);
+    const uint a_row = index / (BK / 4);
+    a = a_matrix.quad(place.corner.y + a_row, first + 4 * (index % (BK / 4)));
+    a = moments ? (a - moments[a_row].x) * moments[a_row].y : a;
+    b = b_matrix.quad(first + index / (TILE / 4), place.corner.x + 4 * (index % (TILE / 4)));
   }
 
-  void put_into(threadgroup float4* tile, uint thread_index) const {
-    for (uint i = 0; i < SHARE; ++i) {
-      const uint index = thread_index + i * THREADS;
-      if (index < TILE * BK / 4) {
-        tile[index / (BK / 4) * (A_PITCH / 4) + index % (BK / 4)] = a[i];
-        tile[A_TILE + index / (TILE / 4) * (B_PITCH / 4) + index % (TILE / 4)] = b[i];
-      }
+  void put_into(threadgroup float4* tile, uint index) const {
+    if (index < TILE * BK / 4) {
+      tile[index / (BK / 4) * (A_PITCH / 4) + index % (BK / 4)] = a;
+      tile[A_TILE + index / (TILE / 4) * (B_PITCH / 4) + index % (TILE / 4)] = b;
     }
   }
 };
 
 // The tile of A B at place.corner, left in threadgroup memory row by row. `tiles` holds two pairs
 // of tiles; without `moments` A is taken as it is.
-static void product(threadgroup float4* tiles, Matrix a, Matrix b,
-                    threadgroup const float2* moments, Place place) {
+static void product(threadgroup float4* tiles, Matrix a, Matrix b, threadgroup float2* moments,
+                    float eps, Place place) {
+  if (moments) {
+    take_moments(moments, a, eps, place);
+  }
   const uint2 part = 16 * uint2(place.simdgroup % 2, place.simdgroup / 2);
   simdgroup_float8x8 sums[2][2];
   for (uint i = 0; i < 4; ++i) {
@@ -173,24 +163,20 @@ static void product(threadgroup float4* tiles, Matrix a, Matrix b,
   threadgroup_barrier(mem_flags::mem_threadgroup);
 }
 
-template <uint N>
-static float polynomial(constant const float (&coefficients)[N], float x) {
-  float result = coefficients[0];
-  for (uint i = 1; i < N; ++i) {
-    result = fma(result, x, coefficients[i]);
-  }
-  return result;
-}
-
 // x times the normal distribution function; kernels/common/gelu.metal explains the polynomials.
 static float gelu(float x) {
   const float t = min(abs(x), 13.0f);
   if (t < 1.0f) {
-    return x * fma(x, polynomial(CENTRE, x * x), 0.5f);
+    const float z = x * x;
+    float p = fma(fma(z, -7.654047e-6f, 1.1348601e-4f), z, -0.0011863296f);
+    p = fma(fma(fma(p, z, 0.009973323f), z, -0.06649036f), z, 0.3989423f);
+    return x * fma(x, p, 0.5f);
   }
   const float s = 1.0f / (t + 2.0f);
-  const float tail = precise::exp(-0.5f * t * t) * (s * polynomial(TAIL, s));
-  return x < 0.0f ? x * tail : fma(-x, tail, x);
+  float p = fma(fma(fma(s, -32.772636f, 47.99241f), s, -21.902178f), s, 0.20790733f);
+  p = fma(fma(fma(fma(p, s, 0.6135685f), s, 1.2048049f), s, 0.7977565f), s, 0.3989417f);
+  const float tail = precise::exp(-0.5f * t * t) * (s * p);
+  return x * (x < 0.0f ? tail : 1.0f - tail);
 }
 
 // Stores the tile that `product` left, through gelu or added to a residual if there is one.
@@ -209,10 +195,9 @@ static void store(device float* to, device const float* residual, uint rows, uin
   }
 }
 
-#define PLACE                                                                \
-  uint2 group [[threadgroup_position_in_grid]],                              \
-      uint thread_index [[thread_index_in_threadgroup]],                     \
-      uint lane [[thread_index_in_simdgroup]],                               \
+#define PLACE                                                                                    \
+  uint2 group [[threadgroup_position_in_grid]], uint lane [[thread_index_in_simdgroup]],         \
+      uint thread_index [[thread_index_in_threadgroup]],                                         \
       uint simdgroup [[simdgroup_index_in_threadgroup]]
 
 [[kernel]] void project_qkv(device const float* x, device const float* w_qkv, device float* qkv,
@@ -221,8 +206,7 @@ static void store(device float* to, device const float* residual, uint rows, uin
   threadgroup float4 tiles[2 * (A_TILE + B_TILE)];
   threadgroup float2 moments[TILE];
   const Place place = {group * TILE, thread_index, lane, simdgroup};
-  take_moments(moments, {x, tokens, dims}, eps, place);
-  product(tiles, {x, tokens, dims}, {w_qkv, dims, 3 * dims}, moments, place);
+  product(tiles, {x, tokens, dims}, {w_qkv, dims, 3 * dims}, moments, eps, place);
   store<false>(qkv, nullptr, tokens, 3 * dims, tiles, place);
 }
 
@@ -231,7 +215,7 @@ static void store(device float* to, device const float* residual, uint rows, uin
                             constant uint& dims, PLACE) {
   threadgroup float4 tiles[2 * (A_TILE + B_TILE)];
   const Place place = {group * TILE, thread_index, lane, simdgroup};
-  product(tiles, {attended, tokens, dims}, {w_out, dims, dims}, nullptr, place);
+  product(tiles, {attended, tokens, dims}, {w_out, dims, dims}, nullptr, 0.0f, place);
   store<false>(mixed, x, tokens, dims, tiles, place);
 }
 
@@ -241,8 +225,7 @@ static void store(device float* to, device const float* residual, uint rows, uin
   threadgroup float4 tiles[2 * (A_TILE + B_TILE)];
   threadgroup float2 moments[TILE];
   const Place place = {group * TILE, thread_index, lane, simdgroup};
-  take_moments(moments, {mixed, tokens, dims}, eps, place);
-  product(tiles, {mixed, tokens, dims}, {w_up, dims, hidden}, moments, place);
+  product(tiles, {mixed, tokens, dims}, {w_up, dims, hidden}, moments, eps, place);
   store<true>(lifted, nullptr, tokens, hidden, tiles, place);
 }
 
@@ -251,7 +234,7 @@ static void store(device float* to, device const float* residual, uint rows, uin
                              constant uint& dims, constant uint& hidden, PLACE) {
   threadgroup float4 tiles[2 * (A_TILE + B_TILE)];
   const Place place = {group * TILE, thread_index, lane, simdgroup};
-  product(tiles, {lifted, tokens, hidden}, {w_down, hidden, dims}, nullptr, place);
+  product(tiles, {lifted, tokens, hidden}, {w_down, hidden, dims}, nullptr, 0.0f, place);
   store<false>(y, mixed, tokens, dims, tiles, place);
 }
 
@@ -316,12 +299,10 @@ static void fill(threadgroup float* tile, Matrix qkv, uint first, uint column, u
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
   }
-  for (uint i = 0; i < 4; ++i) {
-    const float4 result = out[i] / sum;
-    for (uint r = 0; r < QUERIES; ++r) {
-      if (first_query + r < tokens && lane + 32 * i < width) {
-        attended[ulong(first_query + r) * dims + column + lane + 32 * i] = result[r];
-      }
+  for (uint c = lane; c < width; c += 32) {
+    const float4 result = out[c / 32] / sum;
+    for (uint r = 0; r < QUERIES && first_query + r < tokens; ++r) {
+      attended[ulong(first_query + r) * dims + column + c] = result[r];
     }
   }
 }

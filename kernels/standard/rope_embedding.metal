@@ -1,15 +1,15 @@
 // Rotary embedding: columns (2i, 2i+1) of row p are turned by the angle p base^(-2i/dims).
 // A thread turns one pair in ROWS rows, so the frequency is computed once for all of them. It is
-// computed to about one rounding, because a row number in the thousands multiplies its error; and the
-// rounding of its product with p is added back through the derivatives of sine and cosine.
+// computed to about one rounding, because a row number in the thousands multiplies its error; and
+// the rounding of its product with p is added back through the derivatives of sine and cosine.
 // dispatch: rope_embedding  threads_in_grid=(dims / 2, ceil_div(positions, ROWS))  threads=(TG)
 // tune: TG = 128, 32, 64, 256
 // tune: ROWS = 4, 1, 8, 16
 #include <metal_stdlib>
 using namespace metal;
 
-// base^(-2 pair / dims) = 2^(-(whole + part)), with base = mantissa * 2^exponent. `whole` is found in
-// integers, so that `part` is small and its rounding too.
+// base^(-2 pair / dims) = 2^(-(whole + part)), with base = mantissa * 2^exponent. `whole` is found
+// in integers, so that `part` is small and its rounding too.
 static float frequency(uint pair, uint dims, float base) {
   const uint exponent = (as_type<uint>(base) >> 23) - 127;
   const float mantissa = as_type<float>((as_type<uint>(base) & 0x007fffffu) | 0x3f800000u);

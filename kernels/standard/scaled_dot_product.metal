@@ -42,21 +42,22 @@ struct Softmax {
     const uint first = 8 * (lane % 4);
     threadgroup float4* mine = scores + lane / 4 * (SCORE_PITCH / 4) + first / 4;
     const uint4 key = first + uint4(0, 1, 2, 3);
-    const float4 a = select(float4(-INFINITY), mine[0] * scale, key < left);
-    const float4 b = select(float4(-INFINITY), mine[1] * scale, key + 4 < left);
+    const float4 a = select(float4(-INFINITY), mine[0], key < left);
+    const float4 b = select(float4(-INFINITY), mine[1], key + 4 < left);
     const float4 larger = max(a, b);
     float higher = max(max(larger.x, larger.y), max(larger.z, larger.w));
     higher = max(higher, simd_shuffle_xor(higher, 1));
     higher = max(peak, max(higher, simd_shuffle_xor(higher, 2)));
-    const float4 p = exp2(a - higher);
-    const float4 q = exp2(b - higher);
+    // Scaling the difference keeps large scores from losing digits to one more rounding.
+    const float4 p = exp2((a - higher) * scale);
+    const float4 q = exp2((b - higher) * scale);
     mine[0] = p;
     mine[1] = q;
     const float4 both = p + q;
     float added = (both.x + both.y) + (both.z + both.w);
     added += simd_shuffle_xor(added, 1);
     added += simd_shuffle_xor(added, 2);
-    const float shrink = exp2(peak - higher);
+    const float shrink = exp2((peak - higher) * scale);
     if (lane % 4 == 0) {
       *correction = shrink;
     }
@@ -78,13 +79,13 @@ static void rescale(thread simdgroup_float8x8 (&out)[MAX_BLOCKS], threadgroup co
   }
 }
 
-[[kernel]] void scaled_dot_product(device const float* q, device const float* k,
-                                   device const float* v, device float* y, constant uint& queries,
-                                   constant uint& keys, constant uint& dims,
-                                   uint group [[threadgroup_position_in_grid]],
-                                   uint thread_index [[thread_index_in_threadgroup]],
-                                   uint lane [[thread_index_in_simdgroup]],
-                                   uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(THREADS)]] void scaled_dot_product(
+    device const float* q, device const float* k, device const float* v, device float* y,
+    constant uint& queries, constant uint& keys, constant uint& dims,
+    uint group [[threadgroup_position_in_grid]],
+    uint thread_index [[thread_index_in_threadgroup]],
+    uint lane [[thread_index_in_simdgroup]],
+    uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   threadgroup float4 tile[KEYS * PITCH / 4];
   threadgroup float4 scores[SIMDGROUPS][8 * SCORE_PITCH / 4];
   threadgroup float diagonals[SIMDGROUPS][64];
