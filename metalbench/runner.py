@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from metalbench.environment import Environment
+from metalbench.observed import device_facts
 from metalbench.result import Result, Status
 from metalbench.stages import Observer, Stage
-from metalbench.trial import Trial, attempt, device_facts, precompile
+from metalbench.trial import Trial, attempt, precompile
 
 if TYPE_CHECKING:
     from metalbench._core import Device

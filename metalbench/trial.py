@@ -7,7 +7,6 @@ clock starts soon. A measurement counts only if all of them pass.
 from __future__ import annotations
 
 import contextlib
-import math
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,8 +20,9 @@ from metalbench.errors import MetalBenchError
 from metalbench.kernel import Kernel
 from metalbench.library import Entry
 from metalbench.measure import Measurement, Plan, measure
+from metalbench.observed import check_of, device_facts, occupancy_of
 from metalbench.prepare import Bound, Compiled, compile_kernel
-from metalbench.result import Case, Check, DeviceFacts, Failure, Result, Status
+from metalbench.result import Case, Check, Failure, Result, Status
 from metalbench.stages import Observer, Stage
 from metalbench.task import Task
 from metalbench.workload import workload
@@ -31,6 +31,17 @@ if TYPE_CHECKING:
     from metalbench._core import Device
 
 SEEDS = 3
+# Findings behind which there may be a race, or an access out of bounds.
+EXPLICABLE = {
+    str(kind)
+    for kind in (
+        verify.Kind.WRONG_RESULT,
+        verify.Kind.NOT_WRITTEN,
+        verify.Kind.NONDETERMINISTIC,
+        verify.Kind.GUARD_ZONE,
+        verify.Kind.FAULT,
+    )
+}
 
 
 @dataclass(frozen=True)
@@ -119,10 +130,13 @@ class _Attempt:
         task.values(size)
         compiled = trial.compile(self._device)
         first, after_timing, *others = range(trial.seed, trial.seed + SEEDS)
-        smallest = next(iter(task.sizes))
-        gate = list(dict.fromkeys((smallest, size)))
         self._enter(Stage.VERIFY)
-        self._verify(task, gate, [first])
+        try:
+            for each in dict.fromkeys((next(iter(task.sizes)), size)):
+                self._verify(task, [each], [first])
+        except _Stopped:
+            self._explain(task)
+            raise
         self._enter(Stage.MEASURE)
         bound = self._measure(compiled, task, size)
         self._enter(Stage.RECHECK)
@@ -165,9 +179,15 @@ class _Attempt:
             )
         )
 
+    def _explain(self, task: Task) -> None:
+        """Let a checked build say why results are wrong, where wrong results are all there is."""
+        if {failure.kind for failure in self._failures} <= EXPLICABLE:
+            self._enter(Stage.CHECK)
+            self._check(task)
+
     def _note(self, report: verify.Report) -> None:
         """Keep a report's comparisons and findings; raises _Stopped if it has findings."""
-        self._checks += [_check_of(each) for each in report.comparisons]
+        self._checks += [check_of(each) for each in report.comparisons]
         self._notes += report.skipped
         for finding in report.findings:
             failure = Failure(self._stage.value, str(finding.kind), finding.message)
@@ -184,7 +204,7 @@ class _Attempt:
             self._hush()
         work = workload(task, size, dtype_name=trial.dtype, seed=trial.seed)
         bound = compiled.bind(work)
-        self._occupancy = _occupancy(bound, compiled, self._device)
+        self._occupancy = occupancy_of(bound, compiled, self._device)
         reference = Reference(work, kind=self._device.kind)
         self._measurement = measure(
             self._device,
@@ -250,54 +270,11 @@ class _Attempt:
         )
 
 
-def device_facts(device: Device) -> DeviceFacts:
-    """Describe a device for results."""
-    return DeviceFacts(device.kind, device.name, device.chip, device.cores)
-
-
 def _task_or_none(entry: Entry) -> Task | None:
     try:
         return entry.task
     except MetalBenchError:
         return None
-
-
-def _check_of(comparison: verify.Comparison) -> Check:
-    index = ", ".join(map(str, comparison.index))
-    exact = not comparison.bound
-    return Check(
-        size=comparison.size,
-        seed=comparison.seed,
-        passed=comparison.passed,
-        worst=None if exact or not math.isfinite(comparison.ratio) else comparison.ratio,
-        where=f"{comparison.output}[{index}]",
-        message=f"expected {comparison.expected:.9g}, got {comparison.got:.9g}",
-    )
-
-
-def _occupancy(bound: Bound, compiled: Compiled, device: Device) -> tuple[Occupancy, ...]:
-    return tuple(
-        Occupancy(
-            pipeline=each.function,
-            threadgroups=_threadgroups(each.grid, each.threads, in_threads=each.in_threads),
-            threads=each.threads,
-            max_threads=compiled.pipelines[each.function].max_threads,
-            threadgroup_bytes=compiled.pipelines[each.function].threadgroup_bytes
-            + sum(each.threadgroup_bytes.values()),
-            max_threadgroup_bytes=device.limits.max_threadgroup_bytes,
-            simd_width=compiled.pipelines[each.function].simd_width,
-        )
-        for each in bound.geometry
-    )
-
-
-def _threadgroups(
-    grid: tuple[int, int, int], threads: tuple[int, int, int], *, in_threads: bool
-) -> tuple[int, int, int]:
-    if not in_threads:
-        return grid
-    x, y, z = (-(-extent // group) for extent, group in zip(grid, threads, strict=True))
-    return x, y, z
 
 
 def _place(error: Exception) -> str:

@@ -226,8 +226,8 @@ def _export(
     options: dict[str, Any],
     described: dict[str, Any],
 ) -> None:
+    from metalbench.observed import device_facts
     from metalbench.report.export import to_csv, to_json
-    from metalbench.trial import device_facts
 
     if options["json_file"]:
         text = to_json(outcome.results, device_facts(device), here, described)

@@ -37,7 +37,7 @@ kernel void twice(device const float* x, device float* y, uint i [[thread_positi
   y[i] = STATEMENT;
 }
 """
-STATEMENTS = {"twice": "2 * x[i]", "thrice": "3 * x[i]", "broken": "2 * z[i]"}
+STATEMENTS = {"twice": "2 * x[i]", "thrice": "3 * x[i]", "broken": "2 * z[i]", "beyond": "x[i + 1]"}
 
 
 @pytest.fixture

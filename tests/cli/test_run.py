@@ -46,6 +46,13 @@ def test_wrong_kernels_are_results_and_the_others_go_on(shell: Any) -> None:
         ]
 
 
+def test_a_wrong_result_is_explained_by_a_checked_build(shell: Any) -> None:
+    result = shell("run", "beyond")
+    assert result.exit_code == 1
+    assert "incorrect at check bounds and races" in result.stdout
+    assert "beyond.metal:6: read of 4 bytes past the end of `x`" in result.stdout
+
+
 def test_fail_fast_stops_at_the_first(shell: Any) -> None:
     result = shell("run", "thrice", "twice", "--fail-fast")
     assert result.exit_code == 1
