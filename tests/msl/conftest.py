@@ -38,7 +38,7 @@ def cpu() -> _core.Device:
 
 @pytest.fixture(scope="session")
 def elementwise(cpu: _core.Device) -> Run:
-    """Evaluate an MSL expression of a, b, c for every element of as many arrays.
+    """Evaluate an MSL expression of a, b, c, d for every element of as many arrays.
 
     `result` is the MSL type of what comes back; `before` are lines ahead of the expression.
     """
@@ -52,11 +52,11 @@ def elementwise(cpu: _core.Device) -> Run:
     ) -> np.ndarray:
         parameters = [
             f"device const {_NAMES[array.dtype]}* in_{name}"
-            for name, array in zip("abc", inputs, strict=False)
+            for name, array in zip("abcd", inputs, strict=False)
         ]
         values = [
             f"const {_NAMES[array.dtype]} {name} = in_{name}[i];"
-            for name, array in zip("abc", inputs, strict=False)
+            for name, array in zip("abcd", inputs, strict=False)
         ]
         source = f"""
             #include <metal_stdlib>
@@ -69,7 +69,7 @@ def elementwise(cpu: _core.Device) -> Run:
             }}"""
         pipeline = cpu.compile(textwrap.dedent(source), **options).pipeline()
         out = np.zeros(inputs[0].shape, TYPES[result])
-        arguments = {f"in_{name}": array for name, array in zip("abc", inputs, strict=False)}
+        arguments = {f"in_{name}": array for name, array in zip("abcd", inputs, strict=False)}
         grid = (len(inputs[0]), 1, 1)
         dispatch = _core.Dispatch(
             pipeline, arguments | {"out": out}, threads_in_grid=grid, threads=(64, 1, 1)
@@ -80,8 +80,8 @@ def elementwise(cpu: _core.Device) -> Run:
     return evaluate
 
 
-@pytest.fixture(scope="session")
-def threadgroup(cpu: _core.Device) -> Run:
+@pytest.fixture(scope="session", params=[False, True], ids=["", "checked"])
+def threadgroup(request: pytest.FixtureRequest, cpu: _core.Device) -> Run:
     """Run the body of a kernel for one threadgroup; `x` is its input, `y` its output.
 
     The body sees `lane` (in the simdgroup), `group` (the simdgroup) and `tid` (in the threadgroup).
@@ -100,6 +100,7 @@ def threadgroup(cpu: _core.Device) -> Run:
               {body}
             }}"""
         count = options.pop("count", threads)
+        options.setdefault("checked", request.param)
         pipeline = cpu.compile(textwrap.dedent(source), **options).pipeline()
         y = np.zeros(count, TYPES[result])
         dispatch = _core.Dispatch(

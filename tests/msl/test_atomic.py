@@ -41,8 +41,8 @@ def test_float_add_exchange_and_compare(threadgroup):
         atomic_fetch_add_explicit(sum, float(x[tid]), memory_order_relaxed);
         uint seen = atomic_load_explicit(most, memory_order_relaxed);
         while (seen < uint(x[tid]) &&
-               !atomic_compare_exchange_weak_explicit(most, &seen, uint(x[tid]), memory_order_relaxed,
-                                                      memory_order_relaxed)) {
+               !atomic_compare_exchange_weak_explicit(
+                   most, &seen, uint(x[tid]), memory_order_relaxed, memory_order_relaxed)) {
         }
         atomic_exchange_explicit((device atomic_uint*)(y + 2), 7u, memory_order_relaxed);
     """

@@ -105,7 +105,10 @@ def test_branches_meet_only_among_themselves(threadgroup):
 
 
 def test_lanes_that_returned_are_inactive(threadgroup):
-    body = "if (lane % 3 == 0) return; y[tid] = simd_sum(x[tid]) * 1000 + simd_broadcast_first(x[tid]);"
+    body = """
+        if (lane % 3 == 0) return;
+        y[tid] = simd_sum(x[tid]) * 1000 + simd_broadcast_first(x[tid]);
+    """
     got = threadgroup(body, INTEGERS, result="int")
     active = LANES % 3 != 0
     want = np.where(active, INTEGERS[active].sum() * 1000 + INTEGERS[1], 0)

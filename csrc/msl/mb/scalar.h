@@ -119,11 +119,13 @@ MB_FUNC constexpr To convert(From from) {
 
 }  // namespace mb
 
-// Without AVX512-BF16, clang calls this to round a float to bfloat.
-extern "C" [[gnu::weak, gnu::visibility("hidden")]] inline bfloat __truncsfbf2(float value) {
+#if defined(__x86_64__) && !defined(__AVX512BF16__)
+// What clang calls to round a float to bfloat; nothing else in a kernel's shared object defines it.
+extern "C" [[gnu::used, gnu::weak, gnu::visibility("hidden")]] bfloat __truncsfbf2(float value) {
   unsigned bits = __builtin_bit_cast(unsigned, value);
   unsigned rounded = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
   unsigned quiet = bits >> 16 | 0x40;
   unsigned result = (bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded;
   return __builtin_bit_cast(bfloat, static_cast<unsigned short>(result));
 }
+#endif
