@@ -36,8 +36,8 @@ class SampleSet:
     """Every raw sample of a measurement, in the order in which it was taken.
 
     Times are float64 nanoseconds of one pass, shape (pairs,); `floor_ns` those of a pass of empty
-    kernels of the same grids, shape (any,). A window is how many passes one sample averages over; where
-    looks chose different ones it is the last look's.
+    kernels of the same grids, shape (any,). A window is how many passes one sample averages over;
+    where looks chose different ones it is the last look's.
     """
 
     candidate_ns: NDArray[np.float64]
@@ -79,10 +79,8 @@ def measure(
 
     Parameters
     ----------
-    device
-        Whose `sample` does the timing.
-    candidate
-        The dispatches of one pass.
+    device, candidate
+        Whose `sample` does the timing, of the dispatches of one pass.
     reference
         Runs k chained repetitions to completion; None measures the candidate alone.
     plan
@@ -92,10 +90,7 @@ def measure(
     clock
         Seconds; replaced in tests.
 
-    Raises
-    ------
-    MetalBenchError
-        What the device raises for a kernel that fails.
+    Raises MetalBenchError if the device does: the kernel fails or hangs.
     """
     series = _Series(device, candidate, reference, plan, progress, clock)
     wanted, precise_before = plan.first_look, False
