@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,11 +34,52 @@ class Array:
 
 
 @dataclass(frozen=True)
+class Variation:
+    """A change to drawn values that finds mistakes which the plain distribution hides."""
+
+    name: str
+    change: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
+
+
+def shifted(by: float) -> Variation:
+    """Everything moved by a constant: shows cancellation, and sums that should be centred."""
+    return Variation(f"shifted by {by:g}", lambda values: values + np.float32(by))
+
+
+def scaled(by: float) -> Variation:
+    """Everything times a constant: shows overflow."""
+    return Variation(f"scaled by {by:g}", lambda values: values * np.float32(by))
+
+
+def heavy_tailed() -> Variation:
+    """The cubes: mostly small, a few very large."""
+    return Variation("cubed", lambda values: values * values * values)
+
+
+@dataclass(frozen=True)
 class Input(Array):
-    """An input and how to draw it."""
+    """An input and how to draw it: plainly for seed 0, then for each seed with one variation."""
 
     distribution: str
     draw: Draw
+    variations: tuple[Variation, ...] = ()
+
+    def also(self, *variations: Variation) -> Input:
+        """The same input with variations, for seeds 1, 2, ... in turn; then plain again."""
+        return replace(self, variations=variations)
+
+    def variation(self, seed: int) -> Variation | None:
+        """The variation that `seed` brings, if any."""
+        turn = seed % (len(self.variations) + 1)
+        return self.variations[turn - 1] if turn else None
+
+    def drawn(
+        self, random: np.random.Generator, values: Mapping[str, int], seed: int
+    ) -> np.ndarray[Any, Any]:
+        """The array for `values` of the sizes, float32 or integer."""
+        plain = self.draw(random, self.shape_at(values), values)
+        variation = self.variation(seed)
+        return variation.change(plain) if variation else plain
 
 
 def _shape(dims: tuple[str | int, ...]) -> tuple[Expression, ...]:

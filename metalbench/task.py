@@ -10,16 +10,31 @@ from typing import Any
 from metalbench.dtypes import FLOATS, dtype
 from metalbench.errors import DeclarationError, suggestion
 from metalbench.expression import Expression, parse
-from metalbench.inputs import Array, Input, integers, normal, output, positive, tied, uniform
+from metalbench.inputs import (
+    Array,
+    Input,
+    heavy_tailed,
+    integers,
+    normal,
+    output,
+    positive,
+    scaled,
+    shifted,
+    tied,
+    uniform,
+)
 
 __all__ = [
     "Array",
     "Input",
     "Task",
+    "heavy_tailed",
     "integers",
     "normal",
     "output",
     "positive",
+    "scaled",
+    "shifted",
     "task",
     "tied",
     "uniform",

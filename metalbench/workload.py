@@ -37,6 +37,12 @@ class Workload:
         """The shape of every output."""
         return {name: each.shape_at(self.values) for name, each in self.task.outputs.items()}
 
+    @property
+    def variation(self) -> str:
+        """How the inputs differ from the plain distributions: "x shifted by 100", or empty."""
+        varied = [(name, each.variation(self.seed)) for name, each in self.task.inputs.items()]
+        return ", ".join(f"{name} {each.name}" for name, each in varied if each)
+
     def widened(self, kind: type[np.floating[Any]]) -> dict[str, Any]:
         """The inputs, floats as `kind` (at least float32), and the constants."""
         wide: dict[str, Any] = {}
@@ -107,7 +113,7 @@ def workload(task: Task, size: str, *, dtype_name: str = "float32", seed: int = 
         key = f"{task.name}/{name}/{size}/{seed}".encode()
         entropy = int.from_bytes(hashlib.sha256(key).digest(), "little")
         random = np.random.Generator(np.random.Philox(np.random.SeedSequence(entropy)))
-        drawn = each.draw(random, each.shape_at(values), values)
+        drawn = each.drawn(random, values, seed)
         inputs[name] = drawn.astype(each.type_in(run).numpy, copy=False)
         inputs[name].flags.writeable = False
     return Workload(task, size, run, seed, inputs)

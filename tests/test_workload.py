@@ -9,7 +9,18 @@ from metalbench import _core, reference
 from metalbench.errors import DeclarationError, TaskError
 from metalbench.library import Library
 from metalbench.prepare import compile_kernel
-from metalbench.task import integers, normal, output, positive, task, tied, uniform
+from metalbench.task import (
+    heavy_tailed,
+    integers,
+    normal,
+    output,
+    positive,
+    scaled,
+    shifted,
+    task,
+    tied,
+    uniform,
+)
 from metalbench.verify import verify
 from metalbench.workload import workload
 
@@ -65,6 +76,22 @@ def test_inputs_stay_the_same_from_one_version_to_the_next():
     np.testing.assert_array_equal(
         first, np.array([-1.1025164127349854, -0.35087084770202637, 0.7448344826698303], np.float32)
     )
+
+
+def test_seeds_take_turns_with_variations():
+    varied = replace(relu(), inputs=dict(x=normal("rows", "cols").also(shifted(100), scaled(8))))
+    works = [workload(varied, "small", seed=seed) for seed in range(6)]
+    names = ["", "x shifted by 100", "x scaled by 8"]
+    assert [each.variation for each in works] == names * 2
+    means = [float(each.inputs["x"].mean()) for each in works]
+    assert means == pytest.approx([0, 100, 0, 0, 100, 0], abs=0.5)
+    deviations = [float(each.inputs["x"].std()) for each in works]
+    assert deviations == pytest.approx([1, 1, 8, 1, 1, 8], rel=0.1)
+
+
+def test_heavy_tails():
+    x = heavy_tailed().change(np.array([-2, 0.5], np.float32))
+    np.testing.assert_array_equal(x, [-8, 0.125])
 
 
 def test_argmax_meets_ties():

@@ -3,7 +3,7 @@
 import mlx.core as mx
 import numpy as np
 
-from metalbench.task import normal, output, task
+from metalbench.task import heavy_tailed, normal, output, shifted, task
 
 
 def standardised(x, eps):
@@ -14,6 +14,12 @@ def standardised(x, eps):
     return centred
 
 
+def magnitude(x, eps):
+    """The terms whose difference the result is, in units of the standard deviation."""
+    mean = x.mean(axis=-1, keepdims=True)
+    return (np.abs(x) + np.abs(mean)) / np.sqrt(x.var(axis=-1, keepdims=True) + eps)
+
+
 @task(
     sizes=dict(
         small=dict(rows=16, cols=256),
@@ -22,10 +28,11 @@ def standardised(x, eps):
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    inputs=dict(x=normal("rows", "cols")),
+    inputs=dict(x=normal("rows", "cols").also(shifted(100), heavy_tailed())),
     outputs=dict(y=output("rows", "cols")),
     constants=dict(eps=1e-5),
     oracle=standardised,
+    scale=magnitude,
     flops="7 * rows * cols",
     baseline="mx.fast.layer_norm",
 )

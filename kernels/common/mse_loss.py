@@ -3,7 +3,7 @@
 import mlx.core as mx
 import numpy as np
 
-from metalbench.task import normal, output, task
+from metalbench.task import heavy_tailed, normal, output, shifted, task
 
 
 @task(
@@ -14,7 +14,10 @@ from metalbench.task import normal, output, task
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    inputs=dict(prediction=normal("rows", "cols"), target=normal("rows", "cols")),
+    inputs=dict(
+        prediction=normal("rows", "cols").also(shifted(100), heavy_tailed()),
+        target=normal("rows", "cols"),
+    ),
     outputs=dict(loss=output(1)),
     oracle=lambda prediction, target: np.square(prediction - target).mean().reshape(1),
     flops="3 * rows * cols",

@@ -3,7 +3,7 @@
 import mlx.core as mx
 import scipy.special
 
-from metalbench.task import normal, output, task
+from metalbench.task import heavy_tailed, normal, output, shifted, task
 
 
 @task(
@@ -14,7 +14,7 @@ from metalbench.task import normal, output, task
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    inputs=dict(x=normal("rows", "cols")),
+    inputs=dict(x=normal("rows", "cols").also(shifted(100), heavy_tailed())),
     outputs=dict(y=output("rows", "cols")),
     oracle=lambda x: scipy.special.softmax(x, axis=-1),
     dtypes=("float32", "float16", "bfloat16"),

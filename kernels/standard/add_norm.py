@@ -3,7 +3,7 @@
 import mlx.core as mx
 import numpy as np
 
-from metalbench.task import normal, output, task
+from metalbench.task import heavy_tailed, normal, output, shifted, task
 
 
 def standardised_sum(x, residual, eps):
@@ -15,6 +15,13 @@ def standardised_sum(x, residual, eps):
     return total
 
 
+def magnitude(x, residual, eps):
+    """The terms whose difference the result is, in units of the standard deviation."""
+    total = x + residual
+    terms = np.abs(x) + np.abs(residual) + np.abs(total.mean(axis=-1, keepdims=True))
+    return terms / np.sqrt(total.var(axis=-1, keepdims=True) + eps)
+
+
 @task(
     sizes=dict(
         small=dict(rows=16, cols=256),
@@ -23,10 +30,13 @@ def standardised_sum(x, residual, eps):
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    inputs=dict(x=normal("rows", "cols"), residual=normal("rows", "cols")),
+    inputs=dict(
+        x=normal("rows", "cols").also(shifted(100), heavy_tailed()), residual=normal("rows", "cols")
+    ),
     outputs=dict(y=output("rows", "cols")),
     constants=dict(eps=1e-5),
     oracle=standardised_sum,
+    scale=magnitude,
     flops="8 * rows * cols",
     baseline="mx.fast.layer_norm(x + residual)",
 )

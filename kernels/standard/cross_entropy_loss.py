@@ -3,7 +3,7 @@
 import mlx.core as mx
 import numpy as np
 
-from metalbench.task import integers, normal, output, task
+from metalbench.task import heavy_tailed, integers, normal, output, shifted, task
 
 
 def loss_of_rows(logits, target):
@@ -14,6 +14,11 @@ def loss_of_rows(logits, target):
     return np.log(np.exp(shifted, out=shifted).sum(axis=-1)) + largest - chosen
 
 
+def magnitude(logits, target):
+    """The largest of the terms whose difference the loss is."""
+    return np.abs(logits).max(axis=-1)
+
+
 @task(
     sizes=dict(
         small=dict(rows=16, cols=256),
@@ -22,9 +27,13 @@ def loss_of_rows(logits, target):
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=4096, cols=4096),
     ),
-    inputs=dict(logits=normal("rows", "cols"), target=integers("rows", high="cols")),
+    inputs=dict(
+        logits=normal("rows", "cols").also(shifted(100), heavy_tailed()),
+        target=integers("rows", high="cols"),
+    ),
     outputs=dict(loss=output("rows")),
     oracle=loss_of_rows,
+    scale=magnitude,
     flops="4 * rows * cols",
     baseline="mx.logsumexp(logits) - logits[target]",
 )

@@ -3,14 +3,22 @@
 import math
 
 import mlx.core as mx
+import numpy as np
 import scipy.special
 
-from metalbench.task import normal, output, task
+from metalbench.task import normal, output, shifted, task
 
 
 def attention(q, k, v):
     """`q` (queries, dims), `k` and `v` (keys, dims) -> (queries, dims)."""
     return scipy.special.softmax(q @ k.T / math.sqrt(q.shape[-1]), axis=-1) @ v
+
+
+def magnitude(q, k, v):
+    """Sums of absolute terms; an error of a score of s changes its term by as much times s."""
+    scores = q @ k.T / math.sqrt(q.shape[-1])
+    largest = np.abs(scores).max(axis=-1, keepdims=True)
+    return scipy.special.softmax(scores, axis=-1) @ np.abs(v) * (1 + largest)
 
 
 @task(
@@ -21,9 +29,14 @@ def attention(q, k, v):
         seed=dict(queries=128, keys=128, dims=128),
         large=dict(queries=4096, keys=2048, dims=128),
     ),
-    inputs=dict(q=normal("queries", "dims"), k=normal("keys", "dims"), v=normal("keys", "dims")),
+    inputs=dict(
+        q=normal("queries", "dims"),
+        k=normal("keys", "dims").also(shifted(100)),
+        v=normal("keys", "dims"),
+    ),
     outputs=dict(y=output("queries", "dims")),
     oracle=attention,
+    scale=magnitude,
     flops="4 * queries * keys * dims + 5 * queries * keys",
     baseline="mx.fast.scaled_dot_product_attention",
 )

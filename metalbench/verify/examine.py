@@ -23,9 +23,9 @@ class Examiner:
     bound: Bound
     device: Any
     time_limit: float
-    # One for each output, measured at the first seed: MLX takes longer than all other checks, and
-    # its errors differ little from seed to seed.
-    yardsticks: dict[str, Yardstick] = field(default_factory=dict)
+    # By variation and output, measured at the first seed: MLX takes longer than all other checks,
+    # and its errors differ little between seeds of one distribution.
+    yardsticks: dict[str, dict[str, Yardstick]] = field(default_factory=dict)
 
     @property
     def _workload(self) -> Workload:
@@ -50,7 +50,8 @@ class Examiner:
     def _finding(self, kind: Kind, message: str, output: str = "") -> Finding:
         work = self._workload
         sizes = ", ".join(f"{k}={v}" for k, v in work.task.sizes[work.size].items())
-        text = f"[{work.task.name}] {message} (size {work.size}: {sizes}; seed {work.seed})"
+        seed = f"{work.seed}, {work.variation}" if work.variation else f"{work.seed}"
+        text = f"[{work.task.name}] {message} (size {work.size}: {sizes}; seed {seed})"
         return Finding(kind, text, work.size, work.seed, output)
 
     def _memory(self) -> list[Finding]:
@@ -70,15 +71,14 @@ class Examiner:
 
     def _results(self) -> Report:
         work = self._workload
-        if not self.yardsticks:
-            self._measure_reference()
+        yardsticks = self._yardsticks()
         findings, comparisons = [], []
         for name, expected in work.expected.items():
             kind = work.task.outputs[name].type_in(work.dtype)
             got, scale = self.bound.read(name), work.scale[name]
             if not kind.is_float:
                 scale = expected
-            allowance = error_rule.allowance_for(expected, self.yardsticks[name], kind)
+            allowance = error_rule.allowance_for(expected, yardsticks[name], kind)
             compared = error_rule.compare(name, got, expected, allowance=allowance, scale=scale)
             compared = replace(compared, size=work.size, seed=work.seed, dtype=kind.name)
             comparisons.append(compared)
@@ -87,13 +87,16 @@ class Examiner:
                 findings.append(self._mismatch(compared, expected, bad))
         return Report(tuple(findings), tuple(comparisons))
 
-    def _measure_reference(self) -> None:
-        from metalbench import reference  # and with it MLX
-
+    def _yardsticks(self) -> dict[str, Yardstick]:
         work = self._workload
-        for name, each in reference.outputs(work, kind=self.device.kind).items():
-            expected, scale = work.expected[name], work.scale[name]
-            self.yardsticks[name] = error_rule.yardstick(expected, each, scale)
+        if work.variation not in self.yardsticks:
+            from metalbench import reference  # and with it MLX
+
+            self.yardsticks[work.variation] = {
+                name: error_rule.yardstick(work.expected[name], each, work.scale[name])
+                for name, each in reference.outputs(work, kind=self.device.kind).items()
+            }
+        return self.yardsticks[work.variation]
 
     def _mismatch(self, compared: Comparison, expected: Any, bad: Any) -> Finding:
         name = compared.output

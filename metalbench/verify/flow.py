@@ -69,7 +69,7 @@ def _verify_size(
 ) -> Report:
     report = Report()
     bound: Bound | None = None
-    yardsticks: dict[str, Yardstick] = {}
+    yardsticks: dict[str, dict[str, Yardstick]] = {}
     for seed in seeds:
         progress(f"{size}, seed {seed}")
         work = workload(compiled.task, size, dtype_name=compiled.dtype.name, seed=seed)

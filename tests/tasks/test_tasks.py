@@ -61,10 +61,11 @@ def test_declaration(entry):
     assert task.bytes("small", "float32") < 1e6
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize(("entry", "size"), SMALL, ids=name_of)
-def test_oracle_and_reference_agree(entry, size):
+def test_oracle_and_reference_agree(entry, size, seed):
     """Within what single precision loses in a sum of all inputs, one after the other."""
-    work = workload(entry.task, size)
+    work = workload(entry.task, size, seed=seed)
     mlx = reference.outputs(work)
     for name, expected in work.expected.items():
         if entry.task.outputs[name].dtype is not None:
@@ -72,7 +73,7 @@ def test_oracle_and_reference_agree(entry, size):
             continue
         assert np.isfinite(expected).all()
         terms = sum(each.size for each in work.inputs.values())
-        roundoffs = max(64, np.sqrt(terms))
+        roundoffs = max(256, np.sqrt(terms))
         allowed = roundoffs * dtype("float32").roundoff * np.abs(work.scale[name]).max()
         np.testing.assert_allclose(mlx[name], expected, rtol=0, atol=allowed)
 
