@@ -22,6 +22,7 @@ METAL_MACROS = {
     "__HAVE_SIMDGROUP_REDUCTION__": "1",
     "__HAVE_QUADGROUP__": "1",
     "__HAVE_ATOMIC_ULONG_MIN_MAX__": "1",
+    "METAL_FUNC": "inline __attribute__((always_inline))",
 }
 # The host shows through clang's predefined macros; a Metal source must not see it.
 HOST_MACROS = [

@@ -76,3 +76,10 @@ def test_importing_the_engine_is_light():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout
     assert not any(name in listed for name in ("'numpy'", "'elftools'", "'platformdirs'", "'mlx'"))
+
+
+def test_metals_own_macro_for_functions_is_known():
+    text = "METAL_FUNC int g() { return 1; } kernel void f(device int* a) { *a = g(); }"
+    assert engine.build(engine.parse(text), "f").path
+    redefined = "#define METAL_FUNC static\n" + text
+    assert engine.build(engine.parse(redefined), "f").path
