@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pkgutil import extend_path
 from typing import Any
+
+# From within a checkout this folder is found first; what was compiled lies in site-packages.
+__path__ = extend_path(__path__, __name__)
 
 __all__ = ["MetalBenchError", "__version__"]
 

@@ -103,6 +103,11 @@ bool GroupRunner::run(const Launch& launch, std::uint64_t first, std::uint64_t c
   return !fault_;
 }
 
+void GroupRunner::clear_fault() {
+  if (fault_) stacks_->forget_frames();
+  fault_ = {};
+}
+
 void GroupRunner::enter(void* stack) { mb_switch(&own_stack_, stack); }
 
 // What does not change from group to group of the same size.

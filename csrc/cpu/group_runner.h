@@ -23,7 +23,7 @@ class GroupRunner {
   [[nodiscard]] bool run(const Launch& launch, std::uint64_t first, std::uint64_t count);
 
   [[nodiscard]] const Fault& fault() const { return fault_; }
-  void clear_fault() { fault_ = {}; }
+  void clear_fault();
 
   // For signal handlers: whether the address belongs to a GPU thread's stack.
   [[nodiscard]] bool on_fiber(const void* stack_pointer) const {
@@ -48,8 +48,8 @@ class GroupRunner {
   static void yield(mb::Fiber*);
   static void access(mb::Fiber*, const volatile void*, mb::u64 bytes, bool write, const void* pc);
   static void fail(mb::Fiber*, const char* what, const void* pc);
-  static void fiber_main();
-  static void span_main();
+  MB_NEVER_RETURNS static void fiber_main();
+  MB_NEVER_RETURNS static void span_main();
 
   void prepare(const Launch& launch);
   void lay_out(mb::Dim3 size);

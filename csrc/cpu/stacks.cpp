@@ -31,7 +31,10 @@ Stacks::Stacks(std::uint32_t count)
   }
 }
 
-Stacks::~Stacks() { munmap(mapping_, mapping_bytes_); }
+Stacks::~Stacks() {
+  forget_frames();
+  munmap(mapping_, mapping_bytes_);
+}
 
 bool Stacks::in_guard(const void* address) const {
   const auto offset = reinterpret_cast<mb::uptr>(address) - reinterpret_cast<mb::uptr>(base_);

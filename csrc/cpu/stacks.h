@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cpu/sanitizer.h"
 #include "msl/mb/abi.h"
 
 namespace metalbench::cpu {
@@ -23,6 +24,8 @@ class Stacks {
     const auto offset = reinterpret_cast<mb::uptr>(address) - reinterpret_cast<mb::uptr>(base_);
     return offset < count_ * mb::stack_bytes;
   }
+  // After GPU threads that were cut off.
+  void forget_frames() const { cpu::forget_frames(base_, count_ * mb::stack_bytes); }
   // Whether it lies in the forbidden page of one of the stacks.
   [[nodiscard]] bool in_guard(const void* address) const;
 
