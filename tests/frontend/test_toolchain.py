@@ -2,7 +2,7 @@ import subprocess
 import sys
 
 import pytest
-from metalbench._core import Unsupported
+from metalbench._core import CompileError, Unsupported
 
 from metalbench.msl import engine, toolchain
 from metalbench.msl.preprocess import preprocess
@@ -83,3 +83,14 @@ def test_metals_own_macro_for_functions_is_known():
     assert engine.build(engine.parse(text), "f").path
     redefined = "#define METAL_FUNC static\n" + text
     assert engine.build(engine.parse(redefined), "f").path
+
+
+def test_a_compiler_that_crashes_is_told_from_a_wrong_kernel(tmp_path, monkeypatch):
+    real = engine.toolchain()
+    script = tmp_path / "clang"
+    forward = f'exec {" ".join(real.clang)} "$@"'
+    script.write_text(f'#!/bin/sh\ncase "$1" in -E) {forward};; esac\nkill -SEGV $$\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("METALBENCH_CLANG", str(script))
+    with pytest.raises(CompileError, match="clang itself crashed on this kernel"):
+        engine.build(engine.parse("kernel void f(device int* a) { *a = 1; }"), "f")
