@@ -10,6 +10,9 @@ namespace {
 constexpr std::uint32_t most_passes = 1u << 20;
 constexpr std::uint32_t floor_windows = 16;
 constexpr double min_ticks = 1000;
+// What is too slow for min_pairs may overrun the time limit so many times, to get at least these.
+constexpr double overrun = 4;
+constexpr std::uint32_t fewest_pairs = 3;
 // The clock is settled when the median of the last windows moves by less than this.
 constexpr double settled = 0.01;
 constexpr std::size_t settle_window = 8;
@@ -84,7 +87,9 @@ Samples sample(const Sources& sources, const SamplePlan& plan) {
   };
   std::mt19937_64 random(plan.seed);
   for (std::uint32_t pair = 0; pair < plan.max_pairs; ++pair) {
-    if (pair >= plan.min_pairs && sources.now_ns() - start > plan.time_limit_ns) break;
+    const double spent = sources.now_ns() - start;
+    if (pair >= plan.min_pairs && spent > plan.time_limit_ns) break;
+    if (pair >= fewest_pairs && spent > overrun * plan.time_limit_ns) break;
     const bool candidate_first = (random() >> 63) != 0;
     samples.candidate_first.push_back(candidate_first);
     if (candidate_first) time_candidate();
