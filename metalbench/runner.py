@@ -61,9 +61,12 @@ def run(
                 lookahead.start(trial, trials[index + 1 : index + 2])
                 result = attempt(device, trial, observer, hush=lookahead.wait)
                 observer.stage_started(Stage.RECORD)
-                store.record(number, result)
                 results.append(result)
-                observer.kernel_finished(result)
+                try:
+                    store.record(number, result)
+                finally:
+                    # What could not be kept is at least shown.
+                    observer.kernel_finished(result)
                 if fail_fast and result.status is not Status.CORRECT:
                     ended = "stopped"
                     break

@@ -36,7 +36,7 @@ class Observer(Protocol):
         """Say how much of the stage is done, 0..1, where that is known."""
 
     def kernel_finished(self, result: Result) -> None:
-        """The current kernel is done, and its result is in the store."""
+        """The current kernel is done; its result is in the store unless that has failed."""
 
 
 class Silent:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 DTYPES = ("float32", "float16", "bfloat16")
@@ -15,8 +19,10 @@ FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 def complete_names(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[click.shell_completion.CompletionItem]:
+) -> list[CompletionItem]:
     """Names of tasks, for the shell."""
+    from click.shell_completion import CompletionItem
+
     from metalbench.errors import MetalBenchError
     from metalbench.library import Library
 
@@ -25,7 +31,7 @@ def complete_names(
     except MetalBenchError:
         return []
     return [
-        click.shell_completion.CompletionItem(entry.name, help=entry.description)
+        CompletionItem(entry.name, help=entry.description)
         for entry in library
         if entry.name.startswith(incomplete)
     ]
@@ -76,8 +82,6 @@ def store_option(command: Command) -> Command:
 
 def writable(ctx: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:
     """Refuse, before hours of measuring, a file that cannot be written afterwards."""
-    import os
-
     if value is not None and str(value) != "-":
         folder = value.absolute().parent
         if not folder.is_dir():

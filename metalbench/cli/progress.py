@@ -142,7 +142,8 @@ class LiveProgress(Progress):
     def _status(self) -> Text:
         full = round(BAR_WIDTH * self.fraction)
         text = Text(no_wrap=True, overflow="ellipsis")
-        text.append("━" * full, style="green").append("━" * (BAR_WIDTH - full), style=QUIET)
+        line = "━" if self._console.encoding.startswith("utf") else "-"
+        text.append(line * full, style="green").append(line * (BAR_WIDTH - full), style=QUIET)
         text.append(f" {self.position} {_left(self.seconds_left)}  ")
         text.append(self.kernel, style=HEADING)
         if self.stage is not None:
