@@ -1,4 +1,5 @@
-// Atomic objects and their functions. Metal's only order for objects is relaxed; fences order the rest.
+// Atomic objects and their functions. Metal's only order for objects is relaxed; fences order the
+// rest.
 #pragma once
 
 #include "sync.h"
@@ -29,12 +30,14 @@ using atomic_long = atomic<long>;
 
 }  // namespace metal
 
-// Set by the thunk: whether the threads of a group run on fibers, so that spinning must let others run.
+// Set by the thunk: whether the threads of a group run on fibers, so that spinning must let others
+// run.
 extern const bool mb_has_fibers;
 
 namespace mb {
 
-// Every so many reads of an atomic, another thread gets its turn: it may be what this one waits for.
+// Every so many reads of an atomic, another thread gets its turn: it may be what this one waits
+// for.
 [[gnu::noinline]] MB_UNTRACED static void spin() {
   static u32 reads;
   if (++reads % 64) return;
@@ -67,7 +70,8 @@ MB_ATOMIC T atomic_swap(volatile T* p, T value) {
 }
 template <class T>
 MB_ATOMIC bool atomic_compare(volatile T* p, T* expected, T desired) {
-  return __atomic_compare_exchange(p, expected, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return __atomic_compare_exchange(p, expected, &desired, false, __ATOMIC_RELAXED,
+                                   __ATOMIC_RELAXED);
 }
 template <class T, class F>
 MB_ATOMIC T atomic_update(volatile T* p, T operand, F f) {
@@ -99,26 +103,27 @@ MB_FUNC T atomic_exchange_explicit(volatile _atomic<T>* object, U desired, memor
   return mb::atomic_swap<T>(&object->mb_value, T(desired));
 }
 template <class T, class U>
-MB_FUNC bool atomic_compare_exchange_weak_explicit(
-    volatile _atomic<T>* object, T* expected, U desired, memory_order, memory_order) {
+MB_FUNC bool atomic_compare_exchange_weak_explicit(volatile _atomic<T>* object, T* expected,
+                                                   U desired, memory_order, memory_order) {
   MB_ACCESS(object, sizeof(T), false);
   if (mb_has_fibers) mb::spin();
   return mb::atomic_compare<T>(&object->mb_value, expected, T(desired));
 }
 template <class T, class U>
-MB_FUNC bool atomic_compare_exchange_strong_explicit(
-    volatile _atomic<T>* object, T* expected, U desired, memory_order a, memory_order b) {
+MB_FUNC bool atomic_compare_exchange_strong_explicit(volatile _atomic<T>* object, T* expected,
+                                                     U desired, memory_order a, memory_order b) {
   return atomic_compare_exchange_weak_explicit(object, expected, desired, a, b);
 }
 
-#define MB_FETCH(op, native, ...)                                                              \
-  template <class T, class U>                                                                  \
+#define MB_FETCH(op, native, ...)                                                                \
+  template <class T, class U>                                                                    \
   MB_FUNC T atomic_fetch_##op##_explicit(volatile _atomic<T>* object, U operand, memory_order) { \
-    MB_ACCESS(object, sizeof(T), false);                                                       \
-    if constexpr (__is_integral(T))                                                            \
-      return __atomic_fetch_##native(&object->mb_value, T(operand), __ATOMIC_RELAXED);         \
-    else                                                                                       \
-      return mb::atomic_update<T>(&object->mb_value, T(operand), MB_LAMBDA2 { return __VA_ARGS__; }); \
+    MB_ACCESS(object, sizeof(T), false);                                                         \
+    if constexpr (__is_integral(T))                                                              \
+      return __atomic_fetch_##native(&object->mb_value, T(operand), __ATOMIC_RELAXED);           \
+    else                                                                                         \
+      return mb::atomic_update<T>(                                                               \
+          &object->mb_value, T(operand), MB_LAMBDA2 { return __VA_ARGS__; });                    \
   }
 MB_FETCH(add, add, x + y)
 MB_FETCH(sub, sub, x - y)

@@ -8,11 +8,11 @@ namespace mb {
 // Where a thread is.
 struct Place {
   const Launch* launch;
-  Dim3 group;           // threadgroup_position_in_grid
-  Dim3 group_size;      // threads that exist in this group
-  Dim3 thread;          // thread_position_in_threadgroup
+  Dim3 group;       // threadgroup_position_in_grid
+  Dim3 group_size;  // threads that exist in this group
+  Dim3 thread;      // thread_position_in_threadgroup
   Dim3 thread_in_grid;
-  u32 index;            // of the thread in its group
+  u32 index;  // of the thread in its group
   u32 simdgroups;
 };
 
@@ -40,9 +40,9 @@ MB_FUNC u32 thread_index(const Place& p) {
   return (p.thread.z * p.group_size.y + p.thread.y) * p.group_size.x + p.thread.x;
 }
 
-#define MB_ATTRIBUTE(name, group, ...)                      \
-  struct name {                                             \
-    static constexpr bool depends_on_group = group;         \
+#define MB_ATTRIBUTE(name, group, ...)                             \
+  struct name {                                                    \
+    static constexpr bool depends_on_group = group;                \
     MB_FUNC static auto of(const Place& p) { return __VA_ARGS__; } \
   };
 MB_ATTRIBUTE(thread_position_in_grid, false, p.thread_in_grid)
@@ -63,8 +63,8 @@ MB_ATTRIBUTE(simdgroups_per_threadgroup, true, p.simdgroups)
 MB_ATTRIBUTE(dispatch_simdgroups_per_threadgroup, true, p.simdgroups)
 MB_ATTRIBUTE(thread_index_in_quadgroup, true, thread_index(p) % 4)
 MB_ATTRIBUTE(quadgroup_index_in_threadgroup, true, thread_index(p) / 4)
-MB_ATTRIBUTE(quadgroups_per_threadgroup, true, p.simdgroups * (simd_width / 4))
-MB_ATTRIBUTE(dispatch_quadgroups_per_threadgroup, true, p.simdgroups * (simd_width / 4))
+MB_ATTRIBUTE(quadgroups_per_threadgroup, true, p.simdgroups*(simd_width / 4))
+MB_ATTRIBUTE(dispatch_quadgroups_per_threadgroup, true, p.simdgroups*(simd_width / 4))
 #undef MB_ATTRIBUTE
 
 MB_FUNC u32 least(u32 a, u32 b) { return a < b ? a : b; }
@@ -72,8 +72,9 @@ MB_FUNC u32 least(u32 a, u32 b) { return a < b ? a : b; }
 // Threads of a group along one axis: fewer at the edge of the grid.
 MB_FUNC u32 extent(u32 group, u32 size, u32 grid) { return least(size, grid - group * size); }
 
-// Calls row(place, begin, end) for every row of threads of `count` groups from number `first`; begin and
-// end are x in the grid. With `merge`, groups one thread high that follow each other make one row.
+// Calls row(place, begin, end) for every row of threads of `count` groups from number `first`;
+// begin and end are x in the grid. With `merge`, groups one thread high that follow each other make
+// one row.
 template <bool merge, class F>
 MB_FUNC void for_each_row(const Launch* launch, Group* group, u64 first, u64 count, F row) {
   Dim3 grid = launch->threads_per_grid, groups = launch->threadgroups_per_grid;
@@ -84,11 +85,13 @@ MB_FUNC void for_each_row(const Launch* launch, Group* group, u64 first, u64 cou
     u64 left_in_row = groups.x - at.x, left = first + count - i;
     n = !flat ? 1 : left < left_in_row ? left : left_in_row;
     u32 last = at.x + u32(n) - 1;
-    Dim3 here{extent(at.x, size.x, grid.x), extent(at.y, size.y, grid.y), extent(at.z, size.z, grid.z)};
+    Dim3 here{extent(at.x, size.x, grid.x), extent(at.y, size.y, grid.y),
+              extent(at.z, size.z, grid.z)};
     u32 begin = at.x * size.x, end = last * size.x + extent(last, size.x, grid.x);
     group->position = at;
     group->size = here;
-    Place place{launch, at, here, {}, {}, 0, (here.x * here.y * here.z + simd_width - 1) / simd_width};
+    Place place{
+        launch, at, here, {}, {}, 0, (here.x * here.y * here.z + simd_width - 1) / simd_width};
     for (u32 z = 0; z < here.z; ++z) {
       for (u32 y = 0; y < here.y; ++y) {
         place.thread = Dim3{0, y, z};

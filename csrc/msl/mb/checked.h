@@ -1,4 +1,5 @@
-// Callbacks of -fsanitize-coverage in checked builds: every traced load and store goes to the runtime.
+// Callbacks of -fsanitize-coverage in checked builds: every traced load and store goes to the
+// runtime.
 #pragma once
 
 #include "sync.h"
@@ -7,16 +8,16 @@
 
 #define MB_TRACE extern "C" [[gnu::visibility("hidden")]] MB_UNTRACED
 
-#define MB_TRACED(bytes)                                                                    \
-  MB_TRACE void __sanitizer_cov_load##bytes(mb::u8* address) {                              \
-    mb::Fiber* self = mb::current();                                                        \
-    self->simdgroup->group->runtime->access(self, address, bytes, false,                    \
-                                            __builtin_return_address(0));                   \
-  }                                                                                         \
-  MB_TRACE void __sanitizer_cov_store##bytes(mb::u8* address) {                             \
-    mb::Fiber* self = mb::current();                                                        \
-    self->simdgroup->group->runtime->access(self, address, bytes, true,                     \
-                                            __builtin_return_address(0));                   \
+#define MB_TRACED(bytes)                                                  \
+  MB_TRACE void __sanitizer_cov_load##bytes(mb::u8* address) {            \
+    mb::Fiber* self = mb::current();                                      \
+    self->simdgroup->group->runtime->access(self, address, bytes, false,  \
+                                            __builtin_return_address(0)); \
+  }                                                                       \
+  MB_TRACE void __sanitizer_cov_store##bytes(mb::u8* address) {           \
+    mb::Fiber* self = mb::current();                                      \
+    self->simdgroup->group->runtime->access(self, address, bytes, true,   \
+                                            __builtin_return_address(0)); \
   }
 MB_TRACED(1)
 MB_TRACED(2)

@@ -49,7 +49,8 @@ MB_MAP3(smoothstep, mb::floating3, mb::hermite<T>(x, y, z))
 MB_MAP2(step, mb::floating2, y < x ? T(0) : T(1))
 MB_MAP3(min3, mb::join3, mb::smaller<T>(x, mb::smaller<T>(y, z)))
 MB_MAP3(max3, mb::join3, mb::larger<T>(x, mb::larger<T>(y, z)))
-MB_MAP3(median3, mb::join3, mb::larger<T>(mb::smaller<T>(x, y), mb::smaller<T>(mb::larger<T>(x, y), z)))
+MB_MAP3(median3, mb::join3,
+        mb::larger<T>(mb::smaller<T>(x, y), mb::smaller<T>(mb::larger<T>(x, y), z)))
 MB_MAP3(fmin3, mb::floating3, mb::smaller<T>(x, mb::smaller<T>(y, z)))
 MB_MAP3(fmax3, mb::floating3, mb::larger<T>(x, mb::larger<T>(y, z)))
 MB_MAP3(fmedian3, mb::floating3,

@@ -1,10 +1,13 @@
-// MB_KERNEL(function, needs_fibers, max_threads, bindings...): what a kernel's shared object exports.
+// MB_KERNEL(function, needs_fibers, max_threads, bindings...): what a kernel's shared object
+// exports.
 //
-//   MB_KERNEL((softmax<float, 4>), 1, 1024, mb::buffer<0>, mb::attribute<mb::thread_position_in_grid>,
+//   MB_KERNEL((softmax<float, 4>), 1, 1024, mb::buffer<0>,
+//   mb::attribute<mb::thread_position_in_grid>,
 //             mb::threadgroup<0>)
 //
 // Exactly once, at the end of the source; parentheses around a name with commas. One binding a
-// parameter, in order. The function is inlined into the loop over threads, so it is `static inline`.
+// parameter, in order. The function is inlined into the loop over threads, so it is `static
+// inline`.
 #pragma once
 
 #include "attributes.h"
@@ -47,16 +50,19 @@ struct Bound;
 template <int index, class T>
 struct Bound<buffer<index>, T*> {
   T* pointer;
-  MB_FUNC Bound(const Launch* launch, const u8*) : pointer(static_cast<T*>(launch->buffers[index])) {}
+  MB_FUNC Bound(const Launch* launch, const u8*)
+      : pointer(static_cast<T*>(launch->buffers[index])) {}
   MB_FUNC T* get(const Place&) { return pointer; }
 };
 template <int index, class T>
 struct Bound<buffer<index>, T&> {
   T* pointer;
-  MB_FUNC Bound(const Launch* launch, const u8*) : pointer(static_cast<T*>(launch->buffers[index])) {}
+  MB_FUNC Bound(const Launch* launch, const u8*)
+      : pointer(static_cast<T*>(launch->buffers[index])) {}
   MB_FUNC T& get(const Place&) { return *pointer; }
 };
-// A local copy of a `constant T&`: the loop's stores cannot alias it. Large ones stay where they are.
+// A local copy of a `constant T&`: the loop's stores cannot alias it. Large ones stay where they
+// are.
 template <int index, class T>
 struct Bound<buffer<index>, const T&> {
   static constexpr bool small = sizeof(T) <= 256;
@@ -96,7 +102,8 @@ inline constexpr bool depends_on_group<threadgroup<index>> = true;
 template <class A>
 inline constexpr bool depends_on_group<attribute<A>> = A::depends_on_group;
 
-// The thunk's own loads must not be traced, the kernel's must: in checked builds there is a call between.
+// The thunk's own loads must not be traced, the kernel's must: in checked builds there is a call
+// between.
 #if MB_CHECKED
 #define MB_BODY [[gnu::noinline]]
 #else
@@ -122,7 +129,8 @@ template <class First, class... Rest>
 struct Bounds<First, Rest...> {
   First first;
   Bounds<Rest...> rest;
-  MB_FUNC Bounds(const Launch* launch, const u8* arena) : first(launch, arena), rest(launch, arena) {}
+  MB_FUNC Bounds(const Launch* launch, const u8* arena)
+      : first(launch, arena), rest(launch, arena) {}
   template <auto body, class... P>
   MB_FUNC void call(const Place& place, P&&... parameters) {
     rest.template call<body>(place, static_cast<P&&>(parameters)..., first.get(place));
@@ -138,7 +146,8 @@ struct Kernel<function, void (*)(P...), Bindings...> {
   using All = Bounds<Bound<Bindings, P>...>;
   static constexpr bool rows_merge = !(depends_on_group<Bindings> || ...);
 
-  MB_UNTRACED MB_FUNC static void thread(const Launch* launch, const Group* group, const Fiber* fiber) {
+  MB_UNTRACED MB_FUNC static void thread(const Launch* launch, const Group* group,
+                                         const Fiber* fiber) {
     All bounds(launch, group->arena);
     bounds.template call<&run<function, P...>>(place_of(launch, group, fiber));
   }
@@ -172,25 +181,25 @@ struct Kernel<function, void (*)(P...), Bindings...> {
 
 #define MB_EXPORT extern "C" [[gnu::visibility("default")]] MB_UNTRACED
 
-#define MB_KERNEL(function, needs_fibers, max_threads, ...)                                      \
-  extern const bool mb_has_fibers = needs_fibers || MB_CHECKED;                                  \
-  using mb_kernel = mb::Kernel<&function, decltype(&function), ##__VA_ARGS__>;                   \
-  MB_EXPORT void mb_thread(const mb::Launch* l, const mb::Group* g, const mb::Fiber* f) {        \
-    mb_kernel::thread(l, g, f);                                                                  \
-  }                                                                                              \
-  MB_SPAN_##needs_fibers                                                                         \
-  MB_EXPORT const mb::Info* mb_info() {                                                          \
-    static mb::Info info = mb_kernel::info(mb_has_fibers, max_threads);                          \
-    info.threadgroup_bytes = __stop_mb_threadgroup - __start_mb_threadgroup;                     \
-    return &info;                                                                                \
+#define MB_KERNEL(function, needs_fibers, max_threads, ...)                               \
+  extern const bool mb_has_fibers = needs_fibers || MB_CHECKED;                           \
+  using mb_kernel = mb::Kernel<&function, decltype(&function), ##__VA_ARGS__>;            \
+  MB_EXPORT void mb_thread(const mb::Launch* l, const mb::Group* g, const mb::Fiber* f) { \
+    mb_kernel::thread(l, g, f);                                                           \
+  }                                                                                       \
+  MB_SPAN_##needs_fibers MB_EXPORT const mb::Info* mb_info() {                            \
+    static mb::Info info = mb_kernel::info(mb_has_fibers, max_threads);                   \
+    info.threadgroup_bytes = __stop_mb_threadgroup - __start_mb_threadgroup;              \
+    return &info;                                                                         \
   }
 
 #if MB_CHECKED
 #define MB_SPAN_0
 #else
-#define MB_SPAN_0                                                                                     \
-  MB_EXPORT void mb_span(const mb::Launch* l, mb::Group* g, unsigned long long i, unsigned long long n) { \
-    mb_kernel::span(l, g, i, n);                                                                      \
+#define MB_SPAN_0                                                                 \
+  MB_EXPORT void mb_span(const mb::Launch* l, mb::Group* g, unsigned long long i, \
+                         unsigned long long n) {                                  \
+    mb_kernel::span(l, g, i, n);                                                  \
   }
 #endif
 #define MB_SPAN_1

@@ -63,7 +63,7 @@ MB_FUNC F exp2_of(F x) {
   F shifted = x + rounder;
   F r = x - (shifted - rounder);
   F q = polynomial(r, 0.693147208f, 0.240226513f, 0.0555032426f, 0.00961800344f, 0.0013401654f,
-                       0.000154765607f);
+                   0.000154765607f);
   return scaled(fused(r, q, 1.0f), bits(shifted) - bits(rounder));
 }
 
@@ -104,7 +104,7 @@ template <class F>
 MB_FUNC F log_tail(F f) {
   MB_EXACT
   F p = polynomial(f, 0.333333104f, -0.249999866f, 0.200022267f, -0.166692496f, 0.142186557f,
-                       -0.123843684f, 0.118730129f, -0.117897052f, 0.0691516591f);
+                   -0.123843684f, 0.118730129f, -0.117897052f, 0.0691516591f);
   F square = f * f;
   return fused(square * f, p, -0.5f * square);
 }
@@ -125,9 +125,11 @@ MB_FUNC F log_of(F x) {
   return log_edges(x, fused(s.exponent, F(0.693145752f), low + s.fraction));
 }
 
-// exponent * unit + log(1 + fraction) * (high + low): log(1 + f) as an unevaluated sum keeps the bits.
+// exponent * unit + log(1 + fraction) * (high + low): log(1 + f) as an unevaluated sum keeps the
+// bits.
 template <class F>
-MB_FUNC F log_in_base(Split<F> s, scalar_of<F> unit_high, scalar_of<F> unit_low, scalar_of<F> high, scalar_of<F> low) {
+MB_FUNC F log_in_base(Split<F> s, scalar_of<F> unit_high, scalar_of<F> unit_low, scalar_of<F> high,
+                      scalar_of<F> low) {
   MB_EXACT
   F tail = log_tail(s.fraction);
   F sum = s.fraction + tail;
@@ -155,9 +157,9 @@ MB_FUNC F tanh_of(F x) {
   MB_EXACT
   F u = x * x, size = __builtin_elementwise_abs(x);
   F small = fused(x * u,
-                      polynomial(u, -0.333333309f, 0.13333208f, -0.0539469661f, 0.0217016021f,
-                                 -0.0081791611f, 0.00214420384f),
-                      x);
+                  polynomial(u, -0.333333309f, 0.13333208f, -0.0539469661f, 0.0217016021f,
+                             -0.0081791611f, 0.00214420384f),
+                  x);
   F large = 1.0f - 2.0f / (exp_of(2.0f * limited(size, 0.0f, 20.0f)) + 1.0f);
   return size < F(0.625f) ? small : __builtin_elementwise_copysign(large, x);
 }

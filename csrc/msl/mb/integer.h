@@ -8,13 +8,21 @@ namespace mb {
 template <class T>
 struct unsigned_of_size;
 template <>
-struct unsigned_of_size<char[1]> { using type = uchar; };
+struct unsigned_of_size<char[1]> {
+  using type = uchar;
+};
 template <>
-struct unsigned_of_size<char[2]> { using type = ushort; };
+struct unsigned_of_size<char[2]> {
+  using type = ushort;
+};
 template <>
-struct unsigned_of_size<char[4]> { using type = uint; };
+struct unsigned_of_size<char[4]> {
+  using type = uint;
+};
 template <>
-struct unsigned_of_size<char[8]> { using type = ulong; };
+struct unsigned_of_size<char[8]> {
+  using type = ulong;
+};
 template <class T>
 using unsigned_type = typename unsigned_of_size<char[sizeof(T)]>::type;
 

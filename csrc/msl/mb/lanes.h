@@ -71,7 +71,9 @@ MB_FUNC F fused(F a, same<F> b, same<F> c) {
 template <class F>
 MB_FUNC F fused(F a, same<F> b, same<F> c) {
   if constexpr (__is_same(scalar_of<F>, double)) return a * b + c;
-  else return lanes_cast<F>(lanes_cast<doubles_of<F>>(a) * lanes_cast<doubles_of<F>>(b) + lanes_cast<doubles_of<F>>(c));
+  else
+    return lanes_cast<F>(lanes_cast<doubles_of<F>>(a) * lanes_cast<doubles_of<F>>(b) +
+                         lanes_cast<doubles_of<F>>(c));
 }
 #endif
 

@@ -156,36 +156,36 @@ MB_FUNC constexpr auto map(F f, A a, B b, C c) {
 #define MB_LAMBDA2 [](auto x, auto y) __attribute__((always_inline))
 #define MB_LAMBDA3 [](auto x, auto y, auto z) __attribute__((always_inline))
 
-#define MB_MAP1(name, type, ...)                          \
-  struct mb_scalar_##name {                               \
-    template <class T>                                    \
-    MB_FUNC static constexpr T of(T x) {                  \
-      return static_cast<T>(__VA_ARGS__);                 \
-    }                                                     \
-  };                                                      \
-  template <class A, class R = type<A>>                   \
-  MB_FUNC constexpr R name(A a) {                         \
-    return mb::each<mb_scalar_##name>(mb::lift<R>(a));    \
+#define MB_MAP1(name, type, ...)                       \
+  struct mb_scalar_##name {                            \
+    template <class T>                                 \
+    MB_FUNC static constexpr T of(T x) {               \
+      return static_cast<T>(__VA_ARGS__);              \
+    }                                                  \
+  };                                                   \
+  template <class A, class R = type<A>>                \
+  MB_FUNC constexpr R name(A a) {                      \
+    return mb::each<mb_scalar_##name>(mb::lift<R>(a)); \
   }
-#define MB_MAP2(name, type, ...)                                          \
-  struct mb_scalar_##name {                                               \
-    template <class T>                                                    \
-    MB_FUNC static constexpr T of(T x, T y) {                             \
-      return static_cast<T>(__VA_ARGS__);                                 \
-    }                                                                     \
-  };                                                                      \
-  template <class A, class B, class R = type<A, B>>                       \
-  MB_FUNC constexpr R name(A a, B b) {                                    \
-    return mb::each<mb_scalar_##name>(mb::lift<R>(a), mb::lift<R>(b));    \
+#define MB_MAP2(name, type, ...)                                       \
+  struct mb_scalar_##name {                                            \
+    template <class T>                                                 \
+    MB_FUNC static constexpr T of(T x, T y) {                          \
+      return static_cast<T>(__VA_ARGS__);                              \
+    }                                                                  \
+  };                                                                   \
+  template <class A, class B, class R = type<A, B>>                    \
+  MB_FUNC constexpr R name(A a, B b) {                                 \
+    return mb::each<mb_scalar_##name>(mb::lift<R>(a), mb::lift<R>(b)); \
   }
-#define MB_MAP3(name, type, ...)                                                            \
-  struct mb_scalar_##name {                                                                 \
-    template <class T>                                                                      \
-    MB_FUNC static constexpr T of(T x, T y, T z) {                                          \
-      return static_cast<T>(__VA_ARGS__);                                                   \
-    }                                                                                       \
-  };                                                                                        \
-  template <class A, class B, class C, class R = type<A, B, C>>                             \
-  MB_FUNC constexpr R name(A a, B b, C c) {                                                 \
-    return mb::each<mb_scalar_##name>(mb::lift<R>(a), mb::lift<R>(b), mb::lift<R>(c));      \
+#define MB_MAP3(name, type, ...)                                                       \
+  struct mb_scalar_##name {                                                            \
+    template <class T>                                                                 \
+    MB_FUNC static constexpr T of(T x, T y, T z) {                                     \
+      return static_cast<T>(__VA_ARGS__);                                              \
+    }                                                                                  \
+  };                                                                                   \
+  template <class A, class B, class C, class R = type<A, B, C>>                        \
+  MB_FUNC constexpr R name(A a, B b, C c) {                                            \
+    return mb::each<mb_scalar_##name>(mb::lift<R>(a), mb::lift<R>(b), mb::lift<R>(c)); \
   }

@@ -8,7 +8,8 @@ namespace mb {
 // What differs between the floating-point types: digits, exponents and the bit patterns of the ends.
 template <class T, class I, int digits_, int digits10_, int min_exponent_, int max_exponent_>
 struct float_limits {
-  static constexpr bool is_specialized = true, is_signed = true, is_integer = false, is_exact = false;
+  static constexpr bool is_specialized = true, is_signed = true;
+  static constexpr bool is_integer = false, is_exact = false;
   static constexpr bool has_infinity = true, has_quiet_NaN = true, has_signaling_NaN = true;
   static constexpr bool is_iec559 = true, is_bounded = true, is_modulo = false, traps = false;
   static constexpr bool has_denorm_loss = false, tinyness_before = false;

@@ -1,4 +1,4 @@
-// Math functions of floating-point arguments. half and bfloat are computed in float and rounded once.
+// Math functions; half and bfloat are computed in float and rounded once.
 #pragma once
 
 #include "common.h"
@@ -129,6 +129,7 @@ using MB_DEFAULT::tan;
   namespace precise { \
   using metal::name;  \
   }
+// clang-format off
 MB_BOTH(exp) MB_BOTH(exp2) MB_BOTH(exp10) MB_BOTH(log) MB_BOTH(log2) MB_BOTH(log10)
 MB_BOTH(sinh) MB_BOTH(cosh) MB_BOTH(tanh) MB_BOTH(asinh) MB_BOTH(acosh) MB_BOTH(atanh)
 MB_BOTH(asin) MB_BOTH(acos) MB_BOTH(atan) MB_BOTH(atan2) MB_BOTH(pow) MB_BOTH(powr)
@@ -136,6 +137,7 @@ MB_BOTH(sinpi) MB_BOTH(cospi) MB_BOTH(tanpi) MB_BOTH(sqrt) MB_BOTH(rsqrt) MB_BOT
 MB_BOTH(floor) MB_BOTH(ceil) MB_BOTH(trunc) MB_BOTH(rint) MB_BOTH(round) MB_BOTH(fract)
 MB_BOTH(copysign) MB_BOTH(fdim) MB_BOTH(divide) MB_BOTH(fma) MB_BOTH(ldexp) MB_BOTH(modf)
 MB_BOTH(frexp) MB_BOTH(ilogb) MB_BOTH(nextafter)
+// clang-format on
 #undef MB_BOTH
 
 }  // namespace metal

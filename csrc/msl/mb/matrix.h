@@ -15,7 +15,8 @@ struct matrix {
   MB_FUNC constexpr explicit matrix(T diagonal) : columns{} {
     for (int i = 0; i < C && i < R; ++i) columns[i][i] = diagonal;
   }
-  template <class... V, class = typename mb::enable_if<sizeof...(V) == C - 1 && (__is_convertible_to(V, Column) && ...)>::type>
+  template <class... V, class = typename mb::enable_if<
+                            sizeof...(V) == C - 1 && (__is_convertible_to(V, Column) && ...)>::type>
   MB_FUNC constexpr matrix(Column first, V... rest) : columns{first, Column(rest)...} {}
   // All elements, column by column.
   template <class... E, class = typename mb::enable_if<sizeof...(E) == C * R - 4>::type>
@@ -31,12 +32,16 @@ struct matrix {
   MB_FUNC constexpr Column& operator[](unsigned long i) { return columns[i]; }
   MB_FUNC constexpr const Column& operator[](unsigned long i) const { return columns[i]; }
 
-#define MB_EACH_COLUMN(...)                        \
-  matrix r{};                                      \
-  for (int i = 0; i < C; ++i) r[i] = __VA_ARGS__;  \
+#define MB_EACH_COLUMN(...)                       \
+  matrix r{};                                     \
+  for (int i = 0; i < C; ++i) r[i] = __VA_ARGS__; \
   return r
-  MB_FUNC friend constexpr matrix operator+(const matrix& a, const matrix& b) { MB_EACH_COLUMN(a[i] + b[i]); }
-  MB_FUNC friend constexpr matrix operator-(const matrix& a, const matrix& b) { MB_EACH_COLUMN(a[i] - b[i]); }
+  MB_FUNC friend constexpr matrix operator+(const matrix& a, const matrix& b) {
+    MB_EACH_COLUMN(a[i] + b[i]);
+  }
+  MB_FUNC friend constexpr matrix operator-(const matrix& a, const matrix& b) {
+    MB_EACH_COLUMN(a[i] - b[i]);
+  }
   MB_FUNC friend constexpr matrix operator-(const matrix& a) { MB_EACH_COLUMN(-a[i]); }
   MB_FUNC friend constexpr matrix operator*(const matrix& a, T b) { MB_EACH_COLUMN(a[i] * b); }
   MB_FUNC friend constexpr matrix operator*(T a, const matrix& b) { MB_EACH_COLUMN(a * b[i]); }
@@ -95,22 +100,23 @@ MB_FUNC constexpr T determinant(const matrix<T, 4, 4>& m) {
   for (int skip = 0; skip < 4; ++skip) {
     vec<T, 3> column[4] = {};
     for (int c = 0; c < 4; ++c) column[c] = vec<T, 3>(m[c].y, m[c].z, m[c].w);
-    vec<T, 3> a = column[skip > 0 ? 0 : 1], b = column[skip > 1 ? 1 : 2], c = column[skip > 2 ? 2 : 3];
+    vec<T, 3> a = column[skip > 0 ? 0 : 1], b = column[skip > 1 ? 1 : 2],
+              c = column[skip > 2 ? 2 : 3];
     T minor = dot(a, cross(b, c)) * m[skip].x;
     sum += skip % 2 ? -minor : minor;
   }
   return sum;
 }
 
-#define MB_MATRIX_NAMES(T)                                                                    \
-  using T##2x2 = metal::matrix<T, 2, 2>;                                                      \
-  using T##2x3 = metal::matrix<T, 2, 3>;                                                      \
-  using T##2x4 = metal::matrix<T, 2, 4>;                                                      \
-  using T##3x2 = metal::matrix<T, 3, 2>;                                                      \
-  using T##3x3 = metal::matrix<T, 3, 3>;                                                      \
-  using T##3x4 = metal::matrix<T, 3, 4>;                                                      \
-  using T##4x2 = metal::matrix<T, 4, 2>;                                                      \
-  using T##4x3 = metal::matrix<T, 4, 3>;                                                      \
+#define MB_MATRIX_NAMES(T)               \
+  using T##2x2 = metal::matrix<T, 2, 2>; \
+  using T##2x3 = metal::matrix<T, 2, 3>; \
+  using T##2x4 = metal::matrix<T, 2, 4>; \
+  using T##3x2 = metal::matrix<T, 3, 2>; \
+  using T##3x3 = metal::matrix<T, 3, 3>; \
+  using T##3x4 = metal::matrix<T, 3, 4>; \
+  using T##4x2 = metal::matrix<T, 4, 2>; \
+  using T##4x3 = metal::matrix<T, 4, 3>; \
   using T##4x4 = metal::matrix<T, 4, 4>;
 MB_MATRIX_NAMES(float)
 MB_MATRIX_NAMES(half)

@@ -1,5 +1,5 @@
-// simdgroup_matrix with two elements in every lane, where Apple GPUs have them: for sources that use
-// thread_elements(). Each operation is a meeting.
+// simdgroup_matrix with two elements in every lane, where Apple GPUs have them: for sources that
+// use thread_elements(). Each operation is a meeting.
 #pragma once
 
 #include "matrix_kernels.h"
@@ -35,7 +35,8 @@ MB_FUNC void matrix_set(simdgroup_matrix<T, 8, 8>& m, T value, bool diagonal) {
 }
 
 template <class T, class U>
-MB_FUNC void matrix_read(simdgroup_matrix<T, 8, 8>& m, const U* source, long stride, bool transpose) {
+MB_FUNC void matrix_read(simdgroup_matrix<T, 8, 8>& m, const U* source, long stride,
+                         bool transpose) {
   u32 at = matrix_first_element(lane());
   long row = at / 8, col = at % 8;
   const U* p = transpose ? source + col * stride + row : source + row * stride + col;

@@ -23,8 +23,8 @@ MB_FUNC void simdgroup_load(simdgroup_matrix<T, 8, 8>& m, const U* source, ulong
   mb::matrix_read(m, source + origin.y * stride + origin.x, stride, transpose);
 }
 template <class T, class U>
-MB_FUNC void simdgroup_load(simdgroup_matrix<T, 8, 8>& m, const volatile U* source, ulong stride = 8,
-                            ulong2 origin = 0, bool transpose = false) {
+MB_FUNC void simdgroup_load(simdgroup_matrix<T, 8, 8>& m, const volatile U* source,
+                            ulong stride = 8, ulong2 origin = 0, bool transpose = false) {
   simdgroup_load(m, const_cast<const U*>(source), stride, origin, transpose);
 }
 template <class T, class U>
@@ -39,9 +39,10 @@ MB_FUNC void simdgroup_multiply(simdgroup_matrix<D, 8, 8>& d, const simdgroup_ma
   mb::matrix_product(d, a, b);
 }
 template <class D, class A, class B, class C>
-MB_FUNC void simdgroup_multiply_accumulate(
-    simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
-    const simdgroup_matrix<B, 8, 8>& b, const simdgroup_matrix<C, 8, 8>& c) {
+MB_FUNC void simdgroup_multiply_accumulate(simdgroup_matrix<D, 8, 8>& d,
+                                           const simdgroup_matrix<A, 8, 8>& a,
+                                           const simdgroup_matrix<B, 8, 8>& b,
+                                           const simdgroup_matrix<C, 8, 8>& c) {
   mb::matrix_product_sum(d, a, b, c);
 }
 template <class A, class B>

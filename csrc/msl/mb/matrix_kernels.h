@@ -1,5 +1,5 @@
-// Arithmetic on the 64 elements, row by row, of 8x8 matrices. Never inlined: kernels unroll dozens of
-// these calls, and inlining all takes clang a minute.
+// Arithmetic on the 64 elements, row by row, of 8x8 matrices. Never inlined: kernels unroll dozens
+// of these calls, and inlining all takes clang a minute.
 #pragma once
 
 #include "scalar.h"
@@ -12,9 +12,9 @@ namespace mb {
 
 using Row = float __attribute__((ext_vector_type(8)));
 
-// Whether the running lane keeps the matrices. `const` although it reads memory: a thread's lane never
-// changes, and once clang knows, the loops of the other lanes fold away. The assembly of current() would
-// make it convergent.
+// Whether the running lane keeps the matrices. `const` although it reads memory: a thread's lane
+// never changes, and once clang knows, the loops of the other lanes fold away. The assembly of
+// current() would make it convergent.
 [[gnu::const, gnu::noinline, clang::noconvergent]] MB_UNTRACED static bool owns_matrices() {
   return fiber_of(reinterpret_cast<uptr>(__builtin_frame_address(0)))->lane == 0;
 }

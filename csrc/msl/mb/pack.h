@@ -51,10 +51,18 @@ MB_FUNC vec<float, 4> srgb(vec<float, 4> v, float (*f)(float)) {
 
 namespace metal {
 
-MB_LAZY MB_FUNC uint pack_float_to_unorm4x8(float4 x) { return mb::joined<8>(mb::normalised(x, 0.0f, 255.0f)); }
-MB_LAZY MB_FUNC uint pack_float_to_snorm4x8(float4 x) { return mb::joined<8>(mb::normalised(x, -1.0f, 127.0f)); }
-MB_LAZY MB_FUNC uint pack_float_to_unorm2x16(float2 x) { return mb::joined<16>(mb::normalised(x, 0.0f, 65535.0f)); }
-MB_LAZY MB_FUNC uint pack_float_to_snorm2x16(float2 x) { return mb::joined<16>(mb::normalised(x, -1.0f, 32767.0f)); }
+MB_LAZY MB_FUNC uint pack_float_to_unorm4x8(float4 x) {
+  return mb::joined<8>(mb::normalised(x, 0.0f, 255.0f));
+}
+MB_LAZY MB_FUNC uint pack_float_to_snorm4x8(float4 x) {
+  return mb::joined<8>(mb::normalised(x, -1.0f, 127.0f));
+}
+MB_LAZY MB_FUNC uint pack_float_to_unorm2x16(float2 x) {
+  return mb::joined<16>(mb::normalised(x, 0.0f, 65535.0f));
+}
+MB_LAZY MB_FUNC uint pack_float_to_snorm2x16(float2 x) {
+  return mb::joined<16>(mb::normalised(x, -1.0f, 32767.0f));
+}
 MB_LAZY MB_FUNC uint pack_half_to_unorm4x8(half4 x) { return pack_float_to_unorm4x8(float4(x)); }
 MB_LAZY MB_FUNC uint pack_half_to_snorm4x8(half4 x) { return pack_float_to_snorm4x8(float4(x)); }
 MB_LAZY MB_FUNC uint pack_half_to_unorm2x16(half2 x) { return pack_float_to_unorm2x16(float2(x)); }
@@ -65,20 +73,33 @@ MB_LAZY MB_FUNC uint pack_float_to_unorm10a2(float4 x) {
 }
 MB_LAZY MB_FUNC ushort pack_float_to_unorm565(float3 x) {
   float3 c = clamp(x, 0.0f, 1.0f);
-  return ushort(uint(rint(c.x * 31.0f)) << 11 | uint(rint(c.y * 63.0f)) << 5 | uint(rint(c.z * 31.0f)));
+  return ushort(uint(rint(c.x * 31.0f)) << 11 | uint(rint(c.y * 63.0f)) << 5 |
+                uint(rint(c.z * 31.0f)));
 }
 MB_LAZY MB_FUNC uint pack_float_to_srgb_unorm4x8(float4 x) {
   return pack_float_to_unorm4x8(mb::srgb(clamp(x, 0.0f, 1.0f), mb::to_srgb<>));
 }
 
-MB_LAZY MB_FUNC float4 unpack_unorm4x8_to_float(uint x) { return mb::parted<8, 4, false>(x) / 255.0f; }
-MB_LAZY MB_FUNC float4 unpack_snorm4x8_to_float(uint x) { return max(mb::parted<8, 4, true>(x) / 127.0f, -1.0f); }
-MB_LAZY MB_FUNC float2 unpack_unorm2x16_to_float(uint x) { return mb::parted<16, 2, false>(x) / 65535.0f; }
-MB_LAZY MB_FUNC float2 unpack_snorm2x16_to_float(uint x) { return max(mb::parted<16, 2, true>(x) / 32767.0f, -1.0f); }
+MB_LAZY MB_FUNC float4 unpack_unorm4x8_to_float(uint x) {
+  return mb::parted<8, 4, false>(x) / 255.0f;
+}
+MB_LAZY MB_FUNC float4 unpack_snorm4x8_to_float(uint x) {
+  return max(mb::parted<8, 4, true>(x) / 127.0f, -1.0f);
+}
+MB_LAZY MB_FUNC float2 unpack_unorm2x16_to_float(uint x) {
+  return mb::parted<16, 2, false>(x) / 65535.0f;
+}
+MB_LAZY MB_FUNC float2 unpack_snorm2x16_to_float(uint x) {
+  return max(mb::parted<16, 2, true>(x) / 32767.0f, -1.0f);
+}
 MB_LAZY MB_FUNC half4 unpack_unorm4x8_to_half(uint x) { return half4(unpack_unorm4x8_to_float(x)); }
 MB_LAZY MB_FUNC half4 unpack_snorm4x8_to_half(uint x) { return half4(unpack_snorm4x8_to_float(x)); }
-MB_LAZY MB_FUNC half2 unpack_unorm2x16_to_half(uint x) { return half2(unpack_unorm2x16_to_float(x)); }
-MB_LAZY MB_FUNC half2 unpack_snorm2x16_to_half(uint x) { return half2(unpack_snorm2x16_to_float(x)); }
+MB_LAZY MB_FUNC half2 unpack_unorm2x16_to_half(uint x) {
+  return half2(unpack_unorm2x16_to_float(x));
+}
+MB_LAZY MB_FUNC half2 unpack_snorm2x16_to_half(uint x) {
+  return half2(unpack_snorm2x16_to_float(x));
+}
 MB_LAZY MB_FUNC float4 unpack_unorm10a2_to_float(uint x) {
   return float4(mb::parted<10, 3, false>(x) / 1023.0f, float(x >> 30) / 3.0f);
 }

@@ -5,16 +5,16 @@
 
 namespace metal {
 
-#define MB_PACKED_MEMBERS(N)                                                            \
-  packed_vec() = default;                                                               \
-  MB_FUNC constexpr packed_vec(T v) : packed_vec(vec<T, N>(v)) {}                       \
-  template <class U>                                                                    \
-  MB_FUNC constexpr explicit packed_vec(vec<U, N> v) : packed_vec(vec<T, N>(v)) {}      \
-  MB_FUNC constexpr T& operator[](unsigned long i) { return (&x)[i]; }                  \
-  MB_FUNC constexpr const T& operator[](unsigned long i) const { return (&x)[i]; }      \
-  MB_FUNC constexpr packed_vec& operator+=(vec<T, N> b) { return *this = *this + b; }   \
-  MB_FUNC constexpr packed_vec& operator-=(vec<T, N> b) { return *this = *this - b; }   \
-  MB_FUNC constexpr packed_vec& operator*=(vec<T, N> b) { return *this = *this * b; }   \
+#define MB_PACKED_MEMBERS(N)                                                          \
+  packed_vec() = default;                                                             \
+  MB_FUNC constexpr packed_vec(T v) : packed_vec(vec<T, N>(v)) {}                     \
+  template <class U>                                                                  \
+  MB_FUNC constexpr explicit packed_vec(vec<U, N> v) : packed_vec(vec<T, N>(v)) {}    \
+  MB_FUNC constexpr T& operator[](unsigned long i) { return (&x)[i]; }                \
+  MB_FUNC constexpr const T& operator[](unsigned long i) const { return (&x)[i]; }    \
+  MB_FUNC constexpr packed_vec& operator+=(vec<T, N> b) { return *this = *this + b; } \
+  MB_FUNC constexpr packed_vec& operator-=(vec<T, N> b) { return *this = *this - b; } \
+  MB_FUNC constexpr packed_vec& operator*=(vec<T, N> b) { return *this = *this * b; } \
   MB_FUNC constexpr packed_vec& operator/=(vec<T, N> b) { return *this = *this / b; }
 
 template <class T, int N>

@@ -1,7 +1,7 @@
 // <metal_stdlib> for compute kernels, in C++17 with the address spaces erased.
 //
-// The front end defines before including this: MB_SWIZZLES_2/3/4 (swizzle.h), MB_MATRIX_DISTRIBUTED where
-// the source mentions thread_elements(), MB_FAST_MATH (1 unless told otherwise), MB_CHECKED.
+// The front end defines before including this: MB_SWIZZLES_2/3/4 (swizzle.h), MB_MATRIX_DISTRIBUTED
+// where the source mentions thread_elements(), MB_FAST_MATH (1 unless told otherwise), MB_CHECKED.
 #pragma once
 
 #include "array.h"
@@ -9,6 +9,7 @@
 #include "checked.h"
 #include "geometric.h"
 #include "integer.h"
+#include "internals.h"
 #include "limits.h"
 #include "math.h"
 #include "matrix.h"

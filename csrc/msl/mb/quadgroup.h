@@ -84,9 +84,9 @@ class quad_vote {
     R x = mb::lift<R>(a);                  \
     return __VA_ARGS__;                    \
   }
-#define MB_QUAD2(name, move)                       \
-  template <class A, class R = mb::arg<A>>         \
-  MB_FUNC R name(A a, ushort by) {                 \
+#define MB_QUAD2(name, move)                        \
+  template <class A, class R = mb::arg<A>>          \
+  MB_FUNC R name(A a, ushort by) {                  \
     return mb::quad_move<move>(mb::lift<R>(a), by); \
   }
 

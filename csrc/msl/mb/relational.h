@@ -5,14 +5,14 @@
 
 namespace mb {
 
-#define MB_CLASSIFY(name, ...)                                           \
-  template <class A, class R = mb::rebind<mb::floating<A>, bool>>        \
-  MB_FUNC constexpr R name(A a) {                                        \
+#define MB_CLASSIFY(name, ...)                                                       \
+  template <class A, class R = mb::rebind<mb::floating<A>, bool>>                    \
+  MB_FUNC constexpr R name(A a) {                                                    \
     return mb::map(MB_LAMBDA { return __VA_ARGS__; }, mb::lift<mb::floating<A>>(a)); \
   }
-#define MB_COMPARE(name, ...)                                            \
-  template <class A, class B, class V = mb::floating2<A, B>>             \
-  MB_FUNC constexpr mb::rebind<V, bool> name(A a, B b) {                 \
+#define MB_COMPARE(name, ...)                                                           \
+  template <class A, class B, class V = mb::floating2<A, B>>                            \
+  MB_FUNC constexpr mb::rebind<V, bool> name(A a, B b) {                                \
     return mb::map(MB_LAMBDA2 { return __VA_ARGS__; }, mb::lift<V>(a), mb::lift<V>(b)); \
   }
 
@@ -40,7 +40,7 @@ MB_COMPARE(isgreater, x > y)
 MB_COMPARE(isgreaterequal, x >= y)
 MB_COMPARE(isless, x < y)
 MB_COMPARE(islessequal, x <= y)
-MB_COMPARE(islessgreater, x < y || x > y)
+MB_COMPARE(islessgreater, x<y || x> y)
 MB_COMPARE(isordered, x == x && y == y)
 MB_COMPARE(isunordered, x != x || y != y)
 #undef MB_CLASSIFY
@@ -50,7 +50,8 @@ MB_COMPARE(isunordered, x != x || y != y)
 template <class A, class B, class C, class R = mb::join<A, B>>
 MB_FUNC constexpr R select(A a, B b, C c) {
   return mb::map(
-      MB_LAMBDA3 { return z ? y : x; }, mb::lift<R>(a), mb::lift<R>(b), mb::lift<mb::rebind<R, bool>>(c));
+      MB_LAMBDA3 { return z ? y : x; }, mb::lift<R>(a), mb::lift<R>(b),
+      mb::lift<mb::rebind<R, bool>>(c));
 }
 
 MB_FUNC constexpr bool all(bool x) { return x; }

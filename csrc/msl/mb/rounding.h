@@ -11,12 +11,16 @@ MB_FUNC float rsqrt_of(float x) {
   return 1.0f / __builtin_sqrtf(x);
 }
 
-MB_FUNC float round_of(float x) { return __builtin_truncf(x + __builtin_copysignf(0.49999997f, x)); }
+MB_FUNC float round_of(float x) {
+  return __builtin_truncf(x + __builtin_copysignf(0.49999997f, x));
+}
 
 // Below 1 even where x - floor(x) rounds up to it.
 template <class T>
 MB_FUNC T fract_of(T x) {
-  constexpr float largest = __is_same(T, float) ? 0x1.fffffep-1f : __is_same(T, half) ? 0x1.ffcp-1f : 0x1.fep-1f;
+  constexpr float largest = __is_same(T, float)  ? 0x1.fffffep-1f
+                            : __is_same(T, half) ? 0x1.ffcp-1f
+                                                 : 0x1.fep-1f;
   T part = x - T(__builtin_floorf(x));
   part = part >= T(1) ? T(largest) : part;
   return __builtin_fabsf(x) == __builtin_inff() ? T(0) : part;

@@ -33,7 +33,9 @@ constexpr half operator""h(unsigned long long v) { return static_cast<half>(v); 
 constexpr half operator""_h(long double v) { return static_cast<half>(v); }
 constexpr half operator""_h(unsigned long long v) { return static_cast<half>(v); }
 constexpr bfloat operator""_bf(long double v) { return static_cast<bfloat>(v); }
-constexpr bfloat operator""_bf(unsigned long long v) { return static_cast<bfloat>(static_cast<float>(v)); }
+constexpr bfloat operator""_bf(unsigned long long v) {
+  return static_cast<bfloat>(static_cast<float>(v));
+}
 
 // Bits of one type read as another of the same size.
 template <class To, class From>

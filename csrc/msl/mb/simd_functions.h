@@ -18,17 +18,17 @@ class simd_vote {
   vote_t votes_;
 };
 
-#define MB_SIMD1(name, ...)            \
+#define MB_SIMD1(name, ...)                \
   template <class A, class R = mb::arg<A>> \
-  MB_FUNC R name(A a) {                \
-    R x = mb::lift<R>(a);              \
-    return __VA_ARGS__;                \
+  MB_FUNC R name(A a) {                    \
+    R x = mb::lift<R>(a);                  \
+    return __VA_ARGS__;                    \
   }
-#define MB_SIMD2(name, ...)            \
+#define MB_SIMD2(name, ...)                \
   template <class A, class R = mb::arg<A>> \
-  MB_FUNC R name(A a, ushort by) {     \
-    R x = mb::lift<R>(a);              \
-    return __VA_ARGS__;                \
+  MB_FUNC R name(A a, ushort by) {         \
+    R x = mb::lift<R>(a);                  \
+    return __VA_ARGS__;                    \
   }
 
 MB_SIMD1(simd_sum, mb::simd_reduce<mb::Sum>(x))

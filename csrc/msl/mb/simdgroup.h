@@ -14,7 +14,8 @@ struct Reduction {
   MB_UNTRACED static void combine(void* const* operand, u32 mask) {
     Lanes<T> lanes(operand, mask, Op::template identity<T>());
     for (u32 width = simd_width / 2; width; width /= 2) {
-      for (u32 i = 0; i < width; ++i) lanes.value[i] = Op::of(lanes.value[i], lanes.value[i + width]);
+      for (u32 i = 0; i < width; ++i)
+        lanes.value[i] = Op::of(lanes.value[i], lanes.value[i + width]);
     }
     for (u32 i = 1; i < simd_width; ++i) lanes.value[i] = lanes.value[0];
     scatter(operand, mask, lanes.value);
@@ -47,16 +48,21 @@ MB_FUNC T simd_scan(T x) {
   return operand.value;
 }
 
-#define MB_REDUCTION(Name, Identity, ...)                             \
-  struct Name {                                                       \
-    template <class T>                                                \
-    MB_FUNC static T identity() {                                     \
-      return T(Identity);                                             \
-    }                                                                 \
-    template <class T>                                                \
-    MB_FUNC static T of(T a, T b) {                                   \
-      return map(MB_LAMBDA2 { using E = decltype(x); return E(__VA_ARGS__); }, a, b); \
-    }                                                                 \
+#define MB_REDUCTION(Name, Identity, ...) \
+  struct Name {                           \
+    template <class T>                    \
+    MB_FUNC static T identity() {         \
+      return T(Identity);                 \
+    }                                     \
+    template <class T>                    \
+    MB_FUNC static T of(T a, T b) {       \
+      return map(                         \
+          MB_LAMBDA2 {                    \
+            using E = decltype(x);        \
+            return E(__VA_ARGS__);        \
+          },                              \
+          a, b);                          \
+    }                                     \
   };
 
 template <class T>
@@ -86,12 +92,18 @@ enum class Move { to, up, down, exclusive_or, rotate_up, rotate_down };
 template <Move move>
 MB_FUNC constexpr u32 source_lane(u32 lane, u32 by, u32 width) {
   switch (move) {
-    case Move::to: return by;
-    case Move::up: return lane - by;
-    case Move::down: return lane + by;
-    case Move::exclusive_or: return lane ^ by;
-    case Move::rotate_up: return (lane - by) & (width - 1);
-    case Move::rotate_down: return (lane + by) & (width - 1);
+    case Move::to:
+      return by;
+    case Move::up:
+      return lane - by;
+    case Move::down:
+      return lane + by;
+    case Move::exclusive_or:
+      return lane ^ by;
+    case Move::rotate_up:
+      return (lane - by) & (width - 1);
+    case Move::rotate_down:
+      return (lane + by) & (width - 1);
   }
 }
 

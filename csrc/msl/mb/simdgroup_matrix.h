@@ -1,5 +1,5 @@
-// simdgroup_matrix: 8x8 matrices that belong to a SIMD-group. Lane 0 owns all 64 elements and does all
-// the work, so that no lane waits for another; matrix_distributed.h is the other way.
+// simdgroup_matrix: 8x8 matrices that belong to a SIMD-group. Lane 0 owns all 64 elements and does
+// all the work, so that no lane waits for another; matrix_distributed.h is the other way.
 #pragma once
 
 #include "matrix_kernels.h"
@@ -38,7 +38,8 @@ MB_FUNC void matrix_set(simdgroup_matrix<T, 8, 8>& m, T value, bool diagonal) {
 }
 
 template <class T, class U>
-MB_FUNC void matrix_read(simdgroup_matrix<T, 8, 8>& m, const U* source, long stride, bool transpose) {
+MB_FUNC void matrix_read(simdgroup_matrix<T, 8, 8>& m, const U* source, long stride,
+                         bool transpose) {
   if (!owns_matrices()) return;
   for (int i = 0; MB_CHECKED && i < 8; ++i) MB_ACCESS(source + i * stride, 8 * sizeof(U), false);
   if (transpose) matrix_load_transposed(m.mb_element, source, stride);

@@ -1,7 +1,7 @@
 // Swizzles of vec and packed_vec: only the names that the source uses.
 //
-// Contract with the front end. Before <mb/prelude.h> it may define three object-like macros, one for
-// each number of components of the SOURCE vector (the text after the dot, where it occurs):
+// Contract with the front end. Before <mb/prelude.h> it may define three object-like macros, one
+// for each number of components of the SOURCE vector (the text after the dot, where it occurs):
 //
 //   #define MB_SWIZZLES_2 MB_P1(r,x) MB_P2(yx,y,x) MB_R2(xx,x,x) MB_R4(xyxy,x,y,x,y)
 //   #define MB_SWIZZLES_3 ...
@@ -11,11 +11,11 @@
 //   MB_Rk(name, a, b, ...)   k components, some repeated: can only be read
 //   MB_P1(name, a)           r g b a (never x y z w: those are the members)
 //
-// `name` is the spelling in the source (xyz, rgb, ...); a, b, ... are the members it selects, spelled
-// x y z w. A name goes into every list whose vectors have all of its components: `.xy` into the three
-// of them, `.z`-reaching ones into _3 and _4, `.w`-reaching ones into _4 only. A list that is not
-// defined gets the single letters r g b a. Each list must not repeat a name. Names that are no swizzles
-// (mixed sets such as `xg`, more than four letters) must not be in a list.
+// `name` is the spelling in the source (xyz, rgb, ...); a, b, ... are the members it selects,
+// spelled x y z w. A name goes into every list whose vectors have all of its components: `.xy` into
+// the three of them, `.z`-reaching ones into _3 and _4, `.w`-reaching ones into _4 only. A list
+// that is not defined gets the single letters r g b a. Each list must not repeat a name. Names that
+// are no swizzles (mixed sets such as `xg`, more than four letters) must not be in a list.
 #pragma once
 
 #ifndef MB_SWIZZLES_2
@@ -33,9 +33,9 @@
   MB_FUNC constexpr void mb_put_##name(T v) { a = v; }    \
   __declspec(property(get = mb_get_##name, put = mb_put_##name)) T name;
 
-#define MB_P2(name, a, b)                                                     \
+#define MB_P2(name, a, b)                                                       \
   MB_FUNC constexpr vec<T, 2> mb_get_##name() const { return vec<T, 2>(a, b); } \
-  MB_FUNC constexpr void mb_put_##name(vec<T, 2> v) { a = v.x, b = v.y; }     \
+  MB_FUNC constexpr void mb_put_##name(vec<T, 2> v) { a = v.x, b = v.y; }       \
   __declspec(property(get = mb_get_##name, put = mb_put_##name)) vec<T, 2> name;
 
 #define MB_P3(name, a, b, c)                                                       \

@@ -1,7 +1,7 @@
 // Type traits, over clang's own.
 #pragma once
 
-#include "packed.h"
+#include "lift.h"
 
 namespace metal {
 
@@ -27,15 +27,15 @@ using conditional = mb::conditional<condition, A, B>;
 template <bool condition, class A, class B>
 using conditional_t = typename mb::conditional<condition, A, B>::type;
 
-#define MB_TRAIT(name, ...)                            \
-  template <class T>                                   \
-  struct name : bool_constant<(__VA_ARGS__)> {};       \
-  template <class T>                                   \
+#define MB_TRAIT(name, ...)                      \
+  template <class T>                             \
+  struct name : bool_constant<(__VA_ARGS__)> {}; \
+  template <class T>                             \
   inline constexpr bool name##_v = (__VA_ARGS__);
-#define MB_TRAIT2(name, builtin)                            \
-  template <class A, class B>                               \
-  struct name : bool_constant<builtin(A, B)> {};            \
-  template <class A, class B>                               \
+#define MB_TRAIT2(name, builtin)                 \
+  template <class A, class B>                    \
+  struct name : bool_constant<builtin(A, B)> {}; \
+  template <class A, class B>                    \
   inline constexpr bool name##_v = builtin(A, B);
 
 MB_TRAIT2(is_same, __is_same)
@@ -83,14 +83,14 @@ struct is_vector<vec<T, N>> : true_type {};
 template <class T>
 inline constexpr bool is_vector_v = is_vector<T>::value;
 template <class T>
-using vec_elements = integral_constant<int, is_vector_v<T> ? int(sizeof(T) / alignof(T)) : 1>;
+using vec_elements = integral_constant<int, mb::element_of<T>::count>;
 
-#define MB_TRANSFORM(name, ...)       \
-  template <class T>                  \
-  struct name {                       \
-    using type = __VA_ARGS__;         \
-  };                                  \
-  template <class T>                  \
+#define MB_TRANSFORM(name, ...) \
+  template <class T>            \
+  struct name {                 \
+    using type = __VA_ARGS__;   \
+  };                            \
+  template <class T>            \
   using name##_t = __VA_ARGS__;
 
 MB_TRANSFORM(remove_const, __remove_const(T))

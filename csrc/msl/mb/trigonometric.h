@@ -1,5 +1,5 @@
-// sin, cos, tan and the forms in half turns. The argument is reduced in double, which is exact enough
-// to |x| < 2^30; precise:: reduces larger ones with the bits of 2/pi that matter.
+// sin, cos, tan and the forms in half turns. The argument is reduced in double, which is exact
+// enough to |x| < 2^30; precise:: reduces larger ones with the bits of 2/pi that matter.
 #pragma once
 
 #include "wide.h"
@@ -30,8 +30,8 @@ MB_FUNC Reduced<F> reduce(F x) {
 // Payne and Hanek's reduction: 96 bits of 2/pi, from the first that still matters for x.
 MB_FUNC Reduced<float> reduce_any(float x) {
   MB_EXACT
-  constexpr uint two_over_pi[] = {0x00000000, 0x00000000, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0,
-                                  0xdb629599, 0x3c439041, 0xfe5163ab};
+  constexpr uint two_over_pi[] = {0x00000000, 0x00000000, 0xa2f9836e, 0x4e441529, 0xfc2757d1,
+                                  0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab};
   int exponent = ((bits(x) >> 23) & 255) - 150;
   if (exponent < 0) return reduce(x);
   if (exponent > 104) return Reduced<float>{__builtin_nan(""), 0};
@@ -80,11 +80,12 @@ MB_FUNC F cos_of(Reduced<F> a) {
 MB_FUNC float tan_of(Reduced<float> a) {
   MB_EXACT
   double u = a.rest * a.rest;
-  double s = a.rest * polynomial(u, 0.99999999999999556_d, -0.1666666666661612_d, 0.0083333333237990363_d,
-                                 -0.00019841263258720584_d, 2.7555263801190057e-06_d,
-                                 -2.4755984539525661e-08_d);
-  double c = polynomial(u, 1.0_d, -0.49999999999997718_d, 0.041666666666139565_d, -0.0013888888846771733_d,
-                        2.4801571477224096e-05_d, -2.7554258581602487e-07_d, 2.058031703119822e-09_d);
+  double s = a.rest * polynomial(u, 0.99999999999999556_d, -0.1666666666661612_d,
+                                 0.0083333333237990363_d, -0.00019841263258720584_d,
+                                 2.7555263801190057e-06_d, -2.4755984539525661e-08_d);
+  double c =
+      polynomial(u, 1.0_d, -0.49999999999997718_d, 0.041666666666139565_d, -0.0013888888846771733_d,
+                 2.4801571477224096e-05_d, -2.7554258581602487e-07_d, 2.058031703119822e-09_d);
   return float(a.quarter & 1 ? -c / s : s / c);
 }
 

@@ -6,15 +6,15 @@
 
 namespace metal {
 
-#define MB_VEC_MEMBERS                                                               \
-  vec() = default;                                                                   \
-  MB_FUNC constexpr T& operator[](unsigned long i) {                                 \
-    if (__builtin_is_constant_evaluated()) return *mb_element(i);                    \
-    return (&x)[i];                                                                  \
-  }                                                                                  \
-  MB_FUNC constexpr const T& operator[](unsigned long i) const {                     \
+#define MB_VEC_MEMBERS                                                                    \
+  vec() = default;                                                                        \
+  MB_FUNC constexpr T& operator[](unsigned long i) {                                      \
+    if (__builtin_is_constant_evaluated()) return *mb_element(i);                         \
+    return (&x)[i];                                                                       \
+  }                                                                                       \
+  MB_FUNC constexpr const T& operator[](unsigned long i) const {                          \
     if (__builtin_is_constant_evaluated()) return *const_cast<vec*>(this)->mb_element(i); \
-    return (&x)[i];                                                                  \
+    return (&x)[i];                                                                       \
   }
 
 template <class T>
@@ -64,7 +64,10 @@ struct alignas(4 * sizeof(T)) vec<T, 4> : mb::vec_operators<T, 4> {
   MB_FUNC constexpr vec(T a, vec<T, 3> b) : x(a), y(b.x), z(b.y), w(b.z) {}
   template <class U>
   MB_FUNC constexpr explicit vec(vec<U, 4> v)
-      : x(mb::convert<T>(v.x)), y(mb::convert<T>(v.y)), z(mb::convert<T>(v.z)), w(mb::convert<T>(v.w)) {}
+      : x(mb::convert<T>(v.x)),
+        y(mb::convert<T>(v.y)),
+        z(mb::convert<T>(v.z)),
+        w(mb::convert<T>(v.w)) {}
 
   MB_FUNC constexpr T* mb_element(unsigned long i) {
     return i == 0 ? &x : i == 1 ? &y : i == 2 ? &z : &w;

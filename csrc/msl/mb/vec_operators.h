@@ -19,25 +19,25 @@ struct vec_operators {
   using V = vec<T, N>;
   using B = vec<bool, N>;
 
-#define MB_LOGICAL(op, R)                                                        \
-  MB_FUNC friend constexpr R operator op(V a, V b) {                            \
-    if constexpr (N == 2) return R(a.x op b.x, a.y op b.y);                     \
-    else if constexpr (N == 3) return R(a.x op b.x, a.y op b.y, a.z op b.z);    \
-    else return R(a.x op b.x, a.y op b.y, a.z op b.z, a.w op b.w);              \
+#define MB_LOGICAL(op, R)                                                    \
+  MB_FUNC friend constexpr R operator op(V a, V b) {                         \
+    if constexpr (N == 2) return R(a.x op b.x, a.y op b.y);                  \
+    else if constexpr (N == 3) return R(a.x op b.x, a.y op b.y, a.z op b.z); \
+    else return R(a.x op b.x, a.y op b.y, a.z op b.z, a.w op b.w);           \
   }
-#define MB_ARITHMETIC(op)                                                                     \
-  MB_FUNC friend constexpr V operator op(V a, V b) {                                          \
-    if constexpr (N == 2) return V(T(a.x op b.x), T(a.y op b.y));                             \
-    else if constexpr (N == 3) return V(T(a.x op b.x), T(a.y op b.y), T(a.z op b.z));         \
-    else return V(T(a.x op b.x), T(a.y op b.y), T(a.z op b.z), T(a.w op b.w));                \
-  }                                                                                           \
-  MB_FUNC friend constexpr V& operator op##=(V & a, V b) { return a = a op b; }
-#define MB_UNARY(op, R)                                                    \
-  MB_FUNC friend constexpr R operator op(V a) {                            \
-    using E = decltype(R::x);                                              \
-    if constexpr (N == 2) return R(E(op a.x), E(op a.y));                  \
-    else if constexpr (N == 3) return R(E(op a.x), E(op a.y), E(op a.z));  \
-    else return R(E(op a.x), E(op a.y), E(op a.z), E(op a.w));             \
+#define MB_ARITHMETIC(op)                                                             \
+  MB_FUNC friend constexpr V operator op(V a, V b) {                                  \
+    if constexpr (N == 2) return V(T(a.x op b.x), T(a.y op b.y));                     \
+    else if constexpr (N == 3) return V(T(a.x op b.x), T(a.y op b.y), T(a.z op b.z)); \
+    else return V(T(a.x op b.x), T(a.y op b.y), T(a.z op b.z), T(a.w op b.w));        \
+  }                                                                                   \
+  MB_FUNC friend constexpr V& operator op## = (V & a, V b) { return a = a op b; }
+#define MB_UNARY(op, R)                                                   \
+  MB_FUNC friend constexpr R operator op(V a) {                           \
+    using E = decltype(R::x);                                             \
+    if constexpr (N == 2) return R(E(op a.x), E(op a.y));                 \
+    else if constexpr (N == 3) return R(E(op a.x), E(op a.y), E(op a.z)); \
+    else return R(E(op a.x), E(op a.y), E(op a.z), E(op a.w));            \
   }
   MB_ARITHMETIC(+)
   MB_ARITHMETIC(-)

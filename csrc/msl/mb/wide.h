@@ -18,9 +18,10 @@ MB_FUNC double wide_exp(double x) {
   double shifted = fused(x, 1.4426950408889634_d, wide_rounder);
   double n = shifted - wide_rounder;
   double r = fused(n, -0.69314718055994531_d, x);
-  double q = polynomial(r, 0.50000000000000167_d, 0.16666666666605542_d, 0.04166666666645201_d,
-                        0.0083333333738577244_d, 0.0013888888964816663_d, 0.0001984118086636958_d,
-                        2.4801471066674422e-05_d, 2.7636947194314531e-06_d, 2.7638146780048935e-07_d);
+  double q =
+      polynomial(r, 0.50000000000000167_d, 0.16666666666605542_d, 0.04166666666645201_d,
+                 0.0083333333738577244_d, 0.0013888888964816663_d, 0.0001984118086636958_d,
+                 2.4801471066674422e-05_d, 2.7636947194314531e-06_d, 2.7638146780048935e-07_d);
   double p = fused(r * r, q, r) + 1.0_d;
   return p * wide_power_of_two(wide_bits(shifted) - wide_bits(wide_rounder));
 }
@@ -67,9 +68,10 @@ MB_FUNC float sinh_of(float x) {
   MB_EXACT
   double w = x, u = w * w;
   double e = wide_exp(w);
-  double small = w * polynomial(u, 1.0000000000000002_d, 0.16666666666665722_d, 0.0083333333334815636_d,
-                                0.00019841269752027846_d, 2.7557344816914726e-06_d,
-                                2.5048356558222302e-08_d, 1.6330408803585601e-10_d);
+  double small =
+      w * polynomial(u, 1.0000000000000002_d, 0.16666666666665722_d, 0.0083333333334815636_d,
+                     0.00019841269752027846_d, 2.7557344816914726e-06_d, 2.5048356558222302e-08_d,
+                     1.6330408803585601e-10_d);
   return float(u < 1.0_d ? small : 0.5_d * (e - 1.0_d / e));
 }
 MB_FUNC float cosh_of(float x) {
@@ -83,9 +85,9 @@ MB_FUNC float asinh_of(float x) {
   double s = __builtin_sqrt(fused(w, w, 1.0_d));
   // log(w + s) loses small w: there, 2 atanh(w / (1 + s)).
   double t = w / (1.0_d + s), u = t * t;
-  double small = t * polynomial(u, 1.9999999999999996_d, 0.66666666666544883_d, 0.40000000064794611_d,
-                                0.28571415569375869_d, 0.22223465657579497_d, 0.18120935649725439_d,
-                                0.16849719355542095_d);
+  double small = t * polynomial(u, 1.9999999999999996_d, 0.66666666666544883_d,
+                                0.40000000064794611_d, 0.28571415569375869_d, 0.22223465657579497_d,
+                                0.18120935649725439_d, 0.16849719355542095_d);
   double large = w < 1e300 ? wide_log(w + s) : w;
   return __builtin_copysignf(float(w < 0.3_d ? small : large), x);
 }
@@ -95,19 +97,19 @@ MB_FUNC float acosh_of(float x) {
   // sqrt(w^2 - 1) without cancellation; near 1, the logarithm of 1 + small through atanh.
   double s = __builtin_sqrt(d * (w + 1.0_d));
   double y = d + s, t = y / (2.0_d + y), u = t * t;
-  double small = t * polynomial(u, 1.9999999999999996_d, 0.66666666666544883_d, 0.40000000064794611_d,
-                                0.28571415569375869_d, 0.22223465657579497_d, 0.18120935649725439_d,
-                                0.16849719355542095_d);
+  double small = t * polynomial(u, 1.9999999999999996_d, 0.66666666666544883_d,
+                                0.40000000064794611_d, 0.28571415569375869_d, 0.22223465657579497_d,
+                                0.18120935649725439_d, 0.16849719355542095_d);
   double value = y < 0.4_d ? small : w < 1e300 ? wide_log(w + s) : w;
   return x < 1.0f || x != x ? __builtin_nanf("") : float(value);
 }
 MB_FUNC float atanh_of(float x) {
   MB_EXACT
   double w = __builtin_fabs(double(x)), u = w * w;
-  double small = 0.5_d * w * polynomial(u, 1.9999999999999996_d, 0.66666666666544883_d,
-                                      0.40000000064794611_d, 0.28571415569375869_d,
-                                      0.22223465657579497_d, 0.18120935649725439_d,
-                                      0.16849719355542095_d);
+  double small = 0.5_d * w *
+                 polynomial(u, 1.9999999999999996_d, 0.66666666666544883_d, 0.40000000064794611_d,
+                            0.28571415569375869_d, 0.22223465657579497_d, 0.18120935649725439_d,
+                            0.16849719355542095_d);
   double large = 0.5_d * wide_log((1.0_d + w) / (1.0_d - w));
   float value = float(w < 0.17_d ? small : large);
   value = w == 1.0_d ? __builtin_inff() : value;
@@ -136,13 +138,15 @@ MB_FUNC float atan2_of(float y, float x) {
 MB_FUNC float asin_of(float x) {
   MB_EXACT
   double w = __builtin_fabs(double(x));
-  double a = w > 0.5_d ? half_pi - 2.0_d * wide_asin(__builtin_sqrt(0.5_d * (1.0_d - w))) : wide_asin(w);
+  double a =
+      w > 0.5_d ? half_pi - 2.0_d * wide_asin(__builtin_sqrt(0.5_d * (1.0_d - w))) : wide_asin(w);
   return w > 1.0_d || x != x ? __builtin_nanf("") : __builtin_copysignf(float(a), x);
 }
 MB_FUNC float acos_of(float x) {
   MB_EXACT
   double w = __builtin_fabs(double(x));
-  double a = w > 0.5_d ? 2.0_d * wide_asin(__builtin_sqrt(0.5_d * (1.0_d - w))) : half_pi - wide_asin(w);
+  double a =
+      w > 0.5_d ? 2.0_d * wide_asin(__builtin_sqrt(0.5_d * (1.0_d - w))) : half_pi - wide_asin(w);
   a = x < -0.5f ? pi - a : x < 0.0f ? pi - a : a;
   return w > 1.0_d || x != x ? __builtin_nanf("") : float(a);
 }

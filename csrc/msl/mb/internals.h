@@ -1,0 +1,75 @@
+// The compiler's own functions behind the library's, which some kernel libraries call themselves:
+// those of math end in a flag for fast math.
+#pragma once
+
+#include "geometric.h"
+#include "quadgroup.h"
+
+#ifndef __METAL_MAYBE_FAST_MATH__
+#define __METAL_MAYBE_FAST_MATH__ MB_FAST_MATH
+#endif
+
+#define MB_INTERNAL1(name)                 \
+  template <class A>                       \
+  MB_FUNC auto __metal_##name(A a, bool) { \
+    return metal::name(a);                 \
+  }
+#define MB_INTERNAL2(name)                      \
+  template <class A, class B>                   \
+  MB_FUNC auto __metal_##name(A a, B b, bool) { \
+    return metal::name(a, b);                   \
+  }
+#define MB_INTERNAL3(name)                           \
+  template <class A, class B, class C>               \
+  MB_FUNC auto __metal_##name(A a, B b, C c, bool) { \
+    return metal::name(a, b, c);                     \
+  }
+// clang-format off
+MB_INTERNAL1(acos) MB_INTERNAL1(acosh) MB_INTERNAL1(asin) MB_INTERNAL1(asinh) MB_INTERNAL1(atan)
+MB_INTERNAL1(atanh) MB_INTERNAL1(ceil) MB_INTERNAL1(cos) MB_INTERNAL1(cosh) MB_INTERNAL1(cospi)
+MB_INTERNAL1(exp) MB_INTERNAL1(exp10) MB_INTERNAL1(exp2) MB_INTERNAL1(fabs) MB_INTERNAL1(floor)
+MB_INTERNAL1(fract) MB_INTERNAL1(log) MB_INTERNAL1(log10) MB_INTERNAL1(log2) MB_INTERNAL1(rint)
+MB_INTERNAL1(round) MB_INTERNAL1(rsqrt) MB_INTERNAL1(sin) MB_INTERNAL1(sinh) MB_INTERNAL1(sinpi)
+MB_INTERNAL1(sqrt) MB_INTERNAL1(tan) MB_INTERNAL1(tanh) MB_INTERNAL1(tanpi) MB_INTERNAL1(trunc)
+MB_INTERNAL2(atan2) MB_INTERNAL2(fdim) MB_INTERNAL2(fmax) MB_INTERNAL2(fmin) MB_INTERNAL2(fmod)
+MB_INTERNAL2(ldexp) MB_INTERNAL2(pow) MB_INTERNAL2(powr)
+MB_INTERNAL3(fmax3) MB_INTERNAL3(fmedian3) MB_INTERNAL3(fmin3)
+// clang-format on
+#undef MB_INTERNAL1
+#undef MB_INTERNAL2
+#undef MB_INTERNAL3
+
+template <class A>
+MB_FUNC int __metal_ilogb(A a) {
+  return metal::ilogb(a);
+}
+template <class A, class B>
+MB_FUNC auto __metal_divide(A a, B b, bool) {
+  return metal::divide(a, b);
+}
+template <class A, class B>
+MB_FUNC auto __metal_nextafter(A a, B b) {
+  return metal::nextafter(a, b);
+}
+template <class A, class B, class C>
+MB_FUNC auto __metal_fma(A a, B b, C c) {
+  return metal::fma(a, b, c);
+}
+
+#define MB_INTERNAL_SIMD(name)          \
+  template <class... A>                 \
+  MB_FUNC auto __metal_##name(A... a) { \
+    return metal::name(a...);           \
+  }
+// clang-format off
+MB_INTERNAL_SIMD(simd_sum) MB_INTERNAL_SIMD(simd_product) MB_INTERNAL_SIMD(simd_min)
+MB_INTERNAL_SIMD(simd_max) MB_INTERNAL_SIMD(simd_xor) MB_INTERNAL_SIMD(simd_broadcast)
+MB_INTERNAL_SIMD(simd_broadcast_first) MB_INTERNAL_SIMD(simd_shuffle)
+MB_INTERNAL_SIMD(simd_shuffle_up) MB_INTERNAL_SIMD(simd_shuffle_down)
+MB_INTERNAL_SIMD(simd_shuffle_xor) MB_INTERNAL_SIMD(simd_shuffle_rotate_up)
+MB_INTERNAL_SIMD(simd_shuffle_rotate_down) MB_INTERNAL_SIMD(simd_shuffle_and_fill_up)
+MB_INTERNAL_SIMD(simd_shuffle_and_fill_down) MB_INTERNAL_SIMD(simd_prefix_inclusive_sum)
+MB_INTERNAL_SIMD(simd_prefix_exclusive_sum) MB_INTERNAL_SIMD(simd_prefix_inclusive_product)
+MB_INTERNAL_SIMD(simd_prefix_exclusive_product)
+// clang-format on
+#undef MB_INTERNAL_SIMD
