@@ -31,8 +31,10 @@ def describe(
 
 
 def _whole(got: Array, inputs: Mapping[str, Array]) -> str:
-    """Whether the result is one number, or a copy of an input."""
+    """Whether the result is one number, no number, or a copy of an input."""
     flat = got.reshape(-1)
+    if np.isnan(flat).all():
+        return "every element is not a number"
     if got.size > 1 and (flat == flat[0]).all():
         return f"every element is {flat[0]}"
     for name, each in inputs.items():

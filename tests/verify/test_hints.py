@@ -56,6 +56,7 @@ def test_unwritten_elements_are_told_from_wrong_ones(expected):
 
 def test_whole_results(expected):
     assert hint(np.zeros_like(expected), expected) == "every element is 0.0"
+    assert hint(np.full_like(expected, np.nan), expected) == "every element is not a number"
     assert hint(3 * expected, expected) == "every element is 3 times what it should be"
     x = np.random.default_rng(1).standard_normal((20, 30))
     assert hint(x, expected, x=x) == "it is a copy of the input x"
