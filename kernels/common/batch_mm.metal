@@ -1,10 +1,10 @@
 // C[i] = A[i] B[i] for a batch of matrices, with simdgroup_matrix; the batch is the grid's depth.
 // A threadgroup of four SIMD-groups computes a BM x BN tile of C, each SIMD-group a quarter of it,
 // held in registers as 8 x 8 matrices of float. Tiles of A and B of depth BK pass through
-// threadgroup memory twice buffered: the next ones are fetched into registers before the
-// multiplication and put into the other buffer after it, which hides the latency of memory and
-// takes one barrier per step. Padding of 16 bytes per row keeps the eight rows of a matrix load in
-// different banks. Tiles at the edge are filled with zeros, so only fetch and store know the sizes.
+// threadgroup memory twice buffered: while one pair of tiles is multiplied the next is on its way
+// in registers, and it goes into the other buffer, which hides the latency of memory and takes one
+// barrier per step. Padding of 16 bytes per row keeps the eight rows of a matrix load in different
+// banks. Tiles at the edge are filled with zeros, so only fetch and store know the sizes.
 // dispatch: batch_mm  threadgroups=(ceil_div(n, BN), ceil_div(m, BM), batch)  threads=(128)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
@@ -129,21 +129,15 @@ static void multiply(thread simdgroup_float8x8 (&sums)[DOWN][ACROSS],
   c += ulong(tile.z) * m * n;
   Share share;
   share.fetch_from(a, b, corner, 0, sizes, thread_index);
-  share.put_into(tiles[0], thread_index);
-  threadgroup_barrier(mem_flags::mem_threadgroup);
   uint current = 0;
-  for (uint next = BK; next < k + BK; next += BK) {
-    const bool more = next < k;
-    if (more) {
-      share.fetch_from(a, b, corner, next, sizes, thread_index);
-    }
+  for (uint first = 0; first < k; first += BK) {
+    share.put_into(tiles[current], thread_index);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    share.fetch_from(a, b, corner, first + BK, sizes, thread_index);
     multiply(sums, tiles[current], part);
     current ^= 1;
-    if (more) {
-      share.put_into(tiles[current], thread_index);
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
   }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
 
   // Through threadgroup memory, eight rows at a time: whole rows of float leave in quads, and the
   // edge of the matrix is a test. Each SIMD-group has its own piece of what held the tiles.

@@ -3,10 +3,10 @@
 // never stored: the three pixels below one row of the kernel are 3 * channels consecutive numbers,
 // so a fetch finds its address with one division. A threadgroup of four SIMD-groups computes BM
 // pixels x BN filters, each SIMD-group a quarter, held in registers as 8 x 8 matrices. Tiles of
-// depth BK pass through threadgroup memory twice buffered: the next ones are fetched before the
-// multiplication and put away after it, one barrier per step. Padding of 16 bytes per row keeps the
-// eight rows of a matrix load in different banks. Tiles at the edge are filled with zeros, so only
-// fetch and store know the sizes.
+// depth BK pass through threadgroup memory twice buffered: while one pair of tiles is multiplied
+// the next is on its way in registers, and it goes into the other buffer: one barrier per step.
+// Padding of 16 bytes per row keeps the eight rows of a matrix load in different banks. Tiles at
+// the edge are filled with zeros, so only fetch and store know the sizes.
 // dispatch: conv2d  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (height - 2) * (width - 2), BM))  threads=(128)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
@@ -151,21 +151,15 @@ static void multiply(thread simdgroup_float8x8 (&sums)[DOWN][ACROSS],
     }
   }
   share.fetch(0, thread_index);
-  share.put_into(tiles[0], thread_index);
-  threadgroup_barrier(mem_flags::mem_threadgroup);
   uint current = 0;
-  for (uint next = BK; next < 9 * channels + BK; next += BK) {
-    const bool more = next < 9 * channels;
-    if (more) {
-      share.fetch(next, thread_index);
-    }
+  for (uint first = 0; first < 9 * channels; first += BK) {
+    share.put_into(tiles[current], thread_index);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    share.fetch(first + BK, thread_index);
     multiply(sums, tiles[current], part);
     current ^= 1;
-    if (more) {
-      share.put_into(tiles[current], thread_index);
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
   }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
 
   // Through threadgroup memory, eight pixels at a time: whole rows leave in quads, and the edge is
   // a test. Each SIMD-group has its own piece of what held the tiles.

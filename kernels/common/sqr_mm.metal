@@ -1,10 +1,10 @@
 // C = A B for square matrices, with simdgroup_matrix.
 // A threadgroup of four SIMD-groups computes a BM x BN tile of C, each SIMD-group a quarter of it,
 // held in registers as 8 x 8 matrices of float. Tiles of A and B of depth BK pass through
-// threadgroup memory twice buffered: the next ones are fetched into registers before the
-// multiplication and put into the other buffer after it, which hides the latency of memory and
-// takes one barrier per step. Padding of 16 bytes per row keeps the eight rows of a matrix load in
-// different banks. Tiles at the edge are filled with zeros, so only fetch and store know about n.
+// threadgroup memory twice buffered: while one pair of tiles is multiplied the next is on its way
+// in registers, and it goes into the other buffer, which hides the latency of memory and takes one
+// barrier per step. Padding of 16 bytes per row keeps the eight rows of a matrix load in different
+// banks. Tiles at the edge are filled with zeros, so only fetch and store know about n.
 // dispatch: sqr_mm  threadgroups=(ceil_div(n, BN), ceil_div(n, BM))  threads=(128)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
@@ -125,21 +125,15 @@ static void multiply(thread simdgroup_float8x8 (&sums)[DOWN][ACROSS], threadgrou
   }
   Share share;
   share.fetch_from(a, b, corner, 0, n, thread_index);
-  share.put_into(tiles[0], thread_index);
-  threadgroup_barrier(mem_flags::mem_threadgroup);
   uint current = 0;
   for (uint k = 0; k < n; k += BK) {
-    const bool more = k + BK < n;
-    if (more) {
-      share.fetch_from(a, b, corner, k + BK, n, thread_index);
-    }
+    share.put_into(tiles[current], thread_index);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    share.fetch_from(a, b, corner, k + BK, n, thread_index);
     multiply(sums, tiles[current], part);
     current ^= 1;
-    if (more) {
-      share.put_into(tiles[current], thread_index);
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
   }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
 
   // Through threadgroup memory, eight rows at a time: whole rows of DTYPE leave in quads, and the
   // edge of the matrix is a test. Each SIMD-group has its own piece of what held the tiles.

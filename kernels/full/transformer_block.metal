@@ -1,10 +1,9 @@
-// Pre-norm transformer block: x1 = x + MHA(LN x), then y = x1 + W_down gelu(W_up LN x1), in five
-// dispatches. A layer norm is never a pass of its own: each threadgroup of the product that follows
-// it takes mean and scale of its 32 rows first and normalises while it fills its tiles. Residuals
-// and gelu are part of how a product is stored. Products are 32 x 32 tiles of simdgroup_matrix,
-// twice buffered. Attention is one pass with an online softmax; a SIMD-group has four queries of
-// one head, so that a number read from threadgroup memory serves four; its lanes are keys first and
-// then columns.
+// Pre-norm transformer block: x1 = x + MHA(LN x), then y = x1 + W_down gelu(W_up LN x1).
+// Five dispatches: a layer norm is no pass of its own, each threadgroup of the product after it
+// takes mean and scale of its 32 rows first and normalises while it fills its tiles; residuals and
+// gelu are part of how a product is stored. Products are 32 x 32 tiles of simdgroup_matrix, twice
+// buffered. Attention is one pass with an online softmax: a SIMD-group has four queries of a head,
+// so that what it reads from threadgroup memory serves four; lanes are keys first, then columns.
 // dispatch: project_qkv  threadgroups=(ceil_div(3 * dims, 32), ceil_div(tokens, 32))  threads=(128)
 // dispatch: attend  threadgroups=(ceil_div(tokens, 16), heads)  threads=(128)
 // dispatch: project_out  threadgroups=(ceil_div(dims, 32), ceil_div(tokens, 32))  threads=(128)
@@ -27,27 +26,22 @@ constant constexpr uint A_PITCH = BK + 4;
 constant constexpr uint B_PITCH = TILE + 4;
 constant constexpr uint A_TILE = TILE * A_PITCH / 4;
 constant constexpr uint B_TILE = BK * B_PITCH / 4;
-// Attention: columns of a head in threadgroup memory, odd so that lanes of a column meet 32 banks;
-// queries of a SIMD-group.
-constant constexpr uint HEAD_PITCH = 128 + 1;
+// Queries of a SIMD-group, and rows of a head: odd, so that the lanes of a column meet 32 banks.
 constant constexpr uint QUERIES = 4;
+constant constexpr uint HEAD_PITCH = 128 + 1;
 
 // What a threadgroup needs to know of its place, and one thread of its own.
 struct Place {
   uint2 corner;
-  uint thread_index;
-  uint lane;
-  uint simdgroup;
+  uint thread_index, lane, simdgroup;
 };
 
 // A row-major matrix.
 struct Matrix {
   device const float* data;
-  uint rows;
-  uint cols;
+  uint rows, cols;
 
-  // Four columns of a row; zero outside. Rows are aligned for vector loads only if cols is a
-  // multiple of four.
+  // Four columns of a row; zero outside. Vector loads need a multiple of four columns to a row.
   float4 quad(uint row, uint column) const {
     float4 v = 0.0f;
     if (row >= rows || column >= cols) {
@@ -90,10 +84,9 @@ static void take_moments(threadgroup float2* moments, Matrix a, float eps, Place
   threadgroup_barrier(mem_flags::mem_threadgroup);
 }
 
-// A thread's share of the next tiles, a quad of each, on its way to threadgroup memory.
+// A thread's share of the next tiles: a quad of each, on its way to threadgroup memory.
 struct Share {
-  float4 a;
-  float4 b;
+  float4 a, b;
 
   // From columns first.. of A, normalised if there are moments, and rows first.. of B. A normalised
   // zero past the last column is no zero, but meets one of B.
@@ -114,6 +107,23 @@ struct Share {
   }
 };
 
+// Adds the product of a SIMD-group's quarter of both tiles.
+static void multiply(thread simdgroup_float8x8 (&sums)[2][2], threadgroup const float4* tile,
+                     uint2 part) {
+  threadgroup const float* a_tile = (threadgroup const float*)tile + part.y * A_PITCH;
+  threadgroup const float* b_tile = (threadgroup const float*)(tile + A_TILE) + part.x;
+  for (uint k = 0; k < BK; k += 8) {
+    simdgroup_float8x8 a[2], b[2];
+    for (uint i = 0; i < 2; ++i) {
+      simdgroup_load(a[i], a_tile + 8 * i * A_PITCH + k, A_PITCH);
+      simdgroup_load(b[i], b_tile + k * B_PITCH + 8 * i, B_PITCH);
+    }
+    for (uint i = 0; i < 4; ++i) {
+      simdgroup_multiply_accumulate(sums[i / 2][i % 2], a[i / 2], b[i % 2], sums[i / 2][i % 2]);
+    }
+  }
+}
+
 // The tile of A B at place.corner, left in threadgroup memory row by row. `tiles` holds two pairs
 // of tiles; without `moments` A is taken as it is.
 static void product(threadgroup float4* tiles, Matrix a, Matrix b, threadgroup float2* moments,
@@ -128,34 +138,15 @@ static void product(threadgroup float4* tiles, Matrix a, Matrix b, threadgroup f
   }
   Share share;
   share.fetch(a, b, moments, 0, place);
-  share.put_into(tiles, place.thread_index);
-  threadgroup_barrier(mem_flags::mem_threadgroup);
   uint current = 0;
-  for (uint next = BK; next < a.cols + BK; next += BK) {
-    if (next < a.cols) {
-      share.fetch(a, b, moments, next, place);
-    }
-    threadgroup const float4* tile = tiles + current * (A_TILE + B_TILE);
-    threadgroup const float* a_tile = (threadgroup const float*)tile + part.y * A_PITCH;
-    threadgroup const float* b_tile = (threadgroup const float*)(tile + A_TILE) + part.x;
-    for (uint k = 0; k < BK; k += 8) {
-      simdgroup_float8x8 left[2];
-      simdgroup_float8x8 right[2];
-      for (uint i = 0; i < 2; ++i) {
-        simdgroup_load(left[i], a_tile + 8 * i * A_PITCH + k, A_PITCH);
-        simdgroup_load(right[i], b_tile + k * B_PITCH + 8 * i, B_PITCH);
-      }
-      for (uint i = 0; i < 4; ++i) {
-        simdgroup_multiply_accumulate(sums[i / 2][i % 2], left[i / 2], right[i % 2],
-                                      sums[i / 2][i % 2]);
-      }
-    }
-    current ^= 1;
-    if (next < a.cols) {
-      share.put_into(tiles + current * (A_TILE + B_TILE), place.thread_index);
-    }
+  for (uint k = 0; k < a.cols; k += BK) {
+    share.put_into(tiles + current, place.thread_index);
     threadgroup_barrier(mem_flags::mem_threadgroup);
+    share.fetch(a, b, moments, k + BK, place);
+    multiply(sums, tiles + current, part);
+    current = A_TILE + B_TILE - current;
   }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
   threadgroup float* rows = (threadgroup float*)tiles + part.y * TILE + part.x;
   for (uint i = 0; i < 4; ++i) {
     simdgroup_store(sums[i / 2][i % 2], rows + 8 * (i / 2) * TILE + 8 * (i % 2), TILE);
@@ -260,15 +251,13 @@ static void fill(threadgroup float* tile, Matrix qkv, uint first, uint column, u
   const uint width = dims / heads;
   const uint column = group.y * width;
   const uint first_query = (group.x * (THREADS / 32) + simdgroup) * QUERIES;
-  const float scale = precise::rsqrt(float(width));
   for (uint c = lane; c < width; c += 32) {
     for (uint r = 0; r < QUERIES; ++r) {
       const ulong row = min(first_query + r, tokens - 1);
-      queries[simdgroup][c][r] = qkv[row * all.cols + column + c] * scale;
+      queries[simdgroup][c][r] = qkv[row * all.cols + column + c] * precise::rsqrt(float(width));
     }
   }
-  float4 peak = -INFINITY;
-  float4 sum = 0.0f;
+  float4 peak = -INFINITY, sum = 0.0f;
   float4 out[4] = {0.0f, 0.0f, 0.0f, 0.0f};
   for (uint first = 0; first < tokens; first += TILE) {
     fill(tile, all, first, dims + column, width, place);
@@ -299,10 +288,12 @@ static void fill(threadgroup float* tile, Matrix qkv, uint first, uint column, u
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
   }
-  for (uint c = lane; c < width; c += 32) {
-    const float4 result = out[c / 32] / sum;
-    for (uint r = 0; r < QUERIES && first_query + r < tokens; ++r) {
-      attended[ulong(first_query + r) * dims + column + c] = result[r];
+  for (uint i = 0; i < 4; ++i) {
+    const float4 result = out[i] / sum;
+    for (uint r = 0; r < QUERIES; ++r) {
+      if (first_query + r < tokens && lane + 32 * i < width) {
+        attended[ulong(first_query + r) * dims + column + lane + 32 * i] = result[r];
+      }
     }
   }
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from metalbench import _core
 from metalbench.kernel import Kernel
 from metalbench.library import Entry, Library
 from metalbench.prepare import compile_kernel
-from metalbench.verify import small_sizes, verify, verify_checked
+from metalbench.verify import Kind, small_sizes, verify, verify_checked
 
 LIBRARY = Library()
 RUNS = [
@@ -37,6 +38,20 @@ def alternatives(kernel: Kernel) -> Iterator[dict[str, int]]:
             yield {name: value}
 
 
+def without_each_barrier(kernel: Kernel) -> Iterator[tuple[int, Kernel]]:
+    """The kernel without one of its barriers, and the line that it stood on."""
+    lines = kernel.source.splitlines()
+    for index, line in enumerate(lines):
+        if "_barrier(" in line:
+            source = "\n".join([*lines[:index], "", *lines[index + 1 :]])
+            yield index + 1, replace(kernel, source=source)
+
+
+BROKEN = [
+    pytest.param(entry, kernel, id=f"{entry.name}-line{line}")
+    for entry in LIBRARY
+    for line, kernel in without_each_barrier(entry.kernel())
+]
 TUNINGS = [
     pytest.param(entry, tuning, id="-".join([entry.name, *(f"{k}={v}" for k, v in tuning.items())]))
     for entry in LIBRARY
@@ -113,3 +128,11 @@ def test_every_tuning_agrees_with_the_oracle(
 ) -> None:
     report = verify(device, entry.kernel(), entry.task, sizes=["odd1"], seeds=[0], tunables=tuning)
     assert report.passed, report.findings
+
+
+@pytest.mark.parametrize(("entry", "broken"), BROKEN)
+def test_every_barrier_is_needed_and_its_absence_is_told(
+    entry: Entry, broken: Kernel, device: _core.Device
+) -> None:
+    report = verify_checked(device, broken, entry.task)
+    assert [finding.kind for finding in report.findings] in ([Kind.RACE], [Kind.UNINITIALISED])
