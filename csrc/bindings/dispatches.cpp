@@ -121,9 +121,12 @@ void define_dispatches(nb::module_& module) {
            "the grid: either `threadgroups` or `threads_in_grid`, each with up to three dimensions,\n"
            "and `threads` a threadgroup. `threadgroup_bytes` sizes dynamic threadgroup memory by name.\n"
            "Raises DispatchError.")
-      .def_prop_ro("threads", [](const BoundDispatch& self) { return to_tuple(self.dispatch.threads); })
-      .def_prop_ro("threadgroups", [](const BoundDispatch& self) { return to_tuple(self.dispatch.threadgroups_per_grid()); })
-      .def_prop_ro("threads_in_grid", [](const BoundDispatch& self) { return to_tuple(self.dispatch.threads_per_grid()); })
+      .def_prop_ro("threads", [](const BoundDispatch& self) { return to_tuple(self.dispatch.threads); },
+                   nb::for_getter(nb::sig("def threads(self) -> tuple[int, int, int]")))
+      .def_prop_ro("threadgroups", [](const BoundDispatch& self) { return to_tuple(self.dispatch.threadgroups_per_grid()); },
+                   nb::for_getter(nb::sig("def threadgroups(self) -> tuple[int, int, int]")))
+      .def_prop_ro("threads_in_grid", [](const BoundDispatch& self) { return to_tuple(self.dispatch.threads_per_grid()); },
+                   nb::for_getter(nb::sig("def threads_in_grid(self) -> tuple[int, int, int]")))
       .def_prop_ro("threadgroup_bytes", [](const BoundDispatch& self) {
         std::uint32_t bytes = self.dispatch.pipeline->info().threadgroup_bytes;
         for (const ThreadgroupMemory& memory : self.dispatch.threadgroup_memory) bytes += memory.bytes;
