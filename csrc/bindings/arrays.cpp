@@ -25,7 +25,8 @@ bool is_numpy_scalar(const nb::object& object) {
 ArrayMemory memory_of(const nb::object& array) {
   const nb::object interface = array.attr("__array_interface__");
   if (!nb::cast<bool>(array.attr("flags")["C_CONTIGUOUS"])) {
-    throw DispatchError("array: expected C-contiguous memory, got strides; pass numpy.ascontiguousarray(array)");
+    throw DispatchError(
+        "array: expected C-contiguous memory, got strides; pass numpy.ascontiguousarray(array)");
   }
   const nb::object data = interface["data"];
   auto* begin = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(data[0]));
@@ -41,12 +42,14 @@ Bytes bytes_of(const nb::object& object) {
 // NumPy's name of an MSL scalar type; null where a Python number cannot stand for it.
 const char* numpy_name(const std::string& type) {
   static const std::map<std::string, const char*> names = {
-      {"bool", "bool"},      {"char", "int8"},      {"uchar", "uint8"},    {"short", "int16"},
-      {"ushort", "uint16"},  {"int", "int32"},      {"uint", "uint32"},    {"long", "int64"},
-      {"ulong", "uint64"},   {"half", "float16"},   {"float", "float32"},  {"int8_t", "int8"},
-      {"uint8_t", "uint8"},  {"int16_t", "int16"},  {"uint16_t", "uint16"}, {"int32_t", "int32"},
-      {"uint32_t", "uint32"}, {"int64_t", "int64"}, {"uint64_t", "uint64"}, {"size_t", "uint64"},
-      {"unsigned", "uint32"}, {"unsigned int", "uint32"}};
+      {"bool", "bool"},          {"char", "int8"},       {"uchar", "uint8"},
+      {"short", "int16"},        {"ushort", "uint16"},   {"int", "int32"},
+      {"uint", "uint32"},        {"long", "int64"},      {"ulong", "uint64"},
+      {"half", "float16"},       {"float", "float32"},   {"int8_t", "int8"},
+      {"uint8_t", "uint8"},      {"int16_t", "int16"},   {"uint16_t", "uint16"},
+      {"int32_t", "int32"},      {"uint32_t", "uint32"}, {"int64_t", "int64"},
+      {"uint64_t", "uint64"},    {"size_t", "uint64"},   {"unsigned", "uint32"},
+      {"unsigned int", "uint32"}};
   const auto found = names.find(type);
   return found == names.end() ? nullptr : found->second;
 }
@@ -82,7 +85,8 @@ void check_scalar(const PipelineInfo& kernel, const Argument& argument, const nb
 Buffer buffer_from_array(Device& device, const nb::object& array) {
   const ArrayMemory memory = memory_of(array);
   if (memory.writable) {
-    if (auto storage = device.wrap(memory.bytes, keep_alive(array))) return {std::move(storage), true};
+    if (auto storage = device.wrap(memory.bytes, keep_alive(array)))
+      return {std::move(storage), true};
   }
   Buffer copy(device.allocate(memory.bytes.size()), false);
   if (!memory.bytes.empty()) {
@@ -93,7 +97,8 @@ Buffer buffer_from_array(Device& device, const nb::object& array) {
 
 nb::object numpy_view(const Buffer& buffer, const nb::object& dtype) {
   auto* held = new Buffer(buffer);
-  const nb::capsule owner(held, [](void* pointer) noexcept { delete static_cast<Buffer*>(pointer); });
+  const nb::capsule owner(held,
+                          [](void* pointer) noexcept { delete static_cast<Buffer*>(pointer); });
   const std::size_t size = buffer.size();
   nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>> bytes(buffer.bytes().data(), {size}, owner);
   return nb::cast(bytes, nb::rv_policy::reference).attr("view")(dtype);

@@ -21,9 +21,11 @@ Size3 size_from(const nb::handle& object, const std::string& kernel, const char*
     for (const nb::handle item : object) sizes.push_back(nb::cast<std::int64_t>(item));
   }
   const bool fits = !sizes.empty() && sizes.size() <= 3 &&
-                    std::ranges::all_of(sizes, [](std::int64_t size) { return size >= 0 && size <= 0xffffffffLL; });
+                    std::ranges::all_of(
+                        sizes, [](std::int64_t size) { return size >= 0 && size <= 0xffffffffLL; });
   if (!fits) {
-    throw DispatchError("[" + kernel + "] " + name + ": expected one to three sizes of 0 to 2^32 - 1, got " +
+    throw DispatchError("[" + kernel + "] " + name +
+                        ": expected one to three sizes of 0 to 2^32 - 1, got " +
                         nb::cast<std::string>(nb::repr(object)));
   }
   sizes.resize(3, 1);
@@ -53,7 +55,8 @@ void construct(BoundDispatch* self, const BoundPipeline& pipeline, const nb::dic
                const nb::object& threads, std::map<std::string, std::uint32_t> threadgroup_bytes) {
   const std::string& name = pipeline.pipeline->info().name;
   if (threadgroups.is_none() == threads_in_grid.is_none()) {
-    throw DispatchError("[" + name + "] grid: expected exactly one of threadgroups and threads_in_grid");
+    throw DispatchError("[" + name +
+                        "] grid: expected exactly one of threadgroups and threads_in_grid");
   }
   DispatchRequest request;
   request.arguments = values_from(pipeline, arguments);
@@ -71,15 +74,16 @@ nb::tuple to_tuple(const Size3& size) { return nb::make_tuple(size.x, size.y, si
 void define_reflection(nb::module_& module) {
   nb::class_<Argument>(module, "Argument", "One parameter of a kernel that the caller binds.")
       .def_ro("name", &Argument::name)
-      .def_prop_ro("kind", [](const Argument& self) {
-        return self.kind == ArgumentKind::buffer ? "buffer" : "threadgroup";
-      })
+      .def_prop_ro("kind",
+                   [](const Argument& self) {
+                     return self.kind == ArgumentKind::buffer ? "buffer" : "threadgroup";
+                   })
       .def_ro("index", &Argument::index)
       .def_ro("type", &Argument::type, "What is pointed to, as written in the source.")
       .def_ro("address_space", &Argument::address_space)
-      .def_prop_ro("access", [](const Argument& self) {
-        return self.access == Access::read ? "read" : "read_write";
-      })
+      .def_prop_ro(
+          "access",
+          [](const Argument& self) { return self.access == Access::read ? "read" : "read_write"; })
       .def_ro("element_bytes", &Argument::element_bytes)
       .def("__repr__", [](const Argument& self) {
         return "Argument(" + self.address_space + " " + self.type + " " + self.name + " [[" +
@@ -100,38 +104,62 @@ void define_dispatches(nb::module_& module) {
   define_reflection(module);
   nb::class_<BoundPipeline>(module, "Pipeline", "A kernel compiled for a device.")
       .def_prop_ro("name", [](const BoundPipeline& self) { return self.pipeline->info().name; })
-      .def_prop_ro("arguments", [](const BoundPipeline& self) { return self.pipeline->info().arguments; })
-      .def_prop_ro("attributes", [](const BoundPipeline& self) { return self.pipeline->info().attributes; })
-      .def_prop_ro("threadgroup_bytes", [](const BoundPipeline& self) { return self.pipeline->info().threadgroup_bytes; },
-                   "Static threadgroup memory in bytes.")
-      .def_prop_ro("max_threads", [](const BoundPipeline& self) { return self.pipeline->info().max_threads; },
-                   "Most threads a threadgroup of this kernel may have.")
-      .def_prop_ro("simd_width", [](const BoundPipeline& self) { return self.device->info().limits.simd_width; })
-      .def_prop_ro("needs_fibers", [](const BoundPipeline& self) { return self.pipeline->info().needs_fibers; },
-                   "cpu device: whether its threads synchronise, so that each needs a stack of its own.");
-  nb::class_<BoundDispatch>(module, "Dispatch", "One launch of a kernel, with its arguments bound by name.")
+      .def_prop_ro("arguments",
+                   [](const BoundPipeline& self) { return self.pipeline->info().arguments; })
+      .def_prop_ro("attributes",
+                   [](const BoundPipeline& self) { return self.pipeline->info().attributes; })
+      .def_prop_ro(
+          "threadgroup_bytes",
+          [](const BoundPipeline& self) { return self.pipeline->info().threadgroup_bytes; },
+          "Static threadgroup memory in bytes.")
+      .def_prop_ro(
+          "max_threads",
+          [](const BoundPipeline& self) { return self.pipeline->info().max_threads; },
+          "Most threads a threadgroup of this kernel may have.")
+      .def_prop_ro("simd_width",
+                   [](const BoundPipeline& self) { return self.device->info().limits.simd_width; })
+      .def_prop_ro(
+          "needs_fibers",
+          [](const BoundPipeline& self) { return self.pipeline->info().needs_fibers; },
+          "cpu device: whether its threads synchronise, so that each needs a stack of its own.");
+  nb::class_<BoundDispatch>(module, "Dispatch",
+                            "One launch of a kernel, with its arguments bound by name.")
       .def("__init__", &construct, nb::arg("pipeline"), nb::arg("arguments"), nb::kw_only(),
            nb::arg("threadgroups") = nb::none(), nb::arg("threads_in_grid") = nb::none(),
-           nb::arg("threads"), nb::arg("threadgroup_bytes") = std::map<std::string, std::uint32_t>{},
-           nb::sig("def __init__(self, pipeline: Pipeline, arguments: dict[str, object], *, "
-                   "threadgroups: int | tuple[int, ...] | None = None, "
-                   "threads_in_grid: int | tuple[int, ...] | None = None, "
-                   "threads: int | tuple[int, ...], threadgroup_bytes: dict[str, int] = {}) -> None"),
-           "Bind `arguments` (Buffer, NumPy array, NumPy or Python scalar, or bytes; by name) and set\n"
-           "the grid: either `threadgroups` or `threads_in_grid`, each with up to three dimensions,\n"
-           "and `threads` a threadgroup. `threadgroup_bytes` sizes dynamic threadgroup memory by name.\n"
+           nb::arg("threads"),
+           nb::arg("threadgroup_bytes") = std::map<std::string, std::uint32_t>{},
+           nb::sig(
+               "def __init__(self, pipeline: Pipeline, arguments: dict[str, object], *, "
+               "threadgroups: int | tuple[int, ...] | None = None, "
+               "threads_in_grid: int | tuple[int, ...] | None = None, "
+               "threads: int | tuple[int, ...], threadgroup_bytes: dict[str, int] = {}) -> None"),
+           "Bind `arguments` (Buffer, NumPy array, NumPy or Python scalar, or bytes; by name) and "
+           "set\n"
+           "the grid: either `threadgroups` or `threads_in_grid`, each with up to three "
+           "dimensions,\n"
+           "and `threads` a threadgroup. `threadgroup_bytes` sizes dynamic threadgroup memory by "
+           "name.\n"
            "Raises DispatchError.")
-      .def_prop_ro("threads", [](const BoundDispatch& self) { return to_tuple(self.dispatch.threads); },
-                   nb::for_getter(nb::sig("def threads(self) -> tuple[int, int, int]")))
-      .def_prop_ro("threadgroups", [](const BoundDispatch& self) { return to_tuple(self.dispatch.threadgroups_per_grid()); },
-                   nb::for_getter(nb::sig("def threadgroups(self) -> tuple[int, int, int]")))
-      .def_prop_ro("threads_in_grid", [](const BoundDispatch& self) { return to_tuple(self.dispatch.threads_per_grid()); },
-                   nb::for_getter(nb::sig("def threads_in_grid(self) -> tuple[int, int, int]")))
-      .def_prop_ro("threadgroup_bytes", [](const BoundDispatch& self) {
-        std::uint32_t bytes = self.dispatch.pipeline->info().threadgroup_bytes;
-        for (const ThreadgroupMemory& memory : self.dispatch.threadgroup_memory) bytes += memory.bytes;
-        return bytes;
-      }, "Static and dynamic threadgroup memory in bytes.");
+      .def_prop_ro(
+          "threads", [](const BoundDispatch& self) { return to_tuple(self.dispatch.threads); },
+          nb::for_getter(nb::sig("def threads(self) -> tuple[int, int, int]")))
+      .def_prop_ro(
+          "threadgroups",
+          [](const BoundDispatch& self) { return to_tuple(self.dispatch.threadgroups_per_grid()); },
+          nb::for_getter(nb::sig("def threadgroups(self) -> tuple[int, int, int]")))
+      .def_prop_ro(
+          "threads_in_grid",
+          [](const BoundDispatch& self) { return to_tuple(self.dispatch.threads_per_grid()); },
+          nb::for_getter(nb::sig("def threads_in_grid(self) -> tuple[int, int, int]")))
+      .def_prop_ro(
+          "threadgroup_bytes",
+          [](const BoundDispatch& self) {
+            std::uint32_t bytes = self.dispatch.pipeline->info().threadgroup_bytes;
+            for (const ThreadgroupMemory& memory : self.dispatch.threadgroup_memory)
+              bytes += memory.bytes;
+            return bytes;
+          },
+          "Static and dynamic threadgroup memory in bytes.");
 }
 
 }  // namespace metalbench::bindings

@@ -28,7 +28,8 @@ std::string text(const nb::handle& record, const char* key) {
 Argument argument_from(const nb::handle& record) {
   Argument argument;
   argument.name = text(record, "name");
-  argument.kind = text(record, "kind") == "threadgroup" ? ArgumentKind::threadgroup : ArgumentKind::buffer;
+  argument.kind =
+      text(record, "kind") == "threadgroup" ? ArgumentKind::threadgroup : ArgumentKind::buffer;
   argument.index = nb::cast<std::uint32_t>(record["index"]);
   argument.type = text(record, "type");
   argument.address_space = text(record, "address_space");

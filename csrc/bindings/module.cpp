@@ -24,7 +24,9 @@ std::shared_ptr<Device> open_device(const std::string& kind) {
     }
     return device;
   }
-  if (kind == "metal") throw Unsupported("metal: this build has no Metal device; it needs a Mac. Use the `cpu` device");
+  if (kind == "metal")
+    throw Unsupported(
+        "metal: this build has no Metal device; it needs a Mac. Use the `cpu` device");
   throw Unsupported("device: expected auto, cpu or metal, got " + kind);
 }
 
@@ -69,34 +71,41 @@ BoundPipeline make_pipeline(const BoundLibrary& library, const std::optional<std
 void define_device(nb::class_<Device>& device) {
   device.def_prop_ro("kind", [](const Device& self) { return self.info().kind; })
       .def_prop_ro("name", [](const Device& self) { return self.info().name; })
-      .def_prop_ro("chip", [](const Device& self) -> std::optional<std::string> {
-        if (self.info().chip.empty()) return std::nullopt;
-        return self.info().chip;
-      }, "Such as `m4_max`; None where kernels have no variants for it.")
+      .def_prop_ro(
+          "chip",
+          [](const Device& self) -> std::optional<std::string> {
+            if (self.info().chip.empty()) return std::nullopt;
+            return self.info().chip;
+          },
+          "Such as `m4_max`; None where kernels have no variants for it.")
       .def_prop_ro("cores", [](const Device& self) { return self.info().cores; })
       .def_prop_ro("limits", [](const Device& self) { return self.info().limits; })
       .def_prop_ro("tick_ns", &Device::tick_ns, "Resolution of the clock, in ns.")
-      .def("compile",
-           [](const std::shared_ptr<Device>& self, const std::string& source, std::string filename,
-              std::map<std::string, std::string> macros, std::vector<std::string> include_dirs,
-              bool checked, bool fast_math) {
-             CompileOptions options{std::move(filename), std::move(macros), std::move(include_dirs),
-                                    checked, fast_math};
-             return BoundLibrary{self, self->compile(source, options)};
-           },
-           nb::arg("source"), nb::kw_only(), nb::arg("filename") = "<source>",
-           nb::arg("macros") = std::map<std::string, std::string>{},
-           nb::arg("include_dirs") = std::vector<std::string>{}, nb::arg("checked") = false,
-           nb::arg("fast_math") = true,
-           "Compile MSL source. `checked` builds catch out-of-bounds accesses, races and reads of\n"
-           "uninitialised threadgroup memory; they are slow. Raises CompileError, here or when a\n"
-           "pipeline is made.")
-      .def("allocate",
-           [](Device& self, std::size_t nbytes) { return Buffer(self.allocate(nbytes), false); },
-           nb::arg("nbytes"), "A zeroed, page-aligned buffer.")
-      .def("buffer", [](Device& self, const nb::object& array) { return buffer_from_array(self, array); },
-           nb::arg("array"), nb::sig("def buffer(self, array: numpy.ndarray) -> Buffer"),
-           "A buffer over a NumPy array's own memory where possible (`shared`), else a copy.");
+      .def(
+          "compile",
+          [](const std::shared_ptr<Device>& self, const std::string& source, std::string filename,
+             std::map<std::string, std::string> macros, std::vector<std::string> include_dirs,
+             bool checked, bool fast_math) {
+            CompileOptions options{std::move(filename), std::move(macros), std::move(include_dirs),
+                                   checked, fast_math};
+            return BoundLibrary{self, self->compile(source, options)};
+          },
+          nb::arg("source"), nb::kw_only(), nb::arg("filename") = "<source>",
+          nb::arg("macros") = std::map<std::string, std::string>{},
+          nb::arg("include_dirs") = std::vector<std::string>{}, nb::arg("checked") = false,
+          nb::arg("fast_math") = true,
+          "Compile MSL source. `checked` builds catch out-of-bounds accesses, races and reads of\n"
+          "uninitialised threadgroup memory; they are slow. Raises CompileError, here or when a\n"
+          "pipeline is made.")
+      .def(
+          "allocate",
+          [](Device& self, std::size_t nbytes) { return Buffer(self.allocate(nbytes), false); },
+          nb::arg("nbytes"), "A zeroed, page-aligned buffer.")
+      .def(
+          "buffer",
+          [](Device& self, const nb::object& array) { return buffer_from_array(self, array); },
+          nb::arg("array"), nb::sig("def buffer(self, array: numpy.ndarray) -> Buffer"),
+          "A buffer over a NumPy array's own memory where possible (`shared`), else a copy.");
 }
 
 }  // namespace
@@ -106,7 +115,8 @@ NB_MODULE(_core, module) {
   using namespace metalbench;
   using namespace metalbench::bindings;
   module.attr("__doc__") =
-      "Devices, compiled kernels, buffers, dispatches and sampling. Knows no task and no file layout.";
+      "Devices, compiled kernels, buffers, dispatches and sampling. Knows no task and no file "
+      "layout.";
   nb::set_leak_warnings(false);
   define_errors(module);
   nb::class_<Limits>(module, "Limits", "What a device can take.")
@@ -124,18 +134,22 @@ NB_MODULE(_core, module) {
            "A writable one-dimensional view of the memory.");
   define_dispatches(module);
   nb::class_<BoundLibrary>(module, "Library", "Compiled source.")
-      .def_prop_ro("functions", [](const BoundLibrary& self) { return self.library->functions(); },
-                   "Names of its kernels.")
-      .def("pipeline", &make_pipeline, nb::arg("name") = nb::none(), nb::arg("constants") = nb::dict(),
-           nb::sig("def pipeline(self, name: str | None = None, constants: dict[int | str, bool | "
-                   "int | float] = {}) -> Pipeline"),
-           "Make one kernel ready to run; `constants` are its function constants by index or name.\n"
-           "The name may be left out when there is only one. Raises CompileError, DispatchError.");
+      .def_prop_ro(
+          "functions", [](const BoundLibrary& self) { return self.library->functions(); },
+          "Names of its kernels.")
+      .def(
+          "pipeline", &make_pipeline, nb::arg("name") = nb::none(),
+          nb::arg("constants") = nb::dict(),
+          nb::sig("def pipeline(self, name: str | None = None, constants: dict[int | str, bool | "
+                  "int | float] = {}) -> Pipeline"),
+          "Make one kernel ready to run; `constants` are its function constants by index or name.\n"
+          "The name may be left out when there is only one. Raises CompileError, DispatchError.");
   auto device = nb::class_<Device>(module, "Device", "Where kernels run.");
   define_device(device);
   define_sampling(module, device);
   module.def("open", &open_device, nb::arg("kind") = "auto",
              "Open a device: `auto`, `cpu` or `metal`. Raises Unsupported.");
-  module.def("devices", [] { return std::vector<std::string>{"cpu"}; },
-             "The kinds of device that this machine has, best first.");
+  module.def(
+      "devices", [] { return std::vector<std::string>{"cpu"}; },
+      "The kinds of device that this machine has, best first.");
 }

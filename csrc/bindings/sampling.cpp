@@ -71,7 +71,8 @@ Window window_of(const nb::callable& function) {
 template <typename T>
 nb::object array_of(const std::vector<T>& values) {
   auto* held = new std::vector<T>(values);
-  const nb::capsule owner(held, [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
+  const nb::capsule owner(
+      held, [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner),
                   nb::rv_policy::reference);
 }
@@ -120,25 +121,30 @@ Samples run_plan(Device& device, const SampleArguments& arguments) {
 
 void define_sampling(nb::module_& module, nb::class_<Device>& device) {
   nb::class_<Samples>(module, "Samples", "Raw times of one sampling plan, in ns per single pass.")
-      .def_prop_ro("candidate_ns", [](const Samples& self) { return array_of(self.candidate_ns); },
-                   nb::for_getter(nb::sig("def candidate_ns(self) -> numpy.typing.NDArray[numpy.float64]")))
-      .def_prop_ro("reference_ns", [](const Samples& self) { return array_of(self.reference_ns); },
-                   nb::for_getter(nb::sig("def reference_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
-                   "One for each of candidate_ns; empty without a reference.")
-      .def_prop_ro("floor_ns", [](const Samples& self) { return array_of(self.floor_ns); },
-                   nb::for_getter(nb::sig("def floor_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
-                   "The same launches of kernels that do nothing.")
-      .def_prop_ro("candidate_first", [](const Samples& self) { return bools_of(self.candidate_first); },
-                   nb::for_getter(nb::sig("def candidate_first(self) -> numpy.typing.NDArray[numpy.bool]")),
-                   "Which of each pair ran first.")
+      .def_prop_ro(
+          "candidate_ns", [](const Samples& self) { return array_of(self.candidate_ns); },
+          nb::for_getter(nb::sig("def candidate_ns(self) -> numpy.typing.NDArray[numpy.float64]")))
+      .def_prop_ro(
+          "reference_ns", [](const Samples& self) { return array_of(self.reference_ns); },
+          nb::for_getter(nb::sig("def reference_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
+          "One for each of candidate_ns; empty without a reference.")
+      .def_prop_ro(
+          "floor_ns", [](const Samples& self) { return array_of(self.floor_ns); },
+          nb::for_getter(nb::sig("def floor_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
+          "The same launches of kernels that do nothing.")
+      .def_prop_ro(
+          "candidate_first", [](const Samples& self) { return bools_of(self.candidate_first); },
+          nb::for_getter(nb::sig("def candidate_first(self) -> numpy.typing.NDArray[numpy.bool]")),
+          "Which of each pair ran first.")
       .def_ro("candidate_window", &Samples::candidate_window, "Passes in a window.")
       .def_ro("reference_window", &Samples::reference_window)
       .def_ro("tick_ns", &Samples::tick_ns, "Resolution of the clock.")
       .def_ro("elapsed_ns", &Samples::elapsed_ns);
 
-  device.def("run", &run, nb::arg("dispatches"), nb::kw_only(), nb::arg("time_limit") = 10.0,
-             "Run the dispatches in order, to completion. Returns the time of one pass in ns on the\n"
-             "device's clock. `time_limit` in s. Raises KernelFault, TimeLimitExceeded.");
+  device.def(
+      "run", &run, nb::arg("dispatches"), nb::kw_only(), nb::arg("time_limit") = 10.0,
+      "Run the dispatches in order, to completion. Returns the time of one pass in ns on the\n"
+      "device's clock. `time_limit` in s. Raises KernelFault, TimeLimitExceeded.");
   device.def(
       "sample",
       [](Device& self, DispatchList candidate, nb::object reference, std::uint32_t max_pairs,
@@ -159,11 +165,13 @@ void define_sampling(nb::module_& module, nb::class_<Device>& device) {
       nb::arg("warmup_ns") = 200e6, nb::arg("time_limit_ns") = 2e9, nb::arg("seed") = 0,
       nb::arg("kernel_time_limit") = 10.0, nb::arg("progress") = nb::none(),
       nb::sig("def sample(self, candidate: collections.abc.Sequence[Dispatch], reference: "
-              "collections.abc.Callable[[int], object] | collections.abc.Sequence[Dispatch] | None = None, *, max_pairs: int = 256, "
+              "collections.abc.Callable[[int], object] | collections.abc.Sequence[Dispatch] | None "
+              "= None, *, max_pairs: int = 256, "
               "min_pairs: int = 16, window_ns: float = 1e6, warmup_ns: float = 2e8, "
               "time_limit_ns: float = 2e9, seed: int = 0, kernel_time_limit: float = 10.0, "
               "progress: collections.abc.Callable[[int, int], object] | None = None) -> Samples"),
-      "Time `candidate` against `reference` in pairs, in random order within each pair, in windows\n"
+      "Time `candidate` against `reference` in pairs, in random order within each pair, in "
+      "windows\n"
       "of as many passes as make `window_ns`. `reference` is a list of dispatches, or a function\n"
       "that runs so many passes to completion. One call runs the whole plan; the GIL is held only\n"
       "within `reference` and `progress(done, total)`. `kernel_time_limit` in s ends a hang.");

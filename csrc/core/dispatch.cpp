@@ -31,7 +31,8 @@ void check_value(const PipelineInfo& info, const Argument& argument, const Value
   const std::size_t size =
       is_bytes ? std::get<Bytes>(value).size() : std::get<Buffer>(value).size();
   if (is_bytes && argument.access == Access::read_write) {
-    reject(info, argument.name + ": the kernel writes to it; expected a buffer or an array, got a constant");
+    reject(info, argument.name +
+                     ": the kernel writes to it; expected a buffer or an array, got a constant");
   }
   if (is_bytes && argument.address_space == "constant" && size < argument.element_bytes) {
     reject(info, argument.name + ": expected " + argument.type + " (" +
@@ -60,8 +61,8 @@ std::vector<Binding> bind_buffers(const PipelineInfo& info, std::map<std::string
   return bindings;
 }
 
-std::vector<ThreadgroupMemory> bind_threadgroup_memory(
-    const PipelineInfo& info, std::map<std::string, std::uint32_t> sizes) {
+std::vector<ThreadgroupMemory> bind_threadgroup_memory(const PipelineInfo& info,
+                                                       std::map<std::string, std::uint32_t> sizes) {
   std::vector<ThreadgroupMemory> memory;
   for (const Argument& argument : info.arguments) {
     if (argument.kind != ArgumentKind::threadgroup) continue;
@@ -91,9 +92,9 @@ void check_geometry(const PipelineInfo& info, const Dispatch& dispatch, const Li
   }
   constexpr std::uint64_t most_positions = std::uint64_t{1} << 32;
   const Size3 grid = dispatch.grid;
-  for (const auto& [groups, size] : {std::pair{grid.x, dispatch.threads.x},
-                                    std::pair{grid.y, dispatch.threads.y},
-                                    std::pair{grid.z, dispatch.threads.z}}) {
+  for (const auto& [groups, size] :
+       {std::pair{grid.x, dispatch.threads.x}, std::pair{grid.y, dispatch.threads.y},
+        std::pair{grid.z, dispatch.threads.z}}) {
     if (!dispatch.grid_in_threads && std::uint64_t{groups} * size > most_positions) {
       reject(info, "grid: positions do not fit 32 bits: " + to_string(grid) + " threadgroups of " +
                        to_string(dispatch.threads));

@@ -19,7 +19,8 @@ constexpr std::size_t settle_window = 8;
 
 // A window long enough for the clock: grown by what the last one lacked, never more than tenfold.
 std::uint32_t calibrate(const Window& window, const SamplePlan& plan) {
-  const double wanted = std::min(std::max(plan.window_ns, min_ticks * plan.tick_ns), plan.max_window_ns);
+  const double wanted =
+      std::min(std::max(plan.window_ns, min_ticks * plan.tick_ns), plan.max_window_ns);
   std::uint32_t passes = 1;
   while (true) {
     const double elapsed = std::max(window(passes), 1.0);
@@ -73,7 +74,8 @@ Samples sample(const Sources& sources, const SamplePlan& plan) {
   }
   if (sources.floor) {
     for (std::uint32_t i = 0; i < floor_windows; ++i) {
-      samples.floor_ns.push_back(sources.floor(samples.candidate_window) / samples.candidate_window);
+      samples.floor_ns.push_back(sources.floor(samples.candidate_window) /
+                                 samples.candidate_window);
     }
   }
 

@@ -11,12 +11,12 @@ namespace metalbench::cpu {
 struct Fault {
   enum class Kind : std::uint8_t {
     none,
-    reported,        // by a check; `text` says what
-    bad_address,     // SIGSEGV, SIGBUS
+    reported,     // by a check; `text` says what
+    bad_address,  // SIGSEGV, SIGBUS
     stack_overflow,
-    arithmetic,      // SIGFPE: an integer division by zero
-    illegal,         // SIGILL: a trap
-    stopped,         // from outside: time limit or Ctrl-C
+    arithmetic,  // SIGFPE: an integer division by zero
+    illegal,     // SIGILL: a trap
+    stopped,     // from outside: time limit or Ctrl-C
   };
 
   Kind kind = Kind::none;

@@ -16,9 +16,9 @@ struct SourceLine {
 
 // A kernel that was lowered and compiled for this machine.
 struct Built {
-  std::string path;  // of the shared object
-  std::vector<Argument> arguments;          // element_bytes not yet known
-  std::vector<std::uint32_t> parameters;    // position of each argument in the parameter list
+  std::string path;                       // of the shared object
+  std::vector<Argument> arguments;        // element_bytes not yet known
+  std::vector<std::uint32_t> parameters;  // position of each argument in the parameter list
   std::vector<Attribute> attributes;
 };
 
@@ -35,8 +35,8 @@ class ParsedSource {
 class FrontEnd {
  public:
   virtual ~FrontEnd() = default;
-  [[nodiscard]] virtual std::shared_ptr<const ParsedSource> parse(const std::string& source,
-                                                                  const CompileOptions& options) = 0;
+  [[nodiscard]] virtual std::shared_ptr<const ParsedSource> parse(
+      const std::string& source, const CompileOptions& options) = 0;
   [[nodiscard]] virtual std::optional<SourceLine> symbolize(const std::string& path,
                                                             std::uint64_t offset) = 0;
 };

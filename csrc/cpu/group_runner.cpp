@@ -1,7 +1,6 @@
 #include "cpu/group_runner.h"
 
 #include <bit>
-#include <cstdio>
 #include <cstring>
 
 #include "cpu/switch.h"
@@ -17,8 +16,6 @@ constexpr int arena_poison = 0xA5;
 std::uint32_t lane_mask(std::uint32_t lanes) {
   return lanes >= mb::simd_width ? ~0u : (1u << lanes) - 1;
 }
-
-const void* site_of(const mb::Fiber* fiber) { return fiber->simdgroup->site[fiber->lane]; }
 
 void* first_stack(const mb::Simdgroup& simdgroup) {
   return simdgroup.stack_pointer[std::countr_zero(simdgroup.ready)];
@@ -185,8 +182,7 @@ void GroupRunner::fiber_main() {
 
 void GroupRunner::span_main() {
   GroupRunner& self = of(mb::current());
-  self.launch_->span_entry(self.group_.launch, &self.group_, self.span_first_,
-                                     self.span_count_);
+  self.launch_->span_entry(self.group_.launch, &self.group_, self.span_first_, self.span_count_);
   void* abandoned = nullptr;
   mb_switch(&abandoned, self.own_stack_);
   __builtin_unreachable();
@@ -247,87 +243,6 @@ void GroupRunner::yield(mb::Fiber* fiber) {
   }
   if (following == simdgroup && lane == fiber->lane) return;
   mb_switch(&simdgroup->stack_pointer[fiber->lane], following->stack_pointer[lane]);
-}
-
-// Every thread has blocked or returned, and some are at a barrier: they must all be at one.
-void GroupRunner::check_barrier() {
-  std::uint32_t waiting = 0;
-  for (std::uint32_t i = 0; i < group_.simdgroups; ++i) waiting |= simdgroups_[i].at_barrier;
-  if (waiting == 0) return;
-  const mb::Fiber* first = nullptr;
-  for (std::uint32_t i = 0; i < group_.threads; ++i) {
-    const mb::Fiber* fiber = stacks_->fiber(i);
-    const std::uint32_t bit = 1u << fiber->lane;
-    if ((fiber->simdgroup->at_barrier & bit) != 0) {
-      if (first == nullptr) first = fiber;
-      if (site_of(fiber) == site_of(first)) continue;
-      fault_.kind = Fault::Kind::reported;
-      std::snprintf(fault_.text.data(), fault_.text.size(),
-                    "threadgroup_barrier: threads %u and %u of the threadgroup wait at different "
-                    "barriers; every thread must reach the same one",
-                    first->index, fiber->index);
-      stop(fiber, site_of(fiber));
-    }
-  }
-  for (std::uint32_t i = 0; i < group_.threads; ++i) {
-    const mb::Fiber* fiber = stacks_->fiber(i);
-    if ((fiber->simdgroup->live & (1u << fiber->lane)) != 0) continue;
-    fault_.kind = Fault::Kind::reported;
-    std::snprintf(fault_.text.data(), fault_.text.size(),
-                  "threadgroup_barrier: thread %u waits, but thread %u of the threadgroup has "
-                  "returned and never gets there; every thread must reach the barrier",
-                  first->index, fiber->index);
-    stop(first, site_of(first));
-  }
-  memory_check_->barrier();
-}
-
-void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64 bytes, bool write,
-                         const void* pc) {
-  GroupRunner& self = of(fiber);
-  const auto* begin = const_cast<const std::byte*>(static_cast<const volatile std::byte*>(address));
-  if (self.stacks_->contains(begin)) return;
-  // Threadgroup variables are found through the runner's own structures.
-  const auto* own = reinterpret_cast<const std::byte*>(&self);
-  if (begin >= own && begin < own + sizeof self) return;
-  const Access access{begin, bytes, write, fiber};
-  if (self.memory_check_->allows(access, self.fault_.text)) return;
-  self.fault_.kind = Fault::Kind::reported;
-  self.stop(fiber, pc);
-}
-
-void GroupRunner::fail(mb::Fiber* fiber, const char* what, const void* pc) {
-  GroupRunner& self = of(fiber);
-  self.fault_.kind = Fault::Kind::reported;
-  std::snprintf(self.fault_.text.data(), self.fault_.text.size(), "%s", what);
-  self.stop(fiber, pc);
-}
-
-void GroupRunner::stop(const mb::Fiber* fiber, const void* pc) {
-  fault_.pc = pc;
-  fault_.has_thread = true;
-  fault_.thread = fiber->position;
-  fault_.threadgroup = group_.position;
-  void* abandoned = nullptr;
-  mb_switch(&abandoned, own_stack_);
-  __builtin_unreachable();
-}
-
-void* GroupRunner::abandon(Fault::Kind kind, const void* pc, const void* address,
-                           const void* stack_pointer) {
-  const bool first = !fault_;
-  if (first) {
-    fault_.kind = kind;
-    fault_.pc = pc;
-    fault_.address = address;
-    fault_.threadgroup = group_.position;
-    // In a plain loop there is no telling which of its threads it was.
-    fault_.has_thread = !launch_->use_span;
-    if (fault_.has_thread) {
-      fault_.thread = mb::fiber_of(reinterpret_cast<mb::uptr>(stack_pointer))->position;
-    }
-  }
-  return own_stack_;
 }
 
 }  // namespace metalbench::cpu

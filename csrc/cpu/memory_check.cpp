@@ -11,7 +11,8 @@ constexpr std::ptrdiff_t neighbourhood = 16 * 1024;
 constexpr std::uintptr_t page = 4096;
 
 const std::byte* page_of(const std::byte* address) {
-  return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(address) / page * page);
+  return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(address) / page *
+                                            page);
 }
 
 const char* verb(const Access& access) { return access.write ? "write" : "read"; }
@@ -60,8 +61,8 @@ void MemoryCheck::report_stray(const Access& access, std::span<char> report) con
   const Range* nearest = nullptr;
   std::ptrdiff_t distance = neighbourhood;
   for (const Range& range : launch_->ranges) {
-    const std::ptrdiff_t away = access.begin < range.begin ? range.begin - access.begin
-                                                           : access.begin - range.end;
+    const std::ptrdiff_t away =
+        access.begin < range.begin ? range.begin - access.begin : access.begin - range.end;
     if (away < distance) {
       distance = away;
       nearest = &range;

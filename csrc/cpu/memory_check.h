@@ -35,18 +35,19 @@ class MemoryCheck {
  private:
   // The last accesses to a byte of threadgroup memory.
   struct Cell {
-    std::uint32_t epoch = 0;         // between which two barriers
-    std::uint32_t write_round = 0;   // of the writer's simdgroup
+    std::uint32_t epoch = 0;        // between which two barriers
+    std::uint32_t write_round = 0;  // of the writer's simdgroup
     std::uint32_t read_round = 0;
     std::uint16_t writer = nobody;
-    std::uint16_t reader = nobody;   // nobody, a thread, or many
+    std::uint16_t reader = nobody;  // nobody, a thread, or many
     std::uint64_t written_by_group = 0;
   };
   static constexpr std::uint16_t nobody = 0xffff;
   static constexpr std::uint16_t many = 0xfffe;
 
   [[nodiscard]] bool allows_arena(const Access& access, std::span<char> report);
-  [[nodiscard]] bool conflicts(std::uint16_t other, std::uint32_t round, const mb::Fiber* thread) const;
+  [[nodiscard]] bool conflicts(std::uint16_t other, std::uint32_t round,
+                               const mb::Fiber* thread) const;
   void report_stray(const Access& access, std::span<char> report) const;
 
   const Launch* launch_ = nullptr;

@@ -16,7 +16,8 @@ Function symbol(void* handle, const char* name) {
 
 Module::Module(const std::string& path) : path_(path) {
   handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle_ == nullptr) throw Error("cpu device: cannot load a compiled kernel: " + std::string(dlerror()));
+  if (handle_ == nullptr)
+    throw Error("cpu device: cannot load a compiled kernel: " + std::string(dlerror()));
   const auto info = symbol<mb::InfoEntry>(handle_, "mb_info");
   thread_ = symbol<mb::ThreadEntry>(handle_, "mb_thread");
   span_ = symbol<mb::SpanEntry>(handle_, "mb_span");
@@ -29,7 +30,8 @@ Module::Module(const std::string& path) : path_(path) {
   base_ = reinterpret_cast<mb::uptr>(where.dli_fbase);
   if (info_->abi != mb::abi_version) {
     dlclose(handle_);
-    throw Error("cpu device: " + path + " was compiled for another version; remove it from the cache");
+    throw Error("cpu device: " + path +
+                " was compiled for another version; remove it from the cache");
   }
 }
 

@@ -25,7 +25,8 @@ std::uint32_t usable_cores() {
 
 class Pool::Worker {
  public:
-  Worker(Pool& pool, std::uint32_t number) : pool_(pool), number_(number), thread_([this] { main(); }) {}
+  Worker(Pool& pool, std::uint32_t number)
+      : pool_(pool), number_(number), thread_([this] { main(); }) {}
   void join() { thread_.join(); }
   void request_stop() { cpu::request_stop(thread_.native_handle()); }
 
@@ -99,7 +100,8 @@ class Pool::Worker {
 };
 
 Pool::Pool(std::uint32_t workers) {
-  for (std::uint32_t i = 0; i < workers; ++i) workers_.push_back(std::make_unique<Worker>(*this, i));
+  for (std::uint32_t i = 0; i < workers; ++i)
+    workers_.push_back(std::make_unique<Worker>(*this, i));
 }
 
 Pool::~Pool() {

@@ -21,7 +21,7 @@ struct Outcome {
   double elapsed_ns = 0;
   bool interrupted = false;
   bool timed_out = false;
-  Fault fault;  // the first one, if any
+  Fault fault;             // the first one, if any
   std::size_t launch = 0;  // in which it happened
 };
 

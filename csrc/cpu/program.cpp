@@ -22,16 +22,21 @@ std::string what_happened(const Fault& fault) {
   char address[32];
   std::snprintf(address, sizeof address, "%p", fault.address);
   switch (fault.kind) {
-    case Fault::Kind::reported: return fault.text.data();
+    case Fault::Kind::reported:
+      return fault.text.data();
     case Fault::Kind::bad_address:
       return std::string("access to invalid address ") + address +
              "; an index or pointer is wrong (a checked run names the buffer)";
     case Fault::Kind::stack_overflow:
       return "stack overflow: one thread's private memory exceeds 256 KiB, or it recurses";
-    case Fault::Kind::arithmetic: return "integer division by zero";
-    case Fault::Kind::illegal: return "illegal instruction: the kernel ran into undefined behaviour";
-    case Fault::Kind::stopped: return "still running";
-    case Fault::Kind::none: break;
+    case Fault::Kind::arithmetic:
+      return "integer division by zero";
+    case Fault::Kind::illegal:
+      return "illegal instruction: the kernel ran into undefined behaviour";
+    case Fault::Kind::stopped:
+      return "still running";
+    case Fault::Kind::none:
+      break;
   }
   return "unknown fault";
 }
@@ -51,8 +56,9 @@ class CpuProgram final : public Program {
       const double seconds = std::chrono::duration<double>(options.time_limit).count();
       char limit[32];
       std::snprintf(limit, sizeof limit, "%g", seconds);
-      throw TimeLimitExceeded("time limit of " + std::string(limit) + " s reached: " +
-                              (outcome.fault ? describe(outcome) : "the kernels are too slow for it"));
+      throw TimeLimitExceeded(
+          "time limit of " + std::string(limit) +
+          " s reached: " + (outcome.fault ? describe(outcome) : "the kernels are too slow for it"));
     }
     return outcome.elapsed_ns;
   }
@@ -68,7 +74,9 @@ class CpuProgram final : public Program {
       text += line->file + ":" + std::to_string(line->line) + ": ";
     }
     text += what_happened(fault);
-    if (fault.has_thread) text += ", by thread " + to_text(fault.thread) + " of threadgroup " + to_text(fault.threadgroup);
+    if (fault.has_thread)
+      text +=
+          ", by thread " + to_text(fault.thread) + " of threadgroup " + to_text(fault.threadgroup);
     return text;
   }
 
@@ -76,7 +84,8 @@ class CpuProgram final : public Program {
                                                   bool is_return_address) const {
     const auto offset = launch.module->offset_of(pc);
     if (!offset) return std::nullopt;
-    return context_.front_end->symbolize(launch.module->path(), *offset - (is_return_address ? 1 : 0));
+    return context_.front_end->symbolize(launch.module->path(),
+                                         *offset - (is_return_address ? 1 : 0));
   }
 
   std::vector<std::unique_ptr<Launch>> launches_;

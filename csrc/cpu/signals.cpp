@@ -63,9 +63,12 @@ class Context {
 
 Fault::Kind kind_of(int signal, const void* address) {
   switch (signal) {
-    case SIGFPE: return Fault::Kind::arithmetic;
-    case SIGILL: return Fault::Kind::illegal;
-    case stop_signal: return Fault::Kind::stopped;
+    case SIGFPE:
+      return Fault::Kind::arithmetic;
+    case SIGILL:
+      return Fault::Kind::illegal;
+    case stop_signal:
+      return Fault::Kind::stopped;
     default:
       return guarded->in_guard(address) ? Fault::Kind::stack_overflow : Fault::Kind::bad_address;
   }
