@@ -23,7 +23,8 @@ class Plan:
         Pairs after which the intervals are looked at first; then at twice as many, and so on.
         Looking after every pair would stop at lucky moments.
     min_pairs
-        Taken even if they exceed `seconds`: fewer carry no interval.
+        Taken even if they exceed `seconds`, for fewer carry no interval; but a kernel for which
+        these would take more than four times as long gets as few as three.
     max_pairs
         Never more than these.
     half_width

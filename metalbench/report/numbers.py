@@ -16,6 +16,7 @@ TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 BYTE_UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 MOST_DECIMALS = 4
 UNCARRIED = "[?, ?]"
+UNCARRIED_MEANS = "[?, ?]: too few independent samples for an interval; more come with --time."
 MISSING = "-"
 
 

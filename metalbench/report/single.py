@@ -130,6 +130,8 @@ def _times(measured: Measurement, case: Case) -> Rows:
         f"{numbers.count(measured.outliers, 'outlier')} kept; stopped: {measured.stopped.value}",
     )
     yield "intervals", f"{100 * CONFIDENCE:g} % confidence, of the median"
+    if not measured.candidate_ns.bounded:
+        yield "", numbers.UNCARRIED_MEANS
     floor = f"{numbers.short_time(measured.floor_ns)} for an empty kernel"
     bound = "; launch-bound: this measures the dispatch, not the work"
     yield "floor", Text(floor + bound, style=WARNING) if measured.launch_bound else floor

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from metalbench.report import numbers
 from metalbench.report.failures import failures
 from metalbench.report.notice import device_line, simulation_notice
 from metalbench.report.styles import QUIET, WARNING
@@ -35,7 +36,18 @@ def suite_report(results: Sequence[Result], console: Console, seconds: float) ->
             style=QUIET,
         )
     )
+    if any(not _bounded(result) for result in results):
+        blocks.append(Text(numbers.UNCARRIED_MEANS, style=QUIET))
     notice = simulation_notice(device)
     if notice:
         blocks.append(Text(notice, style=WARNING))
     return Group(*blocks)
+
+
+def _bounded(result: Result) -> bool:
+    """Whether every interval that the table shows of `result` was carried by its samples."""
+    measured = result.measurement
+    if measured is None:
+        return True
+    shown = (measured.candidate_ns, measured.reference_ns, measured.ratio)
+    return all(interval is None or interval.bounded for interval in shown)

@@ -14,6 +14,7 @@ from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.failures import failures
 from metalbench.report.notice import SIMULATION, simulation_notice
 from metalbench.report.single import full_report
+from metalbench.report.suite import suite_report
 from metalbench.report.summary import suite_ratio, summary_lines
 from metalbench.report.table import results_table
 from metalbench.result import DeviceFacts, Result
@@ -122,6 +123,19 @@ def test_the_summary_counts_and_averages() -> None:
 def test_ratios_without_an_interval_are_no_part_of_the_mean() -> None:
     assert suite_ratio([correct(), without_interval(correct())]) is None
     assert suite_ratio([correct(), correct(seed=1), without_interval(correct())]) is not None
+
+
+def test_an_interval_that_was_not_carried_is_explained() -> None:
+    few = without_interval(correct())
+    for renderable in (
+        suite_report([few, correct()], pipe(), 1.0),
+        full_report(few, Target.SPEED),
+    ):
+        text = printed(renderable, pipe())
+        assert "[?, ?]: too few independent samples for an interval" in text
+    text = printed(suite_report([correct()], pipe(), 1.0), pipe())
+    assert "[?, ?]" not in text
+    assert SIMULATION in text
 
 
 def test_the_device_of_the_examples_is_a_simulation() -> None:
