@@ -22,6 +22,8 @@ METAL_MACROS = {
     "__HAVE_SIMDGROUP_REDUCTION__": "1",
     "__HAVE_QUADGROUP__": "1",
     "__HAVE_ATOMIC_ULONG_MIN_MAX__": "1",
+    "__METAL_FAST_MATH__": "1",
+    "__METAL_PRECISE_MATH__": "0",
     "METAL_FUNC": "inline __attribute__((always_inline))",
 }
 # The host shows through clang's predefined macros; a Metal source must not see it.
