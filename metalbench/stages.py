@@ -39,20 +39,5 @@ class Observer(Protocol):
         """The current kernel is done; its result is in the store unless that has failed."""
 
 
-class Silent:
+class Silent(Observer):
     """An observer that does nothing."""
-
-    def kernel_started(self, index: int, total: int, task: str, dtype: str) -> None:
-        """Do nothing."""
-
-    def stage_started(self, stage: Stage) -> None:
-        """Do nothing."""
-
-    def stage_detail(self, detail: str) -> None:
-        """Do nothing."""
-
-    def stage_progress(self, fraction: float) -> None:
-        """Do nothing."""
-
-    def kernel_finished(self, result: Result) -> None:
-        """Do nothing."""

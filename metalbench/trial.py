@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from metalbench import verify
 from metalbench.analysis import Analysis, Occupancy, analyse
@@ -46,7 +46,10 @@ EXPLICABLE = {
 
 @dataclass(frozen=True)
 class Trial:
-    """A kernel to be tried: which, at what size (None: the task's headline), and how."""
+    """A kernel to be tried: which, at what size (None: the task's headline), and how.
+
+    `broken` is the error with which it fails, if its file could not even be read.
+    """
 
     entry: Entry
     kernel: Kernel
@@ -55,6 +58,15 @@ class Trial:
     seed: int = 0
     plan: Plan = field(default_factory=Plan)
     tunables: Mapping[str, int] = field(default_factory=dict)
+    broken: MetalBenchError | None = None
+
+    @classmethod
+    def unreadable(cls, entry: Entry, error: MetalBenchError, **options: Any) -> Trial:
+        """Make the trial of a kernel whose file is missing or wrong: it fails with `error`."""
+        path = entry.kernel_paths[0] if entry.kernel_paths else Path(f"{entry.name}.metal")
+        source = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+        kernel = Kernel(entry.name, path, source, chip=None, description="", dispatches=())
+        return cls(entry, kernel, "float32", broken=error, **options)
 
     def compile(self, device: Device, *, checked: bool = False) -> Compiled:
         """Compile the kernel for `device`, or find it in the cache; raises as `compile_kernel`."""
@@ -125,6 +137,8 @@ class _Attempt:
     def _go(self) -> None:
         trial = self._trial
         self._enter(Stage.COMPILE)
+        if trial.broken is not None:
+            raise trial.broken
         task = trial.entry.task
         size = trial.size or task.headline
         task.values(size)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from metalbench.cli.parameters import kernels_option
+
+if TYPE_CHECKING:
+    from metalbench.library import Entry
 
 EXAMPLES = """\b
 Examples:
@@ -32,6 +36,17 @@ def list_tasks(set_name: str | None, kernels: tuple[Path, ...]) -> None:
     for name in ("task", "set", "types", "what"):
         table.add_column(name, no_wrap=name != "what")
     for entry in find((), set_name, kernels):
-        types = ", ".join(entry.kernel().dtypes) if entry.kernel_paths else "no kernel yet"
-        table.add_row(Text(entry.name), Text(entry.set), Text(types), Text(entry.description))
+        table.add_row(*map(Text, (entry.name, entry.set, _types(entry), entry.description)))
     out.print(table)
+
+
+def _types(entry: Entry) -> str:
+    """Types that the kernel is written for; a wrong header is no reason to list nothing."""
+    from metalbench.errors import DeclarationError
+
+    if not entry.kernel_paths:
+        return "no kernel yet"
+    try:
+        return ", ".join(entry.kernel().dtypes)
+    except DeclarationError:
+        return "wrong header"

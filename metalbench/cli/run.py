@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.cli.progress import LineProgress, LiveProgress
     from metalbench.environment import Environment
+    from metalbench.library import Entry
     from metalbench.result import Result
     from metalbench.runner import Outcome
     from metalbench.trial import Trial
@@ -158,26 +160,44 @@ def _run(options: dict[str, Any]) -> int:
 
 
 def _trials(options: dict[str, Any], device: Device) -> list[Trial]:
+    from metalbench.errors import DeclarationError
     from metalbench.library import find
     from metalbench.measure import Plan
     from metalbench.trial import Trial
 
     entries = find(options["names"], options["set_name"], options["kernels"])
+    common: dict[str, Any] = {
+        "size": options["size"],
+        "seed": options["seed"],
+        "plan": Plan(seconds=options["seconds"]),
+    }
     trials = []
     for entry in entries:
-        kernel = replace(entry.kernel(device.chip), include_dirs=options["include"])
-        for dtype in _dtypes(options, kernel.dtypes):
-            plan = Plan(seconds=options["seconds"])
-            trial = Trial(entry, kernel, dtype, options["size"], options["seed"], plan)
-            trials.append(trial)
+        try:
+            kernel = replace(entry.kernel(device.chip), include_dirs=options["include"])
+        except DeclarationError as error:
+            trials.append(Trial.unreadable(entry, error, **common))
+            continue
+        wanted = _dtypes(options, kernel.dtypes)
+        trials += [Trial(entry, kernel, dtype, **common) for dtype in wanted]
     if not trials:
-        wanted = ", ".join(options["dtypes"])
-        raise click.UsageError(f"no kernel is written for {wanted}; see `metalbench list`")
-    size = options["size"]
-    if size and not any(size in trial.entry.task.sizes for trial in trials):
-        known = ", ".join(trials[0].entry.task.sizes)
-        raise click.UsageError(f"--size {size}: expected one of {known}")
+        asked = ", ".join(options["dtypes"])
+        raise click.UsageError(f"no kernel is written for {asked}; see `metalbench list`")
+    if options["size"]:
+        _check_size(options["size"], [trial.entry for trial in trials])
     return trials
+
+
+def _check_size(size: str, entries: Sequence[Entry]) -> None:
+    """Refuse a size that no task has; a task that lacks what others have fails by itself."""
+    from metalbench.errors import DeclarationError
+
+    known: dict[str, None] = {}
+    for entry in entries:
+        with contextlib.suppress(DeclarationError):
+            known |= dict.fromkeys(entry.task.sizes)
+    if known and size not in known:
+        raise click.UsageError(f"--size {size}: expected one of {', '.join(known)}")
 
 
 def _dtypes(options: dict[str, Any], written_for: Sequence[str]) -> list[str]:

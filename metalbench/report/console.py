@@ -19,9 +19,9 @@ def console(*, to_stderr: bool = False) -> Console:
 
     stream = sys.stderr if to_stderr else sys.stdout
     if stream.isatty():
-        return Console(file=stream, highlight=False, emoji=False)
+        return Console(file=stream, highlight=False, emoji=False, markup=False)
     plain = cast(IO[str], _Unpadded(stream))
-    return Console(file=plain, width=PIPE_WIDTH, highlight=False, emoji=False)
+    return Console(file=plain, width=PIPE_WIDTH, highlight=False, emoji=False, markup=False)
 
 
 class _Unpadded:

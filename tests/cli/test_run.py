@@ -46,6 +46,20 @@ def test_wrong_kernels_are_results_and_the_others_go_on(shell: Any) -> None:
         ]
 
 
+def test_a_wrong_header_and_a_missing_kernel_are_results_too(shell: Any, kernels: Path) -> None:
+    source = (kernels / "broken.metal").read_text()
+    (kernels / "broken.metal").write_text(source.replace("// dispatch:", "// dispach:"))
+    (kernels / "thrice.metal").unlink()
+    result = shell("run", "broken", "thrice", "twice")
+    assert result.exit_code == 1
+    assert "broken.metal:2: unknown header line `// dispach:`" in result.stdout
+    assert "no kernel; write thrice.metal" in result.stdout
+    assert "1 of 3 correct" in result.stdout
+    listed = shell("list").stdout
+    assert "wrong header" in listed
+    assert "no kernel yet" in listed
+
+
 def test_a_wrong_result_is_explained_by_a_checked_build(shell: Any) -> None:
     result = shell("run", "beyond")
     assert result.exit_code == 1
