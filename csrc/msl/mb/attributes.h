@@ -88,8 +88,8 @@ MB_FUNC void for_each_row(const Launch* launch, Group* group, u64 first, u64 cou
     Dim3 here{extent(at.x, size.x, grid.x), extent(at.y, size.y, grid.y),
               extent(at.z, size.z, grid.z)};
     u32 begin = at.x * size.x, end = last * size.x + extent(last, size.x, grid.x);
+    // For reports of faults; the rest of the group is the runtime's own.
     group->position = at;
-    group->size = here;
     Place place{
         launch, at, here, {}, {}, 0, (here.x * here.y * here.z + simd_width - 1) / simd_width};
     for (u32 z = 0; z < here.z; ++z) {
