@@ -2,8 +2,8 @@
 // Metal has no erf. For |x| < 1, P(x) = 1/2 + x C(x^2). Beyond, the tail Q(t) = 1 - P(t) is
 // exp(-t^2/2) T(s) with s = 1/(t + 2), and t^2/2 is split in an exact and a small part, so that the
 // relative error stays small for large negative x, where y is -t Q(t). C, T and the polynomial of
-// exp are minimax fits in relative error (7e-10, 5e-8, 4e-9). Largest errors seen: 1.7 ulp
-// for x > 0, 2.6 ulp above -1, 5.2 ulp below, where the root mean square is 1.1 ulp.
+// exp are minimax fits in relative error (7e-10, 5e-8, 4e-9). Largest errors seen: 1.7 ulp for
+// x > 0, 2.6 ulp above -1, 5.2 ulp below, where the root mean square is 1.1 ulp.
 // Branch-free on four elements a thread: the arithmetic hides behind the memory traffic.
 // dispatch: gelu  threads_in_grid=(ceil_div(rows * cols, 4))  threads=(TG)
 // tune: TG = 256, 128, 512, 1024

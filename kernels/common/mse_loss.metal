@@ -11,8 +11,7 @@
 #include <metal_stdlib>
 using namespace metal;
 
-// The sum over all threads; only the first thread needs it. `partial` holds one value for each
-// SIMD-group.
+// The sum over all threads, for the first SIMD-group. `sums` holds one value for each SIMD-group.
 static float group_sum(float value, threadgroup float* sums, uint lane, uint simdgroup,
                        uint simdgroups) {
   value = simd_sum(value);

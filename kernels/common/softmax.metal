@@ -1,7 +1,7 @@
 // Row softmax: one threadgroup per row, the row read once.
 // Each thread keeps KEEP quads of its row in registers; a row longer than that is finished with an
 // online softmax and its rest is read again for the output. Maximum and sum are reduced together,
-// the sums rescaled to the common maximum: three SIMD-group functions and one barrier per row.
+// the sums rescaled to the common maximum: two SIMD-group functions and one barrier per row.
 // dispatch: softmax  threadgroups=(rows)  threads=(TG)
 // tune: TG = 64, 32, 128, 256, 512
 // tune: KEEP = 4, 1, 2, 8

@@ -258,7 +258,7 @@ static void fill(threadgroup float* tile, Matrix qkv, uint first, uint column, u
     }
   }
   float4 peak = -INFINITY, sum = 0.0f;
-  float4 out[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  float4 out[4] = {};
   for (uint first = 0; first < tokens; first += TILE) {
     fill(tile, all, first, dims + column, width, place);
     float4 score = 0.0f;

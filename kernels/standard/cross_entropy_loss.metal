@@ -1,7 +1,7 @@
 // Cross entropy per row: logsumexp(row) - row[target], in one pass over the logits.
 // One threadgroup per row. Every thread keeps a running maximum and the sum of exponentials
 // relative to it, rescaled when the maximum rises; lanes and SIMD-groups are combined in the same
-// way. Three SIMD-group functions and one barrier per row; nothing but the loss is written.
+// way. Two SIMD-group functions and one barrier per row; nothing but the loss is written.
 // dispatch: cross_entropy_loss  threadgroups=(rows)  threads=(TG)
 // tune: TG = 128, 32, 64, 256, 512
 #include <metal_stdlib>
