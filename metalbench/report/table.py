@@ -34,22 +34,28 @@ def results_table(results: Sequence[Result], console: Console) -> Table:
 
 def _wide(results: Sequence[Result], *, terminal: bool) -> Table:
     table = plain_table(terminal=terminal)
+    # A pipe always gets the same columns; a terminal is spared one that says nothing.
+    with_dtype = not terminal or _several_dtypes(results)
     for name in ("task", "dtype", "correct", "kernel", "MLX", RATIO):
-        table.add_column(name, no_wrap=True)
+        if name != "dtype" or with_dtype:
+            table.add_column(name, no_wrap=True)
     for name in ("GFLOP/s", "GB/s", "stability"):
         table.add_column(name, justify="right", no_wrap=True)
     for result in results:
-        rates = _rates(result)
         table.add_row(
             result.case.task,
-            result.case.dtype,
+            *([result.case.dtype] if with_dtype else []),
             _status(result),
             _time(result, 0, " "),
             _time(result, 1, " "),
             _ratio(result, verdict_last=True),
-            *rates,
+            *_rates(result),
         )
     return table
+
+
+def _several_dtypes(results: Sequence[Result]) -> bool:
+    return len({result.case.dtype for result in results}) > 1
 
 
 def _narrow(results: Sequence[Result]) -> Table:
@@ -59,7 +65,7 @@ def _narrow(results: Sequence[Result]) -> Table:
     table.add_column(RATIO)
     table.add_column("GFLOP/s\nGB/s", justify="right", no_wrap=True)
     table.add_column("stable", justify="right", no_wrap=True)
-    several = len({result.case.dtype for result in results}) > 1
+    several = _several_dtypes(results)
     for result in results:
         gflops, gbytes, stability = _rates(result)
         second = Text(f" {result.case.dtype}", style=QUIET) if several else Text()
