@@ -50,7 +50,10 @@ def examinations(db: Path | None = None) -> Iterator[tuple[str, Examination]]:
     yield "machine", _machine
     yield "_core", partial(_guarded, _core, REINSTALL)
     yield "clang", partial(_guarded, _clang, "pip install ziglang, or set METALBENCH_CLANG")
-    yield "cpu device", partial(_guarded, _trial_kernel, "metalbench doctor, once clang is ok")
+    yield (
+        "cpu device",
+        partial(_guarded, _trial_kernel, f"mend clang first; if that is ok, {REINSTALL}"),
+    )
     yield "metal device", partial(_guarded, _metal, "")
     yield "mlx", partial(_guarded, _mlx, _mlx_remedy())
     yield "library", partial(_guarded, _library, REINSTALL)
