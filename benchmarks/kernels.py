@@ -36,7 +36,9 @@ def measure(device: _core.Device, name: str, size: dict[str, int]) -> _core.Samp
 
 def main() -> None:
     device = _core.open("cpu")
-    table = Table("kernel", "size", "cpu device", "MLX", title=f"{device.name}, {device.cores} cores")
+    table = Table(
+        "kernel", "size", "cpu device", "MLX", title=f"{device.name}, {device.cores} cores"
+    )
     for name, size in CASES.items():
         samples = measure(device, name, size)
         ours, mlx = np.median(samples.candidate_ns) / 1e6, np.median(samples.reference_ns) / 1e6

@@ -10,9 +10,10 @@ namespace {
 constexpr std::uint32_t most_passes = 1u << 20;
 constexpr std::uint32_t floor_windows = 16;
 constexpr double min_ticks = 1000;
-// What is too slow for min_pairs may overrun the time limit so many times, to get at least these.
+// What is too slow for min_pairs may overrun the time limit so many times, to get at least these:
+// with fewer there is no 98 % interval of the median.
 constexpr double overrun = 4;
-constexpr std::uint32_t fewest_pairs = 3;
+constexpr std::uint32_t fewest_pairs = 7;
 // The clock is settled when the median of the last windows moves by less than this.
 constexpr double settled = 0.01;
 constexpr std::size_t settle_window = 8;

@@ -19,7 +19,7 @@ struct SamplePlan {
   double tick_ns = 1;           // a window is at least 1000 ticks
   double warmup_ns = 200e6;
   double time_limit_ns = 2e9;  // no pair starts after it, once min_pairs are there; or after
-                               // four times as long, once three are there
+                               // four times as long, once seven are there
   std::uint64_t seed = 0;
 };
 

@@ -30,6 +30,9 @@ COMMON_FLAGS = [
     "-ffloat16-excess-precision=none",
     "-Xclang",
     "-fbfloat16-excess-precision=none",
+    "-Xclang",
+    "-cl-single-precision-constant",
+    "-mrecip=none",
     "-gline-tables-only",
     "-Wno-everything",
     "-ferror-limit=20",
@@ -37,6 +40,10 @@ COMMON_FLAGS = [
     "-fno-crash-diagnostics",
     "-ftemplate-depth=1024",
 ]
+# Arithmetic in half precision would let the processor fuse a multiplication with an addition,
+# which then rounds once where Metal rounds twice.
+_NO_ARM_HALF = ["-Xclang", "-target-feature", "-Xclang", "-fullfp16"]
+HALF_FLAGS = {"x86_64": ["-mno-avx512fp16"], "aarch64": _NO_ARM_HALF, "arm64": _NO_ARM_HALF}
 FAST_FLAGS = [
     "-fassociative-math",
     "-freciprocal-math",
@@ -117,6 +124,7 @@ def flags(*, checked: bool, fast_math: bool) -> list[str]:
     """The compiler's flags for one kind of build."""
     return [
         *COMMON_FLAGS,
+        *HALF_FLAGS.get(platform.machine(), []),
         *(FAST_FLAGS if fast_math else PRECISE_FLAGS),
         *(CHECKED_FLAGS if checked else RELEASE_FLAGS),
     ]

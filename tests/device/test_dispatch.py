@@ -21,7 +21,12 @@ kernel void positions(device uint* seen, device uint3* at, constant uint3& grid,
 
 @pytest.mark.parametrize(
     ("grid", "threads"),
-    [((1000, 1, 1), (256, 1, 1)), ((37, 11, 5), (8, 4, 2)), ((1, 1, 1), (1, 1, 1)), ((7, 130, 1), (32, 32, 1))],
+    [
+        ((1000, 1, 1), (256, 1, 1)),
+        ((37, 11, 5), (8, 4, 2)),
+        ((1, 1, 1), (1, 1, 1)),
+        ((7, 130, 1), (32, 32, 1)),
+    ],
 )
 def test_dispatch_threads_covers_the_grid_once_and_not_more(device, compile_kernel, grid, threads):
     pipeline = compile_kernel(POSITIONS)
@@ -95,9 +100,15 @@ def dispatch(pipeline, **changes):
         ({"threads": (33, 32)}, "1 to 1024 threads a threadgroup, got 1056"),
         ({"threads": 0}, "1 to 1024 threads"),
         ({"threadgroup_bytes": {"scratch": 32769}}, "at most 32768 bytes, got 32784"),
-        ({"threadgroup_bytes": {"other": 16}}, "other: the kernel has no such threadgroup argument; it has `scratch`"),
+        (
+            {"threadgroup_bytes": {"other": 16}},
+            "other: the kernel has no such threadgroup argument; it has `scratch`",
+        ),
         ({"arguments": {}}, "x: missing argument; expected device float at buffer 0"),
-        ({"arguments": {"x": np.zeros(4, np.float32), "z": 1}}, "z: the kernel has no such argument; it has `x`"),
+        (
+            {"arguments": {"x": np.zeros(4, np.float32), "z": 1}},
+            "z: the kernel has no such argument; it has `x`",
+        ),
         ({"arguments": {"x": 1.0}}, "x: the kernel writes to it"),
         ({"threads_in_grid": (1, 2, 3, 4)}, "one to three sizes"),
         ({"threads_in_grid": -1}, "one to three sizes"),
@@ -115,7 +126,9 @@ def test_limits_and_bindings_are_checked(compile_kernel, changes, message):
 def test_a_scalar_of_another_size_is_refused(compile_kernel):
     pipeline = compile_kernel("kernel void f(device uint* x, constant uint& n) { x[0] = n; }")
     x = np.zeros(4, np.uint32)
-    with pytest.raises(_core.DispatchError, match=r"n: expected uint \(4 bytes\), got int64 \(8 bytes\)"):
+    with pytest.raises(
+        _core.DispatchError, match=r"n: expected uint \(4 bytes\), got int64 \(8 bytes\)"
+    ):
         _core.Dispatch(pipeline, {"x": x, "n": np.int64(1)}, threads_in_grid=1, threads=1)
     with pytest.raises(_core.DispatchError, match="n: expected a value for uint, got 'one'"):
         _core.Dispatch(pipeline, {"x": x, "n": "one"}, threads_in_grid=1, threads=1)
@@ -133,7 +146,10 @@ def test_reflection(compile_kernel):
         }
         """
     )
-    found = {a.name: (a.kind, a.index, a.type, a.address_space, a.access, a.element_bytes) for a in pipeline.arguments}
+    found = {
+        a.name: (a.kind, a.index, a.type, a.address_space, a.access, a.element_bytes)
+        for a in pipeline.arguments
+    }
     assert found["x"] == ("buffer", 3, "float4", "device", "read", 16)
     assert found["y"] == ("buffer", 0, "half", "device", "read_write", 2)
     assert found["n"] == ("buffer", 1, "uint", "constant", "read", 4)

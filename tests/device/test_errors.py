@@ -19,7 +19,9 @@ def run(device, pipeline, threads=64, groups=4, time_limit=10.0, **arguments):
 @pytest.fixture(autouse=True)
 def the_device_still_works(device, compile_kernel):
     yield
-    pipeline = compile_kernel("kernel void ok(device uint* x, uint i [[thread_position_in_grid]]) { x[i] = simd_sum(1u); }")
+    pipeline = compile_kernel(
+        "kernel void ok(device uint* x, uint i [[thread_position_in_grid]]) { x[i] = simd_sum(1u); }"
+    )
     x = np.zeros(256, np.uint32)
     run(device, pipeline, x=x)
     assert (x == 32).all()
@@ -37,7 +39,10 @@ def test_an_unknown_function(device):
         library.pipeline("hard")
 
 
-@pytest.mark.parametrize("body", ["while (true) { if (x[1] > 0) break; }", "while (true) { simd_sum(1); if (x[1] > 0) break; }"])
+@pytest.mark.parametrize(
+    "body",
+    ["while (true) { if (x[1] > 0) break; }", "while (true) { simd_sum(1); if (x[1] > 0) break; }"],
+)
 def test_a_hang_is_ended_by_the_time_limit(device, compile_kernel, body):
     pipeline = compile_kernel(f"kernel void hang(device volatile float* x) {{ {body} x[0] = 1; }}")
     with pytest.raises(_core.TimeLimitExceeded, match=r"time limit of 0\.2 s reached"):
@@ -105,7 +110,10 @@ def test_a_checked_build_finds_a_missing_barrier(device, compile_kernel):
     barrier = "threadgroup_barrier(mem_flags::mem_threadgroup);"
     x = np.zeros(64, np.float32)
     run(device, compile_kernel(RACE.replace("BARRIER", barrier), checked=True), groups=1, x=x)
-    with pytest.raises(_core.KernelFault, match=r"test\.metal:\d+: (race|read of threadgroup memory that no thread)"):
+    with pytest.raises(
+        _core.KernelFault,
+        match=r"test\.metal:\d+: (race|read of threadgroup memory that no thread)",
+    ):
         run(device, compile_kernel(RACE.replace("BARRIER", ""), checked=True), groups=1, x=x)
 
 
@@ -120,7 +128,9 @@ def test_a_checked_build_finds_a_barrier_that_not_all_reach(device, compile_kern
         """,
         checked=True,
     )
-    with pytest.raises(_core.KernelFault, match=r"test\.metal:6: .*thread 5 of the threadgroup has returned"):
+    with pytest.raises(
+        _core.KernelFault, match=r"test\.metal:6: .*thread 5 of the threadgroup has returned"
+    ):
         run(device, pipeline, x=np.zeros(64, np.float32))
 
 
@@ -136,7 +146,9 @@ def test_a_checked_build_finds_threadgroup_memory_that_nobody_wrote(device, comp
         """,
         checked=True,
     )
-    with pytest.raises(_core.KernelFault, match="that no thread of the group has written: byte 256"):
+    with pytest.raises(
+        _core.KernelFault, match="that no thread of the group has written: byte 256"
+    ):
         run(device, pipeline, x=np.zeros(64, np.float32))
 
 
@@ -162,5 +174,7 @@ except KeyboardInterrupt:
 
 
 def test_ctrl_c_ends_a_running_kernel():
-    answer = subprocess.run([sys.executable, "-c", ENDLESS], capture_output=True, text=True, check=False)
+    answer = subprocess.run(
+        [sys.executable, "-c", ENDLESS], capture_output=True, text=True, check=False
+    )
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "interrupted\n", "")

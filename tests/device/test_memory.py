@@ -46,9 +46,13 @@ def test_a_slice_is_the_same_memory(device):
 
 
 def test_views_and_dispatches_keep_memory_alive(device, compile_kernel):
-    pipeline = compile_kernel("kernel void f(device float* x, uint i [[thread_position_in_grid]]) { x[i] += 1; }")
+    pipeline = compile_kernel(
+        "kernel void f(device float* x, uint i [[thread_position_in_grid]]) { x[i] += 1; }"
+    )
     view = device.allocate(4096).numpy("float32")
-    dispatch = _core.Dispatch(pipeline, {"x": device.buffer(view)}, threads_in_grid=1024, threads=64)
+    dispatch = _core.Dispatch(
+        pipeline, {"x": device.buffer(view)}, threads_in_grid=1024, threads=64
+    )
     del pipeline
     gc.collect()
     for _ in range(3):

@@ -9,7 +9,9 @@ from metalbench import _core
 
 
 def run(device, pipeline, arguments, threads, groups=1, **options):
-    device.run([_core.Dispatch(pipeline, arguments, threadgroups=groups, threads=threads, **options)])
+    device.run(
+        [_core.Dispatch(pipeline, arguments, threadgroups=groups, threads=threads, **options)]
+    )
 
 
 @pytest.mark.parametrize("threads", [1, 31, 32, 33, 100, 1024])
