@@ -1,0 +1,69 @@
+"""How long a user waits: for an import, for help, and for a run to begin to measure.
+
+    python benchmarks/startup.py
+
+Whole processes, warm caches, medians; a bare interpreter in the same run for comparison.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+# Runs the command line as a user does, and says when the first kernel enters the measuring stage.
+FIRST_MEASUREMENT = """
+import os, time
+from metalbench.cli import progress
+from metalbench.cli.group import main
+from metalbench.stages import Stage
+from metalbench import measure
+original = measure.measure
+def announced(*arguments, **options):
+    print(time.time() - float(os.environ["STARTED"]), flush=True)
+    os._exit(0)
+measure.measure = announced
+import metalbench.trial
+metalbench.trial.measure = announced
+import sys
+sys.argv = ["metalbench", "run", "relu", "softmax"]
+main()
+"""
+
+
+def whole_process(*command: str) -> float:
+    start = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True)
+    return time.perf_counter() - start
+
+
+def first_measurement(*command: str) -> float:
+    environment = {**os.environ, "STARTED": repr(time.time())}
+    answer = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return float(answer.stdout.splitlines()[-1])
+
+
+def main() -> None:
+    os.environ["METALBENCH_HOME"] = tempfile.mkdtemp()
+    python = sys.executable
+    subprocess.run([python, "-m", "metalbench", "run", "relu", "softmax"], capture_output=True)
+    cases = {
+        "python -c pass": (whole_process, (python, "-c", "pass")),
+        "python -c 'import metalbench'": (whole_process, (python, "-c", "import metalbench")),
+        "metalbench --help": (whole_process, (python, "-m", "metalbench", "--help")),
+        "metalbench list": (whole_process, (python, "-m", "metalbench", "list")),
+        "run relu softmax, until it measures": (
+            first_measurement,
+            (python, "-c", FIRST_MEASUREMENT),
+        ),
+    }
+    for name, (clock, command) in cases.items():
+        times = [clock(*command) for _ in range(7)]
+        print(f"{name:38} {statistics.median(times):6.3f} s")
+
+
+if __name__ == "__main__":
+    main()
