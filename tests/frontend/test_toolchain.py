@@ -20,7 +20,12 @@ def test_a_named_compiler_that_is_not_there_is_refused(monkeypatch):
 
 def test_without_a_compiler_the_remedy_is_told(monkeypatch):
     monkeypatch.delenv("METALBENCH_CLANG", raising=False)
-    monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
+    found = toolchain.importlib.util.find_spec
+
+    def without_ziglang(name):
+        return None if name == "ziglang" else found(name)
+
+    monkeypatch.setattr(toolchain.importlib.util, "find_spec", without_ziglang)
     toolchain._find.cache_clear()
     with pytest.raises(Unsupported, match="pip install ziglang"):
         engine.toolchain()
