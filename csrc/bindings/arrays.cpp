@@ -3,7 +3,9 @@
 
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "bindings/bindings.h"
 #include "core/errors.h"
@@ -80,6 +82,33 @@ void check_scalar(const PipelineInfo& kernel, const Argument& argument, const nb
                       std::to_string(size) + " bytes)");
 }
 
+// One object, or as many as a list has.
+template <typename T>
+std::optional<std::vector<T>> list_of(const nb::object& object) {
+  std::vector<T> found;
+  if (nb::isinstance<T>(object)) return std::vector<T>{nb::cast<T>(object)};
+  if (!nb::isinstance<nb::list>(object) && !nb::isinstance<nb::tuple>(object)) return {};
+  for (const nb::handle item : object) {
+    if (!nb::isinstance<T>(item)) return {};
+    found.push_back(nb::cast<T>(item));
+  }
+  return found;
+}
+
+Value texture_or_sampler(const PipelineInfo& kernel, const Argument& argument,
+                         const nb::object& object) {
+  if (argument.kind == ArgumentKind::sampler) {
+    if (auto samplers = list_of<Sampler>(object)) return *samplers;
+  } else if (auto textures = list_of<Texture>(object)) {
+    return *textures;
+  }
+  const bool sampler = argument.kind == ArgumentKind::sampler;
+  throw DispatchError("[" + kernel.name + "] " + argument.name + ": expected a " +
+                      to_string(argument.kind) + " for " + argument.type + ", got " +
+                      nb::cast<std::string>(object.type().attr("__name__")) + "; make one with " +
+                      (sampler ? "Sampler()" : "Device.texture(array)"));
+}
+
 }  // namespace
 
 Buffer buffer_from_array(Device& device, const nb::object& array) {
@@ -106,6 +135,11 @@ nb::object numpy_view(const Buffer& buffer, const nb::object& dtype) {
 
 Value value_from_python(Device& device, const PipelineInfo& kernel, const Argument& argument,
                         const nb::object& object) {
+  if (argument.kind == ArgumentKind::texture || argument.kind == ArgumentKind::sampler) {
+    return texture_or_sampler(kernel, argument, object);
+  }
+  if (nb::isinstance<Texture>(object)) return Textures{nb::cast<Texture>(object)};
+  if (nb::isinstance<Sampler>(object)) return Samplers{nb::cast<Sampler>(object)};
   if (nb::isinstance<Buffer>(object)) return nb::cast<Buffer>(object);
   if (nb::isinstance<nb::bytes>(object)) return bytes_of(object);
   if (is_numpy_scalar(object)) {

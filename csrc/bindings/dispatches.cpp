@@ -74,21 +74,19 @@ nb::tuple to_tuple(const Size3& size) { return nb::make_tuple(size.x, size.y, si
 void define_reflection(nb::module_& module) {
   nb::class_<Argument>(module, "Argument", "One parameter of a kernel that the caller binds.")
       .def_ro("name", &Argument::name)
-      .def_prop_ro("kind",
-                   [](const Argument& self) {
-                     return self.kind == ArgumentKind::buffer ? "buffer" : "threadgroup";
-                   })
+      .def_prop_ro("kind", [](const Argument& self) { return to_string(self.kind); })
       .def_ro("index", &Argument::index)
       .def_ro("type", &Argument::type, "What is pointed to, as written in the source.")
       .def_ro("address_space", &Argument::address_space)
-      .def_prop_ro(
-          "access",
-          [](const Argument& self) { return self.access == Access::read ? "read" : "read_write"; })
+      .def_prop_ro("access", [](const Argument& self) { return to_string(self.access); })
       .def_ro("element_bytes", &Argument::element_bytes)
+      .def_prop_ro(
+          "count", [](const Argument& self) { return self.texture.count; },
+          "How many textures or samplers it takes: more than one for an array of them.")
       .def("__repr__", [](const Argument& self) {
-        return "Argument(" + self.address_space + " " + self.type + " " + self.name + " [[" +
-               (self.kind == ArgumentKind::buffer ? "buffer(" : "threadgroup(") +
-               std::to_string(self.index) + ")]])";
+        const std::string space = self.address_space.empty() ? "" : self.address_space + " ";
+        return "Argument(" + space + self.type + " " + self.name + " [[" + to_string(self.kind) +
+               "(" + std::to_string(self.index) + ")]])";
       });
   nb::class_<Attribute>(module, "Attribute", "A parameter that the device fills in.")
       .def_ro("name", &Attribute::name)
@@ -133,8 +131,9 @@ void define_dispatches(nb::module_& module) {
                "threadgroups: int | tuple[int, ...] | None = None, "
                "threads_in_grid: int | tuple[int, ...] | None = None, "
                "threads: int | tuple[int, ...], threadgroup_bytes: dict[str, int] = {}) -> None"),
-           "Bind `arguments` (Buffer, NumPy array, NumPy or Python scalar, or bytes; by name) and "
-           "set\n"
+           "Bind `arguments` (Buffer, NumPy array, NumPy or Python scalar, bytes, Texture, "
+           "Sampler; by "
+           "name) and set\n"
            "the grid: either `threadgroups` or `threads_in_grid`, each with up to three "
            "dimensions,\n"
            "and `threads` a threadgroup. `threadgroup_bytes` sizes dynamic threadgroup memory by "

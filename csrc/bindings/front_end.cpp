@@ -25,11 +25,18 @@ std::string text(const nb::handle& record, const char* key) {
   return nb::cast<std::string>(record[key]);
 }
 
+ArgumentKind kind_from(const std::string& name) {
+  for (const ArgumentKind kind :
+       {ArgumentKind::threadgroup, ArgumentKind::texture, ArgumentKind::sampler}) {
+    if (name == to_string(kind)) return kind;
+  }
+  return ArgumentKind::buffer;
+}
+
 Argument argument_from(const nb::handle& record) {
   Argument argument;
   argument.name = text(record, "name");
-  argument.kind =
-      text(record, "kind") == "threadgroup" ? ArgumentKind::threadgroup : ArgumentKind::buffer;
+  argument.kind = kind_from(text(record, "kind"));
   argument.index = nb::cast<std::uint32_t>(record["index"]);
   argument.type = text(record, "type");
   argument.address_space = text(record, "address_space");

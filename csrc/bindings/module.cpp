@@ -123,7 +123,9 @@ NB_MODULE(_core, module) {
       .def_ro("max_threads_per_threadgroup", &Limits::max_threads_per_threadgroup)
       .def_ro("max_threadgroup_bytes", &Limits::max_threadgroup_bytes)
       .def_ro("simd_width", &Limits::simd_width)
-      .def_ro("max_buffers", &Limits::max_buffers);
+      .def_ro("max_buffers", &Limits::max_buffers)
+      .def_ro("max_textures", &Limits::max_textures)
+      .def_ro("max_samplers", &Limits::max_samplers);
   nb::class_<Buffer>(module, "Buffer", "Memory that host and device share, or a part of it.")
       .def_prop_ro("nbytes", &Buffer::size)
       .def_prop_ro("shared", &Buffer::shared, "Whether a NumPy array is the memory itself.")
@@ -146,6 +148,7 @@ NB_MODULE(_core, module) {
           "The name may be left out when there is only one. Raises CompileError, DispatchError.");
   auto device = nb::class_<Device>(module, "Device", "Where kernels run.");
   define_device(device);
+  define_textures(module, device);
   define_sampling(module, device);
   module.def("open", &open_device, nb::arg("kind") = "auto",
              "Open a device: `auto`, `cpu` or `metal`. Raises Unsupported.");

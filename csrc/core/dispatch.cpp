@@ -4,16 +4,17 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "core/texture_binding.h"
 
 namespace metalbench {
 namespace {
 
 constexpr std::uint32_t threadgroup_alignment = 16;  // as Metal demands of dynamic sizes
 
-std::string quoted_names(const PipelineInfo& info, ArgumentKind kind) {
+std::string quoted_names(const PipelineInfo& info, bool (*wanted)(ArgumentKind)) {
   std::string names;
   for (const Argument& argument : info.arguments) {
-    if (argument.kind != kind) continue;
+    if (!wanted(argument.kind)) continue;
     if (!names.empty()) names += ", ";
     names += '`';
     names += argument.name;
@@ -26,7 +27,7 @@ std::string quoted_names(const PipelineInfo& info, ArgumentKind kind) {
   throw DispatchError("[" + info.name + "] " + what);
 }
 
-void check_value(const PipelineInfo& info, const Argument& argument, const Value& value) {
+void check_buffer(const PipelineInfo& info, const Argument& argument, const Value& value) {
   const bool is_bytes = std::holds_alternative<Bytes>(value);
   const std::size_t size =
       is_bytes ? std::get<Bytes>(value).size() : std::get<Buffer>(value).size();
@@ -41,14 +42,31 @@ void check_value(const PipelineInfo& info, const Argument& argument, const Value
   }
 }
 
-std::vector<Binding> bind_buffers(const PipelineInfo& info, std::map<std::string, Value> values) {
+void check_value(const PipelineInfo& info, const Argument& argument, const Value& value) {
+  if (argument.kind != ArgumentKind::buffer) {
+    const std::string wrong = mismatch(argument, value);
+    if (!wrong.empty()) reject(info, argument.name + ": " + wrong);
+  } else if (!std::holds_alternative<Buffer>(value) && !std::holds_alternative<Bytes>(value)) {
+    reject(info, argument.name + ": expected a buffer or an array for " + argument.address_space +
+                     " " + argument.type + ", got a texture or a sampler");
+  } else {
+    check_buffer(info, argument, value);
+  }
+}
+
+std::string expected(const Argument& argument) {
+  const bool memory = argument.kind == ArgumentKind::buffer;
+  return (memory ? argument.address_space + " " : std::string()) + argument.type + " at " +
+         to_string(argument.kind) + " " + std::to_string(argument.index);
+}
+
+std::vector<Binding> bind_values(const PipelineInfo& info, std::map<std::string, Value> values) {
   std::vector<Binding> bindings;
   for (const Argument& argument : info.arguments) {
-    if (argument.kind != ArgumentKind::buffer) continue;
+    if (argument.kind == ArgumentKind::threadgroup) continue;
     const auto value = values.find(argument.name);
     if (value == values.end()) {
-      reject(info, argument.name + ": missing argument; expected " + argument.address_space + " " +
-                       argument.type + " at buffer " + std::to_string(argument.index));
+      reject(info, argument.name + ": missing argument; expected " + expected(argument));
     }
     check_value(info, argument, value->second);
     bindings.push_back({argument.index, argument.name, std::move(value->second)});
@@ -56,7 +74,9 @@ std::vector<Binding> bind_buffers(const PipelineInfo& info, std::map<std::string
   }
   if (!values.empty()) {
     reject(info, values.begin()->first + ": the kernel has no such argument; it has " +
-                     quoted_names(info, ArgumentKind::buffer));
+                     quoted_names(info, [](ArgumentKind kind) {
+                       return kind != ArgumentKind::threadgroup;
+                     }));
   }
   return bindings;
 }
@@ -77,7 +97,9 @@ std::vector<ThreadgroupMemory> bind_threadgroup_memory(const PipelineInfo& info,
   }
   if (!sizes.empty()) {
     reject(info, sizes.begin()->first + ": the kernel has no such threadgroup argument; it has " +
-                     quoted_names(info, ArgumentKind::threadgroup));
+                     quoted_names(info, [](ArgumentKind kind) {
+                       return kind == ArgumentKind::threadgroup;
+                     }));
   }
   return memory;
 }
@@ -115,6 +137,34 @@ std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) {
 
 }  // namespace
 
+const char* to_string(ArgumentKind kind) {
+  switch (kind) {
+    case ArgumentKind::buffer:
+      return "buffer";
+    case ArgumentKind::threadgroup:
+      return "threadgroup";
+    case ArgumentKind::texture:
+      return "texture";
+    case ArgumentKind::sampler:
+      return "sampler";
+  }
+  return "";
+}
+
+const char* to_string(Access access) {
+  switch (access) {
+    case Access::read:
+      return "read";
+    case Access::read_write:
+      return "read_write";
+    case Access::write:
+      return "write";
+    case Access::sample:
+      return "sample";
+  }
+  return "";
+}
+
 std::string to_string(const Size3& size) {
   return "(" + std::to_string(size.x) + ", " + std::to_string(size.y) + ", " +
          std::to_string(size.z) + ")";
@@ -135,7 +185,7 @@ Dispatch bind(std::shared_ptr<const Pipeline> pipeline, DispatchRequest request,
   const PipelineInfo& info = pipeline->info();
   Dispatch dispatch{
       .pipeline = pipeline,
-      .bindings = bind_buffers(info, std::move(request.arguments)),
+      .bindings = bind_values(info, std::move(request.arguments)),
       .threadgroup_memory = bind_threadgroup_memory(info, std::move(request.threadgroup_bytes)),
       .grid = request.grid,
       .grid_in_threads = request.grid_in_threads,

@@ -10,13 +10,17 @@
 
 #include "core/buffer.h"
 #include "core/library.h"
+#include "core/texture.h"
 #include "core/types.h"
 
 namespace metalbench {
 
 using Bytes = std::vector<std::byte>;
-// A buffer, or a small constant copied into the dispatch.
-using Value = std::variant<Buffer, Bytes>;
+using Textures = std::vector<Texture>;
+using Samplers = std::vector<Sampler>;
+// A buffer, or a small constant copied into the dispatch; textures or samplers: one, or as many as
+// an array of them has.
+using Value = std::variant<Buffer, Bytes, Textures, Samplers>;
 
 struct Binding {
   std::uint32_t index = 0;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/texture.h"
+
 namespace metalbench {
 
 struct Size3 {
@@ -21,6 +23,8 @@ struct Limits {
   std::uint32_t max_threadgroup_bytes = 32 * 1024;
   std::uint32_t simd_width = 32;
   std::uint32_t max_buffers = 31;
+  std::uint32_t max_textures = 128;
+  std::uint32_t max_samplers = 16;
 };
 
 struct DeviceInfo {
@@ -31,8 +35,11 @@ struct DeviceInfo {
   Limits limits;
 };
 
-enum class ArgumentKind { buffer, threadgroup };
-enum class Access { read, read_write };
+enum class ArgumentKind { buffer, threadgroup, texture, sampler };
+enum class Access { read, read_write, write, sample };
+
+[[nodiscard]] const char* to_string(ArgumentKind kind);
+[[nodiscard]] const char* to_string(Access access);
 
 // One parameter of a kernel that the caller must bind.
 struct Argument {
@@ -40,9 +47,10 @@ struct Argument {
   ArgumentKind kind = ArgumentKind::buffer;
   std::uint32_t index = 0;
   std::string type;           // of what is pointed to, as written: "float4"
-  std::string address_space;  // "device", "constant", "threadgroup"
+  std::string address_space;  // "device", "constant", "threadgroup"; empty for a texture
   Access access = Access::read;
   std::uint32_t element_bytes = 0;
+  TextureUse texture;  // of textures and samplers
 };
 
 // A parameter that the device fills in: `thread_position_in_grid` and its kin.

@@ -26,6 +26,14 @@ Launch::Launch(const Dispatch& dispatch, std::shared_ptr<const Module> kernel_mo
   use_span = module->info().needs_fibers == 0;
 
   for (const Binding& binding : dispatch.bindings) {
+    if (const auto* textures = std::get_if<Textures>(&binding.value)) {
+      textures_.bind(binding.index, *textures);
+      continue;
+    }
+    if (const auto* samplers = std::get_if<Samplers>(&binding.value)) {
+      textures_.bind(binding.index, *samplers);
+      continue;
+    }
     std::byte* begin = nullptr;
     std::size_t size = 0;
     if (const auto* buffer = std::get_if<Buffer>(&binding.value)) {
@@ -42,6 +50,8 @@ Launch::Launch(const Dispatch& dispatch, std::shared_ptr<const Module> kernel_mo
     shared.buffers[binding.index] = begin;
     ranges.push_back({binding.name, begin, begin + size});
   }
+  shared.textures = textures_.textures();
+  shared.samplers = textures_.samplers();
   arena_bytes = module->info().threadgroup_bytes;
   for (const ThreadgroupMemory& memory : dispatch.threadgroup_memory) {
     arena_bytes = (arena_bytes + 15) / 16 * 16;

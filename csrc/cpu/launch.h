@@ -7,6 +7,7 @@
 
 #include "core/dispatch.h"
 #include "cpu/module.h"
+#include "cpu/textures.h"
 #include "msl/mb/abi.h"
 
 namespace metalbench::cpu {
@@ -39,6 +40,7 @@ struct Launch {
 
  private:
   std::vector<Buffer> buffers_;
+  TextureTable textures_;
   std::vector<std::unique_ptr<std::byte[]>> constants_;
 };
 

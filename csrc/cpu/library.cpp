@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "cpu/textures.h"
+
 namespace metalbench::cpu {
 namespace {
 
@@ -23,6 +25,7 @@ class CpuLibrary final : public metalbench::Library {
     for (std::size_t i = 0; i < built.arguments.size(); ++i) {
       Argument& argument = built.arguments[i];
       argument.element_bytes = found.argument[built.parameters[i]].bytes;
+      describe(found.argument[built.parameters[i]], argument);
       info.arguments.push_back(std::move(argument));
     }
     info.attributes = std::move(built.attributes);

@@ -9,8 +9,14 @@ using u32 = unsigned int;
 using u64 = unsigned long long;
 using uptr = __UINTPTR_TYPE__;
 
+}  // namespace mb
+
+#include "texture_abi.h"
+
+namespace mb {
+
 // Changes whenever anything in this file does; part of the key of every cached kernel.
-inline constexpr u32 abi_version = 4;
+inline constexpr u32 abi_version = 5;
 
 inline constexpr u32 simd_width = 32;
 inline constexpr u32 max_buffers = 31;
@@ -35,6 +41,8 @@ struct Launch {
   Dim3 threads_per_threadgroup;  // as dispatched; a group at the edge may have fewer
   void* buffers[max_buffers];
   u32 threadgroup_offset[max_threadgroup_arguments];  // into the arena, dynamic arguments
+  const Texture* textures;                            // by index, as many as the kernel has
+  const Sampler* samplers;
 };
 
 struct Fiber;
@@ -128,6 +136,8 @@ using InfoEntry = const struct Info* (*)();
 struct ArgumentInfo {
   u32 bytes;  // size of what a pointer or reference points to
   u32 align;
+  u32 count;  // elements of array<texture2d<T>, N>, else 1
+  TextureUse texture;
 };
 
 struct Info {

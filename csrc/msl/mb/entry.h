@@ -171,7 +171,7 @@ struct Kernel<function, void (*)(P...), Bindings...> {
     constexpr u32 bytes[] = {sizeof(typename pointee<P>::type)..., 0};
     constexpr u32 align[] = {alignof(typename pointee<P>::type)..., 0};
     for (u32 i = 0; i < sizeof...(P); ++i) {
-      if (memory[i]) result.argument[i] = ArgumentInfo{bytes[i], align[i]};
+      if (memory[i]) result.argument[i] = ArgumentInfo{bytes[i], align[i], 1, {}};
     }
     return result;
   }

@@ -1,0 +1,144 @@
+// Textures and samplers: what they are made of, on any device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/buffer.h"
+
+namespace metalbench {
+
+// How one component of a texel is stored.
+enum class Channel : std::uint8_t {
+  unorm8,
+  snorm8,
+  uint8,
+  sint8,
+  unorm16,
+  snorm16,
+  uint16,
+  sint16,
+  float16,
+  uint32,
+  sint32,
+  float32,
+};
+// What a kernel gets of a texel.
+enum class TexelKind : std::uint8_t { floating, signed_integer, unsigned_integer };
+
+enum class TextureType : std::uint8_t {
+  none,
+  texture1d,
+  texture1d_array,
+  texture2d,
+  texture2d_array,
+  texture2d_ms,
+  texture3d,
+  texturecube,
+  texturecube_array,
+  texture_buffer,
+};
+
+struct PixelFormat {
+  Channel channel = Channel::unorm8;
+  std::uint8_t channels = 4;  // 1, 2 or 4
+  bool bgra = false;
+
+  [[nodiscard]] std::uint32_t channel_bytes() const;
+  [[nodiscard]] std::uint32_t bytes() const { return channels * channel_bytes(); }
+  [[nodiscard]] TexelKind kind() const;
+  [[nodiscard]] bool operator==(const PixelFormat&) const = default;
+};
+
+// Metal's names without the prefix: rgba8unorm, r32float, bgra8unorm. Throws DispatchError.
+[[nodiscard]] PixelFormat pixel_format(std::string_view name);
+[[nodiscard]] std::string to_string(const PixelFormat& format);
+
+// As in MSL without the prefix: 2d, 2d_array, cube, buffer. Throws DispatchError.
+[[nodiscard]] TextureType texture_type(std::string_view name);
+[[nodiscard]] const char* to_string(TextureType type);
+[[nodiscard]] const char* to_string(TexelKind kind);
+// Dimensions of one slice: 1, 2 or 3.
+[[nodiscard]] std::uint32_t dimensions(TextureType type);
+// Whether its slices are elements of an array, faces or samples.
+[[nodiscard]] bool has_slices(TextureType type);
+
+// One mip level. `slices` are depth planes, array elements, faces or samples.
+struct TextureLevel {
+  std::size_t offset = 0;  // in bytes, from the start of the buffer
+  std::uint32_t width = 1, height = 1, slices = 1;
+  std::size_t row_bytes = 0;
+  std::size_t slice_bytes = 0;
+
+  [[nodiscard]] std::size_t bytes(const PixelFormat& format) const;
+};
+
+struct TextureDescriptor {
+  TextureType type = TextureType::texture2d;
+  PixelFormat format;
+  std::vector<TextureLevel> levels;  // from the largest
+};
+
+// Texels in memory that host and device share.
+class Texture {
+ public:
+  // Throws DispatchError when the sizes do not fit each other, the type or the buffer.
+  Texture(Buffer buffer, TextureDescriptor descriptor);
+
+  [[nodiscard]] const Buffer& buffer() const { return buffer_; }
+  [[nodiscard]] const TextureDescriptor& descriptor() const { return descriptor_; }
+
+ private:
+  Buffer buffer_;
+  TextureDescriptor descriptor_;
+};
+
+enum class AddressMode : std::uint8_t {
+  clamp_to_zero,
+  clamp_to_edge,
+  repeat,
+  mirrored_repeat,
+  clamp_to_border,
+};
+enum class Filter : std::uint8_t { nearest, linear };
+enum class MipFilter : std::uint8_t { none, nearest, linear };
+enum class BorderColor : std::uint8_t { transparent_black, opaque_black, opaque_white };
+enum class CompareFunction : std::uint8_t {
+  none,
+  never,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  equal,
+  not_equal,
+  always,
+};
+
+struct Sampler {
+  bool normalized = true;
+  AddressMode address[3] = {AddressMode::clamp_to_edge, AddressMode::clamp_to_edge,
+                            AddressMode::clamp_to_edge};
+  Filter mag_filter = Filter::nearest;
+  Filter min_filter = Filter::nearest;
+  MipFilter mip_filter = MipFilter::none;
+  BorderColor border = BorderColor::transparent_black;
+  CompareFunction compare = CompareFunction::none;
+  std::uint8_t max_anisotropy = 1;
+  float lod_min = 0;
+  float lod_max = 3.402823466e+38F;
+};
+
+// What a kernel's texture parameter demands.
+struct TextureUse {
+  TextureType type = TextureType::none;
+  TexelKind texel = TexelKind::floating;
+  bool depth = false;       // takes formats of one floating-point component only
+  std::uint32_t count = 1;  // of textures or samplers; more for array<texture2d<T>, count>
+};
+
+}  // namespace metalbench
