@@ -14,6 +14,7 @@ from metalbench.msl.program import Source
 from metalbench.msl.tokens import Location
 
 _MESSAGE = re.compile(r"(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?P<rest>.*)")
+_LINE_DIRECTIVE = re.compile(r'\s*#\s*(?:line\s+)?(\d+)(?:\s+"([^"]*)")?[\d\s]*')
 _SNIPPET = re.compile(r" *\d* \| ?.*")
 
 
@@ -67,19 +68,33 @@ class Diagnostics:
             first -= 1
         own = _tokens(self._text(at))
         expanded = tokens.text[first : first + len(own)]
-        if [token.text for token in own] == expanded:
+        if expanded and [token.text for token in own] == expanded:
             return own[index - first]
         same = [token for token in own if token.text == tokens.text[index]]
         return same[0] if len(same) == 1 else None
 
     def _text(self, at: Location) -> str:
         """The user's line as it was written."""
-        if at.file == self.source.filename:
-            lines = self.source.text.splitlines()
-        else:
-            path = Path(self.source.filename).resolve().parent / at.file
-            lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
-        return lines[at.line - 1] if at.line <= len(lines) else ""
+        return self._written.get(at.file, {}).get(at.line) or self._included(at)
+
+    def _included(self, at: Location) -> str:
+        path = Path(self.source.filename).resolve().parent / at.file
+        lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
+        return lines[at.line - 1] if 0 < at.line <= len(lines) else ""
+
+    @cached_property
+    def _written(self) -> dict[str, dict[int, str]]:
+        """The lines of the source itself, by the file and line that its #line directives say."""
+        written: dict[str, dict[int, str]] = {}
+        file, number = self.source.filename, 1
+        for line in self.source.text.splitlines():
+            directive = _LINE_DIRECTIVE.fullmatch(line)
+            if directive:
+                file, number = directive[2] or file, int(directive[1])
+            else:
+                written.setdefault(file, {})[number] = line
+                number += 1
+        return written
 
     def _snippet(self, at: Location, found: _Token) -> list[str]:
         text = self._text(at)

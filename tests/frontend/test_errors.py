@@ -28,6 +28,18 @@ def test_an_error_in_an_included_file_names_that_file(tmp_path):
         engine.build(engine.parse(text, str(path)), "f")
 
 
+def test_line_directives_in_the_source_are_followed():
+    text = '#line 7 "<body>"\nkernel void f(device int* a) {\n\n  a[0] =  gone;\n}\n'
+    message = refuse(text)
+    assert "<body>:9:11: error: use of undeclared identifier 'gone'" in message
+    assert "    9 |   a[0] =  gone;\n      |           ^~~~" in message
+
+
+def test_a_line_directive_that_names_no_file_keeps_the_file():
+    message = refuse("#line 40\nkernel void f(device int* a) { a[0] = gone; }\n")
+    assert "my.metal:40:39: error: use of undeclared identifier 'gone'" in message
+
+
 def test_an_error_behind_a_macro_is_still_on_the_right_line():
     message = refuse(
         "#define TWICE(x) ((x) + (x))\n\nkernel void f(device int* a) { *a = TWICE(zz); }"
