@@ -3,7 +3,9 @@
 #pragma once
 
 #include "geometric.h"
+#include "logging.h"
 #include "quadgroup.h"
+#include "traits.h"
 
 #ifndef __METAL_MAYBE_FAST_MATH__
 #define __METAL_MAYBE_FAST_MATH__ MB_FAST_MATH
@@ -63,7 +65,7 @@ MB_FUNC auto __metal_fma(A a, B b, C c) {
   }
 // clang-format off
 MB_INTERNAL_SIMD(simd_sum) MB_INTERNAL_SIMD(simd_product) MB_INTERNAL_SIMD(simd_min)
-MB_INTERNAL_SIMD(simd_max) MB_INTERNAL_SIMD(simd_xor) MB_INTERNAL_SIMD(simd_broadcast)
+MB_INTERNAL_SIMD(simd_max) MB_INTERNAL_SIMD(simd_broadcast)
 MB_INTERNAL_SIMD(simd_broadcast_first) MB_INTERNAL_SIMD(simd_shuffle)
 MB_INTERNAL_SIMD(simd_shuffle_up) MB_INTERNAL_SIMD(simd_shuffle_down)
 MB_INTERNAL_SIMD(simd_shuffle_xor) MB_INTERNAL_SIMD(simd_shuffle_rotate_up)
@@ -73,3 +75,41 @@ MB_INTERNAL_SIMD(simd_prefix_exclusive_sum) MB_INTERNAL_SIMD(simd_prefix_inclusi
 MB_INTERNAL_SIMD(simd_prefix_exclusive_product)
 // clang-format on
 #undef MB_INTERNAL_SIMD
+
+// Floating-point operands convert: only the integer forms exist.
+template <class A>
+MB_FUNC auto __metal_simd_xor(A a) {
+  if constexpr (mb::is_float<A>) return metal::simd_xor(int(a));
+  else return metal::simd_xor(a);
+}
+template <class A, class N>
+MB_FUNC auto __metal_frexp(A a, N* exponent) {
+  return metal::frexp(a, *exponent);
+}
+MB_FUNC ushort __metal_get_simdgroup_size(ushort) { return mb::simd_width; }
+MB_FUNC ushort __metal_get_thread_index_in_simdgroup(ushort) { return ushort(mb::lane()); }
+
+namespace metal {
+
+// With the address spaces erased there is nothing left to remove but the qualifiers.
+template <class T>
+using remove_addrspace_t = remove_cv_t<T>;
+template <class T>
+struct remove_addrspace {
+  using type = remove_addrspace_t<T>;
+};
+
+// A value that is the same in all threads of a SIMD-group: a hint to Apple's compiler.
+template <class T>
+struct uniform {
+  T mb_value;
+  uniform() = default;
+  constexpr uniform(T value) : mb_value(value) {}
+  constexpr operator T() const { return mb_value; }
+};
+template <class T>
+MB_FUNC constexpr uniform<T> make_uniform(T value) {
+  return uniform<T>(value);
+}
+
+}  // namespace metal

@@ -1,0 +1,8 @@
+"""All checks of families of MLX's kernels."""
+
+from __future__ import annotations
+
+from mlx_kernels import check_elementwise
+from mlx_kernels.bench import CHECKS
+
+__all__ = ["CHECKS", "check_elementwise"]
