@@ -84,28 +84,35 @@ void GroupRunner::prepare(const Launch& launch) {
   }
 }
 
-bool GroupRunner::run(const Launch& launch, std::uint64_t first, std::uint64_t count) {
+GroupRunner::Progress GroupRunner::run_span(const Launch& launch, std::uint64_t first,
+                                            std::uint64_t count) {
   prepare(launch);
-  if (launch.use_span) {
-    lay_out({1, 1, 1});
-    span_first_ = first;
-    span_count_ = count;
-    enter(fresh_stack(stacks_->fiber(0), &GroupRunner::span_main));
-    return !fault_;
-  }
-  for (std::uint64_t number = first; number < first + count && !fault_; ++number) {
-    start_group(number);
-    enter(simdgroups_[0].stack_pointer[0]);
-  }
-  return !fault_;
+  lay_out({1, 1, 1});
+  span_first_ = first;
+  span_count_ = count;
+  return enter(fresh_stack(stacks_->fiber(0), &GroupRunner::span_main));
 }
+
+GroupRunner::Progress GroupRunner::run_group(const Launch& launch, std::uint64_t number) {
+  prepare(launch);
+  start_group(number);
+  return enter(simdgroups_[0].stack_pointer[0]);
+}
+
+GroupRunner::Progress GroupRunner::resume() { return enter(waiting_stack_); }
 
 void GroupRunner::clear_fault() {
   if (fault_) stacks_->forget_frames();
   fault_ = {};
 }
 
-void GroupRunner::enter(void* stack) { mb_switch(&own_stack_, stack); }
+GroupRunner::Progress GroupRunner::enter(void* stack) {
+  idle_yields_ = 0;
+  waiting_stack_ = nullptr;
+  mb_switch(&own_stack_, stack);
+  if (fault_) return Progress::faulty;
+  return waiting_stack_ != nullptr ? Progress::waiting : Progress::done;
+}
 
 // What does not change from group to group of the same size.
 void GroupRunner::lay_out(mb::Dim3 size) {
@@ -191,6 +198,7 @@ void GroupRunner::span_main() {
 // Who runs after a thread of this simdgroup has blocked or returned; null when all have returned.
 // A SIMD-group goes as far as it can before the next one starts: its stacks stay in the cache.
 mb::Simdgroup* GroupRunner::next_simdgroup(mb::Simdgroup* simdgroup) {
+  idle_yields_ = 0;
   if (simdgroup->ready == 0 && simdgroup->meeting != 0) release_meeting(*simdgroup);
   if (simdgroup->ready != 0) return simdgroup;
   mb::Simdgroup* other = next_ready(simdgroup->index);
@@ -230,14 +238,20 @@ void* GroupRunner::next_stack(mb::Fiber* fiber) {
   return first_stack(*following);
 }
 
-// For loops that wait for another thread: lets every other one of the group run first.
+// For loops that wait for another thread: lets every other one of the group run first. When all
+// that can run have had their turn twice and still do nothing but yield, the group itself yields.
 void GroupRunner::yield(mb::Fiber* fiber) {
+  GroupRunner& self = of(fiber);
   mb::Simdgroup* simdgroup = fiber->simdgroup;
+  if (++self.idle_yields_ > 2 * self.group_.threads) {
+    mb_switch(&self.waiting_stack_, self.own_stack_);
+    return;
+  }
   const std::uint32_t later = simdgroup->ready & ~lane_mask(fiber->lane + 1);
   auto lane = static_cast<std::uint32_t>(std::countr_zero(later));
   mb::Simdgroup* following = simdgroup;
   if (later == 0) {
-    mb::Simdgroup* other = of(fiber).next_ready(simdgroup->index);
+    mb::Simdgroup* other = self.next_ready(simdgroup->index);
     if (other != nullptr) following = other;
     lane = static_cast<std::uint32_t>(std::countr_zero(following->ready));
   }

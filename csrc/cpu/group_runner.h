@@ -19,8 +19,16 @@ class GroupRunner {
  public:
   GroupRunner();
 
-  // Runs `count` consecutive threadgroups, x fastest. False when a fault stopped it.
-  [[nodiscard]] bool run(const Launch& launch, std::uint64_t first, std::uint64_t count);
+  // How far a threadgroup has come. One that waits spins for something that no thread of its own
+  // can bring about: another threadgroup must run meanwhile.
+  enum class Progress { done, waiting, faulty };
+
+  // Runs `count` consecutive threadgroups, x fastest, of a kernel that needs no synchronisation.
+  [[nodiscard]] Progress run_span(const Launch& launch, std::uint64_t first, std::uint64_t count);
+  // Runs one threadgroup, until it is done or waits.
+  [[nodiscard]] Progress run_group(const Launch& launch, std::uint64_t number);
+  // Goes on with the threadgroup that waits.
+  [[nodiscard]] Progress resume();
 
   [[nodiscard]] const Fault& fault() const { return fault_; }
   void clear_fault();
@@ -54,7 +62,7 @@ class GroupRunner {
   void prepare(const Launch& launch);
   void lay_out(mb::Dim3 size);
   void start_group(std::uint64_t number);
-  void enter(void* stack);
+  [[nodiscard]] Progress enter(void* stack);
   mb::Simdgroup* next_simdgroup(mb::Simdgroup* simdgroup);
   mb::Simdgroup* next_ready(std::uint32_t index);
   mb::Simdgroup* release_barrier();
@@ -68,6 +76,8 @@ class GroupRunner {
   Group group_{};
   mb::Dim3 laid_out_{};
   const Launch* launch_ = nullptr;
+  std::uint32_t idle_yields_ = 0;  // since a thread of the group has got anywhere
+  void* waiting_stack_ = nullptr;  // of the thread to go on with
   std::uint64_t span_first_ = 0;
   std::uint64_t span_count_ = 0;
   std::unique_ptr<std::byte[]> arena_storage_;

@@ -3,9 +3,9 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "cpu/group_runner.h"
 #include "cpu/job.h"
 #include "cpu/signals.h"
+#include "cpu/threadgroups.h"
 
 #if defined(__linux__)
 #include <sched.h>
@@ -37,7 +37,7 @@ class Pool::Worker {
     sigfillset(&all);
     for (const int ours : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGURG}) sigdelset(&all, ours);
     pthread_sigmask(SIG_SETMASK, &all, nullptr);
-    guard_this_thread(&runner_);
+    const ThreadGuard guard;
     std::uint64_t seen = 0;
     std::unique_lock lock(pool_.mutex_);
     while (true) {
@@ -51,16 +51,14 @@ class Pool::Worker {
       lock.lock();
       if (--job->running == 0) pool_.done_.notify_all();
     }
-    lock.unlock();
-    guard_this_thread(nullptr);
   }
 
   void work(Job& job) {
-    runner_.clear_fault();
     job.meet([&] { job.start = Clock::now(); });
     for (std::uint32_t pass = 0; pass < job.passes; ++pass) {
       for (std::size_t i = 0; i < job.launches.size(); ++i) {
-        if (!job.aborted.load(std::memory_order_relaxed)) run_launch(job, i);
+        Threadgroups groups(residents_, job, i);
+        if (!groups.run()) report(job, i, groups.fault());
         job.meet([&] {
           job.cursor.store(0, std::memory_order_relaxed);
           job.end = Clock::now();
@@ -70,24 +68,11 @@ class Pool::Worker {
     }
   }
 
-  void run_launch(Job& job, std::size_t index) {
-    const Launch& launch = *job.launches[index];
-    const std::uint64_t chunk = job.chunk(launch);
-    while (!job.aborted.load(std::memory_order_relaxed)) {
-      const std::uint64_t first = job.cursor.fetch_add(chunk, std::memory_order_relaxed);
-      if (first >= launch.groups) return;
-      if (!runner_.run(launch, first, std::min(chunk, launch.groups - first))) {
-        report(job, index);
-        return;
-      }
-    }
-  }
-
-  void report(Job& job, std::size_t launch) {
+  void report(Job& job, std::size_t launch, const Fault& fault) {
     const std::lock_guard lock(pool_.mutex_);
     // A thread that was stopped because another one failed is no news.
     if (!job.fault || job.fault.kind == Fault::Kind::stopped) {
-      job.fault = runner_.fault();
+      job.fault = fault;
       job.faulty_launch = launch;
     }
     job.aborted = true;
@@ -95,7 +80,7 @@ class Pool::Worker {
 
   Pool& pool_;
   std::uint32_t number_;
-  GroupRunner runner_;
+  Residents residents_;
   std::thread thread_;
 };
 

@@ -36,8 +36,9 @@ class Pool {
   [[nodiscard]] Outcome run(std::span<const std::unique_ptr<Launch>> launches,
                             const RunOptions& options);
 
- private:
   struct Job;
+
+ private:
   class Worker;
 
   void stop_workers();

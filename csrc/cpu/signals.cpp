@@ -19,7 +19,6 @@ constexpr std::array<int, 5> handled = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, stop_si
 constexpr std::size_t alternate_stack_bytes = 64 * 1024;
 
 thread_local GroupRunner* guarded = nullptr;
-thread_local std::unique_ptr<std::byte[]> alternate_stack;
 std::array<struct sigaction, handled.size()> previous;
 
 // The machine's registers, as the platform lays them out.
@@ -103,22 +102,21 @@ void on_signal(int signal, siginfo_t* info, void* raw_context) {
 
 }  // namespace
 
-void guard_this_thread(GroupRunner* runner) {
-  if (runner != nullptr && alternate_stack == nullptr) {
-    alternate_stack = std::make_unique<std::byte[]>(alternate_stack_bytes);
-    stack_t stack{};
-    stack.ss_sp = alternate_stack.get();
-    stack.ss_size = alternate_stack_bytes;
-    sigaltstack(&stack, nullptr);
-  }
-  if (runner == nullptr && alternate_stack != nullptr) {
-    stack_t stack{};
-    stack.ss_flags = SS_DISABLE;
-    sigaltstack(&stack, nullptr);
-    alternate_stack.reset();
-  }
-  guarded = runner;
+ThreadGuard::ThreadGuard() : stack_(std::make_unique<std::byte[]>(alternate_stack_bytes)) {
+  stack_t stack{};
+  stack.ss_sp = stack_.get();
+  stack.ss_size = alternate_stack_bytes;
+  sigaltstack(&stack, nullptr);
 }
+
+ThreadGuard::~ThreadGuard() {
+  guarded = nullptr;
+  stack_t stack{};
+  stack.ss_flags = SS_DISABLE;
+  sigaltstack(&stack, nullptr);
+}
+
+void guard_this_thread(GroupRunner* runner) { guarded = runner; }
 
 void install_signal_handlers() {
   static std::mutex mutex;

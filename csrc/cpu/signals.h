@@ -3,12 +3,26 @@
 
 #include <pthread.h>
 
+#include <cstddef>
+#include <memory>
+
 #include "cpu/group_runner.h"
 
 namespace metalbench::cpu {
 
-// Makes the calling thread a worker: faults and stop requests on the stacks of `runner`'s GPU
-// threads end them. Null ends it.
+// While it exists the calling thread has a stack for signal handlers, and can be guarded.
+class ThreadGuard {
+ public:
+  ThreadGuard();
+  ~ThreadGuard();
+  ThreadGuard(const ThreadGuard&) = delete;
+  ThreadGuard& operator=(const ThreadGuard&) = delete;
+
+ private:
+  std::unique_ptr<std::byte[]> stack_;
+};
+
+// From now on faults and stop requests on the stacks of `runner`'s GPU threads end them.
 void guard_this_thread(GroupRunner* runner);
 
 // Takes the signals that guarding needs, unless they are ours already (others may take them too,

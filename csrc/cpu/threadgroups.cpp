@@ -1,0 +1,80 @@
+#include "cpu/threadgroups.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "cpu/job.h"
+#include "cpu/signals.h"
+
+namespace metalbench::cpu {
+namespace {
+
+// As many threadgroups of 1024 threads are resident in a worker at most: each of their stacks costs
+// two mappings, of which a process may have some 65 000.
+constexpr std::size_t most_residents = 16;
+
+}  // namespace
+
+Threadgroups::Threadgroups(Residents& residents, Pool::Job& job, std::size_t launch)
+    : residents_(residents), job_(job), launch_(*job.launches[launch]) {}
+
+bool Threadgroups::run() {
+  const std::uint64_t chunk = job_.chunk(launch_);
+  while (!job_.aborted.load(std::memory_order_relaxed)) {
+    const std::uint64_t first = job_.cursor.fetch_add(chunk, std::memory_order_relaxed);
+    if (first >= launch_.groups) return resume_until(0);
+    if (!run_chunk(first, std::min(chunk, launch_.groups - first))) return false;
+  }
+  return true;
+}
+
+bool Threadgroups::run_chunk(std::uint64_t first, std::uint64_t count) {
+  if (launch_.use_span) {
+    GroupRunner* runner = idle_runner();
+    return settle(runner, runner->run_span(launch_, first, count));
+  }
+  for (std::uint64_t number = first; number < first + count; ++number) {
+    GroupRunner* runner = idle_runner();
+    if (!settle(runner, runner->run_group(launch_, number))) return false;
+    if (waiting_.size() == most_residents && !resume_until(most_residents - 1)) return false;
+  }
+  return true;
+}
+
+bool Threadgroups::settle(GroupRunner* runner, GroupRunner::Progress progress) {
+  if (progress == GroupRunner::Progress::faulty) {
+    fault_ = runner->fault();
+    return false;
+  }
+  if (progress == GroupRunner::Progress::waiting) waiting_.push_back(runner);
+  return true;
+}
+
+bool Threadgroups::resume_until(std::size_t most) {
+  while (waiting_.size() > most && !job_.aborted.load(std::memory_order_relaxed)) {
+    GroupRunner* runner = waiting_.front();
+    waiting_.erase(waiting_.begin());
+    guard_this_thread(runner);
+    if (!settle(runner, runner->resume())) return false;
+    // What all of them wait for may be on another worker, which may share this core.
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+GroupRunner* Threadgroups::idle_runner() {
+  const auto found = std::ranges::find_if(residents_, [&](const auto& runner) {
+    return std::ranges::find(waiting_, runner.get()) == waiting_.end();
+  });
+  if (found == residents_.end()) {
+    residents_.push_back(std::make_unique<GroupRunner>());
+    guard_this_thread(residents_.back().get());
+    return residents_.back().get();
+  }
+  GroupRunner* runner = found->get();
+  runner->clear_fault();
+  guard_this_thread(runner);
+  return runner;
+}
+
+}  // namespace metalbench::cpu
