@@ -1,0 +1,5 @@
+"""``python -m benchmarks.engine [NAME...]``."""
+
+from benchmarks.engine.command import main
+
+main()

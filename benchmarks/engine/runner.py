@@ -1,0 +1,77 @@
+"""Checks the three contestants of a case, then times them in pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.engine.c_loops import CLoops
+from benchmarks.engine.case import Array, Arrays, Case
+from benchmarks.engine.engine import dispatches
+from benchmarks.engine.pocl import Pocl
+from metalbench import _core
+
+
+@dataclass(frozen=True)
+class Result:
+    """Samples of the engine against C, and against PoCL where there is one."""
+
+    name: str
+    c: _core.Samples
+    pocl: _core.Samples | None
+
+    @property
+    def engine_ns(self) -> float:
+        """Median of the engine's times in all pairs."""
+        both = (self.c, self.pocl) if self.pocl else (self.c,)
+        return float(np.median(np.concatenate([samples.candidate_ns for samples in both])))
+
+
+class Runner:
+    """One device, one PoCL (or none) and one pool of C threads for all cases."""
+
+    def __init__(self, device: _core.Device, pocl: Pocl | None, c: CLoops, seconds: float) -> None:
+        self.device = device
+        self.pocl = pocl
+        self.c = c
+        self.seconds = seconds
+
+    def run(self, case: Case) -> Result:
+        """Raises SystemExit when one of the contestants is wrong."""
+        arrays = {name: aligned(array) for name, array in case.arrays().items()}
+        expected = case.expected(arrays)
+        ours = poisoned(arrays, expected)
+        launches = dispatches(self.device, case, ours)
+        self.device.run(launches)
+        case.check("the engine", ours, expected)
+
+        def against(contestant: Pocl | CLoops, who: str) -> _core.Samples:
+            theirs = poisoned(arrays, expected)
+            reference = contestant.reference(case, theirs)
+            reference(1)
+            case.check(who, theirs, expected)
+            limit_ns = self.seconds * 1e9
+            return self.device.sample(launches, reference, max_pairs=64, time_limit_ns=limit_ns)
+
+        c = against(self.c, "C")
+        pocl = against(self.pocl, "PoCL") if self.pocl else None
+        return Result(case.name, c, pocl)
+
+
+def poisoned(arrays: Arrays, expected: Arrays) -> dict[str, Array]:
+    """The same inputs, shared; outputs of one's own, filled with what is nobody's zero."""
+    return {
+        name: array if name not in expected else aligned(np.full_like(array, 77))
+        for name, array in arrays.items()
+    }
+
+
+def aligned(array: Array) -> Array:
+    """The same at the start of a page: PoCL wants 128 bytes, and no one should have more luck."""
+    page = 4096
+    memory = np.empty(array.nbytes + page, np.uint8)
+    start = -memory.ctypes.data % page
+    same = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    same[...] = array
+    return same
