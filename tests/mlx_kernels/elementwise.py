@@ -10,7 +10,8 @@ ARANGE = Family(
     tuple(of("arange", kind) for kind in ("float", "half", "bfloat16_t", "uint8_t", "int64_t")),
 )
 
-UNARY_FLOAT = ["ArcSinh", "Cosh", "Erf", "ErfInv", "Exp", "Expm1", "Log1p", "Round", "Sigmoid", "Sign", "Tanh"]
+UNARY_FLOAT = ("ArcSinh", "Cosh", "Erf", "ErfInv", "Exp", "Expm1", "Log1p", "Round", "Sigmoid")
+UNARY_FLOAT += ("Sign", "Tanh")
 UNARY = Family(
     "unary",
     ("utils.h", "unary_ops.h", "unary.h"),
@@ -19,7 +20,7 @@ UNARY = Family(
         of("unary_v", "half", "half", "Sin"),
         of("unary_v", "bfloat16_t", "bfloat16_t", "Rsqrt"),
         of("unary_v", "complex64_t", "complex64_t", "Exp", 1),
-        of("unary_v", "complex64_t", "complex64_t", "ArcTanh", 1),
+        of("unary_v", "complex64_t", "complex64_t", "Sin", 1),
         of("unary_v", "complex64_t", "float", "Imag", 1),
         of("unary_v", "int64_t", "int64_t", "Abs", 1),
         of("unary_v", "uint8_t", "uint8_t", "BitwiseInvert"),

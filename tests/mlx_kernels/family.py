@@ -78,9 +78,12 @@ class Family:
         return [instance.text for instance in self.instances]
 
     def library(self, device: _core.Device, headers: Path) -> _core.Library:
-        """The family, compiled as far as its list of kernels."""
+        """The family, compiled as far as its list of kernels; without fast math, as MLX does."""
         return device.compile(
-            self.source, filename=f"{self.name}.metal", include_dirs=[str(headers)]
+            self.source,
+            filename=f"{self.name}.metal",
+            include_dirs=[str(headers)],
+            fast_math=False,
         )
 
     def pipeline(
