@@ -1,6 +1,7 @@
 // The compiler behind the cpu device: metalbench.msl.engine, imported when first needed.
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>

@@ -30,6 +30,13 @@ std::shared_ptr<Device> open_device(const std::string& kind) {
   throw Unsupported("device: expected auto, cpu or metal, got " + kind);
 }
 
+template <class Result>
+Result constant_from(const nb::handle& value) {
+  if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value);
+  if (nb::isinstance<nb::int_>(value)) return nb::cast<std::int64_t>(value);
+  return nb::cast<double>(value);
+}
+
 FunctionConstants constants_from(const nb::dict& dict) {
   FunctionConstants constants;
   for (const auto& [key, value] : dict) {
@@ -39,15 +46,13 @@ FunctionConstants constants_from(const nb::dict& dict) {
     } else {
       name = nb::cast<std::string>(key);
     }
-    ConstantValue constant;
-    if (nb::isinstance<nb::bool_>(value)) {
-      constant = nb::cast<bool>(value);
-    } else if (nb::isinstance<nb::int_>(value)) {
-      constant = nb::cast<std::int64_t>(value);
+    if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value)) {
+      std::vector<ConstantScalar> components;
+      for (const nb::handle item : value) components.push_back(constant_from<ConstantScalar>(item));
+      constants.emplace(std::move(name), std::move(components));
     } else {
-      constant = nb::cast<double>(value);
+      constants.emplace(std::move(name), constant_from<ConstantValue>(value));
     }
-    constants.emplace(std::move(name), constant);
   }
   return constants;
 }
@@ -128,6 +133,12 @@ NB_MODULE(_core, module) {
       .def_ro("max_samplers", &Limits::max_samplers);
   nb::class_<Buffer>(module, "Buffer", "Memory that host and device share, or a part of it.")
       .def_prop_ro("nbytes", &Buffer::size)
+      .def_prop_ro(
+          "address",
+          [](const Buffer& self) { return reinterpret_cast<std::uintptr_t>(self.bytes().data()); },
+          "Where kernels see it: for the pointers of an argument buffer, with the buffer itself "
+          "in\n"
+          "the `resources` of the dispatch.")
       .def_prop_ro("shared", &Buffer::shared, "Whether a NumPy array is the memory itself.")
       .def("slice", &Buffer::slice, nb::arg("offset"), nb::arg("nbytes"),
            "A view of a range of bytes. Checked builds hold kernels to it.")
@@ -142,9 +153,11 @@ NB_MODULE(_core, module) {
       .def(
           "pipeline", &make_pipeline, nb::arg("name") = nb::none(),
           nb::arg("constants") = nb::dict(),
-          nb::sig("def pipeline(self, name: str | None = None, constants: dict[int | str, bool | "
-                  "int | float] = {}) -> Pipeline"),
-          "Make one kernel ready to run; `constants` are its function constants by index or name.\n"
+          nb::sig(
+              "def pipeline(self, name: str | None = None, constants: dict[int | str, bool | "
+              "int | float | list[int] | list[float] | tuple[int | float, ...]] = {}) -> Pipeline"),
+          "Make one kernel ready to run; `constants` are its function constants by index or name,\n"
+          "vectors as their components.\n"
           "The name may be left out when there is only one. Raises CompileError, DispatchError.");
   auto device = nb::class_<Device>(module, "Device", "Where kernels run.");
   define_device(device);

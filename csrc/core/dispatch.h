@@ -38,9 +38,10 @@ struct Dispatch {
   std::shared_ptr<const Pipeline> pipeline;
   std::vector<Binding> bindings;
   std::vector<ThreadgroupMemory> threadgroup_memory;
-  Size3 grid;                   // in threads or in threadgroups
-  bool grid_in_threads = true;  // as dispatchThreads; else as dispatchThreadgroups
-  Size3 threads;                // per threadgroup
+  std::vector<Buffer> resources;  // reached through addresses that other buffers hold
+  Size3 grid;                     // in threads or in threadgroups
+  bool grid_in_threads = true;    // as dispatchThreads; else as dispatchThreadgroups
+  Size3 threads;                  // per threadgroup
 
   [[nodiscard]] Size3 threads_per_grid() const;
   [[nodiscard]] Size3 threadgroups_per_grid() const;
@@ -49,6 +50,7 @@ struct Dispatch {
 struct DispatchRequest {
   std::map<std::string, Value> arguments;  // by name
   std::map<std::string, std::uint32_t> threadgroup_bytes;
+  std::vector<Buffer> resources;
   Size3 grid;
   bool grid_in_threads = true;
   Size3 threads;

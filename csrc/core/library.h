@@ -20,7 +20,9 @@ struct CompileOptions {
 };
 
 using ConstantKey = std::variant<std::uint32_t, std::string>;  // index or name
-using ConstantValue = std::variant<bool, std::int64_t, double>;
+using ConstantScalar = std::variant<bool, std::int64_t, double>;
+// A vector is its components.
+using ConstantValue = std::variant<bool, std::int64_t, double, std::vector<ConstantScalar>>;
 using FunctionConstants = std::map<ConstantKey, ConstantValue>;
 
 struct PipelineInfo {

@@ -50,6 +50,12 @@ Launch::Launch(const Dispatch& dispatch, std::shared_ptr<const Module> kernel_mo
     shared.buffers[binding.index] = begin;
     ranges.push_back({binding.name, begin, begin + size});
   }
+  for (const Buffer& resource : dispatch.resources) {
+    const std::string name = "resources[" + std::to_string(&resource - dispatch.resources.data());
+    const std::byte* begin = resource.bytes().data();
+    buffers_.push_back(resource);
+    ranges.push_back({name + "]", begin, begin + resource.size()});
+  }
   shared.textures = textures_.textures();
   shared.samplers = textures_.samplers();
   arena_bytes = module->info().threadgroup_bytes;

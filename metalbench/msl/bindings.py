@@ -9,17 +9,16 @@ from itertools import count
 from metalbench._core import CompileError, Unsupported
 from metalbench.msl.arithmetic import evaluate
 from metalbench.msl.constants import program_constants
-from metalbench.msl.parameters import THREAD_ATTRIBUTES, Parameter, attribute_index
+from metalbench.msl.parameters import TEXTURE, THREAD_ATTRIBUTES, Parameter, attribute_index
 from metalbench.msl.program import Source
 from metalbench.msl.reflect import Kernel
 from metalbench.msl.unsupported import feature_of
 
-MAX_BUFFERS = 31
+# How many of a kind a kernel may have; also the kinds of arguments that the caller binds.
+LIMITS = {"buffer": 31, "threadgroup": 31, "texture": 128, "sampler": 16}
 DEFAULT_MAX_THREADS = 1024
 _UNSUPPORTED_ATTRIBUTES = {
     "stage_in": "vertex descriptors",
-    "texture": "textures",
-    "sampler": "samplers",
     "payload": "mesh payloads",
     "imageblock_data": "imageblocks",
     "thread_position_in_region": "tessellation",
@@ -116,19 +115,23 @@ def _present(source: Source, parameter: Parameter, names: Mapping[str, str]) -> 
 
 def _refuse(kernel: Kernel, parameter: Parameter) -> None:
     listed = [_UNSUPPORTED_ATTRIBUTES.get(attribute.name, "") for attribute in parameter.attributes]
-    listed += [feature_of(word) for word in parameter.tokens]
+    listed += [feature_of(word) for word in parameter.pointee if word != parameter.name]
     feature = next(filter(None, listed), None)
     if feature:
         raise Unsupported(
             f"[{kernel.name}] {parameter.where}: {parameter.name}: the cpu device has no "
-            f"{feature}; use buffers, or run this kernel on a Metal device"
+            f"{feature}; run this kernel on a Metal device"
         )
 
 
 def _kind(kernel: Kernel, parameter: Parameter) -> str:
     for attribute in parameter.attributes:
-        if attribute.name in ("buffer", "threadgroup"):
+        if attribute.name in LIMITS:
             return attribute.name
+    if any(map(TEXTURE.fullmatch, parameter.pointee)):
+        return "texture"
+    if "sampler" in parameter.pointee:
+        return "sampler"
     if parameter.pointer and parameter.address_space in ("device", "constant"):
         return "buffer"
     if parameter.pointer and parameter.address_space == "threadgroup":
@@ -137,7 +140,8 @@ def _kind(kernel: Kernel, parameter: Parameter) -> str:
     raise CompileError(
         f"{parameter.where}: error: [{kernel.name}] "
         f"parameter {parameter.name or parameter.position}: expected a device, constant or "
-        "threadgroup pointer or reference, or an attribute such as [[thread_position_in_grid]]; "
+        "threadgroup pointer or reference, a texture, a sampler, or an attribute such as "
+        "[[thread_position_in_grid]]; "
         f"got {given}"
     )
 
@@ -174,10 +178,10 @@ def _take(
 
 
 def _check_index(kernel: Kernel, parameter: Parameter, kind: str, index: int) -> None:
-    if not 0 <= index < MAX_BUFFERS:
+    if not 0 <= index < LIMITS[kind]:
         raise CompileError(
             f"{parameter.where}: error: [{kernel.name}] {parameter.name}: [[{kind}({index})]]: "
-            f"expected an index from 0 to {MAX_BUFFERS - 1}"
+            f"expected an index from 0 to {LIMITS[kind] - 1}"
         )
 
 
@@ -187,6 +191,9 @@ def _argument(
     kind, index = slot
     space = parameter.address_space or ("threadgroup" if kind == "threadgroup" else "device")
     constant = space == "constant" or "const" in parameter.pointee
+    if kind in ("texture", "sampler"):
+        space = kind
+        constant = not {"write", "read_write"}.intersection(parameter.pointee)
     return {
         "name": parameter.name or f"argument{parameter.position}",
         "kind": kind,

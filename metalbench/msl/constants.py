@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from metalbench._core import CompileError
 from metalbench.msl.arithmetic import evaluate
+from metalbench.msl.attributes import Attribute, attributes_in, without_attributes
 from metalbench.msl.declarations import Declaration
 from metalbench.msl.tokens import Location, Tokens
 
-Value = bool | int | float
+Scalar = bool | int | float
+Value = Scalar | Sequence[Scalar]
+_VECTOR = re.compile(r"(bool|u?char|u?short|u?int|u?long|half|bfloat|float)([234])")
+_NO_TYPE = frozenset({"constant", "const", "static", "constexpr"})
 _BITS = {"char": 8, "short": 16, "int": 32, "long": 64, "int8_t": 8, "int16_t": 16, "int32_t": 32}
 _BITS |= {"int64_t": 64}
 _RANGES = {name: (-(2 ** (bits - 1)), 2 ** (bits - 1)) for name, bits in _BITS.items()}
@@ -41,24 +46,33 @@ def function_constants(tokens: Tokens, declared: Iterable[Declaration]) -> list[
     names = program_constants(tokens, listed)
     found = []
     for declaration in listed:
-        attribute = (
-            declaration.attribute("function_constant") if declaration.kind == "variable" else None
-        )
-        if attribute is None:
-            continue
-        where = tokens.where(declaration.name_index)
-        index = evaluate(tokens.join(attribute.first, attribute.last), names)
-        if index is None:
-            given = tokens.join(attribute.first, attribute.last)
-            raise CompileError(
-                f"{where}: error: function_constant: expected an integer, got {given}"
-            )
-        words = tokens.text[declaration.head : declaration.name_index]
-        words = [word for word in words if word not in ("constant", "const", "static", "constexpr")]
-        kind = "".join(words).removeprefix("metal::")
-        optional = declaration.name in asked
-        found.append(FunctionConstant(declaration.name, index, kind, declaration, where, optional))
+        if declaration.kind == "variable" and declaration.attribute("function_constant"):
+            for name_index, kind, attribute in _declarators(tokens, declaration):
+                where = tokens.where(name_index)
+                given = tokens.join(attribute.first, attribute.last)
+                index = evaluate(given, names)
+                if index is None:
+                    raise CompileError(
+                        f"{where}: error: function_constant: expected an integer, got {given}"
+                    )
+                name = tokens.text[name_index]
+                optional = name in asked
+                found.append(FunctionConstant(name, index, kind, declaration, where, optional))
     return found
+
+
+def _declarators(tokens: Tokens, declaration: Declaration) -> Iterator[tuple[int, str, Attribute]]:
+    """Name, type and attribute of each of `constant bool a [[...]], b [[...]];`."""
+    kind = ""
+    for first, last in tokens.split(declaration.head, declaration.last - 1):
+        kept = without_attributes(tokens, first, last)
+        attribute = next(
+            (a for a in attributes_in(tokens, first, last) if a.name == "function_constant"), None
+        )
+        words = [tokens.text[index] for index in kept[:-1]]
+        kind = "".join(word for word in words if word not in _NO_TYPE) or kind
+        if attribute is not None:
+            yield kept[-1], kind.removeprefix("metal::"), attribute
 
 
 def program_constants(tokens: Tokens, declared: Iterable[Declaration]) -> dict[str, str]:
@@ -100,6 +114,15 @@ def literal(constant: FunctionConstant, value: Value, function: str) -> str:
     Raises CompileError when the value does not fit the declared type.
     """
     wanted = f"[{function}] constant {constant.name}: expected {constant.type}, got {value!r}"
+    vector = _VECTOR.fullmatch(constant.type)
+    if isinstance(value, Sequence):
+        if vector is None or len(value) != int(vector[2]):
+            raise CompileError(f"{wanted}; give as many numbers as it has components")
+        element = replace(constant, type=vector[1])
+        parts = ", ".join(literal(element, component, function) for component in value)
+        return f"metal::{constant.type}({parts})"
+    if vector is not None:
+        raise CompileError(f"{wanted}; give a sequence of {vector[2]} numbers")
     if constant.type == "bool":
         if value not in (0, 1):
             raise CompileError(f"{wanted}; give True or False")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from metalbench.msl.angles import close_angle
 from metalbench.msl.attributes import opens_attribute
 from metalbench.msl.edits import Edits
 from metalbench.msl.tokens import Tokens
@@ -13,8 +12,6 @@ ERASED = frozenset({"device", "thread", "threadgroup", "ray_data", "object_data"
 _SUFFIXED = re.compile(
     r"(?!0[xX](?![^pP]*[pP]))((?:\d[\d']*\.?[\d']*|\.\d[\d']*|0[xX][^pP]*[pP])(?:[eE]?[+-]?\d+)?)(h|H|bf|BF)"
 )
-_HALF = frozenset({"half", "float16_t", "half2", "half3", "half4"})
-_BFLOAT = frozenset({"bfloat", "bfloat16_t", "bfloat2", "bfloat3", "bfloat4"})
 _SWIZZLE = re.compile(r"[xyzw]{2,4}|[rgba]{1,4}")
 _MEMBER = {letter: "xyzw"[index % 4] for index, letter in enumerate("xyzwrgba")}
 
@@ -27,6 +24,10 @@ def rewrite_keywords(tokens: Tokens, edits: Edits) -> None:
             edits.blank(tokens.start[index], tokens.end(index))
     for index in places.get("constant", ()):
         _constant(tokens, edits, index)
+    for index in places.get("extern", ()):
+        # `extern "C"` of one declaration; a kernel is static.
+        if tokens.text[index + 1][0] == '"' and tokens.text[index + 2] != "{":
+            edits.blank(tokens.start[index], tokens.end(index + 1))
     for index in places.get("coherent", ()):
         _coherent(tokens, edits, index)
     for index in places.get("[", ()):
@@ -63,21 +64,6 @@ def _coherent(tokens: Tokens, edits: Edits, index: int) -> None:
         )
     ):
         edits.replace(tokens.start[index], tokens.end(tokens.partner[index + 1]), " ")
-
-
-def mixes_half_formats(tokens: Tokens) -> bool:
-    """Whether half and bfloat both occur: only then may one be cast to the other."""
-    return not (_HALF.isdisjoint(tokens.places) or _BFLOAT.isdisjoint(tokens.places))
-
-
-def rewrite_casts(tokens: Tokens, edits: Edits) -> None:
-    """`static_cast` to values becomes mb::cast (mb/scalar.h), which knows half from bfloat."""
-    for index in tokens.places.get("static_cast", ()):
-        if tokens.text[index + 1 : index + 2] == ["<"]:
-            close = close_angle(tokens, index + 1, len(tokens))
-            value = close > 0 and tokens.text[close - 1] not in ("*", "&", "&&", "void", "const")
-            if value:
-                edits.replace(tokens.start[index], tokens.end(index), "mb::cast")
 
 
 def swizzle_macros(tokens: Tokens) -> str:

@@ -7,18 +7,15 @@ from dataclasses import dataclass
 
 from metalbench._core import CompileError
 from metalbench.msl.bindings import Bindings, bind, max_threads
+from metalbench.msl.casts import mixes_half_formats, rewrite_casts
 from metalbench.msl.collectives import needs_fibers
 from metalbench.msl.constants import Value, literal, resolve
 from metalbench.msl.declarations import Declaration
 from metalbench.msl.edits import Code, Edits
-from metalbench.msl.keywords import (
-    mixes_half_formats,
-    rewrite_casts,
-    rewrite_keywords,
-    swizzle_macros,
-)
+from metalbench.msl.keywords import rewrite_keywords, swizzle_macros
 from metalbench.msl.lexer import lex
 from metalbench.msl.overloads import constructor_qualifiers
+from metalbench.msl.parameters import TEXTURE
 from metalbench.msl.program import Source
 from metalbench.msl.reflect import Kernel, stage_of
 from metalbench.msl.threadgroup import rewrite_threadgroup_variables
@@ -53,6 +50,7 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
     bindings = bind(source, kernel, literals)
     edits = Edits(tokens.source)
     removed = _unsupported(source, kernel, reached) + _redundant(source, reached)
+    removed += _other_kernels(source, reached)
     for declaration in removed:
         edits.blank(tokens.start[declaration.first], tokens.end(declaration.last - 1))
     _function_constants(source, edits, literals)
@@ -63,7 +61,7 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
     rewrite_threadgroup_variables(tokens, edits)
     rewrite_keywords(tokens, edits)
     if mixes_half_formats(tokens):
-        rewrite_casts(tokens, edits)
+        rewrite_casts(tokens, source.declared, source.aliases, edits)
     fibers = needs_fibers(tokens, source.by_name, reached)
     limit_text, limit = max_threads(source, kernel)
     opening = prologue(tokens)
@@ -72,6 +70,7 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
         edits.apply(),
         '\n# 1 "<metalbench>"\n',
         "#include <mb/absent.h>\n" if bindings.absent else "#include <mb/entry.h>\n",
+        "#include <mb/texture_entry.h>\n" if has_textures(tokens) else "",
         scope,
         f"MB_KERNEL(mb_entry_function, {int(fibers)}, ({limit_text})",
         *(f", {macro}" for macro in bindings.macros),
@@ -84,7 +83,14 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
 def prologue(tokens: Tokens) -> str:
     """What precedes every source: the MSL headers, set up for what it mentions."""
     distributed = "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.places else ""
-    return f'# 1 "<metalbench>"\n{swizzle_macros(tokens)}{distributed}#include <mb/prelude.h>\n'
+    textures = "#include <mb/texture.h>\n" if has_textures(tokens) else ""
+    headers = f"#include <mb/prelude.h>\n{textures}"
+    return f'# 1 "<metalbench>"\n{swizzle_macros(tokens)}{distributed}{headers}'
+
+
+def has_textures(tokens: Tokens) -> bool:
+    """Whether a source mentions textures or samplers, whose headers others do without."""
+    return "sampler" in tokens.places or any(map(TEXTURE.fullmatch, tokens.places))
 
 
 def _roots(source: Source, kernel: Kernel) -> set[str]:
@@ -140,13 +146,28 @@ def _redundant(source: Source, reached: set[str]) -> list[Declaration]:
     return dropped
 
 
+def _other_kernels(source: Source, reached: set[str]) -> list[Declaration]:
+    """Kernels that this one does not call: they cost time, and may need what there is not."""
+    return [
+        declaration
+        for declaration in source.declared
+        if declaration.kind == "function"
+        and declaration.name not in reached
+        and stage_of(source.tokens, declaration) == "kernel"
+    ]
+
+
 def _function_constants(source: Source, edits: Edits, literals: Mapping[str, str]) -> None:
     tokens = source.tokens
+    texts: dict[int, list[str]] = {}
+    for constant in source.constants:
+        value = literals.get(constant.name, f"{constant.type}()")
+        text = f"static constexpr {constant.type} {constant.name} = {value};"
+        texts.setdefault(constant.declaration.first, []).append(text)
     for constant in source.constants:
         start = tokens.start[constant.declaration.first]
         end = tokens.end(constant.declaration.last - 1)
-        value = literals.get(constant.name, f"{constant.type}()")
-        text = f"static constexpr {constant.type} {constant.name} = {value};"
+        text = " ".join(texts[constant.declaration.first])
         edits.replace(start, end, text + "\n" * tokens.source.count("\n", start, end))
     for index in tokens.places.get("is_function_constant_defined", ()):
         if tokens.text[index + 1] == "(":

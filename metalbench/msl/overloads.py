@@ -28,7 +28,11 @@ def merge(tokens: Tokens, declared: list[Declaration]) -> tuple[list[Declaration
     """Which declarations to remove, and which pairs cannot be told apart any more."""
     families: dict[tuple[tuple[str, ...], str], list[Declaration]] = {}
     for declaration in every(declared):
-        mergeable = declaration.kind in ("function", "record", "variable") and declaration.name
+        mergeable = (
+            declaration.kind in ("function", "record", "variable")
+            and declaration.name
+            and tokens.text[declaration.head] != "extern"
+        )
         redeclared = declaration.in_record or declaration.body or declaration.kind == "variable"
         if mergeable and redeclared:
             families.setdefault((declaration.scope, declaration.name), []).append(declaration)

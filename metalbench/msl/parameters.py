@@ -36,6 +36,7 @@ THREAD_ATTRIBUTES = frozenset(
         "grid_size",
     ]
 )
+TEXTURE = re.compile(r"(?:texture|depth)(?:1d|2d|3d|cube|_buffer)\w*")
 _LIST = re.compile(r"\s*([,<>])\s*")
 
 

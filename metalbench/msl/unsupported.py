@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable
 
 from metalbench._core import Unsupported
 from metalbench.msl.declarations import Declaration
 from metalbench.msl.reflect import stage_of
-from metalbench.msl.tokens import Tokens
+from metalbench.msl.tokens import Tokens, is_name
 
 _FEATURE = re.compile(
-    r"(?P<textures>(?:texture|depth)(?:1d|2d|3d|cube|_buffer|2d_ms)\w*)"
-    r"|(?P<samplers>sampler)"
+    r"(?P<textures>depthcube_array|(?:texture|depth)2d_ms_array|depth2d_ms)"
     r"|(?P<raytracing>raytracing|intersector|intersection_query|(?:primitive|instance)_acceleration_structure)"
     r"|(?P<tables>visible_function_table|intersection_function_table)"
     r"|(?P<commands>command_buffer|render_command|compute_command)"
@@ -20,8 +20,7 @@ _FEATURE = re.compile(
     r"|(?P<tensors>tensor_handle|tensor_inline|mpp)"
 )
 _WHAT = {
-    "textures": "textures",
-    "samplers": "samplers",
+    "textures": "such textures",
     "raytracing": "ray tracing",
     "tables": "function tables",
     "commands": "indirect command buffers",
@@ -36,9 +35,22 @@ def feature_of(word: str) -> str:
     return _WHAT[str(found.lastgroup)] if found else ""
 
 
+def _uses(tokens: Tokens) -> list[int]:
+    """Where such names stand for what Metal means by them: a kernel may call its variables so."""
+    found = []
+    for word, indices in tokens.places.items():
+        if feature_of(word):
+            for index in indices:
+                following = tokens.text[index + 1]
+                means = is_name(following) or following in ("<", "::")
+                if means and tokens.text[index - 1] not in (".", "->"):
+                    found.append(index)
+    return sorted(found)
+
+
 def unsupported_declarations(tokens: Tokens, declared: Iterable[Declaration]) -> list[Declaration]:
     """Declarations that have to be removed: of other stages, or with unsupported types."""
-    features = set(filter(feature_of, tokens.places))
+    uses = _uses(tokens)
     own = set()
     found = []
     for declaration in declared:
@@ -46,22 +58,21 @@ def unsupported_declarations(tokens: Tokens, declared: Iterable[Declaration]) ->
         if stage not in ("", "kernel"):
             found.append(declaration)
             continue
-        if declaration.name in features:
+        if feature_of(declaration.name):
             own.add(declaration.name)
-        words = tokens.text[declaration.first : declaration.last]
-        if features and not (features - own).isdisjoint(words):
+        inside = uses[bisect_left(uses, declaration.first) : bisect_left(uses, declaration.last)]
+        if any(tokens.text[index] not in own for index in inside):
             found.append(declaration)
     return found
 
 
 def refuse(tokens: Tokens, declaration: Declaration, name: str) -> None:
     """Raise Unsupported for the first unsupported thing in a declaration that a kernel needs."""
-    for index in range(declaration.first, declaration.last):
-        feature = feature_of(tokens.text[index])
-        if feature:
+    for index in _uses(tokens):
+        if declaration.first <= index < declaration.last:
             raise Unsupported(
-                f"[{name}] {tokens.where(index)}: {tokens.text[index]}: the cpu device "
-                f"has no {feature}; use buffers, or run this kernel on a Metal device"
+                f"[{name}] {tokens.where(index)}: {tokens.text[index]}: the cpu device has no "
+                f"{feature_of(tokens.text[index])}; run this kernel on a Metal device"
             )
     stage = stage_of(tokens, declaration)
     raise Unsupported(

@@ -1,0 +1,111 @@
+"""Casts between half and bfloat, which MSL allows and clang refuses: they go through mb::cast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from metalbench.msl.angles import close_angle
+from metalbench.msl.declarations import Declaration, every
+from metalbench.msl.edits import Edits
+from metalbench.msl.reflect import template_parameter
+from metalbench.msl.tokens import Tokens, is_name
+
+_HALF = frozenset({"half", "float16_t", "half2", "half3", "half4"})
+_BFLOAT = frozenset({"bfloat", "bfloat16_t", "bfloat2", "bfloat3", "bfloat4"})
+_SCALARS = frozenset({"half", "float16_t", "bfloat", "bfloat16_t"})
+# Behind these words a `(T)` begins an expression; behind any other name it is a call's arguments.
+_BEFORE_CAST = frozenset({"return", "case", "else", "do"})
+_PREFIX = frozenset("-+!~*&") | {"--", "++"}
+
+
+def mixes_half_formats(tokens: Tokens) -> bool:
+    """Whether half and bfloat both occur: only then may one be cast to the other."""
+    return not (_HALF.isdisjoint(tokens.places) or _BFLOAT.isdisjoint(tokens.places))
+
+
+def rewrite_casts(
+    tokens: Tokens, declared: list[Declaration], aliases: dict[str, str], edits: Edits
+) -> None:
+    """`static_cast<T>(x)`, `T(x)` and `(T)x` become mb::cast<T>(x) (mb/scalar.h).
+
+    T is half, bfloat, another name for one of them, or a template's type parameter.
+    """
+    for index in tokens.places.get("static_cast", ()):
+        if tokens.text[index + 1 : index + 2] == ["<"]:
+            close = close_angle(tokens, index + 1, len(tokens))
+            value = close > 0 and tokens.text[close - 1] not in ("*", "&", "&&", "void", "const")
+            if value:
+                edits.replace(tokens.start[index], tokens.end(index), "mb::cast")
+    for name in _targets(tokens, declared, aliases):
+        for index in tokens.places.get(name, ()):
+            _rewrite(tokens, edits, index)
+
+
+def _targets(tokens: Tokens, declared: list[Declaration], aliases: dict[str, str]) -> Iterator[str]:
+    """Names of types that may be half or bfloat."""
+    yield from _SCALARS
+    yield from (name for name, meant in aliases.items() if meant in _SCALARS - {name})
+    found: dict[str, None] = {}
+    others = set(_SCALARS)
+    for declaration in every(declared):
+        for first, last in declaration.template or ():
+            if tokens.text[first] in ("typename", "class") and tokens.text[first + 1] != "...":
+                found[template_parameter(tokens, first, last)[0]] = None
+        others.add(declaration.name)
+    yield from (name for name in found if name and name not in others)
+
+
+def _rewrite(tokens: Tokens, edits: Edits, index: int) -> None:
+    """The cast to the type named at `index`, if there is one."""
+    text, partner = tokens.text, tokens.partner
+    before, after = text[index - 1 : index], text[index + 1 : index + 2]
+    if after == ["("] and before[0] not in (".", "->", "::", "typename", "~", "operator"):
+        close = partner[index + 1]
+        one = len(list(tokens.split(index + 2, close))) == 1
+        odd = text[index + 2] in ("{", "*", "&") or text[close - 1] in ("*", "&", "...")
+        if one and not odd and text[close + 1 : close + 2] not in (["["], ["("], ["{"]):
+            edits.replace(tokens.start[index], tokens.end(index), f"mb::cast<{text[index]}>")
+    elif before == ["("] and after == [")"] and _begins_cast(tokens, index - 1):
+        last = _operand(tokens, index + 2)
+        if last >= 0:
+            start, end = tokens.start[index - 1], tokens.end(index + 1)
+            edits.replace(start, end, f"mb::cast<{text[index]}>(")
+            edits.insert(tokens.end(last), ")")
+
+
+def _begins_cast(tokens: Tokens, index: int) -> bool:
+    """Whether the bracket at `index` may open a cast: no operand stands in front of it."""
+    before = tokens.text[index - 1]
+    if is_name(before):
+        return before in _BEFORE_CAST
+    return before not in (")", "]")
+
+
+def _operand(tokens: Tokens, index: int) -> int:
+    """Last token of the operand of a cast that begins at `index`, -1 when it is none."""
+    text, partner = tokens.text, tokens.partner
+    while text[index] in _PREFIX:
+        index += 1
+    first = text[index]
+    if first == "(":
+        index = partner[index]
+        following = text[index + 1]
+        if is_name(following) or following[0].isdigit():
+            return _operand(tokens, index + 1)
+    elif not (is_name(first) or first[0] in ".0123456789'") or first in ("const", "noexcept"):
+        return -1
+    while True:
+        following = text[index + 1]
+        if following in ("(", "[") and partner[index + 1] > 0:
+            index = partner[index + 1]
+        elif following in (".", "->", "::"):
+            index += 2
+        elif following == "<" and is_name(text[index]):
+            close = close_angle(tokens, index + 1, len(tokens))
+            if close < 0 or text[close + 1] not in ("(", "::", "{"):
+                return index
+            index = close
+        elif following in ("++", "--"):
+            index += 1
+        else:
+            return index
