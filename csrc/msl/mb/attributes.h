@@ -40,6 +40,9 @@ MB_FUNC u32 thread_index(const Place& p) {
   return (p.thread.z * p.group_size.y + p.thread.y) * p.group_size.x + p.thread.x;
 }
 
+// SIMD-groups or quadgroups that a threadgroup of this size has.
+MB_FUNC u32 parts(Dim3 size, u32 width) { return (size.x * size.y * size.z + width - 1) / width; }
+
 #define MB_ATTRIBUTE(name, group, ...)                             \
   struct name {                                                    \
     static constexpr bool depends_on_group = group;                \
@@ -49,6 +52,10 @@ MB_ATTRIBUTE(thread_position_in_grid, false, p.thread_in_grid)
 MB_ATTRIBUTE(threads_per_grid, false, p.launch->threads_per_grid)
 MB_ATTRIBUTE(threadgroups_per_grid, false, p.launch->threadgroups_per_grid)
 MB_ATTRIBUTE(dispatch_threads_per_threadgroup, false, p.launch->threads_per_threadgroup)
+MB_ATTRIBUTE(dispatch_simdgroups_per_threadgroup, false,
+             parts(p.launch->threads_per_threadgroup, simd_width))
+MB_ATTRIBUTE(dispatch_quadgroups_per_threadgroup, false,
+             parts(p.launch->threads_per_threadgroup, 4))
 MB_ATTRIBUTE(threads_per_simdgroup, false, simd_width)
 MB_ATTRIBUTE(thread_execution_width, false, simd_width)
 MB_ATTRIBUTE(grid_origin, false, Dim3{0, 0, 0})
@@ -60,11 +67,9 @@ MB_ATTRIBUTE(thread_index_in_threadgroup, true, thread_index(p))
 MB_ATTRIBUTE(thread_index_in_simdgroup, true, thread_index(p) % simd_width)
 MB_ATTRIBUTE(simdgroup_index_in_threadgroup, true, thread_index(p) / simd_width)
 MB_ATTRIBUTE(simdgroups_per_threadgroup, true, p.simdgroups)
-MB_ATTRIBUTE(dispatch_simdgroups_per_threadgroup, true, p.simdgroups)
 MB_ATTRIBUTE(thread_index_in_quadgroup, true, thread_index(p) % 4)
 MB_ATTRIBUTE(quadgroup_index_in_threadgroup, true, thread_index(p) / 4)
-MB_ATTRIBUTE(quadgroups_per_threadgroup, true, p.simdgroups*(simd_width / 4))
-MB_ATTRIBUTE(dispatch_quadgroups_per_threadgroup, true, p.simdgroups*(simd_width / 4))
+MB_ATTRIBUTE(quadgroups_per_threadgroup, true, parts(p.group_size, 4))
 #undef MB_ATTRIBUTE
 
 MB_FUNC u32 least(u32 a, u32 b) { return a < b ? a : b; }
