@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlx_kernels.family import FLOATS, Family, of
 
-DOT = Family("dot", ("dot.h",), tuple(of("dot_product", kind, 4, 256, 8) for kind in FLOATS))
+DOT = Family("dot", ("dot.h",), tuple(of("dot_product", kind, 32, 256, 8) for kind in FLOATS))
 
 GEMV = Family(
     "gemv",
