@@ -74,7 +74,7 @@ def gemv_masked(bench: Bench) -> Iterator[Outcome]:
     vec_mask = random(4, "bool", 5)
     instance = of("gemv_masked", "float", "bool", "bool", 2, 1, 4, 8, 4, 4, False)
     arguments = [a, x, out, np.int32(128), np.int32(96), np.int32(128), ONE, ints(1), longs(0)]
-    arguments += [longs(0), out_mask, mat_mask, vec_mask, ints(1, 1, 4, 1, 1, 1), longs(0, 0, 0)]
+    arguments += [longs(0), out_mask, mat_mask, vec_mask, ints(1, 1, 1, 4, 1, 1), longs(0, 0, 0)]
     bench.run(m.GEMV_MASKED, instance, arguments, groups=3, threads=(32, 1, 2))
     spread = np.repeat(np.repeat(mat_mask, 32, 0), 32, 1)
     want = (a * spread).astype(np.float64) @ (x * np.repeat(vec_mask, 32))

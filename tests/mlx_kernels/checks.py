@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
-from mlx_kernels import check_elementwise, check_indexing, check_products, check_rows
+from mlx_kernels import (
+    check_attention,
+    check_convolution,
+    check_elementwise,
+    check_indexing,
+    check_products,
+    check_quantized,
+    check_rows,
+)
 from mlx_kernels.bench import CHECKS
 
-__all__ = ["CHECKS", "check_elementwise", "check_indexing", "check_products", "check_rows"]
+__all__ = [
+    "CHECKS",
+    "check_attention",
+    "check_convolution",
+    "check_elementwise",
+    "check_indexing",
+    "check_products",
+    "check_quantized",
+    "check_rows",
+]
