@@ -44,15 +44,15 @@ void GroupRunner::check_barrier() {
   memory_check_->barrier();
 }
 
-void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64 bytes, bool write,
-                         const void* pc) {
+void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64 bytes,
+                         mb::AccessKind kind, const void* pc) {
   GroupRunner& self = of(fiber);
   const auto* begin = const_cast<const std::byte*>(static_cast<const volatile std::byte*>(address));
   if (self.stacks_->contains(begin)) return;
   // Threadgroup variables are found through the runner's own structures.
   const auto* own = reinterpret_cast<const std::byte*>(&self);
   if (begin >= own && begin < own + sizeof self) return;
-  const Access access{begin, bytes, write, fiber};
+  const Access access{begin, bytes, kind, fiber};
   if (self.memory_check_->allows(access, self.fault_.text)) return;
   self.fault_.kind = Fault::Kind::reported;
   self.stop(fiber, pc);

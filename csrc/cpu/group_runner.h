@@ -54,7 +54,8 @@ class GroupRunner {
   }
   static void* next_stack(mb::Fiber*);
   static void yield(mb::Fiber*);
-  static void access(mb::Fiber*, const volatile void*, mb::u64 bytes, bool write, const void* pc);
+  static void access(mb::Fiber*, const volatile void*, mb::u64 bytes, mb::AccessKind,
+                     const void* pc);
   static void fail(mb::Fiber*, const char* what, const void* pc);
   MB_NEVER_RETURNS static void fiber_main();
   MB_NEVER_RETURNS static void span_main();

@@ -15,7 +15,7 @@ const std::byte* page_of(const std::byte* address) {
                                             page);
 }
 
-const char* verb(const Access& access) { return access.write ? "write" : "read"; }
+const char* verb(const Access& access) { return access.writes() ? "write" : "read"; }
 
 }  // namespace
 
@@ -100,45 +100,71 @@ bool MemoryCheck::allows_arena(const Access& access, std::span<char> report) {
                   verb(access), access.bytes, offset, launch_->arena_bytes);
     return false;
   }
-  const auto thread = static_cast<std::uint16_t>(access.thread->index);
-  const std::uint32_t round = access.thread->simdgroup->rounds;
   for (std::uint64_t i = offset; i < offset + access.bytes; ++i) {
     Cell& cell = cells_[i];
     if (cell.epoch != epoch_) {
       cell.epoch = epoch_;
-      cell.writer = cell.reader = nobody;
+      cell.writer = cell.reader = cell.atomic_writer = cell.atomic_reader = nobody;
     }
-    if (access.write) {
-      if (conflicts(cell.reader, cell.read_round, access.thread)) {
-        std::snprintf(report.data(), report.size(),
-                      "race in threadgroup memory: thread %u writes byte %" PRIu64
-                      " that another thread reads; a threadgroup_barrier is missing in between",
-                      thread, i);
-        return false;
-      }
-      cell.writer = thread;
-      cell.write_round = round;
-      cell.written_by_group = group_;
-      continue;
-    }
-    if (cell.written_by_group != group_) {
-      std::snprintf(report.data(), report.size(),
-                    "read of threadgroup memory that no thread of the group has written: byte "
-                    "%" PRIu64,
-                    i);
-      return false;
-    }
-    if (conflicts(cell.writer, cell.write_round, access.thread)) {
-      std::snprintf(report.data(), report.size(),
-                    "race in threadgroup memory: thread %u reads byte %" PRIu64
-                    " that thread %u writes; a threadgroup_barrier is missing in between",
-                    thread, i, cell.writer);
-      return false;
-    }
-    cell.reader = cell.reader == nobody || cell.reader == thread ? thread : many;
-    cell.read_round = round;
+    if (!allows_byte(access, i, report)) return false;
+    record(access, i);
   }
   return true;
+}
+
+bool MemoryCheck::allows_byte(const Access& access, std::uint64_t offset,
+                              std::span<char> report) const {
+  const Cell& cell = cells_[offset];
+  const mb::Fiber* thread = access.thread;
+  if (access.reads() && cell.written_by_group != group_) {
+    std::snprintf(report.data(), report.size(),
+                  "read of threadgroup memory that no thread of the group has written: byte "
+                  "%" PRIu64,
+                  offset);
+    return false;
+  }
+  if (access.writes() &&
+      (conflicts(cell.reader, cell.read_round, thread) ||
+       (!access.atomic() && conflicts(cell.atomic_reader, cell.atomic_round, thread)))) {
+    std::snprintf(report.data(), report.size(),
+                  "race in threadgroup memory: thread %u writes byte %" PRIu64
+                  " that another thread reads; a threadgroup_barrier is missing in between",
+                  thread->index, offset);
+    return false;
+  }
+  const bool after_write =
+      (access.reads() || access.atomic()) && conflicts(cell.writer, cell.write_round, thread);
+  const bool after_atomic =
+      !access.atomic() && conflicts(cell.atomic_writer, cell.atomic_round, thread);
+  if (!after_write && !after_atomic) return true;
+  char other[32] = "an atomic function";
+  if (after_write) std::snprintf(other, sizeof other, "thread %u", cell.writer);
+  std::snprintf(report.data(), report.size(),
+                "race in threadgroup memory: thread %u %ss byte %" PRIu64
+                " that %s writes; a threadgroup_barrier is missing in between",
+                thread->index, verb(access), offset, other);
+  return false;
+}
+
+void MemoryCheck::record(const Access& access, std::uint64_t offset) {
+  Cell& cell = cells_[offset];
+  const auto thread = static_cast<std::uint16_t>(access.thread->index);
+  const std::uint32_t round = access.thread->simdgroup->rounds;
+  const auto also = [thread](std::uint16_t before) {
+    return before == nobody || before == thread ? thread : many;
+  };
+  if (access.writes()) cell.written_by_group = group_;
+  if (access.atomic()) {
+    cell.atomic_round = round;
+    if (access.reads()) cell.atomic_reader = also(cell.atomic_reader);
+    if (access.writes()) cell.atomic_writer = also(cell.atomic_writer);
+  } else if (access.writes()) {
+    cell.writer = thread;
+    cell.write_round = round;
+  } else {
+    cell.reader = also(cell.reader);
+    cell.read_round = round;
+  }
 }
 
 }  // namespace metalbench::cpu

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from metalbench import _core
+
 VALUES = np.random.default_rng(9).permutation(np.arange(1, 257)).astype(np.int32)
 
 RESULTS = {
@@ -73,3 +75,52 @@ def test_ulong_minimum_and_maximum(threadgroup):
     """
     got = threadgroup(body, VALUES, result="ulong", threads=256, count=1)
     assert got[0] == (256 << 32) + int(np.argmax(VALUES))
+
+
+@pytest.fixture
+def checked(cpu):
+    """Run a body for 64 threads with checks; `t` is an atomic in threadgroup memory, 0."""
+
+    def run(body: str) -> np.ndarray:
+        source = f"""
+            #include <metal_stdlib>
+            using namespace metal;
+            kernel void run(device uint* y, uint tid [[thread_position_in_threadgroup]]) {{
+              threadgroup atomic_uint t;
+              threadgroup uint* plain = (threadgroup uint*)&t;
+              {body}
+            }}"""
+        y = np.zeros(64, np.uint32)
+        pipeline = cpu.compile(source, checked=True).pipeline()
+        cpu.run([_core.Dispatch(pipeline, {"y": y}, threadgroups=(1, 1, 1), threads=(64, 1, 1))])
+        return y
+
+    return run
+
+
+STORE = "if (tid == 0) atomic_store_explicit(&t, 5, memory_order_relaxed);"
+ADD = "atomic_fetch_add_explicit(&t, 1, memory_order_relaxed);"
+BARRIER = "threadgroup_barrier(mem_flags::mem_threadgroup);"
+
+
+@pytest.mark.parametrize(
+    "start",
+    [STORE, "atomic_exchange_explicit(&t, 5, memory_order_relaxed);", "if (tid == 0) *plain = 5;"],
+)
+def test_atomic_accesses_do_not_race_with_each_other(checked, start):
+    got = checked(f"{start} {BARRIER} {ADD} {ADD} {BARRIER} y[tid] = *plain;")
+    np.testing.assert_array_equal(got, np.full(64, 5 + 128))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (f"{STORE} {BARRIER} {ADD} y[tid] = *plain;", "race in threadgroup memory"),
+        (f"{STORE} {BARRIER} if (tid == 40) *plain = 1; {ADD}", "race in threadgroup memory"),
+        (f"{STORE} {BARRIER} y[tid] = *plain; {ADD}", "race in threadgroup memory"),
+        (ADD, "no thread of the group has written"),
+    ],
+)
+def test_atomic_and_plain_accesses_race(checked, body, message):
+    with pytest.raises(_core.KernelFault, match=message):
+        checked(body)

@@ -16,7 +16,7 @@ using uptr = __UINTPTR_TYPE__;
 namespace mb {
 
 // Changes whenever anything in this file does; part of the key of every cached kernel.
-inline constexpr u32 abi_version = 5;
+inline constexpr u32 abi_version = 6;
 
 inline constexpr u32 simd_width = 32;
 inline constexpr u32 max_buffers = 31;
@@ -56,6 +56,9 @@ using Combine = void (*)(void* const* operand, u32 mask);
 // Which memory a barrier orders, and for whom.
 enum class Scope : u32 { simdgroup, threadgroup };
 
+// What a thread does to memory. An atomic update reads what is there; an atomic write does not.
+enum class AccessKind : u32 { read, write, atomic_read, atomic_write, atomic_update };
+
 // What the runtime does for a kernel.
 struct Runtime {
   // The calling thread has blocked and no lane of its SIMD-group is ready: releases who may go on.
@@ -63,7 +66,8 @@ struct Runtime {
   void* (*next)(Fiber*);
   void (*yield)(Fiber*);
   // Checked builds only. `pc` is where the access is.
-  void (*access)(Fiber*, const volatile void* address, u64 bytes, bool write, const void* pc);
+  void (*access)(Fiber*, const volatile void* address, u64 bytes, AccessKind kind,
+                 const void* pc);
   void (*fail)(Fiber*, const char* what, const void* pc);
 };
 

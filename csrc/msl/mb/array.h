@@ -24,9 +24,19 @@ struct array {
   MB_FUNC constexpr const T& front() const { return __elems[0]; }
   MB_FUNC constexpr T& back() { return __elems[N - 1]; }
   MB_FUNC constexpr const T& back() const { return __elems[N - 1]; }
+  MB_FUNC constexpr const T* cbegin() const { return __elems; }
+  MB_FUNC constexpr const T* cend() const { return __elems + N; }
   MB_FUNC constexpr void fill(const T& value) {
     for (unsigned long i = 0; i < N; ++i) __elems[i] = value;
   }
+  static constexpr unsigned long max_size() { return N; }
+
+  MB_FUNC friend constexpr bool operator==(const array& a, const array& b) {
+    bool same = true;
+    for (unsigned long i = 0; i < N; ++i) same = same && a[i] == b[i];
+    return same;
+  }
+  MB_FUNC friend constexpr bool operator!=(const array& a, const array& b) { return !(a == b); }
 };
 template <class T, class... Rest>
 array(T, Rest...) -> array<T, 1 + sizeof...(Rest)>;
@@ -42,6 +52,11 @@ class array_ref {
   template <unsigned long N>
   MB_FUNC constexpr array_ref(const T (&a)[N]) : data_(a), size_(N) {}
   MB_FUNC constexpr unsigned long size() const { return size_; }
+  MB_FUNC constexpr bool empty() const { return size_ == 0; }
+  MB_FUNC constexpr const T* begin() const { return data_; }
+  MB_FUNC constexpr const T* end() const { return data_ + size_; }
+  MB_FUNC constexpr const T& front() const { return data_[0]; }
+  MB_FUNC constexpr const T& back() const { return data_[size_ - 1]; }
   MB_FUNC constexpr const T* data() const { return data_; }
   MB_FUNC constexpr const T& operator[](unsigned long i) const { return data_[i]; }
 
@@ -49,5 +64,14 @@ class array_ref {
   const T* data_ = nullptr;
   unsigned long size_ = 0;
 };
+
+template <class T>
+MB_FUNC constexpr array_ref<T> make_array_ref(const T* data, unsigned long size) {
+  return array_ref<T>(data, size);
+}
+template <class T, unsigned long N>
+MB_FUNC constexpr array_ref<T> make_array_ref(const T (&a)[N]) {
+  return array_ref<T>(a);
+}
 
 }  // namespace metal

@@ -87,25 +87,25 @@ namespace metal {
 
 template <class T, class U>
 MB_FUNC void atomic_store_explicit(volatile _atomic<T>* object, U desired, memory_order) {
-  MB_ACCESS(object, sizeof(T), true);
+  MB_ACCESS(object, sizeof(T), atomic_write);
   mb::atomic_write<T>(&object->mb_value, T(desired));
 }
 template <class T>
 MB_FUNC T atomic_load_explicit(const volatile _atomic<T>* object, memory_order) {
-  MB_ACCESS(object, sizeof(T), false);
+  MB_ACCESS(object, sizeof(T), atomic_read);
   if (mb_has_fibers) mb::spin();
   return mb::atomic_read<T>(&object->mb_value);
 }
 template <class T, class U>
 MB_FUNC T atomic_exchange_explicit(volatile _atomic<T>* object, U desired, memory_order) {
-  MB_ACCESS(object, sizeof(T), false);
+  MB_ACCESS(object, sizeof(T), atomic_write);
   if (mb_has_fibers) mb::spin();
   return mb::atomic_swap<T>(&object->mb_value, T(desired));
 }
 template <class T, class U>
 MB_FUNC bool atomic_compare_exchange_weak_explicit(volatile _atomic<T>* object, T* expected,
                                                    U desired, memory_order, memory_order) {
-  MB_ACCESS(object, sizeof(T), false);
+  MB_ACCESS(object, sizeof(T), atomic_update);
   if (mb_has_fibers) mb::spin();
   return mb::atomic_compare<T>(&object->mb_value, expected, T(desired));
 }
@@ -118,7 +118,7 @@ MB_FUNC bool atomic_compare_exchange_strong_explicit(volatile _atomic<T>* object
 #define MB_FETCH(op, native, ...)                                                                \
   template <class T, class U>                                                                    \
   MB_FUNC T atomic_fetch_##op##_explicit(volatile _atomic<T>* object, U operand, memory_order) { \
-    MB_ACCESS(object, sizeof(T), false);                                                         \
+    MB_ACCESS(object, sizeof(T), atomic_update);                                                         \
     if constexpr (__is_integral(T))                                                              \
       return __atomic_fetch_##native(&object->mb_value, T(operand), __ATOMIC_RELAXED);           \
     else                                                                                         \

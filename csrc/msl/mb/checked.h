@@ -11,12 +11,12 @@
 #define MB_TRACED(bytes)                                                  \
   MB_TRACE void __sanitizer_cov_load##bytes(mb::u8* address) {            \
     mb::Fiber* self = mb::current();                                      \
-    self->simdgroup->group->runtime->access(self, address, bytes, false,  \
+    self->simdgroup->group->runtime->access(self, address, bytes, mb::AccessKind::read,  \
                                             __builtin_return_address(0)); \
   }                                                                       \
   MB_TRACE void __sanitizer_cov_store##bytes(mb::u8* address) {           \
     mb::Fiber* self = mb::current();                                      \
-    self->simdgroup->group->runtime->access(self, address, bytes, true,   \
+    self->simdgroup->group->runtime->access(self, address, bytes, mb::AccessKind::write,   \
                                             __builtin_return_address(0)); \
   }
 MB_TRACED(1)
@@ -30,20 +30,20 @@ MB_TRACED(16)
 MB_TRACE void* __asan_memmove(void* to, const void* from, mb::uptr bytes) {
   mb::Fiber* self = mb::current();
   const mb::Runtime* runtime = self->simdgroup->group->runtime;
-  runtime->access(self, from, bytes, false, __builtin_return_address(0));
-  runtime->access(self, to, bytes, true, __builtin_return_address(0));
+  runtime->access(self, from, bytes, mb::AccessKind::read, __builtin_return_address(0));
+  runtime->access(self, to, bytes, mb::AccessKind::write, __builtin_return_address(0));
   return __builtin_memmove(to, from, bytes);
 }
 MB_TRACE void* __asan_memcpy(void* to, const void* from, mb::uptr bytes) {
   mb::Fiber* self = mb::current();
   const mb::Runtime* runtime = self->simdgroup->group->runtime;
-  runtime->access(self, from, bytes, false, __builtin_return_address(0));
-  runtime->access(self, to, bytes, true, __builtin_return_address(0));
+  runtime->access(self, from, bytes, mb::AccessKind::read, __builtin_return_address(0));
+  runtime->access(self, to, bytes, mb::AccessKind::write, __builtin_return_address(0));
   return __builtin_memcpy(to, from, bytes);
 }
 MB_TRACE void* __asan_memset(void* to, int value, mb::uptr bytes) {
   mb::Fiber* self = mb::current();
-  self->simdgroup->group->runtime->access(self, to, bytes, true, __builtin_return_address(0));
+  self->simdgroup->group->runtime->access(self, to, bytes, mb::AccessKind::write, __builtin_return_address(0));
   return __builtin_memset(to, value, bytes);
 }
 

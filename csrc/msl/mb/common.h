@@ -56,26 +56,12 @@ MB_MAP3(fmax3, mb::floating3, mb::larger<T>(x, mb::larger<T>(y, z)))
 MB_MAP3(fmedian3, mb::floating3,
         mb::larger<T>(mb::smaller<T>(x, y), mb::smaller<T>(mb::larger<T>(x, y), z)))
 
+// What they do not declare themselves is the same in both.
 namespace fast {
-using metal::clamp;
-using metal::fmax;
-using metal::fmax3;
-using metal::fmedian3;
-using metal::fmin;
-using metal::fmin3;
-using metal::max;
-using metal::max3;
-using metal::median3;
-using metal::min;
-using metal::min3;
-using metal::mix;
-using metal::saturate;
-using metal::sign;
-using metal::smoothstep;
-using metal::step;
-}  // namespace fast
+using namespace metal;
+}
 namespace precise {
-using namespace fast;
+using namespace metal;
 }
 
 }  // namespace metal

@@ -72,15 +72,4 @@ MB_FUNC V faceforward(A normal, B incident, C reference) {
   return dot(mb::lift<V>(reference), mb::lift<V>(incident)) < mb::element<V>(0) ? n : -n;
 }
 
-namespace fast {
-using metal::distance;
-using metal::length;
-using metal::normalize;
-}  // namespace fast
-namespace precise {
-using metal::distance;
-using metal::length;
-using metal::normalize;
-}  // namespace precise
-
 }  // namespace metal

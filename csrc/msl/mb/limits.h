@@ -3,6 +3,19 @@
 
 #include "scalar.h"
 
+namespace metal {
+
+enum float_round_style {
+  round_indeterminate = -1,
+  round_toward_zero,
+  round_to_nearest,
+  round_toward_infinity,
+  round_toward_neg_infinity,
+};
+enum float_denorm_style { denorm_indeterminate = -1, denorm_absent, denorm_present };
+
+}  // namespace metal
+
 namespace mb {
 
 // What differs between the floating-point types: digits, exponents and the bit patterns of the ends.
@@ -16,8 +29,11 @@ struct float_limits {
   static constexpr int digits = digits_, digits10 = digits10_, radix = 2;
   static constexpr int max_digits10 = digits_ * 3 / 10 + 2;
   static constexpr int min_exponent = min_exponent_, max_exponent = max_exponent_;
-  static constexpr int min_exponent10 = min_exponent_ * 3 / 10;
+  static constexpr int min_exponent10 = (min_exponent_ - 1) * 301 / 1000;
   static constexpr int max_exponent10 = max_exponent_ * 3 / 10;
+
+  static constexpr metal::float_round_style round_style = metal::round_to_nearest;
+  static constexpr metal::float_denorm_style has_denorm = metal::denorm_present;
 
   static constexpr I hidden = I(I(1) << (digits_ - 1));
   static constexpr I top = I(I(~I(0)) >> 1);
@@ -47,6 +63,9 @@ struct numeric_limits {
   static constexpr int digits = __is_same(T, bool) ? 1 : int(8 * sizeof(T)) - is_signed;
   static constexpr int digits10 = digits * 3 / 10, max_digits10 = 0, radix = 2;
   static constexpr int min_exponent = 0, max_exponent = 0, min_exponent10 = 0, max_exponent10 = 0;
+  static constexpr bool has_denorm_loss = false, tinyness_before = false;
+  static constexpr float_round_style round_style = round_toward_zero;
+  static constexpr float_denorm_style has_denorm = denorm_absent;
 
   static constexpr T max() { return T(~0ull >> (64 - digits)); }
   static constexpr T min() { return is_signed ? T(-max() - 1) : T(0); }
@@ -54,6 +73,9 @@ struct numeric_limits {
   static constexpr T epsilon() { return T(0); }
   static constexpr T infinity() { return T(0); }
   static constexpr T quiet_NaN() { return T(0); }
+  static constexpr T signaling_NaN() { return T(0); }
+  static constexpr T denorm_min() { return T(0); }
+  static constexpr T round_error() { return T(0); }
 };
 template <>
 struct numeric_limits<float> : mb::float_limits<float, uint, 24, 6, -125, 128> {};
@@ -71,6 +93,9 @@ struct numeric_limits<const T> : numeric_limits<T> {};
 #define HUGE_VALF __builtin_inff()
 #define MAXFLOAT 3.40282347e+38f
 #define MAXHALF half(65504)
+#define HUGE_VALH half(__builtin_inff())
+#define MAXBFLOAT bfloat(3.38953139e+38f)
+#define HUGE_VALBF bfloat(__builtin_inff())
 #define FLT_DIG 6
 #define FLT_MANT_DIG 24
 #define FLT_MAX_10_EXP 38
@@ -83,6 +108,15 @@ struct numeric_limits<const T> : numeric_limits<T> {};
 #define FLT_EPSILON 1.1920929e-07f
 #define HALF_DIG 3
 #define HALF_MANT_DIG 11
+#define HALF_MAX_10_EXP 4
+#define HALF_MAX_EXP 16
+#define HALF_MIN_10_EXP (-4)
+#define HALF_MIN_EXP (-13)
+#define HALF_RADIX 2
+#define FLT_DECIMAL_DIG 9
+#define HALF_DECIMAL_DIG 5
+#define FP_ILOGB0 (-2147483647 - 1)
+#define FP_ILOGBNAN (-2147483647 - 1)
 #define HALF_MAX half(65504)
 #define HALF_MIN half(6.103515625e-05f)
 #define HALF_EPSILON half(9.765625e-04f)
@@ -128,3 +162,16 @@ struct numeric_limits<const T> : numeric_limits<T> {};
 #define M_2_SQRTPI_H half(M_2_SQRTPI_F)
 #define M_SQRT2_H half(M_SQRT2_F)
 #define M_SQRT1_2_H half(M_SQRT1_2_F)
+#define M_E_BF bfloat(M_E_F)
+#define M_LOG2E_BF bfloat(M_LOG2E_F)
+#define M_LOG10E_BF bfloat(M_LOG10E_F)
+#define M_LN2_BF bfloat(M_LN2_F)
+#define M_LN10_BF bfloat(M_LN10_F)
+#define M_PI_BF bfloat(M_PI_F)
+#define M_PI_2_BF bfloat(M_PI_2_F)
+#define M_PI_4_BF bfloat(M_PI_4_F)
+#define M_1_PI_BF bfloat(M_1_PI_F)
+#define M_2_PI_BF bfloat(M_2_PI_F)
+#define M_2_SQRTPI_BF bfloat(M_2_SQRTPI_F)
+#define M_SQRT2_BF bfloat(M_SQRT2_F)
+#define M_SQRT1_2_BF bfloat(M_SQRT1_2_F)

@@ -37,7 +37,6 @@ MB_LANES1(sinpi, mb::sin_of(mb::reduce_half_turns(x)))
 MB_LANES1(cospi, mb::cos_of(mb::reduce_half_turns(x)))
 MB_MATH1(tanpi, mb::tan_of(mb::reduce_half_turns(float(x))))
 MB_MATH1(sqrt, __builtin_sqrtf(x))
-MB_MATH1(rsqrt, mb::rsqrt_of(x))
 MB_MATH1(fabs, __builtin_fabsf(x))
 MB_MATH1(floor, __builtin_floorf(x))
 MB_MATH1(ceil, __builtin_ceilf(x))
@@ -48,8 +47,8 @@ MB_MATH1(fract, mb::fract_of<T>(x))
 MB_MATH1(logb, float(mb::ilogb_of(x)))
 MB_MATH2(copysign, __builtin_copysignf(x, y))
 MB_MATH2(fdim, x != x || y != y ? T(__builtin_nanf("")) : x > y ? T(x - y) : T(0))
-MB_MATH2(divide, x / y)
-MB_MAP3(fma, mb::floating3, mb::fused(float(x), float(y), float(z)))
+MB_MATH2(divide, mb::quotient(x, y))
+MB_MAP3(fma, mb::floating3, mb::fma_of<T>(x, y, z))
 MB_MATH2(nextafter,
          mb::nextafter_of<T, typename mb::conditional<sizeof(T) == 4, int, short>::type>(x, y))
 
@@ -90,7 +89,8 @@ namespace fast {
 MB_LANES1(sin, mb::sin_of(mb::reduce(x)))
 MB_LANES1(cos, mb::cos_of(mb::reduce(x)))
 MB_MATH1(tan, mb::tan_of(mb::reduce(float(x))))
-MB_MATH2(fmod, mb::fmod_once(x, y))
+MB_MATH2(fmod, mb::fmod_of<T>(x, y))
+MB_MATH1(rsqrt, mb::rsqrt_of<T>(x))
 template <class A, class R = mb::floating<A>>
 MB_FUNC R sincos(A a, mb::same<R>& cosine) {
   cosine = cos(a);
@@ -103,6 +103,7 @@ MB_MATH1(sin, mb::sin_of(mb::reduce_any(x)))
 MB_MATH1(cos, mb::cos_of(mb::reduce_any(x)))
 MB_MATH1(tan, mb::tan_of(mb::reduce_any(x)))
 MB_MATH2(fmod, mb::fmod_exact(x, y))
+MB_MATH1(rsqrt, mb::rsqrt_rounded(x))
 template <class A, class R = mb::floating<A>>
 MB_FUNC R sincos(A a, mb::same<R>& cosine) {
   cosine = cos(a);
@@ -117,27 +118,10 @@ MB_FUNC R sincos(A a, mb::same<R>& cosine) {
 #endif
 using MB_DEFAULT::cos;
 using MB_DEFAULT::fmod;
+using MB_DEFAULT::rsqrt;
 using MB_DEFAULT::sin;
 using MB_DEFAULT::sincos;
 using MB_DEFAULT::tan;
 #undef MB_DEFAULT
-
-#define MB_BOTH(name) \
-  namespace fast {    \
-  using metal::name;  \
-  }                   \
-  namespace precise { \
-  using metal::name;  \
-  }
-// clang-format off
-MB_BOTH(exp) MB_BOTH(exp2) MB_BOTH(exp10) MB_BOTH(log) MB_BOTH(log2) MB_BOTH(log10)
-MB_BOTH(sinh) MB_BOTH(cosh) MB_BOTH(tanh) MB_BOTH(asinh) MB_BOTH(acosh) MB_BOTH(atanh)
-MB_BOTH(asin) MB_BOTH(acos) MB_BOTH(atan) MB_BOTH(atan2) MB_BOTH(pow) MB_BOTH(powr)
-MB_BOTH(sinpi) MB_BOTH(cospi) MB_BOTH(tanpi) MB_BOTH(sqrt) MB_BOTH(rsqrt) MB_BOTH(fabs)
-MB_BOTH(floor) MB_BOTH(ceil) MB_BOTH(trunc) MB_BOTH(rint) MB_BOTH(round) MB_BOTH(fract)
-MB_BOTH(copysign) MB_BOTH(fdim) MB_BOTH(divide) MB_BOTH(fma) MB_BOTH(ldexp) MB_BOTH(modf)
-MB_BOTH(frexp) MB_BOTH(ilogb) MB_BOTH(nextafter)
-// clang-format on
-#undef MB_BOTH
 
 }  // namespace metal

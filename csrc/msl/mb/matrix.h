@@ -15,9 +15,13 @@ struct matrix {
   MB_FUNC constexpr explicit matrix(T diagonal) : columns{} {
     for (int i = 0; i < C && i < R; ++i) columns[i][i] = diagonal;
   }
-  template <class... V, class = typename mb::enable_if<
-                            sizeof...(V) == C - 1 && (__is_convertible_to(V, Column) && ...)>::type>
-  MB_FUNC constexpr matrix(Column first, V... rest) : columns{first, Column(rest)...} {}
+  // Plain parameters, so that braces may stand for columns.
+#define MB_COLUMNS(n) template <int K = C, class = typename mb::enable_if<K == n>::type>
+  MB_COLUMNS(2) MB_FUNC constexpr matrix(Column a, Column b) : columns{a, b} {}
+  MB_COLUMNS(3) MB_FUNC constexpr matrix(Column a, Column b, Column c) : columns{a, b, c} {}
+  MB_COLUMNS(4)
+  MB_FUNC constexpr matrix(Column a, Column b, Column c, Column d) : columns{a, b, c, d} {}
+#undef MB_COLUMNS
   // All elements, column by column.
   template <class... E, class = typename mb::enable_if<sizeof...(E) == C * R - 4>::type>
   MB_FUNC constexpr matrix(T a, T b, T c, T d, E... rest) : columns{} {

@@ -3,12 +3,14 @@
 
 #include "math.h"
 #include "names.h"
+#include "relational.h"
 
 namespace mb {
 
-// round(clamp(x) scale), ties to even.
+// round(clamp(x) scale), ties to even; NaN becomes zero.
 template <class V>
 MB_FUNC V normalised(V x, float low, float scale) {
+  x = metal::select(x, V(0.0f), metal::isnan(x));
   return metal::rint(metal::clamp(x, low, 1.0f) * scale);
 }
 
@@ -69,16 +71,21 @@ MB_LAZY MB_FUNC uint pack_half_to_unorm2x16(half2 x) { return pack_float_to_unor
 MB_LAZY MB_FUNC uint pack_half_to_snorm2x16(half2 x) { return pack_float_to_snorm2x16(float2(x)); }
 MB_LAZY MB_FUNC uint pack_float_to_unorm10a2(float4 x) {
   uint rgb = mb::joined<10>(mb::normalised(float3(x.x, x.y, x.z), 0.0f, 1023.0f));
-  return rgb | uint(rint(clamp(x.w, 0.0f, 1.0f) * 3.0f)) << 30;
+  return rgb | uint(mb::normalised(x.w, 0.0f, 3.0f)) << 30;
 }
+// The first component is in the lowest bits, as in every other format.
 MB_LAZY MB_FUNC ushort pack_float_to_unorm565(float3 x) {
-  float3 c = clamp(x, 0.0f, 1.0f);
-  return ushort(uint(rint(c.x * 31.0f)) << 11 | uint(rint(c.y * 63.0f)) << 5 |
-                uint(rint(c.z * 31.0f)));
+  float2 ends = mb::normalised(float2(x.x, x.z), 0.0f, 31.0f);
+  return ushort(uint(ends.x) | uint(mb::normalised(x.y, 0.0f, 63.0f)) << 5 | uint(ends.y) << 11);
 }
 MB_LAZY MB_FUNC uint pack_float_to_srgb_unorm4x8(float4 x) {
   return pack_float_to_unorm4x8(mb::srgb(clamp(x, 0.0f, 1.0f), mb::to_srgb<>));
 }
+MB_LAZY MB_FUNC uint pack_half_to_srgb_unorm4x8(half4 x) {
+  return pack_float_to_srgb_unorm4x8(float4(x));
+}
+MB_LAZY MB_FUNC uint pack_half_to_unorm10a2(half4 x) { return pack_float_to_unorm10a2(float4(x)); }
+MB_LAZY MB_FUNC ushort pack_half_to_unorm565(half3 x) { return pack_float_to_unorm565(float3(x)); }
 
 MB_LAZY MB_FUNC float4 unpack_unorm4x8_to_float(uint x) {
   return mb::parted<8, 4, false>(x) / 255.0f;
@@ -104,10 +111,19 @@ MB_LAZY MB_FUNC float4 unpack_unorm10a2_to_float(uint x) {
   return float4(mb::parted<10, 3, false>(x) / 1023.0f, float(x >> 30) / 3.0f);
 }
 MB_LAZY MB_FUNC float3 unpack_unorm565_to_float(ushort x) {
-  return float3(float(x >> 11) / 31.0f, float(x >> 5 & 63) / 63.0f, float(x & 31) / 31.0f);
+  return float3(float(x & 31) / 31.0f, float(x >> 5 & 63) / 63.0f, float(x >> 11) / 31.0f);
 }
 MB_LAZY MB_FUNC float4 unpack_unorm4x8_srgb_to_float(uint x) {
   return mb::srgb(unpack_unorm4x8_to_float(x), mb::from_srgb<>);
+}
+MB_LAZY MB_FUNC half4 unpack_unorm4x8_srgb_to_half(uint x) {
+  return half4(unpack_unorm4x8_srgb_to_float(x));
+}
+MB_LAZY MB_FUNC half4 unpack_unorm10a2_to_half(uint x) {
+  return half4(unpack_unorm10a2_to_float(x));
+}
+MB_LAZY MB_FUNC half3 unpack_unorm565_to_half(ushort x) {
+  return half3(unpack_unorm565_to_float(x));
 }
 
 #undef MB_LAZY

@@ -47,12 +47,14 @@ MB_FUNC T quad_scan(T x) {
   return operand.value;
 }
 
-// A source outside of the reader's quad is none: lane 32 exists nowhere and reads as zero.
+// A source outside of the reader's quad is none: lane 32 exists nowhere and reads as zero. But up
+// and down leave a lane's own value there.
 template <Move move, class T>
 MB_FUNC T quad_move(T x, u32 by) {
   u32 base = lane() & ~3u;
   u32 from = source_lane<move>(lane() & 3, by, 4);
-  return simd_move<Move::to>(x, from < 4 ? base + from : simd_width);
+  u32 otherwise = move == Move::up || move == Move::down ? lane() : simd_width;
+  return simd_move<Move::to>(x, from < 4 ? base + from : otherwise);
 }
 
 MB_FUNC Ballot quad_ballot(bool vote) {
@@ -68,8 +70,7 @@ namespace metal {
 class quad_vote {
  public:
   using vote_t = uint;
-  quad_vote() = default;
-  MB_FUNC explicit constexpr quad_vote(vote_t votes) : votes_(votes) {}
+  MB_FUNC explicit constexpr quad_vote(vote_t votes = 0) : votes_(votes) {}
   MB_FUNC explicit constexpr operator vote_t() const { return votes_; }
   MB_FUNC constexpr bool all() const { return votes_ == 15; }
   MB_FUNC constexpr bool any() const { return votes_ != 0; }
@@ -122,6 +123,7 @@ MB_FUNC bool quad_is_first() {
   mb::u32 active = mb::quad_ballot(true).votes;
   return (active & -active) == 1u << (mb::lane() & 3);
 }
+MB_FUNC bool quad_is_helper_thread() { return false; }
 template <class A, class R = mb::arg<A>>
 MB_FUNC R quad_broadcast_first(A a) {
   mb::u32 active = mb::quad_ballot(true).votes;

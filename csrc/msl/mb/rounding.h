@@ -5,10 +5,30 @@
 
 namespace mb {
 
-// Not the processor's estimate: its refinement makes NaN of 0 and infinity.
-MB_FUNC float rsqrt_of(float x) {
+// Rounded once, but for one in a hundred million arguments.
+MB_FUNC float rsqrt_rounded(float x) {
   MB_EXACT
-  return 1.0f / __builtin_sqrtf(x);
+  return float(1.0_d / __builtin_sqrt(double(x)));
+}
+
+// Not the processor's estimate: its refinement makes NaN of 0 and infinity.
+template <class T>
+MB_FUNC float rsqrt_of(T x) {
+  MB_EXACT
+  if constexpr (__is_same(T, float)) return 1.0f / __builtin_sqrtf(x);
+  else return rsqrt_rounded(float(x));
+}
+
+MB_FUNC float quotient(float x, float y) {
+  MB_EXACT
+  return x / y;
+}
+
+// Products of two halves are exact in float, their sums with a third only in double.
+template <class T>
+MB_FUNC T fma_of(T x, T y, T z) {
+  if constexpr (__is_same(T, float)) return fused(x, y, z);
+  else return T(fused(double(x), double(y), double(z)));
 }
 
 MB_FUNC float round_of(float x) {
@@ -49,6 +69,12 @@ MB_FUNC float fmod_exact(float x, float y) {
     a = r < 0.0_d ? r + step : r;
   }
   return __builtin_copysignf(float(a), x);
+}
+
+template <class T>
+MB_FUNC float fmod_of(T x, T y) {
+  if constexpr (__is_same(T, float)) return fmod_once(x, y);
+  else return fmod_exact(float(x), float(y));
 }
 
 MB_FUNC float frexp_of(float x, int& exponent) {

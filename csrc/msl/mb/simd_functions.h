@@ -8,8 +8,7 @@ namespace metal {
 class simd_vote {
  public:
   using vote_t = ulong;
-  simd_vote() = default;
-  MB_FUNC explicit constexpr simd_vote(vote_t votes) : votes_(votes) {}
+  MB_FUNC explicit constexpr simd_vote(vote_t votes = 0) : votes_(votes) {}
   MB_FUNC explicit constexpr operator vote_t() const { return votes_; }
   MB_FUNC constexpr bool all() const { return votes_ == 0xffffffff; }
   MB_FUNC constexpr bool any() const { return votes_ != 0; }

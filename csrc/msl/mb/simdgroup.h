@@ -7,7 +7,7 @@
 namespace mb {
 
 template <class T, class Op>
-struct Reduction {
+struct SimdReduction {
   T value;
 
   // A tree over the lanes, so that the order does not depend on which lane arrives last.
@@ -36,15 +36,15 @@ struct Reduction {
 
 template <class Op, class T>
 MB_FUNC T simd_reduce(T x) {
-  Reduction<T, Op> operand{x};
-  meet(&operand, Reduction<T, Op>::combine);
+  SimdReduction<T, Op> operand{x};
+  meet(&operand, SimdReduction<T, Op>::combine);
   return operand.value;
 }
 
 template <class Op, bool inclusive, class T>
 MB_FUNC T simd_scan(T x) {
-  Reduction<T, Op> operand{x};
-  meet(&operand, Reduction<T, Op>::template scan<inclusive>);
+  SimdReduction<T, Op> operand{x};
+  meet(&operand, SimdReduction<T, Op>::template scan<inclusive>);
   return operand.value;
 }
 
@@ -117,6 +117,8 @@ struct Shuffle {
     for (u32 i = 0; i < simd_width; ++i) {
       if (!(mask >> i & 1)) continue;
       u32 from = source_lane<move>(i, static_cast<Shuffle*>(operand[i])->by, simd_width);
+      // Beyond either end, up and down leave a lane's own value.
+      if ((move == Move::up || move == Move::down) && from >= simd_width) from = i;
       bool active = from < simd_width && (mask >> from & 1);
       result[i] = active ? static_cast<Shuffle*>(operand[from])->value : T{};
     }

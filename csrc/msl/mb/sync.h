@@ -46,13 +46,13 @@ MB_SITE static void threadgroup_meeting() {
 }
 
 #if MB_CHECKED
-[[gnu::noinline]] MB_UNTRACED static void access(const volatile void* address, u64 bytes, bool write) {
+[[gnu::noinline]] MB_UNTRACED static void access(const volatile void* address, u64 bytes, AccessKind kind) {
   Fiber* self = current();
-  self->simdgroup->group->runtime->access(self, address, bytes, write, __builtin_return_address(0));
+  self->simdgroup->group->runtime->access(self, address, bytes, kind, __builtin_return_address(0));
 }
-#define MB_ACCESS(address, bytes, write) mb::access(address, bytes, write)
+#define MB_ACCESS(address, bytes, kind) mb::access(address, bytes, mb::AccessKind::kind)
 #else
-#define MB_ACCESS(address, bytes, write) ((void)0)
+#define MB_ACCESS(address, bytes, kind) ((void)0)
 #endif
 
 MB_FUNC u32 lane() { return current()->lane; }
@@ -103,6 +103,9 @@ MB_FUNC void threadgroup_barrier(mem_flags = mem_flags::mem_none, thread_scope =
   mb::threadgroup_meeting();
 }
 MB_FUNC void simdgroup_barrier(mem_flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
+  mb::meet(nullptr, nullptr);
+}
+MB_FUNC void quadgroup_barrier(mem_flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
   mb::meet(nullptr, nullptr);
 }
 
