@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pkgutil import extend_path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from metalbench.custom_kernel import metal_kernel
 
 # From within a checkout this folder is found first; what was compiled lies in site-packages.
 __path__ = extend_path(__path__, __name__)
 
-__all__ = ["MetalBenchError", "__version__"]
+__all__ = ["MetalBenchError", "__version__", "metal_kernel"]
 
 
 def __getattr__(name: str) -> Any:
-    # Both cost more than everything else in this file: they are looked up when asked for.
+    # These cost more than everything else in this file: they are looked up when asked for.
     if name == "__version__":
         from importlib.metadata import version
 
@@ -21,4 +24,8 @@ def __getattr__(name: str) -> Any:
         from metalbench._core import Error
 
         return Error
+    if name == "metal_kernel":
+        from metalbench.custom_kernel import metal_kernel
+
+        return metal_kernel
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,152 @@
+"""Arrays of numpy and mlx as a kernel gets and gives them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from metalbench import _core
+from metalbench.custom_kernel.element_types import (
+    TYPES,
+    ElementType,
+    element_type,
+    is_mlx_dtype,
+    narrowed,
+)
+from metalbench.custom_kernel.signature import Passing
+from metalbench.errors import DispatchError, Unsupported
+
+Array = np.ndarray[Any, Any]
+# A NaN in every floating-point type.
+_UNWRITTEN = 0xFF
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input; `strides` count elements, `memory` is all that they reach, as one dimension."""
+
+    passing: Passing
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    memory: Array
+
+    def extent(self, what: str) -> bytes:
+        """What a kernel finds in NAME_shape, NAME_strides or NAME_ndim."""
+        if what == "shape":
+            return np.array(self.shape, np.int32).tobytes()
+        if what == "strides":
+            return np.array(self.strides, np.int64).tobytes()
+        return np.int32(len(self.shape)).tobytes()
+
+
+def is_mlx(value: object) -> bool:
+    """Whether `value` is an mlx array; does not import MLX."""
+    core = sys.modules.get("mlx.core")
+    return core is not None and isinstance(value, core.array)
+
+
+def returns_mlx(inputs: Iterable[object], output_dtypes: Iterable[object]) -> bool:
+    """Whether the answer is mlx arrays: if an input is one, or, without any array, a dtype is."""
+    if any(is_mlx(each) for each in inputs):
+        return True
+    arrays = any(isinstance(each, (np.ndarray, np.generic)) for each in inputs)
+    return not arrays and any(is_mlx_dtype(each) for each in output_dtypes)
+
+
+def read(value: object, where: str, *, row_contiguous: bool) -> Input:
+    """The input that an array or a number is; with `row_contiguous` copied if it is not so.
+
+    Arrays with negative strides are copied in any case: a kernel's memory begins where its
+    pointer does. Raises DispatchError beginning with `where`.
+    """
+    array = as_numpy(value, where)
+    type_ = element_type(array.dtype, where)
+    odd = any(stride < 0 or stride % array.itemsize for stride in array.strides)
+    if odd or not array.size or (row_contiguous and not array.flags.c_contiguous):
+        array = np.array(array, order="C")
+    strides = tuple(stride // array.itemsize for stride in array.strides)
+    passing = Passing.of(type_, array.shape, array.size)
+    return Input(passing, array.shape, strides, _memory(array, strides))
+
+
+def as_numpy(value: object, where: str) -> Array:
+    """`value` as a numpy array of a type that Metal has; shares an mlx array's memory."""
+    if is_mlx(value):
+        return _view(value, where)
+    if isinstance(value, (np.ndarray, np.generic)):
+        # Python's own numbers are among numpy's scalars: float64 is a float.
+        return narrowed(np.asarray(value))
+    if isinstance(value, bool):
+        return np.array(value)
+    if isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise DispatchError(f"{where}: {value} does not fit 64 bits")
+        return np.array(value, np.int32 if -(2**31) <= value < 2**31 else np.int64)
+    if isinstance(value, (float, complex)):
+        return narrowed(np.array(value))
+    raise DispatchError(f"{where}: expected an array or a number, got {type(value).__name__}")
+
+
+def to_mlx(array: Array) -> Any:
+    """An mlx array with these elements."""
+    import mlx.core as mx
+
+    if array.dtype.name == "bfloat16":
+        return mx.array(array.view(np.uint16)).view(mx.bfloat16)
+    return mx.array(array)
+
+
+class Output:
+    """Memory for one output: `init_value` everywhere, or undefined if that is None.
+
+    With `poison`, what is undefined is NaN, or -1.
+    """
+
+    def __init__(
+        self,
+        device: _core.Device,
+        shape: tuple[int, ...],
+        type_: ElementType,
+        init_value: float | None,
+        *,
+        poison: bool,
+    ) -> None:
+        nbytes = int(np.prod(shape, dtype=np.int64)) * type_.numpy.itemsize
+        # Never empty: a kernel has to get some address.
+        self.buffer = device.allocate(max(nbytes, 1)).slice(0, nbytes)
+        memory = self.buffer.numpy("uint8")
+        if poison:
+            memory.fill(_UNWRITTEN)
+        self.array: Array = memory.view(type_.numpy).reshape(shape)
+        if init_value is not None:
+            with np.errstate(all="ignore"):
+                self.array[...] = np.float32(init_value).astype(type_.numpy)
+
+
+def _view(value: Any, where: str) -> Array:
+    import mlx.core as mx
+
+    half = value.dtype == mx.bfloat16
+    try:
+        array: Array = np.asarray(memoryview(value.view(mx.uint16) if half else value))
+    except RuntimeError as error:
+        if "during function transformations" not in str(error):
+            raise
+        raise Unsupported(
+            f"{where}: has no value yet; within mx.compile or mx.vmap no kernel can run on the "
+            "cpu device, call it outside of them"
+        ) from None
+    return array.view(TYPES["bfloat16"].numpy) if half else narrowed(array)
+
+
+def _memory(array: Array, strides: tuple[int, ...]) -> Array:
+    """From the first element to the last that the strides reach."""
+    if not array.size:
+        return np.zeros(1, array.dtype)
+    last = sum((count - 1) * stride for count, stride in zip(array.shape, strides, strict=True))
+    return as_strided(array, (last + 1,), (array.itemsize,))

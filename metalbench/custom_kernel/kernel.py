@@ -1,0 +1,130 @@
+"""The callable that `metal_kernel` returns, on the cpu device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from metalbench import _core
+from metalbench.custom_kernel import arrays
+from metalbench.custom_kernel.call import Call, call
+from metalbench.custom_kernel.definition import Definition
+from metalbench.custom_kernel.gradient import opaque
+from metalbench.custom_kernel.signature import PRELUDE, Generated, Variant
+from metalbench.errors import MetalBenchError
+
+
+class CustomKernel:
+    """A kernel that is compiled when it is called; once for each kind of inputs and template."""
+
+    def __init__(self, definition: Definition, *, checked: bool, time_limit: float) -> None:
+        self.definition = definition
+        self.checked = checked
+        self.time_limit = time_limit
+        self._pipelines: dict[Variant, _core.Pipeline] = {}
+
+    def __repr__(self) -> str:
+        return f"<metal_kernel {self.definition.name} on cpu>"
+
+    def __call__(
+        self,
+        *,
+        inputs: Sequence[Any],
+        output_shapes: Sequence[Sequence[int]],
+        output_dtypes: Sequence[Any],
+        grid: Sequence[int],
+        threadgroup: Sequence[int],
+        template: Sequence[tuple[str, Any]] | None = None,
+        init_value: float | None = None,
+        verbose: bool = False,
+        stream: Any = None,
+    ) -> list[Any]:
+        """Run the kernel; arguments and result are those of MLX's `mx.fast.metal_kernel`.
+
+        `inputs` are mlx or numpy arrays or numbers; the outputs are mlx arrays if one of them is.
+        `grid` counts threads. `stream` has no meaning here. Raises DispatchError, CompileError,
+        and KernelFault or TimeLimitExceeded when the kernel goes wrong.
+        """
+
+        def run(given: Sequence[Any]) -> list[Any]:
+            made = call(
+                self.definition,
+                inputs=given,
+                output_shapes=output_shapes,
+                output_dtypes=output_dtypes,
+                grid=grid,
+                threadgroup=threadgroup,
+                template=template,
+            )
+            found = self._outputs(made, init_value, verbose)
+            as_mlx = arrays.returns_mlx(given, output_dtypes)
+            return [arrays.to_mlx(each) for each in found] if as_mlx else found
+
+        if isinstance(inputs, (list, tuple)) and any(arrays.is_mlx(each) for each in inputs):
+            return opaque(self.definition.name, run, inputs)
+        return run(inputs)
+
+    def _outputs(
+        self, made: Call, init_value: float | None, verbose: bool
+    ) -> list[np.ndarray[Any, Any]]:
+        generated = Generated(self.definition, made.variant)
+        if verbose:
+            print(f"Generated source code for `{self.definition.name}`:")
+            print(f"```\n{generated.text}\n```")
+        outputs = [
+            arrays.Output(_device(), shape, type_, init_value, poison=self.checked)
+            for shape, type_ in zip(made.shapes, made.types, strict=True)
+        ]
+        self._run(generated, made, outputs)
+        return [each.array for each in outputs]
+
+    def _run(self, generated: Generated, made: Call, outputs: list[arrays.Output]) -> None:
+        if 0 in made.threads_in_grid:
+            return
+        try:
+            dispatch = _core.Dispatch(
+                self._pipeline(generated),
+                self._arguments(generated, made, outputs),
+                threads_in_grid=made.threads_in_grid,
+                threads=made.threads,
+            )
+            _device().run([dispatch], time_limit=self.time_limit)
+        except MetalBenchError as error:
+            # The user knows the kernel by the name that was given, not by the generated one.
+            message = str(error).replace(f"[{generated.name}]", f"[{self.definition.name}]")
+            raise type(error)(message) from None
+
+    def _pipeline(self, generated: Generated) -> _core.Pipeline:
+        found = self._pipelines.get(generated.variant)
+        if found is None:
+            mode = self.definition.math_mode
+            library = _device().compile(
+                generated.unit,
+                filename=f"<{self.definition.name}>",
+                macros={"__FAST_MATH__": "1"} if mode == "fast" else {},
+                include_dirs=[str(PRELUDE)],
+                checked=self.checked,
+                fast_math=mode != "safe",
+            )
+            found = self._pipelines[generated.variant] = library.pipeline(generated.name)
+        return found
+
+    def _arguments(
+        self, generated: Generated, made: Call, outputs: list[arrays.Output]
+    ) -> dict[str, object]:
+        values: dict[str, object] = {}
+        for name, each in zip(self.definition.input_names, made.inputs, strict=True):
+            values[name] = _device().buffer(each.memory)
+            for what in generated.extents(name, each.passing):
+                values[f"{name}_{what}"] = each.extent(what)
+        names = self.definition.output_names
+        values |= {name: each.buffer for name, each in zip(names, outputs, strict=True)}
+        return values
+
+
+@cache
+def _device() -> _core.Device:
+    return _core.open("cpu")
