@@ -12,7 +12,7 @@ from metalbench.msl.reflect import stage_of
 from metalbench.msl.tokens import Tokens, is_name
 
 _FEATURE = re.compile(
-    r"(?P<textures>depthcube_array|(?:texture|depth)2d_ms_array|depth2d_ms)"
+    r"(?P<textures>(?:texture|depth)2d_ms_array)"
     r"|(?P<raytracing>raytracing|intersector|intersection_query|(?:primitive|instance)_acceleration_structure)"
     r"|(?P<tables>visible_function_table|intersection_function_table)"
     r"|(?P<commands>command_buffer|render_command|compute_command)"
@@ -20,7 +20,7 @@ _FEATURE = re.compile(
     r"|(?P<tensors>tensor_handle|tensor_inline|mpp)"
 )
 _WHAT = {
-    "textures": "such textures",
+    "textures": "arrays of multisampled textures",
     "raytracing": "ray tracing",
     "tables": "function tables",
     "commands": "indirect command buffers",

@@ -100,8 +100,7 @@ def test_an_unknown_function_constant_lists_the_known_ones():
 @pytest.mark.parametrize(
     ("parameter", "feature"),
     [
-        ("texture2d<float> t [[texture(0)]]", "textures"),
-        ("sampler s [[sampler(0)]]", "samplers"),
+        ("texture2d_ms_array<float> t [[texture(0)]]", "arrays of multisampled textures"),
         ("raytracing::primitive_acceleration_structure s [[buffer(1)]]", "ray tracing"),
     ],
 )
@@ -120,18 +119,20 @@ def test_unsupported_parts_do_not_disturb_other_kernels():
     assert engine.build(engine.parse(HEADER + text), "f").path
 
 
-def test_an_overload_for_textures_does_not_disturb_the_others():
-    text = """float at(texture2d<float> t, uint i) { return t.read(uint2(i, 0)).x; }
+def test_an_overload_for_what_is_unsupported_does_not_disturb_the_others():
+    text = """float at(texture2d_ms_array<float> t, uint i) { return t.read(uint2(i, 0)).x; }
     float at(device float* t, uint i) { return t[i]; }
     kernel void f(device float* a) { a[0] = at(a, 1); }"""
     assert engine.build(engine.parse(HEADER + text), "f").path
 
 
-def test_a_function_that_needs_textures_is_refused_where_it_stands():
-    text = """float at(texture2d<float> t, uint i) { return t.read(uint2(i, 0)).x; }
+def test_a_function_that_needs_what_is_unsupported_is_refused_where_it_stands():
+    text = """float at(texture2d_ms_array<float> t, uint i) { return t.read(uint2(i, 0)).x; }
     kernel void f(device float* a) { a[0] = at(a, 1); }"""
     message = refuse(text, Unsupported)
-    assert message.startswith("[f] my.metal:3:10: texture2d: the cpu device has no textures")
+    assert message.startswith(
+        "[f] my.metal:3:10: texture2d_ms_array: the cpu device has no arrays of"
+    )
 
 
 def test_function_constants_are_followed_through_operators():

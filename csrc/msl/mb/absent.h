@@ -8,6 +8,12 @@ namespace mb {
 
 struct absent {};
 
+// A texture that is none.
+template <class P>
+struct Bound<absent, P> {
+  MB_FUNC Bound(const Launch*, const u8*) {}
+  MB_FUNC P get(const Place&) { return P(); }
+};
 template <class T>
 struct Bound<absent, T*> {
   MB_FUNC Bound(const Launch*, const u8*) {}

@@ -43,6 +43,13 @@ struct pointee<void*> : pointee<u8&> {};
 template <>
 struct pointee<const void*> : pointee<const u8&> {};
 
+// What a texture parameter demands: texture_entry.h.
+template <class P, class = void>
+struct opaque_use {
+  static constexpr u32 count = 1;
+  static constexpr TextureUse use{};
+};
+
 // What a thread's parameter is made from, fetched once before the loop over threads.
 template <class Binding, class P>
 struct Bound;
@@ -170,8 +177,11 @@ struct Kernel<function, void (*)(P...), Bindings...> {
     constexpr bool memory[] = {(__is_pointer(P) || __is_lvalue_reference(P))..., false};
     constexpr u32 bytes[] = {sizeof(typename pointee<P>::type)..., 0};
     constexpr u32 align[] = {alignof(typename pointee<P>::type)..., 0};
+    constexpr u32 count[] = {opaque_use<bare<P>>::count..., 0};
+    constexpr TextureUse uses[] = {opaque_use<bare<P>>::use..., {}};
     for (u32 i = 0; i < sizeof...(P); ++i) {
       if (memory[i]) result.argument[i] = ArgumentInfo{bytes[i], align[i], 1, {}};
+      else result.argument[i] = ArgumentInfo{0, 0, count[i], uses[i]};
     }
     return result;
   }

@@ -8,18 +8,31 @@ inline constexpr u32 max_samplers = 16;
 
 // How one component of a texel is stored.
 enum class Channel : u8 {
-  unorm8, snorm8, uint8, sint8,
-  unorm16, snorm16, uint16, sint16, float16,
-  uint32, sint32, float32,
+  unorm8,
+  snorm8,
+  uint8,
+  sint8,
+  unorm16,
+  snorm16,
+  uint16,
+  sint16,
+  float16,
+  uint32,
+  sint32,
+  float32,
 };
 
 // What a texture consists of; `depth` textures have one floating-point component.
 enum class TextureType : u8 {
   none,
-  texture1d, texture1d_array,
-  texture2d, texture2d_array, texture2d_ms,
+  texture1d,
+  texture1d_array,
+  texture2d,
+  texture2d_array,
+  texture2d_ms,
   texture3d,
-  texturecube, texturecube_array,
+  texturecube,
+  texturecube_array,
   texture_buffer,
 };
 
@@ -47,14 +60,28 @@ struct Texture {
   bool bgra;    // the first and the third are exchanged
 };
 
-enum class AddressMode : u8 { clamp_to_zero, clamp_to_edge, repeat, mirrored_repeat, clamp_to_border };
+enum class AddressMode : u8 {
+  clamp_to_zero,
+  clamp_to_edge,
+  repeat,
+  mirrored_repeat,
+  clamp_to_border
+};
 enum class Filter : u8 { nearest, linear };
 enum class MipFilter : u8 { none, nearest, linear };
 enum class BorderColor : u8 { transparent_black, opaque_black, opaque_white };
 enum class CompareFunction : u8 {
-  none, never, less, less_equal, greater, greater_equal, equal, not_equal, always,
+  none,
+  never,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  equal,
+  not_equal,
+  always,
 };
-enum class Reduction : u8 { weighted_average, minimum, maximum };
+enum class SampleReduction : u8 { weighted_average, minimum, maximum };
 
 struct Sampler {
   bool normalized = true;
@@ -65,7 +92,7 @@ struct Sampler {
   MipFilter mip_filter = MipFilter::none;
   BorderColor border = BorderColor::transparent_black;
   CompareFunction compare = CompareFunction::none;
-  Reduction reduction = Reduction::weighted_average;
+  SampleReduction reduction = SampleReduction::weighted_average;
   u8 max_anisotropy = 1;
   float lod_min = 0;
   float lod_max = 3.402823466e+38F;
