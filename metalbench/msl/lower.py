@@ -13,6 +13,7 @@ from metalbench.msl.constants import Value, literal, resolve
 from metalbench.msl.declarations import Declaration
 from metalbench.msl.edits import Code, Edits
 from metalbench.msl.keywords import rewrite_keywords, swizzle_macros
+from metalbench.msl.labels import has_labels, rewrite_labels
 from metalbench.msl.lexer import lex
 from metalbench.msl.overloads import constructor_qualifiers
 from metalbench.msl.parameters import TEXTURE
@@ -60,6 +61,7 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
         edits.blank(tokens.start[index], tokens.end(index))
     rewrite_threadgroup_variables(tokens, edits)
     rewrite_keywords(tokens, edits)
+    rewrite_labels(tokens, edits)
     if mixes_half_formats(tokens):
         rewrite_casts(tokens, source.declared, source.aliases, edits)
     fibers = needs_fibers(tokens, source.by_name, reached)
@@ -84,7 +86,8 @@ def prologue(tokens: Tokens) -> str:
     """What precedes every source: the MSL headers, set up for what it mentions."""
     distributed = "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.places else ""
     textures = "#include <mb/texture.h>\n" if has_textures(tokens) else ""
-    headers = f"#include <mb/prelude.h>\n{textures}"
+    copies = "#include <mb/async_copy.h>\n" if has_labels(tokens) else ""
+    headers = f"#include <mb/prelude.h>\n{textures}{copies}"
     return f'# 1 "<metalbench>"\n{swizzle_macros(tokens)}{distributed}{headers}'
 
 
@@ -218,4 +221,5 @@ def _erase(text: str) -> str:
     tokens = lex(text)
     edits = Edits(text)
     rewrite_keywords(tokens, edits)
+    rewrite_labels(tokens, edits)
     return edits.apply().replace("\n", " ")
