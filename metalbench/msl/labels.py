@@ -14,8 +14,6 @@ from metalbench.msl.tokens import Tokens
 _LABEL = re.compile(
     r'"(?:\\1|\\01|\\001)?air\.(?:simdgroup_(async_copy_[12]d)[^"]*|(wait_simdgroup_events))"'
 )
-    r'"(?:\\1|\\01|\\001)?air\.(?:simdgroup_(async_copy_[12]d)[^"]*|(wait_simdgroup_events))"'
-)
 
 
 def has_labels(tokens: Tokens) -> bool:
