@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from mlx_kernels import matrices as m
-from mlx_kernels.bench import Argument, Bench, Outcome, check, compare
-from mlx_kernels.bench import ints, longs, random, zeros
+from mlx_kernels.bench import Argument, Bench, Outcome, check, compare, ints, longs, random, zeros
 from mlx_kernels.family import FLOATS, of
 
 ZERO, ONE = np.int32(0), np.int32(1)

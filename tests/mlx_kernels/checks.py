@@ -10,6 +10,7 @@ from mlx_kernels import (
     check_products,
     check_quantized,
     check_rows,
+    check_transforms,
 )
 from mlx_kernels.bench import CHECKS
 
@@ -22,4 +23,5 @@ __all__ = [
     "check_products",
     "check_quantized",
     "check_rows",
+    "check_transforms",
 ]
