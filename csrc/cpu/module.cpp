@@ -29,9 +29,10 @@ Module::Module(const std::string& path) : path_(path) {
   info_ = info();
   base_ = reinterpret_cast<mb::uptr>(where.dli_fbase);
   if (info_->abi != mb::abi_version) {
+    const std::string found = std::to_string(info_->abi);
     dlclose(handle_);
-    throw Error("cpu device: " + path +
-                " was compiled for another version; remove it from the cache");
+    throw Error("cpu device: the MSL headers are of version " + found + ", the runtime of " +
+                std::to_string(mb::abi_version) + "; install metalbench again");
   }
 }
 
