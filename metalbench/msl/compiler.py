@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from metalbench._core import CompileError
+from metalbench.msl.messages import REPORT
 from metalbench.msl.toolchain import Toolchain, flags
 
 TIME_LIMIT_S = 300
@@ -67,7 +68,8 @@ def _run(command: list[str], text: str, translate: Callable[[str], str]) -> None
         answer.stderr.strip() or f"{command[0]} ended with {answer.returncode} without a message"
     )
     if crashed:
-        message = (
-            f"clang itself crashed on this kernel (exit status {answer.returncode}):\n{message}"
+        raise CompileError(
+            f"clang itself crashed on this kernel (exit status {answer.returncode}), which is no "
+            f"fault of the kernel's; {REPORT}:\n{message}"
         )
     raise CompileError(translate(message))

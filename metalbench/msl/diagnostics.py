@@ -10,12 +10,11 @@ from pathlib import Path
 
 from metalbench.msl.edits import Code
 from metalbench.msl.lexer import pieces
+from metalbench.msl.messages import REPORT, Message, in_metal_terms, messages
 from metalbench.msl.program import Source
 from metalbench.msl.tokens import Location
 
-_MESSAGE = re.compile(r"(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?P<rest>.*)")
 _LINE_DIRECTIVE = re.compile(r'\s*#\s*(?:line\s+)?(\d+)(?:\s+"([^"]*)")?[\d\s]*')
-_SNIPPET = re.compile(r" *\d* \| ?.*")
 
 
 @dataclass(frozen=True)
@@ -31,26 +30,30 @@ class Diagnostics:
         self.source = source
         self.code = code
 
-    def translate(self, messages: str) -> str:
+    def translate(self, text: str) -> str:
         """The messages with the user's columns and lines of text where these can be told."""
         lines: list[str] = []
-        translated = False
-        for line in messages.splitlines():
-            message = _MESSAGE.fullmatch(line)
-            if message:
-                at = Location(message["file"], int(message["line"]), int(message["column"]))
-                found = self._place(at)
-                translated = found is not None
-                if found is not None:
-                    lines.append(f"{at.file}:{at.line}:{found.column}: {message['rest']}")
-                    lines += self._snippet(at, found)
-                    continue
-            elif translated and _SNIPPET.fullmatch(line):
+        listed = messages(text)
+        # What the user's own errors make of the text behind the source is no news.
+        blamed = any(isinstance(found, Message) and not found.internal for found in listed)
+        for found in listed:
+            if isinstance(found, str):
+                lines.append(found)
                 continue
-            else:
-                translated = False
-            lines.append(line)
+            if found.internal and blamed:
+                continue
+            for message in (found, *found.notes):
+                lines += self._lines(message)
+            if found.internal:
+                lines.append(f"{self.source.filename}: this is a defect of metalbench; {REPORT}")
         return "\n".join(lines)
+
+    def _lines(self, message: Message) -> list[str]:
+        at, text = message.at, in_metal_terms(message.text)
+        place = self._place(at)
+        column = place.column if place else at.column
+        first = f"{at.file}:{at.line}:{column}: {message.kind}: {text}"
+        return [first, *(self._snippet(at, place) if place else message.lines)]
 
     def _place(self, at: Location) -> _Token | None:
         """The token in the user's line that clang means, None where a macro hides it."""

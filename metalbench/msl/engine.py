@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from metalbench._core import Error
 from metalbench.msl import cache
 from metalbench.msl.symbolize import symbolize
 from metalbench.msl.toolchain import Toolchain, flags, toolchain
@@ -48,6 +50,11 @@ class Program:
         self._inputs = inputs
         self.key = key
         self.functions: list[str] = list(record["functions"])
+
+    @property
+    def filename(self) -> str:
+        """The source's name in messages."""
+        return self._inputs.filename
 
     @cached_property
     def source(self) -> Source:
@@ -90,17 +97,37 @@ def parse(
     Raises CompileError with the line of the user's file, Unsupported without a compiler.
     """
     given = tuple((name, str(value)) for name, value in (macros or {}).items())
-    inputs = _Inputs(source, filename, given, tuple(include_dirs))
+    with _own_failures(filename):
+        return _parse(_Inputs(source, filename, given, tuple(include_dirs)))
+
+
+def _parse(inputs: _Inputs) -> Program:
     key = inputs.key()
     record = cache.load(key)
     if record is not None and _unchanged(record):
         return Program(inputs, cache.digest(key, repr(record["files"])), record)
     parsed = inputs.source()
-    record = {"functions": list(parsed.kernels), "files": _files(parsed, filename)}
+    record = {"functions": list(parsed.kernels), "files": _files(parsed, inputs.filename)}
     cache.store(key, record)
     program = Program(inputs, cache.digest(key, repr(record["files"])), record)
     program.source = parsed
     return program
+
+
+@contextmanager
+def _own_failures(filename: str) -> Iterator[None]:
+    """A failure of the front end itself names the file and says what to do."""
+    try:
+        yield
+    except (Error, OSError):
+        raise
+    except Exception as problem:
+        from metalbench.msl.messages import REPORT
+
+        raise Error(
+            f"{filename}: the front end failed with {type(problem).__name__}: {problem}; this is "
+            f"a defect of metalbench; {REPORT}"
+        ) from problem
 
 
 def build(
@@ -120,7 +147,8 @@ def build(
     record = cache.load(key)
     if record is not None and cache.file_digest(record["path"]) == record["object"]:
         return _built(record)
-    return _built(_compile(program, function, constants or {}, key, (checked, fast_math)))
+    with _own_failures(program.filename):
+        return _built(_compile(program, function, constants or {}, key, (checked, fast_math)))
 
 
 def _compile(

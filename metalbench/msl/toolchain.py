@@ -36,6 +36,7 @@ COMMON_FLAGS = [
     "-gline-tables-only",
     "-Wno-everything",
     "-ferror-limit=20",
+    "-fno-elide-type",
     "-fno-color-diagnostics",
     "-fno-crash-diagnostics",
     "-ftemplate-depth=1024",

@@ -1,0 +1,69 @@
+"""Whatever the text, the front end gives a result or an error of ours."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from frontend.fuzz import KERNELS, front_end
+from frontend.generated_msl import WORDS, Generator, mutated
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from metalbench.msl.declarations import declarations
+from metalbench.msl.lexer import lex, pieces
+
+BRIEF = settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+OUTCOMES = ("lowered", "refused")
+
+
+@given(st.integers(0, 2**32))
+@BRIEF
+def test_generated_kernels_are_lowered(seed):
+    assert front_end(Generator(random.Random(seed)).source()) == "lowered"
+
+
+@given(st.integers(0, 2**32))
+@BRIEF
+def test_mutated_kernels_are_lowered_or_refused(seed):
+    choose = random.Random(seed)
+    own = sorted(KERNELS.rglob("*.metal"))
+    text = mutated(choose, choose.choice(own).read_text(), Generator(choose).source())
+    assert front_end(text) in OUTCOMES
+
+
+@given(st.text(max_size=200) | st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join))
+@BRIEF
+def test_any_text_is_lowered_or_refused(text):
+    assert front_end(f"kernel void f(device float* a) {{ {text}\n}}") in OUTCOMES
+    assert front_end(text) in OUTCOMES
+
+
+@given(st.text() | st.lists(st.sampled_from(WORDS)).map(" ".join))
+def test_the_lexer_loses_nothing(text):
+    assert "".join(pieces(text)) == text
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=200).map(" ".join))
+def test_declarations_cover_balanced_texts_in_order(text):
+    tokens = lex(text)
+    if tokens.balanced:
+        ends = [declaration.last for declaration in declarations(tokens)]
+        assert ends == sorted(ends)
+        assert all(0 < end <= len(tokens) for end in ends)
+
+
+@pytest.mark.parametrize("depth", [50, 5000])
+@pytest.mark.parametrize("pair", ["()", "[]", "{}", "<>"])
+def test_deep_brackets(pair, depth):
+    text = f"kernel void f(device int* a) {{ int x = {pair[0] * depth}{pair[1] * depth}; }}"
+    assert front_end(text) in OUTCOMES
+
+
+def test_deep_template_headers():
+    text = "template <" * 500 + "typename T" + ">" * 500 + " struct S {}; kernel void f() {}"
+    assert front_end(text) in OUTCOMES

@@ -1,0 +1,95 @@
+"""What a wrong kernel's author reads: Metal's names, no line of the headers, who is to blame."""
+
+import pytest
+from metalbench._core import CompileError, Error
+
+from metalbench.msl import compiler, engine
+from metalbench.msl.messages import in_metal_terms
+from metalbench.msl.toolchain import Toolchain, toolchain
+
+HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
+
+
+def message(body, parameters="device float4* a"):
+    text = f"{HEADER}kernel void f({parameters}) {{\n{body}\n}}"
+    with pytest.raises(CompileError) as caught:
+        engine.build(engine.parse(text, "my.metal"), "f")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("clang", "metal"),
+    [
+        ("'metal::vec<unsigned int, 4>'", "'uint4'"),
+        ("'float4' (aka 'metal::vec<float, 4>')", "'float4'"),
+        ("'metal::float4' (aka 'metal::vec<float, 4>')", "'float4'"),
+        ("'half' (aka '_Float16')", "'half'"),
+        ("'const vec<__bf16, 3> &'", "'const bfloat3 &'"),
+        ("'packed_vec<float, 3> *'", "'packed_float3 *'"),
+        ("'matrix<_Float16, 4, 2>'", "'half4x2'"),
+        ("'simdgroup_matrix<float, 8, 8>'", "'simdgroup_float8x8'"),
+        ("'_atomic<unsigned int>'", "'atomic_uint'"),
+        ("'my_t' (aka 'unsigned char')", "'my_t' (aka 'uchar')"),
+        ("'vec<T, 4>'", "'T4'"),
+    ],
+)
+def test_types_are_spelled_as_metal_does(clang, metal):
+    assert in_metal_terms(clang) == metal
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("a[0] += uint4(1);", "error: no viable overloaded '+='"),
+        ("float3 x = a[0];", "error: no viable conversion from 'float4' to 'float3'"),
+        ("a[0] = fooo(a[1]);", "error: use of undeclared identifier 'fooo'"),
+        ("a[0] = clamp(a[0], 1);", "requires 3 arguments, but 2 were provided"),
+        ("half h = static_cast<half>(a[0]); bfloat b;", "cannot convert 'float4' to 'half'"),
+        ("a[0].q = 1;", "error: no member named 'q' in 'float4'"),
+        ("simdgroup_float8x8 m = a[0];", "'float4' to 'simdgroup_float8x8'"),
+    ],
+)
+def test_messages_are_in_metals_terms_at_the_users_line(body, expected):
+    found = message(body)
+    assert found.startswith("my.metal:4:")
+    assert expected in found
+    for word in ("vec<", "_Float16", "__bf16", "mb::", "MB_", "msl/mb", "[...]"):
+        assert word not in found
+
+
+def test_an_error_inside_the_library_is_shown_where_it_was_called():
+    text = """template <typename T> T g(T x) { return exp(x); }
+    struct S { int a; };
+    kernel void f(device S* a) { a[0] = g(a[1]); }"""
+    with pytest.raises(CompileError) as caught:
+        engine.build(engine.parse(text.replace("exp", "metal::exp"), "my.metal"), "f")
+    lines = str(caught.value).splitlines()
+    assert lines[0].startswith("my.metal:1:41: error: no matching function for call to 'exp'")
+    assert lines[3].startswith("my.metal:3:41: note: in instantiation of")
+
+
+def test_a_crash_of_clang_says_how_to_report_it(tmp_path, monkeypatch):
+    script = tmp_path / "clang"
+    script.write_text("#!/bin/sh\necho PLEASE submit a bug report >&2\nexit 1\n")
+    script.chmod(0o755)
+    tools = Toolchain((str(script),), (), toolchain().headers)
+    with pytest.raises(CompileError, match=r"no fault of the kernel.*please report it"):
+        compiler.check_syntax("", tools, str)
+
+
+def test_a_failure_of_the_front_end_names_the_file(monkeypatch):
+    def broken(*_):
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr("metalbench.msl.lower.lower", broken)
+    program = engine.parse("kernel void f(device float* a) {}", "my.metal")
+    with pytest.raises(Error, match=r"my.metal: the front end failed with IndexError.*report"):
+        engine.build(program, "f")
+
+
+def test_the_users_error_is_not_followed_by_one_about_the_entry_points():
+    text = "float g(device float* p)x { return *p; }\nkernel void f(device float* a) {}"
+    with pytest.raises(CompileError) as caught:
+        engine.build(engine.parse(text, "my.metal"), "f")
+    assert "my.metal:1:25: error: expected" in str(caught.value)
+    assert "report" not in str(caught.value)
