@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import count
 
 from metalbench._core import CompileError, Unsupported
 from metalbench.msl.arithmetic import evaluate
 from metalbench.msl.constants import program_constants
-from metalbench.msl.parameters import TEXTURE, THREAD_ATTRIBUTES, Parameter, attribute_index
+from metalbench.msl.parameters import TEXTURE, THREAD_ATTRIBUTES, Parameter
 from metalbench.msl.program import Source
 from metalbench.msl.reflect import Kernel
+from metalbench.msl.slots import LIMITS, Slots
 from metalbench.msl.unsupported import feature_of
 
-# How many of a kind a kernel may have; also the kinds of arguments that the caller binds.
-LIMITS = {"buffer": 31, "threadgroup": 31, "texture": 128, "sampler": 16}
 DEFAULT_MAX_THREADS = 1024
 _UNSUPPORTED_ATTRIBUTES = {
     "stage_in": "vertex descriptors",
@@ -39,13 +37,12 @@ def bind(source: Source, kernel: Kernel, literals: Mapping[str, str]) -> Binding
     """Bind every parameter of a kernel. `literals` are the function constants' values.
 
     Raises CompileError for a parameter that has no binding or one that is taken, Unsupported for
-    textures and the like.
+    what only other stages have.
     """
     names = _names(source, kernel, literals)
     types = {**source.aliases, **kernel.substitution}
     found = Bindings()
-    taken: dict[tuple[str, int], Parameter] = {}
-    waiting: list[tuple[Parameter, str]] = []
+    slots = Slots(kernel, names)
     for parameter in kernel.parameters:
         _refuse(kernel, parameter)
         attribute = next((a for a in parameter.attributes if a.name in THREAD_ATTRIBUTES), None)
@@ -57,18 +54,9 @@ def bind(source: Source, kernel: Kernel, literals: Mapping[str, str]) -> Binding
             kind = kernel.typed[parameter.position].type_text(types)
             found.attributes.append({"name": attribute.name, "type": kind})
         else:
-            kind = _kind(kernel, parameter)
             found.macros.append("")
-            index = _explicit(source, kernel, parameter, kind, names)
-            if index is None:
-                waiting.append((parameter, kind))
-            else:
-                _take(kernel, taken, parameter, (kind, index))
-    for parameter, kind in waiting:
-        free = next(index for index in count() if (kind, index) not in taken)
-        taken[kind, free] = parameter
-    for (kind, index), parameter in sorted(taken.items(), key=lambda item: item[1].position):
-        _check_index(kernel, parameter, kind, index)
+            slots.add(parameter, _kind(kernel, parameter))
+    for parameter, kind, index in slots.assigned():
         found.macros[parameter.position] = f"mb::{kind}<{index}>"
         found.arguments.append(_argument(kernel, parameter, (kind, index), types))
     return found
@@ -146,45 +134,6 @@ def _kind(kernel: Kernel, parameter: Parameter) -> str:
     )
 
 
-def _explicit(
-    source: Source, kernel: Kernel, parameter: Parameter, kind: str, names: Mapping[str, str]
-) -> int | None:
-    """The n of [[buffer(n)]] or [[threadgroup(n)]]; None without such an attribute."""
-    attribute = next((found for found in parameter.attributes if found.name == kind), None)
-    if attribute is None:
-        return None
-    index = attribute_index(source.tokens, attribute, names)
-    if index is None:
-        given = source.tokens.join(attribute.first, attribute.last)
-        raise CompileError(
-            f"{parameter.where}: error: [{kernel.name}] {parameter.name}: "
-            f"[[{kind}(n)]]: expected an integer constant, got {given}"
-        )
-    return index
-
-
-def _take(
-    kernel: Kernel,
-    taken: dict[tuple[str, int], Parameter],
-    parameter: Parameter,
-    slot: tuple[str, int],
-) -> None:
-    other = taken.setdefault(slot, parameter)
-    if other is not parameter:
-        raise CompileError(
-            f"{parameter.where}: error: [{kernel.name}] {parameter.name}: {slot[0]} {slot[1]} "
-            f"is taken by {other.name}; give one of them another index"
-        )
-
-
-def _check_index(kernel: Kernel, parameter: Parameter, kind: str, index: int) -> None:
-    if not 0 <= index < LIMITS[kind]:
-        raise CompileError(
-            f"{parameter.where}: error: [{kernel.name}] {parameter.name}: [[{kind}({index})]]: "
-            f"expected an index from 0 to {LIMITS[kind] - 1}"
-        )
-
-
 def _argument(
     kernel: Kernel, parameter: Parameter, slot: tuple[str, int], types: Mapping[str, str]
 ) -> dict[str, str | int]:
@@ -192,7 +141,7 @@ def _argument(
     space = parameter.address_space or ("threadgroup" if kind == "threadgroup" else "device")
     constant = space == "constant" or "const" in parameter.pointee
     if kind in ("texture", "sampler"):
-        space = kind
+        space = ""
         constant = not {"write", "read_write"}.intersection(parameter.pointee)
     return {
         "name": parameter.name or f"argument{parameter.position}",
