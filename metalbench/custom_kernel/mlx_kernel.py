@@ -14,6 +14,18 @@ from metalbench.custom_kernel.element_types import element_type, is_dtype, is_ml
 from metalbench.errors import Unsupported
 
 
+def _mlx_metal_kernel() -> Any:
+    if sys.platform != "darwin":
+        return None
+    import mlx.core as mx
+
+    return mx.fast.metal_kernel
+
+
+# Kept from the start, because a project may put this package's function in the place of MLX's.
+MLX_METAL_KERNEL = _mlx_metal_kernel()
+
+
 def metal_is_available() -> bool:
     """Whether MLX can run Metal kernels here; imports MLX on a Mac only."""
     if sys.platform != "darwin":
@@ -32,10 +44,8 @@ class MLXKernel:
                 f"[{definition.name}] device 'mlx': MLX runs Metal kernels on a Mac only; "
                 "use device='cpu'"
             )
-        import mlx.core as mx
-
         self.definition = definition
-        self._kernel: Any = mx.fast.metal_kernel(
+        self._kernel: Any = MLX_METAL_KERNEL(
             name=definition.name,
             input_names=list(definition.input_names),
             output_names=list(definition.output_names),

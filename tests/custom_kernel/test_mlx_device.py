@@ -33,7 +33,7 @@ class Recorder:
 @pytest.fixture
 def recorder(monkeypatch):
     recorder = Recorder()
-    monkeypatch.setattr(mx.fast, "metal_kernel", recorder)
+    monkeypatch.setattr(mlx_kernel, "MLX_METAL_KERNEL", recorder)
     for module in (custom_kernel, mlx_kernel):
         monkeypatch.setattr(module, "metal_is_available", lambda: True)
     return recorder
@@ -76,6 +76,13 @@ def test_numpy_arrays_come_back_as_such(recorder, dtype):
     assert isinstance(y, np.ndarray)
     assert y.dtype.name == dtype
     np.testing.assert_array_equal(y, (2 * x).astype(y.dtype))
+
+
+def test_it_may_stand_in_the_place_of_mlxs_function(recorder, monkeypatch):
+    monkeypatch.setattr(mx.fast, "metal_kernel", metal_kernel)
+    kernel = mx.fast.metal_kernel(name="f", input_names=["x"], output_names=["y"], source="")
+    (y,) = kernel(inputs=[mx.ones(3)], output_dtypes=[mx.float32], **CALL)
+    assert y.tolist() == [2, 2, 2]
 
 
 def test_math_modes_are_passed_on(recorder):
