@@ -28,11 +28,15 @@ Argument = np.ndarray | np.generic
 
 @dataclass(frozen=True)
 class Outcome:
-    """How far a kernel was from what is expected, and how far it may be; both relative."""
+    """How far a kernel was from what is expected, and how far it may be; both relative.
+
+    `kind` is the type whose rounding allows an error; without one there may be none.
+    """
 
     kernel: str
     error: float
     bound: float
+    kind: str = ""
 
     @property
     def passed(self) -> bool:
@@ -99,7 +103,7 @@ def compare(
     got, want = np.asarray(got).astype(wide), np.asarray(want).astype(wide)
     scale = np.maximum(np.abs(want), np.sqrt(np.mean(np.abs(want) ** 2)) + 1e-300)
     error = np.abs(got - want) / scale
-    return Outcome(instance.name, float(np.max(error)), ulp * EPSILON[kind])
+    return Outcome(instance.name, float(np.max(error)), ulp * EPSILON[kind], kind)
 
 
 def random(shape: int | tuple[int, ...], kind: str = "float", seed: int = 0) -> np.ndarray:

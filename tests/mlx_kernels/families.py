@@ -1,4 +1,4 @@
-"""All families of MLX's kernels whose headers the wheel has, but for those of matrix cores (NAX)."""
+"""All families of MLX's kernels that its wheel has headers of, but for those of NAX."""
 
 from __future__ import annotations
 

@@ -37,6 +37,11 @@ class Instance:
         return "".join(letter if letter.isalnum() else "_" for letter in letters)
 
     @property
+    def host_name(self) -> str:
+        """What the library lists it as; a kernel that is no template has its own name."""
+        return self.name if self.arguments else self.template
+
+    @property
     def text(self) -> str:
         """The instantiation in Metal."""
         if not self.arguments:
@@ -95,6 +100,4 @@ class Family:
     ) -> _core.Pipeline:
         """One of the kernels, ready to run."""
         values = {**self.constants, **(constants or {})}
-        return self.library(device, headers).pipeline(
-            instance.name if instance.arguments else instance.template, constants=values
-        )
+        return self.library(device, headers).pipeline(instance.host_name, constants=values)
