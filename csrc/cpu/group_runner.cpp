@@ -1,5 +1,6 @@
 #include "cpu/group_runner.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -90,7 +91,9 @@ GroupRunner::Progress GroupRunner::run_span(const Launch& launch, std::uint64_t 
   lay_out({1, 1, 1});
   span_first_ = first;
   span_count_ = count;
-  return enter(fresh_stack(stacks_->fiber(0), &GroupRunner::span_main));
+  prepare_stack(stacks_->fiber(0), &GroupRunner::span_main);
+  laid_out_ = {};  // its stack is no thread's now
+  return enter(fresh_stack(stacks_->fiber(0)));
 }
 
 GroupRunner::Progress GroupRunner::run_group(const Launch& launch, std::uint64_t number) {
@@ -130,9 +133,11 @@ void GroupRunner::lay_out(mb::Dim3 size) {
   mb::Dim3 position{0, 0, 0};
   for (std::uint32_t i = 0; i < group_.threads; ++i) {
     mb::Fiber* fiber = stacks_->fiber(i);
+    prepare_stack(fiber, &GroupRunner::fiber_main);
     fiber->simdgroup = &simdgroups_[i / mb::simd_width];
     fiber->lane = i % mb::simd_width;
     fiber->index = i;
+    fiber->reads = 0;
     fiber->position = position;
     if (++position.x < size.x) continue;
     position.x = 0;
@@ -158,19 +163,30 @@ void GroupRunner::start_group(std::uint64_t number) {
   lay_out({extent(grid.x, x, full.x), extent(grid.y, y, full.y), extent(grid.z, z, full.z)});
   for (std::uint32_t i = 0; i < group_.simdgroups; ++i) {
     mb::Simdgroup& simdgroup = simdgroups_[i];
-    simdgroup.live = simdgroup.ready = simdgroup.lanes;
-    simdgroup.meeting = simdgroup.at_barrier = 0;
+    simdgroup.live = simdgroup.lanes;
+    simdgroup.ready = simdgroup.meeting = simdgroup.at_barrier = 0;
     simdgroup.rounds = 0;
     simdgroup.diverged = false;
   }
-  for (std::uint32_t i = 0; i < group_.threads; ++i) {
-    mb::Fiber* fiber = stacks_->fiber(i);
-    fiber->simdgroup->stack_pointer[fiber->lane] = fresh_stack(fiber, &GroupRunner::fiber_main);
-  }
+  started_ = 0;
+  start_simdgroup();
   if (launch_->checked) {
     std::memset(group_.arena, arena_poison, launch_->arena_bytes);
     memory_check_->start_group();
   }
+}
+
+void GroupRunner::start_simdgroup() {
+  mb::Simdgroup& simdgroup = simdgroups_[started_];
+  const std::uint32_t first = started_ * mb::simd_width;
+  const std::uint32_t lanes = std::min(group_.threads - first, mb::simd_width);
+  for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+    simdgroup.stack_pointer[lane] = fresh_stack(stacks_->fiber(first + lane));
+    __builtin_prefetch(simdgroup.stack_pointer[lane], 1);
+    __builtin_prefetch(stacks_->fiber(first + lane));
+  }
+  simdgroup.ready = simdgroup.lanes;
+  ++started_;
 }
 
 void GroupRunner::fiber_main() {
@@ -178,6 +194,7 @@ void GroupRunner::fiber_main() {
   GroupRunner& self = of(fiber);
   self.launch_->thread_entry(self.group_.launch, &self.group_, fiber);
   mb::Simdgroup* simdgroup = fiber->simdgroup;
+  mb::prefetch_stack(simdgroup, fiber->lane);
   const std::uint32_t others = ~(1u << fiber->lane);
   simdgroup->live &= others;
   simdgroup->ready &= others;
@@ -209,6 +226,7 @@ mb::Simdgroup* GroupRunner::next_simdgroup(mb::Simdgroup* simdgroup) {
 // ready lanes behind them.
 mb::Simdgroup* GroupRunner::next_ready(std::uint32_t index) {
   for (std::uint32_t i = index + 1; i < group_.simdgroups; ++i) {
+    if (i == started_) start_simdgroup();
     if (simdgroups_[i].ready != 0) return &simdgroups_[i];
   }
   for (std::uint32_t i = 0; i < index; ++i) {

@@ -63,6 +63,7 @@ class GroupRunner {
   void prepare(const Launch& launch);
   void lay_out(mb::Dim3 size);
   void start_group(std::uint64_t number);
+  void start_simdgroup();
   [[nodiscard]] Progress enter(void* stack);
   mb::Simdgroup* next_simdgroup(mb::Simdgroup* simdgroup);
   mb::Simdgroup* next_ready(std::uint32_t index);
@@ -73,7 +74,9 @@ class GroupRunner {
   std::unique_ptr<Stacks> stacks_;
   std::uint32_t fibers_ = 0;
   void* own_stack_ = nullptr;  // where the worker stands while fibers run
-  std::array<mb::Simdgroup, 32> simdgroups_{};
+  // One more than a group has, for mb::prefetch_stack().
+  std::array<mb::Simdgroup, 33> simdgroups_{};
+  std::uint32_t started_ = 0;  // simdgroups of the group that have stacks
   Group group_{};
   mb::Dim3 laid_out_{};
   const Launch* launch_ = nullptr;

@@ -1,5 +1,6 @@
 #include "cpu/switch.h"
 
+#include <cstddef>
 #include <cstdint>
 
 #include "msl/mb/switch.h"
@@ -15,26 +16,44 @@
 #endif
 #define FUNCTION(name) ".globl " SYMBOL(name) "\n" HIDDEN(name) SYMBOL(name) ":\n"
 
+// Begins a stack below the registers that were loaded from its top, so that they stay; one of them
+// holds where to go.
+#if defined(__x86_64__)
+#define START_STACK  \
+  "subq $64, %rsp\n" \
+  "jmpq *%rbx\n"
+#else
+#define START_STACK    \
+  "sub sp, sp, #160\n" \
+  "br x19\n"
+#endif
+
 // clang-format off
-asm(TEXT FUNCTION(mb_switch) MB_SAVE_STACK FUNCTION(mb_resume) MB_RESUME_STACK);
+asm(TEXT FUNCTION(mb_switch) MB_SAVE_STACK FUNCTION(mb_resume) MB_RESUME_STACK
+    FUNCTION(mb_start) START_STACK);
 // clang-format on
 
-namespace metalbench::cpu {
+extern "C" [[gnu::visibility("hidden")]] void mb_start();
 
+namespace metalbench::cpu {
+namespace {
+
+// The places that MB_RESUME_STACK loads, in words from the saved stack pointer.
 #if defined(__x86_64__)
-void* fresh_stack(void* top, void (*entry)()) {
-  // Six registers, the entry as the return address, and the slot that makes the stack look as
-  // after a call: 8 below a multiple of 16.
-  auto* word = static_cast<std::uintptr_t*>(top);
-  word[-2] = reinterpret_cast<std::uintptr_t>(entry);
-  return word - 8;
-}
+// The slot above the seven makes the stack look as after a call: 8 below a multiple of 16.
+constexpr std::size_t words = 8, first_register = 4, return_address = 6;
 #else
-void* fresh_stack(void* top, void (*entry)()) {
-  auto* word = static_cast<std::uintptr_t*>(top) - 20;
-  word[11] = reinterpret_cast<std::uintptr_t>(entry);  // x30, the link register
-  return word;
-}
+constexpr std::size_t words = 20, first_register = 0, return_address = 11;
 #endif
+
+}  // namespace
+
+void prepare_stack(void* top, void (*entry)()) {
+  auto* word = static_cast<std::uintptr_t*>(fresh_stack(top));
+  word[first_register] = reinterpret_cast<std::uintptr_t>(entry);
+  word[return_address] = reinterpret_cast<std::uintptr_t>(&mb_start);
+}
+
+void* fresh_stack(void* top) { return static_cast<std::uintptr_t*>(top) - words; }
 
 }  // namespace metalbench::cpu

@@ -12,8 +12,9 @@ extern "C" {
 
 namespace metalbench::cpu {
 
-// Prepares a stack that ends at `top` (16-byte aligned) so that switching to the returned place
-// calls `entry`, which must never return.
-[[nodiscard]] void* fresh_stack(void* top, void (*entry)());
+// Prepares a stack that ends at `top` (16-byte aligned) so that switching to `fresh_stack(top)`
+// calls `entry`, which must never return; time and again, since what runs there stays below.
+void prepare_stack(void* top, void (*entry)());
+[[nodiscard]] void* fresh_stack(void* top);
 
 }  // namespace metalbench::cpu

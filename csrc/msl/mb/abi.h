@@ -16,7 +16,7 @@ using uptr = __UINTPTR_TYPE__;
 namespace mb {
 
 // Changes whenever anything in this file does; part of the key of every cached kernel.
-inline constexpr u32 abi_version = 6;
+inline constexpr u32 abi_version = 7;
 
 inline constexpr u32 simd_width = 32;
 inline constexpr u32 max_buffers = 31;
@@ -106,8 +106,20 @@ struct alignas(64) Fiber {
   u32 lane;
   u32 index;      // in the group, x fastest
   Dim3 position;  // thread_position_in_threadgroup
+  u32 reads;      // of atomics; see mb::spin()
 };
 static_assert(sizeof(Fiber) == 64);
+
+// Fetches the stack of the lane that comes some switches after this one: each has a page of its own,
+// and most of what a switch costs is waiting for it. There is a spare simdgroup after a group's last.
+[[gnu::always_inline]] inline void prefetch_stack(const Simdgroup* simdgroup, u32 lane) {
+  constexpr u32 ahead = 6;
+  const u32 later = lane + ahead;
+  auto* stack =
+      static_cast<const u8*>(simdgroup[later / simd_width].stack_pointer[later % simd_width]);
+  __builtin_prefetch(stack, 1);
+  __builtin_prefetch(stack + 64, 1);
+}
 
 [[gnu::always_inline]] inline Fiber* fiber_of(uptr sp) {
   const uptr colour = (sp / stack_bytes) % stack_colours;

@@ -39,9 +39,8 @@ namespace mb {
 // Every so many reads of an atomic, another thread gets its turn: it may be what this one waits
 // for.
 [[gnu::noinline]] MB_UNTRACED static void spin() {
-  static u32 reads;
-  if (++reads % 64) return;
   Fiber* self = current();
+  if (++self->reads % 64) return;
   self->simdgroup->group->runtime->yield(self);
 }
 

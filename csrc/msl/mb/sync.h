@@ -16,6 +16,7 @@ namespace mb {
 
 // The calling lane waits; whoever is ready continues.
 MB_FUNC MB_UNTRACED void leave(Fiber* self, Simdgroup* simdgroup, u32 ready) {
+  prefetch_stack(simdgroup, self->lane);
   simdgroup->ready = ready;
   void* next = ready != 0 ? simdgroup->stack_pointer[__builtin_ctz(ready)]
                           : simdgroup->group->runtime->next(self);
