@@ -128,6 +128,7 @@ std::uint32_t dimensions(TextureType type) { return info_of(type).dimensions; }
 bool has_slices(TextureType type) { return info_of(type).slices; }
 
 std::size_t TextureLevel::bytes(const PixelFormat& format) const {
+  if (width == 0 || height == 0 || slices == 0) return 0;
   return (slices - 1) * slice_bytes + (height - 1) * row_bytes +
          std::size_t{width} * format.bytes();
 }

@@ -15,13 +15,18 @@ namespace mb {
 
 using metal::component;
 
-#define MB_IF_READABLE \
-  __attribute__((enable_if(a != metal::access::write, "the texture's access is write only")))
-#define MB_IF_WRITABLE                                                  \
-  __attribute__((enable_if(a == metal::access::write || a == metal::access::read_write, \
-                           "the texture's access does not include write")))
-#define MB_IF_SAMPLED \
-  __attribute__((enable_if(a == metal::access::sample, "the texture's access is not sample")))
+// Reported where the method is called.
+#define MB_IF_READABLE                                            \
+  __attribute__((diagnose_if(a == metal::access::write,           \
+                             "read: the texture is declared with access::write", "error")))
+#define MB_IF_WRITABLE                                                                    \
+  __attribute__((diagnose_if(a != metal::access::write && a != metal::access::read_write, \
+                             "write: the texture is declared without access::write or "   \
+                             "access::read_write", "error")))
+#define MB_IF_SAMPLED                                                                       \
+  __attribute__((diagnose_if(a != metal::access::sample,                                    \
+                             "sample and gather: the texture is declared without "          \
+                             "access::sample", "error")))
 
 // A texel as the kernel gets it: four components, or the one of a depth texture.
 template <class T, bool depth, class W>
