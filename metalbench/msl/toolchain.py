@@ -54,14 +54,22 @@ FAST_FLAGS = [
     "-fapprox-func",
 ]
 PRECISE_FLAGS = ["-ffp-contract=off", "-DMB_FAST_MATH=0"]
-# clang drops `convergent` from mb::meet, whose body has no convergent call it can see, and then
-# gives each side of a branch its own copy of a SIMD-group function.
-RELEASE_FLAGS = ["-O3", "-fconvergent-functions"]
+# Calls of SIMD-group functions must not be copied: lanes meet only at one and the same call. clang drops
+# `convergent` from mb::meet, whose body has no convergent call it can see; and the placement of
+# machine code does not know of it at all (seen on aarch64: each side of a branch got its own copy).
+CONVERGENT_FLAGS = [
+    "-fconvergent-functions",
+    "-mllvm",
+    "-tail-dup-placement=false",
+    "-mllvm",
+    "-disable-tail-duplicate",
+]
+RELEASE_FLAGS = ["-O3", *CONVERGENT_FLAGS]
 # Copies of a whole struct, such as a float4 that does not pass through registers, are no loads and
 # stores to the coverage pass; AddressSanitizer's pass turns them, and only them, into calls.
 CHECKED_FLAGS = [
     "-O1",
-    "-fconvergent-functions",
+    *CONVERGENT_FLAGS,
     "-fno-vectorize",
     "-fno-slp-vectorize",
     "-DMB_CHECKED=1",

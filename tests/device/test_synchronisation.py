@@ -167,3 +167,25 @@ def test_simdgroup_matrices_multiply(device, compile_kernel, tile):
     c = np.zeros((tile, tile), np.float32)
     run(device, pipeline, {"a": a, "b": b, "c": c, "n": tile}, 32)
     np.testing.assert_array_equal(c, a @ b)
+
+
+def test_branches_on_the_lane_do_not_split_a_meeting(device, compile_kernel):
+    pipeline = compile_kernel(
+        """
+        kernel void f(device const float* x, device float* y, uint t [[thread_index_in_threadgroup]],
+                      uint lane [[thread_index_in_simdgroup]], uint s [[simdgroup_index_in_threadgroup]]) {
+          threadgroup float part[8];
+          float sum = simd_sum(x[t]);
+          if (lane == 0) part[s] = sum;
+          threadgroup_barrier(mem_flags::mem_threadgroup);
+          float total = simd_sum(lane < 8 ? part[lane] : 0.0f);
+          float r;
+          if (lane < 16) r = simd_sum(1.0f); else r = simd_sum(2.0f);
+          y[t] = total + r * 1000;
+        }
+        """
+    )
+    x = (np.arange(256) % 7).astype(np.float32)
+    y = np.zeros_like(x)
+    run(device, pipeline, {"x": x, "y": y}, 256)
+    np.testing.assert_array_equal(y, x.sum() + np.where(np.arange(256) % 32 < 16, 16e3, 32e3))
