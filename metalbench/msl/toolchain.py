@@ -54,9 +54,9 @@ FAST_FLAGS = [
     "-fapprox-func",
 ]
 PRECISE_FLAGS = ["-ffp-contract=off", "-DMB_FAST_MATH=0"]
-# Calls of SIMD-group functions must not be copied: lanes meet only at one and the same call. clang drops
-# `convergent` from mb::meet, whose body has no convergent call it can see; and the placement of
-# machine code does not know of it at all (seen on aarch64: each side of a branch got its own copy).
+# Calls of SIMD-group functions must not be copied: lanes meet only at one and the same call. clang
+# drops `convergent` from mb::meet, whose body has no convergent call it can see; and the placement
+# of machine code does not know of it at all (on aarch64 each side of a branch got its own copy).
 CONVERGENT_FLAGS = [
     "-fconvergent-functions",
     "-mllvm",
