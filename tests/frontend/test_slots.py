@@ -1,0 +1,87 @@
+"""Indices of arguments, given or not."""
+
+from __future__ import annotations
+
+import pytest
+
+from metalbench import _core
+from metalbench.msl import engine
+
+HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
+
+
+def slots(parameters: str, before: str = "") -> list[tuple[str, str, int]]:
+    program = engine.parse(f"{HEADER}{before}\nkernel void f({parameters}) {{}}", "my.metal")
+    built = engine.build(program, "f")
+    return [(str(a["name"]), str(a["kind"]), int(a["index"])) for a in built.arguments]
+
+
+def test_each_kind_is_counted_by_itself():
+    assert slots(
+        "texture2d<float> a, device int* b, sampler c, depth2d<float> d, constant int& e"
+    ) == [
+        ("a", "texture", 0),
+        ("b", "buffer", 0),
+        ("c", "sampler", 0),
+        ("d", "texture", 1),
+        ("e", "buffer", 1),
+    ]
+
+
+def test_arrays_take_an_index_for_each_element():
+    before = "constant constexpr int count = 4;"
+    parameters = (
+        "array<texture2d<float, access::read>, count - 1> a, texture1d<int> b, "
+        "texture3d<half> c [[texture(2 + 2)]], metal::array<metal::sampler, 2> d, metal::sampler e"
+    )
+    assert slots(parameters, before) == [
+        ("a", "texture", 0),
+        ("b", "texture", 3),
+        ("c", "texture", 4),
+        ("d", "sampler", 0),
+        ("e", "sampler", 2),
+    ]
+
+
+def test_gaps_are_used_where_an_array_fits():
+    assert slots(
+        "texture1d<int> a [[texture(1)]], array<texture1d<int>, 2> b, texture1d<int> c"
+    ) == [
+        ("a", "texture", 1),
+        ("b", "texture", 2),
+        ("c", "texture", 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ("texture2d<float> a [[texture(128)]]", r"expected an index from 0 to 127"),
+        ("sampler s [[sampler(16)]]", r"expected an index from 0 to 15"),
+        ("array<texture2d<float>, 4> a [[texture(126)]]", r"expected an index from 0 to 124"),
+        ("array<texture2d<float>, n> a", "expected a constant number of elements, got n"),
+        (
+            "array<texture2d<float>, 4> a [[texture(0)]], texture2d<float> b [[texture(3)]]",
+            "b: texture 3 is taken by a",
+        ),
+    ],
+)
+def test_indices_that_cannot_be(parameters, message):
+    with pytest.raises(_core.CompileError, match=rf"my\.metal:4:\d+: error: \[f\] .*{message}"):
+        slots(parameters)
+
+
+def test_a_texture_that_a_function_constant_removes():
+    before = "constant bool wanted [[function_constant(0)]];"
+    source = f"""{HEADER}{before}
+    kernel void f(texture2d<float> a [[texture(0), function_constant(wanted)]],
+                  device float* out) {{
+      if (wanted) out[0] = a.read(uint2(0)).x;
+      else out[0] = float(is_null_texture(a));
+    }}"""
+    program = engine.parse(source, "my.metal")
+    names = [
+        [a["name"] for a in engine.build(program, "f", {"wanted": w}).arguments]
+        for w in (True, False)
+    ]
+    assert names == [["a", "out"], ["out"]]
