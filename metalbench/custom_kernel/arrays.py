@@ -124,16 +124,27 @@ class Output:
             memory.fill(_UNWRITTEN)
         self.array: Array = memory.view(type_.numpy).reshape(shape)
         if init_value is not None:
-            with np.errstate(all="ignore"):
-                self.array[...] = np.float32(init_value).astype(type_.numpy)
+            self.array[...] = _converted(init_value, type_)
+
+
+def _converted(value: float, type_: ElementType) -> Any:
+    """`value` by way of float32, as MLX passes it; out of an integer's range its nearest end."""
+    with np.errstate(over="ignore"):
+        single = np.float32(value)
+    if "int" not in type_.name:
+        return single.astype(type_.numpy)
+    limits = np.iinfo(type_.numpy)
+    if np.isnan(single):
+        return 0
+    return int(min(max(float(single), limits.min), limits.max))
 
 
 def _view(value: Any, where: str) -> Array:
     import mlx.core as mx
 
-    half = value.dtype == mx.bfloat16
+    is_bfloat = value.dtype == mx.bfloat16
     try:
-        array: Array = np.asarray(memoryview(value.view(mx.uint16) if half else value))
+        array: Array = np.asarray(memoryview(value.view(mx.uint16) if is_bfloat else value))
     except RuntimeError as error:
         if "during function transformations" not in str(error):
             raise
@@ -141,7 +152,7 @@ def _view(value: Any, where: str) -> Array:
             f"{where}: has no value yet; within mx.compile or mx.vmap no kernel can run on the "
             "cpu device, call it outside of them"
         ) from None
-    return array.view(TYPES["bfloat16"].numpy) if half else narrowed(array)
+    return array.view(TYPES["bfloat16"].numpy) if is_bfloat else narrowed(array)
 
 
 def _memory(array: Array, strides: tuple[int, ...]) -> Array:

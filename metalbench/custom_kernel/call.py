@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 from metalbench.custom_kernel import arrays
@@ -30,6 +30,7 @@ class Call:
     types: tuple[ElementType, ...]
     threads_in_grid: Size
     threads: Size
+    init_value: float | None
 
     @property
     def variant(self) -> Variant:
@@ -45,7 +46,8 @@ def call(
     output_dtypes: Sequence[Any],
     grid: Sequence[int],
     threadgroup: Sequence[int],
-    template: Sequence[tuple[str, Any]] | None,
+    template: Sequence[tuple[str, Any]] | None = None,
+    init_value: float | None = None,
 ) -> Call:
     """Read the arguments of a call; raises DispatchError that names the one that is wrong."""
     name = f"[{definition.name}]"
@@ -54,6 +56,8 @@ def call(
     _check_count(f"{name} output_dtypes", output_dtypes, definition.output_names)
     threads_in_grid = _size(f"{name} grid", grid, least=0)
     threads = _size(f"{name} threadgroup", threadgroup, least=1)
+    if not isinstance(init_value, (Real, type(None))):
+        raise DispatchError(f"{name} init_value: expected a number or None, got {init_value!r}")
     contiguous = definition.ensure_row_contiguous
     outputs = definition.output_names
     return Call(
@@ -72,6 +76,7 @@ def call(
         ),
         threads_in_grid=threads_in_grid,
         threads=_cut(threads, threads_in_grid),
+        init_value=init_value,
     )
 
 

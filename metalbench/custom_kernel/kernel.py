@@ -58,8 +58,9 @@ class CustomKernel:
                 grid=grid,
                 threadgroup=threadgroup,
                 template=template,
+                init_value=init_value,
             )
-            found = self._outputs(made, init_value, verbose)
+            found = self._outputs(made, verbose=verbose)
             as_mlx = arrays.returns_mlx(given, output_dtypes)
             return [arrays.to_mlx(each) for each in found] if as_mlx else found
 
@@ -67,15 +68,13 @@ class CustomKernel:
             return opaque(self.definition.name, run, inputs)
         return run(inputs)
 
-    def _outputs(
-        self, made: Call, init_value: float | None, verbose: bool
-    ) -> list[np.ndarray[Any, Any]]:
+    def _outputs(self, made: Call, *, verbose: bool) -> list[np.ndarray[Any, Any]]:
         generated = Generated(self.definition, made.variant)
         if verbose:
             print(f"Generated source code for `{self.definition.name}`:")
             print(f"```\n{generated.text}\n```")
         outputs = [
-            arrays.Output(_device(), shape, type_, init_value, poison=self.checked)
+            arrays.Output(_device(), shape, type_, made.init_value, poison=self.checked)
             for shape, type_ in zip(made.shapes, made.types, strict=True)
         ]
         self._run(generated, made, outputs)

@@ -61,6 +61,27 @@ def test_init_value(run, dtype, expected):
     assert out.tolist() == [expected] * 3 + [0] + [expected]
 
 
+@pytest.mark.parametrize("name", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
+def test_init_values_beyond_an_integers_range_are_its_ends(run, name):
+    limits = np.iinfo(name)
+    for value, expected in [
+        (limits.max, limits.max),
+        (1e30, limits.max),
+        (np.inf, limits.max),
+        (-1e30, limits.min),
+        (-np.inf, limits.min),
+        (np.nan, 0),
+    ]:
+        (out,) = run(";", [], [(1,)], [name], grid=1, init_value=value)
+        assert out[0] == expected
+
+
+def test_init_value_of_infinity(run):
+    for name in ("float32", "float16", "bfloat16"):
+        (out,) = run(";", [], [(2,)], [name], grid=1, init_value=-np.inf)
+        assert out.tolist() == [-np.inf] * 2
+
+
 def test_init_value_without_any_thread(run):
     (out,) = run("out[0] = 1;", [], [(2, 2)], ["int32"], grid=(4, 0, 1), init_value=7)
     np.testing.assert_array_equal(out, np.full((2, 2), 7))

@@ -74,6 +74,7 @@ def test_definitions(changed, message):
             {"grid": (2000, 1, 1), "threadgroup": (1025, 1, 1)},
             "[f] threads: expected 1 to 1024 threads a threadgroup, got 1025",
         ),
+        ({"init_value": "0"}, "[f] init_value: expected a number or None, got '0'"),
         ({"template": ["T"]}, "[f] template: expected pairs such as ('T', mx.float32), got 'T'"),
         ({"template": [("T", "float")]}, "[f] template: T: expected a dtype, an int or a bool"),
         ({"template": [("T", 1.0)]}, "[f] template: T: expected a dtype, an int or a bool"),
