@@ -52,9 +52,11 @@ class Generated:
     def __init__(self, definition: Definition, variant: Variant) -> None:
         self.definition = definition
         self.variant = variant
+        # A minus would end the name; MLX leaves it there, and such kernels do not compile.
         values = [each.value.replace("-", "minus") for each in variant.template]
         tags = [each.tag for each in variant.inputs] + [each.msl for each in variant.outputs]
-        self.name = "_".join(["custom_kernel", definition.name, *values, *tags])
+        template = ["", *values] if values else []
+        self.name = "_".join(["custom_kernel", definition.name, *template, *tags])
 
     @property
     def text(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mlx.core as mx
 import numpy as np
+import pytest
 
 from metalbench import metal_kernel
 from metalbench.custom_kernel.definition import ATTRIBUTES
@@ -28,7 +29,7 @@ def test_the_documented_signature(capsys):
     )
     kernel = metal_kernel("myexp", ["inp"], ["out"], source)
     text = generated(capsys, kernel, [np.ones(16, np.float16)], [mx.float16], [("T", mx.float32)])
-    name = "custom_kernel_myexp_float_float16_t_float16_t"
+    name = "custom_kernel_myexp__float_float16_t_float16_t"
     assert text == (
         "Generated source code for `myexp`:\n```\n"
         "template <typename T>\n"
@@ -82,7 +83,47 @@ def test_the_header_stands_before_the_template(capsys):
     kernel = metal_kernel("headed", [], ["out"], "out[0] = N + T(1);", "#define TWO 2")
     text = generated(capsys, kernel, [], [np.int32], [("T", mx.int32), ("N", 3), ("B", True)])
     assert "```\n#define TWO 2\ntemplate <typename T, int N, bool B>\n[[kernel]]" in text
-    assert "custom_kernel_headed_int32_t_3_1_int32_t<int32_t, 3, 1>;" in text
+    assert "custom_kernel_headed__int32_t_3_1_int32_t<int32_t, 3, 1>;" in text
+
+
+SOURCES = {
+    "templates": ("out1[0] = T(a[0]) + N + B; out2[0] = threads_per_grid.x;", "#define ONE 1\n"),
+    "extents": ("out1[0] = a_shape[0] + b_strides[0] + c_ndim + d_ndim; // thread_position", ""),
+    "attributes": ("\n" + "; ".join(ATTRIBUTES) + ";\n", ""),
+    "atomics": ("atomic_store_explicit(out2, 1, memory_order_relaxed); grid_size;", "int f();\n"),
+}
+
+
+@pytest.mark.parametrize("which", SOURCES)
+@pytest.mark.parametrize("template", [None, [("T", mx.bfloat16), ("N", 5), ("B", False)]])
+def test_the_text_is_that_of_mlx(capfd, tmp_path, which, template):
+    source, header = SOURCES[which]
+    options = {"atomic_outputs": which == "atomics"}
+    definition = (which, list("abcd"), ["out1", "out2"], source + "threads_per_grid;", header)
+    inputs = [
+        mx.zeros((4, 3), mx.float16),
+        mx.zeros((7,), mx.uint8),
+        mx.zeros((2, 2, 2), mx.complex64),
+        mx.array(1),
+    ]
+    call = {
+        "template": template,
+        "grid": (0, 1, 1),
+        "threadgroup": (1, 1, 1),
+        "output_shapes": [(3,)] * 2,
+        "output_dtypes": [mx.float32, mx.uint32],
+        "verbose": True,
+    }
+
+    def exported(*inputs):
+        return mx.fast.metal_kernel(*definition, **options)(inputs=list(inputs), **call)
+
+    # While a function is exported MLX generates its kernels without a GPU.
+    mx.export_function(str(tmp_path / "kernel.mlxfn"), exported, *inputs)
+    theirs = capfd.readouterr().out
+    metal_kernel(*definition, **options, device="cpu")(inputs=inputs, **call)
+    assert theirs.startswith("Generated source code for")
+    assert capfd.readouterr().out == theirs
 
 
 def test_attributes_have_their_values(run):
