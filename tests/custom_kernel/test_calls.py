@@ -118,6 +118,43 @@ def test_threads_work_together(run):
         np.testing.assert_array_equal(out, a.sum(axis=1))
 
 
+def test_a_recurrence_with_pointers_that_move_on(run):
+    # Each SIMD-group owns one row of the state; inputs and outputs are advanced step by step.
+    source = """
+        constexpr int each = K / 32;
+        uint row = thread_position_in_grid.y, lane = thread_index_in_simdgroup;
+        auto x = a;
+        auto key = b + lane * each;
+        out1 += row;
+        float state[each] = {};
+        for (int t = 0; t < c; ++t) {
+            InT sum = 0;
+            for (int i = 0; i < each; ++i) {
+                state[i] = d * state[i] + key[i] * x[row];
+                sum += state[i];
+            }
+            sum = simd_sum(sum);
+            if (lane == 0) *out1 = sum;
+            x += R; key += K; out1 += R;
+        }
+        for (int i = 0; i < each; ++i) out2[row * K + lane * each + i] = state[i];
+    """
+    steps, rows, width = 7, 5, 64
+    x = mx.random.normal((steps, rows), key=mx.random.key(0))
+    keys = mx.random.normal((steps, width), key=mx.random.key(1))
+    template = [("InT", mx.float32), ("R", rows), ("K", width)]
+    options = {"grid": (32, rows, 1), "threadgroup": (32, 4, 1), "template": template}
+    shapes = [(steps, rows), (rows, width)]
+    for checked in (False, True):
+        inputs = [x, keys, steps, 0.5]
+        sums, last = run(source, inputs, shapes, [mx.float32] * 2, checked=checked, **options)
+        state = np.zeros((rows, width))
+        for t in range(steps):
+            state = 0.5 * state + np.outer(np.array(x)[t], np.array(keys)[t])
+            np.testing.assert_allclose(np.array(sums)[t], state.sum(axis=1), atol=1e-4)
+        np.testing.assert_allclose(np.array(last), state, atol=1e-5)
+
+
 def test_math_modes(run):
     source = """
         #if defined(__FAST_MATH__) && __FAST_MATH__
