@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from metalbench.msl.angles import close_angle
@@ -15,6 +16,7 @@ _BFLOAT = frozenset({"bfloat", "bfloat16_t", "bfloat2", "bfloat3", "bfloat4"})
 _SCALARS = frozenset({"half", "float16_t", "bfloat", "bfloat16_t"})
 # Behind these words a `(T)` begins an expression; behind any other name it is a call's arguments.
 _BEFORE_CAST = frozenset({"return", "case", "else", "do"})
+_NUMBER = re.compile(r"[.\d']")
 _PREFIX = frozenset("-+!~*&") | {"--", "++"}
 
 
@@ -83,26 +85,33 @@ def _begins_cast(tokens: Tokens, index: int) -> bool:
 
 def _operand(tokens: Tokens, index: int) -> int:
     """Last token of the operand of a cast that begins at `index`, -1 when it is none."""
-    text, partner = tokens.text, tokens.partner
-    while text[index] in _PREFIX:
-        index += 1
-    first = text[index]
-    if first == "(":
-        index = partner[index]
-        following = text[index + 1]
-        if is_name(following) or following[0].isdigit():
-            return _operand(tokens, index + 1)
-    elif not (is_name(first) or first[0] in ".0123456789'") or first in ("const", "noexcept"):
-        return -1
     while True:
-        following = text[index + 1]
-        if following in ("(", "[") and partner[index + 1] > 0:
-            index = partner[index + 1]
+        while tokens.at(index) in _PREFIX:
+            index += 1
+        first = tokens.at(index)
+        if first == "(":
+            index = tokens.partner[index]
+        elif not (is_name(first) or _NUMBER.match(first)):
+            return -1
+        index = _postfix(tokens, index)
+        following = tokens.at(index + 1)
+        # `(int)x` and `(f)(x) y`: what seemed to be an operand is a cast itself.
+        if tokens.text[index] != ")" or not (is_name(following) or _NUMBER.match(following)):
+            return index
+        index += 1
+
+
+def _postfix(tokens: Tokens, index: int) -> int:
+    """Last token of the calls, subscripts and members that follow the token at `index`."""
+    while True:
+        following = tokens.at(index + 1)
+        if following in ("(", "[") and tokens.partner[index + 1] > 0:
+            index = tokens.partner[index + 1]
         elif following in (".", "->", "::"):
             index += 2
-        elif following == "<" and is_name(text[index]):
+        elif following == "<" and is_name(tokens.text[index]):
             close = close_angle(tokens, index + 1, len(tokens))
-            if close < 0 or text[close + 1] not in ("(", "::", "{"):
+            if close < 0 or tokens.at(close + 1) not in ("(", "::", "{"):
                 return index
             index = close
         elif following in ("++", "--"):

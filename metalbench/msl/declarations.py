@@ -91,7 +91,7 @@ def _scope(
         elif token == "extern" and text[index + 2 : index + 3] == ["{"]:
             yield from _scope(tokens, index + 3, partner[index + 2], scope, in_record=False)
             index = partner[index + 2] + 1
-        elif token == "extern" and text[index + 1][0] == '"':
+        elif token == "extern" and tokens.at(index + 1)[:1] == '"':
             index += 2
         else:
             declaration = _declaration(tokens, index, limit, scope, in_record)

@@ -58,9 +58,9 @@ class Diagnostics:
     def _place(self, at: Location) -> _Token | None:
         """The token in the user's line that clang means, None where a macro hides it."""
         start = self._line_starts.get((at.file, at.line))
-        if start is None:
-            return None
         tokens = self.source.tokens
+        if start is None or not len(tokens):
+            return None
         offset = self.code.edits.origin(start - self.code.body + at.column - 1)
         index = max(bisect_right(tokens.start, offset) - 1, 0)
         where = tokens.where(index)
@@ -71,7 +71,7 @@ class Diagnostics:
             first -= 1
         own = _tokens(self._text(at))
         expanded = tokens.text[first : first + len(own)]
-        if expanded and [token.text for token in own] == expanded:
+        if [token.text for token in own] == expanded and index - first < len(own):
             return own[index - first]
         same = [token for token in own if token.text == tokens.text[index]]
         return same[0] if len(same) == 1 else None
@@ -82,7 +82,7 @@ class Diagnostics:
 
     def _included(self, at: Location) -> str:
         path = Path(self.source.filename).resolve().parent / at.file
-        lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
+        lines = path.read_text(errors="replace").split("\n") if path.is_file() else []
         return lines[at.line - 1] if 0 < at.line <= len(lines) else ""
 
     @cached_property
@@ -90,7 +90,7 @@ class Diagnostics:
         """The lines of the source itself, by the file and line that its #line directives say."""
         written: dict[str, dict[int, str]] = {}
         file, number = self.source.filename, 1
-        for line in self.source.text.splitlines():
+        for line in self.source.text.split("\n"):
             directive = _LINE_DIRECTIVE.fullmatch(line)
             if directive:
                 file, number = directive[2] or file, int(directive[1])
@@ -125,7 +125,7 @@ def _tokens(line: str) -> list[_Token]:
     """The significant tokens of one line."""
     found, column = [], 1
     for piece in pieces(line):
-        if not piece.isspace() and not piece.startswith(("//", "/*", "#")):
+        if piece[0] not in " \n\t\r\f\v" and not piece.startswith(("//", "/*", "#")):
             found.append(_Token(piece, column))
         column += len(piece)
     return found

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
+
+_LINE_MARKER = re.compile(r"\s*#\s*(line\s+)?\d")
 
 
 class Edits:
@@ -28,9 +31,9 @@ class Edits:
         self._edits.append((offset, -offset, text))
 
     def blank(self, start: int, end: int) -> None:
-        """Spaces instead of [start, end); line breaks and directives stay."""
+        """Spaces instead of [start, end); line breaks and line markers stay."""
         lines = self.source[start:end].split("\n")
-        kept = (line if line.lstrip()[:1] == "#" else " " * len(line) for line in lines)
+        kept = (line if _LINE_MARKER.match(line) else " " * len(line) for line in lines)
         self.replace(start, end, "\n".join(kept))
 
     def apply(self) -> str:

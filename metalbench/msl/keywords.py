@@ -26,7 +26,7 @@ def rewrite_keywords(tokens: Tokens, edits: Edits) -> None:
         _constant(tokens, edits, index)
     for index in places.get("extern", ()):
         # `extern "C"` of one declaration; a kernel is static.
-        if tokens.text[index + 1][0] == '"' and tokens.text[index + 2] != "{":
+        if tokens.at(index + 1)[:1] == '"' and tokens.at(index + 2) != "{":
             edits.blank(tokens.start[index], tokens.end(index + 1))
     for index in places.get("coherent", ()):
         _coherent(tokens, edits, index)

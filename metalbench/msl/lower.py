@@ -173,7 +173,7 @@ def _function_constants(source: Source, edits: Edits, literals: Mapping[str, str
         text = " ".join(texts[constant.declaration.first])
         edits.replace(start, end, text + "\n" * tokens.source.count("\n", start, end))
     for index in tokens.places.get("is_function_constant_defined", ()):
-        if tokens.text[index + 1] == "(":
+        if tokens.at(index + 1) == "(":
             defined = "true" if tokens.text[index + 2] in literals else "false"
             edits.replace(
                 tokens.start[index], tokens.end(tokens.partner[index + 1]), f"({defined})"

@@ -59,7 +59,7 @@ class Message:
 def _parse(text: str) -> Iterator[Message | str]:
     """The messages with their lines; other lines as they are."""
     found: Message | None = None
-    for line in text.splitlines():
+    for line in text.split("\n"):
         match = _MESSAGE.fullmatch(line)
         if match:
             if found is not None:

@@ -49,6 +49,10 @@ class Tokens:
         """The source text from token `first` to before token `last`, as written."""
         return self.source[self.start[first] : self.end(last - 1)] if last > first else ""
 
+    def at(self, index: int) -> str:
+        """The spelling of token `index`, empty behind the last one."""
+        return self.text[index] if index < len(self.text) else ""
+
     def adjacent(self, index: int) -> bool:
         """Whether nothing stands between token `index` and the next one."""
         return index + 1 < len(self.text) and self.end(index) == self.start[index + 1]
@@ -133,7 +137,7 @@ class Tokens:
 
 def is_name(text: str) -> bool:
     """Whether a token is an identifier or a keyword."""
-    return text[0].isalpha() or text[0] == "_"
+    return text[:1].isalpha() or text[:1] == "_"
 
 
 def opens_arguments(previous: str) -> bool:

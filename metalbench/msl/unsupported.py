@@ -41,9 +41,10 @@ def _uses(tokens: Tokens) -> list[int]:
     for word, indices in tokens.places.items():
         if feature_of(word):
             for index in indices:
-                following = tokens.text[index + 1]
-                means = is_name(following) or following in ("<", "::")
-                if means and tokens.text[index - 1] not in (".", "->"):
+                before, following = tokens.text[index - 1], tokens.at(index + 1)
+                means = is_name(following) or following in ("<", "::") or before == "namespace"
+                means = means or (before == "::" and following == ";")
+                if means and before not in (".", "->"):
                     found.append(index)
     return sorted(found)
 

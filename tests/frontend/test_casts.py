@@ -74,6 +74,7 @@ def rewritten(source, text):
         ("x = a > (half)1.0f;", "x = a > mb::cast<half>(1.0f);"),
         ("return (half)(y)[2];", "return mb::cast<half>((y)[2]);"),
         ("x = (half)(float)y + 1;", "x = mb::cast<half>((float)y) + 1;"),
+        ("x = (half)(float)(int)y * 2;", "x = mb::cast<half>((float)(int)y) * 2;"),
         ("x = (half)(y) + 1;", "x = mb::cast<half>((y)) + 1;"),
         ("x = half(y + 1);", "x = mb::cast<half>(y + 1);"),
         ("x = half();", "x = half();"),

@@ -98,14 +98,14 @@ MB_FUNC R by_lanes(R v) {
 }  // namespace mb
 
 // A function of metal from one of lanes of floats, x.
-#define MB_LANES1(name, ...)                              \
-  struct mb_lanes_##name {                                \
-    template <class F>                                    \
-    MB_FUNC static F of(F x) {                            \
-      return __VA_ARGS__;                                 \
-    }                                                     \
-  };                                                      \
-  template <class A, class R = mb::floating<A>>           \
-  MB_FUNC R name(A a) {                                   \
-    return mb::by_lanes<mb_lanes_##name>(mb::lift<R>(a)); \
+#define MB_LANES1(name, ...)                                   \
+  struct mb_lanes_##name {                                     \
+    template <class F>                                         \
+    MB_FUNC static F of(F x) {                                 \
+      return __VA_ARGS__;                                      \
+    }                                                          \
+  };                                                           \
+  template <class A, class R = mb::floating<A>, class... None> \
+  MB_FUNC R name(A a, MB_LESS_SPECIAL) {                       \
+    return mb::by_lanes<mb_lanes_##name>(mb::lift<R>(a));      \
   }

@@ -149,6 +149,11 @@ MB_FUNC constexpr auto map(F f, A a, B b, C c) {
   }
 }
 
+template <class T>
+struct none;
+template <class T>
+using none_of = typename none<T>::type;
+
 }  // namespace mb
 
 // A function of metal from a scalar expression of x (and y, z), whose type T is the element type.
@@ -156,6 +161,9 @@ MB_FUNC constexpr auto map(F f, A a, B b, C c) {
 #define MB_LAMBDA2 [](auto x, auto y) __attribute__((always_inline))
 #define MB_LAMBDA3 [](auto x, auto y, auto z) __attribute__((always_inline))
 
+// Metal's functions are no templates: where a kernel has a template of the same name, that one is
+// taken. A pack that is always empty makes these the less specialised ones.
+#define MB_LESS_SPECIAL mb::none_of<None>...
 #define MB_MAP1(name, type, ...)                       \
   struct mb_scalar_##name {                            \
     template <class T>                                 \
@@ -163,8 +171,8 @@ MB_FUNC constexpr auto map(F f, A a, B b, C c) {
       return static_cast<T>(__VA_ARGS__);              \
     }                                                  \
   };                                                   \
-  template <class A, class R = type<A>>                \
-  MB_FUNC constexpr R name(A a) {                      \
+  template <class A, class R = type<A>, class... None> \
+  MB_FUNC constexpr R name(A a, MB_LESS_SPECIAL) {     \
     return mb::each<mb_scalar_##name>(mb::lift<R>(a)); \
   }
 #define MB_MAP2(name, type, ...)                                       \
@@ -174,8 +182,8 @@ MB_FUNC constexpr auto map(F f, A a, B b, C c) {
       return static_cast<T>(__VA_ARGS__);                              \
     }                                                                  \
   };                                                                   \
-  template <class A, class B, class R = type<A, B>>                    \
-  MB_FUNC constexpr R name(A a, B b) {                                 \
+  template <class A, class B, class R = type<A, B>, class... None>     \
+  MB_FUNC constexpr R name(A a, B b, MB_LESS_SPECIAL) {                \
     return mb::each<mb_scalar_##name>(mb::lift<R>(a), mb::lift<R>(b)); \
   }
 #define MB_MAP3(name, type, ...)                                                       \
@@ -185,7 +193,7 @@ MB_FUNC constexpr auto map(F f, A a, B b, C c) {
       return static_cast<T>(__VA_ARGS__);                                              \
     }                                                                                  \
   };                                                                                   \
-  template <class A, class B, class C, class R = type<A, B, C>>                        \
-  MB_FUNC constexpr R name(A a, B b, C c) {                                            \
+  template <class A, class B, class C, class R = type<A, B, C>, class... None>         \
+  MB_FUNC constexpr R name(A a, B b, C c, MB_LESS_SPECIAL) {                           \
     return mb::each<mb_scalar_##name>(mb::lift<R>(a), mb::lift<R>(b), mb::lift<R>(c)); \
   }

@@ -1,7 +1,7 @@
 // numeric_limits and the floating-point macros.
 #pragma once
 
-#include "scalar.h"
+#include "vec.h"
 
 namespace metal {
 
@@ -85,6 +85,9 @@ template <>
 struct numeric_limits<bfloat> : mb::float_limits<bfloat, ushort, 8, 2, -125, 128> {};
 template <class T>
 struct numeric_limits<const T> : numeric_limits<T> {};
+// Of every component: a scalar becomes a vector where one is wanted.
+template <class T, int N>
+struct numeric_limits<vec<T, N>> : numeric_limits<T> {};
 
 }  // namespace metal
 

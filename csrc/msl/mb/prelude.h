@@ -8,6 +8,7 @@
 #include "atomic.h"
 #include "checked.h"
 #include "geometric.h"
+#include "initializer_list.h"
 #include "integer.h"
 #include "internals.h"
 #include "limits.h"

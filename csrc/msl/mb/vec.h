@@ -37,6 +37,8 @@ struct alignas(4 * sizeof(T)) vec<T, 3> : mb::vec_operators<T, 3> {
 
   MB_FUNC constexpr vec(T v) : x(v), y(v), z(v) {}
   MB_FUNC constexpr vec(T a, T b, T c) : x(a), y(b), z(c) {}
+  // A short braced list leaves the rest zero: float3 v = {a, b}.
+  MB_FUNC constexpr vec(T a, T b) : x(a), y(b), z(0) {}
   MB_FUNC constexpr vec(vec<T, 2> a, T b) : x(a.x), y(a.y), z(b) {}
   MB_FUNC constexpr vec(T a, vec<T, 2> b) : x(a), y(b.x), z(b.y) {}
   template <class U>

@@ -61,6 +61,19 @@ struct vec_operators {
   MB_UNARY(+, V)
   MB_UNARY(~, V)
   MB_UNARY(!, B)
+  // The count may be of another integer type: int2 << uint2.
+#define MB_SHIFT(op)                                                                  \
+  template <class U, class = typename enable_if<is_int<U> && !__is_same(U, T)>::type> \
+  MB_FUNC friend constexpr V operator op(V a, vec<U, N> b) {                          \
+    if constexpr (N == 2) return V(T(a.x op b.x), T(a.y op b.y));                     \
+    else if constexpr (N == 3) return V(T(a.x op b.x), T(a.y op b.y), T(a.z op b.z)); \
+    else return V(T(a.x op b.x), T(a.y op b.y), T(a.z op b.z), T(a.w op b.w));        \
+  }                                                                                   \
+  template <class U, class = typename enable_if<is_int<U> && !__is_same(U, T)>::type> \
+  MB_FUNC friend constexpr V& operator op## = (V & a, vec<U, N> b) { return a = a op b; }
+  MB_SHIFT(<<)
+  MB_SHIFT(>>)
+#undef MB_SHIFT
 #undef MB_LOGICAL
 #undef MB_ARITHMETIC
 #undef MB_UNARY
