@@ -1,11 +1,14 @@
 // The texture types: a pointer to the runtime's description, and methods by shape.
 #pragma once
 
+#include "texture_atomic.h"
 #include "texture_handle.h"
 
 namespace metal {
 
-#define MB_TEXTURE_TEMPLATE template <class T, access a = access::sample>
+#define MB_TEXTURE_TEMPLATE                    \
+  template <class T, access a = access::sample, \
+            memory_coherence coherence = memory_coherence_threadgroup>
 #define MB_HANDLE(type) mb::TextureHandle<T, a, mb::TextureType::type, false>
 #define MB_DEPTH_HANDLE(type) mb::TextureHandle<T, a, mb::TextureType::type, true>
 
@@ -14,11 +17,14 @@ namespace metal {
   MB_FUNC auto read(__VA_ARGS__, uint lod = 0) const MB_IF_READABLE {              \
     return this->mb_read(x, y, z, lod);                                            \
   }
-#define MB_READ_WRITE(x, y, z, ...)                                                \
-  MB_READ(x, y, z, __VA_ARGS__)                                                    \
-  MB_FUNC void write(vec<T, 4> value, __VA_ARGS__, uint lod = 0) const MB_IF_WRITABLE { \
-    this->mb_write(value, x, y, z, lod);                                           \
+#define MB_WRITE(x, y, z, ...)                                                              \
+  MB_FUNC void write(vec<T, 4> value, __VA_ARGS__, uint lod = 0) const MB_IF_WRITABLE {     \
+    this->mb_write(value, x, y, z, lod);                                                    \
   }
+// The same with coordinates of ushort; templates, so that {x, y} means uint2.
+#define MB_USHORT template <class S, class = typename mb::enable_if<__is_same(S, ushort)>::type>
+#define MB_READ_WRITE(...) MB_READ(__VA_ARGS__) MB_WRITE(__VA_ARGS__)
+#define MB_USHORT_READ_WRITE(...) MB_USHORT MB_READ(__VA_ARGS__) MB_USHORT MB_WRITE(__VA_ARGS__)
 
 // sample(): dimensions, whether a cube, the slice, then the parameters; `p` are the coordinates.
 #define MB_SAMPLE(D, cube, slice, ...)                                                 \
@@ -72,6 +78,7 @@ struct texture1d : MB_HANDLE(texture1d) {
   MB_READ_WRITE(x, 0, 0, uint x)
   MB_SAMPLE(1, false, 0, float p)
   MB_WIDTH
+  MB_ATOMIC_METHODS(x, 0, 0, uint x)
 };
 
 MB_TEXTURE_TEMPLATE
@@ -79,44 +86,50 @@ struct texture1d_array : MB_HANDLE(texture1d_array) {
   MB_READ_WRITE(x, 0, layer, uint x, uint layer)
   MB_SAMPLE(1, false, MB_LAYER, float p, uint layer)
   MB_WIDTH MB_ARRAY_SIZE(1)
+  MB_ATOMIC_METHODS(x, 0, layer, uint x, uint layer)
 };
 
-template <class T, access a = access::read>
+template <class T, access a = access::read,
+          memory_coherence coherence = memory_coherence_threadgroup>
 struct texture_buffer : MB_HANDLE(texture_buffer) {
   MB_READ_WRITE(x, 0, 0, uint x)
   MB_WIDTH
+  MB_ATOMIC_METHODS(x, 0, 0, uint x)
 };
 
 MB_TEXTURE_TEMPLATE
 struct texture2d : MB_HANDLE(texture2d) {
   MB_READ_WRITE(p.x, p.y, 0, uint2 p)
-  MB_READ_WRITE(p.x, p.y, 0, ushort2 p)
+  MB_USHORT_READ_WRITE(p.x, p.y, 0, vec<S, 2> p)
   MB_SAMPLE(2, false, 0, float2 p)
   MB_GATHER(false, 0, float2 p, MB_OFFSET)
   MB_WIDTH MB_HEIGHT
+  MB_ATOMIC_METHODS(p.x, p.y, 0, uint2 p)
 };
 
 MB_TEXTURE_TEMPLATE
 struct texture2d_array : MB_HANDLE(texture2d_array) {
   MB_READ_WRITE(p.x, p.y, layer, uint2 p, uint layer)
-  MB_READ_WRITE(p.x, p.y, layer, ushort2 p, uint layer)
+  MB_USHORT_READ_WRITE(p.x, p.y, layer, vec<S, 2> p, uint layer)
   MB_SAMPLE(2, false, MB_LAYER, float2 p, uint layer)
   MB_GATHER(false, MB_LAYER, float2 p, uint layer, MB_OFFSET)
   MB_WIDTH MB_HEIGHT MB_ARRAY_SIZE(1)
+  MB_ATOMIC_METHODS(p.x, p.y, layer, uint2 p, uint layer)
 };
 
 MB_TEXTURE_TEMPLATE
 struct texture3d : MB_HANDLE(texture3d) {
   MB_READ_WRITE(p.x, p.y, p.z, uint3 p)
-  MB_READ_WRITE(p.x, p.y, p.z, ushort3 p)
+  MB_USHORT_READ_WRITE(p.x, p.y, p.z, vec<S, 3> p)
   MB_SAMPLE(3, false, 0, float3 p)
   MB_WIDTH MB_HEIGHT MB_SIZE(get_depth, slices)
+  MB_ATOMIC_METHODS(p.x, p.y, p.z, uint3 p)
 };
 
 MB_TEXTURE_TEMPLATE
 struct texturecube : MB_HANDLE(texturecube) {
   MB_READ_WRITE(p.x, p.y, MB_FACE, uint2 p, uint face)
-  MB_READ_WRITE(p.x, p.y, MB_FACE, ushort2 p, uint face)
+  MB_USHORT_READ_WRITE(p.x, p.y, MB_FACE, vec<S, 2> p, uint face)
   MB_SAMPLE(2, true, 0, float3 p)
   MB_FUNC auto gather(sampler s, float3 p, component c = component::x) const MB_IF_SAMPLED {
     return this->template mb_gather<true>(s, p, 0, mb::SampleOptions(), c);
@@ -127,7 +140,7 @@ struct texturecube : MB_HANDLE(texturecube) {
 MB_TEXTURE_TEMPLATE
 struct texturecube_array : MB_HANDLE(texturecube_array) {
   MB_READ_WRITE(p.x, p.y, MB_CUBE_SLICE, uint2 p, uint face, uint layer)
-  MB_READ_WRITE(p.x, p.y, MB_CUBE_SLICE, ushort2 p, uint face, uint layer)
+  MB_USHORT_READ_WRITE(p.x, p.y, MB_CUBE_SLICE, vec<S, 2> p, uint face, uint layer)
   MB_SAMPLE(2, true, MB_CUBE_LAYER, float3 p, uint layer)
   MB_FUNC auto gather(sampler s, float3 p, uint layer, component c = component::x) const
       MB_IF_SAMPLED {
@@ -144,7 +157,7 @@ struct texture2d_ms : MB_HANDLE(texture2d_ms) {
 MB_TEXTURE_TEMPLATE
 struct depth2d : MB_DEPTH_HANDLE(texture2d) {
   MB_READ(p.x, p.y, 0, uint2 p)
-  MB_READ(p.x, p.y, 0, ushort2 p)
+  MB_USHORT MB_READ(p.x, p.y, 0, vec<S, 2> p)
   MB_SAMPLE(2, false, 0, float2 p)
   MB_COMPARE(false, 0, float2 p)
   MB_FUNC auto gather(sampler s, float2 p, MB_OFFSET) const MB_IF_SAMPLED {
@@ -159,7 +172,7 @@ struct depth2d : MB_DEPTH_HANDLE(texture2d) {
 MB_TEXTURE_TEMPLATE
 struct depth2d_array : MB_DEPTH_HANDLE(texture2d_array) {
   MB_READ(p.x, p.y, layer, uint2 p, uint layer)
-  MB_READ(p.x, p.y, layer, ushort2 p, uint layer)
+  MB_USHORT MB_READ(p.x, p.y, layer, vec<S, 2> p, uint layer)
   MB_SAMPLE(2, false, MB_LAYER, float2 p, uint layer)
   MB_COMPARE(false, MB_LAYER, float2 p, uint layer)
   MB_FUNC auto gather(sampler s, float2 p, uint layer, MB_OFFSET) const MB_IF_SAMPLED {
@@ -176,7 +189,7 @@ struct depth2d_array : MB_DEPTH_HANDLE(texture2d_array) {
 MB_TEXTURE_TEMPLATE
 struct depthcube : MB_DEPTH_HANDLE(texturecube) {
   MB_READ(p.x, p.y, MB_FACE, uint2 p, uint face)
-  MB_READ(p.x, p.y, MB_FACE, ushort2 p, uint face)
+  MB_USHORT MB_READ(p.x, p.y, MB_FACE, vec<S, 2> p, uint face)
   MB_SAMPLE(2, true, 0, float3 p)
   MB_COMPARE(true, 0, float3 p)
   MB_WIDTH MB_HEIGHT
@@ -185,7 +198,7 @@ struct depthcube : MB_DEPTH_HANDLE(texturecube) {
 MB_TEXTURE_TEMPLATE
 struct depthcube_array : MB_DEPTH_HANDLE(texturecube_array) {
   MB_READ(p.x, p.y, MB_CUBE_SLICE, uint2 p, uint face, uint layer)
-  MB_READ(p.x, p.y, MB_CUBE_SLICE, ushort2 p, uint face, uint layer)
+  MB_USHORT MB_READ(p.x, p.y, MB_CUBE_SLICE, vec<S, 2> p, uint face, uint layer)
   MB_SAMPLE(2, true, MB_CUBE_LAYER, float3 p, uint layer)
   MB_COMPARE(true, MB_CUBE_LAYER, float3 p, uint layer)
   MB_WIDTH MB_HEIGHT MB_ARRAY_SIZE(6)
@@ -201,6 +214,9 @@ struct depth2d_ms : MB_DEPTH_HANDLE(texture2d_ms) {
 #undef MB_DEPTH_HANDLE
 #undef MB_READ
 #undef MB_READ_WRITE
+#undef MB_USHORT_READ_WRITE
+#undef MB_USHORT
+#undef MB_WRITE
 #undef MB_SAMPLE
 #undef MB_GATHER
 #undef MB_COMPARE
@@ -209,6 +225,9 @@ struct depth2d_ms : MB_DEPTH_HANDLE(texture2d_ms) {
 #undef MB_ARRAY_SIZE
 #undef MB_SIZE
 #undef MB_FACE
+#undef MB_ATOMIC_METHODS
+#undef MB_ATOMIC_FETCH
+#undef MB_ATOMIC_TEXEL
 #undef MB_MULTISAMPLED
 #undef MB_CUBE_SLICE
 #undef MB_LAYER

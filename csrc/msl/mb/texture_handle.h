@@ -8,6 +8,7 @@ namespace metal {
 
 enum class access { sample, read, write, read_write };
 enum class component { x, y, z, w };
+enum memory_coherence { memory_coherence_threadgroup, memory_coherence_device };
 
 }  // namespace metal
 
@@ -27,6 +28,11 @@ using metal::component;
   __attribute__((diagnose_if(a != metal::access::sample,                                    \
                              "sample and gather: the texture is declared without "          \
                              "access::sample", "error")))
+
+#define MB_IF_ATOMIC                                                                   \
+  __attribute__((diagnose_if(a != metal::access::read_write || sizeof(T) != 4 || !mb::is_int<T>, \
+                             "atomic functions are those of textures of int or uint with "         \
+                             "access::read_write", "error")))
 
 // A texel as the kernel gets it: four components, or the one of a depth texture.
 template <class T, bool depth, class W>

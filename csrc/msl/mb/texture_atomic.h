@@ -1,0 +1,53 @@
+// Atomic functions of textures of int and uint: on the first component, which has 32 bits.
+#pragma once
+
+#include "atomic.h"
+#include "texel.h"
+
+namespace mb {
+
+// `update` of the component's address, or 0 outside of the texture.
+template <class T, class Update>
+MB_TEXEL auto atomic_texel(const Texture* t, u32 x, u32 y, u32 z, Update update) {
+  using R = decltype(update(static_cast<volatile T*>(nullptr)));
+  if (!inside(t, x, y, z, 0) || t->channel < Channel::uint32) return R();
+  return update(reinterpret_cast<volatile T*>(address_of(t->base, x, y, z)));
+}
+
+template <class T>
+MB_FUNC vec<T, 4> first_of(T value) {
+  return vec<T, 4>(value, 0, 0, 0);
+}
+
+}  // namespace mb
+
+#define MB_ATOMIC_TEXEL(i, j, k, ...)                                                   \
+  mb::atomic_texel<T>(this->mb_texture, i, j, k,                                        \
+                      [&](volatile T* at) __attribute__((always_inline)) { __VA_ARGS__; })
+
+#define MB_ATOMIC_FETCH(op, name, i, j, k, ...)                                             \
+  MB_FUNC vec<T, 4> name(__VA_ARGS__, vec<T, 4> operand) const MB_IF_ATOMIC {               \
+    return mb::first_of<T>(MB_ATOMIC_TEXEL(                                                 \
+        i, j, k, return T(__atomic_fetch_##op(at, operand.x, __ATOMIC_RELAXED))));          \
+  }
+#define MB_ATOMIC_METHODS(i, j, k, ...)                                                     \
+  MB_FUNC vec<T, 4> atomic_load(__VA_ARGS__) const MB_IF_ATOMIC {                           \
+    return mb::first_of<T>(MB_ATOMIC_TEXEL(i, j, k, return mb::atomic_read<T>(at)));        \
+  }                                                                                         \
+  MB_FUNC void atomic_store(vec<T, 4> value, __VA_ARGS__) const MB_IF_ATOMIC {              \
+    MB_ATOMIC_TEXEL(i, j, k, return mb::atomic_swap<T>(at, value.x));                       \
+  }                                                                                         \
+  MB_FUNC vec<T, 4> atomic_exchange(__VA_ARGS__, vec<T, 4> value) const MB_IF_ATOMIC {      \
+    return mb::first_of<T>(MB_ATOMIC_TEXEL(i, j, k, return mb::atomic_swap<T>(at, value.x))); \
+  }                                                                                         \
+  MB_FUNC bool atomic_compare_exchange_weak(__VA_ARGS__, vec<T, 4>* expected, vec<T, 4> value) \
+      const MB_IF_ATOMIC {                                                                  \
+    return MB_ATOMIC_TEXEL(i, j, k, return mb::atomic_compare<T>(at, &expected->x, value.x)); \
+  }                                                                                         \
+  MB_ATOMIC_FETCH(add, atomic_fetch_add, i, j, k, __VA_ARGS__)                              \
+  MB_ATOMIC_FETCH(sub, atomic_fetch_sub, i, j, k, __VA_ARGS__)                              \
+  MB_ATOMIC_FETCH(and, atomic_fetch_and, i, j, k, __VA_ARGS__)                              \
+  MB_ATOMIC_FETCH(or, atomic_fetch_or, i, j, k, __VA_ARGS__)                                \
+  MB_ATOMIC_FETCH(xor, atomic_fetch_xor, i, j, k, __VA_ARGS__)                              \
+  MB_ATOMIC_FETCH(min, atomic_fetch_min, i, j, k, __VA_ARGS__)                              \
+  MB_ATOMIC_FETCH(max, atomic_fetch_max, i, j, k, __VA_ARGS__)
