@@ -3,6 +3,7 @@
 #pragma once
 
 #include "geometric.h"
+#include "integer.h"
 #include "logging.h"
 #include "quadgroup.h"
 #include "traits.h"
@@ -113,3 +114,28 @@ MB_FUNC constexpr uniform<T> make_uniform(T value) {
 }
 
 }  // namespace metal
+
+// The forms that both namespaces share are members of both: a using-directive alone is hidden by
+// the overloads for types of their own that kernel libraries declare there.
+#define MB_BOTH(name) \
+  namespace fast {    \
+  using metal::name;  \
+  }                   \
+  namespace precise { \
+  using metal::name;  \
+  }
+namespace metal {
+// clang-format off
+MB_BOTH(abs) MB_BOTH(acos) MB_BOTH(acosh) MB_BOTH(asin) MB_BOTH(asinh) MB_BOTH(atan)
+MB_BOTH(atan2) MB_BOTH(atanh) MB_BOTH(ceil) MB_BOTH(clamp) MB_BOTH(copysign) MB_BOTH(cosh)
+MB_BOTH(cospi) MB_BOTH(divide) MB_BOTH(exp) MB_BOTH(exp10) MB_BOTH(exp2) MB_BOTH(fabs)
+MB_BOTH(fdim) MB_BOTH(floor) MB_BOTH(fma) MB_BOTH(fmax) MB_BOTH(fmax3) MB_BOTH(fmedian3)
+MB_BOTH(fmin) MB_BOTH(fmin3) MB_BOTH(fract) MB_BOTH(frexp) MB_BOTH(ilogb) MB_BOTH(ldexp)
+MB_BOTH(log) MB_BOTH(log10) MB_BOTH(log2) MB_BOTH(max) MB_BOTH(max3) MB_BOTH(median3)
+MB_BOTH(min) MB_BOTH(min3) MB_BOTH(mix) MB_BOTH(modf) MB_BOTH(nextafter) MB_BOTH(pow)
+MB_BOTH(powr) MB_BOTH(rint) MB_BOTH(round) MB_BOTH(saturate) MB_BOTH(sign) MB_BOTH(sinh)
+MB_BOTH(sinpi) MB_BOTH(smoothstep) MB_BOTH(sqrt) MB_BOTH(step) MB_BOTH(tanh) MB_BOTH(tanpi)
+MB_BOTH(trunc)
+// clang-format on
+}  // namespace metal
+#undef MB_BOTH
