@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
 from metalbench.custom_kernel import arrays
@@ -56,8 +56,6 @@ def call(
     _check_count(f"{name} output_dtypes", output_dtypes, definition.output_names)
     threads_in_grid = _size(f"{name} grid", grid, least=0)
     threads = _size(f"{name} threadgroup", threadgroup, least=1)
-    if not isinstance(init_value, (Real, type(None))):
-        raise DispatchError(f"{name} init_value: expected a number or None, got {init_value!r}")
     contiguous = definition.ensure_row_contiguous
     outputs = definition.output_names
     return Call(
@@ -76,7 +74,7 @@ def call(
         ),
         threads_in_grid=threads_in_grid,
         threads=_cut(threads, threads_in_grid),
-        init_value=init_value,
+        init_value=_number(f"{name} init_value", init_value),
     )
 
 
@@ -106,8 +104,20 @@ def _shape(where: str, given: Sequence[int]) -> tuple[int, ...]:
     return sizes
 
 
-def _integers(given: object) -> tuple[int, ...]:
-    """The numbers of a list or tuple; (-1,) if it is none or holds anything else."""
-    if not isinstance(given, (list, tuple)):
+def _integers(given: Iterable[Any]) -> tuple[int, ...]:
+    """The numbers of a sequence; (-1,) if it is none or holds anything else."""
+    try:
+        return tuple(operator.index(each) for each in given)
+    except TypeError:
         return (-1,)
-    return tuple(int(each) if isinstance(each, Integral) else -1 for each in given)
+
+
+def _number(where: str, given: Any) -> float | None:
+    if given is None:
+        return None
+    try:
+        if not isinstance(given, str):
+            return float(given)
+    except (TypeError, ValueError):
+        pass
+    raise DispatchError(f"{where}: expected a number or None, got {given!r}")

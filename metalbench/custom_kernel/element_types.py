@@ -64,7 +64,7 @@ def element_type(value: object, where: str) -> ElementType:
         return TYPES[name]
     if name in _NARROWER:
         raise DispatchError(f"{where}: Metal has no {name}; use {_NARROWER[name]}")
-    got = name or f"{type(value).__name__} {value!r}"
+    got = name or repr(value)
     raise DispatchError(f"{where}: expected one of {', '.join(TYPES)}, got {got}")
 
 
@@ -79,6 +79,8 @@ def _name(value: object) -> str:
         return str(value).rpartition(".")[2]
     if isinstance(value, str) and value in TYPES:
         return value
+    if value is None:  # which numpy takes for float64
+        return ""
     try:
         return np.dtype(value).name  # type: ignore[call-overload, no-any-return]
     except TypeError:

@@ -76,6 +76,13 @@ def test_init_values_beyond_an_integers_range_are_its_ends(run, name):
         assert out[0] == expected
 
 
+def test_numbers_and_sizes_may_be_numpys_or_mlxs(run):
+    options = {"grid": tuple(np.array([3, 1, 1])), "threadgroup": np.array([2, 1, 1])}
+    for value in (np.float16(2), np.int64(2), mx.array(2.0)):
+        (out,) = run(";", [], [np.array([2, 2])], ["int32"], init_value=value, **options)
+        np.testing.assert_array_equal(out, np.full((2, 2), 2))
+
+
 def test_init_value_of_infinity(run):
     for name in ("float32", "float16", "bfloat16"):
         (out,) = run(";", [], [(2,)], [name], grid=1, init_value=-np.inf)
