@@ -45,9 +45,10 @@ class Outcome:
 
 
 class Bench:
-    """A device and MLX's headers."""
+    """A device, MLX's headers, and whether kernels are built to watch their accesses."""
 
-    def __init__(self, device: _core.Device, headers: Path) -> None:
+    def __init__(self, device: _core.Device, headers: Path, *, checked: bool = False) -> None:
+        self.checked = checked
         self.device = device
         self.headers = headers
 
@@ -67,7 +68,9 @@ class Bench:
         `groups` of `threads`, or a `grid` of threads. Parameters that are absent by function
         constant are left out.
         """
-        pipeline = family.pipeline(self.device, self.headers, instance, constants)
+        pipeline = family.pipeline(
+            self.device, self.headers, instance, constants, checked=self.checked
+        )
         names = [argument.name for argument in pipeline.arguments]
         bound = dict(zip(names, arguments, strict=True))
         size = {"threadgroups": groups} if grid is None else {"threads_in_grid": grid}

@@ -70,7 +70,7 @@ def _want(x: np.ndarray, w: np.ndarray) -> np.ndarray:
 def conv_2d(bench: Bench) -> Iterator[Outcome]:
     cases = (
         ("float", 16, 8, (32, 8, 16, 4, 1), (0, True)),
-        ("half", 32, 40, (32, 32, 16, 2, 2), (0, False)),
+        ("half", 32, 64, (32, 32, 16, 2, 2), (0, False)),
         ("bfloat16_t", 3, 64, (32, 64, 16, 2, 2), (3, False)),
     )
     for kind, channels, filters, block, rest in cases:
@@ -82,7 +82,7 @@ def conv_2d(bench: Bench) -> Iterator[Outcome]:
 def conv_3d(bench: Bench) -> Iterator[Outcome]:
     cases = (
         ("float", 8, (32, 8, 16, 4, 1), (True,)),
-        ("half", 40, (32, 32, 16, 2, 2), (False,)),
+        ("half", 64, (32, 32, 16, 2, 2), (False,)),
     )
     for kind, filters, block, rest in cases:
         x = random((1, 4, 5, 6, 16), kind)
@@ -91,7 +91,7 @@ def conv_3d(bench: Bench) -> Iterator[Outcome]:
 
 @check(m.STEEL_CONV_GENERAL)
 def conv_general(bench: Bench) -> Iterator[Outcome]:
-    cases = (("float", 8, (32, 8, 16, 4, 1)), ("half", 40, (32, 32, 16, 2, 2)))
+    cases = (("float", 8, (32, 8, 16, 4, 1)), ("half", 64, (32, 32, 16, 2, 2)))
     for kind, filters, block in cases:
         x, w = random((2, 9, 11, 16), kind), random((filters, 3, 3, 16), kind, 1)
         want = np.array(

@@ -160,8 +160,7 @@ def gemm_masked(bench: Bench) -> Iterator[Outcome]:
     block = (32, 32, 16, 2, 2)
     params = _gemm(rows, columns, inner, block, inner, columns)
     instance = of("block_masked_gemm", "float", "bool", "bool", *block, *[False] * 4)
-    arguments = [a, b, out, params, ints(1), longs(0, 0), *masks, ints(3, 1, 2, 1, 3, 1)]
-    arguments[-1] = ints(1, 3, 1, 2, 1, 3)
+    arguments = [a, b, out, params, ints(1), longs(*[0] * 5), *masks, ints(1, 3, 1, 2, 1, 3)]
     bench.run(m.STEEL_GEMM_MASKED, instance, arguments, groups=(3, 2), threads=(32, 2, 2))
     spread = [np.repeat(np.repeat(mask, 32, 0), 32, 1) for mask in masks]
     left, right = a * spread[1][:rows, :inner], b * spread[2][:inner, :columns]

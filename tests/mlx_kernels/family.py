@@ -82,13 +82,14 @@ class Family:
     def _texts(self) -> list[str]:
         return [instance.text for instance in self.instances]
 
-    def library(self, device: _core.Device, headers: Path) -> _core.Library:
+    def library(self, device: _core.Device, headers: Path, checked: bool = False) -> _core.Library:
         """The family, compiled as far as its list of kernels; without fast math, as MLX does."""
         return device.compile(
             self.source,
             filename=f"{self.name}.metal",
             include_dirs=[str(headers)],
             fast_math=False,
+            checked=checked,
         )
 
     def pipeline(
@@ -97,7 +98,9 @@ class Family:
         headers: Path,
         instance: Instance,
         constants: Mapping[int, bool | int] | None = None,
+        *,
+        checked: bool = False,
     ) -> _core.Pipeline:
         """One of the kernels, ready to run."""
         values = {**self.constants, **(constants or {})}
-        return self.library(device, headers).pipeline(instance.host_name, constants=values)
+        return self.library(device, headers, checked).pipeline(instance.host_name, constants=values)
