@@ -150,6 +150,12 @@ def test_small_functions(run):
     assert out.tolist() == [2, 2, 1, 0, 1, -2, 0, 1, 4, 0x3F80, 3, 4, 1]
 
 
+def test_logging_is_there(run):
+    header = 'constant mlx::os_log logger("subsystem", "category");'
+    source = 'logger.log_debug("%d", out[0]); out[0] = 1;'
+    assert run(source, [], [(1,)], ["int32"], grid=1, header=header)[0] == 1
+
+
 def test_log1p(run):
     x = np.array([1e-20, -1e-10, 1e-4, -0.5, 3, 1e30, np.inf, 0], np.float32)
     source = "uint i = thread_position_in_grid.x; out1[i] = log1p(a[i]); out2[i] = log1p(b[i]);"
