@@ -55,7 +55,7 @@ def bind(source: Source, kernel: Kernel, literals: Mapping[str, str]) -> Binding
             found.attributes.append({"name": attribute.name, "type": kind})
         else:
             found.macros.append("")
-            slots.add(parameter, _kind(kernel, parameter))
+            slots.add(parameter, _kind(source, kernel, parameter))
     for parameter, kind, index in slots.assigned():
         found.macros[parameter.position] = f"mb::{kind}<{index}>"
         found.arguments.append(_argument(kernel, parameter, (kind, index), types))
@@ -112,14 +112,16 @@ def _refuse(kernel: Kernel, parameter: Parameter) -> None:
         )
 
 
-def _kind(kernel: Kernel, parameter: Parameter) -> str:
+def _kind(source: Source, kernel: Kernel, parameter: Parameter) -> str:
     for attribute in parameter.attributes:
         if attribute.name in LIMITS:
             return attribute.name
-    if any(map(TEXTURE.fullmatch, parameter.pointee)):
-        return "texture"
-    if "sampler" in parameter.pointee:
-        return "sampler"
+    if parameter.address_space in ("", "thread"):
+        words = source.references.reached(parameter.pointee)  # an alias may stand for the type
+        if any(map(TEXTURE.fullmatch, words)):
+            return "texture"
+        if "sampler" in words:
+            return "sampler"
     if parameter.pointer and parameter.address_space in ("device", "constant"):
         return "buffer"
     if parameter.pointer and parameter.address_space == "threadgroup":

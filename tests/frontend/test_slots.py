@@ -43,6 +43,15 @@ def test_arrays_take_an_index_for_each_element():
     ]
 
 
+def test_an_alias_may_stand_for_a_texture():
+    before = "using Image = texture2d<half>; typedef metal::sampler Lookup;"
+    assert slots("Image a, Lookup b, constant array<texture2d<float>, 2>& c", before) == [
+        ("a", "texture", 0),
+        ("b", "sampler", 0),
+        ("c", "buffer", 0),
+    ]
+
+
 def test_gaps_are_used_where_an_array_fits():
     assert slots(
         "texture1d<int> a [[texture(1)]], array<texture1d<int>, 2> b, texture1d<int> c"
