@@ -25,7 +25,8 @@ class Pocl:
         os.environ.setdefault("PYOPENCL_COMPILER_OUTPUT", "0")
         self.cl = _pyopencl()
         device = self._device()
-        self.name = f"{device.platform.version} ({device.max_compute_units} threads)"
+        # "OpenCL 3.0 PoCL 3.1+debian  Linux, None+Asserts, ..."
+        self.name = " ".join(device.platform.version.split()[2:4])
         self.context = self.cl.Context([device])
         self.queue = self.cl.CommandQueue(self.context)
 

@@ -12,6 +12,9 @@ from benchmarks.engine.engine import dispatches
 from benchmarks.engine.pocl import Pocl
 from metalbench import _core
 
+# Far beyond what any case takes, on a busy machine too.
+KERNEL_TIME_LIMIT_S = 120.0
+
 
 @dataclass(frozen=True)
 class Result:
@@ -43,7 +46,7 @@ class Runner:
         expected = case.expected(arrays)
         ours = poisoned(arrays, expected)
         launches = dispatches(self.device, case, ours)
-        self.device.run(launches)
+        self.device.run(launches, time_limit=KERNEL_TIME_LIMIT_S)
         case.check("the engine", ours, expected)
 
         def against(contestant: Pocl | CLoops, who: str) -> _core.Samples:
@@ -52,7 +55,13 @@ class Runner:
             reference(1)
             case.check(who, theirs, expected)
             limit_ns = self.seconds * 1e9
-            return self.device.sample(launches, reference, max_pairs=64, time_limit_ns=limit_ns)
+            return self.device.sample(
+                launches,
+                reference,
+                max_pairs=64,
+                time_limit_ns=limit_ns,
+                kernel_time_limit=KERNEL_TIME_LIMIT_S,
+            )
 
         c = against(self.c, "C")
         pocl = against(self.pocl, "PoCL") if self.pocl else None

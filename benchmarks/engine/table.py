@@ -20,7 +20,9 @@ def milliseconds(ns: float) -> str:
 
 
 def ratio(interval: Interval, least: float = LEAST) -> str:
-    text = f"{interval.value:.2f} ({interval.low:.2f} - {interval.high:.2f})"
+    text = f"{interval.value:.2f}"
+    if interval.bounded:
+        text += f" ({interval.low:.2f} - {interval.high:.2f})"
     return f"[red]{text}[/red]" if interval.value < least else text
 
 
