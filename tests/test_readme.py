@@ -27,6 +27,11 @@ def test_the_script_runs():
     assert answer.stdout.endswith(" ns\n")
 
 
+def test_a_kernel_as_mlx_takes_it():
+    answer = run("-c", block("python", "import metal_kernel"))
+    assert (answer.stdout, answer.stderr) == ("[ 0.   2.5  5.   7.5 10. ]\n", "")
+
+
 def test_a_kernel_of_ones_own_takes_two_files(tmp_path):
     (tmp_path / "double.py").write_text(block("python", "def double"))
     (tmp_path / "double.metal").write_text(block("metal", "kernel void twice"))
