@@ -150,14 +150,15 @@ def _redundant(source: Source, reached: set[str]) -> list[Declaration]:
 
 
 def _other_kernels(source: Source, reached: set[str]) -> list[Declaration]:
-    """Kernels that this one does not call: they cost time, and may need what there is not."""
-    return [
-        declaration
-        for declaration in source.declared
-        if declaration.kind == "function"
-        and declaration.name not in reached
-        and stage_of(source.tokens, declaration) == "kernel"
-    ]
+    """Kernels that nothing here mentions: they cost time, and may need what there is not."""
+    tokens, found = source.tokens, []
+    mentioned = set(reached)
+    for declaration in source.declared:
+        if stage_of(tokens, declaration) != "kernel":
+            mentioned.update(tokens.text[declaration.first : declaration.last])
+        elif declaration.kind == "function" and declaration.name not in reached:
+            found.append(declaration)
+    return [declaration for declaration in found if declaration.name not in mentioned]
 
 
 def _function_constants(source: Source, edits: Edits, literals: Mapping[str, str]) -> None:

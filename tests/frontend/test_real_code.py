@@ -116,6 +116,14 @@ def test_other_kernels_may_need_what_there_is_not():
     assert run(text) == [2] * 4
 
 
+def test_other_kernels_stay_where_they_are_mentioned():
+    text = f"""template <typename T> kernel void other(device T* out) {{ out[0] = 1; }}
+    typedef decltype(other<float>) Other;
+    template [[host_name("a")]] kernel Other other<float>;
+    {SIGNATURE} {{ out[i] = 2; }}"""
+    assert run(text) == [2] * 4
+
+
 @pytest.mark.parametrize("name", ["float_one", "float_two"])
 def test_templates_of_one_name_differ_by_their_parameters(name):
     text = """template <typename T>
