@@ -1,0 +1,103 @@
+"""How long kernels take to compile: our library's, and MLX's from the headers of its wheel.
+
+    python benchmarks/compile_times.py
+
+Each is compiled with an empty cache and then found in it, in one process, one after the other.
+Front end is the time until the list of kernels is known; clang sees the kernel after that.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from mlx_kernels.families import FAMILIES
+from mlx_kernels.wheel import OutOfReachError, headers
+
+from metalbench import _core
+from metalbench.library import Library
+
+Steps = tuple[str, Callable[[], _core.Library], Callable[[_core.Library], object]]
+
+
+def ours(device: _core.Device) -> Iterator[Steps]:
+    """The kernels of our library in float, with the first value of every tunable."""
+    for entry in Library():
+        kernel = entry.kernel()
+        macros = {"DTYPE": "float", **{k: str(v[0]) for k, v in kernel.tunables.items()}}
+        folders = [str(kernel.path.parent), *map(str, kernel.include_dirs)]
+
+        def parse(kernel=kernel, macros=macros, folders=folders) -> _core.Library:
+            return device.compile(
+                kernel.source, filename=str(kernel.path), macros=macros, include_dirs=folders
+            )
+
+        for function in parse().functions:
+            yield function, parse, lambda library, name=function: library.pipeline(name)
+
+
+def of_mlx(device: _core.Device, folder: Path) -> Iterator[Steps]:
+    """Every instance of every family."""
+    for family in FAMILIES:
+        for instance in family.instances:
+            yield (
+                f"{family.name}/{instance.name}",
+                lambda family=family: family.library(device, folder),
+                lambda library, family=family, name=instance.host_name: library.pipeline(
+                    name, constants=dict(family.constants)
+                ),
+            )
+
+
+def milliseconds(function: Callable[[], object]) -> tuple[float, object]:
+    start = time.perf_counter_ns()
+    value = function()
+    return (time.perf_counter_ns() - start) / 1e6, value
+
+
+def report(title: str, kernels: list[Steps], cache: str) -> None:
+    """Median and worst of the set, cold and cached; every kernel has a cache of its own."""
+    rows = []
+    for name, parse, build in kernels:
+        os.environ["METALBENCH_CACHE"] = f"{cache}/{name}"
+        row = []
+        for _ in ("cold", "cached"):
+            front, library = milliseconds(parse)
+            back, _ = milliseconds(lambda build=build, library=library: build(library))
+            row += [front, back]
+        rows.append((name, *row))
+    times = np.array([row[1:] for row in rows])
+    print(f"\n{title}: {len(rows)} kernels{'':24}median      worst")
+    labels = (
+        "cold: front end",
+        "cold: to the pipeline",
+        "cached: front end",
+        "cached: to the pipeline",
+    )
+    for column, label in enumerate(labels):
+        worst = rows[int(np.argmax(times[:, column]))][0]
+        median, most = np.median(times[:, column]), times[:, column].max()
+        print(f"  {label:32}{median:8.1f} ms {most:8.1f} ms  {worst}")
+
+
+def main() -> None:
+    device = _core.open("cpu")
+    try:
+        sets = {"the library": list(ours(device)), "MLX": list(of_mlx(device, headers()))}
+    except OutOfReachError as problem:
+        sys.exit(str(problem))
+    with tempfile.TemporaryDirectory() as cache:
+        for title, kernels in sets.items():
+            report(title, kernels, cache)
+
+
+if __name__ == "__main__":
+    main()
