@@ -32,6 +32,7 @@ struct BoundDispatch {
 
 void define_errors(nb::module_& module);
 void define_dispatches(nb::module_& module);
+void define_samplers(nb::module_& module);
 void define_textures(nb::module_& module, nb::class_<Device>& device);
 void define_sampling(nb::module_& module, nb::class_<Device>& device);
 

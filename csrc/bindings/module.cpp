@@ -162,6 +162,7 @@ NB_MODULE(_core, module) {
   auto device = nb::class_<Device>(module, "Device", "Where kernels run.");
   define_device(device);
   define_textures(module, device);
+  define_samplers(module);
   define_sampling(module, device);
   module.def("open", &open_device, nb::arg("kind") = "auto",
              "Open a device: `auto`, `cpu` or `metal`. Raises Unsupported.");

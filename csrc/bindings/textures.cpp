@@ -1,4 +1,4 @@
-// Textures from NumPy arrays, and samplers.
+// Textures from NumPy arrays.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -218,79 +218,6 @@ nb::object numpy_of(const Texture& texture, std::size_t number) {
                                                        bytes, level.offset, nb::tuple(strides));
 }
 
-template <typename Enum>
-Enum choice(const char* parameter, const std::string& given,
-            std::initializer_list<const char*> names) {
-  std::string known;
-  int value = 0;
-  for (const char* name : names) {
-    if (given == name) return static_cast<Enum>(value);
-    known += std::string(known.empty() ? "" : ", ") + name;
-    ++value;
-  }
-  throw DispatchError("sampler: " + std::string(parameter) + ": expected one of " + known +
-                      "; got " + given);
-}
-
-Filter filter_of(const char* parameter, const std::string& name) {
-  return choice<Filter>(parameter, name, {"nearest", "linear"});
-}
-
-void set_address(Sampler& sampler, const nb::object& address) {
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const nb::object name = nb::isinstance<nb::str>(address) ? address : address[axis];
-    sampler.address[axis] = choice<AddressMode>(
-        "address", nb::cast<std::string>(name),
-        {"clamp_to_zero", "clamp_to_edge", "repeat", "mirrored_repeat", "clamp_to_border"});
-    const bool repeats = sampler.address[axis] == AddressMode::repeat ||
-                         sampler.address[axis] == AddressMode::mirrored_repeat;
-    if (repeats && !sampler.normalized) {
-      throw DispatchError("sampler: address: repeat and mirrored_repeat need normalized=True");
-    }
-  }
-}
-
-void construct(Sampler* self, const std::string& filter, const nb::object& address, bool normalized,
-               const std::optional<std::string>& mag_filter,
-               const std::optional<std::string>& min_filter, const std::string& mip_filter,
-               const std::string& border_color, const std::string& compare,
-               std::uint8_t max_anisotropy, const std::pair<float, float>& lod_clamp) {
-  Sampler sampler;
-  sampler.normalized = normalized;
-  set_address(sampler, address);
-  sampler.mag_filter = filter_of("mag_filter", mag_filter.value_or(filter));
-  sampler.min_filter = filter_of("min_filter", min_filter.value_or(filter));
-  sampler.mip_filter = choice<MipFilter>("mip_filter", mip_filter, {"none", "nearest", "linear"});
-  sampler.border = choice<BorderColor>("border_color", border_color,
-                                       {"transparent_black", "opaque_black", "opaque_white"});
-  sampler.compare = choice<CompareFunction>("compare", compare,
-                                            {"none", "never", "less", "less_equal", "greater",
-                                             "greater_equal", "equal", "not_equal", "always"});
-  sampler.max_anisotropy = max_anisotropy;
-  sampler.lod_min = lod_clamp.first;
-  sampler.lod_max = lod_clamp.second;
-  new (self) Sampler(sampler);
-}
-
-void define_sampler(nb::module_& module) {
-  nb::class_<Sampler>(module, "Sampler", "How a kernel's `sample` looks texels up.")
-      .def("__init__", &construct, nb::arg("filter") = "nearest", nb::kw_only(),
-           nb::arg("address") = "clamp_to_edge", nb::arg("normalized") = true,
-           nb::arg("mag_filter") = nb::none(), nb::arg("min_filter") = nb::none(),
-           nb::arg("mip_filter") = "none", nb::arg("border_color") = "transparent_black",
-           nb::arg("compare") = "none", nb::arg("max_anisotropy") = 1,
-           nb::arg("lod_clamp") = std::pair<float, float>(0.0F, 3.402823466e+38F),
-           nb::sig("def __init__(self, filter: str = 'nearest', *, "
-                   "address: str | tuple[str, str, str] = 'clamp_to_edge', "
-                   "normalized: bool = True, mag_filter: str | None = None, "
-                   "min_filter: str | None = None, mip_filter: str = 'none', "
-                   "border_color: str = 'transparent_black', compare: str = 'none', "
-                   "max_anisotropy: int = 1, "
-                   "lod_clamp: tuple[float, float] = (0.0, 3.402823466e+38)) -> None"),
-           "Names are those of MSL's `constexpr sampler`; `address` may be one for each axis.\n"
-           "Raises DispatchError.");
-}
-
 }  // namespace
 
 void define_textures(nb::module_& module, nb::class_<Device>& device) {
@@ -323,7 +250,6 @@ void define_textures(nb::module_& module, nb::class_<Device>& device) {
              "cube_array or\nbuffer; axes are ([slices,] [rows,] columns[, components]). Without a "
              "`format` (such as\nrgba8unorm) uint8 stands for 8unorm and every other type for "
              "itself. Raises DispatchError.");
-  define_sampler(module);
 }
 
 }  // namespace metalbench::bindings

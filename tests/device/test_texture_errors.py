@@ -89,6 +89,7 @@ def test_missing_access_is_a_compile_error(compile_kernel, access, body, message
             {"address": "repeat", "normalized": False},
             "repeat and mirrored_repeat need normalized=True",
         ),
+        ({"address": ("repeat", "repeat")}, "address: expected a name or three of them, got"),
         ({"compare": "more"}, "compare: expected one of none, never"),
     ],
 )

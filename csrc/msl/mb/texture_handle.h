@@ -98,6 +98,15 @@ struct TextureHandle {
   MB_FUNC uint get_num_mip_levels() const { return level_count(mb_texture); }
   // A thread sees its own writes at once.
   MB_FUNC void fence() const {}
+  // Only fragment functions have derivatives; files that hold such functions compile all the same.
+  template <class P>
+  MB_FUNC float calculate_clamped_lod(const Sampler&, P) const {
+    return 0;
+  }
+  template <class P>
+  MB_FUNC float calculate_unclamped_lod(const Sampler&, P) const {
+    return 0;
+  }
 
  protected:
   MB_FUNC auto mb_read(u32 x, u32 y, u32 z, u32 lod) const {
