@@ -149,10 +149,6 @@ MB_FUNC constexpr remove_reference_t<T>&& move(T&& value) {
   return static_cast<remove_reference_t<T>&&>(value);
 }
 template <class T>
-MB_FUNC constexpr T&& forward(remove_reference_t<T>& value) {
-  return static_cast<T&&>(value);
-}
-template <class T>
 MB_FUNC constexpr void swap(T& a, T& b) {
   T before = a;
   a = b;
