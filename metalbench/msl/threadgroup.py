@@ -39,14 +39,14 @@ def _statement(tokens: Tokens, index: int) -> int:
 
 
 def _rewrite(tokens: Tokens, edits: Edits, first: int, number: int) -> None:
-    last = first
-    while last < len(tokens) and tokens.text[last] not in (";", "=", "{", "}"):
-        last = tokens.partner[last] if tokens.text[last] in "([" else last
-        last += 1
+    last = _skip(tokens, first, len(tokens), (";", "}"))
     if last >= len(tokens) or tokens.text[last] != ";":
         return
     alignment, kind = "", []
-    declarators = list(tokens.split(first, last))
+    # Metal takes initializers here, but a threadgroup's memory starts with no known contents.
+    declarators = [
+        (begin, _skip(tokens, begin, end, ("=", "{"))) for begin, end in tokens.split(first, last)
+    ]
     name_index = _declared(tokens, *declarators[0])
     if name_index < 0:
         return
@@ -70,6 +70,15 @@ def _rewrite(tokens: Tokens, edits: Edits, first: int, number: int) -> None:
     text = f"typedef {' '.join(kind)} {', '.join(types)};{''.join(variables)}"
     lines = tokens.source.count("\n", tokens.start[first], tokens.end(last)) - text.count("\n")
     edits.replace(tokens.start[first], tokens.end(last), text + "\n" * lines)
+
+
+def _skip(tokens: Tokens, index: int, last: int, ends: tuple[str, ...]) -> int:
+    """The first of `ends` outside of all brackets, or `last`."""
+    while index < last and tokens.text[index] not in ends:
+        if tokens.text[index] in "([{" and tokens.partner[index] > index:
+            index = tokens.partner[index]
+        index += 1
+    return min(index, last)
 
 
 def _declared(tokens: Tokens, first: int, last: int) -> int:

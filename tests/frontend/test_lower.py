@@ -52,6 +52,17 @@ def test_threadgroup_variables_refer_to_the_arena(source):
     ]
 
 
+def test_threadgroup_variables_with_initializers_refer_to_the_arena(source):
+    text = "threadgroup float x[32] = {0, 1}, y{2}, z = N < 2 ? 1 : 2;\nthreadgroup T* p = x + 1;\n"
+    text = f"kernel void f(device int* a) {{\n{text}}}"
+    first, second = body(source, text).splitlines()[1:3]
+    assert first == (
+        "typedef float mbT1_x[32], mbT1_y, mbT1_z; MB_THREADGROUP(mbT1_x, x) "
+        "MB_THREADGROUP(mbT1_y, y) MB_THREADGROUP(mbT1_z, z)"
+    )
+    assert second.split() == ["T*", "p", "=", "x", "+", "1;"]
+
+
 def test_threadgroup_variables_keep_alignment_and_template_types(source):
     text = "kernel void f(device int* a) {\nalignas(16) threadgroup vec<T, 4> x[N < 2 ? 1 : N];\n}"
     assert body(source, text).splitlines()[1] == (
