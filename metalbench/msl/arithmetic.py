@@ -28,10 +28,13 @@ _COMPARISON: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
 }
 _SUFFIX = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]+\b")
 _CAST = re.compile(r"\b(?:static_cast\s*<\s*\w+\s*>|u?int|uint32_t|size_t|u?short)\s*(?=\()")
+_C_CAST = re.compile(r"\(\s*(?:u?int|uint32_t|size_t|u?short)\s*\)\s*(?=[\w(])")
+_SCOPE = re.compile(r"\s*::\s*")
 _OCTAL = re.compile(r"(?<![\w.])0(?=\d)")
 _NOT = re.compile(r"!(?!=)")
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|0o[0-7]*|[0-9]+")
 _MAX_DEPTH = 32
+_SEPARATOR = "__in__"  # `::` in what Python can parse
 
 
 def evaluate(expression: str, names: Mapping[str, str]) -> int | None:
@@ -45,7 +48,8 @@ def evaluate(expression: str, names: Mapping[str, str]) -> int | None:
 def _evaluate(expression: str, names: Mapping[str, str], depth: int) -> int | None:
     if depth == 0:
         return None
-    python = _OCTAL.sub("0o", _CAST.sub("", _SUFFIX.sub(r"\1", expression)))
+    python = _C_CAST.sub("", _CAST.sub("", _SUFFIX.sub(r"\1", expression)))
+    python = _SCOPE.sub(_SEPARATOR, _OCTAL.sub("0o", python))
     python = python.replace("/", "//").replace("&&", " and ").replace("||", " or ")
     python = _NOT.sub(" not ", python).strip()
     if not all(map(_NUMBER.fullmatch, re.findall(r"(?<!\w)[0-9][\w.]*", python))):
@@ -59,13 +63,22 @@ def _evaluate(expression: str, names: Mapping[str, str], depth: int) -> int | No
 def _value(node: ast.expr, names: Mapping[str, str], depth: int) -> int:
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return int(node.value)
-    if isinstance(node, ast.Name) and node.id in names:
-        value = _evaluate(names[node.id], names, depth - 1)
+    if isinstance(node, ast.Name):
+        value = _named(node.id.split(_SEPARATOR), names, depth)
         if value is not None:
             return value
     if isinstance(node, ast.Call) and ast.unparse(node) in names:
         return _value(ast.parse(names[ast.unparse(node)], mode="eval").body, names, depth - 1)
     return _operation(node, names, depth)
+
+
+def _named(path: list[str], names: Mapping[str, str], depth: int) -> int | None:
+    """The value of a name; of what it is qualified with, as much counts as is known."""
+    for first in range(len(path)):
+        name = "::".join(path[first:])
+        if name in names:
+            return _evaluate(names[name], names, depth - 1)
+    return None
 
 
 def _operation(node: ast.expr, names: Mapping[str, str], depth: int) -> int:

@@ -76,14 +76,38 @@ def _declarators(tokens: Tokens, declaration: Declaration) -> Iterator[tuple[int
 
 
 def program_constants(tokens: Tokens, declared: Iterable[Declaration]) -> dict[str, str]:
-    """Initialisers of simple constants by name: `constant int n = 4;` is n: 4."""
+    """Initialisers of simple constants by name: `constant int n = 4;` is n: 4.
+
+    Enumerators are there by their own name and, as `kind::name`, by their enumeration's.
+    """
     found: dict[str, str] = {}
     for declaration in declared:
+        if declaration.kind == "record" and declaration.body and _is_enum(tokens, declaration):
+            for name, value in _enumerators(tokens, declaration.body):
+                found.setdefault(name, value)
+                found[f"{declaration.name}::{name}"] = value
         if declaration.kind == "variable" and not declaration.template:
             equals = declaration.name_index + 1
             if tokens.text[equals : equals + 1] == ["="]:
                 found[declaration.name] = tokens.join(equals + 1, declaration.last - 1)
     return found
+
+
+def _is_enum(tokens: Tokens, declaration: Declaration) -> bool:
+    assert declaration.body is not None
+    return "enum" in tokens.text[declaration.head : declaration.body[0]]
+
+
+def _enumerators(tokens: Tokens, body: tuple[int, int]) -> Iterator[tuple[str, str]]:
+    """Names and values; one without a value counts on from the last that has one."""
+    last, offset = "0", 0
+    for first, end in tokens.split(body[0] + 1, body[1]):
+        if first == end:
+            continue
+        if tokens.text[first + 1 : first + 2] == ["="]:
+            last, offset = f"({tokens.join(first + 2, end)})", 0
+        yield tokens.text[first], f"{last} + {offset}"
+        offset += 1
 
 
 def resolve(

@@ -94,3 +94,26 @@ def test_a_texture_that_a_function_constant_removes():
         for w in (True, False)
     ]
     assert names == [["a", "out"], ["out"]]
+
+
+ENUMS = """
+typedef enum ImageIndex { ImageIndexInput = 1, ImageIndexOutput, } ImageIndex;
+enum class Lane : int { first = ImageIndexOutput << 2, second };
+namespace own { enum Kind { first, second }; enum { last = Kind::second + 4 }; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        ("ImageIndexInput", 1),
+        ("ImageIndexOutput", 2),
+        ("ImageIndex::ImageIndexOutput", 2),
+        ("int(Lane::second)", 9),
+        ("(int)Lane::first + 1", 9),
+        ("own::last", 5),
+        ("own::Kind::second", 1),
+    ],
+)
+def test_enumerators_name_indices(index, expected):
+    assert slots(f"device int* a [[buffer({index})]]", ENUMS) == [("a", "buffer", expected)]
