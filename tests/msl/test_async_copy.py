@@ -7,6 +7,12 @@ import pytest
 
 from metalbench import _core
 
+COVERS = {
+    "Undocumented, but in use": {
+        *("simdgroup_async_copy_1d", "simdgroup_async_copy_2d", "wait_simdgroup_events"),
+    }
+}
+
 SOURCE = """
 #include <metal_stdlib>
 using namespace metal;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from msl.conformance import Call, run
 
 KINDS = {
     "char": np.int8,
@@ -59,6 +60,8 @@ ORACLES = {
     "popcount(a)": lambda k, a, b, c: unsigned(a, k).bit_count(),
     "reverse_bits(a)": lambda k, a, b, c: wrap(reverse(a, k), k),
     "min(a, b)": lambda k, a, b, c: min(a, b),
+    "max(a, b)": lambda k, a, b, c: max(a, b),
+    "min3(a, b, c)": lambda k, a, b, c: min(a, b, c),
     "max3(a, b, c)": lambda k, a, b, c: max(a, b, c),
     "median3(a, b, c)": lambda k, a, b, c: sorted((a, b, c))[1],
     "clamp(a, min(b, c), max(b, c))": lambda k, a, b, c: max(min(b, c), min(max(b, c), a)),
@@ -77,19 +80,51 @@ ORACLES = {
 }
 
 
+COVERS = {
+    "6.3 Integer functions": {expression.split("(")[0] for expression in ORACLES}
+    | {"absdiff", "mul24", "mad24", "extract_bits", "insert_bits"}
+}
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
 @pytest.mark.parametrize("kind", KINDS)
-def test_integer_functions(elementwise, kind):
-    a, b, c = samples(kind)
-    names = list(ORACLES)
-    choice = np.repeat(np.arange(len(names), dtype=np.uint32), len(a))
-    cases = "".join(f"case {i}: r = {name}; break;" for i, name in enumerate(names))
-    tiled = [np.tile(values, len(names)) for values in (a, b, c)]
-    before = f"{kind} r = 0; switch (d) {{ {cases} }}"
-    got = elementwise("r", *tiled, choice, result=kind, before=before).reshape(len(names), -1)
-    triples = [tuple(map(int, values)) for values in zip(a, b, c, strict=True)]
-    for i, name in enumerate(names):
-        want = [ORACLES[name](kind, *values) for values in triples]
-        np.testing.assert_array_equal(got[i], np.array(want, KINDS[kind]), err_msg=name)
+def test_integer_functions(cpu, kind, width):
+    inputs = samples(kind)
+    calls = [Call(expression, expression, np.abs) for expression in ORACLES]
+    calls.append(Call("absdiff", "as_type<V>(absdiff(a, b))", np.abs))
+    got = run(cpu, calls, inputs, kind=kind, width=width)
+    triples = [tuple(map(int, values)) for values in zip(*inputs, strict=True)]
+    oracles = [*ORACLES.values(), lambda k, a, b, c: wrap(abs(a - b), k)]
+    for call, oracle, values in zip(calls, oracles, got, strict=True):
+        want = np.array([oracle(kind, *triple) for triple in triples], KINDS[kind])
+        np.testing.assert_array_equal(values, np.tile(want, (width, 1)), err_msg=call.name)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
+@pytest.mark.parametrize("kind", ["int", "uint"])
+def test_products_of_24_bits(cpu, kind, width):
+    low, high = (-(1 << 23), 1 << 23) if kind == "int" else (0, 1 << 24)
+    a, b = np.random.default_rng(6).integers(low, high, (2, 1024)).astype(KINDS[kind])
+    c = samples(kind)[0].repeat(4)[:1024].copy()
+    calls = [Call("mul24", "mul24(a, b)", np.abs), Call("mad24", "mad24(a, b, c)", np.abs)]
+    product, total = run(cpu, calls, [a, b, c], kind=kind, width=width)
+    np.testing.assert_array_equal(product, np.tile(a * b, (width, 1)))
+    np.testing.assert_array_equal(total, np.tile(a * b + c, (width, 1)))
+
+
+@pytest.mark.parametrize("width", [2, 3, 4])
+def test_bit_fields_of_vectors(cpu, width):
+    a, b, _ = samples("uint")
+    calls = [
+        Call("extract_bits", "extract_bits(a, 5, 9)", np.abs),
+        Call("insert_bits", "insert_bits(a, b, 5, 9)", np.abs),
+        Call("insert_bits", "insert_bits(a, b, 5, 0)", np.abs),
+    ]
+    extracted, inserted, same = run(cpu, calls, [a, b], kind="uint", width=width)
+    mask = np.uint32(0x1FF << 5)
+    np.testing.assert_array_equal(extracted, np.tile(a >> 5 & 0x1FF, (width, 1)))
+    np.testing.assert_array_equal(inserted, np.tile((a & ~mask) | (b << 5 & mask), (width, 1)))
+    np.testing.assert_array_equal(same, np.tile(a, (width, 1)))
 
 
 @pytest.mark.parametrize("kind", ["int", "uint", "ushort", "long"])

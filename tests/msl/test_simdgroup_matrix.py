@@ -9,6 +9,14 @@ LANES = np.arange(32)
 ROWS = (LANES // 4 & 4) + LANES // 2 % 4
 COLUMNS = (LANES // 4 & 2) * 2 + LANES % 2 * 2
 
+COVERS = {
+    "6.7 SIMD-group matrix functions": {
+        *("simdgroup_matrix(T)", "make_filled_simdgroup_matrix", "simdgroup_load"),
+        *("simdgroup_store", "simdgroup_multiply", "simdgroup_multiply_accumulate"),
+        *("simdgroup operator*", "thread_elements"),
+    }
+}
+
 
 @pytest.fixture
 def matrices() -> np.ndarray:

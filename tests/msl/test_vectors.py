@@ -5,6 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+COVERS = {
+    "2.2 Vector types": {
+        *("constructors", "swizzles", "subscript", "arithmetic operators"),
+        *("comparison operators", "logical operators", "bitwise operators", "shift operators"),
+        "increment and decrement",
+    },
+    "2.2.3 Packed vector types": {
+        *("packed layout", "packed conversion", "packed operators", "packed subscript"),
+    },
+}
+
 
 def test_layout(compiles):
     compiles("""
@@ -180,4 +191,31 @@ def test_names_that_metal_lacks_are_free(compiles):
         bfloat exp(bfloat x) { return x; }
         namespace metal { bfloat tanh(bfloat x) { return x; } }
         static_assert(sizeof(erf(1.0f)) == 4 && sizeof(is_empty<int>) == 1);
+    """)
+
+
+def test_increment_and_compound_assignment(compiles):
+    compiles("""
+        constexpr int4 steps() {
+          int4 v = int4(1, 2, 3, 4);
+          int4 before = v++;
+          --v;
+          ++v;
+          v -= 1;
+          v += before;
+          v *= 3;
+          v /= 2;
+          v %= 4;
+          v <<= 2;
+          v >>= 1;
+          v |= 1;
+          v ^= 8;
+          v &= 13;
+          return v;
+        }
+        constexpr int step(int x) {
+          int v = 3 * x % 4 * 2;
+          return ((v | 1) ^ 8) & 13;
+        }
+        static_assert(all(steps() == int4(step(1), step(2), step(3), step(4))));
     """)

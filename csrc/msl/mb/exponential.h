@@ -43,6 +43,13 @@ MB_FUNC F limited(F x, scalar_of<F> low, scalar_of<F> high) {
   return x > F(high) ? F(high) : x;
 }
 
+// f(x) of an odd f whose polynomial loses the sign of zero.
+template <class F>
+MB_FUNC F with_zero(F x, F value) {
+  if constexpr (MB_FAST_MATH) return value;
+  else return x == F(0.0f) ? x : value;
+}
+
 template <class F>
 MB_FUNC F exp_of(F x) {
   MB_EXACT
@@ -161,7 +168,7 @@ MB_FUNC F tanh_of(F x) {
                              -0.0081791611f, 0.00214420384f),
                   x);
   F large = 1.0f - 2.0f / (exp_of(2.0f * limited(size, 0.0f, 20.0f)) + 1.0f);
-  return size < F(0.625f) ? small : __builtin_elementwise_copysign(large, x);
+  return size < F(0.625f) ? with_zero(x, small) : __builtin_elementwise_copysign(large, x);
 }
 
 }  // namespace mb

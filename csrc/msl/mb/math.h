@@ -3,12 +3,9 @@
 
 #include "common.h"
 #include "power.h"
+#include "relational.h"
 #include "rounding.h"
 #include "trigonometric.h"
-
-#ifndef MB_FAST_MATH
-#define MB_FAST_MATH 1
-#endif
 
 #define MB_MATH1(name, ...) MB_MAP1(name, mb::floating, __VA_ARGS__)
 #define MB_MATH2(name, ...) MB_MAP2(name, mb::floating2, __VA_ARGS__)
@@ -64,8 +61,9 @@ MB_FUNC R ldexp(A a, N n) {
 }
 template <class A, class R = mb::floating<A>>
 MB_FUNC R modf(A a, R& whole) {
-  whole = trunc(mb::lift<R>(a));
-  return copysign(mb::lift<R>(a) - whole, a);
+  R x = mb::lift<R>(a);
+  whole = trunc(x);
+  return copysign(select(x - whole, R(0), isinf(x)), x);
 }
 template <class A, class R = mb::floating<A>>
 MB_FUNC R frexp(A a, mb::rebind<mb::same<R>, int>& exponent) {

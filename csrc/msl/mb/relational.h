@@ -19,6 +19,12 @@ namespace mb {
 MB_FUNC constexpr uint magnitude(float x) { return __builtin_bit_cast(uint, x) & 0x7fffffff; }
 
 template <class T>
+MB_FUNC constexpr bool is_negative(T x) {
+  if constexpr (sizeof(T) == 2) return __builtin_bit_cast(short, x) < 0;
+  else return __builtin_bit_cast(int, x) < 0;
+}
+
+template <class T>
 MB_FUNC constexpr bool is_normal(T x) {
   constexpr float smallest = __is_same(T, half) ? 6.103515625e-05f : 1.17549435e-38f;
   uint m = magnitude(float(x));
@@ -33,7 +39,7 @@ MB_CLASSIFY(isnan, mb::magnitude(float(x)) > 0x7f800000)
 MB_CLASSIFY(isinf, mb::magnitude(float(x)) == 0x7f800000)
 MB_CLASSIFY(isfinite, mb::magnitude(float(x)) < 0x7f800000)
 MB_CLASSIFY(isnormal, mb::is_normal(x))
-MB_CLASSIFY(signbit, __builtin_bit_cast(int, float(x)) < 0)
+MB_CLASSIFY(signbit, mb::is_negative(x))
 MB_COMPARE(isequal, x == y)
 MB_COMPARE(isnotequal, x != y)
 MB_COMPARE(isgreater, x > y)

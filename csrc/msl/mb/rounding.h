@@ -24,11 +24,21 @@ MB_FUNC float quotient(float x, float y) {
   return x / y;
 }
 
+// To float so that a later rounding to a shorter format gives what one rounding would have: what is
+// lost sets the last bit.
+MB_FUNC float rounded_to_odd(double x) {
+  MB_EXACT
+  float nearest = float(x);
+  bool away = __builtin_fabs(double(nearest)) > __builtin_fabs(x);
+  int odd = (bits(nearest) - away) | 1;
+  return double(nearest) == x || x != x ? nearest : as_type<float>(odd);
+}
+
 // Products of two halves are exact in float, their sums with a third only in double.
 template <class T>
 MB_FUNC T fma_of(T x, T y, T z) {
   if constexpr (__is_same(T, float)) return fused(x, y, z);
-  else return T(fused(double(x), double(y), double(z)));
+  else return T(rounded_to_odd(fused(double(x), double(y), double(z))));
 }
 
 MB_FUNC float round_of(float x) {

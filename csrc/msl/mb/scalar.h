@@ -7,6 +7,9 @@
 #ifndef MB_CHECKED
 #define MB_CHECKED 0
 #endif
+#ifndef MB_FAST_MATH
+#define MB_FAST_MATH 1
+#endif
 
 using uchar = unsigned char;
 using ushort = unsigned short;

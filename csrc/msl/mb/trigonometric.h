@@ -57,6 +57,8 @@ template <class F>
 MB_FUNC Reduced<F> reduce_half_turns(F x) {
   MB_EXACT
   using D = doubles_of<F>;
+  // Even from here on.
+  x = __builtin_elementwise_abs(x) >= F(16777216.0f) ? x - x : x;
   D w = lanes_cast<D>(x);
   D shifted = fused(w, D(2.0_d), D(wide_rounder));
   D r = fused(shifted - wide_rounder, D(-0.5_d), w) * pi;
@@ -68,6 +70,7 @@ MB_FUNC F sin_of(Reduced<F> a) {
   MB_EXACT
   F r = lanes_cast<F>(a.rest), u = r * r;
   F sine = fused(r * u, polynomial(u, -0.166666549f, 0.00833217352f, -0.000195166534f), r);
+  sine = with_zero(r, sine);
   F p = polynomial(u, 0.0416666467f, -0.00138873614f, 2.44377258e-05f);
   F cosine = fused(u * u, p, fused(u, F(-0.5f), F(1.0f)));
   F value = (a.quarter & 1) != 0 ? cosine : sine;

@@ -1,0 +1,253 @@
+"""Chapter 2 and the headers <metal_limits>, <metal_type_traits>: types, conversions, constants."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+from msl.conformance import TYPES, Call, edges, integers, run
+
+tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+INVENTORY = tomllib.loads((Path(__file__).parent / "inventory.toml").read_text())
+FLOATS = ["float", "half", "bfloat"]
+INTEGERS = [kind for kind in TYPES if kind not in (*FLOATS, "bool")]
+
+
+def _conversions(kind: str) -> np.ndarray:
+    if kind in FLOATS:
+        x = edges(kind)
+        return x[np.isfinite(x)]
+    return integers(kind, 256) if kind != "bool" else np.array([False, True] * 8)
+
+
+def _bits(target: str, width: int) -> str:
+    """The argument converted to a type, as the bits of the result."""
+    size = np.dtype(TYPES[target]).itemsize
+    unsigned = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}[size]
+    if width == 1:
+        value = f"{target}(a)"
+        return f"ulong({value})" if target == "bool" else f"ulong(as_type<{unsigned}>({value}))"
+    value = f"vec<{target}, {width}>(a)"
+    if target != "bool":
+        value = f"as_type<vec<{unsigned}, {width}>>({value})"
+    return f"vec<ulong, {width}>({value})"
+
+
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize("kind", TYPES)
+def test_conversions_to_every_type(cpu, kind, width):
+    x = _conversions(kind)
+    calls = [Call(target, _bits(target, width), np.abs) for target in TYPES]
+    results = run(cpu, calls, [x], kind=kind, width=width, result="ulong")
+    for target, bits in zip(TYPES, results, strict=True):
+        unsigned = np.dtype(f"u{np.dtype(TYPES[target]).itemsize}")
+        got = bits.astype(unsigned).view(TYPES[target])
+        wide = x.astype(np.float64) if kind in FLOATS else x.astype(object)
+        sure = np.ones(len(x), bool)
+        if target in FLOATS:
+            with np.errstate(all="ignore"):
+                want = wide.astype(np.float64).astype(np.float32).astype(TYPES[target])
+            if target != "float":
+                # NumPy rounds large integers twice on the way.
+                sure = np.abs(wide.astype(np.float64)) < 2**24
+        elif target == "bool":
+            want = wide != 0
+        else:
+            ends = np.iinfo(TYPES[target])
+            numbers = [int(v) for v in wide]
+            if kind in FLOATS:
+                sure = np.array([ends.min <= v <= ends.max for v in numbers])
+            size = 1 << ends.bits
+            want = np.array([(v - ends.min) % size + ends.min for v in numbers], TYPES[target])
+        np.testing.assert_array_equal(
+            got[:, sure], np.tile(want[sure], (width, 1)), err_msg=f"{kind} to {target}"
+        )
+
+
+PAIRS = [("float", "uint"), ("int", "float"), ("half", "ushort"), ("ulong", "long")]
+
+
+@pytest.mark.parametrize(("kind", "target"), PAIRS)
+def test_as_type(cpu, kind, target):
+    x = _conversions(kind)
+    for width in (1, 2, 3, 4):
+        form = f"as_type<{target if width == 1 else f'vec<{target}, {width}>'}>(a)"
+        got = run(cpu, [Call(form, form, np.abs)], [x], kind=kind, width=width, result=target)[0]
+        bits = x.view(f"u{x.itemsize}")
+        np.testing.assert_array_equal(got.view(bits.dtype), np.tile(bits, (width, 1)))
+
+
+INFOS = {kind: ml_dtypes.finfo(TYPES[kind]) for kind in FLOATS}
+
+
+@pytest.mark.parametrize("kind", [*FLOATS, *INTEGERS])
+def test_numeric_limits(cpu, kind):
+    names = ["min", "lowest", "max", "epsilon", "infinity", "denorm_min", "round_error"]
+    calls = [Call(name, f"numeric_limits<{kind}>::{name}()", np.abs) for name in names]
+    one = np.ones(1, TYPES[kind])
+    got = dict(zip(names, run(cpu, calls, [one], kind=kind)[:, 0, 0].tolist(), strict=True))
+    if kind in FLOATS:
+        info = INFOS[kind]
+        want = [info.tiny, info.min, info.max, info.eps, math.inf, info.smallest_subnormal, 0.5]
+    else:
+        ends = np.iinfo(TYPES[kind])
+        want = [ends.min, ends.min, ends.max, 0, 0, 0, 0]
+    assert got == {name: type(got[name])(v) for name, v in zip(names, want, strict=True)}
+    members = ["digits", "radix", "is_signed", "is_integer", "has_infinity", "max_exponent"]
+    members += ["min_exponent", "max_exponent10", "min_exponent10", "digits10", "max_digits10"]
+    calls = [Call(name, f"numeric_limits<{kind}>::{name}", np.abs) for name in members]
+    got = run(cpu, calls, [one], kind=kind, result="int")[:, 0, 0].tolist()
+    if kind in FLOATS:
+        log2 = math.log10(2)
+        digits = INFOS[kind].nmant + 1
+        high, low = INFOS[kind].maxexp, INFOS[kind].minexp + 1
+        want = [digits, 2, 1, 0, 1, high, low, int(high * log2), math.ceil((low - 1) * log2)]
+        want += [int((digits - 1) * log2), math.ceil(1 + digits * log2)]
+    else:
+        ends = np.iinfo(TYPES[kind])
+        digits = ends.bits - (ends.min < 0)
+        want = [digits, 2, ends.min < 0, 1, 0, 0, 0, 0, 0, int(digits * math.log10(2)), 0]
+    assert got == [int(value) for value in want]
+
+
+def test_limits_that_are_flags(compiles):
+    compiles("""
+        using F = numeric_limits<float>;
+        using I = numeric_limits<int>;
+        static_assert(F::is_specialized && !F::is_exact && F::has_quiet_NaN);
+        static_assert(F::has_signaling_NaN);
+        static_assert(F::is_iec559 && F::is_bounded && !F::is_modulo && !F::traps);
+        static_assert(F::round_style == round_to_nearest && F::has_denorm == denorm_present);
+        static_assert(!F::has_denorm_loss && !F::tinyness_before && isnan(F::quiet_NaN()));
+        static_assert(isnan(F::signaling_NaN()) && isnan(numeric_limits<half>::quiet_NaN()));
+        static_assert(I::is_exact && I::is_bounded && !I::has_quiet_NaN && !I::is_iec559);
+        static_assert(I::round_style == round_toward_zero && I::has_denorm == denorm_absent);
+        static_assert(numeric_limits<uint>::is_modulo && numeric_limits<bool>::max() == true);
+        static_assert(I::quiet_NaN() == 0 && I::signaling_NaN() == 0 && !I::has_signaling_NaN);
+    """)
+
+
+VALUES = {
+    "E": math.e,
+    "LOG2E": math.log2(math.e),
+    "LOG10E": math.log10(math.e),
+    "LN2": math.log(2),
+    "LN10": math.log(10),
+    "PI": math.pi,
+    "PI_2": math.pi / 2,
+    "PI_4": math.pi / 4,
+    "1_PI": 1 / math.pi,
+    "2_PI": 2 / math.pi,
+    "2_SQRTPI": 2 / math.sqrt(math.pi),
+    "SQRT2": math.sqrt(2),
+    "SQRT1_2": math.sqrt(0.5),
+}
+SUFFIXES = {"float": "F", "half": "H", "bfloat": "BF"}
+
+
+@pytest.mark.parametrize("kind", FLOATS)
+def test_constants(cpu, kind):
+    suffix = SUFFIXES[kind]
+    names = [f"M_{name}_{suffix}" for name in VALUES]
+    names += [f"HUGE_VAL{suffix}", "MAXFLOAT" if kind == "float" else f"MAX{kind.upper()}"]
+    calls = [Call(name, name, np.abs) for name in names]
+    got = run(cpu, calls, [np.ones(1, TYPES[kind])], kind=kind)[:, 0, 0]
+    want = [*VALUES.values(), math.inf, float(INFOS[kind].max)]
+    np.testing.assert_array_equal(got, np.array(want, np.float32).astype(TYPES[kind]))
+
+
+def test_arrays(compiles):
+    compiles("""
+        constexpr array<int, 3> a = {1, 2, 3};
+        constexpr int total() {
+          int sum = 0;
+          for (auto x : a) sum += x;
+          array<int, 3> b = a;
+          b.fill(4);
+          b[1] += *a.data() + *a.begin() + *(a.end() - 1);
+          return sum + b[0] + b.back() + b[1] + (b != a) + (a == a);
+        }
+        static_assert(total() == 6 + 8 + 9 + 2 && a.size() == 3 && !a.empty() && a.front() == 1);
+        constexpr float raw[] = {1, 2, 3};
+        constexpr auto r = make_array_ref(raw);
+        static_assert(r.size() == 3 && r[2] == 3 && make_array_ref(raw, 2).size() == 2);
+        static_assert(array_ref<int>(a)[1] == 2);
+        constexpr uniform<int> u = make_uniform(3);
+        static_assert(u + 1 == 4);
+    """)
+
+
+TRAITS = """
+    struct Base { int x; };
+    struct Derived : Base {};
+    enum E : ushort { e };
+    union U { int x; };
+    #define BOTH(name, yes, no) static_assert(name<yes>::value && !name##_v<no>);
+    BOTH(is_void, void, int) BOTH(is_integral, int, float) BOTH(is_floating_point, half, int)
+    BOTH(is_arithmetic, bfloat, float2) BOTH(is_scalar, int, float4) BOTH(is_fundamental, int, Base)
+    BOTH(is_compound, Base, int) BOTH(is_object, int, int&) BOTH(is_enum, E, int)
+    BOTH(is_class, Base, int) BOTH(is_union, U, Base) BOTH(is_array, int[2], int)
+    BOTH(is_pointer, int*, int) BOTH(is_reference, int&, int) BOTH(is_lvalue_reference, int&, int&&)
+    BOTH(is_rvalue_reference, int&&, int&) BOTH(is_function, int(int), int)
+    BOTH(is_const, const int, int) BOTH(is_volatile, volatile int, int) BOTH(is_signed, half, uint)
+    BOTH(is_unsigned, ulong, int) BOTH(is_trivial, Base, void) BOTH(is_trivially_copyable, U, void)
+    BOTH(is_standard_layout, Base, void) BOTH(is_pod, Base, void) BOTH(is_vector, float3, float)
+    static_assert(is_base_of_v<Base, Derived> && !is_base_of<Derived, Base>::value);
+    static_assert(is_convertible_v<int, float> && !is_convertible<Base, int>::value);
+    static_assert(is_constructible_v<float2, float, float> && !is_constructible_v<int, Base>);
+    #define SAME(...) static_assert(is_same_v<__VA_ARGS__>);
+    SAME(remove_const_t<const int>, int) SAME(remove_volatile_t<volatile int>, int)
+    SAME(remove_cv_t<const volatile int>, int) SAME(remove_reference_t<int&>, int)
+    SAME(remove_pointer_t<int*>, int) SAME(remove_extent_t<int[3]>, int)
+    SAME(decay_t<const int&>, int)
+    SAME(add_pointer_t<int>, int*) SAME(add_const_t<int>, const int) SAME(make_signed_t<uint>, int)
+    SAME(make_unsigned_t<char>, uchar) SAME(underlying_type_t<E>, ushort)
+    SAME(common_type_t<int, float>, float) SAME(decltype(declval<int>()), int&&)
+    SAME(conditional_t<false, int, float>, float) SAME(enable_if_t<true, int>, int)
+    static_assert(integral_constant<int, 3>::value == 3);
+    static_assert(conjunction<true_type, true_type>::value);
+    static_assert(disjunction<false_type, true_type>::value && negation<false_type>::value);
+"""
+
+
+def test_type_traits(compiles):
+    compiles(TRAITS)
+
+
+def _named(section: str) -> set[str]:
+    return set(INVENTORY[section]["functions"])
+
+
+# Constants and traits are named in the tests above one by one; VALUES and TRAITS say which.
+COVERS = {
+    "2.1 Scalar types": {"conversion", "as_type", "literals", "size_t", "ptrdiff_t"},
+    "2.10 Uniform type": {"uniform<T>", "make_uniform"},
+    "2.12 Arrays": _named("2.12 Arrays"),
+    "6 Numeric limits": _named("6 Numeric limits"),
+    "6 Type traits": {name for name in _named("6 Type traits") if name in TRAITS},
+    "6.5 Math constants": {f"M_{name}" for name in VALUES}
+    | {
+        "MAXFLOAT",
+        "HUGE_VALF",
+        "INFINITY",
+        "NAN",
+        "MAXHALF",
+        "HUGE_VALH",
+        "MAXBFLOAT",
+        "HUGE_VALBF",
+    },
+}
+
+
+def test_sizes_of_scalar_types(compiles):
+    compiles("""
+        static_assert(sizeof(size_t) == 8 && sizeof(ptrdiff_t) == 8 && !is_signed_v<size_t>);
+        static_assert(sizeof(bool) == 1 && sizeof(char) == 1 && sizeof(short) == 2);
+        static_assert(sizeof(half) == 2 && sizeof(bfloat) == 2 && sizeof(float) == 4);
+        static_assert(isinf(INFINITY) && isnan(NAN) && sizeof(NAN) == 4);
+    """)
