@@ -139,10 +139,14 @@ def _redundant(source: Source, reached: set[str]) -> list[Declaration]:
     """Overloads that another one stands for."""
     dropped, collisions = source.merged
     for collision in collisions:
-        if collision.dropped.name in reached:
-            where = source.tokens.where(collision.dropped.first)
+        dropped_one = collision.dropped
+        # Nobody calls an operator by its name.
+        operator = dropped_one.in_record and dropped_one.name.startswith("operator")
+        used = dropped_one.scope[-1].split("@")[0] if operator else dropped_one.name
+        if used in reached:
+            where = source.tokens.where(dropped_one.first)
             raise CompileError(
-                f"{where}: error: {collision.dropped.name} differs from the one at "
+                f"{where}: error: {dropped_one.name} differs from the one at "
                 f"{source.tokens.where(collision.kept.first)} only by address space but not in "
                 "what it does; the cpu device has one address space: give one of them another name"
             )

@@ -59,3 +59,12 @@ def test_different_bodies_are_an_error_where_they_matter(source):
 
 def test_different_bodies_do_not_matter_to_other_kernels(source):
     assert "return 1" in lower(source(DIFFERENT, CALL="3"), "f", {}).code.text
+
+
+def test_operators_of_a_record_that_is_used_must_not_differ(source):
+    text = """struct S { int a; S operator+(S b) const { return b; }
+    S operator+(S b) const device { return *this; } };
+    kernel void f(device S* a) { a[0] = a[0] + a[1]; }"""
+    with pytest.raises(CompileError, match=r"operator\+ differs from"):
+        lower(source(text), "f", {})
+    assert lower(source(text.replace("*this", "b")), "f", {})
