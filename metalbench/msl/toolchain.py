@@ -25,6 +25,8 @@ COMMON_FLAGS = [
     "-nostdinc++",
     "-fno-finite-loops",
     "-fno-math-errno",
+    # As Metal: what does not fit gives the nearest end, NaN gives zero.
+    "-fno-strict-float-cast-overflow",
     "-fdeclspec",
     "-Xclang",
     "-ffloat16-excess-precision=none",

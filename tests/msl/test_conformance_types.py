@@ -251,3 +251,14 @@ def test_sizes_of_scalar_types(compiles):
         static_assert(sizeof(half) == 2 && sizeof(bfloat) == 2 && sizeof(float) == 4);
         static_assert(isinf(INFINITY) && isnan(NAN) && sizeof(NAN) == 4);
     """)
+
+
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize("kind", INTEGERS)
+def test_conversions_of_what_does_not_fit_saturate(cpu, kind, width):
+    x = np.array([np.nan, np.inf, -np.inf, 3e38, -3e38, 1e20, -1e20, -0.75] * 8, np.float32)
+    call = Call(kind, f"vec<{kind}, 3>(a)" if width > 1 else f"{kind}(a)", np.abs)
+    got = run(cpu, [call], [x], kind="float", width=width, result=kind)[0]
+    ends = np.iinfo(TYPES[kind])
+    want = [0, ends.max, ends.min, ends.max, ends.min, ends.max, ends.min, 0]
+    np.testing.assert_array_equal(got, np.tile(np.array(want * 8, TYPES[kind]), (width, 1)))
