@@ -45,7 +45,8 @@ def _rewrite(tokens: Tokens, edits: Edits, first: int, number: int) -> None:
     alignment, kind = "", []
     # Metal takes initializers here, but a threadgroup's memory starts with no known contents.
     declarators = [
-        (begin, _skip(tokens, begin, end, ("=", "{"))) for begin, end in tokens.split(first, last)
+        (begin, _skip(tokens, _behind_record(tokens, begin, end), end, ("=", "{")))
+        for begin, end in tokens.split(first, last)
     ]
     name_index = _declared(tokens, *declarators[0])
     if name_index < 0:
@@ -81,6 +82,16 @@ def _skip(tokens: Tokens, index: int, last: int, ends: tuple[str, ...]) -> int:
     return min(index, last)
 
 
+def _behind_record(tokens: Tokens, first: int, last: int) -> int:
+    """Where a declarator may begin: behind the members of `struct { ... } name`."""
+    for index in range(first, last):
+        if tokens.text[index] in ("struct", "union"):
+            brace = index + 1 + is_name(tokens.at(index + 1))
+            if tokens.at(brace) == "{":
+                return tokens.partner[brace] + 1
+    return first
+
+
 def _declared(tokens: Tokens, first: int, last: int) -> int:
     """Token of the first declarator's name; -1 when it is a pointer, reference or function."""
     index, angles = first, 0
@@ -94,7 +105,7 @@ def _declared(tokens: Tokens, first: int, last: int) -> int:
             token == "(" and tokens.text[index - 1] not in ("alignas", "decltype")
         ):
             return -1
-        if token in "([" and tokens.partner[index] > index:
+        if token in "([{" and tokens.partner[index] > index:
             index = tokens.partner[index]
         index += 1
     index = last - 1
