@@ -64,8 +64,15 @@ def _rewrite(tokens: Tokens, edits: Edits, first: int, number: int) -> None:
             kind.append(token)
         index += 1
     types, variables = [], []
-    for begin, end in [(name_index, declarators[0][1]), *declarators[1:]]:
+    whole = [end for _, end in tokens.split(first, last)]
+    for (begin, end), behind in zip(
+        [(name_index, declarators[0][1]), *declarators[1:]], whole, strict=True
+    ):
         name = tokens.text[begin]
+        if not is_name(name):
+            # A pointer among them is each thread's own.
+            variables.append(f" {' '.join(kind)} {tokens.join(begin, behind)};")
+            continue
         types.append(f"mbT{number}_{name}{tokens.join(begin + 1, end)}")
         variables.append(f" {alignment}MB_THREADGROUP(mbT{number}_{name}, {name})")
     text = f"typedef {' '.join(kind)} {', '.join(types)};{''.join(variables)}"
