@@ -49,7 +49,7 @@ def first_measurement(*command: str) -> float:
 def main() -> None:
     os.environ["METALBENCH_HOME"] = tempfile.mkdtemp()
     python = sys.executable
-    subprocess.run([python, "-m", "metalbench", "run", "relu", "softmax"], capture_output=True)
+    whole_process(python, "-m", "metalbench", "run", "relu", "softmax")
     cases = {
         "python -c pass": (whole_process, (python, "-c", "pass")),
         "python -c 'import metalbench'": (whole_process, (python, "-c", "import metalbench")),
