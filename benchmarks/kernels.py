@@ -7,6 +7,7 @@ The library's own sqr_mm, layer_norm and softmax; medians in ms over pairs in ra
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -43,7 +44,7 @@ def main() -> None:
         samples = measure(device, name, size)
         ours, mlx = np.median(samples.candidate_ns) / 1e6, np.median(samples.reference_ns) / 1e6
         table.add_row(name, str(size), f"{ours:.1f} ms", f"{mlx:.1f} ms")
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 
@@ -24,7 +25,8 @@ def main(names: tuple[str, ...], seconds: float) -> None:
     chosen = [case for case in CASES if not names or any(name in case.name for name in names)]
     if not chosen:
         raise click.UsageError(f"no such case; there are {', '.join(c.name for c in CASES)}")
-    console = Console()
+    # A pipe says nothing of its width; the table needs this much.
+    console = Console(width=None if sys.stdout.isatty() else 120)
     device = _core.open("cpu")
     try:
         pocl = Pocl()
