@@ -71,6 +71,11 @@ def _declarators(tokens: Tokens, declaration: Declaration) -> Iterator[tuple[int
         )
         words = [tokens.text[index] for index in kept[:-1]]
         kind = "".join(word for word in words if word not in _NO_TYPE) or kind
+        if attribute is not None and not kept:
+            raise CompileError(
+                f"{tokens.where(first)}: error: function_constant: "
+                "expected a type and a name before it"
+            )
         if attribute is not None:
             yield kept[-1], kind.removeprefix("metal::"), attribute
 

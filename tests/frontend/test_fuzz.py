@@ -9,9 +9,11 @@ from frontend.fuzz import KERNELS, front_end
 from frontend.generated_msl import WORDS, Generator, mutated
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from metalbench._core import CompileError
 
 from metalbench.msl.declarations import declarations
 from metalbench.msl.lexer import lex, pieces
+from metalbench.msl.program import Source
 
 BRIEF = settings(
     max_examples=25,
@@ -67,3 +69,9 @@ def test_deep_brackets(pair, depth):
 def test_deep_template_headers():
     text = "template <" * 500 + "typename T" + ">" * 500 + " struct S {}; kernel void f() {}"
     assert front_end(text) in OUTCOMES
+
+
+def test_a_function_constant_needs_a_name():
+    source = "constant bool a [[function_constant(0)]], [[function_constant(1)]];\n"
+    with pytest.raises(CompileError, match="function_constant: expected a type and a name"):
+        _ = Source(source, "nameless.metal", {}, []).constants
