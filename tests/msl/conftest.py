@@ -6,26 +6,12 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
+from msl.conformance import TYPES
 
 from metalbench import _core
 
-TYPES: dict[str, Any] = {
-    "float": np.float32,
-    "half": np.float16,
-    "bfloat": ml_dtypes.bfloat16,
-    "bool": np.bool_,
-    "char": np.int8,
-    "uchar": np.uint8,
-    "short": np.int16,
-    "ushort": np.uint16,
-    "int": np.int32,
-    "uint": np.uint32,
-    "long": np.int64,
-    "ulong": np.uint64,
-}
 _NAMES = {np.dtype(dtype): name for name, dtype in TYPES.items()}
 
 Run = Callable[..., np.ndarray]

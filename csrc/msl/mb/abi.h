@@ -53,9 +53,6 @@ struct Group;
 // lane's own struct of arguments; the result is written back into it.
 using Combine = void (*)(void* const* operand, u32 mask);
 
-// Which memory a barrier orders, and for whom.
-enum class Scope : u32 { simdgroup, threadgroup };
-
 // What a thread does to memory. An atomic update reads what is there; an atomic write does not.
 enum class AccessKind : u32 { read, write, atomic_read, atomic_write, atomic_update };
 
