@@ -4,10 +4,14 @@
 #include <nanobind/nanobind.h>
 
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "core/artifacts.h"
 #include "core/device.h"
 #include "core/dispatch.h"
+#include "core/signature.h"
 #include "cpu/front_end.h"
 
 namespace metalbench::bindings {
@@ -47,6 +51,14 @@ void define_sampling(nb::module_& module, nb::class_<Device>& device);
                                       const Argument& argument, const nb::object& object);
 
 [[nodiscard]] std::shared_ptr<cpu::FrontEnd> python_front_end();
+[[nodiscard]] std::shared_ptr<SignatureReader> python_signatures();
+[[nodiscard]] std::shared_ptr<ArtifactCache> python_cache();
+
+// The kinds of device that this machine has, best first.
+[[nodiscard]] std::vector<std::string> device_kinds();
+// "auto" is the best one. A process has one of each kind. Throws Unsupported.
+[[nodiscard]] std::shared_ptr<Device> open_device(const std::string& kind);
+[[nodiscard]] nb::dict to_dict(const Facts& facts);
 
 // Lets Python handle signals; true leaves the exception of one set.
 [[nodiscard]] InterruptPoll poll_signals();

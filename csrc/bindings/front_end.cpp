@@ -1,4 +1,5 @@
 // The compiler behind the cpu device: metalbench.msl.engine, imported when first needed.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
@@ -45,6 +46,17 @@ Argument argument_from(const nb::handle& record) {
   return argument;
 }
 
+Signature signature_from(const nb::handle& result) {
+  Signature signature;
+  for (const nb::handle record : result.attr("arguments")) {
+    signature.arguments.push_back(argument_from(record));
+  }
+  for (const nb::handle record : result.attr("attributes")) {
+    signature.attributes.push_back({text(record, "name"), text(record, "type")});
+  }
+  return signature;
+}
+
 class PythonSource final : public cpu::ParsedSource {
  public:
   PythonSource(nb::object program, CompileOptions options)
@@ -62,12 +74,11 @@ class PythonSource final : public cpu::ParsedSource {
                                                      options_.checked, options_.fast_math);
     cpu::Built built;
     built.path = nb::cast<std::string>(result.attr("path"));
+    Signature signature = signature_from(result);
+    built.arguments = std::move(signature.arguments);
+    built.attributes = std::move(signature.attributes);
     for (const nb::handle record : result.attr("arguments")) {
-      built.arguments.push_back(argument_from(record));
       built.parameters.push_back(nb::cast<std::uint32_t>(record["parameter"]));
-    }
-    for (const nb::handle record : result.attr("attributes")) {
-      built.attributes.push_back({text(record, "name"), text(record, "type")});
     }
     return built;
   }
@@ -97,7 +108,26 @@ class PythonFrontEnd final : public cpu::FrontEnd {
   }
 };
 
+class PythonSignatures final : public SignatureReader {
+ public:
+  [[nodiscard]] std::optional<Signature> read(const std::string& source,
+                                              const CompileOptions& options,
+                                              const std::string& function,
+                                              const FunctionConstants& constants) override {
+    const nb::gil_scoped_acquire gil;
+    const nb::object found =
+        engine().attr("signature")(source, options.filename, options.macros, options.include_dirs,
+                                   function, to_python(constants));
+    if (found.is_none()) return std::nullopt;
+    return signature_from(found);
+  }
+};
+
 }  // namespace
+
+std::shared_ptr<SignatureReader> python_signatures() {
+  return std::make_shared<PythonSignatures>();
+}
 
 std::shared_ptr<cpu::FrontEnd> python_front_end() { return std::make_shared<PythonFrontEnd>(); }
 

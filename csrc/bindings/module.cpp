@@ -9,26 +9,9 @@
 
 #include "bindings/bindings.h"
 #include "core/errors.h"
-#include "cpu/device.h"
 
 namespace metalbench::bindings {
 namespace {
-
-std::shared_ptr<Device> open_device(const std::string& kind) {
-  if (kind == "auto" || kind == "cpu") {
-    static std::weak_ptr<Device> opened;  // one set of workers is enough for a process
-    std::shared_ptr<Device> device = opened.lock();
-    if (device == nullptr) {
-      device = cpu::make_device(python_front_end());
-      opened = device;
-    }
-    return device;
-  }
-  if (kind == "metal")
-    throw Unsupported(
-        "metal: this build has no Metal device; it needs a Mac. Use the `cpu` device");
-  throw Unsupported("device: expected auto, cpu or metal, got " + kind);
-}
 
 template <class Result>
 Result constant_from(const nb::handle& value) {
@@ -85,7 +68,22 @@ void define_device(nb::class_<Device>& device) {
           "Such as `m4_max`; None where kernels have no variants for it.")
       .def_prop_ro("cores", [](const Device& self) { return self.info().cores; })
       .def_prop_ro("limits", [](const Device& self) { return self.info().limits; })
-      .def_prop_ro("tick_ns", &Device::tick_ns, "Resolution of the clock, in ns.")
+      .def_prop_ro("tick_ns", &Device::tick_ns, "Resolution of the device's clock, in ns.")
+      .def_prop_ro(
+          "own_clock", [](const Device& self) { return self.info().own_clock; },
+          "Whether its times are its own (GPU timestamps); else they are the host's.")
+      .def_prop_ro(
+          "checked_builds", [](const Device& self) { return self.info().checked_builds; },
+          "Whether `compile` can make builds that catch undefined behaviour.")
+      .def_prop_ro(
+          "capabilities", [](const Device& self) { return to_dict(self.info().capabilities); },
+          nb::for_getter(nb::sig("def capabilities(self) -> dict[str, bool | int | float | str | "
+                                 "list[str]]")),
+          "What was found out when it was opened; units are suffixes.")
+      .def(
+          "state", [](const Device& self) { return to_dict(self.state()); },
+          nb::sig("def state(self) -> dict[str, bool | int | float | str | list[str]]"),
+          "What changes while it runs, such as low-power mode and thermal state.")
       .def(
           "compile",
           [](const std::shared_ptr<Device>& self, const std::string& source, std::string filename,
@@ -135,7 +133,7 @@ NB_MODULE(_core, module) {
       .def_prop_ro("nbytes", &Buffer::size)
       .def_prop_ro(
           "address",
-          [](const Buffer& self) { return reinterpret_cast<std::uintptr_t>(self.bytes().data()); },
+          &Buffer::address,
           "Where kernels see it: for the pointers of an argument buffer, with the buffer itself "
           "in\n"
           "the `resources` of the dispatch.")
@@ -166,7 +164,5 @@ NB_MODULE(_core, module) {
   define_sampling(module, device);
   module.def("open", &open_device, nb::arg("kind") = "auto",
              "Open a device: `auto`, `cpu` or `metal`. Raises Unsupported.");
-  module.def(
-      "devices", [] { return std::vector<std::string>{"cpu"}; },
-      "The kinds of device that this machine has, best first.");
+  module.def("devices", &device_kinds, "The kinds of device that this machine has, best first.");
 }

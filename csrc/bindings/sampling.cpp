@@ -1,6 +1,7 @@
 #include "core/sampling.h"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
@@ -32,23 +33,36 @@ std::chrono::nanoseconds seconds(double value) {
   return std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(value, longest) * 1e9));
 }
 
-double run(Device& device, const DispatchList& list, double time_limit) {
-  const std::unique_ptr<Program> program = device.prepare(dispatches_of(device, list));
+RunOptions options_of(double time_limit) {
   RunOptions options;
   options.time_limit = seconds(time_limit);
   options.interrupted = poll_signals();
-  const nb::gil_scoped_release released;
-  return program->run(options);
+  return options;
 }
 
-Window window_of(Program& program, double time_limit) {
-  return [&program, time_limit](std::uint32_t passes) {
-    RunOptions options;
+double run(Device& device, const DispatchList& list, double time_limit) {
+  const std::unique_ptr<Program> program = device.prepare(dispatches_of(device, list));
+  const RunOptions options = options_of(time_limit);
+  const nb::gil_scoped_release released;
+  return program->run(options).device_ns;
+}
+
+void capture(Device& device, const DispatchList& list, const std::string& path,
+             std::uint32_t passes, double time_limit) {
+  const std::unique_ptr<Program> program = device.prepare(dispatches_of(device, list));
+  RunOptions options = options_of(time_limit);
+  options.passes = passes;
+  const nb::gil_scoped_release released;
+  device.capture(*program, options, path);
+}
+
+Source source_of(Program& program, double time_limit) {
+  const auto start = [&program, time_limit](std::uint32_t passes) {
+    RunOptions options = options_of(time_limit);
     options.passes = passes;
-    options.time_limit = seconds(time_limit);
-    options.interrupted = poll_signals();
-    return program.run(options);
+    return program.start(options);
   };
+  return {start, true};
 }
 
 double now_ns() {
@@ -56,16 +70,17 @@ double now_ns() {
   return std::chrono::duration<double, std::nano>(now).count();
 }
 
-// A Python function that runs so many passes to completion, timed on the cpu device's clock.
-Window window_of(const nb::callable& function) {
-  return [function](std::uint32_t passes) {
+// A Python function that runs so many passes to completion, timed on the host's clock.
+Source source_of(const nb::callable& function) {
+  const auto start = [function](std::uint32_t passes) -> std::unique_ptr<Running> {
     const nb::gil_scoped_acquire gil;
     const double start = now_ns();
     function(passes);
-    const double end = now_ns();
+    const double elapsed = now_ns() - start;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    return end - start;
+    return std::make_unique<Finished>(Timing{.device_ns = elapsed, .wall_ns = elapsed});
   };
+  return {start, false};
 }
 
 template <typename T>
@@ -97,13 +112,14 @@ Samples run_plan(Device& device, const SampleArguments& arguments) {
   std::unique_ptr<Program> other;
   Sources sources;
   sources.now_ns = now_ns;
-  sources.candidate = window_of(*candidate, arguments.kernel_time_limit);
-  sources.floor = window_of(*floor, arguments.kernel_time_limit);
+  sources.candidate = source_of(*candidate, arguments.kernel_time_limit);
+  sources.floor = source_of(*floor, arguments.kernel_time_limit);
   if (PyCallable_Check(arguments.reference.ptr()) != 0) {
-    sources.reference = window_of(nb::cast<nb::callable>(arguments.reference));
+    sources.reference = source_of(nb::cast<nb::callable>(arguments.reference));
+    if (device.info().own_clock) sources.clock = Clock::wall;  // the only one that both have
   } else if (!arguments.reference.is_none()) {
     other = device.prepare(dispatches_of(device, nb::cast<DispatchList>(arguments.reference)));
-    sources.reference = window_of(*other, arguments.kernel_time_limit);
+    sources.reference = source_of(*other, arguments.kernel_time_limit);
   }
   if (!arguments.progress.is_none()) {
     sources.progress = [&](std::uint32_t done, std::uint32_t total) {
@@ -136,6 +152,27 @@ void define_sampling(nb::module_& module, nb::class_<Device>& device) {
           "candidate_first", [](const Samples& self) { return bools_of(self.candidate_first); },
           nb::for_getter(nb::sig("def candidate_first(self) -> numpy.typing.NDArray[numpy.bool]")),
           "Which of each pair ran first.")
+      .def_prop_ro(
+          "clock",
+          [](const Samples& self) { return self.clock == Clock::device ? "device" : "wall"; },
+          "What candidate_ns, reference_ns and floor_ns were taken with: the device's own clock,\n"
+          "or wall time where only one side has such a clock.")
+      .def_prop_ro(
+          "device_ns", [](const Samples& self) { return array_of(self.device_ns); },
+          nb::for_getter(nb::sig("def device_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
+          "The candidate's times on the device's own clock.")
+      .def_prop_ro(
+          "counter_ns", [](const Samples& self) { return array_of(self.counter_ns); },
+          nb::for_getter(nb::sig("def counter_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
+          "The candidate's times by counters at the ends of its encoder; NaN where there are none.")
+      .def_prop_ro(
+          "wall_ns", [](const Samples& self) { return array_of(self.wall_ns); },
+          nb::for_getter(nb::sig("def wall_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
+          "The candidate's times from before encoding until the host knows of the end.")
+      .def_prop_ro(
+          "encode_ns", [](const Samples& self) { return array_of(self.encode_ns); },
+          nb::for_getter(nb::sig("def encode_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
+          "The host's own work on each of the candidate's windows until it was handed over.")
       .def_ro("candidate_window", &Samples::candidate_window, "Passes in a window.")
       .def_ro("reference_window", &Samples::reference_window)
       .def_ro("tick_ns", &Samples::tick_ns, "Resolution of the clock.")
@@ -145,6 +182,11 @@ void define_sampling(nb::module_& module, nb::class_<Device>& device) {
       "run", &run, nb::arg("dispatches"), nb::kw_only(), nb::arg("time_limit") = 10.0,
       "Run the dispatches in order, to completion. Returns the time of one pass in ns on the\n"
       "device's clock. `time_limit` in s. Raises KernelFault, TimeLimitExceeded.");
+  device.def(
+      "capture", &capture, nb::arg("dispatches"), nb::arg("path"), nb::kw_only(),
+      nb::arg("passes") = 1, nb::arg("time_limit") = 10.0,
+      "Run the dispatches once and leave a GPU trace at `path` (FILE.gputrace) that Xcode opens.\n"
+      "Raises Unsupported where it cannot be made, saying what would help.");
   device.def(
       "sample",
       [](Device& self, DispatchList candidate, nb::object reference, std::uint32_t max_pairs,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -11,6 +12,10 @@ class Storage {
  public:
   virtual ~Storage() = default;
   [[nodiscard]] virtual std::span<std::byte> bytes() = 0;
+  // Where kernels see its first byte.
+  [[nodiscard]] virtual std::uint64_t address() {
+    return reinterpret_cast<std::uintptr_t>(bytes().data());
+  }
 };
 
 // A view of some storage: what a kernel may touch when it is bound.
@@ -22,6 +27,7 @@ class Buffer {
   [[nodiscard]] Buffer slice(std::size_t offset, std::size_t size) const;
 
   [[nodiscard]] std::span<std::byte> bytes() const;
+  [[nodiscard]] std::uint64_t address() const { return storage_->address() + offset_; }
   [[nodiscard]] std::size_t offset() const { return offset_; }
   [[nodiscard]] std::size_t size() const { return size_; }
   // Whether an array of the caller's is the storage itself.

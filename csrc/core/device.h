@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,14 +21,45 @@ struct RunOptions {
   InterruptPoll interrupted;  // may be empty
 };
 
+// How long one window took, in ns.
+struct Timing {
+  double device_ns = 0;  // the first dispatch's start to the last one's end, on the device's clock
+  // The same by counters sampled at the encoder's ends; NaN without them, or when they failed.
+  double counter_ns = std::numeric_limits<double>::quiet_NaN();
+  double wall_ns = 0;    // from before encoding until the host knows of the end
+  double encode_ns = 0;  // the host's own work until the window was handed over
+};
+
+// A window that was handed to the device.
+class Running {
+ public:
+  // Waits for the end, whatever it is: nothing writes to the buffers afterwards.
+  virtual ~Running() = default;
+  // Waits for the end. Throws KernelFault, TimeLimitExceeded, Interrupted; the device stays usable
+  // after each of them. To be called once.
+  [[nodiscard]] virtual Timing wait() = 0;
+};
+
 // Dispatches made ready for repeated runs; the device's own form of a command buffer.
 class Program {
  public:
   virtual ~Program() = default;
-  // Runs everything to completion, in order. Returns the time from the first dispatch's start to
-  // the last one's end, in ns on the device's clock. Throws KernelFault, TimeLimitExceeded,
-  // Interrupted; the device stays usable after each of them.
-  virtual double run(const RunOptions& options) = 0;
+  // Hands over a window: everything in order, `passes` times. Windows of one device run one after
+  // the other, in the order in which they were started. May itself run it to its end, and throw
+  // what wait() would.
+  [[nodiscard]] virtual std::unique_ptr<Running> start(const RunOptions& options) = 0;
+
+  Timing run(const RunOptions& options) { return start(options)->wait(); }
+};
+
+// Of a device that runs windows where they are started.
+class Finished final : public Running {
+ public:
+  explicit Finished(Timing timing) : timing_(timing) {}
+  [[nodiscard]] Timing wait() override { return timing_; }
+
+ private:
+  Timing timing_;
 };
 
 class Device {
@@ -45,8 +77,12 @@ class Device {
   // The same grids and bindings with kernels that do nothing: what a launch costs.
   [[nodiscard]] virtual std::unique_ptr<Program> prepare_null(
       std::span<const Dispatch> dispatches) = 0;
-  // Resolution of the clock that Program::run reports, in ns.
+  // Resolution of the device's clock, in ns.
   [[nodiscard]] virtual double tick_ns() const = 0;
+  // What may change while it runs: power mode, heat.
+  [[nodiscard]] virtual Facts state() const { return {}; }
+  // Runs one window and leaves a GPU trace of it at `path`. Throws Unsupported.
+  virtual void capture(Program& program, const RunOptions& options, const std::string& path);
 };
 
 }  // namespace metalbench

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/texture.h"
@@ -27,12 +29,19 @@ struct Limits {
   std::uint32_t max_samplers = 16;
 };
 
+// What a device knows of itself, by name; units are suffixes (`_bytes`, `_ns`).
+using Fact = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>>;
+using Facts = std::map<std::string, Fact>;
+
 struct DeviceInfo {
   std::string kind;  // "cpu", "metal"
   std::string name;
   std::string chip;  // "m4_max"; empty where kernels have no variants for it
   std::uint32_t cores = 0;
   Limits limits;
+  bool checked_builds = false;
+  bool own_clock = false;  // whether Timing::device_ns is not the host's time
+  Facts capabilities;
 };
 
 enum class ArgumentKind { buffer, threadgroup, texture, sampler };

@@ -53,6 +53,7 @@ class CpuDevice final : public Device {
     info_.kind = "cpu";
     info_.name = processor_name();
     info_.cores = usable_cores();
+    info_.checked_builds = true;
   }
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }

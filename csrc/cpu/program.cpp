@@ -46,7 +46,7 @@ class CpuProgram final : public Program {
   CpuProgram(std::vector<std::unique_ptr<Launch>> launches, ProgramContext context)
       : launches_(std::move(launches)), context_(std::move(context)) {}
 
-  double run(const RunOptions& options) override {
+  [[nodiscard]] std::unique_ptr<Running> start(const RunOptions& options) override {
     const Outcome outcome = context_.pool->run(launches_, options);
     if (outcome.interrupted) throw Interrupted();
     if (outcome.fault && outcome.fault.kind != Fault::Kind::stopped) {
@@ -60,7 +60,8 @@ class CpuProgram final : public Program {
           "time limit of " + std::string(limit) +
           " s reached: " + (outcome.fault ? describe(outcome) : "the kernels are too slow for it"));
     }
-    return outcome.elapsed_ns;
+    return std::make_unique<Finished>(
+        Timing{.device_ns = outcome.elapsed_ns, .wall_ns = outcome.elapsed_ns});
   }
 
  private:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -64,17 +64,35 @@ def store(key: str, record: Record) -> None:
         path.write_text(f"{digest(text)}\n{text}")
 
 
+def artifact(contents: Sequence[str], suffix: str) -> str:
+    """The file for what was compiled from `contents`, in a folder that exists.
+
+    Raises Error when the cache cannot be written.
+    """
+    path = path_of(digest("artifact", *contents), suffix)
+    with _writable():
+        path.parent.mkdir(parents=True, exist_ok=True)
+    return str(path)
+
+
 @contextmanager
-def replacing(target: Path) -> Iterator[Path]:
-    """A path to write to, which becomes `target` at the end, at once, unless an error is raised."""
+def _writable() -> Iterator[None]:
+    """Say what to do when the cache cannot be written."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=target.suffix)
+        yield
     except OSError as problem:
         raise Error(
             f"the cache of compiled kernels cannot be written: {problem}; "
             "set METALBENCH_CACHE to a folder that can"
         ) from problem
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A path to write to, which becomes `target` at the end, at once, unless an error is raised."""
+    with _writable():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=target.suffix)
     os.close(handle)
     path = Path(name)
     try:
