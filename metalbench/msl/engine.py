@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from metalbench.msl.constants import Value
     from metalbench.msl.program import Source
 
-__all__ = ["Built", "Program", "Toolchain", "build", "parse", "symbolize", "toolchain"]
+__all__ = [
+    "Built",
+    "Program",
+    "Signature",
+    "Toolchain",
+    "build",
+    "parse",
+    "signature",
+    "symbolize",
+    "toolchain",
+]
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,14 @@ class Built:
     def lowered(self) -> str:
         """The C++ text that was compiled."""
         return Path(self.path).with_suffix(".cpp").read_text()
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a kernel's parameters are bound to; both as in `Built`."""
+
+    arguments: list[dict[str, str | int]]
+    attributes: list[dict[str, str]]
 
 
 class Program:
@@ -142,13 +160,50 @@ def build(
     `constants` are function constants by name or index. Raises CompileError with clang's own
     messages at the lines of the user's file.
     """
-    given = sorted((str(name), repr(value)) for name, value in (constants or {}).items())
-    key = cache.digest("kernel", program.key, function, repr(given), str((checked, fast_math)))
+    kind = (checked, fast_math)
+    key = cache.digest("kernel", program.key, function, _given(constants), str(kind))
     record = cache.load(key)
     if record is not None and cache.file_digest(record["path"]) == record["object"]:
         return _built(record)
     with _own_failures(program.filename):
-        return _built(_compile(program, function, constants or {}, key, (checked, fast_math)))
+        return _built(_compile(program, function, constants or {}, key, kind))
+
+
+def signature(  # noqa: PLR0917 - `_core` calls it
+    source: str,
+    filename: str,
+    macros: Mapping[str, str],
+    include_dirs: Sequence[str],
+    function: str,
+    constants: Mapping[str | int, Value],
+) -> Signature | None:
+    """How the parameters of a kernel are written, for devices that compile it themselves.
+
+    None where this front end cannot read the source or has no compiler to preprocess it with: such
+    a device has reflection of its own, and needs this only for what that lacks.
+    """
+    try:
+        return _signature(parse(source, filename, macros, include_dirs), function, constants)
+    except Error:
+        return None
+
+
+def _signature(program: Program, function: str, constants: Mapping[str | int, Value]) -> Signature:
+    from metalbench.msl import lower
+
+    key = cache.digest("signature", program.key, function, _given(constants))
+    record = cache.load(key)
+    if record is None:
+        with _own_failures(program.filename):
+            bindings = lower.signature(program.source, function, constants)
+        record = {"arguments": bindings.arguments, "attributes": bindings.attributes}
+        cache.store(key, record)
+    return Signature(**record)
+
+
+def _given(constants: Mapping[str | int, Value] | None) -> str:
+    """Function constants as a part of a key."""
+    return repr(sorted((str(name), repr(value)) for name, value in (constants or {}).items()))
 
 
 def _compile(

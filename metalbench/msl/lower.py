@@ -82,6 +82,13 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
     return Lowered(code, kernel, bindings, limit, fibers)
 
 
+def signature(source: Source, name: str, constants: Mapping[str | int, Value]) -> Bindings:
+    """What the parameters of one kernel are bound to, without lowering it; raises as `lower`."""
+    kernel = source.kernel(name)
+    reached = source.references.reached(_roots(source, kernel))
+    return bind(source, kernel, _literals(source, kernel, constants, reached))
+
+
 def prologue(tokens: Tokens) -> str:
     """What precedes every source: the MSL headers, set up for what it mentions."""
     distributed = "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.places else ""
