@@ -1,0 +1,42 @@
+#pragma once
+
+#import <Metal/Metal.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/types.h"
+
+namespace metalbench::metal {
+
+// What this GPU and this macOS can do; asked once, when the device is opened.
+struct Capabilities {
+  std::string name;    // "Apple M4 Max"
+  std::string family;  // "apple9"; "mac2" for GPUs that are not Apple's
+  std::uint32_t cores = 0;  // 0 where the registry does not tell
+  bool metal3 = false;
+  bool metal4 = false;
+  bool unified_memory = false;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t working_set_bytes = 0;
+  std::uint64_t max_buffer_bytes = 0;
+  std::uint32_t max_threads_per_threadgroup = 0;
+  std::uint32_t max_threadgroup_bytes = 0;
+  std::vector<std::string> counter_sets;
+  std::vector<std::string> sampling_points;
+  bool stage_counters = false;  // timestamps can be sampled at both ends of an encoder
+  bool residency_sets = false;
+  bool newest_math_mode = false;  // MTLCompileOptions has mathMode
+  bool gpu_trace = false;         // captures can be written to a file
+  std::string os_version;
+};
+
+[[nodiscard]] Capabilities probe(id<MTLDevice> device);
+
+[[nodiscard]] Limits limits_of(const Capabilities& capabilities);
+[[nodiscard]] Facts facts_of(const Capabilities& capabilities, double tick_ns);
+// What may change while the process lives.
+[[nodiscard]] Facts state_of(id<MTLDevice> device);
+
+}  // namespace metalbench::metal

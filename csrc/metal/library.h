@@ -1,0 +1,20 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/artifacts.h"
+#include "core/library.h"
+#include "core/signature.h"
+#include "metal/gpu.h"
+
+namespace metalbench::metal {
+
+// Throws CompileError with the compiler's own text; Unsupported for checked builds.
+[[nodiscard]] std::shared_ptr<Library> make_library(std::shared_ptr<Gpu> gpu,
+                                                    std::shared_ptr<ArtifactCache> cache,
+                                                    std::shared_ptr<SignatureReader> reader,
+                                                    const std::string& source,
+                                                    const CompileOptions& options);
+
+}  // namespace metalbench::metal

@@ -1,0 +1,26 @@
+#pragma once
+
+#import <Foundation/Foundation.h>
+
+#include <string>
+#include <string_view>
+
+namespace metalbench::metal {
+
+[[nodiscard]] inline std::string to_string(NSString* text) {
+  const char* const bytes = text.UTF8String;  // null for nil
+  return bytes == nullptr ? std::string() : std::string(bytes);
+}
+
+// Never nil: bytes that are not UTF-8 are taken as Latin-1.
+[[nodiscard]] inline NSString* to_ns(std::string_view text) {
+  NSString* const string = [[NSString alloc] initWithBytes:text.data()
+                                                    length:text.size()
+                                                  encoding:NSUTF8StringEncoding];
+  if (string != nil) return string;
+  return [[NSString alloc] initWithBytes:text.data()
+                                  length:text.size()
+                                encoding:NSISOLatin1StringEncoding];
+}
+
+}  // namespace metalbench::metal
