@@ -19,7 +19,9 @@ _FORMS = {
     "scratch": "`// scratch: name float32 (rows, 32)`",
     "tune": "`// tune: NAME = 128, 256`",
     "dtypes": "`// dtypes: float32, float16`",
+    "math": "`// math: fast`",
 }
+MATH_MODES = ("safe", "fast")
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,9 @@ class Scratch:
 class Kernel:
     """A `.metal` file. `tunables` maps each macro to the values worth trying, the default first.
 
-    Its own folder and `include_dirs` are searched for `#include "..."`.
+    Its own folder and `include_dirs` are searched for `#include "..."`. `math` is how it is
+    compiled: "fast" lets the compiler reassociate, fuse and approximate; "safe", the default, is
+    what MLX compiles custom kernels with.
     """
 
     name: str
@@ -67,6 +71,7 @@ class Kernel:
     scratches: tuple[Scratch, ...] = ()
     tunables: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     dtypes: tuple[str, ...] = ("float32",)
+    math: str = MATH_MODES[0]
     include_dirs: tuple[Path, ...] = ()
 
     @cached_property
@@ -116,6 +121,7 @@ def parse(source: str, *, name: str, path: Path | None = None, chip: str | None 
         scratches=tuple(header.scratches),
         tunables=header.tunables,
         dtypes=header.dtypes or ("float32",),
+        math=header.math or MATH_MODES[0],
     )
 
 
@@ -131,6 +137,7 @@ class _Header:
         self.scratches: list[Scratch] = []
         self.tunables: dict[str, tuple[int, ...]] = {}
         self.dtypes: tuple[str, ...] = ()
+        self.math = ""
 
     def read(self, source: str) -> None:
         inside = True
@@ -230,6 +237,14 @@ class _Header:
             if found[-1] not in FLOATS:
                 raise error
         self.dtypes = tuple(found)
+
+    def _read_math(self, parser: Parser) -> None:
+        if self.math:
+            raise self._error("math is declared twice")
+        error = parser.error(" or ".join(MATH_MODES))
+        self.math = parser.name("a math mode")
+        if self.math not in MATH_MODES:
+            raise error
 
 
 def _named_expressions(parser: Parser) -> dict[str, Expression]:

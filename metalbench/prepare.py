@@ -172,6 +172,7 @@ def compile_kernel(
         macros=macros,
         include_dirs=[str(kernel.path.parent), *map(str, kernel.include_dirs)],
         checked=checked,
+        fast_math=kernel.math == "fast",
     )
     pipelines = _pipelines(library, kernel, task.name)
     check_coverage(task, kernel, pipelines.values(), run)

@@ -44,6 +44,12 @@ def test_without_a_dtypes_line_a_kernel_is_for_float32():
     assert parse("// dispatch: f threadgroups=(1) threads=(1)", name="f").dtypes == ("float32",)
 
 
+@pytest.mark.parametrize(("line", "mode"), [("", "safe"), ("fast", "fast"), ("safe", "safe")])
+def test_math_is_safe_unless_a_kernel_says_otherwise(line, mode):
+    header = f"// dispatch: f {GRID}\n" + (f"// math: {line}\n" if line else "")
+    assert parse(header, name="f").math == mode
+
+
 def test_the_hash_follows_the_source():
     other = parse(MSE + "\n", name="mse_loss")
     assert len(other.hash) == 64
@@ -74,6 +80,9 @@ GRID = "threadgroups=(1) threads=(1)"
         ),
         (f"// dispatch: f {GRID}\n// scratch: p float32", "2:22: expected '\\('"),
         (f"// dispatch: f {GRID}\n// dtypes: half", "2:12: expected one of float32, float16"),
+        (f"// dispatch: f {GRID}\n// math: precise", "2:10: expected safe or fast, got 'precise'"),
+        (f"// dispatch: f {GRID}\n// math: fast\n// math: safe", "3: math is declared twice"),
+        (f"// dispatch: f {GRID}\n// maths: fast", "2: unknown header line .*mean 'math'"),
         (f"// dispach: f {GRID}", "1: unknown header line `// dispach:`; did you mean 'dispatch'"),
         (f"// dispatch: f {GRID}\nint a;\n// tune: TG = 1", "3: `// tune:` must stand above"),
     ],

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 import pytest
 
@@ -71,6 +73,28 @@ def test_a_kernel_of_two_passes_runs(device, size, name):
     np.testing.assert_allclose(
         ready.read("y").astype(np.float64), work.expected["y"], rtol=3e-3, atol=3e-3
     )
+
+
+@dataclass
+class Listening:
+    """A device that remembers how it was asked to compile."""
+
+    device: _core.Device
+    options: dict[str, object] = field(default_factory=dict)
+
+    def __getattr__(self, name):
+        return getattr(self.device, name)
+
+    def compile(self, source, **options):
+        self.options = options
+        return self.device.compile(source, **options)
+
+
+@pytest.mark.parametrize(("line", "fast"), [("", False), ("// math: fast\n", True)])
+def test_the_math_mode_is_that_of_the_header(device, line, fast):
+    listening = Listening(device)
+    compiled(listening, line + RIGHT)
+    assert listening.options["fast_math"] is fast
 
 
 def test_the_geometry_is_that_of_the_header(device):

@@ -9,6 +9,7 @@
 // tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: BK = 16, 8
+// math: fast
 #include <metal_simdgroup_matrix>
 #include <metal_stdlib>
 using namespace metal;

@@ -10,6 +10,7 @@
 // tune: BN = 64, 32
 // tune: BK = 16, 8
 // dtypes: float32, float16, bfloat16
+// math: fast
 #include <metal_simdgroup_matrix>
 #include <metal_stdlib>
 using namespace metal;
