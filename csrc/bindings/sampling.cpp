@@ -5,10 +5,20 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <map>
 #include <optional>
+#include <thread>
+#include <variant>
 
 #include "bindings/bindings.h"
 #include "core/errors.h"
+
+// The fields of SamplePlan as keyword arguments, for the stub.
+#define PLAN_OPTIONS                                                                            \
+  "max_pairs: int = 256, min_pairs: int = 16, window_ns: float = 1e6, max_window_ns: float = "  \
+  "5e7, warmup_ns: float = 2e8, time_limit_ns: float = 2e9, seed: int = 0, candidate_repeats: " \
+  "int = 1, probe_every: int = 10, probe_drop: float = 0.03, best_probe_ns: float = 0.0, "      \
+  "retries: int = 3, cool_ns: float = 2e9, long_windows: int = 0"
 
 namespace metalbench::bindings {
 namespace {
@@ -97,40 +107,119 @@ nb::object bools_of(const std::vector<bool>& values) {
   return array_of(bytes).attr("view")("bool");
 }
 
-struct SampleArguments {
-  DispatchList candidate;
-  nb::object reference;
+SamplePlan plan_from(const nb::kwargs& options) {
+  using Field =
+      std::variant<double SamplePlan::*, std::uint32_t SamplePlan::*, std::uint64_t SamplePlan::*>;
+  static const std::map<std::string, Field> fields = {
+      {"max_pairs", &SamplePlan::max_pairs},
+      {"min_pairs", &SamplePlan::min_pairs},
+      {"window_ns", &SamplePlan::window_ns},
+      {"max_window_ns", &SamplePlan::max_window_ns},
+      {"warmup_ns", &SamplePlan::warmup_ns},
+      {"time_limit_ns", &SamplePlan::time_limit_ns},
+      {"seed", &SamplePlan::seed},
+      {"candidate_repeats", &SamplePlan::candidate_repeats},
+      {"probe_every", &SamplePlan::probe_every},
+      {"probe_drop", &SamplePlan::probe_drop},
+      {"best_probe_ns", &SamplePlan::best_probe_ns},
+      {"retries", &SamplePlan::retries},
+      {"cool_ns", &SamplePlan::cool_ns},
+      {"long_windows", &SamplePlan::long_windows},
+      {"tick_ns", &SamplePlan::tick_ns},
+  };
   SamplePlan plan;
-  double kernel_time_limit;
-  nb::object progress;
+  for (const auto& [key, value] : options) {
+    const auto name = nb::cast<std::string>(key);
+    const auto field = fields.find(name);
+    if (field == fields.end()) throw nb::type_error(("sample: no option " + name).c_str());
+    std::visit([&plan, object = nb::handle(value)]<typename T>(
+                   T SamplePlan::* member) { plan.*member = nb::cast<T>(object); },
+               field->second);
+  }
+  return plan;
+}
+
+std::function<void(std::uint32_t, std::uint32_t)> progress_of(const nb::object& progress) {
+  if (progress.is_none()) return {};
+  return [progress](std::uint32_t done, std::uint32_t total) {
+    const nb::gil_scoped_acquire gil;
+    progress(done, total);
+  };
+}
+
+// Ends early, with the user's exception, on Ctrl-C.
+void rest(double ns) {
+  const InterruptPoll interrupted = poll_signals();
+  const double end = now_ns() + ns;
+  while (now_ns() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (interrupted()) throw Interrupted();
+  }
+}
+
+struct Prepared {
+  std::unique_ptr<Program> program;
+  Source source;
+
+  Prepared(std::unique_ptr<Program> made, double time_limit)
+      : program(std::move(made)), source(source_of(*program, time_limit)) {}
 };
 
-Samples run_plan(Device& device, const SampleArguments& arguments) {
-  const std::vector<Dispatch> dispatches = dispatches_of(device, arguments.candidate);
-  const std::unique_ptr<Program> candidate = device.prepare(dispatches);
-  const std::unique_ptr<Program> floor = device.prepare_null(dispatches);
-  std::unique_ptr<Program> other;
+Samples run_plan(Device& device, const DispatchList& list, const nb::object& reference,
+                 const DispatchList& probe, double kernel_time_limit, const nb::object& progress,
+                 const nb::kwargs& options) {
+  const std::vector<Dispatch> dispatches = dispatches_of(device, list);
+  const Prepared candidate(device.prepare(dispatches), kernel_time_limit);
+  const Prepared floor(device.prepare_null(dispatches), kernel_time_limit);
+  std::optional<Prepared> other;
+  std::optional<Prepared> register_work;
   Sources sources;
   sources.now_ns = now_ns;
-  sources.candidate = source_of(*candidate, arguments.kernel_time_limit);
-  sources.floor = source_of(*floor, arguments.kernel_time_limit);
-  if (PyCallable_Check(arguments.reference.ptr()) != 0) {
-    sources.reference = source_of(nb::cast<nb::callable>(arguments.reference));
+  sources.rest = rest;
+  sources.candidate = candidate.source;
+  sources.floor = floor.source;
+  if (PyCallable_Check(reference.ptr()) != 0) {
+    sources.reference = source_of(nb::cast<nb::callable>(reference));
     if (device.info().own_clock) sources.clock = Clock::wall;  // the only one that both have
-  } else if (!arguments.reference.is_none()) {
-    other = device.prepare(dispatches_of(device, nb::cast<DispatchList>(arguments.reference)));
-    sources.reference = source_of(*other, arguments.kernel_time_limit);
+  } else if (!reference.is_none()) {
+    other.emplace(device.prepare(dispatches_of(device, nb::cast<DispatchList>(reference))),
+                  kernel_time_limit);
+    sources.reference = other->source;
   }
-  if (!arguments.progress.is_none()) {
-    sources.progress = [&](std::uint32_t done, std::uint32_t total) {
-      const nb::gil_scoped_acquire gil;
-      arguments.progress(done, total);
-    };
+  if (!probe.empty()) {
+    register_work.emplace(device.prepare(dispatches_of(device, probe)), kernel_time_limit);
+    sources.probe = register_work->source;
   }
-  SamplePlan plan = arguments.plan;
+  sources.progress = progress_of(progress);
+  SamplePlan plan = plan_from(options);
   plan.tick_ns = device.tick_ns();
   const nb::gil_scoped_release released;
   return sample(sources, plan);
+}
+
+// A source that tells times without taking any.
+Source scripted(const nb::object& function) {
+  if (function.is_none()) return {};
+  const auto start = [function](std::uint32_t passes) -> std::unique_ptr<Running> {
+    const double told = nb::cast<double>(function(passes));
+    return std::make_unique<Finished>(Timing{.device_ns = told, .wall_ns = told});
+  };
+  return {start, true};
+}
+
+Samples run_script(const nb::object& candidate, const nb::object& reference,
+                   const nb::object& floor, const nb::object& probe, const nb::callable& now_ns,
+                   const nb::callable& rest, const nb::object& progress,
+                   const nb::kwargs& options) {
+  Sources sources;
+  sources.candidate = scripted(candidate);
+  sources.reference = scripted(reference);
+  sources.floor = scripted(floor);
+  sources.probe = scripted(probe);
+  sources.now_ns = [now_ns] { return nb::cast<double>(now_ns()); };
+  sources.rest = [rest](double ns) { rest(ns); };
+  sources.progress = progress_of(progress);
+  return sample(sources, plan_from(options));
 }
 
 }  // namespace
@@ -173,6 +262,18 @@ void define_sampling(nb::module_& module, nb::class_<Device>& device) {
           "encode_ns", [](const Samples& self) { return array_of(self.encode_ns); },
           nb::for_getter(nb::sig("def encode_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
           "The host's own work on each of the candidate's windows until it was handed over.")
+      .def_prop_ro(
+          "long_ns", [](const Samples& self) { return array_of(self.long_ns); },
+          nb::for_getter(nb::sig("def long_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
+          "The candidate's times in windows of four times the passes.")
+      .def_prop_ro(
+          "probe_ns", [](const Samples& self) { return array_of(self.probe_ns); },
+          nb::for_getter(nb::sig("def probe_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
+          "Times of the probe, in the order in which they were taken.")
+      .def_ro("best_probe_ns", &Samples::best_probe_ns)
+      .def_ro("discarded", &Samples::discarded, "Pairs dropped because the clock was throttled.")
+      .def_ro("retries", &Samples::retries, "How often sampling went on after throttling.")
+      .def_ro("throttled", &Samples::throttled, "Whether the clock stayed low after all retries.")
       .def_ro("candidate_window", &Samples::candidate_window, "Passes in a window.")
       .def_ro("reference_window", &Samples::reference_window)
       .def_ro("tick_ns", &Samples::tick_ns, "Resolution of the clock.")
@@ -188,35 +289,39 @@ void define_sampling(nb::module_& module, nb::class_<Device>& device) {
       "Run the dispatches once and leave a GPU trace at `path` (FILE.gputrace) that Xcode opens.\n"
       "Raises Unsupported where it cannot be made, saying what would help.");
   device.def(
-      "sample",
-      [](Device& self, DispatchList candidate, nb::object reference, std::uint32_t max_pairs,
-         std::uint32_t min_pairs, double window_ns, double warmup_ns, double time_limit_ns,
-         std::uint64_t seed, double kernel_time_limit, nb::object progress) {
-        SamplePlan plan;
-        plan.max_pairs = max_pairs;
-        plan.min_pairs = min_pairs;
-        plan.window_ns = window_ns;
-        plan.warmup_ns = warmup_ns;
-        plan.time_limit_ns = time_limit_ns;
-        plan.seed = seed;
-        return run_plan(self, {std::move(candidate), std::move(reference), plan, kernel_time_limit,
-                               std::move(progress)});
-      },
-      nb::arg("candidate"), nb::arg("reference") = nb::none(), nb::kw_only(),
-      nb::arg("max_pairs") = 256, nb::arg("min_pairs") = 16, nb::arg("window_ns") = 1e6,
-      nb::arg("warmup_ns") = 200e6, nb::arg("time_limit_ns") = 2e9, nb::arg("seed") = 0,
-      nb::arg("kernel_time_limit") = 10.0, nb::arg("progress") = nb::none(),
+      "sample", &run_plan, nb::arg("candidate"), nb::arg("reference") = nb::none(), nb::kw_only(),
+      nb::arg("probe") = DispatchList{}, nb::arg("kernel_time_limit") = 10.0,
+      nb::arg("progress") = nb::none(), nb::arg("options"),
       nb::sig("def sample(self, candidate: collections.abc.Sequence[Dispatch], reference: "
               "collections.abc.Callable[[int], object] | collections.abc.Sequence[Dispatch] | None "
-              "= None, *, max_pairs: int = 256, "
-              "min_pairs: int = 16, window_ns: float = 1e6, warmup_ns: float = 2e8, "
-              "time_limit_ns: float = 2e9, seed: int = 0, kernel_time_limit: float = 10.0, "
-              "progress: collections.abc.Callable[[int, int], object] | None = None) -> Samples"),
+              "= None, *, probe: collections.abc.Sequence[Dispatch] = (), "
+              "kernel_time_limit: float = 10.0, "
+              "progress: collections.abc.Callable[[int, int], object] | None = None, " PLAN_OPTIONS
+              ") -> Samples"),
       "Time `candidate` against `reference` in pairs, in random order within each pair, in "
       "windows\n"
       "of as many passes as make `window_ns`. `reference` is a list of dispatches, or a function\n"
       "that runs so many passes to completion. One call runs the whole plan; the GIL is held only\n"
-      "within `reference` and `progress(done, total)`. `kernel_time_limit` in s ends a hang.");
+      "within `reference` and `progress(done, total)`. `kernel_time_limit` in s ends a hang.\n"
+      "`probe` is work of a fixed length in registers alone: where it takes longer than its best\n"
+      "by `probe_drop`, the clock is throttled; the pairs since the last good probe are dropped,\n"
+      "and sampling goes on after `cool_ns`, up to `retries` times. `candidate_repeats` says how\n"
+      "often one pass of `candidate` does the work. `long_windows` of four times the passes are\n"
+      "timed at the end.");
+  module.def(
+      "sample_script", &run_script, nb::arg("candidate"), nb::arg("reference") = nb::none(),
+      nb::kw_only(), nb::arg("floor") = nb::none(), nb::arg("probe") = nb::none(),
+      nb::arg("now_ns"), nb::arg("rest"), nb::arg("progress") = nb::none(), nb::arg("options"),
+      nb::sig("def sample_script(candidate: collections.abc.Callable[[int], float], reference: "
+              "collections.abc.Callable[[int], float] | None = None, *, "
+              "floor: collections.abc.Callable[[int], float] | None = None, "
+              "probe: collections.abc.Callable[[int], float] | None = None, "
+              "now_ns: collections.abc.Callable[[], float], "
+              "rest: collections.abc.Callable[[float], object], "
+              "progress: collections.abc.Callable[[int, int], object] | None = None, "
+              "tick_ns: float = 1.0, " PLAN_OPTIONS ") -> Samples"),
+      "What Device.sample decides, on times that functions tell for so many passes, and on a\n"
+      "clock that a function tells: for tests and simulations.");
 }
 
 }  // namespace metalbench::bindings

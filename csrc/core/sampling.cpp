@@ -1,182 +1,166 @@
 #include "core/sampling.h"
 
 #include <algorithm>
-#include <cmath>
-#include <deque>
 #include <random>
-#include <utility>
+
+#include "core/warmup.h"
 
 namespace metalbench {
 namespace {
 
-constexpr std::uint32_t most_passes = 1u << 20;
 constexpr std::uint32_t floor_windows = 16;
-constexpr double min_ticks = 1000;
 // What is too slow for min_pairs may overrun the time limit so many times, to get at least these:
 // with fewer there is no 98 % interval of the median.
 constexpr double overrun = 4;
 constexpr std::uint32_t fewest_pairs = 7;
-// The clock is settled when the median of the last windows moves by less than this.
-constexpr double settled = 0.01;
-constexpr std::size_t settle_window = 8;
+constexpr std::uint32_t long_factor = 4;
+// Of these the fastest counts: the clock sets it, what else the machine does only adds to it.
+constexpr int probe_windows = 3;
 
-// Enough that the GPU, whose clock drops when it has nothing to do, always has the next window.
-constexpr std::size_t windows_in_flight = 3;
-
-// The time that samples are made of.
-double on(Clock clock, const Timing& timing) {
-  return clock == Clock::device ? timing.device_ns : timing.wall_ns;
+template <typename T>
+void truncate(std::vector<T>& values, std::size_t size) {
+  if (values.size() > size) values.resize(size);
 }
 
-// Windows on their way, the oldest first, and what is to be done with their times.
-class Flight {
+class Sampling {
  public:
-  using Landed = std::function<void(const Timing&)>;
-
-  void start(const Source& source, std::uint32_t passes, Landed landed) {
-    if (!source.queued) land_all();
-    while (windows_.size() >= windows_in_flight) land();
-    windows_.push_back({source.start(passes), std::move(landed)});
-    if (!source.queued) land_all();
+  Sampling(const Sources& sources, const SamplePlan& plan)
+      : sources_(sources), plan_(plan), random_(plan.seed), start_(sources.now_ns()) {
+    samples_.tick_ns = plan.tick_ns;
+    samples_.clock = sources.clock;
+    samples_.best_probe_ns = plan.best_probe_ns;
   }
 
-  void land_all() {
-    while (!windows_.empty()) land();
+  Samples run() {
+    samples_.candidate_window = warm_up(sources_.candidate, sources_, plan_, plan_.warmup_ns);
+    if (sources_.reference) {
+      samples_.reference_window = warm_up(sources_.reference, sources_, plan_, plan_.warmup_ns / 4);
+    }
+    repeat(sources_.floor, floor_windows, samples_.candidate_window, samples_.floor_ns);
+    take_pairs();
+    repeat(sources_.candidate, samples_.throttled ? 0 : plan_.long_windows,
+           long_factor * samples_.candidate_window, samples_.long_ns);
+    samples_.elapsed_ns = sources_.now_ns() - start_;
+    return std::move(samples_);
   }
 
  private:
-  struct Flying {
-    std::unique_ptr<Running> running;
-    Landed landed;
-  };
-
-  void land() {
-    const Flying first = std::move(windows_.front());
-    windows_.pop_front();
-    first.landed(first.running->wait());
+  [[nodiscard]] std::uint32_t taken() const {
+    return static_cast<std::uint32_t>(samples_.candidate_first.size());
   }
 
-  std::deque<Flying> windows_;
-};
-
-double time_of(const Source& source, std::uint32_t passes, Clock clock) {
-  return on(clock, source.start(passes)->wait());
-}
-
-// A window long enough for the clock: grown by what the last one lacked, never more than tenfold.
-std::uint32_t calibrate(const Source& source, Clock clock, const SamplePlan& plan) {
-  const double wanted =
-      std::min(std::max(plan.window_ns, min_ticks * plan.tick_ns), plan.max_window_ns);
-  std::uint32_t passes = 1;
-  while (true) {
-    const double elapsed = std::max(time_of(source, passes, clock), 1.0);
-    if (elapsed >= wanted || passes >= most_passes) return passes;
-    const double factor = std::clamp(1.1 * wanted / elapsed, 1.2, 10.0);
-    const double grown = std::ceil(passes * factor);
-    passes = static_cast<std::uint32_t>(std::min<double>(grown, most_passes));
+  void take_pairs() {
+    if (sources_.probe) (void)probe();
+    while (taken() < plan_.max_pairs && !out_of_time()) {
+      take_pair();
+      const bool last = taken() == plan_.max_pairs || out_of_time();
+      if (sources_.probe && (last || taken() >= good_ + plan_.probe_every) && !check_clock()) break;
+      if (sources_.progress) sources_.progress(taken(), plan_.max_pairs);
+    }
+    flight_.land_all();
   }
-}
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// Whether the medians of the last two runs of windows agree.
-bool has_settled(const std::vector<double>& seen) {
-  if (seen.size() < 2) return false;
-  const auto n = static_cast<std::ptrdiff_t>(std::min(settle_window, seen.size() / 2));
-  const std::vector<double> last(seen.end() - n, seen.end());
-  const std::vector<double> before(seen.end() - 2 * n, seen.end() - n);
-  return std::abs(median(last) / median(before) - 1) < settled;
-}
-
-// Ends when the time is up and the windows have settled; never later than 5 x.
-void warm_up(const Source& source, std::uint32_t passes, Clock clock, double duration_ns,
-             const std::function<double()>& now_ns) {
-  const double start = now_ns();
-  std::vector<double> seen;
-  Flight flight;
-  while (true) {
-    flight.start(source, passes,
-                 [&](const Timing& timing) { seen.push_back(on(clock, timing)); });
-    const double spent = now_ns() - start;
-    const bool enough = spent >= duration_ns || spent < 0;
-    if (enough && (spent >= 5 * duration_ns || has_settled(seen))) break;
+  void take_pair() {
+    const bool candidate_first = (random_() >> 63) != 0;
+    samples_.candidate_first.push_back(candidate_first);
+    if (candidate_first) time_candidate();
+    if (sources_.reference) time_reference();
+    if (!candidate_first) time_candidate();
   }
-  flight.land_all();
-}
 
-// Calibrates twice, because what was calibrated first was cold.
-std::uint32_t prepare(const Source& source, const Sources& sources, const SamplePlan& plan,
-                      double warmup_ns) {
-  const std::uint32_t passes = calibrate(source, sources.clock, plan);
-  warm_up(source, passes, sources.clock, warmup_ns, sources.now_ns);
-  return calibrate(source, sources.clock, plan);
-}
-
-void record(Samples& samples, const Timing& timing) {
-  const double passes = samples.candidate_window;
-  samples.candidate_ns.push_back(on(samples.clock, timing) / passes);
-  samples.device_ns.push_back(timing.device_ns / passes);
-  samples.counter_ns.push_back(timing.counter_ns / passes);
-  samples.wall_ns.push_back(timing.wall_ns / passes);
-  samples.encode_ns.push_back(timing.encode_ns);
-}
-
-void time_floor(const Source& floor, Samples& samples) {
-  Flight flight;
-  for (std::uint32_t i = 0; i < floor_windows; ++i) {
-    flight.start(floor, samples.candidate_window, [&](const Timing& timing) {
-      samples.floor_ns.push_back(on(samples.clock, timing) / samples.candidate_window);
+  void time_candidate() {
+    flight_.start(sources_.candidate, samples_.candidate_window, [this](const Timing& timing) {
+      const double passes = double{1} * samples_.candidate_window * plan_.candidate_repeats;
+      samples_.candidate_ns.push_back(on(samples_.clock, timing) / passes);
+      samples_.device_ns.push_back(timing.device_ns / passes);
+      samples_.counter_ns.push_back(timing.counter_ns / passes);
+      samples_.wall_ns.push_back(timing.wall_ns / passes);
+      samples_.encode_ns.push_back(timing.encode_ns);
     });
   }
-  flight.land_all();
-}
 
-bool out_of_time(std::uint32_t pairs, double spent, const SamplePlan& plan) {
-  return (pairs >= plan.min_pairs && spent > plan.time_limit_ns) ||
-         (pairs >= fewest_pairs && spent > overrun * plan.time_limit_ns);
-}
+  void time_reference() {
+    flight_.start(sources_.reference, samples_.reference_window, [this](const Timing& timing) {
+      samples_.reference_ns.push_back(on(samples_.clock, timing) / samples_.reference_window);
+    });
+  }
+
+  // Windows of the candidate's kind, one after the other.
+  void repeat(const Source& source, std::uint32_t count, std::uint32_t passes,
+              std::vector<double>& times) {
+    if (!source) return;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      flight_.start(source, passes, [&, passes](const Timing& timing) {
+        times.push_back(on(samples_.clock, timing) / passes / plan_.candidate_repeats);
+      });
+    }
+    flight_.land_all();
+  }
+
+  // Whether the clock is as fast as ever.
+  bool probe() {
+    flight_.land_all();
+    double fastest = 0;
+    for (int i = 0; i < probe_windows; ++i) {
+      const double taken_ns = sources_.probe.start(1)->wait().device_ns;
+      fastest = i == 0 ? taken_ns : std::min(fastest, taken_ns);
+    }
+    samples_.probe_ns.push_back(fastest);
+    const double best = samples_.best_probe_ns;
+    samples_.best_probe_ns = best > 0 ? std::min(best, fastest) : fastest;
+    if (best > 0 && plan_.probe_drop > 0) {
+      if (fastest > best * (1 + plan_.probe_drop)) return false;
+      // What was sampled before this best was throttled, though nobody could know.
+      if (best > fastest * (1 + plan_.probe_drop)) discard_from(0);
+    }
+    good_ = taken();
+    return true;
+  }
+
+  // False when there is no hope left.
+  bool check_clock() {
+    while (!probe()) {
+      discard_from(good_);
+      if (samples_.retries == plan_.retries) {
+        samples_.throttled = true;
+        return false;
+      }
+      ++samples_.retries;
+      sources_.rest(plan_.cool_ns);
+      warm_up_again(sources_.candidate, samples_.candidate_window, sources_, plan_.warmup_ns);
+    }
+    return true;
+  }
+
+  void discard_from(std::uint32_t pair) {
+    samples_.discarded += taken() - pair;
+    truncate(samples_.candidate_first, pair);
+    truncate(samples_.reference_ns, pair);
+    for (auto* times : {&samples_.candidate_ns, &samples_.device_ns, &samples_.counter_ns,
+                        &samples_.wall_ns, &samples_.encode_ns}) {
+      truncate(*times, pair);
+    }
+  }
+
+  [[nodiscard]] bool out_of_time() const {
+    const double spent = sources_.now_ns() - start_;
+    return (taken() >= plan_.min_pairs && spent > plan_.time_limit_ns) ||
+           (taken() >= fewest_pairs && spent > overrun * plan_.time_limit_ns);
+  }
+
+  const Sources& sources_;
+  const SamplePlan& plan_;
+  std::mt19937_64 random_;
+  Samples samples_;
+  double start_;
+  std::uint32_t good_ = 0;  // pairs at the last good probe
+  Flight flight_;           // last, for what lands uses the others
+};
 
 }  // namespace
 
 Samples sample(const Sources& sources, const SamplePlan& plan) {
-  Samples samples;
-  samples.tick_ns = plan.tick_ns;
-  samples.clock = sources.clock;
-  const double start = sources.now_ns();
-
-  samples.candidate_window = prepare(sources.candidate, sources, plan, plan.warmup_ns);
-  if (sources.reference) {
-    samples.reference_window = prepare(sources.reference, sources, plan, plan.warmup_ns / 4);
-  }
-  if (sources.floor) time_floor(sources.floor, samples);
-
-  Flight flight;
-  const auto time_candidate = [&] {
-    flight.start(sources.candidate, samples.candidate_window,
-                 [&](const Timing& timing) { record(samples, timing); });
-  };
-  const auto time_reference = [&] {
-    flight.start(sources.reference, samples.reference_window, [&](const Timing& timing) {
-      samples.reference_ns.push_back(on(samples.clock, timing) / samples.reference_window);
-    });
-  };
-  std::mt19937_64 random(plan.seed);
-  for (std::uint32_t pair = 0; pair < plan.max_pairs; ++pair) {
-    if (out_of_time(pair, sources.now_ns() - start, plan)) break;
-    const bool candidate_first = (random() >> 63) != 0;
-    samples.candidate_first.push_back(candidate_first);
-    if (candidate_first) time_candidate();
-    if (sources.reference) time_reference();
-    if (!candidate_first) time_candidate();
-    if (sources.progress) sources.progress(pair + 1, plan.max_pairs);
-  }
-  flight.land_all();
-  samples.elapsed_ns = sources.now_ns() - start;
-  return samples;
+  return Sampling(sources, plan).run();
 }
 
 }  // namespace metalbench

@@ -4,20 +4,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <vector>
 
-#include "core/device.h"
+#include "core/flight.h"
 
 namespace metalbench {
-
-// What is timed: hands over windows of `passes` repetitions.
-struct Source {
-  std::function<std::unique_ptr<Running>(std::uint32_t passes)> start;  // may be empty
-  bool queued = false;  // whether a window may be started while others still run
-
-  [[nodiscard]] explicit operator bool() const { return static_cast<bool>(start); }
-};
 
 // Both sides of a pair are timed by the same one.
 enum class Clock { device, wall };
@@ -32,6 +23,13 @@ struct SamplePlan {
   double time_limit_ns = 2e9;  // no pair starts after it, once min_pairs are there; or after
                                // four times as long, once seven are there
   std::uint64_t seed = 0;
+  std::uint32_t candidate_repeats = 1;  // how often a pass of the candidate's source does the work
+  std::uint32_t probe_every = 10;       // pairs
+  double probe_drop = 0.03;             // slower by more is throttling; 0 looks at no probe
+  double best_probe_ns = 0;             // of what was sampled before; 0 where nothing was
+  std::uint32_t retries = 3;            // after throttling, before giving up
+  double cool_ns = 2e9;
+  std::uint32_t long_windows = 0;  // of four times the passes, to compare with
 };
 
 struct Samples {
@@ -39,6 +37,7 @@ struct Samples {
   std::vector<double> candidate_ns;
   std::vector<double> reference_ns;
   std::vector<double> floor_ns;  // the null program, a few windows
+  std::vector<double> long_ns;   // the candidate's windows of four times the passes
   Clock clock = Clock::device;
   // The candidate's same windows otherwise: Timing's fields, per single pass.
   std::vector<double> device_ns;
@@ -46,8 +45,13 @@ struct Samples {
   std::vector<double> wall_ns;
   std::vector<double> encode_ns;  // per window
   std::vector<bool> candidate_first;
+  std::vector<double> probe_ns;  // on the device's clock
+  double best_probe_ns = 0;
   std::uint32_t candidate_window = 0;  // passes in a window
   std::uint32_t reference_window = 0;
+  std::uint32_t discarded = 0;  // pairs that were throttled
+  std::uint32_t retries = 0;    // used up
+  bool throttled = false;       // in spite of all retries
   double tick_ns = 0;
   double elapsed_ns = 0;
 };
@@ -56,8 +60,10 @@ struct Sources {
   Source candidate;
   Source reference;  // may be empty: then there are no pairs, just samples
   Source floor;      // may be empty
+  Source probe;      // work of a fixed length in registers alone; may be empty
   Clock clock = Clock::device;
   std::function<double()> now_ns;
+  std::function<void(double ns)> rest;  // leaves the device alone for so long
   std::function<void(std::uint32_t done, std::uint32_t total)> progress;  // may be empty
 };
 

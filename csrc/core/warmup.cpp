@@ -1,0 +1,78 @@
+#include "core/warmup.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace metalbench {
+namespace {
+
+constexpr std::uint32_t most_passes = 1u << 20;
+constexpr double min_ticks = 1000;
+// The clock is settled when the median moves by less than this from one quarter of the windows so
+// far to the next; over fewer windows a slow approach would pass for standing still.
+constexpr double settled = 0.01;
+constexpr std::size_t fewest_windows = 8;
+
+// A window long enough for the clock: grown by what the last one lacked, never more than tenfold.
+std::uint32_t calibrate(const Source& source, Clock clock, const SamplePlan& plan) {
+  const double wanted =
+      std::min(std::max(plan.window_ns, min_ticks * plan.tick_ns), plan.max_window_ns);
+  std::uint32_t passes = 1;
+  while (true) {
+    const double elapsed = std::max(on(clock, source.start(passes)->wait()), 1.0);
+    if (elapsed >= wanted || passes >= most_passes) return passes;
+    const double factor = std::clamp(1.1 * wanted / elapsed, 1.2, 10.0);
+    const double grown = std::ceil(passes * factor);
+    passes = static_cast<std::uint32_t>(std::min<double>(grown, most_passes));
+  }
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Whether the medians of the last two runs of windows agree.
+bool has_settled(const std::vector<double>& seen) {
+  if (seen.size() < 2) return false;
+  const auto n = static_cast<std::ptrdiff_t>(
+      std::min(std::max(fewest_windows, seen.size() / 4), seen.size() / 2));
+  const std::vector<double> last(seen.end() - n, seen.end());
+  const std::vector<double> before(seen.end() - 2 * n, seen.end() - n);
+  return std::abs(median(last) / median(before) - 1) < settled;
+}
+
+}  // namespace
+
+double on(Clock clock, const Timing& timing) {
+  return clock == Clock::device ? timing.device_ns : timing.wall_ns;
+}
+
+void warm_up_again(const Source& source, std::uint32_t passes, const Sources& sources,
+                   double warmup_ns) {
+  const double start = sources.now_ns();
+  std::vector<double> seen;
+  Flight flight;
+  while (true) {
+    flight.start(source, passes,
+                 [&](const Timing& timing) { seen.push_back(on(sources.clock, timing)); });
+    const double spent = sources.now_ns() - start;
+    const bool enough = spent >= warmup_ns || spent < 0;
+    // What never settles is measured as it is, and its drift reported.
+    if (enough && (spent >= 5 * warmup_ns || has_settled(seen))) break;
+  }
+  flight.land_all();
+}
+
+std::uint32_t warm_up(const Source& source, const Sources& sources, const SamplePlan& plan,
+                      double warmup_ns) {
+  const std::uint32_t passes = calibrate(source, sources.clock, plan);
+  warm_up_again(source, passes, sources, warmup_ns);
+  // Once more: what was calibrated was cold.
+  return calibrate(source, sources.clock, plan);
+}
+
+}  // namespace metalbench

@@ -1,0 +1,184 @@
+"""The core's decisions: what it times when, what it throws away, and when it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from metalbench import _core
+
+
+@dataclass
+class Machine:
+    """Tells times instead of taking any, and remembers what it was asked for."""
+
+    candidate_ns: float = 1e5
+    reference_ns: float = 2e5
+    probe_ns: float = 5e4
+    slowdown: Callable[[float], float] = lambda now: 1.0
+    now: float = 0.0
+    asked: list[tuple[str, int]] = field(default_factory=list)
+    rested: list[float] = field(default_factory=list)
+
+    def run(self, name: str, cost_ns: float, passes: int) -> float:
+        self.asked.append((name, passes))
+        time = cost_ns * passes * self.slowdown(self.now)
+        self.now += time
+        return time
+
+    def rest(self, ns: float) -> None:
+        self.rested.append(ns)
+        self.now += ns
+
+    def sample(self, *, paired: bool = True, probed: bool = True, **options) -> _core.Samples:
+        return _core.sample_script(
+            lambda passes: self.run("candidate", self.candidate_ns, passes),
+            (lambda passes: self.run("reference", self.reference_ns, passes)) if paired else None,
+            floor=lambda passes: self.run("floor", 1000.0, passes),
+            probe=(lambda passes: self.run("probe", self.probe_ns, passes)) if probed else None,
+            now_ns=lambda: self.now,
+            rest=self.rest,
+            **{"warmup_ns": 1e7, "time_limit_ns": 1e12, "max_pairs": 100} | options,
+        )
+
+
+def test_a_window_lasts_as_long_as_asked_and_counts_its_passes():
+    samples = Machine().sample(window_ns=1e6)
+    assert samples.candidate_window >= 10
+    assert 1e6 <= samples.candidate_window * 1e5 <= 2e6
+    assert 1e6 <= samples.reference_window * 2e5 <= 2e6
+    np.testing.assert_allclose(samples.candidate_ns, 1e5)
+    np.testing.assert_allclose(samples.reference_ns, 2e5)
+    np.testing.assert_allclose(samples.floor_ns, 1000)
+
+
+def test_a_window_has_a_thousand_ticks_of_a_coarse_clock():
+    samples = Machine().sample(window_ns=1e5, tick_ns=5000.0)
+    assert samples.candidate_window * 1e5 >= 5e6
+
+
+def test_no_window_is_grown_beyond_the_longest():
+    machine = Machine(candidate_ns=7e7)
+    assert machine.sample(window_ns=1e9, max_window_ns=5e7).candidate_window == 1
+
+
+def test_the_order_within_pairs_is_random_and_told():
+    machine = Machine()
+    samples = machine.sample(probed=False, seed=7)
+    window = {"candidate": samples.candidate_window, "reference": samples.reference_window}
+    timed = [name for name, passes in machine.asked if window.get(name) == passes][-200:]
+    pairs = [timed[2 * i] == "candidate" for i in range(100)]
+    assert pairs == list(samples.candidate_first)
+    assert 30 <= sum(pairs) <= 70
+    again = Machine().sample(probed=False, seed=7)
+    assert list(again.candidate_first) == pairs
+    assert list(Machine().sample(probed=False, seed=8).candidate_first) != pairs
+
+
+def test_without_a_reference_there_are_no_pairs_but_samples():
+    samples = Machine().sample(paired=False)
+    assert samples.candidate_ns.size == 100
+    assert samples.reference_ns.size == 0
+
+
+def test_no_pair_starts_after_the_time_limit_once_there_are_enough():
+    samples = Machine().sample(time_limit_ns=1e8, min_pairs=16, max_pairs=10_000)
+    assert 16 <= samples.candidate_ns.size < 60
+
+
+def test_a_slow_kernel_gets_its_least_pairs_in_four_times_the_limit():
+    samples = Machine(candidate_ns=1e8).sample(time_limit_ns=1e7, min_pairs=16)
+    assert samples.candidate_ns.size == 7
+
+
+def test_warming_up_ends_when_the_times_have_settled():
+    def cooling(now: float) -> float:
+        return 1.0 + 2.0 * np.exp(-now / 1e8)
+
+    samples = Machine(slowdown=cooling).sample(warmup_ns=2e8, probed=False)
+    assert samples.candidate_ns[0] < 1.05e5
+
+
+def test_a_clock_that_drops_for_a_while_costs_pairs_and_a_rest_but_no_verdict():
+    def throttled(now: float) -> float:
+        return 1.2 if 2e8 < now < 3e8 else 1.0
+
+    machine = Machine(slowdown=throttled)
+    samples = machine.sample(probe_every=10)
+    assert not samples.throttled
+    assert samples.discarded > 0
+    assert machine.rested == [2e9]
+    assert samples.candidate_ns.size == samples.reference_ns.size == 100
+    np.testing.assert_allclose(samples.candidate_ns, 1e5)
+
+
+def test_a_clock_that_stays_low_is_given_up_after_the_retries():
+    machine = Machine(slowdown=lambda now: 1.0 if now < 2e8 else 1.2)
+    samples = machine.sample(retries=3)
+    assert samples.throttled
+    assert (samples.retries, len(machine.rested)) == (3, 3)
+    np.testing.assert_allclose(samples.candidate_ns, 1e5)
+    assert samples.candidate_ns.size == samples.candidate_first.size < 100
+
+
+def test_what_was_sampled_before_the_clock_rose_is_dropped():
+    samples = Machine(slowdown=lambda now: 1.2 if now < 2e8 else 1.0).sample()
+    assert samples.discarded > 0
+    np.testing.assert_allclose(samples.candidate_ns, 1e5)
+
+
+def test_the_best_probe_of_an_earlier_look_counts():
+    first = Machine().sample()
+    later = Machine(slowdown=lambda now: 1.2).sample(best_probe_ns=first.best_probe_ns)
+    assert later.throttled
+    assert later.candidate_ns.size == 0
+
+
+def test_probes_can_be_watched_without_being_obeyed():
+    samples = Machine(slowdown=lambda now: 1.0 if now < 2e8 else 1.2).sample(probe_drop=0.0)
+    assert (samples.discarded, samples.throttled) == (0, False)
+    assert samples.probe_ns.max() > 1.1 * samples.probe_ns.min()
+
+
+def test_long_windows_show_what_a_launch_costs():
+    machine = Machine()
+    plain = machine.run
+
+    def with_overhead(name: str, cost_ns: float, passes: int) -> float:
+        machine.now += 2e5
+        return plain(name, cost_ns, passes) + 2e5
+
+    machine.run = with_overhead  # type: ignore[method-assign]
+    samples = machine.sample(long_windows=5)
+    k = samples.candidate_window
+    np.testing.assert_allclose(samples.candidate_ns, 1e5 + 2e5 / k)
+    np.testing.assert_allclose(samples.long_ns, 1e5 + 2e5 / (4 * k))
+
+
+def test_a_pass_that_works_several_times_is_counted_so():
+    samples = Machine().sample(candidate_repeats=4, long_windows=2)
+    np.testing.assert_allclose(samples.candidate_ns, 1e5 / 4)
+    np.testing.assert_allclose(samples.floor_ns, 1000 / 4)
+    np.testing.assert_allclose(samples.reference_ns, 2e5)
+
+
+def test_progress_counts_pairs():
+    told: list[tuple[int, int]] = []
+    Machine().sample(max_pairs=12, progress=lambda done, total: told.append((done, total)))
+    assert told == [(n, 12) for n in range(1, 13)]
+
+
+def test_an_exception_of_a_source_comes_through():
+    def broken(passes: int) -> float:
+        raise RuntimeError("no device")
+
+    with pytest.raises(RuntimeError, match="no device"):
+        _core.sample_script(broken, now_ns=lambda: 0.0, rest=lambda ns: None)
+
+
+def test_an_unknown_option_is_refused():
+    with pytest.raises(TypeError, match="no option pairs"):
+        Machine().sample(pairs=3)
