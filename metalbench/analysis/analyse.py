@@ -35,9 +35,10 @@ def analyse(
 ) -> Analysis:
     """Analyse a measurement of a task that needs `flops` operations and moves `nbytes` bytes.
 
+    Throughput is that of the GPU's own time where there is one: the launch is no work.
     `simulated` says that the times are host times of a simulation, to which no peak applies.
     """
-    time_ns = measurement.candidate_ns
+    time_ns = measurement.work_ns
     work = throughput(time_ns, flops, nbytes)
     speedup = None if measurement.ratio is None else measurement.ratio.value
     unknown = SIMULATED if simulated else UNKNOWN_PEAKS

@@ -29,6 +29,8 @@ class Measurement:
 
     All times are nanoseconds of a single pass. `ratio` is reference / candidate: above 1 the
     candidate is faster. Without a reference `reference_ns`, `ratio` and `verdict` are None.
+    `gpu_ns` is the candidate's time on the GPU's own clock, None on devices that have none; where
+    the reference has no such time the other times are wall times.
     """
 
     samples: SampleSet
@@ -41,6 +43,25 @@ class Measurement:
     effective_pairs: float
     floor_ns: float
     stopped: Stopped
+    gpu_ns: Interval | None = None
+
+    @property
+    def work_ns(self) -> Interval:
+        """The time that the work itself took, as exactly as the device can tell."""
+        return self.candidate_ns if self.gpu_ns is None else self.gpu_ns
+
+    @property
+    def clock(self) -> str | None:
+        """What the ratio's times are of, "GPU time" or "wall time"; None where there is but one."""
+        if self.gpu_ns is None:
+            return None
+        return "GPU time" if self.samples.clock == "device" else "wall time"
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What makes the times doubtful, as sentences."""
+        doubt = self.samples.own.doubt if self.samples.own is not None else None
+        return () if doubt is None else (doubt,)
 
     @property
     def pairs(self) -> int:

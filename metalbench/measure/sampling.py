@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metalbench.measure.measurement import Measurement, Stopped
+from metalbench.measure.own_clock import OwnClock
 from metalbench.measure.plan import Plan
 from metalbench.stats import (
     effective_count,
@@ -37,7 +38,8 @@ class SampleSet:
 
     Times are float64 nanoseconds of one pass, shape (pairs,); `floor_ns` those of a pass of empty
     kernels of the same grids, shape (any,). A window is how many passes one sample averages over;
-    where looks chose different ones it is the last look's.
+    where looks chose different ones it is the last look's. `clock` says what these times are of:
+    "device", or "wall" where only one side has a clock of its own; `own` is the candidate on that.
     """
 
     candidate_ns: NDArray[np.float64]
@@ -47,9 +49,11 @@ class SampleSet:
     candidate_window: int
     reference_window: int
     tick_ns: float
+    clock: str = "device"
+    own: OwnClock | None = None
 
     @classmethod
-    def join(cls, looks: Sequence[Samples]) -> SampleSet:
+    def join(cls, looks: Sequence[Samples], *, own_clock: bool) -> SampleSet:
         """Concatenate the samples of one look after the other."""
 
         def joined(arrays: Iterable[NDArray[Any]], dtype: type) -> NDArray[Any]:
@@ -63,6 +67,8 @@ class SampleSet:
             candidate_window=int(looks[-1].candidate_window),
             reference_window=int(looks[-1].reference_window),
             tick_ns=float(looks[-1].tick_ns),
+            clock=looks[-1].clock,
+            own=OwnClock.join(looks) if own_clock else None,
         )
 
 
@@ -96,7 +102,7 @@ def measure(
     wanted, precise_before = plan.first_look, False
     while True:
         series.extend(wanted)
-        samples = SampleSet.join(series.looks)
+        samples = SampleSet.join(series.looks, own_clock=device.own_clock)
         precise = _precise(samples, plan)
         if precise and precise_before:
             return _summary(samples, Stopped.PRECISE)
@@ -168,6 +174,7 @@ def _summary(samples: SampleSet, stopped: Stopped) -> Measurement:
     return Measurement(
         samples=samples,
         candidate_ns=median_interval(samples.candidate_ns),
+        gpu_ns=median_interval(samples.own.device_ns) if samples.own is not None else None,
         reference_ns=median_interval(samples.reference_ns) if has_reference else None,
         ratio=ratio,
         verdict=judge(ratio) if ratio is not None else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,11 @@ class ScriptedSamples:
     candidate_window: int = 10
     reference_window: int = 20
     tick_ns: float = 1.0
+    clock: str = "device"
+    device_ns: np.ndarray = field(default_factory=lambda: np.array([]))
+    counter_ns: np.ndarray = field(default_factory=lambda: np.array([]))
+    wall_ns: np.ndarray = field(default_factory=lambda: np.array([]))
+    encode_ns: np.ndarray = field(default_factory=lambda: np.array([]))
 
 
 @dataclass
@@ -30,6 +35,7 @@ class ScriptedSampler:
     floor_ns: float = 500.0
     now: float = 0.0
     calls: list[dict[str, Any]] = field(default_factory=list)
+    own_clock: bool = False
 
     def clock(self) -> float:
         return self.now
@@ -48,6 +54,31 @@ class ScriptedSampler:
             reference_ns=self.reference(random, pairs) if self.reference else np.array([]),
             candidate_first=random.random(pairs) < 0.5,
             floor_ns=np.full(4, self.floor_ns),
+        )
+
+
+@dataclass
+class ScriptedGpu(ScriptedSampler):
+    """The same with a clock of its own: its times are wall times, of which `busy` is the GPU's.
+
+    Counters show `counted` of what the command buffers say; NaN where they failed.
+    """
+
+    busy: float = 0.5
+    counted: float = 1.0
+    own_clock: bool = True
+
+    def sample(self, candidate: Sequence[Any], reference: object, **plan: Any) -> ScriptedSamples:
+        found = super().sample(candidate, reference, **plan)
+        gpu_ns = self.busy * found.candidate_ns
+        return replace(
+            found,
+            clock="device" if reference is None else "wall",
+            candidate_ns=gpu_ns if reference is None else found.candidate_ns,
+            device_ns=gpu_ns,
+            counter_ns=self.counted * gpu_ns,
+            wall_ns=found.candidate_ns,
+            encode_ns=np.full(gpu_ns.size, 15e3),
         )
 
 
