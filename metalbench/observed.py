@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def device_facts(device: Device) -> DeviceFacts:
     """Describe a device for results."""
-    return DeviceFacts(device.kind, device.name, device.chip, device.cores)
+    return DeviceFacts(device.kind, device.name, device.chip, device.cores, device.capabilities)
 
 
 def check_of(comparison: Comparison) -> Check:

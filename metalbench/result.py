@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from metalbench.analysis import Analysis, Occupancy
+    from metalbench.conditions import Facts
     from metalbench.measure import Measurement
 
 
@@ -22,12 +23,13 @@ class Status(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class DeviceFacts:
-    """The device that a result belongs to."""
+    """The device that a result belongs to; `capabilities` are what it tells of itself."""
 
     kind: str
     name: str
     chip: str | None
     cores: int
+    capabilities: Facts = field(default_factory=dict)
 
     @property
     def simulated(self) -> bool:
@@ -81,7 +83,8 @@ class Check:
 class Result:
     """Everything about one kernel in one run; a kernel that failed early lacks the later parts.
 
-    `notes` say what could not be checked on this device.
+    `notes` say what could not be checked on this device and what makes the times doubtful; `state`
+    is that of the device when the kernel had been timed.
     """
 
     case: Case
@@ -94,6 +97,7 @@ class Result:
     measurement: Measurement | None = None
     analysis: Analysis | None = None
     seconds: float = 0.0
+    state: Facts = field(default_factory=dict)
 
     @property
     def worst_check(self) -> Check | None:

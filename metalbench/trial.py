@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from metalbench import verify
 from metalbench.analysis import Analysis, Occupancy, analyse
+from metalbench.conditions import Facts, warnings
 from metalbench.errors import MetalBenchError
 from metalbench.kernel import Kernel
 from metalbench.library import Entry
@@ -118,6 +119,7 @@ class _Attempt:
         self._checks: list[Check] = []
         self._notes: list[str] = []
         self._wrong = False
+        self._state: Facts | None = None
         self._occupancy: tuple[Occupancy, ...] = ()
         self._measurement: Measurement | None = None
         self._analysis: Analysis | None = None
@@ -227,6 +229,8 @@ class _Attempt:
             replace(trial.plan, seed=trial.seed),
             progress=self._observer.stage_progress,
         )
+        self._state = self._device.state()
+        self._notes += (*warnings(self._state), *self._measurement.doubts)
         self._analysis = analyse(
             self._measurement,
             task.flops(size),
@@ -260,6 +264,7 @@ class _Attempt:
             measurement=self._measurement if right else None,
             analysis=self._analysis if right else None,
             seconds=seconds,
+            state=self._device.state() if self._state is None else self._state,
         )
 
     def _case(self) -> Case:

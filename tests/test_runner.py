@@ -17,7 +17,7 @@ from metalbench.result import Result
 from metalbench.stages import Silent
 from metalbench.store import Store
 
-DEVICE = SimpleNamespace(kind="cpu", name="Example CPU", chip=None, cores=2)
+DEVICE = SimpleNamespace(kind="cpu", name="Example CPU", chip=None, cores=2, capabilities={})
 
 
 def trial(task: str) -> Any:

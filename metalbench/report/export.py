@@ -5,7 +5,7 @@ JSON: one object.
     schema          1
     metalbench      version
     note            null, or what is to be known about times of a simulation
-    device          {kind, name, chip, cores}
+    device          {kind, name, chip, cores, capabilities}
     environment     {machine, cpu, cores, memory_bytes, os, python, versions, revision}
     options         the command line's options
     geometric_mean  interval of the ratios, or null
@@ -14,10 +14,13 @@ JSON: one object.
         sizes, tunables                                            {name: integer}
         status       "correct", "incorrect" or "failed"
         failures     [{stage, kind, message}]
-        notes        [string]: what could not be checked on this device
+        notes        [string]: what could not be checked here, what makes times doubtful
+        state        {name: value}: of the device when the kernel had been timed
         checks       [{size, seed, passed, worst, where, message}]; worst is error / bound
         occupancy    [{pipeline, threadgroups, threads, max_threads, threadgroup_bytes, ...}]
         kernel_ns, reference_ns, ratio, gflops, gbytes_per_s       intervals, or null
+        gpu_ns       interval of the kernel's time on the GPU's own clock, or null
+        clock        "GPU time" or "wall time": of kernel_ns, reference_ns; null if there is but one
         verdict      "FASTER", "SLOWER", "SAME", "INCONCLUSIVE" or null
         stability    0..1, or null
         scores       {speed, compute, memory, stable, balanced}, or null
@@ -26,7 +29,8 @@ JSON: one object.
         seconds      wall time spent on the kernel
 
 An interval is {value, low, high}; the ends are null where the samples carried none. A ratio is
-reference time / kernel time. The raw samples are in the store.
+reference time / kernel time; gflops and gbytes_per_s follow from gpu_ns where there is one. The raw
+samples are in the store.
 
 CSV: a header and one line for each result, with the columns of `CSV_COLUMNS`; what is unknown is
 empty, times are nanoseconds of one pass.
@@ -50,9 +54,9 @@ if TYPE_CHECKING:
     from metalbench.stats import Interval
 
 SCHEMA = 1
-INTERVALS = ("kernel_ns", "reference_ns", "ratio", "gflops", "gbytes_per_s")
+INTERVALS = ("kernel_ns", "reference_ns", "ratio", "gflops", "gbytes_per_s", "gpu_ns")
 PLAIN_BEFORE = ("task", "set", "size", "dtype", "kernel", "source_hash", "device", "status")
-PLAIN_AFTER = ("verdict", "stability", "worst_error", "pairs", "seconds", "failure")
+PLAIN_AFTER = ("verdict", "clock", "stability", "worst_error", "pairs", "seconds", "failure")
 CSV_COLUMNS = (
     *PLAIN_BEFORE,
     *(f"{name}{end}" for name in INTERVALS for end in ("", "_low", "_high")),
@@ -111,6 +115,7 @@ def as_dict(result: Result) -> dict[str, Any]:
         "status": result.status.value,
         "failures": [asdict(failure) for failure in result.failures],
         "notes": list(result.notes),
+        "state": dict(result.state),
         "checks": [asdict(check) for check in result.checks],
         "occupancy": [asdict(dispatch) for dispatch in result.occupancy],
         "kernel_ns": _interval(measured.candidate_ns if measured else None),
@@ -118,6 +123,8 @@ def as_dict(result: Result) -> dict[str, Any]:
         "ratio": _interval(measured.ratio if measured else None),
         "gflops": _interval(work.gflops if work else None),
         "gbytes_per_s": _interval(work.gbytes_per_s if work else None),
+        "gpu_ns": _interval(measured.gpu_ns if measured else None),
+        "clock": measured.clock if measured else None,
         "verdict": measured.verdict.value if measured and measured.verdict else None,
         "stability": measured.stability if measured else None,
         "scores": asdict(analysis.scores) if analysis else None,

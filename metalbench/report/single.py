@@ -11,10 +11,11 @@ from rich.text import Text
 from metalbench.analysis import Analysis, Occupancy, Roofline, Target
 from metalbench.measure import Measurement
 from metalbench.report import numbers
+from metalbench.report.facts import facts_text
 from metalbench.report.failures import failures
-from metalbench.report.notice import device_line, simulation_notice
+from metalbench.report.notice import clock_notice, device_line, simulation_notice
 from metalbench.report.styles import HEADING, OF_STATUS, OF_VERDICT, QUIET, WARNING
-from metalbench.result import Case, Result
+from metalbench.result import Result
 from metalbench.stats import CONFIDENCE
 
 Rows = Iterator[tuple[str, str | Text]]
@@ -39,10 +40,12 @@ def full_report(result: Result, target: Target) -> Group:
         blocks.append(_section("Occupancy", _occupancy(result.occupancy)))
     if result.checks:
         blocks.append(_section("Correctness", _correctness(result)))
+    if result.notes:
+        blocks.append(_section("Notes", (("note", Text(each, WARNING)) for each in result.notes)))
     if result.failures:
         blocks += [Text(), failures([result])]
     if result.measurement is not None and result.analysis is not None:
-        blocks.append(_section("Time of one pass", _times(result.measurement, result.case)))
+        blocks.append(_section("Time of one pass", _times(result, result.measurement)))
         blocks.append(_section("Throughput", _throughput(result.analysis)))
         blocks.append(_section("Scores", _scores(result.analysis, target)))
     return Group(*blocks)
@@ -77,6 +80,8 @@ def _kernel(result: Result) -> Rows:
     if case.tunables:
         yield "tuned", ", ".join(f"{name} = {value}" for name, value in case.tunables.items())
     yield "device", device_line(result.device)
+    if result.state:
+        yield "state", facts_text(result.state)
 
 
 def _occupancy(dispatches: tuple[Occupancy, ...]) -> Rows:
@@ -111,16 +116,18 @@ def _correctness(result: Result) -> Rows:
             "worst error",
             f"{share}: {worst.where} of size {worst.size}, seed {worst.seed}: {worst.message}",
         )
-    for note in result.notes:
-        yield "note", note
 
 
-def _times(measured: Measurement, case: Case) -> Rows:
+def _times(result: Result, measured: Measurement) -> Rows:
     yield "kernel", numbers.time(measured.candidate_ns)
-    yield "MLX", f"{numbers.time(measured.reference_ns)}  ({case.reference})"
+    yield "MLX", f"{numbers.time(measured.reference_ns)}  ({result.case.reference})"
     if measured.ratio is not None and measured.verdict is not None:
         text = Text(f"{numbers.ratio(measured.ratio)} ")
         yield "MLX / kernel", text.append(measured.verdict.value, OF_VERDICT[measured.verdict])
+    clocks = clock_notice([result])
+    if measured.gpu_ns is not None and clocks is not None:
+        yield "GPU time", numbers.time(measured.gpu_ns)
+        yield "clocks", clocks
     yield "stability", f"{measured.stability:.3f}"
     passes = f"{measured.samples.candidate_window} and {measured.samples.reference_window} passes"
     yield (

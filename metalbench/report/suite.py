@@ -10,7 +10,7 @@ from rich.text import Text
 
 from metalbench.report import numbers
 from metalbench.report.failures import failures
-from metalbench.report.notice import device_line, simulation_notice
+from metalbench.report.notice import clock_notice, device_line, simulation_notice
 from metalbench.report.styles import QUIET, WARNING
 from metalbench.report.summary import summary_lines
 from metalbench.report.table import results_table
@@ -36,12 +36,29 @@ def suite_report(results: Sequence[Result], console: Console, seconds: float) ->
             style=QUIET,
         )
     )
+    clocks = clock_notice(results)
+    if clocks:
+        blocks.append(Text(clocks, style=QUIET))
+    blocks += [Text(note, style=WARNING) for note in _notes(results)]
     if any(not _bounded(result) for result in results):
         blocks.append(Text(numbers.UNCARRIED_MEANS, style=QUIET))
     notice = simulation_notice(device)
     if notice:
         blocks.append(Text(notice, style=WARNING))
     return Group(*blocks)
+
+
+def _notes(results: Sequence[Result]) -> list[str]:
+    """Every note once, with the tasks that it is about."""
+    tasks: dict[str, dict[str, None]] = {}
+    for result in results:
+        for note in result.notes:
+            tasks.setdefault(note, {})[result.case.task] = None
+    every = len({result.case.task for result in results})
+    return [
+        f"{'all kernels' if len(about) == every else ', '.join(about)}: {note}."
+        for note, about in tasks.items()
+    ]
 
 
 def _bounded(result: Result) -> bool:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from metalbench.stats import Interval
 
 RATIO = "MLX / kernel"
+GPU_TIME = "GPU time"
 
 
 def results_table(results: Sequence[Result], console: Console) -> Table:
@@ -36,8 +37,10 @@ def _wide(results: Sequence[Result], *, terminal: bool) -> Table:
     table = plain_table(terminal=terminal)
     # A pipe always gets the same columns; a terminal is spared one that says nothing.
     with_dtype = not terminal or _several_dtypes(results)
-    for name in ("task", "dtype", "correct", "kernel", "MLX", RATIO):
-        if name != "dtype" or with_dtype:
+    with_gpu = _any_gpu_time(results)
+    spared = {"dtype": not with_dtype, GPU_TIME: not with_gpu}
+    for name in ("task", "dtype", "correct", "kernel", "MLX", RATIO, GPU_TIME):
+        if not spared.get(name):
             table.add_column(name, no_wrap=True)
     for name in ("GFLOP/s", "GB/s", "stability"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -49,9 +52,14 @@ def _wide(results: Sequence[Result], *, terminal: bool) -> Table:
             _time(result, 0, " "),
             _time(result, 1, " "),
             _ratio(result, verdict_last=True),
+            *([_time(result, 2, " ")] if with_gpu else []),
             *_rates(result),
         )
     return table
+
+
+def _any_gpu_time(results: Sequence[Result]) -> bool:
+    return any(each.measurement and each.measurement.gpu_ns for each in results)
 
 
 def _several_dtypes(results: Sequence[Result]) -> bool:
@@ -64,7 +72,9 @@ def _narrow(results: Sequence[Result]) -> Table:
         table.add_column(name, no_wrap=True)
     table.add_column(RATIO)
     table.add_column("GFLOP/s\nGB/s", justify="right", no_wrap=True)
-    table.add_column("stable", justify="right", no_wrap=True)
+    with_gpu = _any_gpu_time(results)
+    last = f"{GPU_TIME}\nstable" if with_gpu else "stable"
+    table.add_column(last, justify="right", no_wrap=True)
     several = _several_dtypes(results)
     for result in results:
         gflops, gbytes, stability = _rates(result)
@@ -75,7 +85,7 @@ def _narrow(results: Sequence[Result]) -> Table:
             _time(result, 1, "\n"),
             _ratio(result, verdict_last=False),
             gflops + Text("\n") + gbytes,
-            stability,
+            _gpu_estimate(result) + Text("\n") + stability if with_gpu else stability,
         )
     return table
 
@@ -89,10 +99,20 @@ def _dash() -> Text:
 
 
 def _time(result: Result, side: int, between: str) -> Text:
-    """Time of the kernel (side 0) or of MLX (side 1)."""
+    """Time of the kernel (side 0), of MLX (side 1) or of the kernel on the GPU's clock (side 2)."""
     measured = result.measurement
-    interval = None if measured is None else (measured.candidate_ns, measured.reference_ns)[side]
+    if measured is None:
+        return _dash()
+    interval = (measured.candidate_ns, measured.reference_ns, measured.gpu_ns)[side]
     return _dash() if interval is None else _quiet_ends(*numbers.in_time_unit(interval), between)
+
+
+def _gpu_estimate(result: Result) -> Text:
+    measured = result.measurement
+    if measured is None or measured.gpu_ns is None:
+        return _dash()
+    interval, unit = numbers.in_time_unit(measured.gpu_ns)
+    return Text(numbers.estimate(interval) + unit)
 
 
 def _quiet_ends(interval: Interval, unit: str, between: str) -> Text:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 
-from example_results import CPU, correct, failed, incorrect, without_interval
+from example_results import CPU, GPU, STATE, correct, failed, incorrect, on_gpu, without_interval
 
 from metalbench.environment import environment
 from metalbench.report import export
@@ -44,6 +45,22 @@ def test_json_keeps_full_precision_and_says_what_is_missing() -> None:
 
 def test_json_of_the_cpu_carries_the_notice() -> None:
     assert "simulation" in document()["note"]  # type: ignore[operator]
+
+
+def test_json_of_a_gpu_has_both_times_and_the_state() -> None:
+    text = export.to_json([on_gpu(correct())], GPU, environment(), {})
+    device, (entry,) = json.loads(text)["device"], json.loads(text)["results"]
+    assert device["capabilities"] == {"family": "apple9", "unified_memory": True}
+    assert (entry["clock"], entry["state"]) == ("wall time", STATE)
+    assert entry["gpu_ns"]["value"] < 0.95 * entry["kernel_ns"]["value"]
+    rate = 5 * 2.0**20 / entry["gpu_ns"]["value"]
+    assert math.isclose(entry["gflops"]["value"], rate)
+
+
+def test_csv_of_a_gpu_says_which_clock_is_which() -> None:
+    (row,) = csv.DictReader(io.StringIO(export.to_csv([on_gpu(correct())])))
+    assert (row["device"], row["clock"]) == ("metal", "wall time")
+    assert float(row["gpu_ns_low"]) < float(row["gpu_ns"]) < float(row["kernel_ns"])
 
 
 def test_csv_has_one_line_for_each_result_and_no_gaps() -> None:

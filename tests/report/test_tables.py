@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 
 import pytest
-from example_results import CPU, correct, failed, incorrect, without_interval
+from example_results import CPU, correct, failed, incorrect, on_gpu, without_interval
 from rich.console import Console, RenderableType
 
 from metalbench.analysis import Roofline, Target
+from metalbench.report import numbers
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.failures import failures
 from metalbench.report.notice import SIMULATION, simulation_notice
@@ -97,6 +99,66 @@ def test_a_real_devices_report_does_not() -> None:
     assert simulation_notice(gpu) is None
     text = printed(full_report(replace(correct(), device=gpu), Target.SPEED), pipe())
     assert SIMULATION not in text
+
+
+def test_gpu_time_is_a_column_of_its_own_where_there_is_one() -> None:
+    results = [on_gpu(correct()), incorrect("relu")]
+    lines = printed(results_table(results, pipe()), pipe()).splitlines()
+    columns = re.split(r"  +", lines[0])
+    assert columns[5:8] == ["MLX / kernel", "GPU time", "GFLOP/s"]
+    measured = results[0].measurement
+    assert measured is not None
+    assert re.split(r"  +", lines[1])[6] == numbers.time(measured.gpu_ns)
+    assert lines[2].split() == ["relu", "float32", "incorrect", *"-------"]
+    assert "GPU time" not in printed(results_table(RESULTS, pipe()), pipe())
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_a_table_with_gpu_time_fits_any_usual_width(width: int) -> None:
+    console = terminal(width)
+    results = [on_gpu(correct("scaled_dot_product")), incorrect("relu"), failed("gelu")]
+    text = printed(results_table(results, console), console)
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+    measured = results[0].measurement
+    assert measured is not None
+    assert measured.gpu_ns is not None
+    for part in ("GPU time", numbers.time(measured.gpu_ns).split(" [")[0], "FASTER", "0.97"):
+        assert part in text
+
+
+@pytest.mark.parametrize(("chained", "words"), [(True, "are wall times"), (False, "of GPU time")])
+def test_reports_say_which_clock_the_ratio_is_on(chained: bool, words: str) -> None:
+    result = on_gpu(correct(), chained=chained)
+    for report in (suite_report([result], pipe(), 1.0), full_report(result, Target.SPEED)):
+        text = printed(report, pipe())
+        assert words in text
+        assert "GPU time, GFLOP/s and GB/s are of the kernel alone" in text
+    assert "clock" not in printed(suite_report([correct()], pipe(), 1.0), pipe())
+
+
+def test_the_full_report_shows_gpu_time_and_the_devices_state() -> None:
+    text = printed(full_report(on_gpu(correct()), Target.SPEED), pipe())
+    for part in (
+        "metal (Apple M4, m4, 10 cores)",
+        "low power mode no, thermal state nominal, allocated 12.0 MiB",
+        "GPU time",
+    ):
+        assert part in text
+
+
+def test_notes_are_told_once_with_the_tasks_that_they_are_about() -> None:
+    slow, hot = "the machine is slow", "the machine is hot"
+    results = [
+        replace(correct("softmax"), notes=(slow, hot)),
+        replace(correct("relu"), notes=(slow,)),
+    ]
+    lines = printed(suite_report(results, pipe(), 1.0), pipe()).splitlines()
+    assert [line for line in lines if "machine" in line] == [
+        f"all kernels: {slow}.",
+        f"softmax: {hot}.",
+    ]
+    assert hot in printed(full_report(results[0], Target.SPEED), pipe())
 
 
 @pytest.mark.parametrize("target", list(Target))

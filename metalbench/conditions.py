@@ -1,0 +1,29 @@
+"""Conditions on a machine that make its times worth less, and what to do about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+Fact: TypeAlias = "bool | int | float | str | list[str]"
+Facts: TypeAlias = Mapping[str, Fact]
+
+# Apple, "Respond to thermal state changes": at `fair` fans may be heard, above it clocks drop.
+COOL = "nominal"
+
+
+def warnings(state: Facts) -> tuple[str, ...]:
+    """What `Device.state()` says against measuring now, each with the likely effect and remedy."""
+    found = []
+    if state.get("low_power_mode"):
+        found.append(
+            "Low Power Mode is on, which makes the GPU about 30 % slower; turn it off in System "
+            "Settings > Battery and run again"
+        )
+    thermal = state.get("thermal_state", COOL)
+    if thermal != COOL:
+        found.append(
+            f"the machine is hot (thermal state {thermal}), so that its GPU may run at a lower "
+            "clock; let it cool down, close other programs and run again"
+        )
+    return tuple(found)

@@ -1,0 +1,25 @@
+"""What a device tells of itself, as words."""
+
+from __future__ import annotations
+
+from metalbench.conditions import Fact, Facts
+from metalbench.report import numbers
+
+
+def facts_text(facts: Facts) -> str:
+    """``low power mode no, allocated 12.0 MiB``; the units of names go to the values."""
+    return ", ".join(_fact(name, value) for name, value in facts.items())
+
+
+def _fact(name: str, value: Fact) -> str:
+    words = name.replace("_", " ")
+    if isinstance(value, bool):
+        return f"{words} {'yes' if value else 'no'}"
+    if isinstance(value, list):
+        return f"{words} {' '.join(value) or 'none'}"
+    if not isinstance(value, str):
+        if name.endswith("_bytes"):
+            return f"{words.removesuffix(' bytes')} {numbers.size(value)}"
+        if name.endswith("_ns"):
+            return f"{words.removesuffix(' ns')} {numbers.short_time(value)}"
+    return f"{words} {value}"
