@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "core/buffer.h"
 #include "metal/gpu.h"
@@ -14,25 +15,28 @@ namespace metalbench::metal {
 // Memory that the GPU sees: all of an MTLBuffer, or a part of one.
 class MetalStorage final : public Storage {
  public:
+  struct Place {
+    id<MTLBuffer> buffer;
+    NSUInteger offset = 0;
+    std::size_t size = 0;
+  };
+
   // `owner` keeps memory alive that the buffer does not own.
-  MetalStorage(std::shared_ptr<Gpu> gpu, id<MTLBuffer> buffer, NSUInteger offset, std::size_t size,
-               std::shared_ptr<void> owner);
+  MetalStorage(const Gpu& gpu, Place place, std::shared_ptr<void> owner);
   ~MetalStorage() override;
   MetalStorage(const MetalStorage&) = delete;
   MetalStorage& operator=(const MetalStorage&) = delete;
 
   [[nodiscard]] std::span<std::byte> bytes() override;
-  [[nodiscard]] std::uint64_t address() override { return buffer_.gpuAddress + offset_; }
-  [[nodiscard]] id<MTLBuffer> buffer() const { return buffer_; }
+  [[nodiscard]] std::uint64_t address() override { return place_.buffer.gpuAddress + offset(); }
+  [[nodiscard]] id<MTLBuffer> buffer() const { return place_.buffer; }
   // Of the storage's first byte within the buffer.
-  [[nodiscard]] NSUInteger offset() const { return offset_; }
+  [[nodiscard]] NSUInteger offset() const { return place_.offset; }
 
  private:
-  std::shared_ptr<Gpu> gpu_;
+  std::shared_ptr<Residency> residency_;
   std::shared_ptr<void> owner_;
-  id<MTLBuffer> buffer_;
-  NSUInteger offset_;
-  std::size_t size_;
+  Place place_;
 };
 
 // Zeroed and page-aligned. Throws Error when there is no such memory.
@@ -42,8 +46,8 @@ class MetalStorage final : public Storage {
                                             std::span<std::byte> memory,
                                             std::shared_ptr<void> owner);
 
-// The storage as this device's own. Throws DispatchError for another device's; `where` names the
-// kernel and its argument.
+// The buffer's storage as this device's own. Throws DispatchError for another device's; `where`
+// names the kernel and its argument.
 [[nodiscard]] const MetalStorage& storage_of(const Buffer& buffer, const std::string& where);
 
 }  // namespace metalbench::metal

@@ -3,8 +3,8 @@
 
 #import <Metal/Metal.h>
 
+#include <chrono>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -15,22 +15,23 @@ class Counters {
  public:
   Counters(id<MTLDevice> device, bool supported);
 
-  // Room for two samples; nil without counters, or while too many windows are in flight.
+  // Room for the two samples of one window; nil where there are no counters.
   [[nodiscard]] id<MTLCounterSampleBuffer> take();
-  // Only after the window that it was taken for has ended.
+  // Only once that window has ended.
   void give_back(id<MTLCounterSampleBuffer> samples);
 
   [[nodiscard]] double ns_per_tick();
 
  private:
   struct Moment {
-    double cpu_ns = 0;
-    std::uint64_t gpu = 0;
+    MTLTimestamp cpu_ns = 0;
+    MTLTimestamp gpu = 0;
   };
   [[nodiscard]] Moment now() const;
 
   id<MTLDevice> device_;
-  std::mutex mutex_;
+  id<MTLCounterSet> timestamps_;  // nil without counters
+  std::mutex mutex_;              // of what follows
   std::vector<id<MTLCounterSampleBuffer>> free_;
   Moment opened_;
   std::optional<double> ns_per_tick_;

@@ -4,7 +4,6 @@
 #import <Metal/Metal.h>
 
 #include <atomic>
-#include <chrono>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -12,6 +11,7 @@
 #include "metal/capabilities.h"
 #include "metal/completion.h"
 #include "metal/counters.h"
+#include "metal/empty_kernel.h"
 #include "metal/residency.h"
 
 namespace metalbench::metal {
@@ -25,9 +25,7 @@ struct Lane {
 
   std::mutex mutex;                  // held from a window's first command until it is committed
   std::shared_ptr<Completion> last;  // of the window committed last; guarded by the mutex
-
   std::atomic<bool> abandoned = false;
-  std::atomic<std::chrono::steady_clock::time_point> abandoned_at{};
 };
 
 class Gpu {
@@ -36,17 +34,18 @@ class Gpu {
 
   [[nodiscard]] id<MTLDevice> device() const { return device_; }
   [[nodiscard]] const Capabilities& capabilities() const { return capabilities_; }
-  [[nodiscard]] Residency& residency() { return residency_; }
+  [[nodiscard]] const std::shared_ptr<Residency>& residency() const { return residency_; }
   [[nodiscard]] Counters& counters() { return counters_; }
+  [[nodiscard]] EmptyKernel& empty_kernel() { return empty_kernel_; }
 
   // Where windows go now.
   [[nodiscard]] std::shared_ptr<Lane> lane();
-  // What is pending on it may never end; nothing new goes there.
+  // What is pending on it may never end, or is thrown away by Metal; nothing new goes there.
   void abandon(const std::shared_ptr<Lane>& lane);
   // Keeps alive what an abandoned window may still write to, until it has ended.
   void keep_until_ended(const std::shared_ptr<Completion>& completion, std::shared_ptr<void> kept);
 
-  // Whether it is time to ask again for Ctrl-C: every 20 ms, over all windows.
+  // Whether to ask again for Ctrl-C: every 20 ms, over all windows.
   [[nodiscard]] bool poll_is_due();
 
  private:
@@ -55,9 +54,10 @@ class Gpu {
 
   id<MTLDevice> device_;
   Capabilities capabilities_;
-  Residency residency_;
+  std::shared_ptr<Residency> residency_;
   Counters counters_;
-  std::atomic<std::chrono::steady_clock::time_point> polled_at_{};
+  EmptyKernel empty_kernel_;
+  std::atomic<Clock::time_point> polled_at_;
   std::mutex mutex_;  // of what follows
   std::shared_ptr<Lane> lane_;
   std::list<std::shared_ptr<Completion>> abandoned_;

@@ -1,0 +1,98 @@
+#include "metal/buffer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/errors.h"
+
+namespace metalbench::metal {
+namespace {
+
+std::uintptr_t page_bytes() { return static_cast<std::uintptr_t>(getpagesize()); }
+
+std::uintptr_t round_up(std::uintptr_t value, std::uintptr_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+[[noreturn]] void out_of_memory(const Gpu& gpu, std::size_t size) {
+  const Capabilities& capabilities = gpu.capabilities();
+  throw Error("metal: cannot allocate " + std::to_string(size) + " bytes; " + capabilities.name +
+              " takes at most " + std::to_string(capabilities.max_buffer_bytes) +
+              " in one buffer, and " + std::to_string(gpu.device().currentAllocatedSize) +
+              " bytes are allocated already");
+}
+
+id<MTLBuffer> new_buffer(const Gpu& gpu, std::size_t length, std::size_t size) {
+  const id<MTLBuffer> buffer =
+      length < size || length > gpu.capabilities().max_buffer_bytes
+          ? nil
+          : [gpu.device() newBufferWithLength:length options:MTLResourceStorageModeShared];
+  if (buffer == nil) out_of_memory(gpu, size);
+  buffer.label = @"metalbench: allocated";
+  return buffer;
+}
+
+std::uintptr_t address_of(id<MTLBuffer> buffer) {
+  return reinterpret_cast<std::uintptr_t>(buffer.contents);
+}
+
+}  // namespace
+
+MetalStorage::MetalStorage(const Gpu& gpu, Place place, std::shared_ptr<void> owner)
+    : residency_(gpu.residency()), owner_(std::move(owner)), place_(place) {
+  residency_->add(place_.buffer);
+}
+
+MetalStorage::~MetalStorage() {
+  residency_->remove(place_.buffer);
+  place_.buffer = nil;  // before its memory's owner
+}
+
+std::span<std::byte> MetalStorage::bytes() {
+  return {static_cast<std::byte*>(place_.buffer.contents) + place_.offset, place_.size};
+}
+
+std::shared_ptr<Storage> allocate(const std::shared_ptr<Gpu>& gpu, std::size_t size) {
+  @autoreleasepool {
+    const std::size_t length = std::max<std::size_t>(size, 1);
+    id<MTLBuffer> buffer = new_buffer(*gpu, length, size);
+    NSUInteger offset = 0;
+    if (address_of(buffer) % page_bytes() != 0) {
+      // Metal puts small buffers together on a page.
+      buffer = new_buffer(*gpu, length + page_bytes(), size);
+      offset = round_up(address_of(buffer), page_bytes()) - address_of(buffer);
+    }
+    return std::make_shared<MetalStorage>(*gpu, MetalStorage::Place{buffer, offset, size}, nullptr);
+  }
+}
+
+std::shared_ptr<Storage> wrap(const std::shared_ptr<Gpu>& gpu, std::span<std::byte> memory,
+                              std::shared_ptr<void> owner) {
+  constexpr std::uintptr_t alignment = 16;  // of the widest vector that a kernel loads
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
+  if (memory.empty() || begin % alignment != 0) return nullptr;
+  // Metal shares whole pages only.
+  const std::uintptr_t first = begin / page_bytes() * page_bytes();
+  const std::uintptr_t end = round_up(begin + memory.size(), page_bytes());
+  @autoreleasepool {
+    const id<MTLBuffer> buffer =
+        [gpu->device() newBufferWithBytesNoCopy:reinterpret_cast<void*>(first)
+                                         length:end - first
+                                        options:MTLResourceStorageModeShared
+                                    deallocator:nil];
+    if (buffer == nil) return nullptr;
+    buffer.label = @"metalbench: shared with the host";
+    return std::make_shared<MetalStorage>(
+        *gpu, MetalStorage::Place{buffer, begin - first, memory.size()}, std::move(owner));
+  }
+}
+
+const MetalStorage& storage_of(const Buffer& buffer, const std::string& where) {
+  const auto* storage = dynamic_cast<const MetalStorage*>(buffer.storage().get());
+  if (storage != nullptr) return *storage;
+  throw DispatchError(where + ": the buffer belongs to another device; make it on this one");
+}
+
+}  // namespace metalbench::metal

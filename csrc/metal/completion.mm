@@ -1,0 +1,43 @@
+#include "metal/completion.h"
+
+namespace metalbench::metal {
+namespace {
+
+constexpr double ns_per_s = 1e9;
+
+}  // namespace
+
+void Completion::attach(const std::shared_ptr<Completion>& completion,
+                        id<MTLCommandBuffer> buffer) {
+  const std::shared_ptr<Completion> share = completion;
+  [buffer addCompletedHandler:^(id<MTLCommandBuffer> ended) {
+    share->take(ended);
+  }];
+}
+
+void Completion::take(id<MTLCommandBuffer> buffer) {
+  const std::lock_guard lock(mutex_);
+  ended_at = Clock::now();
+  status = buffer.status;
+  error = buffer.error;
+  gpu_start_ns = buffer.GPUStartTime * ns_per_s;
+  gpu_end_ns = buffer.GPUEndTime * ns_per_s;
+  ended_ = true;
+  changed_.notify_all();
+}
+
+bool Completion::wait_until(Clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  if (ended_) return true;
+  if (deadline == Clock::time_point()) return false;
+  return changed_.wait_until(lock, deadline, [this] { return ended_; });
+}
+
+std::optional<CounterSpan> Completion::counter_span() {
+  const std::lock_guard lock(mutex_);
+  if (!resolved_ && samples != nil) span_ = resolve(samples);
+  resolved_ = true;
+  return span_;
+}
+
+}  // namespace metalbench::metal

@@ -1,0 +1,72 @@
+#include "metal/gpu.h"
+
+#include <utility>
+#include <vector>
+
+#include "core/errors.h"
+
+namespace metalbench::metal {
+
+using namespace std::chrono_literals;
+
+Gpu::Gpu(id<MTLDevice> device, Capabilities capabilities)
+    : device_(device),
+      capabilities_(std::move(capabilities)),
+      residency_(std::make_shared<Residency>(device, capabilities_.residency_sets)),
+      counters_(device, capabilities_.stage_counters),
+      empty_kernel_(device),
+      polled_at_(Clock::now()),
+      lane_(open_lane()) {}
+
+std::shared_ptr<Lane> Gpu::open_lane() {
+  auto lane = std::make_shared<Lane>();
+  lane->queue = [device_ newCommandQueue];
+  lane->fence = [device_ newFence];
+  if (lane->queue == nil || lane->fence == nil) {
+    throw Error("metal: " + capabilities_.name +
+                " gives no command queue; too many may be in use: end other programs of the GPU");
+  }
+  lane->queue.label = @"metalbench";
+  lane->fence.label = @"metalbench: one window after the other";
+  residency_->attach(lane->queue);
+  return lane;
+}
+
+std::shared_ptr<Lane> Gpu::lane() {
+  release_ended();
+  const std::lock_guard lock(mutex_);
+  if (lane_->abandoned) lane_ = open_lane();
+  return lane_;
+}
+
+void Gpu::abandon(const std::shared_ptr<Lane>& lane) { lane->abandoned = true; }
+
+void Gpu::keep_until_ended(const std::shared_ptr<Completion>& completion,
+                           std::shared_ptr<void> kept) {
+  const std::lock_guard lock(mutex_);
+  completion->kept = std::move(kept);
+  abandoned_.push_back(completion);
+}
+
+// Outside of the lock, because to let go of an array takes Python's own.
+void Gpu::release_ended() {
+  std::vector<std::shared_ptr<void>> released;
+  const std::lock_guard lock(mutex_);
+  std::erase_if(abandoned_, [&](const std::shared_ptr<Completion>& completion) {
+    if (!completion->ended()) return false;
+    released.push_back(std::move(completion->kept));
+    return true;
+  });
+}
+
+bool Gpu::poll_is_due() {
+  const Clock::time_point now = Clock::now();
+  Clock::time_point last = polled_at_;
+  return now - last >= 20ms && polled_at_.compare_exchange_strong(last, now);
+}
+
+std::shared_ptr<Gpu> make_gpu(id<MTLDevice> device, Capabilities capabilities) {
+  return std::make_shared<Gpu>(device, std::move(capabilities));
+}
+
+}  // namespace metalbench::metal

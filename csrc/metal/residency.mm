@@ -1,0 +1,63 @@
+#include "metal/residency.h"
+
+// What macOS 15 added, by its own selectors: the SDK in use may be older than the system.
+@protocol MetalBenchResidencySet <NSObject>
+- (void)addAllocation:(id)allocation;
+- (void)removeAllocation:(id)allocation;
+- (void)commit;
+- (void)requestResidency;
+- (void)endResidency;
+@end
+
+@protocol MetalBenchResidencyDevice <NSObject>
+- (id)newResidencySetWithDescriptor:(id)descriptor error:(NSError**)error;
+@end
+
+@protocol MetalBenchResidencyQueue <NSObject>
+- (void)addResidencySet:(id)residencySet;
+@end
+
+namespace metalbench::metal {
+namespace {
+
+// Without it windows are slower to start, and just as right.
+id<MetalBenchResidencySet> new_set(id<MTLDevice> device) {
+  const Class descriptor = NSClassFromString(@"MTLResidencySetDescriptor");
+  if (descriptor == nil) return nil;
+  const id owner = device;
+  return [(id<MetalBenchResidencyDevice>)owner
+      newResidencySetWithDescriptor:[[descriptor alloc] init]
+                              error:nil];
+}
+
+id<MetalBenchResidencySet> as_set(id set) { return set; }
+
+}  // namespace
+
+Residency::Residency(id<MTLDevice> device, bool supported)
+    : set_(supported ? new_set(device) : nil) {
+  [as_set(set_) requestResidency];
+}
+
+Residency::~Residency() { [as_set(set_) endResidency]; }
+
+void Residency::add(id<MTLBuffer> buffer) {
+  const std::lock_guard lock(mutex_);
+  [as_set(set_) addAllocation:buffer];
+  [as_set(set_) commit];
+  [as_set(set_) requestResidency];
+}
+
+void Residency::remove(id<MTLBuffer> buffer) {
+  const std::lock_guard lock(mutex_);
+  [as_set(set_) removeAllocation:buffer];
+  [as_set(set_) commit];
+}
+
+void Residency::attach(id<MTLCommandQueue> queue) {
+  if (set_ == nil) return;
+  const id owner = queue;
+  [(id<MetalBenchResidencyQueue>)owner addResidencySet:set_];
+}
+
+}  // namespace metalbench::metal
