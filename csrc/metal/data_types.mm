@@ -1,0 +1,109 @@
+#include "metal/data_types.h"
+
+namespace metalbench::metal {
+namespace {
+
+// A scalar and its vectors of two to four components have consecutive numbers.
+struct Family {
+  MTLDataType first;
+  ScalarType scalar;
+  const char* name;
+};
+
+constexpr Family families[] = {
+    {MTLDataTypeFloat, ScalarType::float32, "float"},
+    {MTLDataTypeHalf, ScalarType::float16, "half"},
+    {MTLDataTypeInt, ScalarType::int32, "int"},
+    {MTLDataTypeUInt, ScalarType::uint32, "uint"},
+    {MTLDataTypeShort, ScalarType::int16, "short"},
+    {MTLDataTypeUShort, ScalarType::uint16, "ushort"},
+    {MTLDataTypeChar, ScalarType::int8, "char"},
+    {MTLDataTypeUChar, ScalarType::uint8, "uchar"},
+    {MTLDataTypeBool, ScalarType::boolean, "bool"},
+    {MTLDataTypeLong, ScalarType::int64, "long"},
+    {MTLDataTypeULong, ScalarType::uint64, "ulong"},
+    {MTLDataTypeBFloat, ScalarType::bfloat16, "bfloat"},
+};
+
+const Family* family_of(MTLDataType type) {
+  for (const Family& family : families) {
+    if (type >= family.first && type < family.first + 4) return &family;
+  }
+  return nullptr;
+}
+
+std::string matrix_name(const char* scalar, NSUInteger offset) {
+  return scalar + std::to_string(2 + offset / 3) + "x" + std::to_string(2 + offset % 3);
+}
+
+}  // namespace
+
+std::optional<VectorType> vector_type(MTLDataType type) {
+  const Family* const family = family_of(type);
+  if (family == nullptr) return std::nullopt;
+  return VectorType{family->scalar, static_cast<std::uint32_t>(type - family->first) + 1};
+}
+
+std::string type_name(MTLDataType type) {
+  if (const Family* const family = family_of(type)) {
+    const NSUInteger components = type - family->first + 1;
+    return components == 1 ? family->name : family->name + std::to_string(components);
+  }
+  if (type >= MTLDataTypeFloat2x2 && type <= MTLDataTypeFloat4x4) {
+    return matrix_name("float", type - MTLDataTypeFloat2x2);
+  }
+  if (type >= MTLDataTypeHalf2x2 && type <= MTLDataTypeHalf4x4) {
+    return matrix_name("half", type - MTLDataTypeHalf2x2);
+  }
+  if (type == MTLDataTypeStruct) return "struct";
+  if (type == MTLDataTypeArray) return "array";
+  if (type == MTLDataTypePointer) return "pointer";
+  return "";
+}
+
+TexelKind texel_kind(MTLDataType type) {
+  const auto vector = vector_type(type);
+  if (!vector) return TexelKind::floating;
+  switch (vector->scalar) {
+    case ScalarType::int8:
+    case ScalarType::int16:
+    case ScalarType::int32:
+    case ScalarType::int64:
+      return TexelKind::signed_integer;
+    case ScalarType::boolean:
+    case ScalarType::uint8:
+    case ScalarType::uint16:
+    case ScalarType::uint32:
+    case ScalarType::uint64:
+      return TexelKind::unsigned_integer;
+    default:
+      return TexelKind::floating;
+  }
+}
+
+TextureType texture_type(MTLTextureType type) {
+  switch (type) {
+    case MTLTextureType1D:
+      return TextureType::texture1d;
+    case MTLTextureType1DArray:
+      return TextureType::texture1d_array;
+    case MTLTextureType2D:
+      return TextureType::texture2d;
+    case MTLTextureType2DArray:
+      return TextureType::texture2d_array;
+    case MTLTextureType2DMultisample:
+      return TextureType::texture2d_ms;
+    case MTLTextureType3D:
+      return TextureType::texture3d;
+    case MTLTextureTypeCube:
+      return TextureType::texturecube;
+    case MTLTextureTypeCubeArray:
+      return TextureType::texturecube_array;
+    case MTLTextureTypeTextureBuffer:
+      return TextureType::texture_buffer;
+    default:
+      return TextureType::none;
+  }
+}
+
+}  // namespace metalbench::metal
