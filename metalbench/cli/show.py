@@ -91,7 +91,7 @@ def _print_reflection(
 def _print_history(out: Console, name: str, past: int, db: Path | None) -> None:
     from rich.text import Text
 
-    from metalbench.report.history import history_table
+    from metalbench.report.history import history_tables
     from metalbench.store import Store, location
 
     path = location(db)
@@ -101,7 +101,8 @@ def _print_history(out: Console, name: str, past: int, db: Path | None) -> None:
         return
     with Store(path) as store:
         entries = store.history(name, past)
-    if entries:
-        out.print(history_table(entries, out))
-    else:
+    for device, table in history_tables(entries, out):
+        out.print(Text(device, style="dim"))
+        out.print(table)
+    if not entries:
         out.print(Text(f"  none; `metalbench run {name}` makes some"))

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from metalbench.errors import StoreError
-from metalbench.store.schema import SCHEMA_VERSION, TABLES
+from metalbench.store.schema import MIGRATIONS, SCHEMA_VERSION, TABLES
 
 BUSY_SECONDS = 30.0
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open the store at `path`; it and its folder are made if missing.
+    """Open the store at `path`; it and its folder are made if missing, older files brought up.
 
     Raises
     ------
@@ -42,9 +42,13 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
     with transaction(connection):
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version == 0:
-            for statement in TABLES.split(";\n"):
+        scripts = (
+            [TABLES] if version == 0 else [MIGRATIONS[v] for v in range(version, SCHEMA_VERSION)]
+        )
+        for script in scripts:
+            for statement in script.split(";\n"):
                 connection.execute(statement)
+        if scripts:
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     if version > SCHEMA_VERSION:
         raise StoreError(

@@ -20,9 +20,10 @@ FACTS = {
     "status": "status",
     "verdict": "verdict",
 }
+INTERVALS = ("kernel_ns", "ratio", "gpu_ns")
 QUERY = f"""
 SELECT {", ".join(FACTS.values())},
-       kernel_ns, kernel_ns_low, kernel_ns_high, ratio, ratio_low, ratio_high
+       {", ".join(f"{name}, {name}_low, {name}_high" for name in INTERVALS)}
 FROM results JOIN runs ON runs.id = results.run
 WHERE task = ? ORDER BY results.id DESC LIMIT ?
 """
@@ -44,6 +45,7 @@ class HistoryEntry:
     verdict: str | None
     kernel_ns: Interval | None
     ratio: Interval | None
+    gpu_ns: Interval | None
 
 
 def history(connection: sqlite3.Connection, task: str, limit: int) -> list[HistoryEntry]:
@@ -51,8 +53,8 @@ def history(connection: sqlite3.Connection, task: str, limit: int) -> list[Histo
     entries = []
     for row in connection.execute(QUERY, (task, limit)):
         facts = dict(zip(FACTS, row, strict=False))
-        kernel_ns, ratio = _interval(*row[-6:-3]), _interval(*row[-3:])
-        entries.append(HistoryEntry(**facts, kernel_ns=kernel_ns, ratio=ratio))
+        kernel, ratio, gpu = (_interval(*row[i : i + 3]) for i in range(len(FACTS), len(row), 3))
+        entries.append(HistoryEntry(**facts, kernel_ns=kernel, ratio=ratio, gpu_ns=gpu))
     return entries
 
 

@@ -1,10 +1,10 @@
-"""The tables. `SCHEMA_VERSION` is kept in the file's `user_version`.
+"""The tables. `SCHEMA_VERSION` is kept in the file's `user_version`; older files are brought up.
 
 Times are nanoseconds of one pass, instants ISO 8601 in UTC. An interval has three columns:
 the estimate, `_low` and `_high`; both ends are NULL where the samples carried no interval.
 """
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 TABLES = """
 CREATE TABLE environments (
@@ -25,7 +25,8 @@ CREATE TABLE runs (
     device_name TEXT NOT NULL,
     device_chip TEXT,
     device_cores INTEGER NOT NULL,
-    environment INTEGER NOT NULL REFERENCES environments (id)
+    environment INTEGER NOT NULL REFERENCES environments (id),
+    device_capabilities TEXT                -- JSON: what the device tells of itself
 );
 CREATE TABLE results (
     id INTEGER PRIMARY KEY,
@@ -50,15 +51,33 @@ CREATE TABLE results (
     gflops REAL, gbytes_per_s REAL,
     stability REAL,
     floor_ns REAL,
-    stopped TEXT                            -- why sampling ended
+    stopped TEXT,                           -- why sampling ended
+    gpu_ns REAL, gpu_ns_low REAL, gpu_ns_high REAL, -- the kernel on the GPU's own clock
+    clock TEXT,                             -- of the other times: 'GPU time', 'wall time'
+    device_state TEXT,                      -- JSON: of the device when the kernel had been timed
+    notes TEXT                              -- JSON: [what was not checked, or is doubtful]
 );
 CREATE INDEX results_by_task ON results (task, id);
 CREATE TABLE samples (
     result INTEGER NOT NULL REFERENCES results (id),
-    series TEXT NOT NULL,                   -- 'kernel', 'reference', 'floor', 'kernel_first'
+    series TEXT NOT NULL,                   -- 'kernel', 'reference', 'floor', 'kernel_first',
+                                            -- and of a GPU 'gpu', 'counter', 'wall', 'encode'
     passes INTEGER NOT NULL,                -- that one sample averages over
     dtype TEXT NOT NULL,                    -- numpy's, little-endian
     data BLOB NOT NULL,
     PRIMARY KEY (result, series)
 ) WITHOUT ROWID;
 """
+
+# From each older version to the next.
+MIGRATIONS = {
+    1: """
+ALTER TABLE runs ADD COLUMN device_capabilities TEXT;
+ALTER TABLE results ADD COLUMN gpu_ns REAL;
+ALTER TABLE results ADD COLUMN gpu_ns_low REAL;
+ALTER TABLE results ADD COLUMN gpu_ns_high REAL;
+ALTER TABLE results ADD COLUMN clock TEXT;
+ALTER TABLE results ADD COLUMN device_state TEXT;
+ALTER TABLE results ADD COLUMN notes TEXT;
+""",
+}

@@ -70,6 +70,7 @@ class Store:
                 device_chip=device.chip,
                 device_cores=device.cores,
                 environment=row[0],
+                device_capabilities=json.dumps(dict(device.capabilities), sort_keys=True),
             )
 
     def record(self, run: int, result: Result) -> int:
@@ -98,7 +99,10 @@ class Store:
             return history(self._connection, task, limit)
 
     def samples(self, result: int) -> dict[str, NDArray[Any]]:
-        """Raw samples of a result by series: kernel, reference, floor (ns), kernel_first."""
+        """Raw samples of a result by series: kernel, reference, floor (ns), kernel_first.
+
+        Of a device with a clock of its own also gpu, counter, wall and encode, as in `OwnClock`.
+        """
         import numpy as np
 
         with explained(self.path):
@@ -123,6 +127,13 @@ class Store:
             ("floor", passes, "<f8", samples.floor_ns),
             ("kernel_first", passes, "|u1", samples.candidate_first),
         ]
+        if samples.own is not None:
+            rows += [
+                ("gpu", passes, "<f8", samples.own.device_ns),
+                ("counter", passes, "<f8", samples.own.counter_ns),
+                ("wall", passes, "<f8", samples.own.wall_ns),
+                ("encode", 1, "<f8", samples.own.encode_ns),
+            ]
         self._connection.executemany(
             "INSERT INTO samples (result, series, passes, dtype, data) VALUES (?, ?, ?, ?, ?)",
             [
@@ -147,12 +158,16 @@ def _columns(result: Result) -> dict[str, object]:
         "failures": json.dumps([asdict(failure) for failure in result.failures]),
         "checks": json.dumps([asdict(check) for check in result.checks]),
         "seconds": result.seconds,
+        "device_state": json.dumps(dict(result.state), sort_keys=True),
+        "notes": json.dumps(list(result.notes)),
     }
     if measured is not None:
         columns |= {
             **_interval("kernel_ns", measured.candidate_ns),
             **_interval("reference_ns", measured.reference_ns),
             **_interval("ratio", measured.ratio),
+            **_interval("gpu_ns", measured.gpu_ns),
+            "clock": measured.clock,
             "verdict": measured.verdict.value if measured.verdict else None,
             "stability": measured.stability,
             "floor_ns": measured.floor_ns,

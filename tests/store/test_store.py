@@ -6,14 +6,16 @@ import json
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from example_results import CPU, correct, failed, incorrect, without_interval
+from example_results import CPU, GPU, STATE, correct, failed, incorrect, on_gpu, without_interval
 
 from metalbench.environment import environment
 from metalbench.errors import StoreError
+from metalbench.stats import Interval
 from metalbench.store import Store, location
 from metalbench.store.schema import SCHEMA_VERSION
 
@@ -167,6 +169,61 @@ def test_a_place_that_cannot_be_a_folder_is_explained(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="METALBENCH_HOME"):
         Store(tmp_path / "file" / "results.db")
+
+
+def columns(path: Path) -> dict[str, set[tuple[str, str]]]:
+    with sqlite3.connect(path) as raw:
+        found = {
+            table: {(row[1], row[2]) for row in raw.execute(f"PRAGMA table_info({table})")}
+            for (table,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
+    raw.close()
+    return found
+
+
+def test_a_store_of_the_first_version_is_brought_up_and_keeps_what_it_has(path: Path) -> None:
+    path.parent.mkdir()
+    with sqlite3.connect(path) as raw:
+        raw.executescript((Path(__file__).parent / "schema_1.sql").read_text())
+    raw.close()
+    for _ in range(2):
+        with Store(path) as store:
+            (entry,) = store.history("relu")
+            assert (entry.status, entry.verdict, entry.gpu_ns) == ("correct", "FASTER", None)
+            assert entry.kernel_ns == Interval(100.0, 99.0, 101.0)
+            assert store.samples(1)["kernel"].tolist() == [100.0]
+            store.record(begin(store), on_gpu(correct()))
+            assert store.history("softmax")[0].gpu_ns is not None
+    new = path.with_name("new.db")
+    Store(new).close()
+    assert columns(path) == columns(new)
+
+
+def test_a_gpus_times_state_and_notes_come_back(path: Path) -> None:
+    result = replace(on_gpu(correct()), notes=("the machine is hot",))
+    assert result.measurement is not None
+    own = result.measurement.samples.own
+    assert own is not None
+    with Store(path) as store:
+        number = store.record(store.begin_run({}, GPU, environment()), result)
+        kept = store.samples(number)
+        (entry,) = store.history("softmax")
+    assert np.array_equal(kept["gpu"], own.device_ns)
+    assert np.array_equal(kept["counter"], own.counter_ns)
+    assert np.array_equal(kept["wall"], own.wall_ns)
+    assert np.array_equal(kept["encode"], own.encode_ns)
+    assert entry.gpu_ns == result.measurement.gpu_ns
+    with sqlite3.connect(path) as raw:
+        (clock, *described) = raw.execute(
+            "SELECT clock, device_state, notes, device_capabilities FROM results, runs"
+        ).fetchone()
+    raw.close()
+    assert clock == "wall time"
+    assert [json.loads(text) for text in described] == [
+        STATE,
+        ["the machine is hot"],
+        GPU.capabilities,
+    ]
 
 
 def test_a_newer_schema_is_refused_untouched(path: Path) -> None:
