@@ -27,7 +27,6 @@ struct Capabilities {
   std::vector<std::string> sampling_points;
   bool stage_counters = false;  // timestamps can be sampled at both ends of an encoder
   bool residency_sets = false;
-  bool newest_math_mode = false;  // MTLCompileOptions has mathMode
   bool gpu_trace = false;         // captures can be written to a file
   std::string os_version;
 };

@@ -7,13 +7,20 @@
 #include "core/library.h"
 #include "core/signature.h"
 #include "metal/gpu.h"
+#include "metal/pipeline.h"
 
 namespace metalbench::metal {
 
+// What all libraries of a device share.
+struct CompileContext {
+  std::shared_ptr<Gpu> gpu;
+  std::shared_ptr<ArtifactCache> cache;
+  std::shared_ptr<SignatureReader> reader;
+  std::shared_ptr<Pipelines> pipelines;
+};
+
 // Throws CompileError with the compiler's own text; Unsupported for checked builds.
-[[nodiscard]] std::shared_ptr<Library> make_library(std::shared_ptr<Gpu> gpu,
-                                                    std::shared_ptr<ArtifactCache> cache,
-                                                    std::shared_ptr<SignatureReader> reader,
+[[nodiscard]] std::shared_ptr<Library> make_library(CompileContext context,
                                                     const std::string& source,
                                                     const CompileOptions& options);
 

@@ -2,6 +2,10 @@
 
 #import <Metal/Metal.h>
 
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
 #include <utility>
 
 #include "core/library.h"
@@ -19,6 +23,26 @@ class MetalPipeline final : public Pipeline {
  private:
   PipelineInfo info_;
   id<MTLComputePipelineState> state_;
+};
+
+// The pipelines in use, by everything that they were made from.
+class Pipelines {
+ public:
+  [[nodiscard]] std::shared_ptr<const Pipeline> find(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = by_key_.find(key);
+    return found == by_key_.end() ? nullptr : found->second.lock();
+  }
+
+  void put(const std::string& key, const std::shared_ptr<const Pipeline>& pipeline) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(by_key_, [](const auto& entry) { return entry.second.expired(); });
+    by_key_[key] = pipeline;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<const Pipeline>> by_key_;
 };
 
 }  // namespace metalbench::metal

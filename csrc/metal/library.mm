@@ -1,0 +1,188 @@
+#include "metal/library.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/errors.h"
+#include "metal/archive.h"
+#include "metal/autorelease.h"
+#include "metal/errors.h"
+#include "metal/function_constants.h"
+#include "metal/includes.h"
+#include "metal/reflection.h"
+#include "metal/strings.h"
+
+namespace metalbench::metal {
+namespace {
+
+// 3.2 came with macOS 15, as residency sets did.
+MTLLanguageVersion language_version(const Capabilities& capabilities) {
+  constexpr auto version_3_2 = static_cast<MTLLanguageVersion>((3 << 16) + 2);
+  return capabilities.residency_sets ? version_3_2 : MTLLanguageVersion3_1;
+}
+
+MTLCompileOptions* compile_options(const CompileOptions& options,
+                                   const Capabilities& capabilities) {
+  NSMutableDictionary<NSString*, NSObject*>* const macros = [NSMutableDictionary dictionary];
+  for (const auto& [name, value] : options.macros) macros[to_ns(name)] = to_ns(value);
+  MTLCompileOptions* const result = [[MTLCompileOptions alloc] init];
+  result.preprocessorMacros = macros;
+  // Where there is a mathMode, this sets it and the functions' precision along with it.
+  result.fastMathEnabled = options.fast_math;
+  result.languageVersion = language_version(capabilities);
+  return result;
+}
+
+// Metal's name for a source without a file.
+std::string with_filename(std::string message, const std::string& filename) {
+  constexpr std::string_view unnamed = "program_source:";
+  const std::string named = filename + ":";
+  for (std::size_t at = message.find(unnamed); at != std::string::npos;
+       at = message.find(unnamed, at + named.size())) {
+    message.replace(at, unnamed.size(), named);
+  }
+  return message;
+}
+
+std::string join(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  if (names.size() > most) text += " and " + std::to_string(names.size() - most) + " more";
+  return text.empty() ? "nothing, the source has no kernel" : text;
+}
+
+class MetalLibrary final : public metalbench::Library {
+ public:
+  MetalLibrary(CompileContext context, const std::string& source, const CompileOptions& options)
+      : context_(std::move(context)),
+        source_(source),
+        options_(options),
+        text_(with_includes(source, options.filename, options.include_dirs)) {
+    NSError* error = nil;
+    library_ = [device() newLibraryWithSource:to_ns(text_)
+                                      options:compile_options(options, capabilities())
+                                        error:&error];
+    if (library_ == nil) throw CompileError(with_filename(describe(error), options.filename));
+    find_kernels();
+  }
+
+  [[nodiscard]] std::vector<std::string> functions() const override { return kernels_; }
+
+  [[nodiscard]] std::shared_ptr<const Pipeline> pipeline(
+      const std::string& function, const FunctionConstants& constants) override {
+    return in_pool([&]() -> std::shared_ptr<const Pipeline> {
+      const std::string name = full_name(function);
+      const std::string key = key_of(text_, name, constants);
+      if (auto found = context_.pipelines->find(key)) return found;
+      auto made = make(name, constants);
+      context_.pipelines->put(key, made);
+      return made;
+    });
+  }
+
+ private:
+  [[nodiscard]] id<MTLDevice> device() const { return context_.gpu->device(); }
+  [[nodiscard]] const Capabilities& capabilities() const { return context_.gpu->capabilities(); }
+
+  void find_kernels() {
+    for (NSString* name in library_.functionNames) {
+      const id<MTLFunction> function = [library_ newFunctionWithName:name];
+      const bool is_kernel = function == nil || function.functionType == MTLFunctionTypeKernel;
+      if (is_kernel) kernels_.push_back(to_string(name));
+    }
+  }
+
+  // A kernel in a namespace is found without it, too, where that is unique.
+  [[nodiscard]] std::string full_name(const std::string& name) const {
+    if (std::ranges::find(kernels_, name) != kernels_.end()) return name;
+    std::vector<std::string> matches;
+    std::ranges::copy_if(kernels_, std::back_inserter(matches), [&](const std::string& kernel) {
+      return kernel.ends_with("::" + name);
+    });
+    if (matches.size() == 1) return matches.front();
+    throw DispatchError(options_.filename + ": error: no kernel is named " + name +
+                        "; expected one of: " + join(kernels_));
+  }
+
+  [[nodiscard]] std::string key_of(const std::string& text, const std::string& function,
+                                   const FunctionConstants& constants) const {
+    std::string key = text + '\0' + function + '\0' + describe(constants) + '\0';
+    for (const auto& [name, value] : options_.macros) key += name + "=" + value + '\0';
+    return key + (options_.fast_math ? "fast" : "safe");
+  }
+
+  [[nodiscard]] std::string archive_path(const std::string& function,
+                                         const FunctionConstants& constants) const {
+    const Capabilities& here = capabilities();
+    const auto version = std::to_string(language_version(here));
+    return context_.cache->path({key_of(without_lines(text_), function, constants), version,
+                                 here.name, here.os_version},
+                                ".binarchive");
+  }
+
+  [[nodiscard]] id<MTLFunction> specialized(const std::string& name,
+                                            const FunctionConstants& constants) const {
+    const id<MTLFunction> function = [library_ newFunctionWithName:to_ns(name)];
+    if (function == nil) throw CompileError("[" + name + "] Metal does not give out the function");
+    if (constants.empty() && function.functionConstantsDictionary.count == 0) return function;
+    NSError* error = nil;
+    const id<MTLFunction> result =
+        [library_ newFunctionWithName:to_ns(name)
+                       constantValues:constant_values(constants, function, library_, name)
+                                error:&error];
+    if (result == nil) throw failure(name, error);
+    return result;
+  }
+
+  [[nodiscard]] CompileError failure(const std::string& name, NSError* error) const {
+    return CompileError("[" + name + "] " + with_filename(describe(error), options_.filename));
+  }
+
+  [[nodiscard]] std::shared_ptr<const Pipeline> make(const std::string& name,
+                                                     const FunctionConstants& constants) const {
+    MTLComputePipelineDescriptor* const descriptor = [[MTLComputePipelineDescriptor alloc] init];
+    descriptor.label = to_ns(name);
+    descriptor.computeFunction = specialized(name, constants);
+    use_archive(device(), descriptor, archive_path(name, constants));
+
+    MTLComputePipelineReflection* reflection = nil;
+    NSError* error = nil;
+    const id<MTLComputePipelineState> state = [device()
+        newComputePipelineStateWithDescriptor:descriptor
+                                      options:MTLPipelineOptionArgumentInfo |
+                                              MTLPipelineOptionBufferTypeInfo
+                                   reflection:&reflection
+                                        error:&error];
+    if (state == nil) throw failure(name, error);
+    const auto written = context_.reader->read(source_, options_, name, constants);
+    PipelineInfo info;
+    info.name = name;
+    info.filename = options_.filename;
+    info.arguments = arguments_of(reflection, written);
+    if (written) info.attributes = written->attributes;
+    info.threadgroup_bytes = static_cast<std::uint32_t>(state.staticThreadgroupMemoryLength);
+    info.max_threads = static_cast<std::uint32_t>(state.maxTotalThreadsPerThreadgroup);
+    return std::make_shared<MetalPipeline>(std::move(info), state);
+  }
+
+  CompileContext context_;
+  std::string source_;
+  CompileOptions options_;
+  std::string text_;
+  id<MTLLibrary> library_;
+  std::vector<std::string> kernels_;
+};
+
+}  // namespace
+
+std::shared_ptr<metalbench::Library> make_library(CompileContext context,
+                                                  const std::string& source,
+                                                  const CompileOptions& options) {
+  if (options.checked) throw Unsupported("metal: checked builds run on the `cpu` device");
+  return in_pool([&] { return std::make_shared<MetalLibrary>(context, source, options); });
+}
+
+}  // namespace metalbench::metal

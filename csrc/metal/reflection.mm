@@ -1,0 +1,166 @@
+#include "metal/reflection.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <tuple>
+
+#include "metal/data_types.h"
+#include "metal/strings.h"
+
+namespace metalbench::metal {
+namespace {
+
+std::optional<ArgumentKind> kind_of(MTLBindingType type) {
+  switch (type) {
+    case MTLBindingTypeBuffer:
+      return ArgumentKind::buffer;
+    case MTLBindingTypeThreadgroupMemory:
+      return ArgumentKind::threadgroup;
+    case MTLBindingTypeTexture:
+      return ArgumentKind::texture;
+    case MTLBindingTypeSampler:
+      return ArgumentKind::sampler;
+    default:
+      return std::nullopt;
+  }
+}
+
+Access access_of(MTLBindingAccess access) {
+  switch (access) {
+    case MTLBindingAccessReadOnly:
+      return Access::read;
+    case MTLBindingAccessWriteOnly:
+      return Access::write;
+    default:
+      return Access::read_write;
+  }
+}
+
+// Metal does not tell textures that are sampled from those that are only read.
+Access texture_access(Access access, const TextureUse& use) {
+  const bool can_be_sampled =
+      use.type != TextureType::texture_buffer && use.type != TextureType::texture2d_ms;
+  return access == Access::read && can_be_sampled ? Access::sample : access;
+}
+
+// What "texture2d<float, access::write>" says of itself.
+Access texture_access(std::string_view written, Access otherwise) {
+  constexpr std::string_view scope = "access::";
+  const std::size_t begin = written.rfind(scope);
+  if (begin == std::string_view::npos) return otherwise;
+  const std::string_view rest = written.substr(begin + scope.size());
+  const std::string_view word = rest.substr(0, rest.find_first_of(",> "));
+  for (const Access access : {Access::read, Access::read_write, Access::write, Access::sample}) {
+    if (word == to_string(access)) return access;
+  }
+  return otherwise;
+}
+
+// 4 of "array<sampler, 4>"; else 1.
+std::uint32_t written_count(std::string_view type) {
+  const std::size_t comma = type.rfind(',');
+  if (type.find("array<") == std::string_view::npos || comma == std::string_view::npos) return 1;
+  const std::size_t first = type.find_first_of("0123456789", comma);
+  std::uint32_t count = 1;
+  if (first != std::string_view::npos) {
+    std::from_chars(type.data() + first, type.data() + type.size(), count);
+  }
+  return std::max(count, 1U);
+}
+
+void describe_buffer(id<MTLBufferBinding> binding, Argument& argument) {
+  argument.type = type_name(binding.bufferDataType);
+  argument.address_space = "device";
+  argument.element_bytes = static_cast<std::uint32_t>(binding.bufferDataSize);
+}
+
+void describe_threadgroup(id<MTLThreadgroupBinding> binding, Argument& argument) {
+  argument.address_space = "threadgroup";
+  argument.access = Access::read_write;
+  argument.element_bytes = static_cast<std::uint32_t>(binding.threadgroupMemoryDataSize);
+}
+
+void describe_texture(id<MTLTextureBinding> binding, Argument& argument) {
+  const char* const component = binding.depthTexture ? "depth" : "texture";
+  argument.texture.type = texture_type(binding.textureType);
+  argument.texture.texel = texel_kind(binding.textureDataType);
+  argument.texture.depth = binding.depthTexture;
+  argument.texture.count = std::max(static_cast<std::uint32_t>(binding.arrayLength), 1U);
+  argument.access = texture_access(argument.access, argument.texture);
+  argument.type = std::string(component) + to_string(argument.texture.type) + "<" +
+                  type_name(binding.textureDataType) + ">";
+}
+
+Argument argument_of(id<MTLBinding> binding, ArgumentKind kind) {
+  Argument argument;
+  argument.name = to_string(binding.name);
+  argument.kind = kind;
+  argument.index = static_cast<std::uint32_t>(binding.index);
+  argument.access = access_of(binding.access);
+  switch (kind) {
+    case ArgumentKind::buffer:
+      describe_buffer((id<MTLBufferBinding>)binding, argument);
+      break;
+    case ArgumentKind::threadgroup:
+      describe_threadgroup((id<MTLThreadgroupBinding>)binding, argument);
+      break;
+    case ArgumentKind::texture:
+      describe_texture((id<MTLTextureBinding>)binding, argument);
+      break;
+    case ArgumentKind::sampler:
+      argument.type = "sampler";
+      break;
+  }
+  return argument;
+}
+
+void take_words(const Argument& written, Argument& argument) {
+  argument.name = written.name;
+  argument.type = written.type;
+  argument.address_space = written.address_space;
+  if (argument.kind == ArgumentKind::texture) {
+    argument.access = texture_access(written.type, argument.access);
+  }
+  if (argument.kind == ArgumentKind::sampler) {
+    argument.texture.count = written_count(written.type);
+  }
+}
+
+// In the order of the source; what only Metal knows comes behind.
+std::vector<Argument> in_words_of(const Signature& written, std::vector<Argument> found) {
+  std::vector<Argument> ordered;
+  for (const Argument& parameter : written.arguments) {
+    auto match = std::ranges::find_if(found, [&](const Argument& argument) {
+      return argument.kind == parameter.kind && argument.index == parameter.index;
+    });
+    if (match != found.end()) {
+      take_words(parameter, *match);
+      ordered.push_back(std::move(*match));
+      found.erase(match);
+    } else if (parameter.kind != ArgumentKind::texture) {
+      // Not used; its size does not matter then.
+      ordered.push_back(parameter);
+    }
+  }
+  std::ranges::move(found, std::back_inserter(ordered));
+  return ordered;
+}
+
+}  // namespace
+
+std::vector<Argument> arguments_of(MTLComputePipelineReflection* reflection,
+                                   const std::optional<Signature>& written) {
+  std::vector<Argument> found;
+  for (id<MTLBinding> binding in reflection.bindings) {
+    const auto kind = kind_of(binding.type);
+    // Threadgroup variables within the kernel are bindings, but no arguments.
+    if (kind && binding.argument) found.push_back(argument_of(binding, *kind));
+  }
+  std::ranges::sort(found, {}, [](const Argument& argument) {
+    return std::tuple(argument.kind, argument.index);
+  });
+  return written ? in_words_of(*written, std::move(found)) : found;
+}
+
+}  // namespace metalbench::metal
