@@ -12,8 +12,8 @@ namespace metalbench::metal {
 
 // What this GPU and this macOS can do; asked once, when the device is opened.
 struct Capabilities {
-  std::string name;    // "Apple M4 Max"
-  std::string family;  // "apple9"; "mac2" for GPUs that are not Apple's
+  std::string name;         // "Apple M4 Max"
+  std::string family;       // "apple9"; "mac2" for GPUs that are not Apple's
   std::uint32_t cores = 0;  // 0 where the registry does not tell
   bool metal3 = false;
   bool metal4 = false;
@@ -27,7 +27,7 @@ struct Capabilities {
   std::vector<std::string> sampling_points;
   bool stage_counters = false;  // timestamps can be sampled at both ends of an encoder
   bool residency_sets = false;
-  bool gpu_trace = false;         // captures can be written to a file
+  bool gpu_trace = false;  // captures can be written to a file
   std::string os_version;
 };
 

@@ -91,9 +91,8 @@ Capabilities probe(id<MTLDevice> device) {
   found.max_threadgroup_bytes = static_cast<std::uint32_t>(device.maxThreadgroupMemoryLength);
   found.counter_sets = counter_sets_of(device);
   found.sampling_points = sampling_points_of(device);
-  found.stage_counters =
-      has_timestamps(device) &&
-      [device supportsCounterSampling:MTLCounterSamplingPointAtStageBoundary];
+  found.stage_counters = has_timestamps(device) &&
+                         [device supportsCounterSampling:MTLCounterSamplingPointAtStageBoundary];
   found.residency_sets =
       [device respondsToSelector:NSSelectorFromString(@"newResidencySetWithDescriptor:error:")];
   found.gpu_trace = [MTLCaptureManager.sharedCaptureManager

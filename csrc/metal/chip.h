@@ -5,7 +5,8 @@
 
 namespace metalbench::metal {
 
-// "m4_max" for "Apple M4 Max", "m4" for "Apple M4"; empty for a GPU that is no chip of the M family.
+// "m4_max" for "Apple M4 Max", "m4" for "Apple M4"; empty for a GPU that is no chip of the M
+// family.
 [[nodiscard]] std::string chip_of(std::string_view device_name);
 
 }  // namespace metalbench::metal

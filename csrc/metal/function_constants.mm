@@ -131,10 +131,10 @@ Encoded encode(MTLFunctionConstant* declared, const ConstantValue& value,
   const bool is_vector = std::holds_alternative<std::vector<ConstantScalar>>(value);
   const auto components = components_of(value);
   if (is_vector != (type->components > 1) || components.size() != type->components) {
-    throw CompileError(wanted + (type->components > 1
-                                     ? "; give a sequence of " + std::to_string(type->components) +
-                                           " numbers"
-                                     : "; give one number"));
+    throw CompileError(
+        wanted + (type->components > 1
+                      ? "; give a sequence of " + std::to_string(type->components) + " numbers"
+                      : "; give one number"));
   }
   Encoded encoded;
   for (const ConstantScalar& component : components) append(encoded, type->scalar, component);

@@ -149,7 +149,8 @@ class Expander {
         if (comments.open()) text_ += "/*";
         continue;
       }
-      text_ += line;
+      // Of a main file, which everything is now, the compiler would warn.
+      if (!directive || !is_once(*directive)) text_ += line;
       text_ += '\n';
       // A marker among skipped lines is skipped as well.
       if (moved && directive && ends_branch(*directive)) text_ += marker(number + 1, filename);
@@ -204,13 +205,17 @@ class Expander {
     stack_.pop_back();
   }
 
+  static bool is_once(const Directive& directive) {
+    return directive.name == "pragma" && directive.rest == "once";
+  }
+
   static bool is_once(const std::string& content) {
     Comments comments;
     for (std::size_t begin = 0; begin < content.size();) {
       const std::size_t end = std::min(content.find('\n', begin), content.size());
       const auto directive =
           directive_of(comments.strip(std::string_view(content.data() + begin, end - begin)));
-      if (directive && directive->name == "pragma" && directive->rest == "once") return true;
+      if (directive && is_once(*directive)) return true;
       begin = end + 1;
     }
     return false;

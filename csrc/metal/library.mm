@@ -99,9 +99,8 @@ class MetalLibrary final : public metalbench::Library {
   [[nodiscard]] std::string full_name(const std::string& name) const {
     if (std::ranges::find(kernels_, name) != kernels_.end()) return name;
     std::vector<std::string> matches;
-    std::ranges::copy_if(kernels_, std::back_inserter(matches), [&](const std::string& kernel) {
-      return kernel.ends_with("::" + name);
-    });
+    std::ranges::copy_if(kernels_, std::back_inserter(matches),
+                         [&](const std::string& kernel) { return kernel.ends_with("::" + name); });
     if (matches.size() == 1) return matches.front();
     throw DispatchError(options_.filename + ": error: no kernel is named " + name +
                         "; expected one of: " + join(kernels_));
@@ -118,9 +117,9 @@ class MetalLibrary final : public metalbench::Library {
                                          const FunctionConstants& constants) const {
     const Capabilities& here = capabilities();
     const auto version = std::to_string(language_version(here));
-    return context_.cache->path({key_of(without_lines(text_), function, constants), version,
-                                 here.name, here.os_version},
-                                ".binarchive");
+    return context_.cache->path(
+        {key_of(without_lines(text_), function, constants), version, here.name, here.os_version},
+        ".binarchive");
   }
 
   [[nodiscard]] id<MTLFunction> specialized(const std::string& name,
@@ -150,12 +149,12 @@ class MetalLibrary final : public metalbench::Library {
 
     MTLComputePipelineReflection* reflection = nil;
     NSError* error = nil;
-    const id<MTLComputePipelineState> state = [device()
-        newComputePipelineStateWithDescriptor:descriptor
-                                      options:MTLPipelineOptionArgumentInfo |
-                                              MTLPipelineOptionBufferTypeInfo
-                                   reflection:&reflection
-                                        error:&error];
+    const id<MTLComputePipelineState> state =
+        [device() newComputePipelineStateWithDescriptor:descriptor
+                                                options:MTLPipelineOptionArgumentInfo |
+                                                        MTLPipelineOptionBufferTypeInfo
+                                             reflection:&reflection
+                                                  error:&error];
     if (state == nil) throw failure(name, error);
     const auto written = context_.reader->read(source_, options_, name, constants);
     PipelineInfo info;
@@ -178,8 +177,7 @@ class MetalLibrary final : public metalbench::Library {
 
 }  // namespace
 
-std::shared_ptr<metalbench::Library> make_library(CompileContext context,
-                                                  const std::string& source,
+std::shared_ptr<metalbench::Library> make_library(CompileContext context, const std::string& source,
                                                   const CompileOptions& options) {
   if (options.checked) throw Unsupported("metal: checked builds run on the `cpu` device");
   return in_pool([&] { return std::make_shared<MetalLibrary>(context, source, options); });
