@@ -1,23 +1,49 @@
 """Statistics of timings: numpy and scipy only, knows nothing of kernels or devices."""
 
 from metalbench.stats.autocorrelation import autocorrelation_time, effective_count
+from metalbench.stats.clock import clock_grain
+from metalbench.stats.crosscheck import CrossCheck, cross_check
+from metalbench.stats.discovery import FALSE_DISCOVERY_RATE, discoveries, surviving_verdicts
+from metalbench.stats.drift import Drift, find_drift
 from metalbench.stats.interval import CONFIDENCE, Interval, median_interval
-from metalbench.stats.ratio import ratio_interval
+from metalbench.stats.judgement import Judgement, assess, assess_suite
+from metalbench.stats.modes import Mode, find_modes
+from metalbench.stats.ratio import log_ratios, ratio_interval, ratio_p_value
+from metalbench.stats.reasons import Cause, Reason
 from metalbench.stats.spread import outliers, stability
+from metalbench.stats.stopping import StoppingRule
 from metalbench.stats.suite import geometric_mean
 from metalbench.stats.verdict import MARGIN, Verdict, judge
 
 __all__ = [
     "CONFIDENCE",
+    "FALSE_DISCOVERY_RATE",
     "MARGIN",
+    "Cause",
+    "CrossCheck",
+    "Drift",
     "Interval",
+    "Judgement",
+    "Mode",
+    "Reason",
+    "StoppingRule",
     "Verdict",
+    "assess",
+    "assess_suite",
     "autocorrelation_time",
+    "clock_grain",
+    "cross_check",
+    "discoveries",
     "effective_count",
+    "find_drift",
+    "find_modes",
     "geometric_mean",
     "judge",
+    "log_ratios",
     "median_interval",
     "outliers",
     "ratio_interval",
+    "ratio_p_value",
     "stability",
+    "surviving_verdicts",
 ]

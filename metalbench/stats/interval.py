@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metalbench.stats.autocorrelation import effective_count
+from metalbench.stats.clock import clock_grain
 
 CONFIDENCE = 0.98
 
@@ -48,7 +49,9 @@ class Interval:
 
 
 def median_interval(samples: NDArray[np.float64], confidence: float = CONFIDENCE) -> Interval:
-    """Median with its distribution-free interval, at ``n / tau`` effective samples.
+    """Median of times with its distribution-free interval, at ``n / tau`` effective samples.
+
+    Where the clock's ticks show, the interval reaches half a tick further on both sides.
 
     Parameters
     ----------
@@ -68,6 +71,16 @@ def median_interval(samples: NDArray[np.float64], confidence: float = CONFIDENCE
     samples below the median is binomial, whatever their distribution. Correlation widens that
     number's variance by tau, so the ranks are those of n / tau samples, scaled to n.
     """
+    interval = rank_interval(samples, confidence)
+    beyond = 0.5 * clock_grain(samples) * interval.value
+    if not interval.bounded or beyond == 0.0:
+        return interval
+    low = max(interval.low - beyond, float(samples.min()))
+    return Interval(interval.value, low, min(interval.high + beyond, float(samples.max())))
+
+
+def rank_interval(samples: NDArray[np.float64], confidence: float = CONFIDENCE) -> Interval:
+    """`median_interval` of any quantity, whatever clock it comes from."""
     if samples.size == 0:
         raise ValueError("median_interval: expected at least one sample, got none")
     median = float(np.median(samples))
@@ -85,5 +98,8 @@ def _lower_rank(count: int, confidence: float) -> int | None:
     from scipy.special import bdtr  # type: ignore[import-untyped,unused-ignore]
 
     tail = (1.0 - confidence) / 2.0
-    within = np.flatnonzero(bdtr(np.arange(count // 2 + 1), count, 0.5) <= tail)
-    return int(within[-1]) if within.size else None
+    # Ten standard deviations below the mean no tail of interest is left.
+    first = max(0, count // 2 - 5 * math.isqrt(count) - 1)
+    ranks = np.arange(first, count // 2 + 1)
+    within = np.flatnonzero(bdtr(ranks, count, 0.5) <= tail)
+    return int(ranks[within[-1]]) if within.size else None

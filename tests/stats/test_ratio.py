@@ -65,7 +65,7 @@ def test_verdict_needs_the_interval_on_one_side(low: float, high: float, verdict
 def test_equal_programs_are_seldom_told_apart() -> None:
     verdicts = []
     for seed in range(100):
-        noise = np.random.default_rng(seed).lognormal(0, 0.02, (2, 128))
+        noise = np.random.default_rng(seed).lognormal(0, 0.02, (2, 256))
         verdicts.append(judge(ratio_interval(noise[0], noise[1])))
     assert not {Verdict.FASTER, Verdict.SLOWER} & set(verdicts)
     assert verdicts.count(Verdict.SAME) > 50

@@ -1,0 +1,119 @@
+"""Two other methods' opinion of a ratio, for none should hang on a single one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metalbench.stats.autocorrelation import autocorrelation_time
+from metalbench.stats.blocks import block_length, block_medians
+from metalbench.stats.interval import CONFIDENCE, Interval
+from metalbench.stats.verdict import MARGIN, Verdict
+
+RESAMPLES = 2000
+# A verdict's own interval has half of 2 % on each side; another method may be less sure of it.
+SIGNIFICANCE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class CrossCheck:
+    """A ratio by the bootstrap, and Wilcoxon's signed ranks of its logarithm.
+
+    `p_above` is how often chance would put as much weight above a ratio of 1, `p_below` below it.
+    """
+
+    ratio: Interval
+    p_above: float
+    p_below: float
+    blocks: int
+
+    def disagrees(self, verdict: Verdict, margin: float = MARGIN) -> bool:
+        """Whether a verdict finds no support here.
+
+        FASTER needs the bootstrap's interval above 1 and signed ranks that say so, SLOWER the
+        opposite, and SAME an interval that reaches into ``1 +- margin``. INCONCLUSIVE needs none.
+        """
+        if verdict is Verdict.FASTER:
+            return self.ratio.low <= 1.0 or self.p_above > SIGNIFICANCE
+        if verdict is Verdict.SLOWER:
+            return self.ratio.high >= 1.0 or self.p_below > SIGNIFICANCE
+        if verdict is Verdict.SAME:
+            return self.ratio.low > 1.0 + margin or self.ratio.high < 1.0 - margin
+        return False
+
+
+def cross_check(
+    logarithms: NDArray[np.float64], confidence: float = CONFIDENCE
+) -> CrossCheck | None:
+    """Bootstrap and signed ranks of the medians of the series' blocks; None for too few blocks.
+
+    Parameters
+    ----------
+    logarithms
+        Logarithms of the pairs' ratios, shape (n,), in order. The same series gives the same
+        result.
+
+    References
+    ----------
+    B. Efron, "Better bootstrap confidence intervals", JASA 82 (1987); H. R. Kuensch, "The
+    jackknife and the bootstrap for general stationary observations", Ann. Statist. 17 (1989): why
+    of blocks; F. Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1
+    (1945).
+    """
+    length = block_length(logarithms.size, autocorrelation_time(logarithms))
+    if length is None:
+        return None
+    medians = block_medians(logarithms, length)
+    ratio = bootstrap_median(medians, confidence).map(math.exp)
+    return CrossCheck(ratio, *signed_ranks(medians), medians.size)
+
+
+def bootstrap_median(values: NDArray[np.float64], confidence: float = CONFIDENCE) -> Interval:
+    """Bias-corrected and accelerated bootstrap of the median of few independent values."""
+    from scipy.special import ndtr, ndtri  # type: ignore[import-untyped,unused-ignore]
+
+    median = float(np.median(values))
+    choice = np.random.default_rng(0).integers(values.size, size=(RESAMPLES, values.size))
+    resampled = np.sort(np.median(values[choice], axis=1))
+    below = (np.mean(resampled < median) + np.mean(resampled <= median)) / 2.0
+    limit = 0.5 / RESAMPLES
+    bias = float(ndtri(min(max(below, limit), 1.0 - limit)))
+    acceleration = _acceleration(values)
+    tail = (1.0 - confidence) / 2.0
+    z = bias + np.asarray(ndtri([tail, 1.0 - tail]))
+    low, high = np.quantile(resampled, ndtr(bias + z / (1.0 - acceleration * z)))
+    return Interval(median, min(float(low), median), max(float(high), median))
+
+
+def signed_ranks(values: NDArray[np.float64]) -> tuple[float, float]:
+    """One-sided probabilities of as many high ranks above and below 0, by chance alone."""
+    from scipy.special import ndtr  # type: ignore[import-untyped,unused-ignore]
+
+    values = values[values != 0.0]
+    _, place, equal = np.unique(np.abs(values), return_inverse=True, return_counts=True)
+    if equal.size == 0:
+        return 1.0, 1.0
+    ranks = (np.cumsum(equal) - (equal - 1) / 2.0)[place]
+    above, total = float(ranks[values > 0.0].sum()), float(ranks.sum())
+    deviation = math.sqrt(float(np.sum(ranks * ranks))) / 2.0
+    # Half a rank for the step of a sum of ranks.
+    excess = above - total / 2.0
+    return (
+        float(ndtr((0.5 - excess) / deviation)),
+        float(ndtr((0.5 + excess) / deviation)),
+    )
+
+
+def _acceleration(values: NDArray[np.float64]) -> float:
+    """Skewness of the jackknife's medians, over six."""
+    ordered = np.sort(values)
+    count = ordered.size
+    # Leaving out any of the lower half moves the median up to the next value and so on.
+    left_out = np.repeat(ordered[None, :], count, axis=0)[~np.eye(count, dtype=bool)]
+    medians = np.median(left_out.reshape(count, count - 1), axis=1)
+    distance = medians.mean() - medians
+    spread = float(np.sum(distance**2))
+    return float(np.sum(distance**3)) / (6.0 * spread**1.5) if spread > 0.0 else 0.0
