@@ -153,9 +153,12 @@ def compile_kernel(
 ) -> Compiled:
     """Compile `kernel` for `device` and check that it fits `task`.
 
-    `checked` builds report accesses out of bounds and races when they run. Raises CompileError,
+    `checked` builds report accesses out of bounds and races when they run; of a device that cannot
+    make them they are for the `cpu` device, as the result's `device` says. Raises CompileError,
     Unsupported, and DeclarationError if header, arguments or tunables are wrong.
     """
+    if checked and not device.checked_builds:
+        device = _core.open("cpu")
     task.check_dtype(dtype_name)
     if dtype_name not in kernel.dtypes:
         raise DeclarationError(

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from metalbench import _core
-from metalbench.errors import MetalBenchError, TaskError, Unsupported
+from metalbench.errors import (
+    CompileError,
+    DispatchError,
+    MetalBenchError,
+    TaskError,
+    TimeLimitExceeded,
+    Unsupported,
+)
 from metalbench.kernel import Kernel
 from metalbench.prepare import Bound, Compiled, compile_kernel
 from metalbench.task import Task
@@ -17,6 +24,8 @@ from metalbench.workload import workload
 
 SEEDS = (0, 1, 2)
 TIME_LIMIT = 10.0
+# Of a kernel that runs on its own device these say only what the simulation cannot do.
+BEYOND_SIMULATION = (CompileError, DispatchError, TimeLimitExceeded, Unsupported)
 
 Progress = Callable[[str], None]
 
@@ -100,21 +109,33 @@ def verify_checked(
 ) -> Report:
     """Run a checked build at `sizes` (default: small and odd): bounds, races, uninitialised reads.
 
-    Stops at the first finding. Where the device cannot check, the report's `skipped` says so.
+    Stops at the first finding. A device that cannot check leaves it to the `cpu` device; what that
+    cannot do with a kernel of another device is no finding, but told in the report's `skipped`.
     """
     try:
         compiled = compile_kernel(
             device, kernel, task, dtype_name=dtype_name, tunables=tunables, checked=True
         )
-    except Unsupported as error:
-        return Report(skipped=(f"bounds and races were not checked: {error}",))
     except MetalBenchError as error:
-        return Report((finding(error),))
+        return _failed_check(device, error)
     for size in sizes if sizes is not None else small_sizes(task):
         progress(f"{size}, checked")
         try:
             bound = compiled.bind(workload(task, size, dtype_name=dtype_name, seed=seed))
-            Examiner(bound, device, time_limit).run()
+            Examiner(bound, compiled.device, time_limit).run()
         except MetalBenchError as error:
-            return Report((finding(error, size, seed),))
+            return _failed_check(device, error, size, seed)
     return Report()
+
+
+def _failed_check(
+    device: _core.Device, error: MetalBenchError, size: str = "", seed: int | None = None
+) -> Report:
+    if device.checked_builds:
+        if not isinstance(error, Unsupported):
+            return Report((finding(error, size, seed),))
+        return Report(skipped=(f"bounds and races were not checked: {error}",))
+    if not isinstance(error, BEYOND_SIMULATION):
+        return Report((finding(error, size, seed),))
+    where = f"the cpu device checks them for {device.kind}, and could not"
+    return Report(skipped=(f"bounds and races were not checked: {where}: {error}",))

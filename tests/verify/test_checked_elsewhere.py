@@ -1,0 +1,58 @@
+"""Checked builds for a device that cannot make them itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from metalbench import _core, kernel
+from metalbench.errors import CompileError, DispatchError, TimeLimitExceeded, Unsupported
+from metalbench.library import Library
+from metalbench.verify import Kind, flow, verify_checked
+
+WRONG = Path(__file__).parent / "wrong"
+
+
+@dataclass
+class Gpu:
+    """A device that cannot check, and must not be asked to."""
+
+    kind: str = "metal"
+    checked_builds: bool = False
+
+
+@pytest.fixture
+def entry():
+    return Library().entry("relu")
+
+
+def test_the_cpu_device_checks_for_it(entry):
+    assert verify_checked(Gpu(), entry.kernel(), entry.task).passed
+
+
+def test_what_the_cpu_device_finds_is_a_finding(entry):
+    wrong = kernel.read(WRONG / "write_past_the_end.metal")
+    (finding,) = verify_checked(Gpu(), wrong, entry.task).findings
+    assert finding.kind is Kind.OUT_OF_BOUNDS
+
+
+@pytest.mark.parametrize("error", [CompileError, DispatchError, TimeLimitExceeded, Unsupported])
+@pytest.mark.parametrize("stage", ["compile", "run"])
+def test_what_the_cpu_device_cannot_do_is_told_and_no_finding(entry, error, stage, monkeypatch):
+    def fail(*_, **__):
+        raise error("no such thing here")
+
+    if stage == "compile":
+        monkeypatch.setattr(flow, "compile_kernel", fail)
+    else:
+        monkeypatch.setattr(flow.Examiner, "run", fail)
+    report = verify_checked(Gpu(), entry.kernel(), entry.task)
+    assert report.passed
+    assert report.skipped == (
+        "bounds and races were not checked: the cpu device checks them for metal, and could not: "
+        "no such thing here",
+    )
+    finding = verify_checked(_core.open("cpu"), entry.kernel(), entry.task)
+    assert finding.passed == (error is Unsupported)
