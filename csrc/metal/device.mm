@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "core/errors.h"
-#include "metal/autorelease.h"
 #include "metal/buffer.h"
 #include "metal/capabilities.h"
 #include "metal/capture.h"
 #include "metal/chip.h"
 #include "metal/gpu.h"
 #include "metal/library.h"
+#include "metal/pool.h"
 #include "metal/program.h"
 #include "metal/tick.h"
 
@@ -43,31 +43,34 @@ class MetalDevice final : public Device {
   }
 
   [[nodiscard]] std::shared_ptr<Storage> allocate(std::size_t size) override {
-    return in_pool([&] { return metal::allocate(gpu_, size); });
+    return with_pool([&] { return metal::allocate(gpu_, size); });
   }
 
   [[nodiscard]] std::shared_ptr<Storage> wrap(std::span<std::byte> memory,
                                               std::shared_ptr<void> owner) override {
-    return in_pool([&] { return metal::wrap(gpu_, memory, std::move(owner)); });
+    return with_pool([&] { return metal::wrap(gpu_, memory, std::move(owner)); });
   }
 
   [[nodiscard]] std::unique_ptr<Program> prepare(std::span<const Dispatch> dispatches) override {
-    return in_pool([&] { return make_program(gpu_, dispatches); });
+    return with_pool([&] { return make_program(gpu_, dispatches); });
   }
 
   [[nodiscard]] std::unique_ptr<Program> prepare_null(
       std::span<const Dispatch> dispatches) override {
-    return in_pool([&] { return make_null_program(gpu_, dispatches); });
+    return with_pool([&] { return make_null_program(gpu_, dispatches); });
   }
 
   [[nodiscard]] double tick_ns() const override { return tick_ns_; }
 
   [[nodiscard]] Facts state() const override {
-    return in_pool([&] { return state_of(gpu_->device()); });
+    return with_pool([&] { return state_of(gpu_->device()); });
   }
 
   void capture(Program& program, const RunOptions& options, const std::string& path) override {
-    in_pool([&] { metal::capture(*gpu_, program, options, path); });
+    with_pool([&] {
+      metal::capture(*gpu_, program, options, path);
+      return true;
+    });
   }
 
  private:
@@ -89,7 +92,7 @@ std::string why_absent() {
 
 std::shared_ptr<Device> make_device(std::shared_ptr<ArtifactCache> cache,
                                     std::shared_ptr<SignatureReader> reader) {
-  return in_pool([&]() -> std::shared_ptr<Device> {
+  return with_pool([&]() -> std::shared_ptr<Device> {
     const id<MTLDevice> device = MTLCreateSystemDefaultDevice();
     if (device == nil) throw Unsupported("metal: " + why_absent());
     auto gpu = make_gpu(device, probe(device));

@@ -5,10 +5,10 @@
 
 #include "core/errors.h"
 #include "metal/archive.h"
-#include "metal/autorelease.h"
 #include "metal/errors.h"
 #include "metal/function_constants.h"
 #include "metal/includes.h"
+#include "metal/pool.h"
 #include "metal/reflection.h"
 #include "metal/strings.h"
 
@@ -73,7 +73,7 @@ class MetalLibrary final : public metalbench::Library {
 
   [[nodiscard]] std::shared_ptr<const Pipeline> pipeline(
       const std::string& function, const FunctionConstants& constants) override {
-    return in_pool([&]() -> std::shared_ptr<const Pipeline> {
+    return with_pool([&]() -> std::shared_ptr<const Pipeline> {
       const std::string name = full_name(function);
       const std::string key = key_of(text_, name, constants);
       if (auto found = context_.pipelines->find(key)) return found;
@@ -180,7 +180,7 @@ class MetalLibrary final : public metalbench::Library {
 std::shared_ptr<metalbench::Library> make_library(CompileContext context, const std::string& source,
                                                   const CompileOptions& options) {
   if (options.checked) throw Unsupported("metal: checked builds run on the `cpu` device");
-  return in_pool([&] { return std::make_shared<MetalLibrary>(context, source, options); });
+  return with_pool([&] { return std::make_shared<MetalLibrary>(context, source, options); });
 }
 
 }  // namespace metalbench::metal
