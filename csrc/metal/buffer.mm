@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "metal/pool.h"
 
 namespace metalbench::metal {
 namespace {
@@ -55,7 +56,7 @@ std::span<std::byte> MetalStorage::bytes() {
 }
 
 std::shared_ptr<Storage> allocate(const std::shared_ptr<Gpu>& gpu, std::size_t size) {
-  @autoreleasepool {
+  return with_pool([&]() -> std::shared_ptr<Storage> {
     const std::size_t length = std::max<std::size_t>(size, 1);
     id<MTLBuffer> buffer = new_buffer(*gpu, length, size);
     NSUInteger offset = 0;
@@ -65,7 +66,7 @@ std::shared_ptr<Storage> allocate(const std::shared_ptr<Gpu>& gpu, std::size_t s
       offset = round_up(address_of(buffer), page_bytes()) - address_of(buffer);
     }
     return std::make_shared<MetalStorage>(*gpu, MetalStorage::Place{buffer, offset, size}, nullptr);
-  }
+  });
 }
 
 std::shared_ptr<Storage> wrap(const std::shared_ptr<Gpu>& gpu, std::span<std::byte> memory,
@@ -76,7 +77,7 @@ std::shared_ptr<Storage> wrap(const std::shared_ptr<Gpu>& gpu, std::span<std::by
   // Metal shares whole pages only.
   const std::uintptr_t first = begin / page_bytes() * page_bytes();
   const std::uintptr_t end = round_up(begin + memory.size(), page_bytes());
-  @autoreleasepool {
+  return with_pool([&]() -> std::shared_ptr<Storage> {
     const id<MTLBuffer> buffer =
         [gpu->device() newBufferWithBytesNoCopy:reinterpret_cast<void*>(first)
                                          length:end - first
@@ -86,7 +87,7 @@ std::shared_ptr<Storage> wrap(const std::shared_ptr<Gpu>& gpu, std::span<std::by
     buffer.label = @"metalbench: shared with the host";
     return std::make_shared<MetalStorage>(
         *gpu, MetalStorage::Place{buffer, begin - first, memory.size()}, std::move(owner));
-  }
+  });
 }
 
 const MetalStorage& storage_of(const Buffer& buffer, const std::string& where) {

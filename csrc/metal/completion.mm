@@ -16,13 +16,15 @@ void Completion::attach(const std::shared_ptr<Completion>& completion,
 }
 
 void Completion::take(id<MTLCommandBuffer> buffer) {
-  const std::lock_guard lock(mutex_);
-  ended_at = Clock::now();
-  status = buffer.status;
-  error = buffer.error;
-  gpu_start_ns = buffer.GPUStartTime * ns_per_s;
-  gpu_end_ns = buffer.GPUEndTime * ns_per_s;
-  ended_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    ended_at = Clock::now();
+    status = buffer.status;
+    error = buffer.error;
+    gpu_start_ns = buffer.GPUStartTime * ns_per_s;
+    gpu_end_ns = buffer.GPUEndTime * ns_per_s;
+    ended_ = true;
+  }
   changed_.notify_all();
 }
 

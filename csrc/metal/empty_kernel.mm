@@ -23,8 +23,9 @@ id<MTLComputePipelineState> EmptyKernel::state() {
 
 id<MTLComputePipelineState> EmptyKernel::compile() const {
   NSError* error = nil;
-  const id<MTLLibrary> library =
-      [device_ newLibraryWithSource:source options:[[MTLCompileOptions alloc] init] error:&error];
+  const id<MTLLibrary> library = [device_ newLibraryWithSource:source
+                                                       options:[[MTLCompileOptions alloc] init]
+                                                         error:&error];
   if (library == nil) reject(error);
   const id<MTLFunction> function =
       [library newFunctionWithName:@"metalbench_empty"

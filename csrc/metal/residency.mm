@@ -25,9 +25,9 @@ id<MetalBenchResidencySet> new_set(id<MTLDevice> device) {
   const Class descriptor = NSClassFromString(@"MTLResidencySetDescriptor");
   if (descriptor == nil) return nil;
   const id owner = device;
-  return [(id<MetalBenchResidencyDevice>)owner
-      newResidencySetWithDescriptor:[[descriptor alloc] init]
-                              error:nil];
+  return
+      [(id<MetalBenchResidencyDevice>)owner newResidencySetWithDescriptor:[[descriptor alloc] init]
+                                                                    error:nil];
 }
 
 id<MetalBenchResidencySet> as_set(id set) { return set; }

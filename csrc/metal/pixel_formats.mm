@@ -1,0 +1,66 @@
+#include "metal/pixel_formats.h"
+
+#include <array>
+#include <cstddef>
+
+namespace metalbench::metal {
+namespace {
+
+// In the order of Channel; of one, two and four components.
+constexpr std::array<std::array<MTLPixelFormat, 3>, 12> formats = {{
+    {MTLPixelFormatR8Unorm, MTLPixelFormatRG8Unorm, MTLPixelFormatRGBA8Unorm},
+    {MTLPixelFormatR8Snorm, MTLPixelFormatRG8Snorm, MTLPixelFormatRGBA8Snorm},
+    {MTLPixelFormatR8Uint, MTLPixelFormatRG8Uint, MTLPixelFormatRGBA8Uint},
+    {MTLPixelFormatR8Sint, MTLPixelFormatRG8Sint, MTLPixelFormatRGBA8Sint},
+    {MTLPixelFormatR16Unorm, MTLPixelFormatRG16Unorm, MTLPixelFormatRGBA16Unorm},
+    {MTLPixelFormatR16Snorm, MTLPixelFormatRG16Snorm, MTLPixelFormatRGBA16Snorm},
+    {MTLPixelFormatR16Uint, MTLPixelFormatRG16Uint, MTLPixelFormatRGBA16Uint},
+    {MTLPixelFormatR16Sint, MTLPixelFormatRG16Sint, MTLPixelFormatRGBA16Sint},
+    {MTLPixelFormatR16Float, MTLPixelFormatRG16Float, MTLPixelFormatRGBA16Float},
+    {MTLPixelFormatR32Uint, MTLPixelFormatRG32Uint, MTLPixelFormatRGBA32Uint},
+    {MTLPixelFormatR32Sint, MTLPixelFormatRG32Sint, MTLPixelFormatRGBA32Sint},
+    {MTLPixelFormatR32Float, MTLPixelFormatRG32Float, MTLPixelFormatRGBA32Float},
+}};
+
+}  // namespace
+
+MTLPixelFormat pixel_format_of(const PixelFormat& format, bool depth) {
+  if (depth && format.channel == Channel::float32) return MTLPixelFormatDepth32Float;
+  if (depth && format.channel == Channel::unorm16) return MTLPixelFormatDepth16Unorm;
+  if (format.bgra) return MTLPixelFormatBGRA8Unorm;
+  const std::size_t count = format.channels == 4 ? 2 : format.channels == 2 ? 1 : 0;
+  return formats[static_cast<std::size_t>(format.channel)][count];
+}
+
+MTLTextureType texture_type_of(TextureType type) {
+  switch (type) {
+    case TextureType::texture1d:
+      return MTLTextureType1D;
+    case TextureType::texture1d_array:
+      return MTLTextureType1DArray;
+    case TextureType::texture2d_array:
+      return MTLTextureType2DArray;
+    case TextureType::texture2d_ms:
+      return MTLTextureType2DMultisample;
+    case TextureType::texture3d:
+      return MTLTextureType3D;
+    case TextureType::texturecube:
+      return MTLTextureTypeCube;
+    case TextureType::texturecube_array:
+      return MTLTextureTypeCubeArray;
+    case TextureType::texture_buffer:
+      return MTLTextureTypeTextureBuffer;
+    case TextureType::texture2d:
+    case TextureType::none:
+      break;
+  }
+  return MTLTextureType2D;
+}
+
+bool takes_atomics(const PixelFormat& format) {
+  const bool whole = format.channel == Channel::uint32 || format.channel == Channel::sint32;
+  return (whole && format.channels == 1) ||
+         (format.channel == Channel::uint32 && format.channels == 2);
+}
+
+}  // namespace metalbench::metal

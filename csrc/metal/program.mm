@@ -1,0 +1,71 @@
+#include "metal/program.h"
+
+#include <utility>
+
+#include "core/errors.h"
+#include "metal/encode.h"
+#include "metal/pipeline.h"
+#include "metal/pool.h"
+#include "metal/window.h"
+
+namespace metalbench::metal {
+namespace {
+
+class MetalProgram final : public Program {
+ public:
+  MetalProgram(std::shared_ptr<Gpu> gpu, std::shared_ptr<Script> script, bool copies_textures)
+      : gpu_(std::move(gpu)), script_(std::move(script)), copies_textures_(copies_textures) {}
+
+  [[nodiscard]] std::unique_ptr<Running> start(const RunOptions& options) override {
+    if (script_->empty()) return std::make_unique<Finished>(Timing{});
+    if (!copies_textures_) return std::make_unique<Window>(gpu_, script_, options);
+    await_idle(*gpu_, options);
+    script_->textures().copy_in();
+    const Timing timing = Window(gpu_, script_, options).wait();
+    script_->textures().copy_back();
+    return std::make_unique<Finished>(timing);
+  }
+
+ private:
+  std::shared_ptr<Gpu> gpu_;
+  std::shared_ptr<Script> script_;
+  bool copies_textures_;
+};
+
+const MetalPipeline& pipeline_of(const Dispatch& dispatch) {
+  const auto* pipeline = dynamic_cast<const MetalPipeline*>(dispatch.pipeline.get());
+  if (pipeline != nullptr) return *pipeline;
+  throw DispatchError("[" + dispatch.pipeline->info().name +
+                      "] the pipeline belongs to another device; compile it on this one");
+}
+
+// With `empty` in place of every kernel, or nil for their own.
+std::unique_ptr<Program> make(std::shared_ptr<Gpu> gpu, std::span<const Dispatch> dispatches,
+                              id<MTLComputePipelineState> empty) {
+  return with_pool([&]() -> std::unique_ptr<Program> {
+    auto script = std::make_shared<Script>(gpu->device());
+    for (const Dispatch& dispatch : dispatches) script->textures().note(dispatch);
+    for (const Dispatch& dispatch : dispatches) {
+      const id<MTLComputePipelineState> own = pipeline_of(dispatch).state();
+      script->add(dispatch, empty == nil ? own : empty);
+    }
+    script->finish();
+    const bool copies = empty == nil && !script->textures().empty();
+    return std::make_unique<MetalProgram>(std::move(gpu), std::move(script), copies);
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<Program> make_program(std::shared_ptr<Gpu> gpu,
+                                      std::span<const Dispatch> dispatches) {
+  return make(std::move(gpu), dispatches, nil);
+}
+
+std::unique_ptr<Program> make_null_program(std::shared_ptr<Gpu> gpu,
+                                           std::span<const Dispatch> dispatches) {
+  const id<MTLComputePipelineState> empty = gpu->empty_kernel().state();
+  return make(std::move(gpu), dispatches, empty);
+}
+
+}  // namespace metalbench::metal

@@ -1,0 +1,15 @@
+#pragma once
+
+#import <Metal/Metal.h>
+
+#include <string>
+
+#include "core/texture.h"
+
+namespace metalbench::metal {
+
+// Throws Error when Metal refuses it; `where` names the kernel and its argument.
+[[nodiscard]] id<MTLSamplerState> make_sampler(id<MTLDevice> device, const Sampler& sampler,
+                                               const std::string& where);
+
+}  // namespace metalbench::metal

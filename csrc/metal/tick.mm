@@ -1,0 +1,49 @@
+#include "metal/tick.h"
+
+#include <vector>
+
+#include "core/clock_tick.h"
+#include "core/errors.h"
+#include "metal/failure.h"
+
+namespace metalbench::metal {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int windows = 32;
+constexpr auto limit = 10s;
+
+std::shared_ptr<Completion> run_tiny(id<MTLCommandQueue> queue, id<MTLComputePipelineState> state) {
+  auto completion = std::make_shared<Completion>();
+  @autoreleasepool {
+    const id<MTLCommandBuffer> buffer = [queue commandBuffer];
+    buffer.label = @"metalbench: clock";
+    const id<MTLComputeCommandEncoder> encoder = [buffer computeCommandEncoder];
+    encoder.label = @"metalbench: clock";
+    [encoder setComputePipelineState:state];
+    [encoder dispatchThreadgroups:MTLSize{1, 1, 1} threadsPerThreadgroup:MTLSize{1, 1, 1}];
+    [encoder endEncoding];
+    Completion::attach(completion, buffer);
+    [buffer commit];
+  }
+  if (!completion->wait_until(Clock::now() + limit)) time_is_up(limit, "an empty kernel");
+  check(*completion, "an empty kernel");
+  return completion;
+}
+
+}  // namespace
+
+double measure_tick_ns(Gpu& gpu) {
+  const std::shared_ptr<Lane> lane = gpu.lane();
+  const id<MTLComputePipelineState> state = gpu.empty_kernel().state();
+  std::vector<double> stamps;
+  for (int i = 0; i < windows; ++i) {
+    const std::shared_ptr<Completion> completion = run_tiny(lane->queue, state);
+    stamps.push_back(completion->gpu_start_ns);
+    stamps.push_back(completion->gpu_end_ns);
+  }
+  return clock_tick_ns(stamps);
+}
+
+}  // namespace metalbench::metal

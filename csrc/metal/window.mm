@@ -1,0 +1,188 @@
+#include "metal/window.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/errors.h"
+#include "metal/failure.h"
+#include "metal/pool.h"
+
+namespace metalbench::metal {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto poll_interval = 20ms;
+// How long a window that Ctrl-C ends may still take, so that nothing has to be given up.
+constexpr auto grace = 250ms;
+
+double ns_between(Clock::time_point start, Clock::time_point end) {
+  return std::chrono::duration<double, std::nano>(end - start).count();
+}
+
+}  // namespace
+
+Window::Window(std::shared_ptr<Gpu> gpu, std::shared_ptr<const Script> script,
+               const RunOptions& options)
+    : gpu_(std::move(gpu)),
+      script_(std::move(script)),
+      limit_(options.time_limit),
+      interrupted_(options.interrupted),
+      lane_(gpu_->lane()) {
+  const std::lock_guard lock(lane_->mutex);
+  before_ = lane_->last;
+  @autoreleasepool {
+    commit(options.passes);
+  }
+  if (committed_at_ == Clock::time_point()) {
+    throw Error("[" + script_->names() + "] Metal gives no command buffer; the GPU may be lost");
+  }
+  lane_->last = completion_;
+}
+
+// Throws nothing, so that the pool is drained.
+void Window::commit(std::uint32_t passes) {
+  const id<MTLCommandBuffer> buffer = [lane_->queue commandBuffer];
+  const id<MTLComputeCommandEncoder> encoder = open_encoder(buffer);
+  if (encoder == nil) return;
+  buffer.label = script_->label();
+  encoder.label = script_->label();
+  // A fence that nobody updates yet is nothing to wait for.
+  if (before_ != nullptr) [encoder waitForFence:lane_->fence];
+  script_->encode(encoder, passes);
+  [encoder updateFence:lane_->fence];
+  [encoder endEncoding];
+  Completion::attach(completion_, buffer);
+  const Clock::time_point now = Clock::now();
+  const Clock::time_point start =
+      before_ == nullptr || before_->ended() ? now : std::max(now, before_->latest_end);
+  completion_->latest_end = start + limit_;
+  [buffer commit];
+  committed_at_ = Clock::now();
+}
+
+id<MTLComputeCommandEncoder> Window::open_encoder(id<MTLCommandBuffer> buffer) const {
+  completion_->samples = gpu_->counters().take();
+  if (completion_->samples == nil) return [buffer computeCommandEncoder];
+  MTLComputePassDescriptor* const pass = [MTLComputePassDescriptor computePassDescriptor];
+  pass.sampleBufferAttachments[0].sampleBuffer = completion_->samples;
+  pass.sampleBufferAttachments[0].startOfEncoderSampleIndex = 0;
+  pass.sampleBufferAttachments[0].endOfEncoderSampleIndex = 1;
+  return [buffer computeCommandEncoderWithDescriptor:pass];
+}
+
+Window::~Window() {
+  if (left_) return;
+  const Clock::time_point last = Clock::now() + limit_;
+  while (!completion_->wait_until(std::min(last, Clock::now() + poll_interval))) {
+    if (!lane_->abandoned && Clock::now() < last) continue;
+    abandon();
+    return;
+  }
+  leave();
+}
+
+Timing Window::wait() {
+  return with_pool([this] { return await_timing(); });
+}
+
+Timing Window::await_timing() {
+  const bool was_ended = completion_->ended();
+  await_end();
+  const Clock::time_point known_at = was_ended ? completion_->ended_at : Clock::now();
+  leave();
+  // Metal may ignore what else comes to a queue that had a fault.
+  if (completion_->status != MTLCommandBufferStatusCompleted) gpu_->abandon(lane_);
+  check(*completion_, script_->names());
+  return timing(known_at);
+}
+
+void Window::leave() noexcept {
+  left_ = true;
+  @autoreleasepool {
+    // Read before another window writes to them, for the one that comes after.
+    static_cast<void>(completion_->counter_span());
+  }
+  gpu_->counters().give_back(completion_->samples);
+}
+
+Clock::time_point Window::deadline() const {
+  if (before_ == nullptr) return committed_at_ + limit_;
+  if (!before_->ended()) return completion_->latest_end;
+  return std::max(committed_at_, before_->ended_at) + limit_;
+}
+
+void Window::await_end() {
+  const auto is_interrupted = [this] {
+    return interrupted_ && gpu_->poll_is_due() && interrupted_();
+  };
+  while (!completion_->wait_until(std::min(deadline(), Clock::now() + poll_interval))) {
+    if (is_interrupted()) {
+      completion_->wait_until(Clock::now() + grace) ? leave() : abandon();
+      throw Interrupted();
+    }
+    if (Clock::now() >= deadline()) {
+      abandon();
+      time_is_up(limit_, script_->names());
+    }
+  }
+  if (is_interrupted()) {
+    leave();
+    throw Interrupted();
+  }
+}
+
+void Window::abandon() noexcept {
+  left_ = true;
+  gpu_->abandon(lane_);
+  gpu_->keep_until_ended(completion_, std::const_pointer_cast<Script>(script_));
+}
+
+Timing Window::timing(Clock::time_point known_at) const {
+  // Queues end in order, but the host may learn of it in another one.
+  const bool queued = before_ != nullptr && before_->wait_until(Clock::now() + poll_interval);
+  const Clock::time_point start = queued ? std::max(begun_at_, before_->ended_at) : begun_at_;
+  return {.device_ns = device_ns(),
+          .counter_ns = counter_ns(),
+          .wall_ns = ns_between(start, known_at),
+          .encode_ns = ns_between(begun_at_, committed_at_)};
+}
+
+double Window::device_ns() const {
+  const double start = completion_->gpu_start_ns;
+  const double end = completion_->gpu_end_ns;
+  // What waits for the window before it has begun already, for Metal.
+  const double from =
+      before_ != nullptr && before_->ended() ? std::max(start, before_->gpu_end_ns) : start;
+  if (start > 0 && end > from) return end - from;
+  throw Error("[" + script_->names() + "] Metal gives no usable GPU time: start " +
+              std::to_string(start) + " ns, end " + std::to_string(end) +
+              " ns, end of the window before " + std::to_string(from) + " ns; run it again");
+}
+
+double Window::counter_ns() const {
+  const std::optional<CounterSpan> span = completion_->counter_span();
+  if (!span) return std::numeric_limits<double>::quiet_NaN();
+  const std::optional<CounterSpan> other =
+      before_ != nullptr && before_->ended() ? before_->counter_span() : std::nullopt;
+  const std::uint64_t from = other ? std::max(span->start, other->end) : span->start;
+  if (span->end <= from) return std::numeric_limits<double>::quiet_NaN();
+  return static_cast<double>(span->end - from) * gpu_->counters().ns_per_tick();
+}
+
+void await_idle(Gpu& gpu, const RunOptions& options) {
+  const std::shared_ptr<Lane> lane = gpu.lane();
+  const std::shared_ptr<Completion> last = [&] {
+    const std::lock_guard lock(lane->mutex);
+    return lane->last;
+  }();
+  if (last == nullptr) return;
+  const Clock::time_point deadline = Clock::now() + options.time_limit;
+  while (!last->wait_until(std::min(deadline, Clock::now() + poll_interval))) {
+    if (options.interrupted && gpu.poll_is_due() && options.interrupted()) throw Interrupted();
+    if (Clock::now() >= deadline) time_is_up(options.time_limit, "what was started before");
+  }
+}
+
+}  // namespace metalbench::metal
