@@ -17,6 +17,7 @@ from metalbench.measure.measurement import Measurement, Stopped
 from metalbench.measure.own_clock import OwnClock
 from metalbench.measure.plan import Plan
 from metalbench.stats import (
+    StoppingRule,
     effective_count,
     judge,
     median_interval,
@@ -99,18 +100,17 @@ def measure(
     Raises MetalBenchError if the device does: the kernel fails or hangs.
     """
     series = _Series(device, candidate, reference, plan, progress, clock)
-    wanted, precise_before = plan.first_look, False
+    rule = StoppingRule(plan.first_look, plan.half_width, plan.min_effective)
     while True:
+        wanted = rule.next_look(series.taken)
         series.extend(wanted)
         samples = SampleSet.join(series.looks, own_clock=device.own_clock)
-        precise = _precise(samples, plan)
-        if precise and precise_before:
+        if rule.look(*_looked_at(samples)):
             return _summary(samples, Stopped.PRECISE)
         if series.spent >= plan.seconds or series.taken < min(wanted, plan.max_pairs):
             return _summary(samples, Stopped.TIME)
         if series.taken >= plan.max_pairs:
             return _summary(samples, Stopped.PAIRS)
-        wanted, precise_before = 2 * wanted, precise
 
 
 @dataclass
@@ -156,16 +156,10 @@ class _Series:
             self.progress(min(1.0, passed / self.plan.seconds, pairs / self.plan.min_pairs))
 
 
-def _precise(samples: SampleSet, plan: Plan) -> bool:
-    """Whether the candidate's median and the ratio are known well enough."""
-    series = [samples.candidate_ns]
-    if samples.reference_ns.size:
-        series.append(samples.reference_ns / samples.candidate_ns)
-    return all(
-        effective_count(values) >= plan.min_effective
-        and median_interval(values).relative_half_width <= plan.half_width
-        for values in series
-    )
+def _looked_at(samples: SampleSet) -> list[NDArray[np.float64]]:
+    """What has to be known well enough: the candidate's time and the ratio."""
+    times = samples.candidate_ns
+    return [times, samples.reference_ns / times] if samples.reference_ns.size else [times]
 
 
 def _summary(samples: SampleSet, stopped: Stopped) -> Measurement:
