@@ -127,40 +127,52 @@ void take_words(const Argument& written, Argument& argument) {
   }
 }
 
-// In the order of the source; what only Metal knows comes behind.
-std::vector<Argument> in_words_of(const Signature& written, std::vector<Argument> found) {
-  std::vector<Argument> ordered;
+struct Found {
+  Argument argument;
+  bool is_parameter = true;  // threadgroup variables within the kernel are bindings, too
+};
+
+std::vector<Found> found_in(MTLComputePipelineReflection* reflection) {
+  std::vector<Found> found;
+  for (id<MTLBinding> binding in reflection.bindings) {
+    const auto kind = kind_of(binding.type);
+    if (kind) found.push_back({argument_of(binding, *kind), static_cast<bool>(binding.argument)});
+  }
+  std::ranges::sort(found, {}, [](const Found& one) {
+    return std::tuple(!one.is_parameter, one.argument.kind, one.argument.index);
+  });
+  return found;
+}
+
+// Moves what the source has to `ordered`, in its order and words.
+void take_written(const Signature& written, std::vector<Found>& found,
+                  std::vector<Argument>& ordered) {
   for (const Argument& parameter : written.arguments) {
-    auto match = std::ranges::find_if(found, [&](const Argument& argument) {
-      return argument.kind == parameter.kind && argument.index == parameter.index;
+    auto match = std::ranges::find_if(found, [&](const Found& one) {
+      return one.argument.kind == parameter.kind && one.argument.index == parameter.index;
     });
     if (match != found.end()) {
-      take_words(parameter, *match);
-      ordered.push_back(std::move(*match));
+      take_words(parameter, match->argument);
+      ordered.push_back(std::move(match->argument));
       found.erase(match);
     } else if (parameter.kind != ArgumentKind::texture) {
       // Not used; its size does not matter then.
       ordered.push_back(parameter);
     }
   }
-  std::ranges::move(found, std::back_inserter(ordered));
-  return ordered;
 }
 
 }  // namespace
 
 std::vector<Argument> arguments_of(MTLComputePipelineReflection* reflection,
                                    const std::optional<Signature>& written) {
-  std::vector<Argument> found;
-  for (id<MTLBinding> binding in reflection.bindings) {
-    const auto kind = kind_of(binding.type);
-    // Threadgroup variables within the kernel are bindings, but no arguments.
-    if (kind && binding.argument) found.push_back(argument_of(binding, *kind));
+  std::vector<Found> found = found_in(reflection);
+  std::vector<Argument> ordered;
+  if (written) take_written(*written, found, ordered);
+  for (Found& rest : found) {
+    if (rest.is_parameter) ordered.push_back(std::move(rest.argument));
   }
-  std::ranges::sort(found, {}, [](const Argument& argument) {
-    return std::tuple(argument.kind, argument.index);
-  });
-  return written ? in_words_of(*written, std::move(found)) : found;
+  return ordered;
 }
 
 }  // namespace metalbench::metal
