@@ -1,0 +1,5 @@
+#pragma once
+
+#import <objc/objc.h>
+
+extern "C" void objc_msgSend(void);
