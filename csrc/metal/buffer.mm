@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/errors.h"
-#include "metal/pool.h"
 
 namespace metalbench::metal {
 namespace {
@@ -56,17 +55,15 @@ std::span<std::byte> MetalStorage::bytes() {
 }
 
 std::shared_ptr<Storage> allocate(const std::shared_ptr<Gpu>& gpu, std::size_t size) {
-  return with_pool([&]() -> std::shared_ptr<Storage> {
-    const std::size_t length = std::max<std::size_t>(size, 1);
-    id<MTLBuffer> buffer = new_buffer(*gpu, length, size);
-    NSUInteger offset = 0;
-    if (address_of(buffer) % page_bytes() != 0) {
-      // Metal puts small buffers together on a page.
-      buffer = new_buffer(*gpu, length + page_bytes(), size);
-      offset = round_up(address_of(buffer), page_bytes()) - address_of(buffer);
-    }
-    return std::make_shared<MetalStorage>(*gpu, MetalStorage::Place{buffer, offset, size}, nullptr);
-  });
+  const std::size_t length = std::max<std::size_t>(size, 1);
+  id<MTLBuffer> buffer = new_buffer(*gpu, length, size);
+  NSUInteger offset = 0;
+  if (address_of(buffer) % page_bytes() != 0) {
+    // Metal puts small buffers together on a page.
+    buffer = new_buffer(*gpu, length + page_bytes(), size);
+    offset = round_up(address_of(buffer), page_bytes()) - address_of(buffer);
+  }
+  return std::make_shared<MetalStorage>(*gpu, MetalStorage::Place{buffer, offset, size}, nullptr);
 }
 
 std::shared_ptr<Storage> wrap(const std::shared_ptr<Gpu>& gpu, std::span<std::byte> memory,
@@ -77,17 +74,15 @@ std::shared_ptr<Storage> wrap(const std::shared_ptr<Gpu>& gpu, std::span<std::by
   // Metal shares whole pages only.
   const std::uintptr_t first = begin / page_bytes() * page_bytes();
   const std::uintptr_t end = round_up(begin + memory.size(), page_bytes());
-  return with_pool([&]() -> std::shared_ptr<Storage> {
-    const id<MTLBuffer> buffer =
-        [gpu->device() newBufferWithBytesNoCopy:reinterpret_cast<void*>(first)
-                                         length:end - first
-                                        options:MTLResourceStorageModeShared
-                                    deallocator:nil];
-    if (buffer == nil) return nullptr;
-    buffer.label = @"metalbench: shared with the host";
-    return std::make_shared<MetalStorage>(
-        *gpu, MetalStorage::Place{buffer, begin - first, memory.size()}, std::move(owner));
-  });
+  const id<MTLBuffer> buffer =
+      [gpu->device() newBufferWithBytesNoCopy:reinterpret_cast<void*>(first)
+                                       length:end - first
+                                      options:MTLResourceStorageModeShared
+                                  deallocator:nil];
+  if (buffer == nil) return nullptr;
+  buffer.label = @"metalbench: shared with the host";
+  return std::make_shared<MetalStorage>(
+      *gpu, MetalStorage::Place{buffer, begin - first, memory.size()}, std::move(owner));
 }
 
 const MetalStorage& storage_of(const Buffer& buffer, const std::string& where) {

@@ -5,7 +5,6 @@
 #include "core/errors.h"
 #include "metal/encode.h"
 #include "metal/pipeline.h"
-#include "metal/pool.h"
 #include "metal/window.h"
 
 namespace metalbench::metal {
@@ -42,17 +41,15 @@ const MetalPipeline& pipeline_of(const Dispatch& dispatch) {
 // With `empty` in place of every kernel, or nil for their own.
 std::unique_ptr<Program> make(std::shared_ptr<Gpu> gpu, std::span<const Dispatch> dispatches,
                               id<MTLComputePipelineState> empty) {
-  return with_pool([&]() -> std::unique_ptr<Program> {
-    auto script = std::make_shared<Script>(gpu->device());
-    for (const Dispatch& dispatch : dispatches) script->textures().note(dispatch);
-    for (const Dispatch& dispatch : dispatches) {
-      const id<MTLComputePipelineState> own = pipeline_of(dispatch).state();
-      script->add(dispatch, empty == nil ? own : empty);
-    }
-    script->finish();
-    const bool copies = empty == nil && !script->textures().empty();
-    return std::make_unique<MetalProgram>(std::move(gpu), std::move(script), copies);
-  });
+  auto script = std::make_shared<Script>(gpu->device());
+  for (const Dispatch& dispatch : dispatches) script->textures().note(dispatch);
+  for (const Dispatch& dispatch : dispatches) {
+    const id<MTLComputePipelineState> own = pipeline_of(dispatch).state();
+    script->add(dispatch, empty == nil ? own : empty);
+  }
+  script->finish();
+  const bool copies = empty == nil && !script->textures().empty();
+  return std::make_unique<MetalProgram>(std::move(gpu), std::move(script), copies);
 }
 
 }  // namespace
