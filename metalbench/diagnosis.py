@@ -11,8 +11,12 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from metalbench.environment import environment, usable_cores
+
+if TYPE_CHECKING:
+    from metalbench._core import Device
 
 REINSTALL = "pip install --force-reinstall metalbench"
 TRIAL = """
@@ -52,9 +56,9 @@ def examinations(db: Path | None = None) -> Iterator[tuple[str, Examination]]:
     yield "clang", partial(_guarded, _clang, "pip install ziglang, or set METALBENCH_CLANG")
     yield (
         "cpu device",
-        partial(_guarded, _trial_kernel, f"mend clang first; if that is ok, {REINSTALL}"),
+        partial(_guarded, _cpu, f"mend clang first; if that is ok, {REINSTALL}"),
     )
-    yield "metal device", partial(_guarded, _metal, "")
+    yield "metal device", partial(_guarded, _metal, REINSTALL)
     yield "mlx", partial(_guarded, _mlx, _mlx_remedy())
     yield "library", partial(_guarded, _library, REINSTALL)
     yield "store", partial(_guarded, partial(_store, db), "metalbench run --db FILE")
@@ -86,20 +90,27 @@ def _core() -> Finding:
 
 
 def _clang() -> Finding:
-    if sys.platform == "darwin":
-        return Finding(Health.ABSENT, "not needed: Metal compiles its kernels itself")
     from metalbench.msl.toolchain import toolchain
 
     tools = toolchain()
     return Finding(Health.GOOD, f"{tools.version} ({tools.clang[0]})")
 
 
-def _trial_kernel() -> Finding:
+def _cpu() -> Finding:
+    from metalbench import _core
+
+    device = _core.open("cpu")
+    return _trial(device) or Finding(
+        Health.GOOD, f"{device.name}, {device.cores} cores; a trial kernel ran correctly"
+    )
+
+
+def _trial(device: Device) -> Finding | None:
+    """Run a kernel; a finding only if that goes wrong."""
     import numpy as np
 
     from metalbench import _core
 
-    device = _core.open("cpu")
     values = np.arange(LANES, dtype=np.float32)
     memory = device.buffer(values.copy())
     pipeline = device.compile(TRIAL, filename="trial.metal").pipeline()
@@ -109,22 +120,37 @@ def _trial_kernel() -> Finding:
     if not np.array_equal(got, np.full(LANES, values.sum())):
         detail = f"a trial kernel gave {got[0]}, expected {values.sum()}"
         return Finding(Health.BROKEN, detail, REINSTALL)
-    return Finding(
-        Health.GOOD, f"{device.name}, {device.cores} cores; a trial kernel ran correctly"
-    )
+    return None
 
 
 def _metal() -> Finding:
     from metalbench import _core
 
     if "metal" in _core.devices():
-        device = _core.open("metal")
-        return Finding(Health.GOOD, f"{device.name} ({device.chip}), {device.cores} cores")
+        return _gpu(_core.open("metal"))
     if sys.platform == "darwin":
         return Finding(Health.ABSENT, "this build has no Metal device")
     return Finding(
         Health.ABSENT, f"needs a Mac; on {platform.system()} kernels run on the cpu device"
     )
+
+
+def _gpu(device: Device) -> Finding:
+    from metalbench.conditions import warnings
+    from metalbench.report.facts import facts_text
+
+    wrong = _trial(device)
+    if wrong is not None:
+        return wrong
+    state = device.state()
+    lines = (
+        f"{device.name} ({device.chip}), {device.cores} cores; a trial kernel ran correctly",
+        facts_text(device.capabilities),
+        facts_text(state),
+    )
+    against = warnings(state)
+    health = Health.ABSENT if against else Health.GOOD
+    return Finding(health, "\n".join(filter(None, lines)), "\n-> ".join(against))
 
 
 def _mlx() -> Finding:

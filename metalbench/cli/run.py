@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.capture import capture_after, capture_option, check_capture
 from metalbench.cli.failure import Failure
 from metalbench.cli.parameters import (
     DTYPES,
@@ -46,6 +47,7 @@ Examples:
   metalbench run relu softmax --dtype all
   metalbench run --set standard --json results.json
   metalbench run my_kernel --kernels ./my_kernels --time 5
+  MTL_CAPTURE_ENABLED=1 metalbench run softmax --capture softmax.gputrace
 """
 
 
@@ -105,6 +107,7 @@ Examples:
     metavar="FILE",
     help="Write results as CSV; - is standard output.",
 )
+@capture_option
 @click.option("--fail-fast", is_flag=True, help="Stop at the first kernel that is not correct.")
 @kernels_option
 @include_option
@@ -131,6 +134,8 @@ def _run(options: dict[str, Any]) -> int:
     start = perf_counter()
     device = _core.open(options["device"])
     trials = _trials(options, device)
+    if options["capture"]:
+        check_capture(device, trials)
     piped = any(str(options[name]) == "-" for name in ("json_file", "csv_file"))
     out, log = console(to_stderr=piped), console(to_stderr=True)
     described = _plain(options)
@@ -155,6 +160,8 @@ def _run(options: dict[str, Any]) -> int:
             raise
         _report(out, outcome, options, perf_counter() - start)
         out.print(f"Kept in {store.path}", soft_wrap=True)
+    if options["capture"] and outcome.ended != "interrupted":
+        capture_after(out, device, trials[0], outcome.results, options["capture"])
     _export(outcome, device, here, options, described)
     return _exit_code(outcome)
 

@@ -1,0 +1,161 @@
+"""The commands on a Metal device, whose every answer is scripted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import mlx.core as mx
+import pytest
+from scripted_gpu import SHARE, ScriptedGpu
+
+from metalbench import _core
+from metalbench.diagnosis import Health, _metal
+from metalbench.errors import Unsupported
+from metalbench.reference import chain, compute
+from metalbench.report.notice import SIMULATION
+from metalbench.store import Store
+
+
+@pytest.fixture
+def plug_in(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Make a scripted GPU the one that `--device metal` and `auto` open."""
+    opened = _core.open
+
+    def plug(**changes: Any) -> ScriptedGpu:
+        gpu = ScriptedGpu(**changes)
+        monkeypatch.setattr(_core, "open", lambda kind: opened(kind) if kind == "cpu" else gpu)
+        monkeypatch.setattr(_core, "devices", lambda: ["metal", "cpu"])
+        for module in (chain, compute):
+            monkeypatch.setattr(module, "stream_of", lambda _: mx.cpu)
+        return gpu
+
+    return plug
+
+
+def test_a_run_tells_gpu_time_from_wall_time(shell: Any, plug_in: Any) -> None:
+    gpu = plug_in()
+    result = shell("run", "twice", "--json", "-")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    (entry,) = document["results"]
+    assert document["note"] is None
+    assert document["device"]["capabilities"] == gpu.capabilities
+    assert entry["state"] == gpu.told
+    assert entry["gpu_ns"]["value"] == pytest.approx(SHARE * entry["kernel_ns"]["value"], rel=1e-3)
+    for part in ("metal (Apple M4, m4, 10 cores)", "GPU time", "are wall times of equal windows"):
+        assert part in result.stderr
+    assert SIMULATION not in result.output
+    with Store(shell.db) as store:
+        (kept,) = store.history("twice")
+        assert set(store.samples(kept.id)) >= {"gpu", "counter", "wall", "encode"}
+
+
+def test_checked_builds_are_the_cpu_devices(shell: Any, plug_in: Any) -> None:
+    gpu = plug_in()
+    result = shell("run", "beyond")
+    assert "beyond.metal:6: read of 4 bytes past the end of `x`" in result.stdout
+    assert gpu.compiled
+    assert not any(options["checked"] for options in gpu.compiled)
+
+
+def test_what_makes_times_doubtful_is_told(shell: Any, plug_in: Any) -> None:
+    plug_in(told={"low_power_mode": True, "thermal_state": "serious"}, counted=0.8)
+    text = " ".join(shell("run", "twice").stdout.split())
+    for part in ("Low Power Mode is on", "thermal state serious", "by counters a pass takes 20 %"):
+        assert part in text
+
+
+def test_simulations_and_gpus_have_a_history_each(shell: Any, plug_in: Any) -> None:
+    shell("run", "twice", "--device", "cpu")
+    plug_in()
+    shell("run", "twice")
+    past = shell("show", "twice", "--no-source").stdout.partition("History\n")[2]
+    cpu, gpu = past.split("metal (Apple M4)\n")
+    assert cpu.startswith("cpu (")
+    assert cpu.count("correct") == gpu.count("correct") == 1
+    assert "GPU time" not in cpu
+    assert "GPU time" in gpu
+
+
+def test_a_kernel_is_captured_after_its_run(shell: Any, plug_in: Any, tmp_path: Path) -> None:
+    plug_in()
+    trace = tmp_path / "twice.gputrace"
+    result = shell("run", "twice", "--capture", trace)
+    assert result.exit_code == 0, result.output
+    assert trace.read_text() == "trace"
+    assert f"Captured in {trace}" in result.stdout
+
+
+def test_a_kernel_that_does_not_run_is_not_captured(
+    shell: Any, plug_in: Any, tmp_path: Path
+) -> None:
+    plug_in()
+    result = shell("run", "broken", "--capture", tmp_path / "b.gputrace")
+    assert result.exit_code == 1
+    assert "Not captured: broken did not run" in result.stdout
+
+
+def test_a_capture_that_fails_loses_no_result(
+    shell: Any, plug_in: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise Unsupported("capture: the disk is full")
+
+    plug_in(capture=fail)
+    result = shell("run", "twice", "--capture", tmp_path / "t.gputrace")
+    assert result.exit_code == 2
+    assert "capture: the disk is full" in result.stderr
+    with Store(shell.db) as store:
+        assert store.history("twice")[0].status == "correct"
+
+
+@pytest.mark.parametrize(
+    ("names", "file", "able", "message"),
+    [
+        (["twice"], "t.gputrace", False, "run `MTL_CAPTURE_ENABLED=1 metalbench run ...`"),
+        (["twice", "thrice"], "t.gputrace", True, "expected one kernel of one element type, got 2"),
+        (["twice"], "t.json", True, "expected a name that ends in .gputrace"),
+        (["twice"], "there.gputrace", True, "there.gputrace exists already"),
+        (["twice"], "no/t.gputrace", True, "does not exist"),
+    ],
+)
+def test_what_cannot_be_captured_is_refused_before_the_run(
+    shell: Any, plug_in: Any, tmp_path: Path, names: list[str], file: str, able: bool, message: str
+) -> None:
+    plug_in(capabilities={"gpu_trace": able})
+    (tmp_path / "there.gputrace").mkdir()
+    result = shell("run", *names, "--capture", tmp_path / file)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+    assert not shell.db.exists()
+
+
+def test_the_simulation_makes_no_traces(shell: Any, tmp_path: Path) -> None:
+    result = shell("run", "twice", "--device", "cpu", "--capture", tmp_path / "t.gputrace")
+    assert result.exit_code == 2
+    assert "the cpu device has none" in " ".join(result.stderr.split())
+
+
+def test_a_missing_gpu_says_what_there_is(shell: Any) -> None:
+    if "metal" in _core.devices():
+        pytest.skip("this machine has a GPU")
+    result = shell("run", "twice", "--device", "metal")
+    assert result.exit_code == 2
+    assert "Use the `cpu` device" in result.stderr
+
+
+def test_doctor_runs_a_kernel_and_tells_what_the_gpu_can(plug_in: Any) -> None:
+    plug_in()
+    found = _metal()
+    assert found.health is Health.GOOD
+    for part in ("Apple M4 (m4), 10 cores", "ran correctly", "family apple9", "memory 16.0 GiB"):
+        assert part in found.detail
+
+
+def test_doctor_warns_of_low_power_mode(plug_in: Any) -> None:
+    plug_in(told={"low_power_mode": True, "thermal_state": "nominal"})
+    found = _metal()
+    assert found.health is Health.ABSENT
+    assert "turn it off in System Settings" in found.remedy
