@@ -21,9 +21,9 @@ NS_ASSUME_NONNULL_BEGIN
           atIndex:(NSUInteger)index;
 - (void)setBufferOffset:(NSUInteger)offset atIndex:(NSUInteger)index;
 - (void)setTexture:(nullable id<MTLTexture>)texture atIndex:(NSUInteger)index;
-- (void)setTextures:(const id<MTLTexture> __nullable[__nonnull])textures withRange:(NSRange)range;
+- (void)setTextures:(const id<MTLTexture> _Nullable[_Nonnull])textures withRange:(NSRange)range;
 - (void)setSamplerState:(nullable id<MTLSamplerState>)sampler atIndex:(NSUInteger)index;
-- (void)setSamplerStates:(const id<MTLSamplerState> __nullable[__nonnull])samplers
+- (void)setSamplerStates:(const id<MTLSamplerState> _Nullable[_Nonnull])samplers
                withRange:(NSRange)range;
 - (void)setThreadgroupMemoryLength:(NSUInteger)length atIndex:(NSUInteger)index;
 - (void)dispatchThreadgroups:(MTLSize)threadgroupsPerGrid

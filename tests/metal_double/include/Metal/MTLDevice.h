@@ -54,7 +54,7 @@ typedef NS_ENUM(NSUInteger, MTLCounterSamplingPoint) {
 };
 
 typedef uint64_t MTLTimestamp;
-typedef __autoreleasing MTLComputePipelineReflection* __nullable
+typedef __autoreleasing MTLComputePipelineReflection* _Nullable
     MTLAutoreleasedComputePipelineReflection;
 
 @protocol MTLDevice <NSObject>
@@ -84,7 +84,7 @@ typedef __autoreleasing MTLComputePipelineReflection* __nullable
 - (nullable id<MTLBuffer>)newBufferWithBytesNoCopy:(void*)pointer
                                             length:(NSUInteger)length
                                            options:(MTLResourceOptions)options
-                                       deallocator:(void (^__nullable)(void* pointer,
+                                       deallocator:(void (^_Nullable)(void* pointer,
                                                                        NSUInteger length))deallocator;
 - (nullable id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor*)descriptor;
 - (nullable id<MTLSamplerState>)newSamplerStateWithDescriptor:(MTLSamplerDescriptor*)descriptor;
@@ -95,7 +95,7 @@ typedef __autoreleasing MTLComputePipelineReflection* __nullable
     newComputePipelineStateWithDescriptor:(MTLComputePipelineDescriptor*)descriptor
                                   options:(MTLPipelineOption)options
                                reflection:
-                                   (MTLAutoreleasedComputePipelineReflection* __nullable)reflection
+                                   (MTLAutoreleasedComputePipelineReflection* _Nullable)reflection
                                     error:(__autoreleasing NSError**)error;
 - (nullable id<MTLComputePipelineState>)
     newComputePipelineStateWithFunction:(id<MTLFunction>)computeFunction
@@ -108,6 +108,6 @@ typedef __autoreleasing MTLComputePipelineReflection* __nullable
                                                                       error:(NSError**)error;
 @end
 
-MTL_EXTERN id<MTLDevice> __nullable MTLCreateSystemDefaultDevice(void) NS_RETURNS_RETAINED;
+MTL_EXTERN id<MTLDevice> _Nullable MTLCreateSystemDefaultDevice(void) NS_RETURNS_RETAINED;
 
 NS_ASSUME_NONNULL_END

@@ -1,0 +1,32 @@
+#pragma once
+
+#import <Metal/Metal.h>
+
+#include <atomic>
+#include <memory>
+
+#include "core/buffer.h"
+
+namespace metal_double {
+// What a device's resources take together, in bytes.
+using Allocated = std::shared_ptr<std::atomic<NSUInteger>>;
+}  // namespace metal_double
+
+@interface DoubleBuffer : NSObject <MTLBuffer> {
+ @public
+  std::shared_ptr<metalbench::Storage> _storage;
+  NSUInteger _length;
+}
+// Takes the storage for its own, and calls `deallocator` when it ends.
+- (instancetype)initWithDevice:(id<MTLDevice>)device
+                       storage:(std::shared_ptr<metalbench::Storage>)storage
+                     allocated:(metal_double::Allocated)allocated
+                   deallocator:(void (^)(void* pointer, NSUInteger length))deallocator;
+@end
+
+namespace metal_double {
+
+// Memory of the caller's as a storage.
+[[nodiscard]] std::shared_ptr<metalbench::Storage> storage_over(void* pointer, NSUInteger length);
+
+}  // namespace metal_double

@@ -1,0 +1,47 @@
+// What an encoder records: calls in order, to be understood only when the command buffer runs.
+#pragma once
+
+#import <Metal/Metal.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace metal_double {
+
+struct Command {
+  enum class Kind : std::uint8_t {
+    pipeline,
+    buffer,
+    buffer_offset,
+    bytes,
+    texture,
+    sampler,
+    threadgroup_memory,
+    resource,
+    dispatch,
+  };
+
+  Kind kind = Kind::dispatch;
+  bool in_threads = false;
+  std::uint32_t index = 0;
+  std::uint32_t repeats = 1;  // of one dispatch
+  NSUInteger amount = 0;      // an offset, also into the pass's bytes, or a length
+  id object = nil;
+  MTLSize grid{};
+  MTLSize threads{};
+};
+
+// What one encoder recorded.
+struct Pass {
+  std::string label;
+  std::vector<Command> commands;
+  std::vector<std::byte> bytes;
+  id<MTLCounterSampleBuffer> samples = nil;
+  NSUInteger start_sample = MTLCounterDontSample;
+  NSUInteger end_sample = MTLCounterDontSample;
+  bool ended = false;
+};
+
+}  // namespace metal_double

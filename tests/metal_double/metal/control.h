@@ -1,0 +1,74 @@
+// What a test asks of the double, and what it learns from it. From Python, through ctypes:
+// metal_double_set, metal_double_get, metal_double_text, metal_double_reset.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace metal_double {
+
+// Set by these names. Those of the first group hold for the next so many calls, the rest until
+// they are set again or reset.
+enum class Switch : std::uint8_t {
+  fail_compile,
+  fail_pipeline,
+  out_of_memory,
+  hang_command_buffer,  // never completes, until reset
+  fail_command_buffer_count,
+  fail_command_buffer,  // an MTLCommandBufferError, for the next one or fail_command_buffer_count
+  fail_archive_load,
+  fail_archive_write,
+  fail_capture,
+  no_capture,
+  no_counters,
+  zero_counters,
+  error_counters,
+  reversed_counters,
+  zero_gpu_time,
+  reversed_gpu_time,
+  no_residency,
+  no_device,
+  no_engine,  // dispatches run nothing and take so many ns of GPU time
+  low_power,
+  thermal_state,
+  watchdog_s,
+  count_of_switches,
+};
+
+enum class Count : std::uint8_t {
+  dispatches,
+  command_buffers,
+  compiles,
+  pipelines,
+  archive_hits,
+  encoder_calls,
+  resident_allocations,
+  captures,
+  violations,
+  count_of_counts,
+};
+
+[[nodiscard]] double value(Switch which);
+[[nodiscard]] inline bool is_on(Switch which) { return value(which) != 0; }
+// Whether this call is one of the next so many.
+[[nodiscard]] bool take(Switch which);
+// The error code that this command buffer shall end with, or 0.
+[[nodiscard]] int take_command_buffer_error();
+
+void count(Count what, double by = 1);
+// What the API's validation would stop the program for.
+void violation(const std::string& text);
+// Blocks until the next metal_double_reset.
+void wait_for_reset();
+
+}  // namespace metal_double
+
+extern "C" {
+[[gnu::visibility("default")]] void metal_double_set(const char* name, double value);
+// A switch, a count, `live_objects`, or `call_ns`: what one encoder call costs the double. NaN for
+// an unknown name.
+[[gnu::visibility("default")]] double metal_double_get(const char* name);
+// `violations`: one a line; `live_objects`: "class count" a line. Valid until the thread's next call.
+[[gnu::visibility("default")]] const char* metal_double_text(const char* name);
+[[gnu::visibility("default")]] void metal_double_reset();
+}

@@ -1,0 +1,19 @@
+#pragma once
+
+#import <Metal/Metal.h>
+
+#include <string>
+
+#include "core/library.h"
+#include "core/types.h"
+
+namespace metal_double {
+
+// Of a type as it is written in MSL; MTLDataTypeStruct for those that have no value of their own.
+[[nodiscard]] MTLDataType data_type(const std::string& type);
+// Of what a texture parameter yields: "texture2d<half, access::read>" gives half.
+[[nodiscard]] MTLDataType texel_type(const metalbench::Argument& argument);
+// A function constant's value from its bytes. Throws std::invalid_argument.
+[[nodiscard]] metalbench::ConstantValue constant_value(const void* bytes, MTLDataType type);
+
+}  // namespace metal_double

@@ -1,0 +1,196 @@
+#include "device.h"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+
+#include "archive.h"
+#include "buffer.h"
+#include "control.h"
+#include "counters.h"
+#include "engine.h"
+#include "errors.h"
+#include "fence.h"
+#include "gpu_clock.h"
+#include "library.h"
+#include "pipeline.h"
+#include "queue.h"
+#include "reflection.h"
+#include "residency.h"
+#include "sampler.h"
+#include "texture.h"
+
+using metal_double::is_on;
+using metal_double::report;
+using metal_double::Switch;
+using metal_double::take;
+using metal_double::violation;
+
+namespace {
+constexpr NSUInteger gibibyte = NSUInteger{1} << 30;
+constexpr NSUInteger most_buffer_bytes = 16 * gibibyte;
+constexpr NSUInteger texture_alignment = 16;
+constexpr NSUInteger most_samples = 4096;
+}  // namespace
+
+id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
+  return is_on(Switch::no_device) ? nil : [[DoubleDevice alloc] init];
+}
+
+@implementation DoubleDevice {
+  metal_double::Allocated _allocated;
+}
+
+- (instancetype)init {
+  if ((self = [super init]) != nil) _allocated = std::make_shared<std::atomic<NSUInteger>>(0);
+  return self;
+}
+- (BOOL)respondsToSelector:(SEL)selector {
+  if (selector == @selector(newResidencySetWithDescriptor:error:)) {
+    return !is_on(Switch::no_residency);
+  }
+  return [super respondsToSelector:selector];
+}
+
+- (NSString*)name {
+  return @"Apple M4 Max";
+}
+- (uint64_t)registryID {
+  return 1;
+}
+- (MTLSize)maxThreadsPerThreadgroup {
+  return MTLSizeMake(1024, 1024, 1024);
+}
+- (NSUInteger)maxThreadgroupMemoryLength {
+  return 32 * 1024;
+}
+- (BOOL)hasUnifiedMemory {
+  return YES;
+}
+- (uint64_t)recommendedMaxWorkingSetSize {
+  return 24 * gibibyte;
+}
+- (NSUInteger)maxBufferLength {
+  return most_buffer_bytes;
+}
+- (NSUInteger)currentAllocatedSize {
+  return *_allocated;
+}
+- (NSArray<id<MTLCounterSet>>*)counterSets {
+  return is_on(Switch::no_counters) ? nil : metal_double::counter_sets();
+}
+- (BOOL)supportsFamily:(MTLGPUFamily)gpuFamily {
+  return (gpuFamily >= MTLGPUFamilyApple1 && gpuFamily <= MTLGPUFamilyApple9) ||
+         (gpuFamily >= MTLGPUFamilyCommon1 && gpuFamily <= MTLGPUFamilyCommon3) ||
+         gpuFamily == MTLGPUFamilyMac2 || gpuFamily == MTLGPUFamilyMetal3;
+}
+- (BOOL)supportsCounterSampling:(MTLCounterSamplingPoint)samplingPoint {
+  return samplingPoint == MTLCounterSamplingPointAtStageBoundary && !is_on(Switch::no_counters);
+}
+- (void)sampleTimestamps:(MTLTimestamp*)cpuTimestamp gpuTimestamp:(MTLTimestamp*)gpuTimestamp {
+  *cpuTimestamp = metal_double::host_ns();
+  *gpuTimestamp = static_cast<MTLTimestamp>(
+      metal_double::to_ticks(static_cast<double>(*cpuTimestamp)) + metal_double::counter_offset);
+}
+- (NSUInteger)minimumLinearTextureAlignmentForPixelFormat:(MTLPixelFormat)__attribute__((unused)) format {
+  return texture_alignment;
+}
+- (NSUInteger)minimumTextureBufferAlignmentForPixelFormat:(MTLPixelFormat)__attribute__((unused)) format {
+  return texture_alignment;
+}
+
+- (id<MTLCommandQueue>)newCommandQueue {
+  return [[DoubleQueue alloc] initWithDevice:self];
+}
+- (id<MTLFence>)newFence {
+  return [[DoubleFence alloc] initWithDevice:self];
+}
+- (id<MTLBuffer>)newBufferWithLength:(NSUInteger)length
+                             options:(MTLResourceOptions)__attribute__((unused)) options {
+  if (length == 0) violation("newBufferWithLength: length is 0");
+  if (length == 0 || length > most_buffer_bytes || take(Switch::out_of_memory)) return nil;
+  try {
+    return [[DoubleBuffer alloc] initWithDevice:self
+                                        storage:metal_double::engine().allocate(length)
+                                      allocated:_allocated
+                                    deallocator:nil];
+  } catch (const std::exception&) {
+    return nil;
+  }
+}
+- (id<MTLBuffer>)newBufferWithBytes:(const void*)pointer
+                             length:(NSUInteger)length
+                            options:(MTLResourceOptions)options {
+  id<MTLBuffer> buffer = [self newBufferWithLength:length options:options];
+  if (buffer != nil) std::memcpy(buffer.contents, pointer, length);
+  return buffer;
+}
+- (id<MTLBuffer>)newBufferWithBytesNoCopy:(void*)pointer
+                                   length:(NSUInteger)length
+                                  options:(MTLResourceOptions)__attribute__((unused)) options
+                              deallocator:(void (^)(void* pointer, NSUInteger length))deallocator {
+  const auto page = static_cast<NSUInteger>(getpagesize());
+  if (length == 0 || length % page != 0 || reinterpret_cast<uintptr_t>(pointer) % page != 0) {
+    violation("newBufferWithBytesNoCopy: pointer and length must be whole pages");
+    return nil;
+  }
+  if (length > most_buffer_bytes || take(Switch::out_of_memory)) return nil;
+  return [[DoubleBuffer alloc] initWithDevice:self
+                                      storage:metal_double::storage_over(pointer, length)
+                                    allocated:_allocated
+                                  deallocator:deallocator];
+}
+- (id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor*)descriptor {
+  if (take(Switch::out_of_memory)) return nil;
+  return metal_double::make_texture(self, descriptor, _allocated);
+}
+- (id<MTLSamplerState>)newSamplerStateWithDescriptor:(MTLSamplerDescriptor*)descriptor {
+  return [[DoubleSampler alloc] initWithDevice:self descriptor:descriptor];
+}
+- (id<MTLLibrary>)newLibraryWithSource:(NSString*)source
+                               options:(MTLCompileOptions*)options
+                                 error:(__autoreleasing NSError**)error {
+  return [[DoubleLibrary alloc] initWithDevice:self source:source options:options error:error];
+}
+- (id<MTLComputePipelineState>)
+    newComputePipelineStateWithDescriptor:(MTLComputePipelineDescriptor*)descriptor
+                                  options:(MTLPipelineOption)options
+                               reflection:(MTLAutoreleasedComputePipelineReflection*)reflection
+                                    error:(__autoreleasing NSError**)error {
+  DoublePipeline* pipeline = [[DoublePipeline alloc] initWithDevice:self
+                                                         descriptor:descriptor
+                                                              error:error];
+  constexpr NSUInteger wanted = MTLPipelineOptionArgumentInfo | MTLPipelineOptionBufferTypeInfo;
+  if (pipeline != nil && reflection != nullptr && (options & wanted) != 0) {
+    *reflection =
+        [[MTLComputePipelineReflection alloc] initWithInfo:pipeline->_pipeline->info()];
+  }
+  return pipeline;
+}
+- (id<MTLComputePipelineState>)newComputePipelineStateWithFunction:(id<MTLFunction>)function
+                                                             error:(__autoreleasing NSError**)error {
+  MTLComputePipelineDescriptor* descriptor = [[MTLComputePipelineDescriptor alloc] init];
+  descriptor.computeFunction = function;
+  return [[DoublePipeline alloc] initWithDevice:self descriptor:descriptor error:error];
+}
+- (id<MTLBinaryArchive>)newBinaryArchiveWithDescriptor:(MTLBinaryArchiveDescriptor*)descriptor
+                                                 error:(NSError**)error {
+  return [[DoubleArchive alloc] initWithDevice:self descriptor:descriptor error:error];
+}
+- (id<MTLCounterSampleBuffer>)
+    newCounterSampleBufferWithDescriptor:(MTLCounterSampleBufferDescriptor*)descriptor
+                                   error:(NSError**)error {
+  if (is_on(Switch::no_counters) || descriptor.counterSet == nil || descriptor.sampleCount == 0 ||
+      descriptor.sampleCount > most_samples) {
+    report(error, MTLCounterErrorDomain, MTLCounterSampleBufferErrorInvalid,
+           "Invalid counter sample buffer descriptor");
+    return nil;
+  }
+  return [[DoubleCounterSampleBuffer alloc] initWithDevice:self descriptor:descriptor];
+}
+- (id)newResidencySetWithDescriptor:(MTLResidencySetDescriptor*)descriptor
+                              error:(NSError**)__attribute__((unused)) error {
+  return [[DoubleResidencySet alloc] initWithDevice:self descriptor:descriptor];
+}
+@end

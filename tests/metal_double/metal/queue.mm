@@ -1,0 +1,76 @@
+#include "queue.h"
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "residency.h"
+
+namespace {
+
+// Shared with the worker thread, which may be what releases the queue.
+struct Work {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<DoubleCommandBuffer*> waiting;
+  bool closed = false;
+};
+
+DoubleCommandBuffer* next(Work& work) {
+  std::unique_lock lock(work.mutex);
+  work.changed.wait(lock, [&work] { return work.closed || !work.waiting.empty(); });
+  if (work.waiting.empty()) return nil;
+  DoubleCommandBuffer* command_buffer = work.waiting.front();
+  work.waiting.pop_front();
+  return command_buffer;
+}
+
+void run_all(const std::shared_ptr<Work>& work) {
+  std::int64_t last_tick = 0;
+  for (bool closed = false; !closed;) {
+    @autoreleasepool {
+      DoubleCommandBuffer* command_buffer = next(*work);
+      closed = command_buffer == nil;
+      if (!closed) last_tick = [command_buffer runFrom:last_tick];
+    }
+  }
+}
+
+}  // namespace
+
+@implementation DoubleQueue {
+  std::shared_ptr<Work> _work;
+}
+@synthesize device = _device;
+@synthesize label = _label;
+
+- (instancetype)initWithDevice:(id<MTLDevice>)device {
+  if ((self = [super init]) != nil) {
+    _device = device;
+    _work = std::make_shared<Work>();
+    std::thread([work = _work] { run_all(work); }).detach();
+  }
+  return self;
+}
+- (void)dealloc {
+  const std::scoped_lock lock(_work->mutex);
+  _work->closed = true;
+  _work->changed.notify_one();
+}
+- (id<MTLCommandBuffer>)commandBuffer {
+  return [[DoubleCommandBuffer alloc] initWithQueue:self];
+}
+- (void)run:(DoubleCommandBuffer*)command_buffer {
+  const std::scoped_lock lock(_work->mutex);
+  _work->waiting.push_back(command_buffer);
+  _work->changed.notify_one();
+}
+- (void)addResidencySet:(id)residency_set {
+  metal_double::attach(residency_set);
+}
+- (void)removeResidencySet:(id)residency_set {
+  metal_double::detach(residency_set);
+}
+@end

@@ -1,0 +1,9 @@
+#pragma once
+
+#import <Metal/Metal.h>
+
+#include "core/library.h"
+
+@interface MTLComputePipelineReflection ()
+- (instancetype)initWithInfo:(const metalbench::PipelineInfo&)info;
+@end

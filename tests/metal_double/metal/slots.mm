@@ -1,0 +1,149 @@
+#include "slots.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/texture_binding.h"
+#include "replay.h"
+
+namespace metal_double {
+namespace {
+
+using metalbench::Access;
+using metalbench::Argument;
+using metalbench::ArgumentKind;
+using metalbench::Bytes;
+using metalbench::Dispatch;
+using metalbench::Samplers;
+using metalbench::Size3;
+using metalbench::Textures;
+using metalbench::Value;
+
+constexpr NSUInteger most_threadgroup_bytes = 32 * 1024;
+
+[[noreturn]] void reject(const Argument& argument, const std::string& what) {
+  throw InvalidUse(argument.name + " at " + to_string(argument.kind) + " " +
+                   std::to_string(argument.index) + ": " + what);
+}
+
+Value buffer_value(const Argument& argument, const BufferSlot& slot, const Pass& pass) {
+  if (slot.bytes != 0) {
+    if (argument.access == Access::read_write) reject(argument, "the kernel writes to a constant");
+    const auto begin = pass.bytes.begin() + static_cast<std::ptrdiff_t>(slot.offset);
+    return Bytes(begin, begin + static_cast<std::ptrdiff_t>(slot.bytes));
+  }
+  if (slot.buffer == nil) reject(argument, "no buffer is set");
+  const NSUInteger length = slot.buffer->_length;
+  if (slot.offset > length) reject(argument, "the offset is beyond the buffer's length");
+  if (argument.address_space == "constant" && length - slot.offset < argument.element_bytes) {
+    reject(argument, "the buffer has " + std::to_string(length - slot.offset) +
+                         " bytes from its offset, the kernel reads " +
+                         std::to_string(argument.element_bytes));
+  }
+  return metalbench::Buffer(slot.buffer->_storage, true).slice(slot.offset, length - slot.offset);
+}
+
+void check_usage(const Argument& argument, DoubleTexture* texture) {
+  const MTLTextureUsage usage = texture.usage;
+  const bool writes = argument.access == Access::write || argument.access == Access::read_write;
+  if (writes && (usage & MTLTextureUsageShaderWrite) == 0) {
+    reject(argument, "the texture's usage lacks ShaderWrite");
+  }
+  if (argument.access != Access::write && (usage & MTLTextureUsageShaderRead) == 0) {
+    reject(argument, "the texture's usage lacks ShaderRead");
+  }
+}
+
+Value texture_value(const Argument& argument, const Slots& slots) {
+  Textures textures;
+  for (std::uint32_t i = 0; i < argument.texture.count; ++i) {
+    DoubleTexture* texture = slots.textures.at(argument.index + i);
+    if (texture == nil) reject(argument, "no texture is set");
+    check_usage(argument, texture);
+    textures.push_back(*texture->_texture);
+  }
+  return textures;
+}
+
+Value sampler_value(const Argument& argument, const Slots& slots) {
+  Samplers samplers;
+  for (std::uint32_t i = 0; i < argument.texture.count; ++i) {
+    DoubleSampler* sampler = slots.samplers.at(argument.index + i);
+    if (sampler == nil) reject(argument, "no sampler is set");
+    samplers.push_back(sampler->_sampler);
+  }
+  return samplers;
+}
+
+Value value_of(const Argument& argument, const Slots& slots, const Pass& pass) {
+  if (argument.kind == ArgumentKind::buffer) {
+    return buffer_value(argument, slots.buffers.at(argument.index), pass);
+  }
+  Value value = argument.kind == ArgumentKind::texture ? texture_value(argument, slots)
+                                                       : sampler_value(argument, slots);
+  const std::string wrong = mismatch(argument, value);
+  if (!wrong.empty()) reject(argument, wrong);
+  return value;
+}
+
+Size3 size3(const MTLSize& size) {
+  return {static_cast<std::uint32_t>(size.width), static_cast<std::uint32_t>(size.height),
+          static_cast<std::uint32_t>(size.depth)};
+}
+
+void check_geometry(const Slots& slots, const Dispatch& dispatch) {
+  const std::uint64_t threads = dispatch.threads.count();
+  if (threads == 0 || threads > slots.pipeline->_maxThreads) {
+    throw InvalidUse(std::to_string(threads) + " threads per threadgroup, not from 1 to " +
+                     std::to_string(slots.pipeline->_maxThreads));
+  }
+  if (dispatch.grid.count() == 0) throw InvalidUse("an empty grid is dispatched");
+  NSUInteger bytes = dispatch.pipeline->info().threadgroup_bytes;
+  for (const auto& memory : dispatch.threadgroup_memory) bytes += memory.bytes;
+  if (bytes > most_threadgroup_bytes) {
+    throw InvalidUse(std::to_string(bytes) + " bytes of threadgroup memory, more than " +
+                     std::to_string(most_threadgroup_bytes));
+  }
+}
+
+}  // namespace
+
+void Slots::apply(const Command& command) {
+  using Kind = Command::Kind;
+  switch (command.kind) {
+    case Kind::pipeline: pipeline = static_cast<DoublePipeline*>(command.object); break;
+    case Kind::buffer:
+      buffers[command.index] = {static_cast<DoubleBuffer*>(command.object), command.amount, 0};
+      break;
+    case Kind::buffer_offset: buffers[command.index].offset = command.amount; break;
+    case Kind::bytes: buffers[command.index] = {nil, command.amount, command.repeats}; break;
+    case Kind::texture: textures[command.index] = static_cast<DoubleTexture*>(command.object); break;
+    case Kind::sampler: samplers[command.index] = static_cast<DoubleSampler*>(command.object); break;
+    case Kind::threadgroup_memory: threadgroup_bytes[command.index] = command.amount; break;
+    case Kind::resource:
+    case Kind::dispatch: break;
+  }
+}
+
+Dispatch dispatch_of(const Slots& slots, const Pass& pass, const Command& command) {
+  if (slots.pipeline == nil) throw InvalidUse("a dispatch without a pipeline");
+  Dispatch dispatch;
+  dispatch.pipeline = slots.pipeline->_pipeline;
+  dispatch.grid = size3(command.grid);
+  dispatch.grid_in_threads = command.in_threads;
+  dispatch.threads = size3(command.threads);
+  for (const Argument& argument : dispatch.pipeline->info().arguments) {
+    if (argument.kind == ArgumentKind::threadgroup) {
+      const NSUInteger bytes = slots.threadgroup_bytes.at(argument.index);
+      if (bytes == 0) reject(argument, "no threadgroup memory length is set");
+      dispatch.threadgroup_memory.push_back({argument.index, static_cast<std::uint32_t>(bytes)});
+    } else {
+      dispatch.bindings.push_back(
+          {argument.index, argument.name, value_of(argument, slots, pass)});
+    }
+  }
+  check_geometry(slots, dispatch);
+  return dispatch;
+}
+
+}  // namespace metal_double
