@@ -231,12 +231,8 @@ class _Attempt:
         )
         self._state = self._device.state()
         self._notes += (*warnings(self._state), *self._measurement.doubts)
-        self._analysis = analyse(
-            self._measurement,
-            task.flops(size),
-            task.bytes(size, trial.dtype),
-            simulated=self._device.kind == "cpu",
-        )
+        done = task.flops(size), task.bytes(size, trial.dtype)
+        self._analysis = analyse(self._measurement, *done, simulated=self._device.kind == "cpu")
         return bound
 
     def _recheck(self, bound: Bound, task: Task, size: str, seed: int) -> None:
