@@ -7,21 +7,7 @@
 #include "cpu/signals.h"
 #include "cpu/threadgroups.h"
 
-#if defined(__linux__)
-#include <sched.h>
-#endif
-
 namespace metalbench::cpu {
-
-std::uint32_t usable_cores() {
-#if defined(__linux__)
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    return static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&set)));
-  }
-#endif
-  return std::max(1u, std::thread::hardware_concurrency());
-}
 
 class Pool::Worker {
  public:

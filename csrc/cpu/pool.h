@@ -54,7 +54,4 @@ class Pool {
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
-// How many workers suit this process: the cores that it may use.
-[[nodiscard]] std::uint32_t usable_cores();
-
 }  // namespace metalbench::cpu

@@ -1,13 +1,12 @@
 #include "cpu/signals.h"
 
 #include <signal.h>
-#include <ucontext.h>
 
 #include <array>
-#include <cstdint>
 #include <memory>
 #include <mutex>
 
+#include "cpu/context.h"
 #include "cpu/switch.h"
 
 namespace metalbench::cpu {
@@ -20,45 +19,6 @@ constexpr std::size_t alternate_stack_bytes = 64 * 1024;
 
 thread_local GroupRunner* guarded = nullptr;
 std::array<struct sigaction, handled.size()> previous;
-
-// The machine's registers, as the platform lays them out.
-class Context {
- public:
-  explicit Context(void* context) : machine_(static_cast<ucontext_t*>(context)->uc_mcontext) {}
-
-#if defined(__APPLE__) && defined(__aarch64__)
-  void* stack_pointer() { return reinterpret_cast<void*>(machine_->__ss.__sp); }
-  void* pc() { return reinterpret_cast<void*>(machine_->__ss.__pc); }
-  void jump(void* stack, void (*target)()) {
-    machine_->__ss.__sp = reinterpret_cast<std::uint64_t>(stack);
-    machine_->__ss.__pc = reinterpret_cast<std::uint64_t>(target);
-  }
-#elif defined(__APPLE__)
-  void* stack_pointer() { return reinterpret_cast<void*>(machine_->__ss.__rsp); }
-  void* pc() { return reinterpret_cast<void*>(machine_->__ss.__rip); }
-  void jump(void* stack, void (*target)()) {
-    machine_->__ss.__rsp = reinterpret_cast<std::uint64_t>(stack);
-    machine_->__ss.__rip = reinterpret_cast<std::uint64_t>(target);
-  }
-#elif defined(__aarch64__)
-  void* stack_pointer() { return reinterpret_cast<void*>(machine_.sp); }
-  void* pc() { return reinterpret_cast<void*>(machine_.pc); }
-  void jump(void* stack, void (*target)()) {
-    machine_.sp = reinterpret_cast<std::uint64_t>(stack);
-    machine_.pc = reinterpret_cast<std::uint64_t>(target);
-  }
-#else
-  void* stack_pointer() { return reinterpret_cast<void*>(machine_.gregs[REG_RSP]); }
-  void* pc() { return reinterpret_cast<void*>(machine_.gregs[REG_RIP]); }
-  void jump(void* stack, void (*target)()) {
-    machine_.gregs[REG_RSP] = reinterpret_cast<greg_t>(stack);
-    machine_.gregs[REG_RIP] = reinterpret_cast<greg_t>(target);
-  }
-#endif
-
- private:
-  decltype(ucontext_t::uc_mcontext)& machine_;
-};
 
 Fault::Kind kind_of(int signal, const void* address) {
   switch (signal) {
@@ -89,7 +49,7 @@ void pass_on(int signal, siginfo_t* info, void* context) {
 }
 
 void on_signal(int signal, siginfo_t* info, void* raw_context) {
-  Context context(raw_context);
+  const Context context(raw_context);
   void* stack_pointer = context.stack_pointer();
   if (guarded == nullptr || !guarded->on_fiber(stack_pointer)) {
     pass_on(signal, info, raw_context);

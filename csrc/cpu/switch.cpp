@@ -4,17 +4,10 @@
 #include <cstdint>
 
 #include "msl/mb/switch.h"
+#include "object_file.h"
 
-#if defined(__APPLE__)
-#define SYMBOL(name) "_" #name
-#define HIDDEN(name) ".private_extern _" #name "\n"
 #define TEXT ".text\n.p2align 4\n"
-#else
-#define SYMBOL(name) #name
-#define HIDDEN(name) ".hidden " #name "\n.type " #name ",%function\n"
-#define TEXT ".text\n.p2align 4\n"
-#endif
-#define FUNCTION(name) ".globl " SYMBOL(name) "\n" HIDDEN(name) SYMBOL(name) ":\n"
+#define FUNCTION(name) ".globl " MB_SYMBOL(name) "\n" MB_HIDDEN(name) MB_SYMBOL(name) ":\n"
 
 // Begins a stack below the registers that were loaded from its top, so that they stay; one of them
 // holds where to go.

@@ -24,22 +24,27 @@ def compile_shared_object(
 ) -> None:
     """Compile lowered text and link it to `target`.
 
-    Raises CompileError with clang's own messages as `translate` places them.
+    The object file stays beside it where the linker leaves debug information in there. Raises
+    CompileError with clang's own messages as `translate` places them.
     """
     target_object = target.with_suffix(".o")
-    command = [*tools.clang, "-c", "-x", "c++", *flags(checked=checked, fast_math=fast_math)]
-    command += [f"-I{tools.headers}", "-o", str(target_object), "-"]
+    options = flags(checked=checked, fast_math=fast_math, goal=tools.target)
+    command = [*tools.clang, "-c", "-x", "c++", *options, *tools.include_flags]
+    command += ["-o", str(target_object), "-"]
     try:
         _run(command, text, translate)
         _run([*tools.linker, "-shared", "-o", str(target), str(target_object)], "", str)
-    finally:
+        if not tools.target.debug_in_object:
+            target_object.unlink()
+    except BaseException:
         target_object.unlink(missing_ok=True)
+        raise
 
 
 def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -> None:
     """Raise CompileError with clang's messages if it does not accept a text."""
     command = [*tools.clang, "-fsyntax-only", "-x", "c++", *flags(checked=False, fast_math=True)]
-    _run([*command, f"-I{tools.headers}", "-"], text, translate)
+    _run([*command, *tools.include_flags, "-"], text, translate)
 
 
 def _run(command: list[str], text: str, translate: Callable[[str], str]) -> None:

@@ -232,6 +232,8 @@ def _compile(
             fast_math=fast_math,
         )
         made = cache.file_digest(path)
+        if toolchain().target.debug_in_object:
+            path.with_suffix(".o").replace(target.with_suffix(".o"))
         with cache.replacing(target.with_suffix(".cpp")) as text:
             text.write_text(lowered.code.text)
     record = {

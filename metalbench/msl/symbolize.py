@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 # Code of the MSL headers is inlined into the user's; its lines are of no use to the user.
@@ -43,22 +45,38 @@ def _is_ours(file: str) -> bool:
 
 @lru_cache(maxsize=32)
 def _lines(path: str) -> _Lines:
-    from elftools.elf.elffile import ELFFile
-
     lines = _Lines()
-    with open(path, "rb") as stream:
-        elf = ELFFile(stream)
-        if not elf.has_dwarf_info():
+    with ExitStack() as files:
+        dwarf, place = _debug_information(Path(path), files)
+        if dwarf is None:
             return lines
-        dwarf = elf.get_dwarf_info()
         for unit in dwarf.iter_CUs():
             program = dwarf.line_program_for_CU(unit)
             if program is not None:
                 names = _file_names(program)
-                lines.rows += _unit_rows(program, names)
-                lines.inlined += _inlined_calls(dwarf, unit, names)
+                lines.rows += (
+                    (place(address), file, line)
+                    for address, file, line in _unit_rows(program, names)
+                )
+                lines.inlined += (
+                    (place(begin), place(end - 1) + 1, file, line)
+                    for begin, end, file, line in _inlined_calls(dwarf, unit, names)
+                )
     lines.rows.sort(key=lambda row: row[0])
     return lines
+
+
+def _debug_information(path: Path, files: ExitStack) -> tuple[Any, Callable[[int], int]]:
+    """What pyelftools reads, if any, and where an address in it is in the shared object."""
+    from metalbench.msl import mach_o
+
+    stream = files.enter_context(path.open("rb"))
+    if mach_o.is_mach_o(stream):
+        return mach_o.debug_information(path)
+    from elftools.elf.elffile import ELFFile
+
+    elf = ELFFile(stream)
+    return (elf.get_dwarf_info() if elf.has_dwarf_info() else None), lambda address: address
 
 
 def _unit_rows(program: Any, names: list[str]) -> Iterator[tuple[int, str, int]]:

@@ -13,10 +13,10 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from metalbench._core import Unsupported
+from metalbench.msl.targets import ELF, MACH_O, Target, target
 
 COMMON_FLAGS = [
     "-std=c++17",
-    "-march=native",
     "-fPIC",
     "-fvisibility=hidden",
     "-fno-exceptions",
@@ -76,7 +76,6 @@ CHECKED_FLAGS = [
     "-fno-slp-vectorize",
     "-DMB_CHECKED=1",
     "-fsanitize-coverage=trace-loads,trace-stores,bb,trace-pc-guard",
-    "-fsanitize=kernel-address",
     "-mllvm",
     "-asan-kernel-mem-intrinsic-prefix=1",
     "-mllvm",
@@ -101,6 +100,7 @@ class Toolchain:
     clang: tuple[str, ...]
     linker: tuple[str, ...]
     headers: Path
+    target: Target = ELF
 
     @cached_property
     def version(self) -> str:
@@ -126,24 +126,32 @@ class Toolchain:
         return digest.hexdigest()
 
     @property
+    def include_flags(self) -> list[str]:
+        """Where the MSL headers are."""
+        return [f"-I{self.headers}", f"-I{self.headers / self.target.object_format}"]
+
+    @property
     def empty_headers(self) -> Path:
         """Empty files by the names of Metal's headers, for the preprocessor."""
         return self.headers / "empty"
 
 
-def flags(*, checked: bool, fast_math: bool) -> list[str]:
-    """The compiler's flags for one kind of build."""
+def flags(*, checked: bool, fast_math: bool, goal: Target | None = None) -> list[str]:
+    """The compiler's flags for one kind of build, on this machine if no other is given."""
+    goal = goal or target()
+    machine = "arm64" if goal is MACH_O else platform.machine()
     return [
         *COMMON_FLAGS,
-        *HALF_FLAGS.get(platform.machine(), []),
+        *goal.compiler,
+        *HALF_FLAGS.get(machine, []),
         *(FAST_FLAGS if fast_math else PRECISE_FLAGS),
-        *(CHECKED_FLAGS if checked else RELEASE_FLAGS),
+        *([*goal.kernel_address, *CHECKED_FLAGS] if checked else RELEASE_FLAGS),
     ]
 
 
 @cache
 def _find(named: str | None) -> Toolchain:
-    headers = _headers()
+    headers, goal = _headers(), target()
     if named:
         program = shutil.which(named)
         linker = shutil.which("ld.lld", path=str(Path(program or named).parent)) or shutil.which(
@@ -153,13 +161,14 @@ def _find(named: str | None) -> Toolchain:
             raise Unsupported(
                 f"METALBENCH_CLANG: expected a clang, got {named}, which is not there"
             )
-        command = (linker,) if linker else (program, "-nostdlib")
-        return Toolchain((program,), command, headers)
+        if linker and goal is ELF:
+            return Toolchain((program,), (linker,), headers, goal)
+        return Toolchain((program,), (program, *goal.clang_linker), headers, goal)
     found = importlib.util.find_spec("ziglang")
     if found is not None and found.origin is not None:
         zig = Path(found.origin).parent / ("zig.exe" if os.name == "nt" else "zig")
         if zig.exists():
-            return Toolchain((str(zig), "clang"), (str(zig), "ld.lld"), headers)
+            return Toolchain((str(zig), "clang"), (str(zig), *goal.zig_linker), headers, goal)
     raise Unsupported(
         "the cpu device compiles MSL with clang, which is missing; run `pip install ziglang`, "
         "or set METALBENCH_CLANG to a clang 19 or later"

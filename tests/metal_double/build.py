@@ -13,61 +13,70 @@ import stat
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-FOLDER = CHECKOUT / "build" / "metal_double" / (sys.implementation.cache_tag or "python")
-TOOLS = {"CC": "cc", "CXX": "c++", "OBJCXX": "c++", "AR": "ar", "RANLIB": "ranlib"}
+COMPILERS = {"CMAKE_C_COMPILER": "cc", "CMAKE_CXX_COMPILER": "c++", "CMAKE_OBJCXX_COMPILER": "c++"}
+ARCHIVERS = {"CMAKE_AR": "ar", "CMAKE_RANLIB": "ranlib"}
 
 
-class BuildFailed(Exception):
-    """The double could not be built; the text is the tool's own."""
+class BuildError(Exception):
+    """Something could not be built; the text is the tool's own."""
 
 
-def extension() -> Path:
-    """Where the built extension is."""
-    return FOLDER / f"_core{importlib.machinery.EXTENSION_SUFFIXES[0]}"
+class Tree:
+    """A folder that CMake builds `_core` in with ziglang's compiler and given flags."""
+
+    def __init__(self, folder: Path, compiler_flags: Sequence[str] = ()) -> None:
+        self._folder = folder
+        self._compiler_flags = " ".join(compiler_flags)
+        self.extension = folder / f"_core{importlib.machinery.EXTENSION_SUFFIXES[0]}"
+
+    def bring_up_to_date(self, *settings: str) -> str:
+        """Build what has changed; gives what the tools said.
+
+        Raises BuildError.
+        """
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with _alone(self._folder / "lock"):
+            command = ["cmake", "-G", "Ninja", "-S", str(CHECKOUT), "-B", str(self._folder)]
+            _run(*command, f"-DPython_EXECUTABLE={sys.executable}", *self._tools(), *settings)
+            jobs = str(os.cpu_count() or 1)
+            return _run("cmake", "--build", str(self._folder), "--target", "_core", "-j", jobs)
+
+    def _tools(self) -> Iterator[str]:
+        for name, tool in COMPILERS.items():
+            yield f"-D{name}={self._program(tool, self._compiler_flags)}"
+        for name, tool in ARCHIVERS.items():
+            yield f"-D{name}={self._program(tool, '')}"
+
+    def _program(self, tool: str, flags: str) -> Path:
+        """A file of one name, which CMake wants, for one of ziglang's tools."""
+        import ziglang
+
+        path = self._folder / f"zig-{tool}"
+        zig = Path(ziglang.__file__).parent / "zig"
+        text = f'#!/bin/sh\nexec "{zig}" {tool} {flags} "$@"\n'
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+            path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return path
 
 
 def build() -> Path:
     """Bring the double's `_core` up to date and tell where it is.
 
-    Raises BuildFailed.
+    Raises BuildError.
     """
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with _alone():
-        _run("cmake", "-G", "Ninja", "-S", str(CHECKOUT), "-B", str(FOLDER), *_settings())
-        _run("cmake", "--build", str(FOLDER), "--target", "_core", "-j", str(os.cpu_count() or 1))
-    return extension()
+    name = sys.implementation.cache_tag or "python"
+    tree = Tree(CHECKOUT / "build" / "metal_double" / name)
+    tree.bring_up_to_date("-DMETALBENCH_METAL_DOUBLE=ON")
+    return tree.extension
 
 
-def _settings() -> list[str]:
-    return [
-        "-DMETALBENCH_METAL_DOUBLE=ON",
-        f"-DPython_EXECUTABLE={sys.executable}",
-        *(f"-DCMAKE_{_variable(name)}={_script(tool)}" for name, tool in TOOLS.items()),
-    ]
-
-
-def _variable(name: str) -> str:
-    return {"CC": "C_COMPILER", "CXX": "CXX_COMPILER", "OBJCXX": "OBJCXX_COMPILER"}.get(name, name)
-
-
-def _script(tool: str) -> Path:
-    """A program of one name, which CMake wants, for one of ziglang's tools."""
-    import ziglang
-
-    path = FOLDER / f"zig-{tool}"
-    text = f'#!/bin/sh\nexec "{Path(ziglang.__file__).parent / "zig"}" {tool} "$@"\n'
-    if not path.exists() or path.read_text() != text:
-        path.write_text(text)
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return path
-
-
-def _run(*command: str) -> None:
+def _run(*command: str) -> str:
     # Where pip puts the programs of the packages cmake and ninja.
     scripts = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")])
     answer = subprocess.run(
@@ -79,12 +88,13 @@ def _run(*command: str) -> None:
         env={**os.environ, "PATH": scripts},
     )
     if answer.returncode != 0:
-        raise BuildFailed(f"{' '.join(command)}\n{answer.stdout}")
+        raise BuildError(f"{' '.join(command)}\n{answer.stdout}")
+    return answer.stdout
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    with open(FOLDER / "lock", "w") as lock:
+def _alone(path: Path) -> Iterator[None]:
+    with open(path, "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -92,5 +102,5 @@ def _alone() -> Iterator[None]:
 if __name__ == "__main__":
     try:
         print(build())
-    except BuildFailed as problem:
+    except BuildError as problem:
         sys.exit(str(problem))

@@ -199,7 +199,7 @@ struct Kernel<function, void (*)(P...), Bindings...> {
   }                                                                                       \
   MB_SPAN_##needs_fibers MB_EXPORT const mb::Info* mb_info() {                            \
     static mb::Info info = mb_kernel::info(mb_has_fibers, max_threads);                   \
-    info.threadgroup_bytes = __stop_mb_threadgroup - __start_mb_threadgroup;              \
+    info.threadgroup_bytes = mb::threadgroup_end - mb::threadgroup_begin;                 \
     return &info;                                                                         \
   }
 

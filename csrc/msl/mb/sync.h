@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lift.h"
+#include "object_file.h"
 #include "switch.h"
 
 #define MB_UNTRACED __attribute__((no_sanitize("coverage", "kernel-address")))
@@ -112,24 +113,23 @@ MB_FUNC void quadgroup_barrier(mem_flags = mem_flags::mem_none, thread_scope = t
 
 }  // namespace metal
 
-extern "C" {
-[[gnu::weak, gnu::visibility("hidden")]] extern mb::u8 __start_mb_threadgroup[];
-[[gnu::weak, gnu::visibility("hidden")]] extern mb::u8 __stop_mb_threadgroup[];
-}
-
 namespace mb {
+
+extern "C" {
+MB_SECTION_ENDS(u8, threadgroup_begin, threadgroup_end, mb_threadgroup)
+}
 
 // The running group's own copy of a threadgroup variable: the linker lays all of them out in one
 // section, whose image is the start of every group's arena.
 template <class T>
 MB_FUNC T& threadgroup_variable(u8* storage) {
   u8* arena = current()->simdgroup->group->arena;
-  return *reinterpret_cast<T*>(arena + (storage - __start_mb_threadgroup));
+  return *reinterpret_cast<T*>(arena + (storage - threadgroup_begin));
 }
 
 }  // namespace mb
 
 #define MB_THREADGROUP(T, name)                                                             \
   alignas(T) alignas(16) static unsigned char mb_storage_##name[sizeof(T)] __attribute__((  \
-      section("mb_threadgroup")));                                                          \
+      MB_DATA_SECTION(mb_threadgroup)));                                                    \
   T& name = mb::threadgroup_variable<T>(mb_storage_##name);

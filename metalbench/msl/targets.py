@@ -1,0 +1,63 @@
+"""What differs between the systems that kernels are compiled for."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from dataclasses import dataclass
+
+from metalbench._core import Unsupported
+
+_MAC = "14.0"
+
+
+@dataclass(frozen=True)
+class Target:
+    """How clang is told of a system, and how its objects become something to load.
+
+    `object_format` names the folder of the MSL headers that knows its symbols and sections.
+    `zig_linker` are arguments for zig, `clang_linker` for a clang without a linker beside it.
+    With `debug_in_object` the linker leaves debug information in the object file.
+    """
+
+    object_format: str
+    compiler: tuple[str, ...]
+    kernel_address: tuple[str, ...]
+    zig_linker: tuple[str, ...]
+    clang_linker: tuple[str, ...]
+    debug_in_object: bool
+
+
+_KERNEL_ADDRESS = "-fsanitize=kernel-address"
+
+ELF = Target(
+    object_format="elf",
+    compiler=("-march=native",),
+    kernel_address=(_KERNEL_ADDRESS,),
+    zig_linker=("ld.lld",),
+    clang_linker=("-nostdlib",),
+    debug_in_object=False,
+)
+MACH_O = Target(
+    object_format="mach_o",
+    # What every Mac with Apple silicon has.
+    compiler=(f"--target=arm64-apple-macosx{_MAC}", "-mcpu=apple-m1"),
+    # The driver has it for other systems only; the pass is the same.
+    kernel_address=("-Xclang", _KERNEL_ADDRESS),
+    # Without its own library zig need not build it first, which takes half a minute.
+    zig_linker=("cc", "-target", f"aarch64-macos.{_MAC}", "-nostdlib", "-lSystem"),
+    clang_linker=(f"--target=arm64-apple-macosx{_MAC}",),
+    debug_in_object=True,
+)
+
+
+def target() -> Target:
+    """The target of this machine. Raises Unsupported."""
+    if sys.platform != "darwin":
+        return ELF
+    if platform.machine() != "arm64":
+        raise Unsupported(
+            f"the cpu device runs on Macs with Apple silicon, got {platform.machine()}; "
+            "use Linux on this machine"
+        )
+    return MACH_O

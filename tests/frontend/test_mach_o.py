@@ -1,0 +1,56 @@
+"""Kernels for macOS, made on any machine: what the linker leaves leads to the user's lines."""
+
+from dataclasses import replace
+
+import pytest
+
+from metalbench.msl import engine, mach_o
+from metalbench.msl.compiler import compile_shared_object
+from metalbench.msl.lower import lower
+from metalbench.msl.symbolize import symbolize
+from metalbench.msl.targets import MACH_O
+
+TEXT = """#include <metal_stdlib>
+using namespace metal;
+
+kernel void f(device float* a, uint i [[thread_position_in_grid]],
+              uint t [[thread_index_in_threadgroup]]) {
+  threadgroup float shared[32];
+  shared[t] = a[i];
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  a[i] =
+      a[i + 1] +
+      shared[31 - t];
+}
+"""
+
+
+@pytest.fixture
+def tools():
+    here = engine.toolchain()
+    if not here.clang[0].endswith("zig"):
+        pytest.skip("needs ziglang's linker, which knows every system")
+    return replace(here, linker=(here.clang[0], *MACH_O.zig_linker), target=MACH_O)
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_addresses_in_a_library_lead_to_the_users_lines(tools, tmp_path, checked):
+    lowered = lower(engine.parse(TEXT, "dir/my.metal").source, "f", {})
+    library = tmp_path / "kernel.so"
+    compile_shared_object(lowered.code.text, library, tools, str, checked=checked, fast_math=True)
+    with library.open("rb") as stream:
+        file = mach_o.MachO(stream)
+    assert {"_mb_info", "_mb_thread"} <= set(file.functions)
+    code = next(section for section in file.sections if section.name == "__text")
+    places = {symbolize(str(library), code.address + i) for i in range(0, code.size, 4)}
+    lines = {place[1] for place in places if place and place[0] == "dir/my.metal"}
+    assert {7, 9, 10} <= lines
+    assert lines <= set(range(4, 13))
+
+
+def test_a_library_without_its_object_has_no_lines(tools, tmp_path):
+    lowered = lower(engine.parse(TEXT).source, "f", {})
+    library = tmp_path / "kernel.so"
+    compile_shared_object(lowered.code.text, library, tools, str, checked=False, fast_math=True)
+    library.with_suffix(".o").unlink()
+    assert symbolize(str(library), 0x4000) is None

@@ -1,0 +1,98 @@
+"""`pytest -p metal_double.plugin`, with tests/ on PYTHONPATH: tests run on the double.
+
+`metalbench._core` is the build that has the double's Metal in it. A test fails when the double saw
+its Metal used wrongly; the run fails when objects are left at its end.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Iterator
+from importlib.abc import MetaPathFinder
+from importlib.util import spec_from_file_location
+from pathlib import Path
+
+import pytest
+from metal_double.build import build
+
+NAME = "metalbench._core"
+
+
+class DoubleFinder(MetaPathFinder):
+    """Finds the double's extension where the package's own would be found."""
+
+    def __init__(self, extension: Path) -> None:
+        self._extension = extension
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None):
+        return spec_from_file_location(NAME, self._extension) if fullname == NAME else None
+
+
+class Double:
+    """The controls of the double's Metal, as its library exports them."""
+
+    def __init__(self, extension: Path) -> None:
+        self._library = ctypes.CDLL(str(extension))
+        self._library.metal_double_set.argtypes = [ctypes.c_char_p, ctypes.c_double]
+        self._library.metal_double_set.restype = None
+        self._library.metal_double_get.argtypes = [ctypes.c_char_p]
+        self._library.metal_double_get.restype = ctypes.c_double
+        self._library.metal_double_text.argtypes = [ctypes.c_char_p]
+        self._library.metal_double_text.restype = ctypes.c_char_p
+        self._library.metal_double_reset.argtypes = []
+        self._library.metal_double_reset.restype = None
+
+    def set(self, name: str, value: float = 1) -> None:
+        """Make something happen, such as `fail_compile`."""
+        self._library.metal_double_set(name.encode(), float(value))
+
+    def get(self, name: str) -> float:
+        """How often something happened, such as `command_buffers`."""
+        return self._library.metal_double_get(name.encode())
+
+    def text(self, name: str) -> str:
+        """`violations`: what was used wrongly. `live_objects`: how many of which class."""
+        answer = self._library.metal_double_text(name.encode())
+        return (answer or b"").decode("utf-8", "replace")
+
+    def reset(self) -> None:
+        """Nothing that was set happens any more, and violations are forgotten."""
+        self._library.metal_double_reset()
+
+
+def _install() -> Path:
+    if NAME in sys.modules:
+        raise pytest.UsageError(f"metal_double.plugin: {NAME} is imported already; name it with -p")
+    extension = build()
+    sys.meta_path.insert(0, DoubleFinder(extension))
+    return extension
+
+
+EXTENSION = _install()
+
+
+def controls() -> Double:
+    """The controls; loads the extension on first use."""
+    import metalbench._core  # noqa: F401
+
+    return Double(EXTENSION)
+
+
+@pytest.fixture
+def metal_double() -> Iterator[Double]:
+    """The double's controls, which are back at rest after the test."""
+    double = controls()
+    yield double
+    double.reset()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item):
+    """Fail a test that used Metal wrongly."""
+    double = controls()
+    before = double.get("violations")
+    outcome = yield
+    if double.get("violations") > before:
+        pytest.fail(f"Metal was used wrongly:\n{double.text('violations')}", pytrace=False)
+    return outcome
