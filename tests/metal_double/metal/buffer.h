@@ -28,5 +28,7 @@ namespace metal_double {
 
 // Memory of the caller's as a storage.
 [[nodiscard]] std::shared_ptr<metalbench::Storage> storage_over(void* pointer, NSUInteger length);
+// Zeroed memory. As in Metal, what is smaller than a page need not begin with one.
+[[nodiscard]] std::shared_ptr<metalbench::Storage> new_storage(NSUInteger length);
 
 }  // namespace metal_double

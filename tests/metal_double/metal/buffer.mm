@@ -1,26 +1,37 @@
 #include "buffer.h"
 
+#include <unistd.h>
+
 #include <utility>
 
+#include "engine.h"
 #include "texture.h"
 
 namespace {
 
-class CallersMemory final : public metalbench::Storage {
+class Memory final : public metalbench::Storage {
  public:
-  explicit CallersMemory(std::span<std::byte> memory) : memory_(memory) {}
+  Memory(std::span<std::byte> memory, std::shared_ptr<metalbench::Storage> owner)
+      : memory_(memory), owner_(std::move(owner)) {}
   [[nodiscard]] std::span<std::byte> bytes() override { return memory_; }
 
  private:
   std::span<std::byte> memory_;
+  std::shared_ptr<metalbench::Storage> owner_;
 };
 
 }  // namespace
 
-std::shared_ptr<metalbench::Storage> metal_double::storage_over(void* pointer,
-                                                                NSUInteger length) {
-  return std::make_shared<CallersMemory>(
-      std::span<std::byte>(static_cast<std::byte*>(pointer), length));
+std::shared_ptr<metalbench::Storage> metal_double::new_storage(NSUInteger length) {
+  constexpr NSUInteger from_page = 256;
+  if (length >= static_cast<NSUInteger>(getpagesize())) return engine().allocate(length);
+  std::shared_ptr<metalbench::Storage> owner = engine().allocate(from_page + length);
+  return std::make_shared<Memory>(owner->bytes().subspan(from_page), owner);
+}
+
+std::shared_ptr<metalbench::Storage> metal_double::storage_over(void* pointer, NSUInteger length) {
+  return std::make_shared<Memory>(std::span<std::byte>(static_cast<std::byte*>(pointer), length),
+                                  nullptr);
 }
 
 @implementation DoubleBuffer {

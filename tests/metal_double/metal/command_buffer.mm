@@ -82,8 +82,7 @@ using metal_double::violation;
     return nil;
   }
   auto pass = std::make_shared<Pass>();
-  MTLComputePassSampleBufferAttachmentDescriptor* samples =
-      descriptor.sampleBufferAttachments[0];
+  MTLComputePassSampleBufferAttachmentDescriptor* samples = descriptor.sampleBufferAttachments[0];
   if (samples.sampleBuffer != nil) {
     pass->samples = samples.sampleBuffer;
     pass->start_sample = samples.startOfEncoderSampleIndex;
@@ -144,9 +143,8 @@ using metal_double::violation;
   const int wanted_error = metal_double::take_command_buffer_error();
   const std::int64_t start =
       std::max(earliest, metal_double::to_ticks(static_cast<double>(metal_double::host_ns())));
-  metal_double::Outcome outcome = wanted_error == 0
-                                      ? [self execute:start]
-                                      : metal_double::Outcome{start, wanted_error, ""};
+  metal_double::Outcome outcome =
+      wanted_error == 0 ? [self execute:start] : metal_double::Outcome{start, wanted_error, ""};
   const std::int64_t end = std::max(outcome.end, start + 1);
   // As in Metal, what it held on to is released before anybody hears of the end.
   _passes.clear();
@@ -166,8 +164,8 @@ using metal_double::violation;
       _error = metal_double::make_error(MTLCommandBufferErrorDomain, outcome.error_code,
                                         metal_double::error_text(outcome));
     }
-    _status = outcome.error_code == 0 ? MTLCommandBufferStatusCompleted
-                                      : MTLCommandBufferStatusError;
+    _status =
+        outcome.error_code == 0 ? MTLCommandBufferStatusCompleted : MTLCommandBufferStatusError;
   }
   metal_double::count(metal_double::Count::command_buffers);
   const auto handlers = std::move(_handlers);

@@ -45,9 +45,8 @@ constexpr std::array<std::string_view, switch_count> switch_names = {
 };
 
 constexpr std::array<std::string_view, count_count> count_names = {
-    "dispatches",   "command_buffers", "compiles",
-    "pipelines",    "archive_hits",    "encoder_calls",
-    "resident_allocations", "captures", "violations",
+    "dispatches",    "command_buffers",      "compiles", "pipelines",  "archive_hits",
+    "encoder_calls", "resident_allocations", "captures", "violations",
 };
 
 // Never destroyed: the worker threads may outlive the program's end.

@@ -68,7 +68,8 @@ extern "C" {
 // A switch, a count, `live_objects`, or `call_ns`: what one encoder call costs the double. NaN for
 // an unknown name.
 [[gnu::visibility("default")]] double metal_double_get(const char* name);
-// `violations`: one a line; `live_objects`: "class count" a line. Valid until the thread's next call.
+// `violations`: one a line; `live_objects`: "class count" a line. Valid until the thread's next
+// call.
 [[gnu::visibility("default")]] const char* metal_double_text(const char* name);
 [[gnu::visibility("default")]] void metal_double_reset();
 }

@@ -16,20 +16,20 @@ struct Scalar {
 };
 
 constexpr std::array scalars = {
-    Scalar{"float", MTLDataTypeFloat, 4},   Scalar{"half", MTLDataTypeHalf, 2},
-    Scalar{"int", MTLDataTypeInt, 4},       Scalar{"uint", MTLDataTypeUInt, 4},
-    Scalar{"short", MTLDataTypeShort, 2},   Scalar{"ushort", MTLDataTypeUShort, 2},
-    Scalar{"char", MTLDataTypeChar, 1},     Scalar{"uchar", MTLDataTypeUChar, 1},
-    Scalar{"bool", MTLDataTypeBool, 1},     Scalar{"long", MTLDataTypeLong, 8},
-    Scalar{"ulong", MTLDataTypeULong, 8},   Scalar{"bfloat", MTLDataTypeBFloat, 2},
+    Scalar{"float", MTLDataTypeFloat, 4}, Scalar{"half", MTLDataTypeHalf, 2},
+    Scalar{"int", MTLDataTypeInt, 4},     Scalar{"uint", MTLDataTypeUInt, 4},
+    Scalar{"short", MTLDataTypeShort, 2}, Scalar{"ushort", MTLDataTypeUShort, 2},
+    Scalar{"char", MTLDataTypeChar, 1},   Scalar{"uchar", MTLDataTypeUChar, 1},
+    Scalar{"bool", MTLDataTypeBool, 1},   Scalar{"long", MTLDataTypeLong, 8},
+    Scalar{"ulong", MTLDataTypeULong, 8}, Scalar{"bfloat", MTLDataTypeBFloat, 2},
 };
 
 std::string_view canonical(std::string_view type) {
   static const std::map<std::string_view, std::string_view> same = {
-      {"int8_t", "char"},      {"uint8_t", "uchar"},      {"int16_t", "short"},
-      {"uint16_t", "ushort"},  {"int32_t", "int"},        {"uint32_t", "uint"},
-      {"int64_t", "long"},     {"uint64_t", "ulong"},     {"size_t", "ulong"},
-      {"unsigned", "uint"},    {"unsigned int", "uint"},  {"unsigned long", "ulong"},
+      {"int8_t", "char"},         {"uint8_t", "uchar"},         {"int16_t", "short"},
+      {"uint16_t", "ushort"},     {"int32_t", "int"},           {"uint32_t", "uint"},
+      {"int64_t", "long"},        {"uint64_t", "ulong"},        {"size_t", "ulong"},
+      {"unsigned", "uint"},       {"unsigned int", "uint"},     {"unsigned long", "ulong"},
       {"unsigned char", "uchar"}, {"unsigned short", "ushort"}, {"bfloat16_t", "bfloat"},
       {"float16_t", "half"},
   };
@@ -68,17 +68,28 @@ double bfloat_value(std::uint16_t bits) {
 
 metalbench::ConstantScalar scalar_value(const std::byte* bytes, MTLDataType scalar) {
   switch (scalar) {
-    case MTLDataTypeFloat: return double{load<float>(bytes)};
-    case MTLDataTypeHalf: return static_cast<double>(load<_Float16>(bytes));
-    case MTLDataTypeBFloat: return bfloat_value(load<std::uint16_t>(bytes));
-    case MTLDataTypeBool: return load<std::uint8_t>(bytes) != 0;
-    case MTLDataTypeInt: return std::int64_t{load<std::int32_t>(bytes)};
-    case MTLDataTypeUInt: return std::int64_t{load<std::uint32_t>(bytes)};
-    case MTLDataTypeShort: return std::int64_t{load<std::int16_t>(bytes)};
-    case MTLDataTypeUShort: return std::int64_t{load<std::uint16_t>(bytes)};
-    case MTLDataTypeChar: return std::int64_t{load<std::int8_t>(bytes)};
-    case MTLDataTypeUChar: return std::int64_t{load<std::uint8_t>(bytes)};
-    default: return load<std::int64_t>(bytes);
+    case MTLDataTypeFloat:
+      return double{load<float>(bytes)};
+    case MTLDataTypeHalf:
+      return static_cast<double>(load<_Float16>(bytes));
+    case MTLDataTypeBFloat:
+      return bfloat_value(load<std::uint16_t>(bytes));
+    case MTLDataTypeBool:
+      return load<std::uint8_t>(bytes) != 0;
+    case MTLDataTypeInt:
+      return std::int64_t{load<std::int32_t>(bytes)};
+    case MTLDataTypeUInt:
+      return std::int64_t{load<std::uint32_t>(bytes)};
+    case MTLDataTypeShort:
+      return std::int64_t{load<std::int16_t>(bytes)};
+    case MTLDataTypeUShort:
+      return std::int64_t{load<std::uint16_t>(bytes)};
+    case MTLDataTypeChar:
+      return std::int64_t{load<std::int8_t>(bytes)};
+    case MTLDataTypeUChar:
+      return std::int64_t{load<std::uint8_t>(bytes)};
+    default:
+      return load<std::int64_t>(bytes);
   }
 }
 
@@ -103,7 +114,8 @@ MTLDataType texel_type(const metalbench::Argument& argument) {
   const std::size_t begin = argument.type.find("<");
   const std::size_t nested = argument.type.find("<", begin + 1);
   const std::size_t from = (nested == std::string::npos ? begin : nested) + 1;
-  const std::string name = argument.type.substr(from, argument.type.find_first_of(",>", from) - from);
+  const std::string name =
+      argument.type.substr(from, argument.type.find_first_of(",>", from) - from);
   const MTLDataType type = data_type(name);
   if (type != MTLDataTypeStruct) return type;
   return argument.texture.texel == metalbench::TexelKind::floating         ? MTLDataTypeFloat

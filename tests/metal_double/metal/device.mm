@@ -93,10 +93,12 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
   *gpuTimestamp = static_cast<MTLTimestamp>(
       metal_double::to_ticks(static_cast<double>(*cpuTimestamp)) + metal_double::counter_offset);
 }
-- (NSUInteger)minimumLinearTextureAlignmentForPixelFormat:(MTLPixelFormat)__attribute__((unused)) format {
+- (NSUInteger)minimumLinearTextureAlignmentForPixelFormat:(MTLPixelFormat)
+                                                              __attribute__((unused)) format {
   return texture_alignment;
 }
-- (NSUInteger)minimumTextureBufferAlignmentForPixelFormat:(MTLPixelFormat)__attribute__((unused)) format {
+- (NSUInteger)minimumTextureBufferAlignmentForPixelFormat:(MTLPixelFormat)
+                                                              __attribute__((unused)) format {
   return texture_alignment;
 }
 
@@ -112,7 +114,7 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
   if (length == 0 || length > most_buffer_bytes || take(Switch::out_of_memory)) return nil;
   try {
     return [[DoubleBuffer alloc] initWithDevice:self
-                                        storage:metal_double::engine().allocate(length)
+                                        storage:metal_double::new_storage(length)
                                       allocated:_allocated
                                     deallocator:nil];
   } catch (const std::exception&) {
@@ -163,13 +165,13 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
                                                               error:error];
   constexpr NSUInteger wanted = MTLPipelineOptionArgumentInfo | MTLPipelineOptionBufferTypeInfo;
   if (pipeline != nil && reflection != nullptr && (options & wanted) != 0) {
-    *reflection =
-        [[MTLComputePipelineReflection alloc] initWithInfo:pipeline->_pipeline->info()];
+    *reflection = [[MTLComputePipelineReflection alloc] initWithInfo:pipeline->_pipeline->info()];
   }
   return pipeline;
 }
 - (id<MTLComputePipelineState>)newComputePipelineStateWithFunction:(id<MTLFunction>)function
-                                                             error:(__autoreleasing NSError**)error {
+                                                             error:
+                                                                 (__autoreleasing NSError**)error {
   MTLComputePipelineDescriptor* descriptor = [[MTLComputePipelineDescriptor alloc] init];
   descriptor.computeFunction = function;
   return [[DoublePipeline alloc] initWithDevice:self descriptor:descriptor error:error];
@@ -178,9 +180,9 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
                                                  error:(NSError**)error {
   return [[DoubleArchive alloc] initWithDevice:self descriptor:descriptor error:error];
 }
-- (id<MTLCounterSampleBuffer>)
-    newCounterSampleBufferWithDescriptor:(MTLCounterSampleBufferDescriptor*)descriptor
-                                   error:(NSError**)error {
+- (id<MTLCounterSampleBuffer>)newCounterSampleBufferWithDescriptor:
+                                  (MTLCounterSampleBufferDescriptor*)descriptor
+                                                             error:(NSError**)error {
   if (is_on(Switch::no_counters) || descriptor.counterSet == nil || descriptor.sampleCount == 0 ||
       descriptor.sampleCount > most_samples) {
     report(error, MTLCounterErrorDomain, MTLCounterSampleBufferErrorInvalid,

@@ -53,19 +53,23 @@ bool equal(const MTLSize& a, const MTLSize& b) {
   _pass->label = label == nil ? "" : [label UTF8String];
 }
 
-// Where a call is recorded; a place that nobody reads when it comes too late or out of bounds.
+// Where calls go that come too late or are out of bounds.
+static Command& nowhere() {
+  thread_local Command unread;
+  return unread;
+}
+
 static Command& record(DoubleEncoder* self, Kind kind, NSUInteger index, NSUInteger slots) {
-  thread_local Command nowhere;
   metal_double::Pass& pass = *self->_pass;
   ++self->_calls;
   if (pass.ended) {
     violation("[" + pass.label + "] call of an encoder after endEncoding");
-    return nowhere;
+    return nowhere();
   }
   if (index >= slots) {
     violation("[" + pass.label + "] index " + std::to_string(index) + " of " +
               std::to_string(slots));
-    return nowhere;
+    return nowhere();
   }
   Command& command = pass.commands.emplace_back();
   command.kind = kind;

@@ -22,9 +22,9 @@ std::vector<SourceConstant> function_constants_of(const std::string& source,
                                                   const metalbench::CompileOptions& options) {
   if (source.find("function_constant") == std::string::npos) return {};
   const nb::gil_scoped_acquire gil;
-  const nb::object program = nb::module_::import_("metalbench.msl.engine")
-                                 .attr("parse")(source, options.filename, options.macros,
-                                                options.include_dirs);
+  const nb::object program =
+      nb::module_::import_("metalbench.msl.engine")
+          .attr("parse")(source, options.filename, options.macros, options.include_dirs);
   std::vector<SourceConstant> found;
   for (const nb::handle constant : program.attr("source").attr("constants")) {
     found.push_back({nb::cast<std::string>(constant.attr("name")),

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/errors.h"
 #include "control.h"
+#include "core/errors.h"
 #include "engine.h"
 #include "gpu_clock.h"
 #include "replay.h"

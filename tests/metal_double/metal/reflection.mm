@@ -25,19 +25,26 @@ using metalbench::ArgumentKind;
 }
 - (MTLBindingType)type {
   switch (_bound.kind) {
-    case ArgumentKind::buffer: return MTLBindingTypeBuffer;
-    case ArgumentKind::threadgroup: return MTLBindingTypeThreadgroupMemory;
-    case ArgumentKind::texture: return MTLBindingTypeTexture;
-    case ArgumentKind::sampler: return MTLBindingTypeSampler;
+    case ArgumentKind::buffer:
+      return MTLBindingTypeBuffer;
+    case ArgumentKind::threadgroup:
+      return MTLBindingTypeThreadgroupMemory;
+    case ArgumentKind::texture:
+      return MTLBindingTypeTexture;
+    case ArgumentKind::sampler:
+      return MTLBindingTypeSampler;
   }
   return MTLBindingTypeBuffer;
 }
 - (MTLBindingAccess)access {
   switch (_bound.access) {
-    case Access::read_write: return MTLBindingAccessReadWrite;
-    case Access::write: return MTLBindingAccessWriteOnly;
+    case Access::read_write:
+      return MTLBindingAccessReadWrite;
+    case Access::write:
+      return MTLBindingAccessWriteOnly;
     case Access::read:
-    case Access::sample: break;
+    case Access::sample:
+      break;
   }
   return MTLBindingAccessReadOnly;
 }
@@ -101,11 +108,14 @@ namespace {
 
 id<MTLBinding> make_binding(const Argument& argument) {
   switch (argument.kind) {
-    case ArgumentKind::buffer: return [[DoubleBufferBinding alloc] initWithArgument:argument];
+    case ArgumentKind::buffer:
+      return [[DoubleBufferBinding alloc] initWithArgument:argument];
     case ArgumentKind::threadgroup:
       return [[DoubleThreadgroupBinding alloc] initWithArgument:argument];
-    case ArgumentKind::texture: return [[DoubleTextureBinding alloc] initWithArgument:argument];
-    case ArgumentKind::sampler: return [[DoubleBinding alloc] initWithArgument:argument];
+    case ArgumentKind::texture:
+      return [[DoubleTextureBinding alloc] initWithArgument:argument];
+    case ArgumentKind::sampler:
+      return [[DoubleBinding alloc] initWithArgument:argument];
   }
   return nil;
 }

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/dispatch.h"
 #include "commands.h"
+#include "core/dispatch.h"
 
 namespace metal_double {
 

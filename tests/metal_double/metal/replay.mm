@@ -28,7 +28,9 @@ void append(std::string& key, const Argument& argument, const Slots& slots, cons
       }
       break;
     }
-    case ArgumentKind::threadgroup: append(key, slots.threadgroup_bytes.at(argument.index)); break;
+    case ArgumentKind::threadgroup:
+      append(key, slots.threadgroup_bytes.at(argument.index));
+      break;
     case ArgumentKind::texture:
       for (std::uint32_t i = 0; i < argument.texture.count; ++i) {
         append(key, (__bridge const void*)slots.textures.at(argument.index + i));

@@ -9,12 +9,18 @@ namespace {
 
 AddressMode address_mode(MTLSamplerAddressMode mode) {
   switch (mode) {
-    case MTLSamplerAddressModeClampToEdge: return AddressMode::clamp_to_edge;
-    case MTLSamplerAddressModeRepeat: return AddressMode::repeat;
-    case MTLSamplerAddressModeMirrorRepeat: return AddressMode::mirrored_repeat;
-    case MTLSamplerAddressModeClampToZero: return AddressMode::clamp_to_zero;
-    case MTLSamplerAddressModeClampToBorderColor: return AddressMode::clamp_to_border;
-    case MTLSamplerAddressModeMirrorClampToEdge: break;
+    case MTLSamplerAddressModeClampToEdge:
+      return AddressMode::clamp_to_edge;
+    case MTLSamplerAddressModeRepeat:
+      return AddressMode::repeat;
+    case MTLSamplerAddressModeMirrorRepeat:
+      return AddressMode::mirrored_repeat;
+    case MTLSamplerAddressModeClampToZero:
+      return AddressMode::clamp_to_zero;
+    case MTLSamplerAddressModeClampToBorderColor:
+      return AddressMode::clamp_to_border;
+    case MTLSamplerAddressModeMirrorClampToEdge:
+      break;
   }
   metal_double::violation("newSamplerStateWithDescriptor: MirrorClampToEdge is not supported here");
   return AddressMode::clamp_to_edge;
@@ -22,14 +28,22 @@ AddressMode address_mode(MTLSamplerAddressMode mode) {
 
 CompareFunction compare_function(MTLCompareFunction compare) {
   switch (compare) {
-    case MTLCompareFunctionNever: return CompareFunction::never;
-    case MTLCompareFunctionLess: return CompareFunction::less;
-    case MTLCompareFunctionEqual: return CompareFunction::equal;
-    case MTLCompareFunctionLessEqual: return CompareFunction::less_equal;
-    case MTLCompareFunctionGreater: return CompareFunction::greater;
-    case MTLCompareFunctionNotEqual: return CompareFunction::not_equal;
-    case MTLCompareFunctionGreaterEqual: return CompareFunction::greater_equal;
-    case MTLCompareFunctionAlways: return CompareFunction::always;
+    case MTLCompareFunctionNever:
+      return CompareFunction::never;
+    case MTLCompareFunctionLess:
+      return CompareFunction::less;
+    case MTLCompareFunctionEqual:
+      return CompareFunction::equal;
+    case MTLCompareFunctionLessEqual:
+      return CompareFunction::less_equal;
+    case MTLCompareFunctionGreater:
+      return CompareFunction::greater;
+    case MTLCompareFunctionNotEqual:
+      return CompareFunction::not_equal;
+    case MTLCompareFunctionGreaterEqual:
+      return CompareFunction::greater_equal;
+    case MTLCompareFunctionAlways:
+      return CompareFunction::always;
   }
   return CompareFunction::never;
 }
@@ -54,8 +68,7 @@ void check(MTLSamplerDescriptor* descriptor) {
 @synthesize device = _device;
 @synthesize label = _label;
 
-- (instancetype)initWithDevice:(id<MTLDevice>)device
-                    descriptor:(MTLSamplerDescriptor*)descriptor {
+- (instancetype)initWithDevice:(id<MTLDevice>)device descriptor:(MTLSamplerDescriptor*)descriptor {
   if ((self = [super init]) != nil) {
     check(descriptor);
     _device = device;

@@ -5,9 +5,9 @@
 
 #include <array>
 
-#include "core/dispatch.h"
 #include "buffer.h"
 #include "commands.h"
+#include "core/dispatch.h"
 #include "pipeline.h"
 #include "sampler.h"
 #include "texture.h"

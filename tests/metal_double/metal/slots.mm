@@ -111,17 +111,30 @@ void check_geometry(const Slots& slots, const Dispatch& dispatch) {
 void Slots::apply(const Command& command) {
   using Kind = Command::Kind;
   switch (command.kind) {
-    case Kind::pipeline: pipeline = static_cast<DoublePipeline*>(command.object); break;
+    case Kind::pipeline:
+      pipeline = static_cast<DoublePipeline*>(command.object);
+      break;
     case Kind::buffer:
       buffers[command.index] = {static_cast<DoubleBuffer*>(command.object), command.amount, 0};
       break;
-    case Kind::buffer_offset: buffers[command.index].offset = command.amount; break;
-    case Kind::bytes: buffers[command.index] = {nil, command.amount, command.repeats}; break;
-    case Kind::texture: textures[command.index] = static_cast<DoubleTexture*>(command.object); break;
-    case Kind::sampler: samplers[command.index] = static_cast<DoubleSampler*>(command.object); break;
-    case Kind::threadgroup_memory: threadgroup_bytes[command.index] = command.amount; break;
+    case Kind::buffer_offset:
+      buffers[command.index].offset = command.amount;
+      break;
+    case Kind::bytes:
+      buffers[command.index] = {nil, command.amount, command.repeats};
+      break;
+    case Kind::texture:
+      textures[command.index] = static_cast<DoubleTexture*>(command.object);
+      break;
+    case Kind::sampler:
+      samplers[command.index] = static_cast<DoubleSampler*>(command.object);
+      break;
+    case Kind::threadgroup_memory:
+      threadgroup_bytes[command.index] = command.amount;
+      break;
     case Kind::resource:
-    case Kind::dispatch: break;
+    case Kind::dispatch:
+      break;
   }
 }
 
@@ -138,8 +151,7 @@ Dispatch dispatch_of(const Slots& slots, const Pass& pass, const Command& comman
       if (bytes == 0) reject(argument, "no threadgroup memory length is set");
       dispatch.threadgroup_memory.push_back({argument.index, static_cast<std::uint32_t>(bytes)});
     } else {
-      dispatch.bindings.push_back(
-          {argument.index, argument.name, value_of(argument, slots, pass)});
+      dispatch.bindings.push_back({argument.index, argument.name, value_of(argument, slots, pass)});
     }
   }
   check_geometry(slots, dispatch);

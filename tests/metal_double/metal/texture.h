@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
-#include "core/texture.h"
 #include "buffer.h"
+#include "core/texture.h"
 
 @interface DoubleTexture : NSObject <MTLTexture> {
  @public

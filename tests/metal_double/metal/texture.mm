@@ -20,10 +20,14 @@ std::uint32_t halved(NSUInteger size, std::size_t level) {
 
 std::uint32_t slices_of(MTLTextureDescriptor* descriptor, std::size_t level) {
   switch (descriptor.textureType) {
-    case MTLTextureType3D: return halved(descriptor.depth, level);
-    case MTLTextureTypeCube: return 6;
-    case MTLTextureTypeCubeArray: return static_cast<std::uint32_t>(6 * descriptor.arrayLength);
-    default: return static_cast<std::uint32_t>(descriptor.arrayLength);
+    case MTLTextureType3D:
+      return halved(descriptor.depth, level);
+    case MTLTextureTypeCube:
+      return 6;
+    case MTLTextureTypeCubeArray:
+      return static_cast<std::uint32_t>(6 * descriptor.arrayLength);
+    default:
+      return static_cast<std::uint32_t>(descriptor.arrayLength);
   }
 }
 
@@ -133,11 +137,11 @@ Rows rows_of(const metalbench::Texture& texture, const MTLRegion& region, NSUInt
   return _given.usage;
 }
 - (void)getBytes:(void*)pixelBytes
-     bytesPerRow:(NSUInteger)bytesPerRow
-   bytesPerImage:(NSUInteger)bytesPerImage
-      fromRegion:(MTLRegion)region
-     mipmapLevel:(NSUInteger)level
-           slice:(NSUInteger)slice {
+      bytesPerRow:(NSUInteger)bytesPerRow
+    bytesPerImage:(NSUInteger)bytesPerImage
+       fromRegion:(MTLRegion)region
+      mipmapLevel:(NSUInteger)level
+            slice:(NSUInteger)slice {
   try {
     const Rows rows = rows_of(*_texture, region, level, slice);
     auto* to = static_cast<std::byte*>(pixelBytes);

@@ -19,8 +19,7 @@ NS_ASSUME_NONNULL_BEGIN
 @interface MTLComputePassDescriptor : NSObject
 + (MTLComputePassDescriptor*)computePassDescriptor;
 @property(nonatomic) MTLDispatchType dispatchType;
-@property(readonly)
-    MTLComputePassSampleBufferAttachmentDescriptorArray* sampleBufferAttachments;
+@property(readonly) MTLComputePassSampleBufferAttachmentDescriptorArray* sampleBufferAttachments;
 @end
 
 NS_ASSUME_NONNULL_END

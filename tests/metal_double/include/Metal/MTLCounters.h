@@ -7,7 +7,7 @@ NS_ASSUME_NONNULL_BEGIN
 @protocol MTLDevice;
 
 #define MTLCounterErrorValue ((uint64_t)~0ULL)
-#define MTLCounterDontSample ((NSUInteger)-1)
+#define MTLCounterDontSample ((NSUInteger) - 1)
 
 typedef NSString* const MTLCommonCounter;
 typedef NSString* const MTLCommonCounterSet;

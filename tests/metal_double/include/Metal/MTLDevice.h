@@ -54,8 +54,7 @@ typedef NS_ENUM(NSUInteger, MTLCounterSamplingPoint) {
 };
 
 typedef uint64_t MTLTimestamp;
-typedef __autoreleasing MTLComputePipelineReflection* _Nullable
-    MTLAutoreleasedComputePipelineReflection;
+typedef __autoreleasing MTLComputePipelineReflection* _Nullable MTLAutoreleasedComputePipelineReflection;
 
 @protocol MTLDevice <NSObject>
 @property(nonnull, readonly) NSString* name;
@@ -81,11 +80,11 @@ typedef __autoreleasing MTLComputePipelineReflection* _Nullable
 - (nullable id<MTLBuffer>)newBufferWithBytes:(const void*)pointer
                                       length:(NSUInteger)length
                                      options:(MTLResourceOptions)options;
-- (nullable id<MTLBuffer>)newBufferWithBytesNoCopy:(void*)pointer
-                                            length:(NSUInteger)length
-                                           options:(MTLResourceOptions)options
-                                       deallocator:(void (^_Nullable)(void* pointer,
-                                                                       NSUInteger length))deallocator;
+- (nullable id<MTLBuffer>)
+    newBufferWithBytesNoCopy:(void*)pointer
+                      length:(NSUInteger)length
+                     options:(MTLResourceOptions)options
+                 deallocator:(void (^_Nullable)(void* pointer, NSUInteger length))deallocator;
 - (nullable id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor*)descriptor;
 - (nullable id<MTLSamplerState>)newSamplerStateWithDescriptor:(MTLSamplerDescriptor*)descriptor;
 - (nullable id<MTLLibrary>)newLibraryWithSource:(NSString*)source

@@ -25,8 +25,7 @@ typedef NS_ENUM(NSUInteger, MTLFunctionType) {
 @property(readonly) id<MTLDevice> device;
 @property(readonly) MTLFunctionType functionType;
 @property(readonly) NSString* name;
-@property(readonly)
-    NSDictionary<NSString*, MTLFunctionConstant*>* functionConstantsDictionary;
+@property(readonly) NSDictionary<NSString*, MTLFunctionConstant*>* functionConstantsDictionary;
 @end
 
 typedef NS_ENUM(NSUInteger, MTLLanguageVersion) {

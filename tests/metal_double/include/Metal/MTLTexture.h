@@ -60,11 +60,11 @@ typedef NS_OPTIONS(NSUInteger, MTLTextureUsage) {
 @property(readonly) NSUInteger arrayLength;
 @property(readonly) MTLTextureUsage usage;
 - (void)getBytes:(void*)pixelBytes
-     bytesPerRow:(NSUInteger)bytesPerRow
-   bytesPerImage:(NSUInteger)bytesPerImage
-      fromRegion:(MTLRegion)region
-     mipmapLevel:(NSUInteger)level
-           slice:(NSUInteger)slice;
+      bytesPerRow:(NSUInteger)bytesPerRow
+    bytesPerImage:(NSUInteger)bytesPerImage
+       fromRegion:(MTLRegion)region
+      mipmapLevel:(NSUInteger)level
+            slice:(NSUInteger)slice;
 - (void)replaceRegion:(MTLRegion)region
           mipmapLevel:(NSUInteger)level
                 slice:(NSUInteger)slice
