@@ -17,6 +17,7 @@ import pytest
 from metal_double.build import build
 
 NAME = "metalbench._core"
+LEFT = pytest.StashKey[str]()
 
 
 class DoubleFinder(MetaPathFinder):
@@ -87,6 +88,18 @@ def metal_double() -> Iterator[Double]:
     double.reset()
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what the suite for every device runs on the cpu device; it has its own run."""
+    on_cpu = [item for item in items if _parameter(item, "device") == "cpu"]
+    items[:] = [item for item in items if _parameter(item, "device") != "cpu"]
+    config.hook.pytest_deselected(items=on_cpu)
+
+
+def _parameter(item: pytest.Item, name: str) -> object:
+    callspec = getattr(item, "callspec", None)
+    return callspec.params.get(name) if callspec else None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item):
     """Fail a test that used Metal wrongly."""
@@ -96,3 +109,22 @@ def pytest_runtest_call(item: pytest.Item):
     if double.get("violations") > before:
         pytest.fail(f"Metal was used wrongly:\n{double.text('violations')}", pytrace=False)
     return outcome
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Nothing of Metal's may outlive the tests. A failed test's traceback keeps what it had."""
+    if exitstatus == pytest.ExitCode.OK:
+        gc.collect()
+        left = controls().text("live_objects")
+        if left:
+            session.config.stash[LEFT] = left
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the classes of what is left."""
+    left = terminalreporter.config.stash.get(LEFT, None)
+    if left:
+        terminalreporter.section("objects of Metal that were never released")
+        terminalreporter.write(left)

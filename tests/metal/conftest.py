@@ -1,0 +1,27 @@
+"""Tests of the Metal device that are marked `metal` need one: a Mac's, or the double's."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from metalbench import _core
+
+if "metal_double.plugin" not in sys.modules:
+
+    @pytest.fixture
+    def metal_double():
+        """The controls of the double, which only a run on the double has."""
+        pytest.skip("makes Metal fail, which only the double can")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave those tests to test_on_the_double.py where there is no Metal device."""
+    if "metal" in _core.devices():
+        return
+    here = [
+        item for item in items if "metal" in item.path.parts and item.get_closest_marker("metal")
+    ]
+    items[:] = [item for item in items if item not in here]
+    config.hook.pytest_deselected(items=here)

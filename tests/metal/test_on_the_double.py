@@ -1,0 +1,54 @@
+"""The Metal device's own tests, and the suite for every device, over the double of Metal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[1]
+
+
+def _needs_metal(path: Path) -> bool:
+    return path != Path(__file__).resolve() and "pytest.mark.metal" in path.read_text()
+
+
+FILES = [
+    TESTS / "test_tiny.py",
+    *sorted((TESTS / "device").glob("test_*.py")),
+    *(path for path in sorted((TESTS / "metal").glob("test_*.py")) if _needs_metal(path)),
+]
+TIME_LIMIT_S = 900
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="the double runs on Linux; a Mac has Metal itself"
+)
+
+
+@pytest.fixture(scope="module")
+def double_is_built() -> None:
+    """Built once, so that a failure to build is told once."""
+    from metal_double.build import build
+
+    build()
+
+
+@pytest.mark.usefixtures("double_is_built")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TESTS)))
+def test_on_the_double(path: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "-p", "metal_double.plugin", "-p", "no:xdist"]
+    answer = subprocess.run(
+        [*command, "-p", "no:cacheprovider", "-q", str(path)],
+        cwd=TESTS.parent,
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=TIME_LIMIT_S,
+    )
+    if answer.returncode != 0:
+        pytest.fail(f"{' '.join(answer.args)}\n{answer.stdout}", pytrace=False)
