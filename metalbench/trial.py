@@ -213,7 +213,7 @@ class _Attempt:
             raise _Stopped
 
     def _measure(self, compiled: Compiled, task: Task, size: str) -> Bound:
-        from metalbench.reference import Reference
+        from metalbench.reference import reference_beside
 
         trial = self._trial
         if self._hush is not None:
@@ -221,7 +221,7 @@ class _Attempt:
         work = workload(task, size, dtype_name=trial.dtype, seed=trial.seed)
         bound = compiled.bind(work)
         self._occupancy = occupancy_of(bound, compiled, self._device)
-        reference = Reference(work, kind=self._device.kind)
+        reference, missing = reference_beside(self._device.kind, work)
         self._measurement = measure(
             self._device,
             bound.dispatches,
@@ -230,7 +230,7 @@ class _Attempt:
             progress=self._observer.stage_progress,
         )
         self._state = self._device.state()
-        self._notes += (*warnings(self._state), *self._measurement.doubts)
+        self._notes += (*missing, *warnings(self._state), *self._measurement.doubts)
         done = task.flops(size), task.bytes(size, trial.dtype)
         self._analysis = analyse(self._measurement, *done, simulated=self._device.kind == "cpu")
         return bound

@@ -10,7 +10,18 @@ from metalbench.reference.compute import stream_of
 from metalbench.reference.convert import to_mlx
 from metalbench.workload import Workload
 
+NO_GPU = (
+    "MLX has no GPU here, and its times on a CPU do not compare with those of a GPU: there is no "
+    "ratio; `pip install mlx` on a Mac with Apple silicon brings one that has"
+)
 _PER_GRAPH = 32
+
+
+def reference_beside(kind: str, workload: Workload) -> tuple[Reference | None, tuple[str, ...]]:
+    """The reference to time beside a device of that kind; None, and why, if there is none."""
+    if kind == "metal" and stream_of(kind) != mx.gpu:
+        return None, (NO_GPU,)
+    return Reference(workload, kind=kind), ()
 
 
 class Reference:

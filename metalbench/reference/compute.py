@@ -15,6 +15,8 @@ from metalbench.workload import Workload
 def outputs(workload: Workload, *, kind: str = "cpu") -> dict[str, np.ndarray[Any, Any]]:
     """The reference's outputs in float32, from the run's own inputs widened to it.
 
+    Beside a "metal" device they are those of MLX's GPU, where it has one.
+
     Half precision is judged against it too: its rounding is allowed for by the error rule, and
     what the reference would lose by computing in half precision must not excuse the candidate.
     Raises TaskError if the reference's shapes are not the declared ones.
@@ -43,5 +45,5 @@ def outputs(workload: Workload, *, kind: str = "cpu") -> dict[str, np.ndarray[An
 
 
 def stream_of(kind: str) -> Any:
-    """The MLX device that belongs to ours: its GPU beside "metal", else its CPU."""
-    return mx.gpu if kind == "metal" else mx.cpu
+    """The MLX device that belongs to ours: its GPU beside "metal", if it has one, else its CPU."""
+    return mx.gpu if kind == "metal" and mx.metal.is_available() else mx.cpu

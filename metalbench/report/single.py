@@ -120,7 +120,8 @@ def _correctness(result: Result) -> Rows:
 
 def _times(result: Result, measured: Measurement) -> Rows:
     yield "kernel", numbers.time(measured.candidate_ns)
-    yield "MLX", f"{numbers.time(measured.reference_ns)}  ({result.case.reference})"
+    if measured.reference_ns is not None:
+        yield "MLX", f"{numbers.time(measured.reference_ns)}  ({result.case.reference})"
     if measured.ratio is not None and measured.verdict is not None:
         text = Text(f"{numbers.ratio(measured.ratio)} ")
         yield "MLX / kernel", text.append(measured.verdict.value, OF_VERDICT[measured.verdict])
@@ -129,11 +130,9 @@ def _times(result: Result, measured: Measurement) -> Rows:
         yield "GPU time", numbers.time(measured.gpu_ns)
         yield "clocks", clocks
     yield "stability", f"{measured.stability:.3f}"
-    passes = f"{measured.samples.candidate_window} and {measured.samples.reference_window} passes"
     yield (
         "samples",
-        f"{numbers.count(measured.pairs, 'pair')} of windows of {passes}, worth "
-        f"{measured.effective_pairs:.0f} independent ones; "
+        f"{_windows(measured)} passes, worth {measured.effective_pairs:.0f} independent ones; "
         f"{numbers.count(measured.outliers, 'outlier')} kept; stopped: {measured.stopped.value}",
     )
     yield "intervals", f"{100 * CONFIDENCE:g} % confidence, of the median"
@@ -142,6 +141,14 @@ def _times(result: Result, measured: Measurement) -> Rows:
     floor = f"{numbers.short_time(measured.floor_ns)} for an empty kernel"
     bound = "; launch-bound: this measures the dispatch, not the work"
     yield "floor", Text(floor + bound, style=WARNING) if measured.launch_bound else floor
+
+
+def _windows(measured: Measurement) -> str:
+    passes = measured.samples.candidate_window
+    if measured.reference_ns is None:
+        return f"{numbers.count(measured.pairs, 'window')} of {passes}"
+    pairs = numbers.count(measured.pairs, "pair")
+    return f"{pairs} of windows of {passes} and {measured.samples.reference_window}"
 
 
 def _throughput(analysis: Analysis) -> Rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,10 @@ import mlx.core as mx
 import pytest
 from scripted_gpu import SHARE, ScriptedGpu
 
-from metalbench import _core
+from metalbench import _core, reference
 from metalbench.diagnosis import Health, _metal
 from metalbench.errors import Unsupported
-from metalbench.reference import chain, compute
+from metalbench.reference import Reference
 from metalbench.report.notice import SIMULATION
 from metalbench.store import Store
 
@@ -23,12 +24,13 @@ def plug_in(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Make a scripted GPU the one that `--device metal` and `auto` open."""
     opened = _core.open
 
-    def plug(**changes: Any) -> ScriptedGpu:
+    def plug(*, with_mlx: bool = True, **changes: Any) -> ScriptedGpu:
         gpu = ScriptedGpu(**changes)
         monkeypatch.setattr(_core, "open", lambda kind: opened(kind) if kind == "cpu" else gpu)
         monkeypatch.setattr(_core, "devices", lambda: ["metal", "cpu"])
-        for module in (chain, compute):
-            monkeypatch.setattr(module, "stream_of", lambda _: mx.cpu)
+        if with_mlx:
+            beside = lambda _, work: (Reference(work), ())  # noqa: E731
+            monkeypatch.setattr(reference, "reference_beside", beside)
         return gpu
 
     return plug
@@ -50,6 +52,25 @@ def test_a_run_tells_gpu_time_from_wall_time(shell: Any, plug_in: Any) -> None:
     with Store(shell.db) as store:
         (kept,) = store.history("twice")
         assert set(store.samples(kept.id)) >= {"gpu", "counter", "wall", "encode"}
+
+
+def test_without_mlxs_gpu_there_is_no_ratio(
+    shell: Any, plug_in: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mx.metal, "is_available", lambda: False)
+    plug_in(with_mlx=False)
+    result = shell("run", "twice", "--json", "-")
+    assert result.exit_code == 0, result.output
+    (entry,) = json.loads(result.stdout)["results"]
+    assert (entry["reference_ns"], entry["ratio"], entry["verdict"]) == (None, None, None)
+    assert "MLX has no GPU here" in entry["notes"][0]
+    text = " ".join(result.stderr.split())
+    assert "MLX has no GPU here" in text
+    assert "MLX / kernel" not in text
+    assert re.search(r"\d windows of \d+ passes", text)
+    table = shell("run", "twice", "thrice").stdout
+    assert "all kernels: MLX" not in table
+    assert "twice: MLX has no GPU here" in table
 
 
 def test_checked_builds_are_the_cpu_devices(shell: Any, plug_in: Any) -> None:

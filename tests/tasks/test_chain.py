@@ -87,6 +87,17 @@ def test_every_repetition_runs_and_all_have_ended(make, calls):
     assert calls == ["eval", "synchronize"]
 
 
+def test_beside_a_gpu_only_mlxs_gpu_is_timed(monkeypatch):
+    work = workload(doubled, "small")
+    monkeypatch.setattr(mx.metal, "is_available", lambda: False)
+    reference, missing = chain.reference_beside("metal", work)
+    assert reference is None
+    assert missing == (chain.NO_GPU,)
+    reference, missing = chain.reference_beside("cpu", work)
+    assert isinstance(reference, Reference)
+    assert missing == ()
+
+
 def test_repetitions_do_not_leave_graphs_behind():
     reference = on_the_data(workload(doubled, "small"))
     reference(64)
