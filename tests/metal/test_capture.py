@@ -1,0 +1,62 @@
+"""GPU traces: where they are left, and why they may not be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metalbench import _core
+
+SOURCE = "kernel void fill(device float* x, uint i [[thread_position_in_grid]]) { x[i] = 7; }"
+
+
+# A Mac may capture only where the environment of the tests says so.
+pytestmark = [pytest.mark.metal, pytest.mark.usefixtures("metal_double")]
+
+
+@pytest.fixture
+def device():
+    return _core.open("metal")
+
+
+@pytest.fixture
+def x():
+    return np.zeros(32, np.float32)
+
+
+@pytest.fixture
+def fill(device, x):
+    pipeline = device.compile(SOURCE).pipeline()
+    return _core.Dispatch(pipeline, {"x": x}, threads_in_grid=32, threads=32)
+
+
+def test_a_trace_is_left_and_the_window_has_run(device, fill, x, tmp_path):
+    device.capture([fill], str(tmp_path / "fill.gputrace"), passes=3)
+    assert (tmp_path / "fill.gputrace").exists()
+    assert (x == 7).all()
+
+
+def test_a_process_that_may_not_capture_is_told_how(device, fill, metal_double, tmp_path):
+    metal_double.set("no_capture")
+    with pytest.raises(_core.Unsupported, match="MTL_CAPTURE_ENABLED=1"):
+        device.capture([fill], str(tmp_path / "fill.gputrace"))
+
+
+def test_metals_refusal_is_told(device, fill, metal_double, tmp_path):
+    metal_double.set("fail_capture")
+    with pytest.raises(_core.Error, match=r"cannot capture to .*fill\.gputrace: ."):
+        device.capture([fill], str(tmp_path / "fill.gputrace"))
+
+
+def test_an_older_trace_is_not_overwritten(device, fill, tmp_path):
+    (tmp_path / "fill.gputrace").write_text("older")
+    with pytest.raises(_core.Error, match="exists already"):
+        device.capture([fill], str(tmp_path / "fill.gputrace"))
+    assert (tmp_path / "fill.gputrace").read_text() == "older"
+
+
+def test_a_window_that_fails_ends_the_capture(device, fill, metal_double, tmp_path):
+    metal_double.set("fail_command_buffer", 3)
+    with pytest.raises(_core.KernelFault):
+        device.capture([fill], str(tmp_path / "first.gputrace"))
+    device.capture([fill], str(tmp_path / "second.gputrace"))

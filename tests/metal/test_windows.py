@@ -1,0 +1,245 @@
+"""Windows on the GPU: their times, how they fail, and that the device stays usable."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+
+from metalbench import _core
+
+pytestmark = pytest.mark.metal
+
+ADD = """
+#include <metal_stdlib>
+using namespace metal;
+kernel void add(device float* x, constant float& step, uint i [[thread_position_in_grid]]) {
+  x[i] += step;
+}
+kernel void twice(device float* x, uint i [[thread_position_in_grid]]) { x[i] *= 2; }
+"""
+
+PAGE_FAULT, TIMEOUT, ACCESS_REVOKED, OUT_OF_MEMORY, INTERNAL = 3, 2, 4, 8, 1
+
+
+@pytest.fixture
+def device():
+    return _core.open("metal")
+
+
+@pytest.fixture
+def add(device):
+    return device.compile(ADD, filename="add.metal").pipeline("add")
+
+
+def dispatch(pipeline, x, **arguments):
+    return _core.Dispatch(pipeline, {"x": x, **arguments}, threads_in_grid=len(x), threads=32)
+
+
+def still_works(device, add):
+    x = np.zeros(64, np.float32)
+    device.run([dispatch(add, x, step=np.float32(2))])
+    assert (x == 2).all()
+
+
+def sample(device, dispatches, **options):
+    plan = {"max_pairs": 8, "warmup_ns": 0, "window_ns": 1e5, "time_limit_ns": 1e9, **options}
+    return device.sample(dispatches, **plan)
+
+
+def test_passes_of_one_dispatch_are_one_setup_and_a_message_each(
+    device, add, metal_double, tmp_path
+):
+    x = np.zeros(32, np.float32)
+    calls = []
+    for passes in (1, 2, 101):
+        before = metal_double.get("encoder_calls")
+        path = str(tmp_path / f"{passes}.gputrace")
+        device.capture([dispatch(add, x, step=np.float32(1))], path, passes=passes)
+        calls.append(metal_double.get("encoder_calls") - before)
+    assert [calls[1] - calls[0], calls[2] - calls[0]] == [1, 100]
+    assert (x == 104).all()
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "words"),
+    [
+        (PAGE_FAULT, _core.KernelFault, r"^\[add\] Caused GPU Address Fault Error"),
+        (ACCESS_REVOKED, _core.KernelFault, r"^\[add\] Ignored"),
+        (INTERNAL, _core.KernelFault, r"^\[add\] Internal Error"),
+        (TIMEOUT, _core.TimeLimitExceeded, r"^\[add\] Caused GPU Timeout Error"),
+        (OUT_OF_MEMORY, _core.Error, r"^\[add\] Insufficient Memory.*use smaller sizes"),
+    ],
+)
+def test_a_failed_command_buffer_is_an_error(device, add, metal_double, code, error, words):
+    x = np.zeros(32, np.float32)
+    metal_double.set("fail_command_buffer", code)
+    with pytest.raises(error, match=words):
+        device.run([dispatch(add, x, step=np.float32(1))])
+    still_works(device, add)
+
+
+def test_a_failure_within_a_plan_ends_it(device, add, metal_double):
+    x = np.zeros(32, np.float32)
+    metal_double.set("fail_command_buffer", PAGE_FAULT)
+    with pytest.raises(_core.KernelFault, match="add"):
+        sample(device, [dispatch(add, x, step=np.float32(1))])
+    still_works(device, add)
+
+
+def test_a_hang_is_told_and_its_memory_outlives_it(device, add, metal_double):
+    x = np.zeros(4096, np.float32)
+    kept = weakref.ref(x)
+    held = dispatch(add, x, step=np.float32(1))
+    del x
+    metal_double.set("hang_command_buffer")
+    words = r"^time limit of 0\.05 s reached: the GPU is still busy with \[add\]"
+    with pytest.raises(_core.TimeLimitExceeded, match=words):
+        device.run([held], time_limit=0.05)
+    del held
+    gc.collect()
+    assert kept() is not None, "the GPU may still write to it"
+    still_works(device, add)
+    metal_double.reset()
+    deadline = time.monotonic() + 10
+    while kept() is not None and time.monotonic() < deadline:
+        still_works(device, add)
+        gc.collect()
+    assert kept() is None
+
+
+def test_windows_behind_a_hang_are_not_waited_for(device, add, metal_double):
+    x = np.zeros(32, np.float32)
+    metal_double.set("hang_command_buffer")
+    start = time.monotonic()
+    with pytest.raises(_core.TimeLimitExceeded):
+        sample(device, [dispatch(add, x, step=np.float32(1))], kernel_time_limit=0.2)
+    assert time.monotonic() - start < 5
+    still_works(device, add)
+
+
+def test_ctrl_c_ends_a_hang(device, add, metal_double):
+    x = np.zeros(32, np.float32)
+    metal_double.set("hang_command_buffer")
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        device.run([dispatch(add, x, step=np.float32(1))], time_limit=60)
+    timer.join()
+    still_works(device, add)
+
+
+def test_ctrl_c_ends_a_plan_of_short_windows(device, add):
+    x = np.zeros(32, np.float32)
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    plan = [dispatch(add, x, step=np.float32(1))]
+    with pytest.raises(KeyboardInterrupt):
+        sample(device, plan, max_pairs=1 << 20, time_limit_ns=60e9)
+    timer.join()
+    still_works(device, add)
+
+
+@pytest.mark.parametrize("what", ["zero_gpu_time", "reversed_gpu_time"])
+def test_a_time_that_cannot_be_is_no_result(device, add, metal_double, what):
+    x = np.zeros(32, np.float32)
+    metal_double.set(what)
+    with pytest.raises(_core.Error, match=r"\[add\] Metal gives no usable GPU time: start .* end "):
+        device.run([dispatch(add, x, step=np.float32(1))])
+    metal_double.reset()
+    still_works(device, add)
+
+
+def test_counters_agree_with_the_command_buffers_times(device, add):
+    x = np.zeros(4096, np.float32)
+    samples = sample(device, [dispatch(add, x, step=np.float32(1))])
+    np.testing.assert_allclose(samples.counter_ns, samples.device_ns, rtol=0.05)
+    assert (samples.wall_ns > 0).all()
+    assert (samples.encode_ns > 0).all()
+
+
+@pytest.mark.parametrize("what", ["zero_counters", "error_counters", "reversed_counters"])
+def test_counters_that_failed_are_nan(device, add, metal_double, what):
+    x = np.zeros(32, np.float32)
+    metal_double.set(what)
+    samples = sample(device, [dispatch(add, x, step=np.float32(1))])
+    assert np.isnan(samples.counter_ns).all()
+    assert (samples.device_ns > 0).all()
+
+
+def test_a_device_without_memory_says_how_much_was_asked_for(device, metal_double):
+    metal_double.set("out_of_memory")
+    with pytest.raises(_core.Error, match=r"cannot allocate 12345 bytes; .* takes at most \d+"):
+        device.allocate(12345)
+    assert device.allocate(12345).nbytes == 12345
+
+
+def test_more_than_one_buffer_can_hold(device):
+    with pytest.raises(_core.Error, match="in one buffer"):
+        device.allocate(1 << 60)
+
+
+def test_an_array_that_cannot_be_shared_is_copied(device, metal_double):
+    x = np.arange(32, dtype=np.float32)
+    metal_double.set("out_of_memory")
+    buffer = device.buffer(x)
+    assert not buffer.shared
+    np.testing.assert_array_equal(buffer.numpy("float32"), x)
+
+
+def test_a_large_constant(device):
+    source = """
+    struct Table { float values[2048]; };
+    kernel void pick(constant Table& table, device float* x, uint i [[thread_position_in_grid]]) {
+      x[i] = table.values[i];
+    }
+    """
+    table, x = np.arange(2048, dtype=np.float32), np.zeros(2048, np.float32)
+    pipeline = device.compile(source).pipeline()
+    arguments = {"table": table.tobytes(), "x": x}
+    device.run([_core.Dispatch(pipeline, arguments, threads_in_grid=2048, threads=32)])
+    np.testing.assert_array_equal(x, table)
+
+
+def test_dispatches_in_turn_each_get_their_own_arguments(device):
+    library = device.compile(ADD)
+    x, y = np.zeros(32, np.float32), np.zeros(32, np.float32)
+    add, twice = library.pipeline("add"), library.pipeline("twice")
+    order = [
+        dispatch(add, x, step=np.float32(1)),
+        dispatch(add, x, step=np.float32(2)),
+        dispatch(twice, x),
+        dispatch(add, y, step=np.float32(2)),
+    ]
+    for _ in range(3):
+        device.run(order)
+    assert (x == ((0 + 3) * 2 + 3) * 2 * 2 + 6).all()
+    assert (y == 6).all()
+
+
+def test_another_devices_buffer_is_refused(device, add):
+    foreign = _core.open("cpu").allocate(128)
+    arguments = {"x": foreign, "step": np.float32(1)}
+    with pytest.raises(_core.DispatchError, match="another device"):
+        device.run([_core.Dispatch(add, arguments, threads_in_grid=32, threads=32)])
+
+
+def test_windows_of_two_threads(device, add):
+    arrays = [np.zeros(256, np.float32) for _ in range(4)]
+
+    def work(x):
+        for _ in range(20):
+            device.run([dispatch(add, x, step=np.float32(1))])
+
+    threads = [threading.Thread(target=work, args=(x,)) for x in arrays]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all((x == 20).all() for x in arrays)
