@@ -5,8 +5,9 @@ from metalbench.stats.clock import clock_grain
 from metalbench.stats.crosscheck import CrossCheck, cross_check
 from metalbench.stats.discovery import FALSE_DISCOVERY_RATE, discoveries, surviving_verdicts
 from metalbench.stats.drift import Drift, find_drift
-from metalbench.stats.interval import CONFIDENCE, Interval, median_interval
+from metalbench.stats.interval import CONFIDENCE, Interval
 from metalbench.stats.judgement import Judgement, assess, assess_suite
+from metalbench.stats.median import median_interval
 from metalbench.stats.modes import Mode, find_modes
 from metalbench.stats.ratio import log_ratios, ratio_interval, ratio_p_value
 from metalbench.stats.reasons import Cause, Reason

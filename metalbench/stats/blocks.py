@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 # Fewer say nothing about trends and signs; more only cost time.
 FEWEST_BLOCKS = 8
 MOST_BLOCKS = 64
-# Blocks of this many tau hardly know of each other.
+# Tau exceeds 1 by both sides' correlation with a sample; twice that apart is hardly any left.
 BLOCK_TAUS = 2.0
 
 
 def block_length(count: int, tau: float) -> int | None:
     """Samples in a block of a series of `count`, or None if that leaves fewer than eight blocks."""
-    length = max(math.ceil(count / MOST_BLOCKS), math.ceil(BLOCK_TAUS * tau) if tau > 1.0 else 1)
+    length = max(1, math.ceil(count / MOST_BLOCKS), math.ceil(BLOCK_TAUS * (tau - 1.0)))
     return length if count // length >= FEWEST_BLOCKS else None
 
 

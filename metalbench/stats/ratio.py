@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from metalbench.stats.autocorrelation import effective_count
 from metalbench.stats.clock import clock_grain
-from metalbench.stats.interval import CONFIDENCE, Interval, rank_interval
+from metalbench.stats.interval import CONFIDENCE, Interval
+from metalbench.stats.median import rank_interval
 
 
 def log_ratios(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metalbench.stats.autocorrelation import effective_count
-from metalbench.stats.interval import median_interval
+from metalbench.stats.median import median_interval
 
 # One precise look may be luck.
 LOOKS_RUNNING = 2

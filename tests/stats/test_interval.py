@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from metalbench.stats import Interval, autocorrelation_time, effective_count, median_interval
-from metalbench.stats.interval import _lower_rank
+from metalbench.stats.median import _lower_rank
 
 TRUTH = 1000.0
 
@@ -58,7 +58,7 @@ def test_correlated_samples_are_covered_too() -> None:
 def test_an_interval_that_ignores_correlation_would_be_found_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("metalbench.stats.interval.effective_count", lambda samples: samples.size)
+    monkeypatch.setattr("metalbench.stats.median.effective_count", lambda samples: samples.size)
     assert coverage(rho=0.8, count=1000, runs=100) <= 0.8
 
 
@@ -97,3 +97,18 @@ def test_falling_function_swaps_the_ends() -> None:
     assert Interval(2.0, 1.0, 4.0).map(lambda t: 4 / t) == Interval(2.0, 1.0, 4.0)
     assert Interval(2.0, 1.0, 4.0).scaled(10) == Interval(20.0, 10.0, 40.0)
     assert not Interval(2.0, -math.inf, math.inf).map(math.exp).bounded
+
+
+def test_a_series_that_only_drifts_is_as_uncertain_as_it_drifts() -> None:
+    noise = np.random.default_rng(0).normal(0.0, 0.1, 500)
+    samples = noise + np.linspace(100.0, 110.0, 500)
+    interval = median_interval(samples)
+    assert interval.value == pytest.approx(105.0, abs=0.1)
+    assert interval.low == pytest.approx(100.0, abs=0.3)
+    assert interval.high == pytest.approx(110.0, abs=0.3)
+
+
+@pytest.mark.parametrize(("rho", "count"), [(0.5, 64), (0.8, 128), (0.95, 128), (0.95, 512)])
+def test_a_series_no_longer_than_a_few_tau_is_covered(rho: float, count: int) -> None:
+    # Sokal's tau as it is covers 0.93, 0.94, 0.86 and 0.93 of these.
+    assert coverage(rho, count, runs=400) >= 0.95

@@ -1,0 +1,129 @@
+"""Every reason for silence is given where it holds, with what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from simulation import Noise
+
+from metalbench.stats import Cause, CrossCheck, Interval, Judgement, Verdict, assess, assess_suite
+
+random = np.random.default_rng(1)
+
+
+def pairs(count: int, ratio: float, spread: float = 0.005) -> tuple[np.ndarray, np.ndarray]:
+    noise = np.exp(random.normal(0.0, spread, (2, count)))
+    return 100.0 * ratio * noise[0], 100.0 * noise[1]
+
+
+def causes(judgement: Judgement) -> list[Cause]:
+    return [reason.cause for reason in judgement.reasons]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict"), [(1.1, Verdict.FASTER), (0.9, Verdict.SLOWER), (1.0, Verdict.SAME)]
+)
+def test_a_clear_verdict_has_no_reasons(ratio: float, verdict: Verdict) -> None:
+    judgement = assess(*pairs(500, ratio))
+    assert judgement.verdict is verdict
+    assert judgement.reasons == ()
+    assert judgement.effective_pairs > 250
+    assert (judgement.p_value < 0.02) == (verdict is not Verdict.SAME)
+
+
+def test_a_few_pairs_carry_no_interval() -> None:
+    judgement = assess(*pairs(5, 2.0))
+    assert judgement.verdict is Verdict.INCONCLUSIVE
+    assert causes(judgement) == [Cause.FEW]
+    assert judgement.drift is judgement.cross_check is None
+
+
+def test_noise_makes_the_interval_wide_and_says_how_long_would_do() -> None:
+    judgement = assess(*pairs(100, 1.0, spread=0.1))
+    assert causes(judgement) == [Cause.WIDE]
+    assert "% wide, for a margin of 1.0%" in judgement.reasons[0].seen
+    assert "times as long" in judgement.reasons[0].remedy
+    assert str(judgement.reasons[0]).count(";") == 1
+
+
+def test_a_ratio_at_the_margin_is_said_to_be_there() -> None:
+    judgement = assess(*pairs(1000, 1.01))
+    assert causes(judgement) == [Cause.STRADDLES]
+    assert "at the margin of 1.0%: 1.0" in judgement.reasons[0].seen
+
+
+def test_a_ratio_that_drifts_across_the_margin_is_no_verdict() -> None:
+    reference, candidate = pairs(600, 1.03)
+    judgement = assess(reference * np.exp(np.linspace(-0.04, 0.04, 600)), candidate)
+    assert judgement.verdict is Verdict.INCONCLUSIVE
+    assert Cause.DRIFT in causes(judgement)
+    assert "drifted by +8" in "".join(reason.seen for reason in judgement.reasons)
+
+
+def test_a_ratio_that_drifts_far_from_the_margin_is_one() -> None:
+    reference, candidate = pairs(600, 3.0)
+    judgement = assess(reference * np.exp(np.linspace(-0.04, 0.04, 600)), candidate)
+    assert judgement.verdict is Verdict.FASTER
+    assert judgement.drift is not None
+    assert judgement.drift.significant
+
+
+def test_a_drift_of_both_does_not_matter() -> None:
+    reference, candidate = pairs(600, 1.03)
+    trend = np.exp(np.linspace(0.0, 0.5, 600))
+    assert assess(reference * trend, candidate * trend).verdict is Verdict.FASTER
+
+
+def test_a_candidate_of_two_modes_on_both_sides_of_the_reference_is_no_verdict() -> None:
+    reference, candidate = pairs(600, 1.05)
+    candidate[random.random(600) < 0.3] *= 1.2
+    judgement = assess(reference, candidate)
+    assert judgement.verdict is Verdict.INCONCLUSIVE
+    assert causes(judgement) == [Cause.MODES]
+    assert [round(mode.share, 1) for mode in judgement.modes] == [0.3, 0.7]
+    assert "2 usual values: 0.87" in judgement.reasons[0].seen
+
+
+def test_a_candidate_faster_in_both_its_modes_is_faster() -> None:
+    reference, candidate = pairs(600, 2.0)
+    candidate[random.random(600) < 0.3] *= 1.2
+    judgement = assess(reference, candidate)
+    assert judgement.verdict is Verdict.FASTER
+    assert len(judgement.modes) == 2
+
+
+def test_modes_of_the_machine_are_compared_with_each_other() -> None:
+    noise = Noise(slow_share=0.3, spread=0.005, dwell=1.0)
+    judgement = assess(*noise.pairs(np.random.default_rng(4), 800, 1.05))
+    assert judgement.verdict is Verdict.FASTER
+    assert [np.exp(mode.value) for mode in judgement.modes] == pytest.approx([1.05] * 2, abs=0.005)
+
+
+def test_a_cross_check_that_disagrees_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    unsure = CrossCheck(Interval(1.1, 0.98, 1.2), p_above=0.2, p_below=0.8, blocks=12)
+    monkeypatch.setattr("metalbench.stats.judgement.cross_check", lambda _: unsure)
+    judgement = assess(*pairs(500, 1.1))
+    assert judgement.verdict is Verdict.INCONCLUSIVE
+    assert causes(judgement) == [Cause.CROSS_CHECK]
+    assert "median says FASTER" in judgement.reasons[0].seen
+    assert "p = 0.2" in judgement.reasons[0].seen
+
+
+def test_one_of_many_that_chance_explains_says_so() -> None:
+    barely = next(
+        judgement
+        for judgement in (assess(*pairs(64, 1.014)) for _ in range(500))
+        if judgement.verdict is Verdict.FASTER and judgement.p_value > 0.01
+    )
+    same = assess(*pairs(500, 1.0))
+    suite = assess_suite([barely] + [same] * 19)
+    assert suite[0].verdict is Verdict.INCONCLUSIVE
+    assert causes(suite[0]) == [Cause.DISCOVERY]
+    assert "among 20 tasks" in suite[0].reasons[0].seen
+    assert suite[1:] == [same] * 19
+    assert assess_suite([barely]) == [barely]
+
+
+def test_no_pairs_are_an_error() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        assess(np.array([]), np.array([]))

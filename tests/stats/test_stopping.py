@@ -1,0 +1,59 @@
+"""The rule looks seldom and wants to be convinced twice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from simulation import Noise
+
+from metalbench.stats import StoppingRule
+
+random = np.random.default_rng(2)
+PRECISE = random.lognormal(0.0, 0.001, 256)
+NOISY = random.lognormal(0.0, 0.5, 256)
+
+
+def test_looks_double() -> None:
+    rule = StoppingRule()
+    taken = [0]
+    while len(taken) < 6:
+        taken.append(rule.next_look(taken[-1]))
+    assert taken == [0, 64, 128, 256, 512, 1024]
+
+
+@pytest.mark.parametrize(("taken", "wanted"), [(1, 64), (63, 64), (65, 128), (300, 512)])
+def test_a_look_that_was_cut_short_is_made_up_for(taken: int, wanted: int) -> None:
+    assert StoppingRule().next_look(taken) == wanted
+
+
+def test_two_precise_looks_running_are_enough() -> None:
+    rule = StoppingRule()
+    assert [rule.look(series) for series in (PRECISE, NOISY, PRECISE, PRECISE)] == [
+        False,
+        False,
+        False,
+        True,
+    ]
+
+
+def test_every_series_has_to_be_precise() -> None:
+    rule = StoppingRule()
+    assert not any(rule.look(PRECISE, NOISY) for _ in range(3))
+    assert [rule.look(PRECISE, PRECISE) for _ in range(2)] == [False, True]
+
+
+def test_few_samples_are_never_enough_however_narrow() -> None:
+    rule = StoppingRule()
+    assert not any(rule.look(np.full(64, 5.0)) for _ in range(3))
+
+
+def test_correlated_samples_count_for_less() -> None:
+    times = np.exp(Noise(rho=0.95, spread=0.001).series(np.random.default_rng(0), 512))
+    rule = StoppingRule()
+    assert not any(rule.look(times) for _ in range(3))
+
+
+def test_its_numbers_can_be_chosen() -> None:
+    rule = StoppingRule(first_look=10, half_width=0.2, min_effective=20.0)
+    assert rule.next_look(10) == 20
+    assert [rule.look(NOISY) for _ in range(2)] == [False, True]
