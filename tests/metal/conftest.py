@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,20 @@ if "metal_double.plugin" not in sys.modules:
     def metal_double():
         """The controls of the double, which only a run on the double has."""
         pytest.skip("makes Metal fail, which only the double can")
+
+
+@pytest.fixture
+def metal() -> _core.Device:
+    """The Metal device."""
+    return _core.open("metal")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of compiled kernels of the test's own."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("METALBENCH_CACHE", str(folder))
+    return folder
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,0 +1,112 @@
+"""Compiling on the Metal device: messages, includes, macros, names of kernels, stored pipelines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metalbench import _core
+
+pytestmark = pytest.mark.metal
+
+HEAD = "#include <metal_stdlib>\nusing namespace metal;\n"
+FILL = (
+    HEAD + "kernel void fill(device int* y, uint i [[thread_position_in_grid]]) { y[i] = VALUE; }\n"
+)
+
+
+def filled(device: _core.Device, library: _core.Library) -> int:
+    out = device.allocate(4)
+    dispatch = _core.Dispatch(library.pipeline(), {"y": out}, threads_in_grid=1, threads=1)
+    device.run([dispatch])
+    return int(out.numpy("int32")[0])
+
+
+def test_messages_have_the_users_file_and_line(metal: _core.Device) -> None:
+    with pytest.raises(_core.CompileError, match=r"dir/fill\.metal:3:\d+: error: .*VALUE"):
+        metal.compile(FILL, filename="dir/fill.metal")
+
+
+def test_macros_are_defined(metal: _core.Device) -> None:
+    assert filled(metal, metal.compile(FILL, macros={"VALUE": "7"})) == 7
+
+
+def test_includes_are_found_beside_the_file_and_in_folders(
+    metal: _core.Device, tmp_path: Path
+) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "value.h").write_text('#pragma once\n#include "deep.h"\n')
+    (tmp_path / "lib" / "deep.h").write_text("#pragma once\nconstant int VALUE = 9;\n")
+    source = '#include "value.h"\n#include "value.h"\n' + FILL
+    library = metal.compile(
+        source, filename=str(tmp_path / "fill.metal"), include_dirs=[str(tmp_path / "lib")]
+    )
+    assert filled(metal, library) == 9
+
+
+def test_messages_name_the_included_file(metal: _core.Device, tmp_path: Path) -> None:
+    (tmp_path / "value.h").write_text("\nint VALUE = nonsense;\n")
+    source = HEAD + '#include "value.h"\nint fine;\n'
+    with pytest.raises(_core.CompileError, match=r"value\.h:2:\d+: error: .*nonsense"):
+        metal.compile(source, filename=str(tmp_path / "fill.metal"))
+
+
+def test_a_missing_kernel_is_told_with_those_there_are(metal: _core.Device) -> None:
+    library = metal.compile(FILL, filename="fill.metal", macros={"VALUE": "1"})
+    assert library.functions == ["fill"]
+    with pytest.raises(_core.Error, match="no kernel is named nothing; expected one of: fill"):
+        library.pipeline("nothing")
+
+
+def test_checked_builds_are_for_the_cpu_device(metal: _core.Device) -> None:
+    assert not metal.checked_builds
+    with pytest.raises(_core.Unsupported, match="checked builds run on the `cpu` device"):
+        metal.compile(FILL, checked=True)
+
+
+def archives(cache: Path) -> list[Path]:
+    return sorted(cache.rglob("*.binarchive"))
+
+
+def compile_to_seven(device: _core.Device) -> None:
+    library = device.compile(FILL, macros={"VALUE": "7"})
+    assert filled(device, library) == 7
+
+
+def test_a_pipeline_is_stored_once(metal: _core.Device, cache: Path) -> None:
+    compile_to_seven(metal)
+    (stored,) = archives(cache)
+    before = stored.stat().st_mtime_ns
+    compile_to_seven(metal)
+    assert archives(cache) == [stored]
+    assert stored.stat().st_mtime_ns == before
+    assert not list(cache.rglob("*.tmp"))
+
+
+def test_what_a_pipeline_is_made_of_names_it(metal: _core.Device, cache: Path) -> None:
+    compile_to_seven(metal)
+    filled(metal, metal.compile(FILL, macros={"VALUE": "8"}))
+    filled(metal, metal.compile(FILL, macros={"VALUE": "7"}, fast_math=False))
+    filled(metal, metal.compile(FILL, macros={"VALUE": "7"}, filename="elsewhere.metal"))
+    assert len(archives(cache)) == 3
+
+
+def test_a_damaged_file_is_made_again(metal: _core.Device, cache: Path) -> None:
+    compile_to_seven(metal)
+    (stored,) = archives(cache)
+    whole = stored.read_bytes()
+    stored.write_bytes(b"damaged")
+    compile_to_seven(metal)
+    assert len(stored.read_bytes()) >= len(whole)
+
+
+def test_pipelines_in_use_are_shared(metal: _core.Device) -> None:
+    library = metal.compile(FILL, macros={"VALUE": "7"})
+    first = library.pipeline()
+    second = metal.compile(FILL, macros={"VALUE": "7"}).pipeline()
+    out = np.zeros(4, np.int32)
+    for pipeline in (first, second):
+        metal.run([_core.Dispatch(pipeline, {"y": out}, threads_in_grid=4, threads=4)])
+    assert first.name == second.name == "fill"

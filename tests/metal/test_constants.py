@@ -1,0 +1,69 @@
+"""Function constants on the Metal device: by name, by index, of every type."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metalbench import _core
+
+pytestmark = pytest.mark.metal
+
+SOURCE = """
+#include <metal_stdlib>
+using namespace metal;
+constant bool flag [[function_constant(0)]];
+constant char narrow [[function_constant(1)]];
+constant ushort wide [[function_constant(2)]];
+constant float ratio [[function_constant(3)]];
+constant half small [[function_constant(4)]];
+constant uint3 triple [[function_constant(5)]];
+constant int absent [[function_constant(6)]];
+constant long big [[function_constant(7)]];
+constant int other [[function_constant(8)]];
+kernel void all(device float* y) {
+  y[0] = flag; y[1] = narrow; y[2] = wide; y[3] = ratio; y[4] = small;
+  y[5] = triple.x; y[6] = triple.y; y[7] = triple.z;
+  y[8] = is_function_constant_defined(absent) ? absent : -1;
+  y[9] = big;
+}
+kernel void second(device float* y) { y[0] = other; }
+"""
+VALUES = {
+    "flag": True, 1: -5, "wide": 65535, 3: 0.1, "small": 0.1, "triple": (1, 2, 3), "big": 2**40
+}  # fmt: skip
+
+
+def run(device: _core.Device, constants: dict, name: str = "all") -> np.ndarray:
+    out = np.zeros(10, np.float32)
+    pipeline = device.compile(SOURCE, filename="c.metal").pipeline(name, constants)
+    device.run([_core.Dispatch(pipeline, {"y": out}, threads_in_grid=1, threads=1)])
+    return out
+
+
+def test_values_have_the_declared_types(metal: _core.Device) -> None:
+    expected = [1, -5, 65535, np.float32(0.1), np.float16(0.1), 1, 2, 3, -1, 2**40]
+    assert run(metal, VALUES).tolist() == np.array(expected, np.float32).tolist()
+    assert run(metal, {**VALUES, "absent": 4})[8] == 4
+
+
+def test_constants_of_other_functions_may_be_given(metal: _core.Device) -> None:
+    assert run(metal, {**VALUES, "other": 6}, "second")[0] == 6
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"nonsense": 1}, "no function constant is called 'nonsense'; expected .*flag"),
+        ({99: 1}, "no function constant is called 99; expected .*flag"),
+        ({"narrow": 128}, "narrow: expected char, got 128; give an integer from -128 to 127"),
+        ({"narrow": 0.5}, "narrow: expected char, got 0.5; give an integer from -128 to 127"),
+        ({"flag": 2}, "flag: expected bool, got 2; give True or False"),
+        ({"triple": 1}, "triple: expected uint3, got 1; give a sequence of 3 numbers"),
+        ({"triple": (1, 2)}, r"triple: expected uint3, got \(1, 2\); give a sequence of 3"),
+        ({"ratio": (1, 2)}, r"ratio: expected float, got \(1, 2\); give"),
+    ],
+)
+def test_what_does_not_fit_is_refused(metal: _core.Device, given: dict, message: str) -> None:
+    with pytest.raises(_core.CompileError, match=rf"\[all\] .*{message}"):
+        run(metal, {**VALUES, **given})

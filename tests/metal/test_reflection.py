@@ -1,0 +1,48 @@
+"""What the Metal device knows of a kernel's parameters is what the `cpu` device knows."""
+
+from __future__ import annotations
+
+import pytest
+
+from metalbench import _core
+
+pytestmark = pytest.mark.metal
+
+HEAD = "#include <metal_stdlib>\nusing namespace metal;\nstruct Two { float a; int4 b; };\n"
+KERNELS = {
+    "buffers": """kernel void k(device const float4* x [[buffer(3)]], device half* y,
+        constant Two& two, const device Two* many, device atomic_uint* unused,
+        uint i [[thread_position_in_grid]]) { y[i] = x[i].x + two.a + many[i].b.x; }""",
+    "threadgroup": """kernel void k(threadgroup float* a, device float* y, threadgroup Two* b,
+        uint i [[thread_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]]) {
+        threadgroup float within[32]; within[i] = a[i] = i; b[i].a = lane;
+        threadgroup_barrier(mem_flags::mem_threadgroup); y[i] = within[31 - i] + b[i].a; }""",
+    "textures": """kernel void k(texture2d<float> a, texture2d<half, access::write> b,
+        texture3d<uint, access::read> c, depth2d<float> d, sampler s, device float* y,
+        texture1d<int, access::read_write> e) {
+        b.write(half4(a.sample(s, float2(0))), uint2(0)); e.write(int4(1), 0);
+        y[0] = c.read(uint3(0)).x + d.sample(s, float2(0)); }""",
+    "arrays": """kernel void k(array<texture2d<float>, 3> a, array<sampler, 2> s,
+        device float* y, texture2d<float> last) {
+        y[0] = a[2].sample(s[1], float2(0)).x + last.sample(s[0], float2(0)).x; }""",
+}
+
+
+def signature(device: _core.Device, source: str) -> list[tuple]:
+    pipeline = device.compile(HEAD + source).pipeline()
+    arguments = [
+        (a.name, a.kind, a.index, a.type, a.address_space, a.access, a.element_bytes, a.count)
+        for a in pipeline.arguments
+    ]
+    return [*arguments, *((a.name, a.type) for a in pipeline.attributes)]
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_both_devices_tell_the_same(metal: _core.Device, name: str) -> None:
+    assert signature(metal, KERNELS[name]) == signature(_core.open("cpu"), KERNELS[name])
+
+
+def test_static_threadgroup_memory_is_known(metal: _core.Device) -> None:
+    pipeline = metal.compile(HEAD + KERNELS["threadgroup"]).pipeline()
+    assert pipeline.threadgroup_bytes >= 128
+    assert 32 <= pipeline.max_threads <= metal.limits.max_threads_per_threadgroup
