@@ -16,8 +16,7 @@
 
 namespace metalbench::metal {
 
-// One queue with what orders the windows on it. After a hang or a fault it is left to itself, and
-// a new one takes its place.
+// One queue with what orders the windows on it.
 struct Lane {
   id<MTLCommandQueue> queue;
   // Each window waits for it and updates it, so that windows never overlap.
@@ -25,7 +24,9 @@ struct Lane {
 
   std::mutex mutex;                  // held from a window's first command until it is committed
   std::shared_ptr<Completion> last;  // of the window committed last; guarded by the mutex
-  std::atomic<bool> abandoned = false;
+
+  std::atomic<bool> closed = false;  // after a fault or a hang: nothing new goes here
+  std::atomic<bool> hangs = false;   // what is pending may never end
 };
 
 class Gpu {
@@ -38,10 +39,8 @@ class Gpu {
   [[nodiscard]] Counters& counters() { return counters_; }
   [[nodiscard]] EmptyKernel& empty_kernel() { return empty_kernel_; }
 
-  // Where windows go now.
+  // Where windows go now: a new one when the last was closed.
   [[nodiscard]] std::shared_ptr<Lane> lane();
-  // What is pending on it may never end, or is thrown away by Metal; nothing new goes there.
-  void abandon(const std::shared_ptr<Lane>& lane);
   // Keeps alive what an abandoned window may still write to, until it has ended.
   void keep_until_ended(const std::shared_ptr<Completion>& completion, std::shared_ptr<void> kept);
 

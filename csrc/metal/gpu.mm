@@ -35,11 +35,9 @@ std::shared_ptr<Lane> Gpu::open_lane() {
 std::shared_ptr<Lane> Gpu::lane() {
   release_ended();
   const std::lock_guard lock(mutex_);
-  if (lane_->abandoned) lane_ = open_lane();
+  if (lane_->closed) lane_ = open_lane();
   return lane_;
 }
-
-void Gpu::abandon(const std::shared_ptr<Lane>& lane) { lane->abandoned = true; }
 
 void Gpu::keep_until_ended(const std::shared_ptr<Completion>& completion,
                            std::shared_ptr<void> kept) {

@@ -76,7 +76,7 @@ Window::~Window() {
   if (left_) return;
   const Clock::time_point last = Clock::now() + limit_;
   while (!completion_->wait_until(std::min(last, Clock::now() + poll_interval))) {
-    if (!lane_->abandoned && Clock::now() < last) continue;
+    if (!lane_->hangs && Clock::now() < last) continue;
     abandon();
     return;
   }
@@ -93,7 +93,7 @@ Timing Window::await_timing() {
   const Clock::time_point known_at = was_ended ? completion_->ended_at : Clock::now();
   leave();
   // Metal may ignore what else comes to a queue that had a fault.
-  if (completion_->status != MTLCommandBufferStatusCompleted) gpu_->abandon(lane_);
+  if (completion_->status != MTLCommandBufferStatusCompleted) lane_->closed = true;
   check(*completion_, script_->names());
   return timing(known_at);
 }
@@ -135,7 +135,8 @@ void Window::await_end() {
 
 void Window::abandon() noexcept {
   left_ = true;
-  gpu_->abandon(lane_);
+  lane_->hangs = true;
+  lane_->closed = true;
   gpu_->keep_until_ended(completion_, std::const_pointer_cast<Script>(script_));
 }
 
