@@ -23,6 +23,7 @@ from metalbench.cli.parameters import (
     store_option,
     writable,
 )
+from metalbench.cli.warning import warn
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -138,6 +139,7 @@ def _run(options: dict[str, Any]) -> int:
         check_capture(device, trials)
     piped = any(str(options[name]) == "-" for name in ("json_file", "csv_file"))
     out, log = console(to_stderr=piped), console(to_stderr=True)
+    warn(log, device)
     described = _plain(options)
     here = environment()
     with Store(location(options["db"])) as store:

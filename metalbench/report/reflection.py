@@ -16,6 +16,7 @@ from metalbench.report.styles import HEADING, QUIET
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from metalbench._core import Device, Pipeline
     from metalbench.inputs import Array
     from metalbench.kernel import Kernel
     from metalbench.library import Entry
@@ -78,17 +79,23 @@ def source_text(kernel: Kernel, *, terminal: bool) -> Group:
     return Group(Text(f"\n{kernel.path}", style=HEADING), shown)
 
 
+def _form(device: Device, pipeline: Pipeline) -> str:
+    """How the cpu device runs it; a GPU has but one way."""
+    if device.kind != "cpu":
+        return ""
+    return (
+        f"; {'uses barriers or SIMD-group functions' if pipeline.needs_fibers else 'a plain loop'}"
+    )
+
+
 def reflection(compiled: Compiled, *, terminal: bool) -> Group:
     """List what the compiled kernels take, and their limits."""
     blocks: list[RenderableType] = []
     for pipeline in compiled.pipelines.values():
         title = Text(f"\n{pipeline.name}", style=HEADING)
-        fibers = (
-            "uses barriers or SIMD-group functions" if pipeline.needs_fibers else "a plain loop"
-        )
         title.append(
             f"  at most {pipeline.max_threads} threads, {pipeline.threadgroup_bytes} bytes of "
-            f"threadgroup memory; {fibers}",
+            f"threadgroup memory{_form(compiled.device, pipeline)}",
             style="not bold",
         )
         table = plain_table(terminal=terminal)

@@ -88,6 +88,21 @@ def test_what_makes_times_doubtful_is_told(shell: Any, plug_in: Any) -> None:
         assert part in text
 
 
+def test_bad_conditions_are_told_before_the_run_too(shell: Any, plug_in: Any) -> None:
+    plug_in(told={"low_power_mode": True})
+    first, *_, last = shell("run", "twice").stderr.splitlines()
+    assert first.startswith("Warning: Low Power Mode is on")
+    assert "twice: correct" in last
+
+
+def test_a_gpus_reflection_has_nothing_of_the_simulation(shell: Any, plug_in: Any) -> None:
+    assert "a plain loop" in shell("show", "twice", "--history", 0).stdout
+    plug_in()
+    text = shell("show", "twice", "--history", 0).stdout
+    assert "threadgroup memory\n" in text
+    assert "a plain loop" not in text
+
+
 def test_simulations_and_gpus_have_a_history_each(shell: Any, plug_in: Any) -> None:
     shell("run", "twice", "--device", "cpu")
     plug_in()
