@@ -21,6 +21,19 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 COMPILERS = {"CMAKE_C_COMPILER": "cc", "CMAKE_CXX_COMPILER": "c++", "CMAKE_OBJCXX_COMPILER": "c++"}
 ARCHIVERS = {"CMAKE_AR": "ar", "CMAKE_RANLIB": "ranlib"}
 
+# For macOS zig reads no list of the symbols that Python will provide, and makes no bundles.
+PROGRAM = """#!/bin/sh
+for argument do
+  shift
+  case "$argument" in
+    -Wl,@*) set -- "$@" -Wl,-undefined,dynamic_lookup ;;
+    -bundle) set -- "$@" -shared ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec {command} "$@"
+"""
+
 
 class BuildError(Exception):
     """Something could not be built; the text is the tool's own."""
@@ -58,7 +71,7 @@ class Tree:
 
         path = self._folder / f"zig-{tool}"
         zig = Path(ziglang.__file__).parent / "zig"
-        text = f'#!/bin/sh\nexec "{zig}" {tool} {flags} "$@"\n'
+        text = PROGRAM.format(command=f'"{zig}" {tool} {flags}')
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
             path.chmod(path.stat().st_mode | stat.S_IXUSR)

@@ -7,6 +7,7 @@ its Metal used wrongly; the run fails when objects are left at its end.
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 from collections.abc import Iterator
 from importlib.abc import MetaPathFinder
