@@ -1,0 +1,85 @@
+"""`metalbench` from the command line to the store, on a Metal device."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from metalbench import _core
+from metalbench.cli import main
+from metalbench.report.notice import SIMULATION
+from metalbench.store import Store
+
+pytestmark = pytest.mark.metal
+
+# One pass, several passes with scratch memory, threadgroup memory, integers as results.
+NAMES = ("relu", "mse_loss", "softmax", "argmax")
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "results.db"
+
+
+def run(db: Path, *arguments: object) -> dict[str, Any]:
+    """Run kernels at their small size; the JSON."""
+    options = ("--device", "metal", "--size", "small", "--time", "0.05", "--json", "-", "--db", db)
+    result = CliRunner().invoke(main, ["run", *map(str, (*arguments, *options))])
+    assert result.exit_code == 0, result.output
+    assert SIMULATION not in result.output
+    document: dict[str, Any] = json.loads(result.stdout)
+    return document
+
+
+def test_kernels_are_correct_and_timed_by_the_gpus_clock(db: Path) -> None:
+    document = run(db, *NAMES)
+    assert document["device"]["kind"] == "metal"
+    assert document["device"]["capabilities"]["unified_memory"] in (True, False)
+    assert {entry["task"]: entry["status"] for entry in document["results"]} == dict.fromkeys(
+        NAMES, "correct"
+    )
+    for entry in document["results"]:
+        assert entry["gpu_ns"]["value"] > 0
+        assert entry["clock"] in ("GPU time", "wall time")
+        assert entry["state"]["thermal_state"]
+        # Compared with MLX's GPU, or with nothing.
+        alone = [note for note in entry["notes"] if "MLX has no GPU" in note]
+        assert (entry["ratio"] is None) == bool(alone)
+
+
+def test_the_store_has_every_window_on_every_clock(db: Path) -> None:
+    run(db, "relu")
+    with Store(db) as store:
+        (entry,) = store.history("relu")
+        samples = store.samples(entry.id)
+    assert entry.device_kind == "metal"
+    assert entry.gpu_ns is not None
+    windows = {samples[series].size for series in ("kernel", "gpu", "counter", "wall", "encode")}
+    assert len(windows) == 1
+    assert (samples["gpu"] > 0).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision(db: Path, dtype: str) -> None:
+    (entry,) = run(db, "softmax", "--dtype", dtype)["results"]
+    assert entry["status"] == "correct"
+
+
+def test_a_trace_is_left_for_xcode(db: Path, tmp_path: Path) -> None:
+    if not _core.open("metal").capabilities["gpu_trace"]:
+        pytest.skip("needs MTL_CAPTURE_ENABLED=1")
+    run(db, "relu", "--capture", tmp_path / "relu.gputrace")
+    assert (tmp_path / "relu.gputrace").exists()
+
+
+def test_show_and_doctor(db: Path) -> None:
+    shown = CliRunner().invoke(main, ["show", "softmax", "--device", "metal", "--db", str(db)])
+    assert shown.exit_code == 0, shown.output
+    assert "buffer(0)" in shown.output
+    told = CliRunner().invoke(main, ["doctor", "--db", str(db)])
+    assert told.exit_code == 0, told.output
+    assert _core.open("metal").name in told.output
