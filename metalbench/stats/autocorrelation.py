@@ -6,6 +6,8 @@ go. An interval that takes them for independent is too narrow.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,10 +44,17 @@ def autocorrelation_time(samples: NDArray[np.float64]) -> float:
     (1997), section 3: the automatic window. N. Madras and A. Sokal, J. Stat. Phys. 50 (1988),
     appendix C: the error of tau. U. Wolff, Comput. Phys. Commun. 156 (2004), section 3.2: its bias.
     """
-    count = samples.size
-    if count < 4:
+    if samples.size < 4:
         return 1.0
-    signs = np.sign(samples - np.median(samples))
+    signs = np.sign(samples - np.median(samples)).astype(np.int8)
+    return _autocorrelation_time(signs.tobytes())
+
+
+# One look asks for the same few series again and again.
+@lru_cache(maxsize=16)
+def _autocorrelation_time(signs_of_samples: bytes) -> float:
+    signs = np.frombuffer(signs_of_samples, np.int8).astype(np.float64)
+    count = signs.size
     correlation = _autocorrelation(signs - signs.mean())
     if correlation is None:
         return 1.0

@@ -30,23 +30,23 @@ def test_differences_of_nought_say_nothing() -> None:
     assert signed_ranks(np.zeros(10)) == (1.0, 1.0)
 
 
-@pytest.mark.parametrize("draw", ["normal", "exponential"])
+@pytest.mark.parametrize("draw", ["normal", "exponential", "standard_cauchy"])
 def test_the_bootstrap_agrees_with_scipy_s(draw: str) -> None:
     random = np.random.default_rng(5)
     values = getattr(random, draw)(size=41)
     ours = bootstrap_median(values, 0.9)
     theirs = scipy_stats.bootstrap(
-        (values,), np.median, confidence_level=0.9, n_resamples=5000, rng=random, method="BCa"
+        (values,), np.median, confidence_level=0.9, n_resamples=9999, rng=random, method="BCa"
     ).confidence_interval
     width = theirs.high - theirs.low
-    assert ours.low == pytest.approx(theirs.low, abs=0.25 * width)
-    assert ours.high == pytest.approx(theirs.high, abs=0.25 * width)
+    assert ours.low == pytest.approx(theirs.low, abs=0.1 * width)
+    assert ours.high == pytest.approx(theirs.high, abs=0.1 * width)
 
 
 def test_the_bootstrap_covers_the_median() -> None:
     covered = 0
     for seed in range(200):
-        interval = bootstrap_median(normal(seed, 48, 1.0))
+        interval = bootstrap_median(normal(seed, 47, 1.0))
         covered += interval.low <= 1.0 <= interval.high
     # At 97 %, fewer than 185 of 200 have a probability below 1e-3.
     assert covered >= 185
@@ -80,5 +80,5 @@ def test_too_few_independent_pairs_are_not_checked() -> None:
     assert cross_check(np.repeat([0.0, 0.1, 0.2], 30)) is None
 
 
-def test_the_same_pairs_give_the_same_check() -> None:
-    assert cross_check(normal(3, 300)) == cross_check(normal(3, 300))
+def test_equal_values_have_an_interval_of_no_width() -> None:
+    assert bootstrap_median(np.full(9, 2.0)) == Interval(2.0, 2.0, 2.0)
