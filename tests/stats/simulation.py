@@ -110,9 +110,10 @@ def measurement(noise: Noise, ratio: float, limit: int, seed: int) -> Outcome:
 
 @dataclass(frozen=True)
 class Tally:
-    """Fractions of trials: interval covers the true ratio, and each verdict."""
+    """Fractions of trials: interval covers the true ratio, is one at all, and each verdict."""
 
     covered: float
+    bounded: float
     faster: float
     slower: float
     same: float
@@ -133,6 +134,7 @@ class Tally:
 
         return cls(
             covered=sum(covers(each.judgement.ratio, ratio) for each in outcomes) / trials,
+            bounded=sum(outcome.judgement.ratio.bounded for outcome in outcomes) / trials,
             faster=part(Verdict.FASTER),
             slower=part(Verdict.SLOWER),
             same=part(Verdict.SAME),
