@@ -14,9 +14,10 @@ typedef unsigned long NSUInteger;
 #define NS_ENUM(type, name) \
   enum name : type name;    \
   enum name : type
-#define NS_OPTIONS(type, name)                            \
-  enum __attribute__((flag_enum)) name : type name; \
-  enum __attribute__((flag_enum)) name : type
+// In C++ a set of options is an integer, so that `|` keeps the type.
+#define NS_OPTIONS(type, name) \
+  type name;                   \
+  enum __attribute__((flag_enum)) : type
 #define NS_ERROR_ENUM(domain, name) NS_ENUM(NSInteger, name)
 #define NS_TYPED_ENUM
 #define NS_STRING_ENUM

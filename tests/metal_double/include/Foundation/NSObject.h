@@ -42,7 +42,6 @@ NS_ROOT_CLASS
 + (instancetype)alloc;
 - (void)dealloc;
 - (id)copy;
-- (void)doesNotRecognizeSelector:(SEL)aSelector;
 + (BOOL)instancesRespondToSelector:(SEL)aSelector;
 + (BOOL)conformsToProtocol:(Protocol*)aProtocol;
 + (Class)superclass;
