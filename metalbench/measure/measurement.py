@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from metalbench.stats import Interval, Verdict
+from metalbench.stats import Interval, Judgement, Verdict
 
 if TYPE_CHECKING:
     from metalbench.measure.sampling import SampleSet
@@ -30,7 +30,9 @@ class Measurement:
     All times are nanoseconds of a single pass. `ratio` is reference / candidate: above 1 the
     candidate is faster. Without a reference `reference_ns`, `ratio` and `verdict` are None.
     `gpu_ns` is the candidate's time on the GPU's own clock, None on devices that have none; where
-    the reference has no such time the other times are wall times.
+    the reference has no such time the other times are wall times. `judgement` is what `ratio` and
+    `verdict` are taken from, with the reasons of an INCONCLUSIVE one; None without a reference, or
+    of a measurement that was not kept whole.
     """
 
     samples: SampleSet
@@ -44,6 +46,7 @@ class Measurement:
     floor_ns: float
     stopped: Stopped
     gpu_ns: Interval | None = None
+    judgement: Judgement | None = None
 
     @property
     def work_ns(self) -> Interval:

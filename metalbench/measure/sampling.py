@@ -18,11 +18,10 @@ from metalbench.measure.own_clock import OwnClock
 from metalbench.measure.plan import Plan
 from metalbench.stats import (
     StoppingRule,
+    assess,
     effective_count,
-    judge,
     median_interval,
     outliers,
-    ratio_interval,
     stability,
 )
 
@@ -164,14 +163,15 @@ def _looked_at(samples: SampleSet) -> list[NDArray[np.float64]]:
 
 def _summary(samples: SampleSet, stopped: Stopped) -> Measurement:
     has_reference = samples.reference_ns.size > 0
-    ratio = ratio_interval(samples.reference_ns, samples.candidate_ns) if has_reference else None
+    judgement = assess(samples.reference_ns, samples.candidate_ns) if has_reference else None
     return Measurement(
         samples=samples,
         candidate_ns=median_interval(samples.candidate_ns),
         gpu_ns=median_interval(samples.own.device_ns) if samples.own is not None else None,
         reference_ns=median_interval(samples.reference_ns) if has_reference else None,
-        ratio=ratio,
-        verdict=judge(ratio) if ratio is not None else None,
+        ratio=judgement.ratio if judgement is not None else None,
+        verdict=judgement.verdict if judgement is not None else None,
+        judgement=judgement,
         stability=stability(samples.candidate_ns),
         outliers=int(outliers(samples.candidate_ns).sum()),
         effective_pairs=effective_count(samples.candidate_ns),

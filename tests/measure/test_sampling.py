@@ -7,7 +7,7 @@ import pytest
 from scripted_sampler import ScriptedSampler, steady
 
 from metalbench.measure import Measurement, Plan, Stopped, measure
-from metalbench.stats import Verdict
+from metalbench.stats import Cause, Verdict
 
 REFERENCE = object()
 
@@ -93,3 +93,13 @@ def test_progress_rises_to_the_end_of_the_time() -> None:
     assert told == sorted(told)
     assert told[0] == 0.0
     assert 0.4 < told[-1] <= 1.0
+
+
+def test_a_verdict_comes_with_what_it_rests_on() -> None:
+    noisy = ScriptedSampler(steady(1e4, 0.3), steady(1e4, 0.3), seconds_per_pair=0.002)
+    judgement = run(noisy, Plan(seconds=1.0)).judgement
+    assert judgement is not None
+    assert [reason.cause for reason in judgement.reasons] == [Cause.WIDE]
+    alone = ScriptedSampler(steady(1e4, 0.001), None, seconds_per_pair=1e-4)
+    result = measure(alone, ["dispatch"], None, Plan(), clock=alone.clock)
+    assert result.judgement is None
