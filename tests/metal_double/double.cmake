@@ -17,5 +17,6 @@ foreach(source IN LISTS double_sources)
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -fno-objc-arc)
   endif()
 endforeach()
-# The runtime finds classes by the ends of their sections, which no relocation mentions.
-target_link_options(_core PRIVATE -Wl,--no-gc-sections)
+# The runtime finds classes by the ends of their sections, which no relocation mentions. Among the
+# libraries, because the last word counts and nanobind's options ask for the opposite.
+target_link_libraries(_core PRIVATE -Wl,--no-gc-sections)
