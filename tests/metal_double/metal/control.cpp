@@ -17,7 +17,7 @@ namespace {
 
 constexpr auto switch_count = static_cast<std::size_t>(Switch::count_of_switches);
 constexpr auto count_count = static_cast<std::size_t>(Count::count_of_counts);
-constexpr double default_watchdog_s = 10;
+constexpr double default_watchdog_s = 4;
 
 constexpr std::array<std::string_view, switch_count> switch_names = {
     "fail_compile",
