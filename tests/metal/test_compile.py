@@ -26,7 +26,7 @@ def filled(device: _core.Device, library: _core.Library) -> int:
 
 def test_messages_have_the_users_file_and_line(metal: _core.Device) -> None:
     with pytest.raises(_core.CompileError, match=r"dir/fill\.metal:3:\d+: error: .*VALUE"):
-        metal.compile(FILL, filename="dir/fill.metal")
+        metal.compile(FILL, filename="dir/fill.metal").pipeline()
 
 
 def test_macros_are_defined(metal: _core.Device) -> None:
@@ -47,10 +47,10 @@ def test_includes_are_found_beside_the_file_and_in_folders(
 
 
 def test_messages_name_the_included_file(metal: _core.Device, tmp_path: Path) -> None:
-    (tmp_path / "value.h").write_text("\nint VALUE = nonsense;\n")
-    source = HEAD + '#include "value.h"\nint fine;\n'
+    (tmp_path / "value.h").write_text("\nconstant int VALUE = nonsense;\n")
+    source = HEAD + '#include "value.h"\nkernel void k() {}\n'
     with pytest.raises(_core.CompileError, match=r"value\.h:2:\d+: error: .*nonsense"):
-        metal.compile(source, filename=str(tmp_path / "fill.metal"))
+        metal.compile(source, filename=str(tmp_path / "fill.metal")).pipeline()
 
 
 def test_a_missing_kernel_is_told_with_those_there_are(metal: _core.Device) -> None:
