@@ -11,11 +11,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-# Sokal's constant: the window is the first lag that is at least this many times tau.
-WINDOW_FACTOR = 5.0
+# Sokal's constant, 4 to 10: the window is the first lag that is at least this many times tau. In
+# short series every further lag adds more noise than correlation.
+WINDOW_FACTOR = 4.0
 # Tau is taken this many of its own standard deviations above its estimate: an interval at half
 # the true tau covers far too little, one at twice the true tau merely takes longer to narrow.
-CAUTION = 2.0
+CAUTION = 1.0
 
 
 def autocorrelation_time(samples: NDArray[np.float64]) -> float:
@@ -24,7 +25,7 @@ def autocorrelation_time(samples: NDArray[np.float64]) -> float:
     The interval of a median depends on how many samples lie below it, so what matters is the
     correlation of the signs, which no outlier can upset. Subtracting the series' own median makes
     it look less correlated than it is, by a part (2 w + 1) / n for a window of w lags; this is
-    made good. What then exceeds 1 is raised by two of its standard deviations,
+    made good. What then exceeds 1 is raised by its standard deviation,
     sqrt(2 (2 w + 1) / n) of itself: a series no longer than a few tau shows less of it than there
     is. Independent samples stay near 1.
 

@@ -43,7 +43,7 @@ def test_a_log_gets_one_line_for_each_finished_kernel() -> None:
         progress.stage_detail("small, seed 0")
         progress.kernel_finished(result)
     first, second = text.getvalue().splitlines()
-    assert first.startswith("[1/2] softmax: correct, 12.35 us [12.25, 12.45]; about ")
+    assert first.startswith("[1/2] softmax: correct, 12.35 us [12.26, 12.44]; about ")
     assert second == "[2/2] relu: incorrect"
 
 
@@ -60,6 +60,6 @@ def test_a_terminal_sees_kernel_stage_and_time_left_and_a_table_that_goes_away()
     shown = text.getvalue()
     assert "[1/2] about 14 s left  softmax (float16)  measure" in shown
     assert "relu  compile" in shown
-    assert "12.35 us [12.25, 12.45]" in shown
+    assert "12.35 us [12.26, 12.44]" in shown
     # The last thing written erases the lines of the live display.
     assert shown.rstrip("\n").endswith("\x1b[2K")
