@@ -36,7 +36,7 @@ def test_the_bootstrap_agrees_with_scipy_s(draw: str) -> None:
     values = getattr(random, draw)(size=41)
     ours = bootstrap_median(values, 0.9)
     theirs = scipy_stats.bootstrap(
-        (values,), np.median, confidence_level=0.9, n_resamples=9999, rng=random, method="BCa"
+        (values,), np.median, confidence_level=0.9, n_resamples=9999, random_state=5, method="BCa"
     ).confidence_interval
     width = theirs.high - theirs.low
     assert ours.low == pytest.approx(theirs.low, abs=0.1 * width)
