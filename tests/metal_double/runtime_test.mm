@@ -231,7 +231,11 @@ void test_blocks() {
     return x + static_cast<int>(text.size());
   };
   CHECK(square.block(4) == 40 && calls == 1 && held == nil);
-  NSArray* const blocks = @[ square.block, [^{ ++calls; } copy] ];
+  NSArray* const blocks = @[
+    square.block, [^{
+      ++calls;
+    } copy]
+  ];
   void (^const second)(void) = blocks[1];
   second();
   CHECK(calls == 2);
@@ -302,8 +306,8 @@ void report_cost() {
 
 extern "C" [[gnu::visibility("default")]] int metal_double_runtime_test() {
   const std::int64_t before = metal_double::live_object_count();
-  for (void (*const test)() : {test_messages, test_nil, test_strings, test_collections,
-                               test_errors, test_blocks, test_weak, test_threads, report_cost}) {
+  for (void (*const test)() : {test_messages, test_nil, test_strings, test_collections, test_errors,
+                               test_blocks, test_weak, test_threads, report_cost}) {
     @autoreleasepool {
       test();
     }

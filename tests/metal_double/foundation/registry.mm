@@ -28,7 +28,7 @@ CFTypeRef IORegistryEntryCreateCFProperty(io_registry_entry_t entry, CFStringRef
                                           CFAllocatorRef, IOOptionBits) {
   const bool is_known =
       entry == accelerator && [(__bridge NSString*)key isEqualToString:@"gpu-core-count"];
-  return is_known ? (__bridge_retained CFTypeRef)@(gpu_cores) : nullptr;
+  return is_known ? (__bridge_retained CFTypeRef) @(gpu_cores) : nullptr;
 }
 
 kern_return_t IOObjectRelease(io_object_t) { return 0; }

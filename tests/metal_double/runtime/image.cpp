@@ -12,7 +12,7 @@
 using namespace metal_double::runtime;
 
 // The linker names the ends of the sections; one that the image lacks is null.
-#define SECTION(type, name)                                                     \
+#define SECTION(type, name)                                                  \
   extern "C" [[gnu::weak, gnu::visibility("hidden")]] type __start_##name[]; \
   extern "C" [[gnu::weak, gnu::visibility("hidden")]] type __stop_##name[]
 SECTION(Selector, objc_selrefs);
@@ -68,8 +68,7 @@ void slide(const Class& type) {
   const std::uint32_t start = type.superclass->record->instance_size;
   if (record.instance_start >= start) return;
   constexpr std::uint32_t alignment = 16;
-  const std::uint32_t by =
-      (start - record.instance_start + alignment - 1) / alignment * alignment;
+  const std::uint32_t by = (start - record.instance_start + alignment - 1) / alignment * alignment;
   if (record.ivars != nullptr) {
     for (Ivar& ivar : *record.ivars) {
       if (ivar.offset != nullptr) *ivar.offset += static_cast<IvarOffset>(by);
@@ -99,8 +98,8 @@ void make_ready(Class& type) {
   if (!is_meta) slide(type);
   add(methods, type.record->methods);
   for (const Category* category : categories_of(&type)) {
-    add(methods, category->extended == &type ? category->instance_methods
-                                             : category->class_methods);
+    add(methods,
+        category->extended == &type ? category->instance_methods : category->class_methods);
   }
   type.info->storage = storage_of(*type.record);
   type.info->construct = own_method(*type.record, ".cxx_construct");

@@ -41,8 +41,8 @@ Object* send(Object* object, Selector selector) {
 
 void deallocate(Object* object, std::int64_t owners_before) {
   if (owners_before < 1) {
-    std::fprintf(stderr, "%s %p was released more often than retained\n",
-                 object->isa->record->name, static_cast<void*>(object));
+    std::fprintf(stderr, "%s %p was released more often than retained\n", object->isa->record->name,
+                 static_cast<void*>(object));
     std::abort();
   }
   if (header_of(object).weakly_referenced.load(std::memory_order_acquire)) forget_weakly(object);

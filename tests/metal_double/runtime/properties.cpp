@@ -71,8 +71,7 @@ void objc_setProperty_atomic_copy(Object* self, Selector, Object* value, std::pt
   replace(self, offset, copied(value));
 }
 
-void objc_setProperty_nonatomic_copy(Object* self, Selector, Object* value,
-                                     std::ptrdiff_t offset) {
+void objc_setProperty_nonatomic_copy(Object* self, Selector, Object* value, std::ptrdiff_t offset) {
   replace(self, offset, copied(value));
 }
 

@@ -1,8 +1,6 @@
 // The part of Foundation that the Metal device uses, declared after its documentation.
 #pragma once
 
-#include <limits.h>
-
 #import <CoreFoundation/CoreFoundation.h>
 #import <Foundation/NSArray.h>
 #import <Foundation/NSData.h>
@@ -17,3 +15,4 @@
 #import <Foundation/NSString.h>
 #import <Foundation/NSURL.h>
 #import <Foundation/NSValue.h>
+#include <limits.h>

@@ -12,12 +12,12 @@ NS_ASSUME_NONNULL_BEGIN
 @property(nullable, nonatomic, readonly) ObjectType firstObject;
 @property(nullable, nonatomic, readonly) ObjectType lastObject;
 - (BOOL)containsObject:(ObjectType)object;
-- (instancetype)initWithObjects:(const ObjectType _Nonnull [_Nullable])objects
+- (instancetype)initWithObjects:(const ObjectType _Nonnull[_Nullable])objects
                           count:(NSUInteger)count NS_DESIGNATED_INITIALIZER;
 - (instancetype)init NS_DESIGNATED_INITIALIZER;
 + (instancetype)array;
 + (instancetype)arrayWithObject:(ObjectType)object;
-+ (instancetype)arrayWithObjects:(const ObjectType _Nonnull [_Nonnull])objects
++ (instancetype)arrayWithObjects:(const ObjectType _Nonnull[_Nonnull])objects
                            count:(NSUInteger)count;
 + (instancetype)arrayWithArray:(NSArray<ObjectType>*)array;
 @end

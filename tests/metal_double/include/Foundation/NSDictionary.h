@@ -11,13 +11,13 @@ NS_ASSUME_NONNULL_BEGIN
 - (nullable ObjectType)objectForKeyedSubscript:(KeyType)key;
 @property(readonly, copy) NSArray<KeyType>* allKeys;
 @property(readonly, copy) NSArray<ObjectType>* allValues;
-- (instancetype)initWithObjects:(const ObjectType _Nonnull [_Nullable])objects
-                        forKeys:(const KeyType<NSCopying> _Nonnull [_Nullable])keys
+- (instancetype)initWithObjects:(const ObjectType _Nonnull[_Nullable])objects
+                        forKeys:(const KeyType<NSCopying> _Nonnull[_Nullable])keys
                           count:(NSUInteger)count NS_DESIGNATED_INITIALIZER;
 - (instancetype)init NS_DESIGNATED_INITIALIZER;
 + (instancetype)dictionary;
-+ (instancetype)dictionaryWithObjects:(const ObjectType _Nonnull [_Nullable])objects
-                              forKeys:(const KeyType<NSCopying> _Nonnull [_Nullable])keys
++ (instancetype)dictionaryWithObjects:(const ObjectType _Nonnull[_Nullable])objects
+                              forKeys:(const KeyType<NSCopying> _Nonnull[_Nullable])keys
                                 count:(NSUInteger)count;
 + (instancetype)dictionaryWithDictionary:(NSDictionary<KeyType, ObjectType>*)dictionary;
 @end
