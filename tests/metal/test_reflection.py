@@ -46,3 +46,20 @@ def test_static_threadgroup_memory_is_known(metal: _core.Device) -> None:
     pipeline = metal.compile(HEAD + KERNELS["threadgroup"]).pipeline()
     assert pipeline.threadgroup_bytes >= 128
     assert 32 <= pipeline.max_threads <= metal.limits.max_threads_per_threadgroup
+
+
+def test_metals_own_words_do_where_the_source_cannot_be_read(
+    metal: _core.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metalbench.msl.engine.signature", lambda *_: None)
+    pipeline = metal.compile(HEAD + KERNELS["buffers"], filename="unread.metal").pipeline()
+    found = [(a.name, a.kind, a.index, a.type, a.access) for a in pipeline.arguments]
+    assert found[0] == ("y", "buffer", 0, "half", "read_write")
+    assert found[1] == ("two", "buffer", 1, "struct", "read")
+    assert found[3] == ("x", "buffer", 3, "float4", "read")
+    assert [index for _, _, index, _, _ in found] == [0, 1, 2, 3, 4]
+    assert pipeline.attributes == []
+
+    pipeline = metal.compile(HEAD + KERNELS["textures"], filename="unread.metal").pipeline()
+    access = {a.name: a.access for a in pipeline.arguments if a.kind == "texture"}
+    assert access == {"a": "sample", "b": "write", "c": "sample", "d": "sample", "e": "read_write"}
