@@ -92,6 +92,9 @@ def test_all_of_it_over_two_thousand_trials(case: str) -> None:
     assert tally.covered >= 0.95
     assert tally.faster <= 0.05
     assert tally.slower <= 0.05
+    # A walk has no true median, and one of 16 correlated samples says little.
+    if limit >= 64 and not noise.drift and not noise.slow_share:
+        assert tally.covered_candidate >= 0.95
 
 
 @pytest.mark.slow
