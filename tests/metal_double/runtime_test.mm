@@ -1,4 +1,5 @@
-// The double's runtime and Foundation by themselves: prints "ok", or what is wrong.
+// The double's runtime and Foundation by themselves: prints "ok", or what is wrong. With the
+// argument "unrecognized", ends in a message that nobody understands.
 #import <Foundation/Foundation.h>
 
 #include <chrono>
@@ -318,4 +319,9 @@ extern "C" [[gnu::visibility("default")]] int metal_double_runtime_test() {
   return failures;
 }
 
-int main() { return metal_double_runtime_test(); }
+int main(int count, char** arguments) {
+  if (count > 1 && std::strcmp(arguments[1], "unrecognized") == 0) {
+    [static_cast<id<Shape>>([Square new]) never];
+  }
+  return metal_double_runtime_test();
+}

@@ -1,0 +1,52 @@
+"""The Objective-C runtime that the double of Metal stands on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOUBLE = Path(__file__).parents[1] / "metal_double"
+COMPILE = [sys.executable, "-m", "ziglang", "c++", "-std=c++20", "-O2", "-fvisibility=hidden"]
+OBJECTIVE_C = ["-fobjc-runtime=macosx-14.0", "-fblocks", "-fno-sanitize=undefined"]
+INCLUDES = [f"-I{DOUBLE / 'include'}", f"-I{DOUBLE}"]
+# Asks the double's Metal for the state of the machine.
+NEEDS_METAL = "process_info.mm"
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="macOS has a runtime of its own")
+
+
+def compile_with(*arguments: str) -> None:
+    command = [*COMPILE, *OBJECTIVE_C, *INCLUDES, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runtime")
+    root = folder / "root.o"
+    compile_with("-fno-objc-arc", "-c", str(DOUBLE / "runtime/root_mrc.mm"), "-o", str(root))
+    sources = [DOUBLE / "runtime_test.mm", *DOUBLE.glob("runtime/*.cpp")]
+    sources += [path for path in DOUBLE.glob("foundation/*.mm") if path.name != NEEDS_METAL]
+    built = folder / "runtime_test"
+    names = [str(path) for path in sorted(sources)]
+    compile_with("-fobjc-arc", *names, str(root), "-Wl,--no-gc-sections", "-o", str(built))
+    return built
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_objects_messages_blocks_and_collections(program: Path) -> None:
+    done = run(str(program))
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+
+
+def test_a_message_that_is_not_understood_is_named(program: Path) -> None:
+    done = run(str(program), "unrecognized")
+    assert done.returncode != 0
+    assert "-[Square never]: unrecognized selector" in done.stderr
