@@ -7,6 +7,16 @@
 
 namespace metalbench {
 
+void Storage::mark(std::size_t offset, std::size_t size, bool is_unwritten) {
+  if (unwritten_ == nullptr) {
+    if (!is_unwritten) return;
+    unwritten_ = std::make_unique<Unwritten[]>(bytes().size());
+  }
+  for (std::size_t i = offset; i < offset + size; ++i) {
+    unwritten_[i].store(is_unwritten ? 1 : 0, std::memory_order_relaxed);
+  }
+}
+
 Buffer::Buffer(std::shared_ptr<Storage> storage, bool shared)
     : storage_(std::move(storage)), size_(storage_->bytes().size()), shared_(shared) {}
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,15 @@ class Storage {
   [[nodiscard]] virtual std::uint64_t address() {
     return reinterpret_cast<std::uintptr_t>(bytes().data());
   }
+
+  // For checked runs: one byte for each of the storage, not zero where nothing has written yet.
+  // Null when all counts as written.
+  using Unwritten = std::atomic<std::uint8_t>;
+  [[nodiscard]] Unwritten* unwritten() const { return unwritten_.get(); }
+  void mark(std::size_t offset, std::size_t size, bool is_unwritten);
+
+ private:
+  std::unique_ptr<Unwritten[]> unwritten_;
 };
 
 // A view of some storage: what a kernel may touch when it is bound.
@@ -32,6 +42,14 @@ class Buffer {
   [[nodiscard]] std::size_t size() const { return size_; }
   // Whether an array of the caller's is the storage itself.
   [[nodiscard]] bool shared() const { return shared_; }
+  // What a checked run makes of reads that come before any write. Not to be called during a run.
+  void mark_unwritten() const { storage_->mark(offset_, size_, true); }
+  void mark_written() const { storage_->mark(offset_, size_, false); }
+  // The marks of this view's first byte and those after it; null without any.
+  [[nodiscard]] Storage::Unwritten* unwritten() const {
+    Storage::Unwritten* marks = storage_->unwritten();
+    return marks == nullptr ? nullptr : marks + offset_;
+  }
   [[nodiscard]] const std::shared_ptr<Storage>& storage() const { return storage_; }
 
  private:

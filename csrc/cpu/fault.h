@@ -26,6 +26,7 @@ struct Fault {
   mb::Dim3 thread{};
   mb::Dim3 threadgroup{};
   std::array<char, 512> text{};
+  bool names_thread = false;  // whether `text` does
 
   explicit operator bool() const { return kind != Kind::none; }
 };

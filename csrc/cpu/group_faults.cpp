@@ -14,6 +14,7 @@ const void* site_of(const mb::Fiber* fiber) { return fiber->simdgroup->site[fibe
 // Every thread has blocked or returned, and some are at a barrier: they must all be at one.
 void GroupRunner::check_barrier() {
   std::uint32_t waiting = 0;
+  mb::uptr mem_flags = ~mb::uptr{0};
   for (std::uint32_t i = 0; i < group_.simdgroups; ++i) waiting |= simdgroups_[i].at_barrier;
   if (waiting == 0) return;
   const mb::Fiber* first = nullptr;
@@ -22,6 +23,7 @@ void GroupRunner::check_barrier() {
     const std::uint32_t bit = 1u << fiber->lane;
     if ((fiber->simdgroup->at_barrier & bit) != 0) {
       if (first == nullptr) first = fiber;
+      mem_flags &= reinterpret_cast<mb::uptr>(fiber->simdgroup->operand[fiber->lane]);
       if (site_of(fiber) == site_of(first)) continue;
       fault_.kind = Fault::Kind::reported;
       std::snprintf(fault_.text.data(), fault_.text.size(),
@@ -41,7 +43,7 @@ void GroupRunner::check_barrier() {
                   first->index, fiber->index);
     stop(first, site_of(first));
   }
-  memory_check_->barrier();
+  memory_check_->barrier(static_cast<std::uint32_t>(mem_flags));
 }
 
 void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64 bytes,
@@ -53,9 +55,13 @@ void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64
   const auto* own = reinterpret_cast<const std::byte*>(&self);
   if (begin >= own && begin < own + sizeof self) return;
   const Access access{begin, bytes, kind, fiber};
-  if (self.memory_check_->allows(access, self.fault_.text)) return;
+  if (self.memory_check_->allows(access, self.fault_)) return;
   self.fault_.kind = Fault::Kind::reported;
   self.stop(fiber, pc);
+}
+
+void GroupRunner::fence(mb::Fiber* fiber, mb::u32 mem_flags) {
+  of(fiber).memory_check_->fence(mem_flags);
 }
 
 void GroupRunner::fail(mb::Fiber* fiber, const char* what, const void* pc) {

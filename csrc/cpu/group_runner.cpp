@@ -11,8 +11,15 @@ namespace {
 
 constexpr std::uint32_t arena_capacity = 32 * 1024;
 constexpr std::uint32_t arena_padding = 256;
-// Threadgroup memory starts out as in a checked run: as something that is nobody's zero.
-constexpr int arena_poison = 0xA5;
+
+// What threadgroup memory starts out as: large, or no number, in every type, and not what it was
+// the time before.
+int poison(std::uint32_t turn) {
+  constexpr std::uint32_t least = 0x45;
+  constexpr std::uint32_t sign = 0x80;
+  const std::uint32_t magnitude = least + turn % (sign - least);
+  return static_cast<int>(turn % 2 == 0 ? magnitude : magnitude | sign);
+}
 
 std::uint32_t lane_mask(std::uint32_t lanes) {
   return lanes >= mb::simd_width ? ~0u : (1u << lanes) - 1;
@@ -38,7 +45,11 @@ void release_meeting(mb::Simdgroup& simdgroup) {
     }
   }
   const mb::Combine combine = simdgroup.combine[chosen];
-  if (combine != nullptr) combine(simdgroup.operand, mask);
+  if (combine != nullptr) {
+    combine(simdgroup.operand, mask);
+  } else if ((reinterpret_cast<mb::uptr>(simdgroup.operand[chosen]) & mb::mem_device) != 0) {
+    ++simdgroup.device_rounds;
+  }
   simdgroup.meeting &= ~mask;
   simdgroup.ready = mask;
   if (simdgroup.meeting == 0) {
@@ -53,10 +64,8 @@ void release_meeting(mb::Simdgroup& simdgroup) {
 }  // namespace
 
 const mb::Runtime GroupRunner::runtime = {
-    &GroupRunner::next_stack,
-    &GroupRunner::yield,
-    &GroupRunner::access,
-    &GroupRunner::fail,
+    &GroupRunner::next_stack, &GroupRunner::yield, &GroupRunner::access,
+    &GroupRunner::fail,       &GroupRunner::fence,
 };
 
 GroupRunner::GroupRunner()
@@ -66,7 +75,11 @@ GroupRunner::GroupRunner()
   auto address = reinterpret_cast<mb::uptr>(arena_storage_.get());
   address = (address + 127) / 128 * 128;
   group_.arena = reinterpret_cast<mb::u8*>(address);
-  std::memset(group_.arena, arena_poison, arena_capacity);
+  std::memset(group_.arena, poison(0), arena_capacity);
+}
+
+void GroupRunner::poison_arena() {
+  std::memset(group_.arena, poison(++poisons_), launch_->arena_bytes);
 }
 
 void GroupRunner::prepare(const Launch& launch) {
@@ -79,9 +92,14 @@ void GroupRunner::prepare(const Launch& launch) {
   }
   launch_ = &launch;
   group_.launch = &launch.shared;
+  if (!is_new_) return;
+  is_new_ = false;
+  poison_arena();
   if (launch.checked) {
-    if (memory_check_ == nullptr) memory_check_ = std::make_unique<MemoryCheck>(arena_capacity);
-    memory_check_->begin(launch, group_.arena);
+    if (memory_check_ == nullptr) {
+      memory_check_ = std::make_unique<MemoryCheck>(group_.arena, arena_capacity);
+    }
+    memory_check_->begin(launch, run_);
   }
 }
 
@@ -165,14 +183,14 @@ void GroupRunner::start_group(std::uint64_t number) {
     mb::Simdgroup& simdgroup = simdgroups_[i];
     simdgroup.live = simdgroup.lanes;
     simdgroup.ready = simdgroup.meeting = simdgroup.at_barrier = 0;
-    simdgroup.rounds = 0;
+    simdgroup.rounds = simdgroup.device_rounds = 0;
     simdgroup.diverged = false;
   }
   started_ = 0;
   start_simdgroup();
   if (launch_->checked) {
-    std::memset(group_.arena, arena_poison, launch_->arena_bytes);
-    memory_check_->start_group();
+    poison_arena();
+    memory_check_->start_group(group_, number);
   }
 }
 

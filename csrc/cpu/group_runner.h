@@ -30,6 +30,12 @@ class GroupRunner {
   // Goes on with the threadgroup that waits.
   [[nodiscard]] Progress resume();
 
+  // Before the first threadgroup of a launch; `run` is a number of its own for each.
+  void begin(std::uint64_t run) {
+    run_ = run;
+    is_new_ = true;
+  }
+
   [[nodiscard]] const Fault& fault() const { return fault_; }
   void clear_fault();
 
@@ -57,10 +63,12 @@ class GroupRunner {
   static void access(mb::Fiber*, const volatile void*, mb::u64 bytes, mb::AccessKind,
                      const void* pc);
   static void fail(mb::Fiber*, const char* what, const void* pc);
+  static void fence(mb::Fiber*, mb::u32 mem_flags);
   MB_NEVER_RETURNS static void fiber_main();
   MB_NEVER_RETURNS static void span_main();
 
   void prepare(const Launch& launch);
+  void poison_arena();
   void lay_out(mb::Dim3 size);
   void start_group(std::uint64_t number);
   void start_simdgroup();
@@ -85,6 +93,9 @@ class GroupRunner {
   std::uint64_t span_first_ = 0;
   std::uint64_t span_count_ = 0;
   std::unique_ptr<std::byte[]> arena_storage_;
+  std::uint64_t run_ = 0;
+  bool is_new_ = true;  // whether the launch is: no threadgroup of it has run here
+  std::uint32_t poisons_ = 0;
   std::unique_ptr<MemoryCheck> memory_check_;
   Fault fault_;
 };

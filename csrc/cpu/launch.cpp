@@ -1,5 +1,6 @@
 #include "cpu/launch.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -25,36 +26,10 @@ Launch::Launch(const Dispatch& dispatch, std::shared_ptr<const Module> kernel_mo
   span_entry = module->span_entry();
   use_span = module->info().needs_fibers == 0;
 
-  for (const Binding& binding : dispatch.bindings) {
-    if (const auto* textures = std::get_if<Textures>(&binding.value)) {
-      textures_.bind(binding.index, *textures);
-      continue;
-    }
-    if (const auto* samplers = std::get_if<Samplers>(&binding.value)) {
-      textures_.bind(binding.index, *samplers);
-      continue;
-    }
-    std::byte* begin = nullptr;
-    std::size_t size = 0;
-    if (const auto* buffer = std::get_if<Buffer>(&binding.value)) {
-      buffers_.push_back(*buffer);
-      begin = buffer->bytes().data();
-      size = buffer->size();
-    } else {
-      const Bytes& bytes = std::get<Bytes>(binding.value);
-      size = bytes.size();
-      constants_.push_back(std::make_unique<std::byte[]>(size + constant_padding));
-      begin = constants_.back().get();
-      std::memcpy(begin, bytes.data(), size);
-    }
-    shared.buffers[binding.index] = begin;
-    ranges.push_back({binding.name, begin, begin + size});
-  }
+  for (const Binding& binding : dispatch.bindings) bind(binding, dispatch.pipeline->info());
   for (const Buffer& resource : dispatch.resources) {
     const std::string name = "resources[" + std::to_string(&resource - dispatch.resources.data());
-    const std::byte* begin = resource.bytes().data();
-    buffers_.push_back(resource);
-    ranges.push_back({name + "]", begin, begin + resource.size()});
+    add_buffer(name + "]", resource, nullptr);
   }
   shared.textures = textures_.textures();
   shared.samplers = textures_.samplers();
@@ -63,6 +38,72 @@ Launch::Launch(const Dispatch& dispatch, std::shared_ptr<const Module> kernel_mo
     arena_bytes = (arena_bytes + 15) / 16 * 16;
     shared.threadgroup_offset[memory.index] = arena_bytes;
     arena_bytes += memory.bytes;
+  }
+}
+
+std::byte* Launch::add_buffer(const std::string& name, const Buffer& buffer,
+                              const Argument* argument) {
+  std::byte* begin = buffer.bytes().data();
+  Range& range = ranges.emplace_back();
+  range.name = name;
+  range.begin = begin;
+  range.end = begin + buffer.size();
+  range.element_bytes = argument == nullptr ? 0 : argument->element_bytes;
+  range.is_writable = argument == nullptr || argument->access == metalbench::Access::read_write;
+  range.buffer = buffer;
+  return begin;
+}
+
+void Launch::bind(const Binding& binding, const PipelineInfo& kernel) {
+  if (const auto* textures = std::get_if<Textures>(&binding.value)) {
+    textures_.bind(binding.index, *textures);
+    for (const Texture& texture : *textures) texels_.push_back(texture.buffer());
+  } else if (const auto* samplers = std::get_if<Samplers>(&binding.value)) {
+    textures_.bind(binding.index, *samplers);
+  } else if (const auto* buffer = std::get_if<Buffer>(&binding.value)) {
+    const auto argument = std::ranges::find(kernel.arguments, binding.name, &Argument::name);
+    const bool is_known = argument != kernel.arguments.end();
+    shared.buffers[binding.index] =
+        add_buffer(binding.name, *buffer, is_known ? &*argument : nullptr);
+  } else {
+    const Bytes& bytes = std::get<Bytes>(binding.value);
+    constants_.push_back(std::make_unique<std::byte[]>(bytes.size() + constant_padding));
+    std::byte* begin = constants_.back().get();
+    std::memcpy(begin, bytes.data(), bytes.size());
+    shared.buffers[binding.index] = begin;
+    Range& range = ranges.emplace_back();
+    range.name = binding.name;
+    range.begin = begin;
+    range.end = begin + bytes.size();
+  }
+}
+
+std::shared_ptr<Shadow> Launch::watch(std::span<const std::unique_ptr<Launch>> launches) {
+  std::shared_ptr<Shadow> shadow;
+  for (const auto& launch : launches) {
+    if (!launch->checked) continue;
+    if (shadow == nullptr) shadow = std::make_shared<Shadow>();
+    launch->shadow = shadow;
+    for (const Range& range : launch->ranges) {
+      if (range.buffer) shadow->add(range.begin, range.end, range.element_bytes, range.is_writable);
+    }
+  }
+  if (shadow == nullptr) return shadow;
+  shadow->divide();
+  for (const auto& launch : launches) {
+    if (!launch->checked) continue;
+    for (Range& range : launch->ranges) {
+      if (range.buffer) range.region = shadow->region_of(range.begin);
+    }
+  }
+  return shadow;
+}
+
+void Launch::assume_written() const {
+  for (const Buffer& buffer : texels_) buffer.mark_written();
+  if (checked) return;
+  for (const Range& range : ranges) {
+    if (range.buffer && range.is_writable) range.buffer->mark_written();
   }
 }
 

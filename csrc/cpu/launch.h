@@ -2,10 +2,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/dispatch.h"
+#include "cpu/memory_check_shadow.h"
 #include "cpu/module.h"
 #include "cpu/textures.h"
 #include "msl/mb/abi.h"
@@ -17,6 +20,11 @@ struct Range {
   std::string name;
   const std::byte* begin = nullptr;
   const std::byte* end = nullptr;
+  std::size_t element_bytes = 0;
+  bool is_writable = false;
+  // Of checked launches: what is known of its bytes; null for constants, which nobody writes.
+  Region* region = nullptr;
+  std::optional<Buffer> buffer;
 };
 
 // A dispatch in the form in which workers run it. Keeps everything alive that it points to.
@@ -25,6 +33,10 @@ struct Launch {
 
   // The same launch of a kernel that does nothing.
   void make_null();
+  // Watches the memory of all checked launches of a program; null if there are none.
+  static std::shared_ptr<Shadow> watch(std::span<const std::unique_ptr<Launch>> launches);
+  // Before a run: what this launch writes unseen counts as written.
+  void assume_written() const;
 
   mb::Launch shared{};
   std::shared_ptr<const Module> module;
@@ -37,10 +49,14 @@ struct Launch {
   bool use_span = false;
   bool checked = false;
   std::vector<Range> ranges;
+  std::shared_ptr<Shadow> shadow;  // of checked launches
 
  private:
-  std::vector<Buffer> buffers_;
+  void bind(const Binding& binding, const PipelineInfo& kernel);
+  std::byte* add_buffer(const std::string& name, const Buffer& buffer, const Argument* argument);
+
   TextureTable textures_;
+  std::vector<Buffer> texels_;
   std::vector<std::unique_ptr<std::byte[]>> constants_;
 };
 

@@ -1,13 +1,12 @@
 #include "cpu/memory_check.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
 namespace metalbench::cpu {
 namespace {
 
-// How far beyond a buffer an address is still taken to be meant for it.
-constexpr std::ptrdiff_t neighbourhood = 16 * 1024;
 constexpr std::uintptr_t page = 4096;
 
 const std::byte* page_of(const std::byte* address) {
@@ -15,156 +14,134 @@ const std::byte* page_of(const std::byte* address) {
                                             page);
 }
 
-const char* verb(const Access& access) { return access.writes() ? "write" : "read"; }
-
 }  // namespace
 
-MemoryCheck::MemoryCheck(std::uint32_t arena_capacity) : cells_(arena_capacity) {}
+MemoryCheck::MemoryCheck(const mb::u8* arena, std::uint32_t arena_capacity)
+    : arena_(reinterpret_cast<const std::byte*>(arena)),
+      arena_region_(arena_, arena_ + arena_capacity, Region::largest_word, true),
+      written_by_(arena_capacity) {}
 
-void MemoryCheck::begin(const Launch& launch, const mb::u8* arena) {
-  launch_ = &launch;
-  arena_ = reinterpret_cast<const std::byte*>(arena);
+void MemoryCheck::begin(const Launch& launch, std::uint64_t run) {
   last_range_ = 0;
   module_page_ = nullptr;
+  launch_ = &launch;
+  device_clock_.enter(launch.shadow->segments(), run);
 }
 
-void MemoryCheck::start_group() {
-  ++group_;
-  ++epoch_;
+void MemoryCheck::start_group(const mb::Group& group, std::uint64_t number) {
+  group_ = &group;
+  ++group_serial_;
+  ++arena_clock_.epoch;
+  fenced_ = 0;
+  device_clock_.start_group(number);
 }
 
-bool MemoryCheck::allows(const Access& access, std::span<char> report) {
+void MemoryCheck::barrier(std::uint32_t mem_flags) {
+  mem_flags |= fenced_;
+  fenced_ = 0;
+  if ((mem_flags & mb::mem_threadgroup) != 0) ++arena_clock_.epoch;
+  if ((mem_flags & mb::mem_device) != 0) device_clock_.barrier();
+}
+
+void MemoryCheck::fence(std::uint32_t mem_flags) {
+  fenced_ |= mem_flags;
+  if ((mem_flags & mb::mem_device) != 0) device_clock_.fence();
+}
+
+bool MemoryCheck::allows(const Access& access, Fault& fault) {
   const std::byte* begin = access.begin;
   const std::byte* end = begin + access.bytes;
   const std::vector<Range>& ranges = launch_->ranges;
   if (last_range_ < ranges.size() && begin >= ranges[last_range_].begin &&
       end <= ranges[last_range_].end) {
-    return true;
+    return allows_range(ranges[last_range_], access, fault);
   }
+  if (begin >= arena_ && begin < arena_ + written_by_.size()) return allows_arena(access, fault);
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     if (begin >= ranges[i].begin && end <= ranges[i].end) {
       last_range_ = i;
-      return true;
+      return allows_range(ranges[i], access, fault);
     }
   }
-  if (begin >= arena_ && begin < arena_ + cells_.size()) return allows_arena(access, report);
   if (page_of(begin) == module_page_) return true;
   if (launch_->module->contains(begin)) {
     module_page_ = page_of(begin);
     return true;
   }
-  report_stray(access, report);
+  report_stray(access, fault);
   return false;
 }
 
-void MemoryCheck::report_stray(const Access& access, std::span<char> report) const {
-  const Range* nearest = nullptr;
-  std::ptrdiff_t distance = neighbourhood;
-  for (const Range& range : launch_->ranges) {
-    const std::ptrdiff_t away =
-        access.begin < range.begin ? range.begin - access.begin : access.begin - range.end;
-    if (away < distance) {
-      distance = away;
-      nearest = &range;
-    }
-  }
-  if (nearest == nullptr) {
-    std::snprintf(report.data(), report.size(), "%s of %" PRIu64 " bytes outside of every buffer",
-                  verb(access), access.bytes);
-  } else if (access.begin < nearest->begin) {
-    std::snprintf(report.data(), report.size(),
-                  "%s of %" PRIu64 " bytes that begins %td bytes before `%s`", verb(access),
-                  access.bytes, distance, nearest->name.c_str());
-  } else {
-    std::snprintf(report.data(), report.size(),
-                  "%s of %" PRIu64 " bytes past the end of `%s`: at byte %td of %td", verb(access),
-                  access.bytes, nearest->name.c_str(), access.begin - nearest->begin,
-                  nearest->end - nearest->begin);
-  }
-}
-
-// Lanes of one SIMD-group are in step from one of its meetings to the next.
-bool MemoryCheck::conflicts(std::uint16_t other, std::uint32_t round,
-                            const mb::Fiber* thread) const {
-  if (other == nobody || other == thread->index) return false;
-  const bool same_simdgroup = other != many && other / mb::simd_width == thread->simdgroup->index;
-  return !same_simdgroup || round == thread->simdgroup->rounds;
-}
-
-bool MemoryCheck::allows_arena(const Access& access, std::span<char> report) {
-  const auto offset = static_cast<std::uint64_t>(access.begin - arena_);
-  if (offset + access.bytes > launch_->arena_bytes) {
-    std::snprintf(report.data(), report.size(),
-                  "%s of %" PRIu64 " bytes past the end of threadgroup memory: at byte %" PRIu64
-                  " of %u",
-                  verb(access), access.bytes, offset, launch_->arena_bytes);
+bool MemoryCheck::allows_range(const Range& range, const Access& access, Fault& fault) {
+  if (range.region == nullptr) return true;
+  if (range.buffer->unwritten() != nullptr && !is_written(range, access, fault)) return false;
+  if (!range.region->watches(access)) return true;
+  const std::uint32_t segment = device_clock_.segment();
+  if (segment == 0) return true;
+  const Mark own{segment, access.thread->index, access.thread->simdgroup->device_rounds};
+  const auto clash = range.region->touch(access, own, device_clock_);
+  if (clash) {
+    report_race(access, *clash, fault);
     return false;
   }
-  for (std::uint64_t i = offset; i < offset + access.bytes; ++i) {
-    Cell& cell = cells_[i];
-    if (cell.epoch != epoch_) {
-      cell.epoch = epoch_;
-      cell.writer = cell.reader = cell.atomic_writer = cell.atomic_reader = nobody;
-    }
-    if (!allows_byte(access, i, report)) return false;
-    record(access, i);
+  if (!access.atomic()) return true;
+  if (access.reads()) device_clock_.read_atomically();
+  if (access.writes()) device_clock_.write_atomically();
+  return true;
+}
+
+// A copy takes what lies between a struct's members along: it has to find something, not all.
+bool MemoryCheck::is_written(const Range& range, const Access& access, Fault& fault) const {
+  Storage::Unwritten* marks = range.buffer->unwritten() + (access.begin - range.begin);
+  const auto is_missing = [](const auto& mark) { return mark.load() != 0; };
+  const bool is_bad = access.kind == mb::AccessKind::copy
+                          ? std::all_of(marks, marks + access.bytes, is_missing)
+                          : access.reads() && std::any_of(marks, marks + access.bytes, is_missing);
+  if (is_bad) {
+    const auto first = std::find_if(marks, marks + access.bytes, is_missing) - marks;
+    std::snprintf(fault.text.data(), fault.text.size(),
+                  "read of %" PRIu64 " bytes of `%s` that nothing has written: byte %td",
+                  access.bytes, range.name.c_str(), access.begin + first - range.begin);
+    return false;
+  }
+  if (access.writes()) {
+    std::for_each(marks, marks + access.bytes,
+                  [](auto& mark) { mark.store(0, std::memory_order_relaxed); });
   }
   return true;
 }
 
-bool MemoryCheck::allows_byte(const Access& access, std::uint64_t offset,
-                              std::span<char> report) const {
-  const Cell& cell = cells_[offset];
-  const mb::Fiber* thread = access.thread;
-  if (access.reads() && cell.written_by_group != group_) {
-    std::snprintf(report.data(), report.size(),
-                  "read of threadgroup memory that no thread of the group has written: byte "
-                  "%" PRIu64,
-                  offset);
+bool MemoryCheck::allows_arena(const Access& access, Fault& fault) {
+  const auto offset = static_cast<std::uint64_t>(access.begin - arena_);
+  if (offset + access.bytes > launch_->arena_bytes) {
+    std::snprintf(fault.text.data(), fault.text.size(),
+                  "%s of %" PRIu64 " bytes past the end of threadgroup memory: at byte %" PRIu64
+                  " of %u",
+                  access.verb(), access.bytes, offset, launch_->arena_bytes);
     return false;
   }
-  if (access.writes() &&
-      (conflicts(cell.reader, cell.read_round, thread) ||
-       (!access.atomic() && conflicts(cell.atomic_reader, cell.atomic_round, thread)))) {
-    std::snprintf(report.data(), report.size(),
-                  "race in threadgroup memory: thread %u writes byte %" PRIu64
-                  " that another thread reads; a threadgroup_barrier is missing in between",
-                  thread->index, offset);
-    return false;
-  }
-  const bool after_write =
-      (access.reads() || access.atomic()) && conflicts(cell.writer, cell.write_round, thread);
-  const bool after_atomic =
-      !access.atomic() && conflicts(cell.atomic_writer, cell.atomic_round, thread);
-  if (!after_write && !after_atomic) return true;
-  char other[32] = "an atomic function";
-  if (after_write) std::snprintf(other, sizeof other, "thread %u", cell.writer);
-  std::snprintf(report.data(), report.size(),
-                "race in threadgroup memory: thread %u %ss byte %" PRIu64
-                " that %s writes; a threadgroup_barrier is missing in between",
-                thread->index, verb(access), offset, other);
-  return false;
+  if (!is_written_in_group(access, fault)) return false;
+  const Mark own{arena_clock_.epoch, access.thread->index, access.thread->simdgroup->rounds};
+  const auto clash = arena_region_.touch(access, own, arena_clock_);
+  if (clash) report_arena_race(access, *clash, fault);
+  return !clash;
 }
 
-void MemoryCheck::record(const Access& access, std::uint64_t offset) {
-  Cell& cell = cells_[offset];
-  const auto thread = static_cast<std::uint16_t>(access.thread->index);
-  const std::uint32_t round = access.thread->simdgroup->rounds;
-  const auto also = [thread](std::uint16_t before) {
-    return before == nobody || before == thread ? thread : many;
-  };
-  if (access.writes()) cell.written_by_group = group_;
-  if (access.atomic()) {
-    cell.atomic_round = round;
-    if (access.reads()) cell.atomic_reader = also(cell.atomic_reader);
-    if (access.writes()) cell.atomic_writer = also(cell.atomic_writer);
-  } else if (access.writes()) {
-    cell.writer = thread;
-    cell.write_round = round;
-  } else {
-    cell.reader = also(cell.reader);
-    cell.read_round = round;
+bool MemoryCheck::is_written_in_group(const Access& access, Fault& fault) {
+  std::uint32_t* by = written_by_.data() + (access.begin - arena_);
+  const auto is_missing = [this](std::uint32_t serial) { return serial != group_serial_; };
+  const bool is_bad = access.kind == mb::AccessKind::copy
+                          ? std::all_of(by, by + access.bytes, is_missing)
+                          : access.reads() && std::any_of(by, by + access.bytes, is_missing);
+  if (is_bad) {
+    const auto first = std::find_if(by, by + access.bytes, is_missing) - written_by_.data();
+    std::snprintf(fault.text.data(), fault.text.size(),
+                  "read of threadgroup memory that no thread of the group has written: byte %td",
+                  first);
+    return false;
   }
+  if (access.writes()) std::fill_n(by, access.bytes, group_serial_);
+  return true;
 }
 
 }  // namespace metalbench::cpu

@@ -4,74 +4,64 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
+#include "cpu/fault.h"
 #include "cpu/launch.h"
+#include "cpu/memory_check_access.h"
+#include "cpu/memory_check_region.h"
+#include "cpu/memory_check_segments.h"
 #include "msl/mb/abi.h"
 
 namespace metalbench::cpu {
 
-struct Access {
-  const std::byte* begin;
-  std::uint64_t bytes;
-  mb::AccessKind kind;
-  const mb::Fiber* thread;
-
-  [[nodiscard]] bool atomic() const { return kind >= mb::AccessKind::atomic_read; }
-  [[nodiscard]] bool reads() const {
-    return kind != mb::AccessKind::write && kind != mb::AccessKind::atomic_write;
-  }
-  [[nodiscard]] bool writes() const {
-    return kind != mb::AccessKind::read && kind != mb::AccessKind::atomic_read;
-  }
-};
-
-// Bounds of buffers and of threadgroup memory; threadgroup memory that is read before anybody
-// wrote to it; threads that read what another one writes with no barrier in between. Atomic
-// accesses do not race with each other, but with all others.
+// Bounds of buffers and of threadgroup memory; memory that is read before anybody wrote to it;
+// accesses of two threads to the same bytes that nothing orders, in threadgroup memory and, also
+// across threadgroups, in device memory.
 class MemoryCheck {
  public:
-  explicit MemoryCheck(std::uint32_t arena_capacity);
+  MemoryCheck(const mb::u8* arena, std::uint32_t arena_capacity);
 
-  void begin(const Launch& launch, const mb::u8* arena);
-  void start_group();
-  void barrier() { ++epoch_; }
+  // For the threadgroups to come, of launch run `run`.
+  void begin(const Launch& launch, std::uint64_t run);
+  void start_group(const mb::Group& group, std::uint64_t number);
+  // All threads of the group have met.
+  void barrier(std::uint32_t mem_flags);
+  // A fence of one thread.
+  void fence(std::uint32_t mem_flags);
 
-  // False when the kernel must not do it; `report` then says why.
-  [[nodiscard]] bool allows(const Access& access, std::span<char> report);
+  // False when the kernel must not do it; `fault` then says why.
+  [[nodiscard]] bool allows(const Access& access, Fault& fault);
 
  private:
-  // The last accesses to a byte of threadgroup memory.
-  struct Cell {
-    std::uint32_t epoch = 0;        // between which two barriers
-    std::uint32_t write_round = 0;  // of the writer's simdgroup
-    std::uint32_t read_round = 0;
-    std::uint32_t atomic_round = 0;
-    std::uint16_t writer = nobody;
-    std::uint16_t reader = nobody;  // nobody, a thread, or many
-    std::uint16_t atomic_writer = nobody;
-    std::uint16_t atomic_reader = nobody;
-    std::uint64_t written_by_group = 0;
+  // Of threadgroup memory: each runner has its own, and only barriers order its accesses.
+  struct ArenaClock {
+    std::uint32_t epoch = 1;
+    [[nodiscard]] bool is_over(const Mark& mark) const { return mark.segment() != epoch; }
+    [[nodiscard]] bool is_concurrent(std::uint32_t segment) const { return segment == epoch; }
   };
-  static constexpr std::uint16_t nobody = 0xffff;
-  static constexpr std::uint16_t many = 0xfffe;
 
-  [[nodiscard]] bool allows_arena(const Access& access, std::span<char> report);
-  [[nodiscard]] bool allows_byte(const Access& access, std::uint64_t offset,
-                                 std::span<char> report) const;
-  void record(const Access& access, std::uint64_t offset);
-  [[nodiscard]] bool conflicts(std::uint16_t other, std::uint32_t round,
-                               const mb::Fiber* thread) const;
-  void report_stray(const Access& access, std::span<char> report) const;
+  [[nodiscard]] bool allows_range(const Range& range, const Access& access, Fault& fault);
+  [[nodiscard]] bool allows_arena(const Access& access, Fault& fault);
+  [[nodiscard]] bool is_written(const Range& range, const Access& access, Fault& fault) const;
+  [[nodiscard]] bool is_written_in_group(const Access& access, Fault& fault);
+  void report_stray(const Access& access, Fault& fault) const;
+  [[nodiscard]] const Range& range_of(const Access& access) const;
+  void report_race(const Access& access, const Clash& clash, Fault& fault) const;
+  void report_arena_race(const Access& access, const Clash& clash, Fault& fault) const;
+  [[nodiscard]] std::array<mb::Dim3, 2> place_of(const Mark& mark) const;
 
   const Launch* launch_ = nullptr;
+  const mb::Group* group_ = nullptr;
   const std::byte* arena_ = nullptr;
   std::size_t last_range_ = 0;
   const std::byte* module_page_ = nullptr;
-  std::vector<Cell> cells_;
-  std::uint32_t epoch_ = 0;
-  std::uint64_t group_ = 0;
+  GroupClock device_clock_;
+  ArenaClock arena_clock_;
+  Region arena_region_;
+  std::uint32_t group_serial_ = 0;
+  std::vector<std::uint32_t> written_by_;  // by byte of threadgroup memory: serial of the group
+  std::uint32_t fenced_ = 0;               // mem_flags of fences since the last barrier
 };
 
 }  // namespace metalbench::cpu

@@ -44,9 +44,13 @@ std::string what_happened(const Fault& fault) {
 class CpuProgram final : public Program {
  public:
   CpuProgram(std::vector<std::unique_ptr<Launch>> launches, ProgramContext context)
-      : launches_(std::move(launches)), context_(std::move(context)) {}
+      : launches_(std::move(launches)),
+        shadow_(Launch::watch(launches_)),
+        context_(std::move(context)) {}
 
   [[nodiscard]] std::unique_ptr<Running> start(const RunOptions& options) override {
+    for (const auto& launch : launches_) launch->assume_written();
+    if (shadow_ != nullptr) shadow_->begin_run();
     const Outcome outcome = context_.pool->run(launches_, options);
     if (outcome.interrupted) throw Interrupted();
     if (outcome.fault && outcome.fault.kind != Fault::Kind::stopped) {
@@ -75,7 +79,7 @@ class CpuProgram final : public Program {
       text += line->file + ":" + std::to_string(line->line) + ": ";
     }
     text += what_happened(fault);
-    if (fault.has_thread)
+    if (fault.has_thread && !fault.names_thread)
       text +=
           ", by thread " + to_text(fault.thread) + " of threadgroup " + to_text(fault.threadgroup);
     return text;
@@ -90,6 +94,7 @@ class CpuProgram final : public Program {
   }
 
   std::vector<std::unique_ptr<Launch>> launches_;
+  std::shared_ptr<Shadow> shadow_;
   ProgramContext context_;
 };
 

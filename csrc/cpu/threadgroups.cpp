@@ -16,7 +16,12 @@ constexpr std::size_t most_residents = 16;
 }  // namespace
 
 Threadgroups::Threadgroups(Residents& residents, Pool::Job& job, std::size_t launch)
-    : residents_(residents), job_(job), launch_(*job.launches[launch]) {}
+    : residents_(residents), job_(job), launch_(*job.launches[launch]) {
+  // The same for all workers: none begins the next launch before all have ended this one.
+  const std::uint32_t turn = job_.turns.load(std::memory_order_relaxed);
+  run_ = launch_.shadow == nullptr ? turn : launch_.shadow->run_of(turn);
+  for (const auto& runner : residents_) runner->begin(run_);
+}
 
 bool Threadgroups::run() {
   const std::uint64_t chunk = job_.chunk(launch_);
@@ -68,6 +73,7 @@ GroupRunner* Threadgroups::idle_runner() {
   });
   if (found == residents_.end()) {
     residents_.push_back(std::make_unique<GroupRunner>());
+    residents_.back()->begin(run_);
     guard_this_thread(residents_.back().get());
     return residents_.back().get();
   }

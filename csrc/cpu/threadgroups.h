@@ -31,6 +31,7 @@ class Threadgroups {
   Residents& residents_;
   Pool::Job& job_;
   const Launch& launch_;
+  std::uint64_t run_;
   std::vector<GroupRunner*> waiting_;
   Fault fault_;
 };

@@ -16,7 +16,7 @@ using uptr = __UINTPTR_TYPE__;
 namespace mb {
 
 // Changes whenever anything in this file does; part of the key of every cached kernel.
-inline constexpr u32 abi_version = 7;
+inline constexpr u32 abi_version = 8;
 
 inline constexpr u32 simd_width = 32;
 inline constexpr u32 max_buffers = 31;
@@ -53,8 +53,13 @@ struct Group;
 // lane's own struct of arguments; the result is written back into it.
 using Combine = void (*)(void* const* operand, u32 mask);
 
-// What a thread does to memory. An atomic update reads what is there; an atomic write does not.
-enum class AccessKind : u32 { read, write, atomic_read, atomic_write, atomic_update };
+// What a thread does to memory. An atomic update reads what is there; an atomic write does not. A
+// copy reads a whole struct with whatever lies between its members.
+enum class AccessKind : u32 { read, write, atomic_read, atomic_write, atomic_update, copy };
+
+// metal::mem_flags, as far as it matters to a checked build.
+inline constexpr u32 mem_device = 1;
+inline constexpr u32 mem_threadgroup = 2;
 
 // What the runtime does for a kernel.
 struct Runtime {
@@ -66,6 +71,7 @@ struct Runtime {
   void (*access)(Fiber*, const volatile void* address, u64 bytes, AccessKind kind,
                  const void* pc);
   void (*fail)(Fiber*, const char* what, const void* pc);
+  void (*fence)(Fiber*, u32 mem_flags);
 };
 
 struct Group {
@@ -88,10 +94,11 @@ struct Simdgroup {
   u32 meeting;     // wait in a SIMD-group function
   u32 at_barrier;  // wait in threadgroup_barrier
   u32 rounds;      // how many meetings were released
+  u32 device_rounds;  // and how many of them were barriers with mem_device
   bool diverged;   // the lanes in `meeting` are not all at one site
   const void* meeting_site;
   // By lane: where to continue, and for those that wait, where and with what. The site is the return
-  // address of the call: lanes at different sites never meet.
+  // address of the call: lanes at different sites never meet. A barrier's operand is its mem_flags.
   void* stack_pointer[simd_width];
   const void* site[simd_width];
   void* operand[simd_width];

@@ -70,6 +70,8 @@ MB_CALLED_BY_LABEL inline void* mb_async_copy_2d(ulong bytes, ulong, void* to, u
   return nullptr;
 }
 
-MB_CALLED_BY_LABEL inline void mb_wait_simdgroup_events(int, void**) { mb::meet(nullptr, nullptr); }
+MB_CALLED_BY_LABEL inline void mb_wait_simdgroup_events(int, void**) {
+  mb::meet(reinterpret_cast<void*>(mb::uptr(mb::mem_device | mb::mem_threadgroup)), nullptr);
+}
 
 #undef MB_CALLED_BY_LABEL

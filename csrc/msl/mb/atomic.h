@@ -143,8 +143,11 @@ MB_FUNC void atomic_max_explicit(volatile _atomic<T>* object, U operand, memory_
   atomic_fetch_max_explicit(object, operand, order);
 }
 
-MB_FUNC void atomic_thread_fence(mem_flags, memory_order = memory_order_seq_cst,
+MB_FUNC void atomic_thread_fence(mem_flags flags, memory_order order = memory_order_seq_cst,
                                  thread_scope = thread_scope_device) {
+#if MB_CHECKED
+  if (order != memory_order_relaxed) mb::fence(mb::u32(flags));
+#endif
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 

@@ -30,14 +30,14 @@ MB_TRACED(16)
 MB_TRACE void* __asan_memmove(void* to, const void* from, mb::uptr bytes) {
   mb::Fiber* self = mb::current();
   const mb::Runtime* runtime = self->simdgroup->group->runtime;
-  runtime->access(self, from, bytes, mb::AccessKind::read, __builtin_return_address(0));
+  runtime->access(self, from, bytes, mb::AccessKind::copy, __builtin_return_address(0));
   runtime->access(self, to, bytes, mb::AccessKind::write, __builtin_return_address(0));
   return __builtin_memmove(to, from, bytes);
 }
 MB_TRACE void* __asan_memcpy(void* to, const void* from, mb::uptr bytes) {
   mb::Fiber* self = mb::current();
   const mb::Runtime* runtime = self->simdgroup->group->runtime;
-  runtime->access(self, from, bytes, mb::AccessKind::read, __builtin_return_address(0));
+  runtime->access(self, from, bytes, mb::AccessKind::copy, __builtin_return_address(0));
   runtime->access(self, to, bytes, mb::AccessKind::write, __builtin_return_address(0));
   return __builtin_memcpy(to, from, bytes);
 }

@@ -38,10 +38,11 @@ MB_SITE static void meet(void* operand, Combine combine) {
   leave(self, simdgroup, simdgroup->ready & ~(1u << lane));
 }
 
-MB_SITE static void threadgroup_meeting() {
+MB_SITE static void threadgroup_meeting(void* mem_flags) {
   Fiber* self = current();
   Simdgroup* simdgroup = self->simdgroup;
   const u32 lane = self->lane;
+  if (MB_CHECKED) simdgroup->operand[lane] = mem_flags;
   simdgroup->site[lane] = __builtin_return_address(0);
   simdgroup->at_barrier |= 1u << lane;
   leave(self, simdgroup, simdgroup->ready & ~(1u << lane));
@@ -53,6 +54,10 @@ MB_SITE static void threadgroup_meeting() {
   self->simdgroup->group->runtime->access(self, address, bytes, kind, __builtin_return_address(0));
 }
 #define MB_ACCESS(address, bytes, kind) mb::access(address, bytes, mb::AccessKind::kind)
+[[gnu::noinline]] MB_UNTRACED static void fence(u32 mem_flags) {
+  Fiber* self = current();
+  self->simdgroup->group->runtime->fence(self, mem_flags);
+}
 #else
 #define MB_ACCESS(address, bytes, kind) ((void)0)
 #endif
@@ -101,14 +106,14 @@ enum thread_scope {
   thread_scope_system,
 };
 
-MB_FUNC void threadgroup_barrier(mem_flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
-  mb::threadgroup_meeting();
+MB_FUNC void threadgroup_barrier(mem_flags flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
+  mb::threadgroup_meeting(reinterpret_cast<void*>(mb::uptr(flags)));
 }
-MB_FUNC void simdgroup_barrier(mem_flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
-  mb::meet(nullptr, nullptr);
+MB_FUNC void simdgroup_barrier(mem_flags flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
+  mb::meet(reinterpret_cast<void*>(mb::uptr(flags)), nullptr);
 }
-MB_FUNC void quadgroup_barrier(mem_flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
-  mb::meet(nullptr, nullptr);
+MB_FUNC void quadgroup_barrier(mem_flags flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
+  mb::meet(reinterpret_cast<void*>(mb::uptr(flags)), nullptr);
 }
 
 }  // namespace metal

@@ -1,0 +1,167 @@
+// Memory that threads share, and who touched each part of it last.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "cpu/memory_check_access.h"
+#include "cpu/memory_check_mark.h"
+#include "cpu/memory_check_reserved.h"
+
+namespace metalbench::cpu {
+
+// Two accesses to the same bytes, at least one a write, not both atomic, and nothing that orders
+// them. That both write the same value is no excuse: [intro.races] knows none.
+struct Clash {
+  enum class With { read, write, atomic };
+  With with;
+  Mark mark;
+  const std::byte* at;
+};
+
+// A range of bytes. What is remembered of it takes memory only where it is touched. Marks are for
+// whole words, until somebody touches less than one; from then on those of words are only read.
+//
+// A Clock says which marks belong to what is over (is_over), and which to threads of the same
+// threadgroup with no barrier in between (is_concurrent).
+class Region {
+ public:
+  // Words are powers of two of bytes, 4 at most.
+  static constexpr std::size_t largest_word = 4;
+  Region(const std::byte* begin, const std::byte* end, std::size_t word_bytes, bool is_watched);
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+
+  [[nodiscard]] const std::byte* begin() const { return begin_; }
+  [[nodiscard]] const std::byte* end() const { return end_; }
+
+  // What is only read needs no watch; that a cast takes a `const` away is seen from then on.
+  [[nodiscard]] bool watches(const Access& access) {
+    if (is_watched_.load(std::memory_order_relaxed)) return true;
+    if (access.writes()) is_watched_ = true;
+    return access.writes();
+  }
+
+  // Takes note of an access that it watches; says whether it clashes with an earlier one.
+  template <typename Clock>
+  [[nodiscard]] std::optional<Clash> touch(const Access& access, const Mark& own,
+                                           const Clock& clock) {
+    if (access.atomic()) has_atomics_.store(true, std::memory_order_relaxed);
+    const Words& words = words_for(access);
+    for (const Words* coarser = words.coarser; coarser != nullptr; coarser = coarser->coarser) {
+      if (const auto clash = find(*coarser, access, own, clock)) return clash;
+    }
+    if (const auto clash = find(words, access, own, clock)) return clash;
+    note(words, access, own, clock);
+    return std::nullopt;
+  }
+
+ private:
+  struct Cells {
+    Cell write;
+    Cell read;
+  };
+  struct Words {
+    Words(std::size_t bytes, unsigned shift, const Words* coarser);
+    [[nodiscard]] std::uint64_t first(const Region& region, const Access& access) const {
+      return static_cast<std::uint64_t>(access.begin - region.origin_) >> shift;
+    }
+    [[nodiscard]] std::uint64_t last(const Region& region, const Access& access) const {
+      return static_cast<std::uint64_t>(access.begin + access.bytes - 1 - region.origin_) >> shift;
+    }
+
+    unsigned shift;
+    const Words* coarser;
+    Reserved plain;
+    Reserved atomic;  // address space alone, until there is an atomic access
+  };
+
+  [[nodiscard]] const Words& words_for(const Access& access) {
+    const Words& words = *words_.load(std::memory_order_acquire);
+    const std::uint64_t edges = static_cast<std::uint64_t>(access.begin - origin_) | access.bytes;
+    if ((edges & ((std::uint64_t{1} << words.shift) - 1)) == 0) return words;
+    return refine(static_cast<unsigned>(std::countr_zero(edges)));
+  }
+  [[nodiscard]] const Words& refine(unsigned shift);
+
+  template <typename Clock>
+  static bool clashes(const Mark& mark, const Mark& own, const Clock& clock) {
+    if (mark == own || mark.segment() == 0 || clock.is_over(mark)) return false;
+    if (mark.by() == Mark::By::threadgroups || !clock.is_concurrent(mark.segment())) return true;
+    if (mark.by() == Mark::By::simdgroups) return true;
+    if (mark.by() == Mark::By::thread && mark.thread() == own.thread()) return false;
+    // Lanes of one SIMD-group are in step from one of its meetings to the next.
+    return mark.simdgroup() != own.simdgroup() || mark.round() == own.round();
+  }
+
+  // `own` together with those of the mark that it does not follow.
+  template <typename Clock>
+  static Mark joined(const Mark& mark, const Mark& own, const Clock& clock) {
+    if (mark == own || mark.segment() == 0 || clock.is_over(mark)) return own;
+    if (mark.by() == Mark::By::threadgroups || !clock.is_concurrent(mark.segment())) {
+      return own.with(Mark::By::threadgroups);
+    }
+    if (mark.by() == Mark::By::simdgroups || mark.simdgroup() != own.simdgroup()) {
+      return own.with(Mark::By::simdgroups);
+    }
+    const bool is_other = mark.by() == Mark::By::lanes || mark.thread() != own.thread();
+    return is_other && mark.round() == own.round() ? own.with(Mark::By::lanes) : own;
+  }
+
+  template <typename Clock>
+  [[nodiscard]] std::optional<Clash> find(const Words& words, const Access& access, const Mark& own,
+                                          const Clock& clock) const {
+    constexpr auto acquire = std::memory_order_acquire;
+    const bool has_atomics = !access.atomic() && has_atomics_.load(std::memory_order_relaxed);
+    const bool writes = access.writes();
+    const std::uint64_t last = words.last(*this, access);
+    for (std::uint64_t i = words.first(*this, access); i <= last; ++i) {
+      const auto clash = [&](Clash::With with, const Mark& mark) {
+        return Clash{with, mark, std::max(access.begin, origin_ + (i << words.shift))};
+      };
+      const Cells& plain = words.plain.as<Cells>()[i];
+      const Mark write = plain.write.load(acquire);
+      if (clashes(write, own, clock)) return clash(Clash::With::write, write);
+      const Mark read = plain.read.load(acquire);
+      if (writes && clashes(read, own, clock)) return clash(Clash::With::read, read);
+      if (!has_atomics) continue;
+      const Cells& atomic = words.atomic.as<Cells>()[i];
+      const Mark update = atomic.write.load(acquire);
+      if (clashes(update, own, clock)) return clash(Clash::With::atomic, update);
+      const Mark look = atomic.read.load(acquire);
+      if (writes && clashes(look, own, clock)) return clash(Clash::With::atomic, look);
+    }
+    return std::nullopt;
+  }
+
+  template <typename Clock>
+  void note(const Words& words, const Access& access, const Mark& own, const Clock& clock) const {
+    Cells* cells = (access.atomic() ? words.atomic : words.plain).as<Cells>();
+    // A plain write follows all that it did not clash with.
+    const bool is_alone = access.writes() && !access.atomic();
+    const std::uint64_t last = words.last(*this, access);
+    for (std::uint64_t i = words.first(*this, access); i <= last; ++i) {
+      Cell& cell = access.writes() ? cells[i].write : cells[i].read;
+      const Mark before = is_alone ? Mark{} : cell.load(std::memory_order_acquire);
+      cell.store(joined(before, own, clock), std::memory_order_release);
+    }
+  }
+
+  const std::byte* begin_;
+  const std::byte* end_;
+  const std::byte* origin_;  // the word in which it begins
+  std::atomic<bool> is_watched_;
+  std::atomic<bool> has_atomics_{false};
+  std::atomic<const Words*> words_{nullptr};
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Words>> all_;  // another worker may still use a coarser one
+};
+
+}  // namespace metalbench::cpu

@@ -1,0 +1,122 @@
+// What checked runs say.
+#include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+
+#include "cpu/memory_check.h"
+
+namespace metalbench::cpu {
+namespace {
+
+// How far beyond a buffer an address is still taken to be meant for it.
+constexpr std::ptrdiff_t neighbourhood = 16 * 1024;
+
+using Words = std::array<char, 80>;
+
+Words name_of(mb::Dim3 thread, mb::Dim3 group) {
+  Words words;
+  std::snprintf(words.data(), words.size(), "thread (%u, %u, %u) of threadgroup (%u, %u, %u)",
+                thread.x, thread.y, thread.z, group.x, group.y, group.z);
+  return words;
+}
+
+mb::Dim3 position_in(mb::Dim3 size, std::uint64_t index) {
+  return {static_cast<mb::u32>(index % size.x), static_cast<mb::u32>(index / size.x % size.y),
+          static_cast<mb::u32>(index / size.x / size.y)};
+}
+
+const char* verb_of(const Clash& clash) {
+  switch (clash.with) {
+    case Clash::With::read:
+      return "a read";
+    case Clash::With::write:
+      return "a write";
+    case Clash::With::atomic:
+      break;
+  }
+  return "an atomic access";
+}
+
+}  // namespace
+
+void MemoryCheck::report_stray(const Access& access, Fault& fault) const {
+  const Range* nearest = nullptr;
+  std::ptrdiff_t distance = neighbourhood;
+  for (const Range& range : launch_->ranges) {
+    const std::ptrdiff_t away =
+        access.begin < range.begin ? range.begin - access.begin : access.begin - range.end;
+    if (away < distance) {
+      distance = away;
+      nearest = &range;
+    }
+  }
+  char* text = fault.text.data();
+  const std::size_t size = fault.text.size();
+  if (nearest == nullptr) {
+    std::snprintf(text, size, "%s of %" PRIu64 " bytes outside of every buffer", access.verb(),
+                  access.bytes);
+  } else if (access.begin < nearest->begin) {
+    std::snprintf(text, size, "%s of %" PRIu64 " bytes that begins %td bytes before `%s`",
+                  access.verb(), access.bytes, distance, nearest->name.c_str());
+  } else {
+    std::snprintf(text, size, "%s of %" PRIu64 " bytes past the end of `%s`: at byte %td of %td",
+                  access.verb(), access.bytes, nearest->name.c_str(), access.begin - nearest->begin,
+                  nearest->end - nearest->begin);
+  }
+}
+
+// Thread and threadgroup. A group at the edge of the grid may be smaller than the others.
+std::array<mb::Dim3, 2> MemoryCheck::place_of(const Mark& mark) const {
+  const mb::Launch& shared = launch_->shared;
+  const std::uint64_t number = device_clock_.group_of(mark.segment());
+  const mb::Dim3 group = position_in(shared.threadgroups_per_grid, number);
+  const mb::Dim3 full = shared.threads_per_threadgroup;
+  const mb::Dim3 grid = shared.threads_per_grid;
+  const mb::Dim3 size = {std::min(full.x, grid.x - group.x * full.x),
+                         std::min(full.y, grid.y - group.y * full.y),
+                         std::min(full.z, grid.z - group.z * full.z)};
+  return {position_in(size, mark.thread()), group};
+}
+
+// Where memory is bound twice, what is written is taken to be meant by what can be written.
+const Range& MemoryCheck::range_of(const Access& access) const {
+  const auto& ranges = launch_->ranges;
+  const Range* found = &ranges[last_range_];
+  for (const Range& range : ranges) {
+    const bool holds = range.begin <= access.begin && access.begin + access.bytes <= range.end;
+    if (holds && access.writes() && range.is_writable && !found->is_writable) found = &range;
+  }
+  return *found;
+}
+
+void MemoryCheck::report_race(const Access& access, const Clash& clash, Fault& fault) const {
+  const Range& range = range_of(access);
+  const auto [thread, group] = place_of(clash.mark);
+  const bool same_group = device_clock_.is_concurrent(clash.mark.segment());
+  const char* missing = "only atomics with fences order threadgroups of one dispatch";
+  if (same_group) missing = "a barrier with mem_flags::mem_device is missing in between";
+  std::snprintf(fault.text.data(), fault.text.size(),
+                "race in device memory: %s%s of %" PRIu64
+                " bytes of `%s` at byte %td by %s after %s by "
+                "%s; %s",
+                access.atomic() ? "atomic " : "", access.verb(), access.bytes, range.name.c_str(),
+                clash.at - range.begin, name_of(access.thread->position, group_->position).data(),
+                verb_of(clash), name_of(thread, group).data(), missing);
+  fault.names_thread = true;
+}
+
+void MemoryCheck::report_arena_race(const Access& access, const Clash& clash, Fault& fault) const {
+  const mb::Dim3 thread = position_in(group_->size, clash.mark.thread());
+  std::snprintf(
+      fault.text.data(), fault.text.size(),
+      "race in threadgroup memory: %s%s of %" PRIu64
+      " bytes at byte %td by %s after %s by "
+      "thread (%u, %u, %u); a barrier with mem_flags::mem_threadgroup is missing in between",
+      access.atomic() ? "atomic " : "", access.verb(), access.bytes, clash.at - arena_,
+      name_of(access.thread->position, group_->position).data(), verb_of(clash), thread.x, thread.y,
+      thread.z);
+  fault.names_thread = true;
+}
+
+}  // namespace metalbench::cpu

@@ -1,0 +1,99 @@
+#include "cpu/memory_check_segments.h"
+
+#include <tuple>
+
+namespace metalbench::cpu {
+
+Segments::Segments() : entries_(std::size_t{most} * sizeof(Segment)) {}
+
+std::uint32_t Segments::enter(std::uint64_t run) {
+  const std::lock_guard lock(mutex_);
+  if (run != run_) {
+    run_ = run;
+    first_ = next_.load();
+  }
+  return first_;
+}
+
+std::pair<std::uint32_t, std::uint32_t> Segments::take() {
+  constexpr std::uint32_t block = 64;
+  if (next_.load() >= most - block) return {0, 0};
+  const std::uint32_t first = next_.fetch_add(block);
+  if (first >= most - block) return {0, 0};
+  return {first, first + block};
+}
+
+void GroupClock::enter(Segments& segments, std::uint64_t run) {
+  segments_ = &segments;
+  first_ = segments.enter(run);
+  free_ = free_end_ = 0;
+}
+
+void GroupClock::start_group(std::uint64_t number) {
+  group_ = number;
+  epoch_ = 0;
+  acquired_ = 0;
+  has_fenced_ = has_read_atomically_ = false;
+  unreleased_.clear();
+  next_segment();
+}
+
+void GroupClock::next_segment() {
+  if (free_ == free_end_) std::tie(free_, free_end_) = segments_->take();
+  segment_ = free_ == free_end_ ? 0 : free_++;
+  if (segment_ == 0) return;
+  Segment& segment = segments_->at(segment_);
+  segment.group = group_;
+  segment.epoch = epoch_;
+  unreleased_.push_back(segment_);
+}
+
+void GroupClock::acquire() {
+  if (has_read_atomically_) acquired_ = segments_->now();
+}
+
+void GroupClock::barrier() {
+  ++epoch_;
+  has_fenced_ = true;
+  acquire();
+  next_segment();
+}
+
+void GroupClock::fence() {
+  has_fenced_ = true;
+  if (!has_read_atomically_) return;
+  acquire();
+  ++epoch_;
+  next_segment();
+}
+
+void GroupClock::write_atomically() {
+  if (!has_fenced_) return;
+  has_fenced_ = false;
+  const std::uint32_t now = segments_->advance();
+  for (const std::uint32_t segment : unreleased_) {
+    segments_->at(segment).released.store(now, std::memory_order_release);
+  }
+  unreleased_.clear();
+  next_segment();
+}
+
+bool GroupClock::is_concurrent(std::uint32_t segment) const {
+  if (segment == segment_) return true;
+  if (segment < first_) return false;
+  const Segment& other = segments_->at(segment);
+  return other.group == group_ && other.epoch == epoch_;
+}
+
+bool GroupClock::is_over(const Mark& mark) const {
+  if (mark.segment() < first_) return true;
+  // Which others there were, nobody knows any more.
+  if (mark.by() == Mark::By::threadgroups && acquired_ != 0) return true;
+  if (mark.segment() == segment_) return false;
+  const Segment& other = segments_->at(mark.segment());
+  if (other.group == group_) return other.epoch != epoch_ && mark.by() != Mark::By::threadgroups;
+  const std::uint32_t released = other.released.load(std::memory_order_acquire);
+  return released != 0 && released <= acquired_;
+}
+
+}  // namespace metalbench::cpu

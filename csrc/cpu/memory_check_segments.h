@@ -1,0 +1,91 @@
+// What is ordered in device memory: the accesses of a threadgroup fall into segments.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "cpu/memory_check_mark.h"
+#include "cpu/memory_check_reserved.h"
+
+namespace metalbench::cpu {
+
+// What a threadgroup does from one of its points of synchronisation to the next.
+struct Segment {
+  std::uint64_t group = 0;
+  std::uint32_t epoch = 0;                 // a barrier lies between two different ones
+  std::atomic<std::uint32_t> released{0};  // when another threadgroup could first know; 0: never
+};
+
+// All segments of a program's runs. Shared by all workers.
+class Segments {
+ public:
+  Segments();
+
+  // Launches that come later have a run of their own. To be called by every worker before it asks
+  // for segments in it. Returns the first segment that belongs to the run.
+  [[nodiscard]] std::uint32_t enter(std::uint64_t run);
+  // The numbers from first to second - 1; none when there are no more: what follows is not watched.
+  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> take();
+  [[nodiscard]] Segment& at(std::uint32_t number) const { return entries_.as<Segment>()[number]; }
+
+  [[nodiscard]] std::uint32_t now() const { return time_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint32_t advance() { return 1 + time_.fetch_add(1); }
+
+ private:
+  static constexpr std::uint32_t most = 1U << 28;
+
+  Reserved entries_;
+  std::atomic<std::uint32_t> next_{1};
+  std::atomic<std::uint32_t> time_{1};
+  std::mutex mutex_;
+  std::uint64_t run_ = 0;
+  std::uint32_t first_ = 1;
+};
+
+// The segments of the threadgroups that one runner runs, one after the other.
+//
+// Threads of one group are ordered by a barrier with mem_device. Two groups are ordered as in the
+// C++ memory model: by a fence, then an atomic write of the one; an atomic read of the other, then
+// a fence. Which atomic object it was is not looked at: too few races may be seen, never too many.
+// A barrier with mem_device counts as a fence; Metal had no other before 3.2.
+class GroupClock {
+ public:
+  // Of launch run `run`.
+  void enter(Segments& segments, std::uint64_t run);
+  void start_group(std::uint64_t number);
+  void barrier();
+  void fence();
+  void read_atomically() { has_read_atomically_ = true; }
+  void write_atomically();
+
+  [[nodiscard]] std::uint32_t segment() const { return segment_; }
+  // Whether the segment is one of this group, with no barrier since.
+  [[nodiscard]] bool is_concurrent(std::uint32_t segment) const;
+  // Whether what another one did is over for certain: in an earlier launch, before a barrier, or
+  // released to this group.
+  [[nodiscard]] bool is_over(const Mark& mark) const;
+  [[nodiscard]] std::uint64_t group_of(std::uint32_t segment) const {
+    return segments_->at(segment).group;
+  }
+
+ private:
+  void next_segment();
+  void acquire();
+
+  Segments* segments_ = nullptr;
+  std::uint32_t first_ = 0;  // of this launch
+  std::uint32_t free_ = 0;   // taken, not yet used: up to free_end_
+  std::uint32_t free_end_ = 0;
+  std::uint64_t group_ = 0;
+  std::uint32_t segment_ = 0;
+  std::uint32_t epoch_ = 0;
+  std::uint32_t acquired_ = 0;  // time; 0: never
+  bool has_fenced_ = false;     // since the last release
+  bool has_read_atomically_ = false;
+  std::vector<std::uint32_t> unreleased_;
+};
+
+}  // namespace metalbench::cpu
