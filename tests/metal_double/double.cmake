@@ -71,5 +71,5 @@ option(METALBENCH_METAL_COVERAGE "Note which lines of csrc/metal run, for line_c
 if(METALBENCH_METAL_COVERAGE)
   target_sources(_core PRIVATE tests/metal_double/line_coverage.cpp)
   set_source_files_properties(${metal_sources} PROPERTIES COMPILE_OPTIONS
-    "-O0;-g;-fsanitize-coverage=bb,trace-pc-guard,pc-table;-mllvm;-sanitizer-coverage-prune-blocks=0")
+    "-O0;-g;-fno-sanitize=undefined;-fsanitize-coverage=bb,trace-pc-guard,pc-table;-mllvm;-sanitizer-coverage-prune-blocks=0")
 endif()
