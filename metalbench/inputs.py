@@ -10,6 +10,7 @@ import numpy as np
 
 from metalbench.dtypes import DType, dtype
 from metalbench.expression import Expression, parse
+from metalbench.variation import STANDARD, Variation
 
 Draw = Callable[[np.random.Generator, tuple[int, ...], Mapping[str, int]], np.ndarray[Any, Any]]
 
@@ -34,29 +35,6 @@ class Array:
 
 
 @dataclass(frozen=True)
-class Variation:
-    """A change to drawn values that finds mistakes which the plain distribution hides."""
-
-    name: str
-    change: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
-
-
-def shifted(by: float) -> Variation:
-    """Everything moved by a constant: shows cancellation, and sums that should be centred."""
-    return Variation(f"shifted by {by:g}", lambda values: values + np.float32(by))
-
-
-def scaled(by: float) -> Variation:
-    """Everything times a constant: shows overflow."""
-    return Variation(f"scaled by {by:g}", lambda values: values * np.float32(by))
-
-
-def heavy_tailed() -> Variation:
-    """The cubes: mostly small, a few very large."""
-    return Variation("cubed", lambda values: values * values * values)
-
-
-@dataclass(frozen=True)
 class Input(Array):
     """An input and how to draw it: plainly for seed 0, then for each seed with one variation."""
 
@@ -65,7 +43,11 @@ class Input(Array):
     variations: tuple[Variation, ...] = ()
 
     def also(self, *variations: Variation) -> Input:
-        """The same input with variations, for seeds 1, 2, ... in turn; then plain again."""
+        """The same input with further variations, for the seeds after those of the others."""
+        return replace(self, variations=(*self.variations, *variations))
+
+    def only(self, *variations: Variation) -> Input:
+        """The same input with just these variations, for seeds 1, 2, ...; then plain again."""
         return replace(self, variations=variations)
 
     def variation(self, seed: int) -> Variation | None:
@@ -79,7 +61,7 @@ class Input(Array):
         """The array for `values` of the sizes, float32 or integer."""
         plain = self.draw(random, self.shape_at(values), values)
         variation = self.variation(seed)
-        return variation.change(plain) if variation else plain
+        return variation.change(plain, random) if variation else plain
 
 
 def _shape(dims: tuple[str | int, ...]) -> tuple[Expression, ...]:
@@ -87,7 +69,7 @@ def _shape(dims: tuple[str | int, ...]) -> tuple[Expression, ...]:
 
 
 def normal(*dims: str | int, mean: float = 0.0, deviation: float = 1.0) -> Input:
-    """Floats from the normal distribution."""
+    """Floats from the normal distribution, with the standard variations."""
 
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
@@ -99,7 +81,7 @@ def normal(*dims: str | int, mean: float = 0.0, deviation: float = 1.0) -> Input
             values += np.float32(mean)
         return values
 
-    return Input(_shape(dims), None, f"normal({mean:g}, {deviation:g})", draw)
+    return Input(_shape(dims), None, f"normal({mean:g}, {deviation:g})", draw, STANDARD)
 
 
 def tied(*dims: str | int) -> Input:

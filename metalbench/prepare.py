@@ -48,10 +48,15 @@ class Bound:
     outputs: Mapping[str, GuardedBuffer]
     scratches: Mapping[str, GuardedBuffer]
 
-    def poison(self) -> None:
-        """Make outputs and scratch what no kernel computes."""
+    def poison(self, turn: int = 0) -> None:
+        """Make outputs and scratch what no kernel computes; another thing in odd turns."""
         for each in (*self.outputs.values(), *self.scratches.values()):
-            each.poison()
+            each.poison(turn)
+
+    def mark_unwritten(self) -> None:
+        """Let reads of outputs and scratch before the first write be faults in checked runs."""
+        for each in (*self.outputs.values(), *self.scratches.values()):
+            each.buffer.mark_unwritten()
 
     def load(self, workload: Workload) -> Bound:
         """The same buffers and dispatches with the inputs of another seed."""

@@ -7,27 +7,39 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from metalbench.dtypes import FLOATS, dtype
 from metalbench.errors import DeclarationError, suggestion
 from metalbench.expression import Expression, parse
 from metalbench.inputs import (
     Array,
     Input,
-    heavy_tailed,
     integers,
     normal,
     output,
     positive,
-    scaled,
-    shifted,
     tied,
     uniform,
+)
+from metalbench.sizes import is_spelled, spelled
+from metalbench.sizes import read as read_size
+from metalbench.variation import (
+    coarse,
+    even,
+    heavy_tailed,
+    scaled,
+    shifted,
+    sparse,
+    with_special,
 )
 
 __all__ = [
     "Array",
     "Input",
     "Task",
+    "coarse",
+    "even",
     "heavy_tailed",
     "integers",
     "normal",
@@ -35,9 +47,11 @@ __all__ = [
     "positive",
     "scaled",
     "shifted",
+    "sparse",
     "task",
     "tied",
     "uniform",
+    "with_special",
 ]
 
 Sizes = Mapping[str, Mapping[str, int]]
@@ -66,17 +80,61 @@ class Task:
     baseline: str
     flops_expression: Expression
     bytes_expression: Expression | None = field(default=None)
+    multiples: Mapping[str, int] = field(default_factory=dict)
+    draw: Callable[[np.random.Generator], Mapping[str, int]] | None = field(default=None)
+
+    def extents(self, size: str) -> Mapping[str, int]:
+        """The value of every name of `size`: a declared one, or one spelled `rows=613,cols=77`.
+
+        Raises DeclarationError if the task has no such size.
+        """
+        if size in self.sizes:
+            return self.sizes[size]
+        names = self.sizes[self.headline]
+        if not is_spelled(size):
+            example = spelled(names)
+            hint = suggestion(size, self.sizes)
+            raise DeclarationError(
+                f"[{self.name}] unknown size {size!r}; {hint}, or any such as {example}"
+            )
+        extents = read_size(size)
+        if extents.keys() != names.keys():
+            raise DeclarationError(
+                f"[{self.name}] size {size}: expected the names {', '.join(names)}, "
+                f"got {', '.join(extents)}"
+            )
+        for name, step in self.multiples.items():
+            if extents[name] % step:
+                raise DeclarationError(
+                    f"[{self.name}] size {size}: expected a multiple of {step} for {name}, "
+                    f"got {extents[name]}"
+                )
+        return extents
 
     def values(self, size: str) -> dict[str, int]:
         """Sizes and integer constants by name, as expressions see them at size `size`.
 
         Raises DeclarationError if the task has no such size.
         """
-        if size not in self.sizes:
-            hint = suggestion(size, self.sizes)
-            raise DeclarationError(f"[{self.name}] unknown size {size!r}; {hint}")
         whole = {name: each for name, each in self.constants.items() if isinstance(each, int)}
-        return {**whole, **self.sizes[size]}
+        return {**whole, **self.extents(size)}
+
+    def check_size(self, size: str) -> None:
+        """Raise DeclarationError unless `size` gives every array a shape."""
+        values = self.values(size)
+        self.flops(size)
+        for name, each in {**self.inputs, **self.outputs}.items():
+            shape = each.shape_at(values)
+            if min(shape, default=1) < 1:
+                raise DeclarationError(
+                    f"[{self.name}] size {size}: expected every extent to be 1 or more, got the "
+                    f"shape {shape} for {name}"
+                )
+
+    @property
+    def turn(self) -> int:
+        """How many seeds in a row bring every variation of every input once."""
+        return 1 + max((len(each.variations) for each in self.inputs.values()), default=0)
 
     def check_dtype(self, name: str) -> None:
         """Raise DeclarationError unless the task is declared for element type `name`."""
@@ -119,8 +177,14 @@ def task(
     dtypes: Sequence[str] = ("float32",),
     headline: str = "seed",
     baseline: str = "",
+    multiples: Mapping[str, int] | None = None,
+    draw: Callable[[np.random.Generator], Mapping[str, int]] | None = None,
 ) -> Callable[[Callable[..., Any]], Task]:
     """Declare the task whose MLX reference is the decorated function.
+
+    Verification also draws a size at random: every name between its least and its headline value.
+    `multiples` says of which number a name must be a multiple, in every size; `draw` takes a numpy
+    generator and returns the whole size, where that is not enough.
 
     Raises DeclarationError if the parts do not fit together.
     """
@@ -141,6 +205,8 @@ def task(
             baseline=baseline or f"mlx {reference.__name__}",
             flops_expression=parse(flops),
             bytes_expression=parse(bytes) if bytes is not None else None,
+            multiples=multiples or {},
+            draw=draw,
         )
         _check(declared)
         return declared
@@ -192,10 +258,8 @@ def _sizes_fault(declared: Task) -> str:
     for size, values in declared.sizes.items():
         if values.keys() != names:
             return f"size {size}: expected the names {', '.join(names)}, got {', '.join(values)}"
-        env = declared.values(size)
-        declared.flops(size)
-        for name, each in {**declared.inputs, **declared.outputs}.items():
-            shape = each.shape_at(env)
-            if min(shape, default=1) < 1:
-                return f"size {size}: {name} has the shape {shape}"
+        declared.check_size(size)
+    for name in declared.multiples:
+        if name not in names:
+            return f"multiples: no size {name!r}; {suggestion(name, names)}"
     return ""

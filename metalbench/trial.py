@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from metalbench import verify
 from metalbench.analysis import Analysis, Occupancy, analyse
 from metalbench.conditions import Facts, warnings
-from metalbench.errors import MetalBenchError
+from metalbench.errors import DeclarationError, MetalBenchError
 from metalbench.kernel import Kernel
 from metalbench.library import Entry
 from metalbench.measure import Measurement, Plan, measure
@@ -161,14 +161,14 @@ class _Attempt:
         self._check(task)
         self._enter(Stage.VERIFY_ALL)
         self._verify(task, [size], others)
-        rest = [name for name in task.sizes if name != size]
-        self._verify(task, rest, [first, after_timing, *others])
+        rest = [name for name in verify.all_sizes(task, trial.seed) if name != size]
+        self._verify(task, rest)
 
     def _enter(self, stage: Stage) -> None:
         self._stage = stage
         self._observer.stage_started(stage)
 
-    def _verify(self, task: Task, sizes: Sequence[str], seeds: Sequence[int]) -> None:
+    def _verify(self, task: Task, sizes: Sequence[str], seeds: Sequence[int] | None = None) -> None:
         self._note(
             verify.verify(
                 self._device,
@@ -176,6 +176,7 @@ class _Attempt:
                 task,
                 sizes=sizes,
                 dtype_name=self._trial.dtype,
+                seed=self._trial.seed,
                 seeds=seeds,
                 tunables=self._trial.tunables,
                 progress=self._observer.stage_detail,
@@ -272,7 +273,7 @@ class _Attempt:
             set=trial.entry.set,
             description=task.description if task else "",
             size=size,
-            sizes=task.sizes.get(size, {}) if task else {},
+            sizes=_extents(task, size) if task else {},
             dtype=trial.dtype,
             kernel=kernel.path.name,
             source=kernel.source,
@@ -290,6 +291,13 @@ def _task_or_none(entry: Entry) -> Task | None:
         return entry.task
     except MetalBenchError:
         return None
+
+
+def _extents(task: Task, size: str) -> Mapping[str, int]:
+    try:
+        return task.extents(size)
+    except DeclarationError:
+        return {}
 
 
 def _place(error: Exception) -> str:

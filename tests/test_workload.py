@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from metalbench import _core, reference
+from metalbench import workload as workloads
 from metalbench.errors import DeclarationError, TaskError
 from metalbench.library import Library
 from metalbench.prepare import compile_kernel
@@ -21,6 +22,7 @@ from metalbench.task import (
     tied,
     uniform,
 )
+from metalbench.variation import STANDARD, with_special
 from metalbench.verify import verify
 from metalbench.workload import workload
 
@@ -79,7 +81,7 @@ def test_inputs_stay_the_same_from_one_version_to_the_next():
 
 
 def test_seeds_take_turns_with_variations():
-    varied = replace(relu(), inputs=dict(x=normal("rows", "cols").also(shifted(100), scaled(8))))
+    varied = replace(relu(), inputs=dict(x=normal("rows", "cols").only(shifted(100), scaled(8))))
     works = [workload(varied, "small", seed=seed) for seed in range(6)]
     names = ["", "x shifted by 100", "x scaled by 8"]
     assert [each.variation for each in works] == names * 2
@@ -90,7 +92,7 @@ def test_seeds_take_turns_with_variations():
 
 
 def test_heavy_tails():
-    x = heavy_tailed().change(np.array([-2, 0.5], np.float32))
+    x = heavy_tailed().change(np.array([-2, 0.5], np.float32), np.random.default_rng(0))
     np.testing.assert_array_equal(x, [-8, 0.125])
 
 
@@ -153,3 +155,66 @@ def test_candidate_and_reference_are_sampled_together():
     )
     assert samples.reference_ns.shape == samples.candidate_ns.shape
     assert (samples.reference_ns > 0).all()
+
+
+@pytest.mark.parametrize("change", STANDARD, ids=lambda each: each.name)
+def test_standard_variations(change):
+    drawn = np.random.default_rng(0).normal(2, 3, 100_000).astype(np.float32)
+    values = change.change(drawn, np.random.default_rng(1))
+    assert values.dtype == np.float32
+    assert values.shape == drawn.shape
+    assert not np.array_equal(values, drawn)
+    if change.name == "spread evenly":
+        assert (values.mean(), values.std()) == pytest.approx((2, 3), abs=0.05)
+        assert np.ptp(values) == pytest.approx(2 * np.sqrt(3) * 3, rel=0.01)
+    if change.name == "rounded to few values":
+        assert 10 < np.unique(values).size < 30
+    if change.name == "nine in ten zero":
+        assert (values == 0).mean() == pytest.approx(0.9, abs=0.01)
+
+
+def test_special_values_are_few_but_there():
+    plain = np.zeros(100_000, np.float32)
+    values = with_special(np.inf, np.nan).change(plain, np.random.default_rng(0))
+    assert np.isinf(values).mean() == pytest.approx(0.005, abs=0.001)
+    assert np.isnan(values).mean() == pytest.approx(0.005, abs=0.001)
+
+
+def test_the_oracle_is_asked_once_for_the_same_inputs():
+    asked = []
+
+    def oracle(x):
+        asked.append(x)
+        return np.maximum(x, 0)
+
+    watched = replace(relu(), oracle=oracle)
+    for seed in (0, 1, 0, 1):
+        workload(watched, "small", seed=seed).expected  # noqa: B018
+    assert len(asked) == 2
+    workload(replace(watched), "small").expected  # noqa: B018
+    assert len(asked) == 3
+
+
+def test_what_is_kept_is_bounded(monkeypatch):
+    monkeypatch.setattr(workloads, "KEPT_BYTES", 100_000)
+    for seed in range(20):
+        assert workload(relu(), "small", seed=seed).expected
+    held = sum(each.nbytes for each in workloads._recent.values())
+    assert held <= 100_000
+
+
+def test_mixed_inputs_keep_what_they_are_known_by():
+    task = Library().entry("matvec").task
+    work, other = (workload(task, "odd1", seed=seed) for seed in (0, task.turn))
+    mixed = work.mixed_with(other)
+    for name, values in mixed.inputs.items():
+        mine = work.inputs[name]
+        assert (values == mine).mean() == pytest.approx(7 / 8, abs=0.05)
+        np.testing.assert_array_equal(
+            values.reshape(-1)[[0, 15, -1]], mine.reshape(-1)[[0, 15, -1]]
+        )
+    assert not np.array_equal(mixed.expected["y"], work.expected["y"])
+    one = np.ones(1, np.float32)
+    assert replace(work, inputs={"x": one}).mixed_with(replace(work, inputs={"x": 2 * one})).inputs[
+        "x"
+    ] == [2]

@@ -1,9 +1,11 @@
 """Index of the largest element of every row; of equal ones, the first."""
 
+import math
+
 import mlx.core as mx
 import numpy as np
 
-from metalbench.task import output, task, tied
+from metalbench.task import coarse, output, shifted, task, tied, with_special
 
 
 @task(
@@ -14,7 +16,9 @@ from metalbench.task import output, task, tied
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=4096, cols=4096),
     ),
-    inputs=dict(x=tied("rows", "cols")),
+    inputs=dict(
+        x=tied("rows", "cols").also(shifted(100), coarse(), with_special(math.inf, -math.inf))
+    ),
     outputs=dict(y=output("rows", dtype="uint32")),
     oracle=lambda x: np.argmax(x, axis=-1),
     flops="rows * cols",

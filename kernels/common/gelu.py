@@ -5,7 +5,7 @@ import math
 import mlx.core as mx
 import scipy.special
 
-from metalbench.task import heavy_tailed, normal, output, task
+from metalbench.task import normal, output, task
 
 
 @task(
@@ -16,7 +16,7 @@ from metalbench.task import heavy_tailed, normal, output, task
         seed=dict(rows=16, cols=16384),
         large=dict(rows=2048, cols=4096),
     ),
-    inputs=dict(x=normal("rows", "cols").also(heavy_tailed())),
+    inputs=dict(x=normal("rows", "cols")),
     outputs=dict(y=output("rows", "cols")),
     oracle=lambda x: x * scipy.special.ndtr(x),
     flops="8 * rows * cols",

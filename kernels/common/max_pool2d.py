@@ -1,8 +1,10 @@
 """Largest of every 2x2 block, channels last; an odd last row or column is dropped."""
 
+import math
+
 import mlx.core as mx
 
-from metalbench.task import normal, output, task
+from metalbench.task import normal, output, task, with_special
 
 
 def blocks(x):
@@ -20,7 +22,9 @@ def blocks(x):
         seed=dict(batch=8, height=64, width=64, channels=64),
         large=dict(batch=64, height=64, width=64, channels=64),
     ),
-    inputs=dict(x=normal("batch", "height", "width", "channels")),
+    inputs=dict(
+        x=normal("batch", "height", "width", "channels").also(with_special(math.inf, -math.inf))
+    ),
     outputs=dict(y=output("batch", "height / 2", "width / 2", "channels")),
     oracle=lambda x: blocks(x).max(axis=(2, 4)),
     flops="3 * batch * (height / 2) * (width / 2) * channels",

@@ -3,7 +3,7 @@
 import mlx.core as mx
 import numpy as np
 
-from metalbench.task import heavy_tailed, normal, output, shifted, task
+from metalbench.task import normal, output, task
 
 
 @task(
@@ -15,7 +15,7 @@ from metalbench.task import heavy_tailed, normal, output, shifted, task
         large=dict(rows=2048, cols=4096),
     ),
     inputs=dict(
-        prediction=normal("rows", "cols").also(shifted(100), heavy_tailed()),
+        prediction=normal("rows", "cols"),
         target=normal("rows", "cols"),
     ),
     outputs=dict(loss=output(1)),

@@ -1,9 +1,11 @@
 """max(x, 0), elementwise."""
 
+import math
+
 import mlx.core as mx
 import numpy as np
 
-from metalbench.task import normal, output, task
+from metalbench.task import normal, output, task, with_special
 
 
 @task(
@@ -14,7 +16,7 @@ from metalbench.task import normal, output, task
         seed=dict(rows=16, cols=16384),
         large=dict(rows=2048, cols=4096),
     ),
-    inputs=dict(x=normal("rows", "cols")),
+    inputs=dict(x=normal("rows", "cols").also(with_special(math.inf, -math.inf, -0.0))),
     outputs=dict(y=output("rows", "cols")),
     oracle=lambda x: np.maximum(x, 0),
     dtypes=("float32", "float16", "bfloat16"),

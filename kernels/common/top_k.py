@@ -1,9 +1,11 @@
 """The 16 largest elements of every row, in descending order."""
 
+import math
+
 import mlx.core as mx
 import numpy as np
 
-from metalbench.task import normal, output, task
+from metalbench.task import normal, output, task, with_special
 
 
 def largest(x, k):
@@ -20,7 +22,7 @@ def largest(x, k):
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=4096, cols=4096),
     ),
-    inputs=dict(x=normal("rows", "cols")),
+    inputs=dict(x=normal("rows", "cols").also(with_special(math.inf, -math.inf))),
     outputs=dict(y=output("rows", "k")),
     constants=dict(k=16),
     oracle=largest,

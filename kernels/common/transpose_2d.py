@@ -1,8 +1,10 @@
 """Transpose of a matrix, written out (not a view)."""
 
+import math
+
 import mlx.core as mx
 
-from metalbench.task import normal, output, task
+from metalbench.task import normal, output, task, with_special
 
 
 @task(
@@ -13,7 +15,7 @@ from metalbench.task import normal, output, task
         seed=dict(rows=1024, cols=2048),
         large=dict(rows=2048, cols=4096),
     ),
-    inputs=dict(x=normal("rows", "cols")),
+    inputs=dict(x=normal("rows", "cols").also(with_special(math.nan, math.inf, -math.inf, -0.0))),
     outputs=dict(y=output("cols", "rows")),
     oracle=lambda x: x.T,
     flops="0",

@@ -33,6 +33,7 @@ def magnitude(x, base):
     ),
     inputs=dict(x=normal("positions", "dims")),
     outputs=dict(y=output("positions", "dims")),
+    multiples=dict(dims=2),
     constants=dict(base=10000.0),
     oracle=rotated,
     scale=magnitude,

@@ -6,7 +6,7 @@ import mlx.core as mx
 import numpy as np
 import scipy.special
 
-from metalbench.task import normal, output, shifted, task
+from metalbench.task import coarse, even, heavy_tailed, normal, output, sparse, task
 
 
 def attention(q, k, v):
@@ -30,8 +30,8 @@ def magnitude(q, k, v):
         large=dict(queries=4096, keys=2048, dims=128),
     ),
     inputs=dict(
-        q=normal("queries", "dims"),
-        k=normal("keys", "dims").also(shifted(100)),
+        q=normal("queries", "dims").only(heavy_tailed(), even(), coarse(), sparse()),
+        k=normal("keys", "dims"),
         v=normal("keys", "dims"),
     ),
     outputs=dict(y=output("queries", "dims")),

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
-from metalbench.prepare import Bound
+from metalbench.prepare import Bound, Compiled
 from metalbench.verify import error_rule, hints
 from metalbench.verify.error_rule import Yardstick
+from metalbench.verify.repeat import equal_runs, fresh_inputs
 from metalbench.verify.verdict import Comparison, Finding, Kind, Report
 from metalbench.workload import Workload
-
-RUNS = 3
 
 
 @dataclass(frozen=True)
@@ -26,35 +23,44 @@ class Examiner:
     # By variation and output, measured at the first seed: MLX takes longer than all other checks,
     # and its errors differ little between seeds of one distribution.
     yardsticks: dict[str, dict[str, Yardstick]] = field(default_factory=dict)
+    # Where given, repeated runs also take place in other memory.
+    compiled: Compiled | None = None
 
     @property
-    def _workload(self) -> Workload:
+    def workload(self) -> Workload:
+        """What the bound kernel works on."""
         return self.bound.workload
 
-    def run(self) -> None:
-        """Poison the outputs and run once; raises what the device raises."""
-        self.bound.poison()
+    def run(self, turn: int = 0) -> None:
+        """Poison the outputs, in one way or another by `turn`, and run; raises as the device."""
+        self.bound.poison(self.workload.seed + turn)
+        self.rerun()
+
+    def rerun(self) -> None:
+        """Run in memory as it is."""
         self.device.run(self.bound.dispatches, time_limit=self.time_limit)
 
     def examine(self, *, repeat: bool) -> Report:
-        """Run (three times if `repeat`), and compare everything with what it should be."""
+        """Run (again and again if `repeat`), and compare everything with what it should be."""
         self.run()
-        findings = self._memory()
+        findings = self.memory()
         if findings:
             return Report(tuple(findings))
         report = self._results()
         if repeat and report.passed:
-            report += Report(tuple(self._repetition()))
+            report += Report(tuple(equal_runs(self) or fresh_inputs(self)))
         return report
 
-    def _finding(self, kind: Kind, message: str, output: str = "") -> Finding:
-        work = self._workload
-        sizes = ", ".join(f"{k}={v}" for k, v in work.task.sizes[work.size].items())
+    def finding(self, kind: Kind, message: str, output: str = "") -> Finding:
+        """A finding whose message says at which task, size and seed."""
+        work = self.workload
+        sizes = ", ".join(f"{k}={v}" for k, v in work.task.extents(work.size).items())
         seed = f"{work.seed}, {work.variation}" if work.variation else f"{work.seed}"
         text = f"[{work.task.name}] {message} (size {work.size}: {sizes}; seed {seed})"
         return Finding(kind, text, work.size, work.seed, output)
 
-    def _memory(self) -> list[Finding]:
+    def memory(self) -> list[Finding]:
+        """What is wrong with guard zones and inputs after a run."""
         findings = []
         bound = self.bound
         for name, each in {**bound.inputs, **bound.outputs, **bound.scratches}.items():
@@ -62,15 +68,15 @@ class Examiner:
             if where:
                 shape = f"{each.dtype.name} {each.shape}"
                 message = f"{name}: the kernel wrote outside of {shape}, {where}"
-                findings.append(self._finding(Kind.GUARD_ZONE, message, name))
+                findings.append(self.finding(Kind.GUARD_ZONE, message, name))
         for name, each in bound.inputs.items():
-            if not each.holds(self._workload.inputs[name]):
+            if not each.holds(self.workload.inputs[name]):
                 message = f"{name}: the kernel changed its input; declare it `device const`"
-                findings.append(self._finding(Kind.INPUT_CHANGED, message, name))
+                findings.append(self.finding(Kind.INPUT_CHANGED, message, name))
         return findings
 
     def _results(self) -> Report:
-        work = self._workload
+        work = self.workload
         yardsticks = self._yardsticks()
         findings, comparisons = [], []
         for name, expected in work.expected.items():
@@ -88,7 +94,7 @@ class Examiner:
         return Report(tuple(findings), tuple(comparisons))
 
     def _yardsticks(self) -> dict[str, Yardstick]:
-        work = self._workload
+        work = self.workload
         if work.variation not in self.yardsticks:
             from metalbench import reference  # and with it MLX
 
@@ -109,8 +115,8 @@ class Examiner:
                 f"got {compared.rms_error:.3g}; no single element is far off: precision is lost "
                 "everywhere"
             )
-            return self._finding(kind, message, name)
-        hint = hints.describe(got, expected, bad, unwritten, self._workload.inputs)
+            return self.finding(kind, message, name)
+        hint = hints.describe(got, expected, bad, unwritten, self.workload.inputs)
         place = compared.index[0] if len(compared.index) == 1 else compared.index
         came = "nothing" if unwritten[compared.index] else f"{compared.got:.9g}"
         message = (
@@ -118,22 +124,4 @@ class Examiner:
             f"{int(bad.sum())} of {bad.size} elements are wrong (allowed error there "
             f"{compared.bound:.3g})" + (f"; {hint}" if hint else "")
         )
-        return self._finding(kind, message, name)
-
-    def _repetition(self) -> list[Finding]:
-        first = {name: self.bound.read(name).copy() for name in self.bound.outputs}
-        for again in range(2, RUNS + 1):
-            self.run()
-            for name, before in first.items():
-                if self.bound.outputs[name].holds(before):
-                    continue
-                unsigned = np.dtype(f"u{before.dtype.itemsize}")
-                differs = before.view(unsigned) != self.bound.read(name).view(unsigned)
-                index = tuple(int(each) for each in np.argwhere(differs)[0])
-                message = (
-                    f"{name}: run {again} on the same inputs differs from run 1 in "
-                    f"{int(differs.sum())} elements, first at {index}: {before[index]} then "
-                    f"{self.bound.read(name)[index]}; is a barrier missing?"
-                )
-                return [self._finding(Kind.NONDETERMINISTIC, message, name)]
-        return []
+        return self.finding(kind, message, name)

@@ -20,10 +20,13 @@ _KINDS = (
     (DispatchError, Kind.DISPATCH_ERROR),
     (DeclarationError, Kind.DISPATCH_ERROR),
 )
-# The words with which the cpu device's checks open their reports.
+# The words of the cpu device's checks.
+THREADGROUP = "no thread of the group has written"
+DEVICE = "that nothing has written"
 _FAULTS = (
     ("race in", Kind.RACE),
-    ("no thread of the group has written", Kind.UNINITIALISED),
+    (THREADGROUP, Kind.UNINITIALISED),
+    (DEVICE, Kind.UNINITIALISED),
     ("past the end of", Kind.OUT_OF_BOUNDS),
     ("bytes before", Kind.OUT_OF_BOUNDS),
     ("outside of every buffer", Kind.OUT_OF_BOUNDS),
@@ -36,8 +39,10 @@ def finding(error: MetalBenchError, size: str = "", seed: int | None = None) -> 
     if isinstance(error, KernelFault):
         kinds = (kind for words, kind in _FAULTS if words in message)
         kind = next(kinds, Kind.FAULT)
-        if kind is Kind.UNINITIALISED:
+        if THREADGROUP in message:
             message += "; is a threadgroup_barrier missing, or the first store?"
+        elif DEVICE in message:
+            message += "; outputs and scratch hold anything at the start of a run"
         return Finding(kind, message, size, seed)
     for cause, kind in _KINDS:
         if isinstance(error, cause):

@@ -52,8 +52,10 @@ def _ratio(got: Array, expected: Array) -> str:
     sample = slice(None, None, max(1, got.size // 4096))
     y = expected.reshape(-1)[sample].astype(np.float64)
     g = got.reshape(-1)[sample].astype(np.float64)
+    if not np.isfinite(y).all() or not np.isfinite(g).all():
+        return ""
     weight = np.abs(y) > np.abs(y).max() / 100
-    if not weight.any() or not np.isfinite(g).all():
+    if not weight.any():
         return ""
     factors = g[weight] / y[weight]
     factor = float(np.median(factors))
@@ -64,7 +66,7 @@ def _ratio(got: Array, expected: Array) -> str:
 
 def _shift(got: Array, expected: Array) -> str:
     """Whether rows are right but moved by one."""
-    if got.shape[-1] < 3:
+    if got.shape[-1] < 3 or not np.isfinite(expected).all():
         return ""
     scale = np.abs(expected).max()
     ahead, behind = (expected[..., 1:], got[..., :-1]), (expected[..., :-1], got[..., 1:])

@@ -73,14 +73,14 @@ def test_oracle_and_reference_agree(entry, size, seed):
             continue
         assert np.isfinite(expected).all()
         terms = sum(each.size for each in work.inputs.values())
-        roundoffs = max(256, np.sqrt(terms))
+        roundoffs = max(256, 2 * np.sqrt(terms))
         allowed = roundoffs * dtype("float32").roundoff * np.abs(work.scale[name]).max()
         np.testing.assert_allclose(mlx[name], expected, rtol=0, atol=allowed)
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=name_of)
 def test_inputs_are_those_of_their_names(entry):
-    first, again, other = (workload(entry.task, "odd1", seed=seed).inputs for seed in (5, 5, 6))
+    first, again, other = (workload(entry.task, "odd1", seed=seed).inputs for seed in (0, 0, 1))
     for name, array in first.items():
         np.testing.assert_array_equal(array, again[name])
         assert not np.array_equal(array, other[name])

@@ -11,7 +11,8 @@ from metalbench.guard import GUARD_BYTES, GuardedBuffer
 from metalbench.library import Library
 from metalbench.prepare import compile_kernel
 from metalbench.verify import Kind
-from metalbench.verify.examine import RUNS, Examiner
+from metalbench.verify.examine import Examiner
+from metalbench.verify.repeat import RUNS
 from metalbench.workload import workload
 
 
@@ -31,13 +32,16 @@ class Scripted:
         self.bound = compiled.bind(workload(entry.task, "odd1", seed=3))
         self.work = work
         self.runs = 0
+        self.fresh = []
+        self.poisons = set()
 
     def run(self, dispatches, *, time_limit):
         assert dispatches is self.bound.dispatches
         assert time_limit == 5
         self.runs += 1
         y = self.bound.read("y")
-        assert np.isnan(y).all(), "poisoned before every run"
+        self.fresh.append(bool(self.bound.outputs["y"].unwritten().all()))
+        self.poisons.add(bytes(self.bound.outputs["y"].bytes[:2]))
         y[...] = np.maximum(self.bound.inputs["x"].array, 0)
         self.work(self.runs, self.bound)
         return 1
@@ -50,10 +54,11 @@ def test_a_right_kernel_runs_three_times(device):
     scripted = Scripted(device, lambda run, bound: None)
     report = scripted.examine()
     assert report.passed
-    assert scripted.runs == RUNS
+    assert scripted.fresh == [*[True] * RUNS, False, True], "poisoned, but once on purpose"
+    assert len(scripted.poisons) == 2 + 1
     assert report.worst.ratio == 0
     scripted.examine(repeat=False)
-    assert scripted.runs == RUNS + 1
+    assert scripted.runs == RUNS + 3
 
 
 def test_one_other_bit_in_a_later_run_is_nondeterministic(device):
@@ -76,6 +81,39 @@ def test_doing_nothing_after_the_first_run_is_noticed(device):
 
     (finding,) = Scripted(device, work).examine().findings
     assert finding.kind is Kind.NONDETERMINISTIC
+
+
+@pytest.mark.parametrize("kept", [slice(None), slice(20, 23)])
+def test_results_of_the_run_before_are_noticed(device, kept):
+    def work(run, bound):
+        if run == RUNS:
+            work.last = bound.read("y").copy()
+        if run == RUNS + 1:
+            bound.read("y")[kept] = work.last[kept]
+
+    (finding,) = Scripted(device, work).examine().findings
+    assert finding.kind is Kind.STALE_RESULT
+    assert "differs from one in fresh memory" in finding.message
+
+
+def test_an_input_moves_and_its_old_place_is_no_use(device):
+    entry = Library().entry("relu")
+    compiled = compile_kernel(device, entry.kernel(), entry.task)
+    work = workload(entry.task, "small")
+    bound = compiled.bind(work)
+    seen = []
+
+    class Watched:
+        kind = "cpu"
+
+        def run(self, dispatches, *, time_limit):
+            seen.append((dispatches is bound.dispatches, bound.inputs["x"].holds(work.inputs["x"])))
+            return device.run(dispatches, time_limit=time_limit)
+
+    examiner = Examiner(bound, Watched(), 5, compiled=compiled)
+    assert examiner.examine(repeat=True).passed
+    assert seen[:RUNS] == [(True, True), (False, False), (True, True)]
+    assert bound.inputs["x"].holds(work.inputs["x"])
 
 
 @pytest.mark.parametrize(
@@ -110,7 +148,7 @@ def test_the_message_says_which_instance(device):
 
     (finding,) = Scripted(device, work).examine().findings
     assert finding.message.startswith("[relu] y: expected ")
-    assert finding.message.endswith("(size odd1: rows=37, cols=1023; seed 3)")
+    assert finding.message.endswith("(size odd1: rows=37, cols=1023; seed 3, x spread evenly)")
     assert (finding.size, finding.seed, finding.output) == ("odd1", 3, "y")
 
 
@@ -125,6 +163,9 @@ def test_poison_is_recognised_in_every_type(device, name, shape):
     each.fill(np.ones(shape, kind.numpy))
     assert not each.unwritten().any()
     assert each.holds(np.ones(shape, kind.numpy))
+    each.poison(1)
+    assert each.unwritten().all()
+    assert not np.isnan(each.array.astype(np.float32)).any()
     each.poison()
     assert each.unwritten().all()
     assert each.broken_guard() == ""

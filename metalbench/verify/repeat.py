@@ -1,0 +1,99 @@
+"""Runs that must agree bit for bit: on the same inputs, and on inputs that changed in between."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from metalbench.verify.verdict import Finding, Kind
+from metalbench.workload import workload
+
+if TYPE_CHECKING:
+    from metalbench.verify.examine import Examiner
+
+RUNS = 3
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+def equal_runs(examiner: Examiner) -> list[Finding]:
+    """Run again on the same inputs, with another poison and at other addresses, and compare.
+
+    The outputs must hold what the first run made of the inputs.
+    """
+    first = _outputs(examiner)
+    for again in range(2, RUNS + 1):
+        here = _elsewhere(examiner) if again == 2 else examiner
+        here.run(again - 1)
+        if here is not examiner:
+            examiner.bound.load(examiner.workload)
+        for name, before in first.items():
+            if here.bound.outputs[name].holds(before):
+                continue
+            count, index, (old, new) = _difference(before, here.bound.read(name))
+            wrote_nothing = here.bound.outputs[name].unwritten()[index]
+            message = (
+                f"{name}: run {again} on the same inputs differs from run 1 in {count} elements, "
+                f"first at {index}: {old} then {'nothing' if wrote_nothing else new}; is a barrier "
+                "missing, or is memory read that this run has not written?"
+            )
+            return [here.finding(Kind.NONDETERMINISTIC, message, name)]
+        findings = here.memory()
+        if findings:
+            return findings
+    return []
+
+
+def fresh_inputs(examiner: Examiner) -> list[Finding]:
+    """Change part of the inputs and run over what the last run left behind; then in fresh memory.
+
+    Whatever the kernel keeps from one run to the next, in its outputs or its scratch, shows as a
+    difference. Afterwards the inputs are as they were.
+    """
+    work = examiner.workload
+    other = workload(
+        work.task, work.size, dtype_name=work.dtype.name, seed=work.seed + work.task.turn
+    )
+    here = replace(examiner, bound=examiner.bound.load(work.mixed_with(other)))
+    try:
+        here.rerun()
+        over = _outputs(here)
+        here.run()
+        for name, stale in over.items():
+            if here.bound.outputs[name].holds(stale):
+                continue
+            count, index, (old, new) = _difference(stale, here.bound.read(name))
+            message = (
+                f"{name}: a run over the results of other inputs differs from one in fresh memory "
+                f"in {count} elements, first at {index}: {old} instead of {new}; the kernel must "
+                "compute everything in every run, and read nothing that an earlier run left"
+            )
+            return [here.finding(Kind.STALE_RESULT, message, name)]
+    finally:
+        examiner.bound.load(work)
+    return []
+
+
+def _elsewhere(examiner: Examiner) -> Examiner:
+    """The same in other memory; where the inputs were is poison, for kernels that remember."""
+    if examiner.compiled is None:
+        return examiner
+    there = examiner.compiled.bind(examiner.workload)
+    for each in examiner.bound.inputs.values():
+        each.poison()
+    return replace(examiner, bound=there)
+
+
+def _outputs(examiner: Examiner) -> Arrays:
+    return {name: examiner.bound.read(name).copy() for name in examiner.bound.outputs}
+
+
+def _difference(
+    before: np.ndarray[Any, Any], after: np.ndarray[Any, Any]
+) -> tuple[int, tuple[int, ...], tuple[Any, Any]]:
+    """How many elements differ in their bits, the first one's index, and its two values."""
+    unsigned = np.dtype(f"u{before.dtype.itemsize}")
+    differs = before.view(unsigned) != after.view(unsigned)
+    index = tuple(int(each) for each in np.argwhere(differs)[0])
+    return int(differs.sum()), index, (before[index], after[index])
