@@ -11,12 +11,13 @@ MARGIN = 0.01
 
 
 class Verdict(str, Enum):
-    """The candidate against its reference."""
+    """The candidate against its reference; THROTTLED if the clock dropped again and again."""
 
     FASTER = "FASTER"
     SLOWER = "SLOWER"
     SAME = "SAME"
     INCONCLUSIVE = "INCONCLUSIVE"
+    THROTTLED = "THROTTLED"
 
 
 def judge(ratio: Interval, margin: float = MARGIN) -> Verdict:

@@ -1,0 +1,120 @@
+"""The ratio of two times that were taken in different runs, where nothing was paired."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from metalbench.stats.interval import CONFIDENCE, Interval
+from metalbench.stats.judgement import Judgement
+from metalbench.stats.reasons import undecided
+from metalbench.stats.verdict import MARGIN, judge
+
+
+def assess_apart(
+    reference: Interval,
+    candidate: Interval,
+    *,
+    between: float = 0.0,
+    tries: int = 1,
+    margin: float = MARGIN,
+) -> Judgement:
+    """Judge reference / candidate from the two intervals alone.
+
+    On the log scale the errors of the two are independent, so that half-widths add as squares, each
+    side of the interval for itself. What is kept of a `Judgement` are its verdict, ratio, reasons
+    and p-value; the rest takes pairs.
+
+    Parameters
+    ----------
+    reference, candidate
+        Positive quantities, with intervals of `CONFIDENCE`.
+    between
+        Standard deviation of a run's logarithm beyond what its own interval says, from
+        `spread_between`.
+    tries
+        From how many the reference was picked for its value. The interval is as wide as all of
+        them need together.
+    margin
+        Differences below this are of no use to anybody.
+
+    References
+    ----------
+    C. Bonferroni (1936): the price of picking.
+    """
+    from scipy.special import ndtr, ndtri  # type: ignore[import-untyped,unused-ignore]
+
+    value = reference.value / candidate.value
+    if not (reference.bounded and candidate.bounded and min(reference.low, candidate.low) > 0):
+        ratio = Interval(value, -math.inf, math.inf)
+        return _judgement(ratio, 1.0, margin)
+    usual, picked = (float(-ndtri((1.0 - CONFIDENCE) / 2.0 / count)) for count in (1, tries))
+    runs = math.sqrt(2.0) * between * usual
+    below = math.hypot(
+        math.log(reference.value / reference.low), math.log(candidate.high / candidate.value), runs
+    )
+    above = math.hypot(
+        math.log(reference.high / reference.value), math.log(candidate.value / candidate.low), runs
+    )
+    logarithm = math.log(value)
+    beyond = logarithm - math.log1p(margin) if value > 1.0 else math.log1p(-margin) - logarithm
+    deviation = (below if value > 1.0 else above) / usual
+    z = beyond / deviation if deviation else math.copysign(math.inf, beyond)
+    p_value = min(1.0, 2.0 * tries * float(ndtr(-z)))
+    wider = picked / usual
+    ratio = Interval(
+        value, math.exp(logarithm - wider * below), math.exp(logarithm + wider * above)
+    )
+    return _judgement(ratio, p_value, margin)
+
+
+def spread_between(groups: Sequence[Sequence[Interval]]) -> float:
+    """Standard deviation between the logarithms of runs that measured the same.
+
+    Two runs of one program differ by more than their intervals say: by where its memory lies, by
+    the temperature, by what else runs.
+
+    Parameters
+    ----------
+    groups
+        In each the same quantity from several runs; groups of one say nothing.
+
+    Returns
+    -------
+    What the intervals leave unexplained; 0 where that is nothing, or nothing was repeated.
+
+    References
+    ----------
+    R. A. Fisher, "Statistical Methods for Research Workers" (1925): components of variance.
+    """
+    from scipy.special import ndtri  # type: ignore[import-untyped,unused-ignore]
+
+    usual = float(ndtri(0.5 + CONFIDENCE / 2.0))
+    squares, within, freedom = 0.0, [], 0
+    for group in groups:
+        known = [each for each in group if each.bounded and each.low > 0]
+        if len(known) < 2:
+            continue
+        logarithms = np.log([each.value for each in known])
+        squares += float(np.sum((logarithms - logarithms.mean()) ** 2))
+        freedom += len(known) - 1
+        within += [(math.log(each.high / each.low) / (2.0 * usual)) ** 2 for each in known]
+    if not freedom:
+        return 0.0
+    return math.sqrt(max(squares / freedom - float(np.mean(within)), 0.0))
+
+
+def _judgement(ratio: Interval, p_value: float, margin: float) -> Judgement:
+    verdict = judge(ratio, margin)
+    return Judgement(
+        verdict=verdict,
+        ratio=ratio,
+        reasons=(undecided(ratio, margin),) if verdict is verdict.INCONCLUSIVE else (),
+        p_value=p_value,
+        effective_pairs=0.0,
+        drift=None,
+        modes=(),
+        cross_check=None,
+    )
