@@ -251,7 +251,7 @@ class _Attempt:
         # A time of wrong results is no time.
         right = status is Status.CORRECT
         return Result(
-            case=self._case(),
+            case=case_of(self._trial, task_of(self._trial)),
             device=device_facts(self._device),
             status=status,
             failures=tuple(self._failures),
@@ -264,31 +264,33 @@ class _Attempt:
             state=self._device.state() if self._state is None else self._state,
         )
 
-    def _case(self) -> Case:
-        trial, kernel = self._trial, self._trial.kernel
-        task = _task_or_none(trial.entry)
-        size = trial.size or (task.headline if task else "")
-        return Case(
-            task=trial.entry.name,
-            set=trial.entry.set,
-            description=task.description if task else "",
-            size=size,
-            sizes=_extents(task, size) if task else {},
-            dtype=trial.dtype,
-            kernel=kernel.path.name,
-            source=kernel.source,
-            source_hash=kernel.hash,
-            tunables={
-                **{name: each[0] for name, each in kernel.tunables.items()},
-                **trial.tunables,
-            },
-            reference=task.baseline if task else "",
-        )
+
+def case_of(trial: Trial, task: Task | None) -> Case:
+    """Say what `trial` is about; without its task, as far as the kernel tells."""
+    kernel = trial.kernel
+    size = trial.size or (task.headline if task else "")
+    return Case(
+        task=trial.entry.name,
+        set=trial.entry.set,
+        description=task.description if task else "",
+        size=size,
+        sizes=_extents(task, size) if task else {},
+        dtype=trial.dtype,
+        kernel=kernel.path.name,
+        source=kernel.source,
+        source_hash=kernel.hash,
+        tunables={
+            **{name: each[0] for name, each in kernel.tunables.items()},
+            **trial.tunables,
+        },
+        reference=task.baseline if task else "",
+    )
 
 
-def _task_or_none(entry: Entry) -> Task | None:
+def task_of(trial: Trial) -> Task | None:
+    """Load the task of `trial`; None if its file is wrong."""
     try:
-        return entry.task
+        return trial.entry.task
     except MetalBenchError:
         return None
 

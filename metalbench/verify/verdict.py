@@ -22,6 +22,8 @@ class Kind(str, Enum):
     STALE_RESULT = "STALE_RESULT"
     TIME_LIMIT = "TIME_LIMIT"
     FAULT = "FAULT"
+    CRASH = "CRASH"
+    OUT_OF_MEMORY = "OUT_OF_MEMORY"
     COMPILE_ERROR = "COMPILE_ERROR"
     DISPATCH_ERROR = "DISPATCH_ERROR"
     UNSUPPORTED = "UNSUPPORTED"
@@ -38,6 +40,8 @@ class Kind(str, Enum):
 _FINAL = {
     Kind.TIME_LIMIT,
     Kind.FAULT,
+    Kind.CRASH,
+    Kind.OUT_OF_MEMORY,
     Kind.COMPILE_ERROR,
     Kind.DISPATCH_ERROR,
     Kind.UNSUPPORTED,
