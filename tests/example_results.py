@@ -10,7 +10,7 @@ import numpy as np
 from metalbench.analysis import Occupancy, analyse
 from metalbench.measure import Measurement, OwnClock, SampleSet, Stopped
 from metalbench.result import Case, Check, DeviceFacts, Failure, Result, Status
-from metalbench.stats import judge, median_interval, ratio_interval
+from metalbench.stats import assess, median_interval
 
 CPU = DeviceFacts("cpu", "Example CPU", None, 2)
 
@@ -42,13 +42,14 @@ def measurement(seed: int = 0, kernel_ns: float = 12_340.0, pairs: int = 64) -> 
         reference_window=41,
         tick_ns=1.0,
     )
-    ratio = ratio_interval(samples.reference_ns, samples.candidate_ns)
+    judgement = assess(samples.reference_ns, samples.candidate_ns)
     return Measurement(
         samples=samples,
         candidate_ns=median_interval(samples.candidate_ns),
         reference_ns=median_interval(samples.reference_ns),
-        ratio=ratio,
-        verdict=judge(ratio),
+        ratio=judgement.ratio,
+        verdict=judgement.verdict,
+        judgement=judgement,
         stability=0.97,
         outliers=0,
         effective_pairs=float(pairs),

@@ -8,7 +8,7 @@ JSON: one object.
     device          {kind, name, chip, cores, capabilities}
     environment     {machine, cpu, cores, memory_bytes, os, python, versions, revision}
     options         the command line's options
-    geometric_mean  interval of the ratios, or null
+    geometric_mean  interval of the ratios, or null; verdicts are those of all results together
     results         list of
         task, set, size, dtype, kernel, source_hash, reference     strings
         sizes, tunables                                            {name: integer}
@@ -21,7 +21,12 @@ JSON: one object.
         kernel_ns, reference_ns, ratio, gflops, gbytes_per_s       intervals, or null
         gpu_ns       interval of the kernel's time on the GPU's own clock, or null
         clock        "GPU time" or "wall time": of kernel_ns, reference_ns; null if there is but one
-        verdict      "FASTER", "SLOWER", "SAME", "INCONCLUSIVE" or null
+        verdict      "FASTER", "SLOWER", "SAME", "INCONCLUSIVE", "THROTTLED" or null
+        p_value      of a ratio as far from 1, were there no difference that counts; or null
+        reasons      [{cause, seen, remedy}]: of an INCONCLUSIVE verdict
+        launch_bound  whether a kernel that does nothing takes nearly as long, or null
+        usual_times  [{value, share}]: in ns, where the kernel's times have several; else empty
+        warnings     [{title, seen, cause, remedy}]: what makes the times worth less
         stability    0..1, or null
         scores       {speed, compute, memory, stable, balanced}, or null
         roofline     {bound, fraction, valid, reason}, or null
@@ -47,16 +52,28 @@ from typing import TYPE_CHECKING, Any
 
 from metalbench.report.notice import simulation_notice
 from metalbench.report.summary import suite_ratio
+from metalbench.report.warnings import usual_times, warnings
 
 if TYPE_CHECKING:
     from metalbench.environment import Environment
+    from metalbench.measure import Measurement
     from metalbench.result import DeviceFacts, Result
     from metalbench.stats import Interval
 
 SCHEMA = 1
 INTERVALS = ("kernel_ns", "reference_ns", "ratio", "gflops", "gbytes_per_s", "gpu_ns")
 PLAIN_BEFORE = ("task", "set", "size", "dtype", "kernel", "source_hash", "device", "status")
-PLAIN_AFTER = ("verdict", "clock", "stability", "worst_error", "pairs", "seconds", "failure")
+PLAIN_AFTER = (
+    "verdict",
+    "p_value",
+    "launch_bound",
+    "clock",
+    "stability",
+    "worst_error",
+    "pairs",
+    "seconds",
+    "failure",
+)
 CSV_COLUMNS = (
     *PLAIN_BEFORE,
     *(f"{name}{end}" for name in INTERVALS for end in ("", "_low", "_high")),
@@ -126,6 +143,7 @@ def as_dict(result: Result) -> dict[str, Any]:
         "gpu_ns": _interval(measured.gpu_ns if measured else None),
         "clock": measured.clock if measured else None,
         "verdict": measured.verdict.value if measured and measured.verdict else None,
+        **_certainty(measured),
         "stability": measured.stability if measured else None,
         "scores": asdict(analysis.scores) if analysis else None,
         "roofline": asdict(analysis.roofline) if analysis else None,
@@ -135,6 +153,19 @@ def as_dict(result: Result) -> dict[str, Any]:
         "floor_ns": measured.floor_ns if measured else None,
         "stopped": measured.stopped.value if measured else None,
         "seconds": result.seconds,
+    }
+
+
+def _certainty(measured: Measurement | None) -> dict[str, Any]:
+    """How far the verdict and the times can be trusted."""
+    judgement = measured.judgement if measured else None
+    usual = usual_times(measured.samples.candidate_ns) if measured else ()
+    return {
+        "p_value": judgement.p_value if judgement else None,
+        "reasons": [asdict(reason) for reason in judgement.reasons] if judgement else [],
+        "launch_bound": measured.launch_bound if measured else None,
+        "usual_times": [asdict(each) for each in usual] if len(usual) > 1 else [],
+        "warnings": [asdict(each) for each in warnings(measured)] if measured else [],
     }
 
 

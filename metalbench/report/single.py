@@ -13,8 +13,10 @@ from metalbench.measure import Measurement
 from metalbench.report import numbers
 from metalbench.report.facts import facts_text
 from metalbench.report.failures import failures
+from metalbench.report.marks import LAUNCH_BOUND, marks
 from metalbench.report.notice import clock_notice, device_line, simulation_notice
 from metalbench.report.styles import HEADING, OF_STATUS, OF_VERDICT, QUIET, WARNING
+from metalbench.report.warnings import modes_text, usual_times, warnings
 from metalbench.result import Result
 from metalbench.stats import CONFIDENCE
 
@@ -46,6 +48,9 @@ def full_report(result: Result, target: Target) -> Group:
         blocks += [Text(), failures([result])]
     if result.measurement is not None and result.analysis is not None:
         blocks.append(_section("Time of one pass", _times(result, result.measurement)))
+        doubts = list(_doubts(result.measurement))
+        if doubts:
+            blocks.append(_section("Doubts", iter(doubts)))
         blocks.append(_section("Throughput", _throughput(result.analysis)))
         blocks.append(_section("Scores", _scores(result.analysis, target)))
     return Group(*blocks)
@@ -120,6 +125,9 @@ def _correctness(result: Result) -> Rows:
 
 def _times(result: Result, measured: Measurement) -> Rows:
     yield "kernel", numbers.time(measured.candidate_ns)
+    usual = usual_times(measured.samples.candidate_ns)
+    if len(usual) > 1:
+        yield "usual times", f"{modes_text(usual)} of the windows"
     if measured.reference_ns is not None:
         yield "MLX", f"{numbers.time(measured.reference_ns)}  ({result.case.reference})"
     if measured.ratio is not None and measured.verdict is not None:
@@ -138,9 +146,21 @@ def _times(result: Result, measured: Measurement) -> Rows:
     yield "intervals", f"{100 * CONFIDENCE:g} % confidence, of the median"
     if not measured.candidate_ns.bounded:
         yield "", numbers.UNCARRIED_MEANS
-    floor = f"{numbers.short_time(measured.floor_ns)} for an empty kernel"
-    bound = "; launch-bound: this measures the dispatch, not the work"
-    yield "floor", Text(floor + bound, style=WARNING) if measured.launch_bound else floor
+    floor = Text(f"{numbers.short_time(measured.floor_ns)} for an empty kernel")
+    if measured.launch_bound:
+        floor.append(f" {LAUNCH_BOUND}", style=WARNING)
+    yield "floor", floor
+
+
+def _doubts(measured: Measurement) -> Rows:
+    """What keeps a verdict from being given or trusted, then what makes the times worth less."""
+    for mark, why in marks(measured):
+        yield (
+            "verdict" if measured.verdict and mark == measured.verdict.value else "time",
+            Text(f"{mark}: {why}.", style=WARNING),
+        )
+    for doubt in warnings(measured):
+        yield "warning", Text(str(doubt), style=WARNING)
 
 
 def _windows(measured: Measurement) -> str:

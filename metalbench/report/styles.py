@@ -9,6 +9,7 @@ OF_VERDICT = {
     Verdict.SLOWER: "red",
     Verdict.SAME: "blue",
     Verdict.INCONCLUSIVE: "yellow",
+    Verdict.THROTTLED: "yellow",
 }
 HEADING = "bold"
 QUIET = "dim"

@@ -10,10 +10,13 @@ from rich.text import Text
 
 from metalbench.report import numbers
 from metalbench.report.failures import failures
+from metalbench.report.judged import discovery_line
+from metalbench.report.marks import mark_lines
 from metalbench.report.notice import clock_notice, device_line, simulation_notice
 from metalbench.report.styles import QUIET, WARNING
 from metalbench.report.summary import summary_lines
 from metalbench.report.table import results_table
+from metalbench.report.warnings import warning_lines
 from metalbench.result import Result
 from metalbench.stats import CONFIDENCE
 
@@ -22,11 +25,14 @@ if TYPE_CHECKING:
 
 
 def suite_report(results: Sequence[Result], console: Console, seconds: float) -> Group:
-    """Table, failures and summary of at least one result."""
+    """Table, failures, doubts and summary of at least one result, judged together."""
     device = results[0].device
     blocks: list[RenderableType] = [results_table(results, console), Text()]
     if any(result.failures for result in results):
         blocks.append(failures(results))
+    doubts = [*mark_lines(results), *(f"Warning: {line}" for line in warning_lines(results))]
+    blocks += [Text(line, style=WARNING) for line in doubts]
+    blocks += [Text(line) for line in ([""] if doubts else [])]
     blocks += [Text(line) for line in summary_lines(results, seconds)]
     sizes = ", ".join(dict.fromkeys(result.case.size for result in results if result.case.size))
     blocks.append(
@@ -36,9 +42,8 @@ def suite_report(results: Sequence[Result], console: Console, seconds: float) ->
             style=QUIET,
         )
     )
-    clocks = clock_notice(results)
-    if clocks:
-        blocks.append(Text(clocks, style=QUIET))
+    said = (clock_notice(results), discovery_line(results))
+    blocks += [Text(line, style=QUIET) for line in said if line]
     blocks += [Text(note, style=WARNING) for note in _notes(results)]
     if any(not _bounded(result) for result in results):
         blocks.append(Text(numbers.UNCARRIED_MEANS, style=QUIET))

@@ -9,8 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from metalbench.report import numbers
+from metalbench.report.marks import LAUNCH_BOUND
 from metalbench.report.plain import plain_table
-from metalbench.report.styles import OF_STATUS, OF_VERDICT, QUIET
+from metalbench.report.styles import OF_STATUS, OF_VERDICT, QUIET, WARNING
 from metalbench.result import Result
 
 if TYPE_CHECKING:
@@ -125,6 +126,8 @@ def _ratio(result: Result, *, verdict_last: bool) -> Text:
     if measured is None or measured.ratio is None or measured.verdict is None:
         return _dash()
     verdict = Text(f" {measured.verdict.value}", style=OF_VERDICT[measured.verdict])
+    if measured.launch_bound:
+        verdict.append(f" {LAUNCH_BOUND}", style=WARNING)
     if verdict_last:
         return _quiet_ends(measured.ratio, "x", " ") + verdict
     first = Text(numbers.estimate(measured.ratio) + "x") + verdict

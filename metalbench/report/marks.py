@@ -1,0 +1,47 @@
+"""Words that stand where a verdict cannot, and one line on each: what was seen, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from metalbench.report import numbers
+from metalbench.result import Result
+from metalbench.stats import Verdict
+
+if TYPE_CHECKING:
+    from metalbench.measure import Measurement
+
+LAUNCH_BOUND = "LAUNCH-BOUND"
+# Of measurements that were not kept whole.
+UNKNOWN = {
+    Verdict.INCONCLUSIVE: "the samples do not carry a verdict; measure longer, with --time",
+    Verdict.THROTTLED: "the device's clock stayed low; let the machine cool, and measure again",
+}
+
+
+def mark_lines(results: Sequence[Result]) -> Iterator[str]:
+    """``softmax: INCONCLUSIVE: the ratio's interval is 4.0% wide, ...; measure ...``."""
+    several = len({result.case.dtype for result in results}) > 1
+    for result in results:
+        if result.measurement is None:
+            continue
+        about = f"{result.case.task} ({result.case.dtype})" if several else result.case.task
+        for mark, why in marks(result.measurement):
+            yield f"{about}: {mark}: {why}."
+
+
+def marks(measured: Measurement) -> Iterator[tuple[str, str]]:
+    """Every word that says that a verdict is missing or means little, with why and what helps."""
+    if measured.verdict in (Verdict.INCONCLUSIVE, Verdict.THROTTLED):
+        judgement = measured.judgement
+        known = judgement.reasons if judgement is not None else ()
+        for reason in known or (UNKNOWN[measured.verdict],):
+            yield measured.verdict.value, str(reason)
+    if measured.launch_bound:
+        yield (
+            LAUNCH_BOUND,
+            f"a pass takes {numbers.short_time(measured.candidate_ns.value)}, an empty kernel of "
+            f"its shape {numbers.short_time(measured.floor_ns)}: this measures the dispatch, not "
+            "the work; take a larger --size",
+        )

@@ -1,0 +1,135 @@
+"""What makes times worth less: what happened, the likely cause, what to do.
+
+The manner is that of hyperfine's warnings. None of them takes a time away: they tell how far to
+trust it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metalbench.report import numbers
+from metalbench.result import Result
+from metalbench.stats import MARGIN, Mode, clock_grain, find_drift, find_modes, outliers
+
+if TYPE_CHECKING:
+    from metalbench.measure import Measurement
+
+# Some outliers are usual on any machine that does more than measure.
+USUAL_OUTLIERS = 0.05
+STEADY = 0.90
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """One doubt: `title` is the same for every kernel, `seen` has the kernel's own figures."""
+
+    title: str
+    seen: str
+    cause: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.seen}. {self.advice}"
+
+    @property
+    def advice(self) -> str:
+        """What is the same for every kernel that it is about."""
+        return f"Likely {self.cause}; {self.remedy}."
+
+
+def warnings(measured: Measurement) -> list[Doubt]:
+    """Every doubt about a measurement's times of the kernel, the gravest first."""
+    times = measured.samples.candidate_ns
+    several = list(_modes(times))
+    # Of two usual values one looks like outliers of the other.
+    found = [*several, *_drift(times), *_slow_start(times), *([] if several else _outliers(times))]
+    return found or list(_unsteady(measured.stability))
+
+
+def warning_lines(results: Sequence[Result]) -> list[str]:
+    """Each kind of warning once, with the kernels that it is about and their figures."""
+    about: dict[str, list[str]] = {}
+    advice: dict[str, str] = {}
+    for result in results:
+        for each in warnings(result.measurement) if result.measurement is not None else ():
+            about.setdefault(each.title, []).append(f"{result.case.task} ({each.seen})")
+            advice[each.title] = each.advice
+    return [f"{title}: {', '.join(about[title])}. {advice[title]}" for title in about]
+
+
+def usual_times(times: NDArray[np.float64]) -> tuple[Mode, ...]:
+    """The usual times in nanoseconds with their shares, from the shortest; one as a rule."""
+    found = find_modes(np.log(times), clock_grain(times))
+    return tuple(Mode(math.exp(each.value), each.share) for each in found)
+
+
+def modes_text(modes: Sequence[Mode]) -> str:
+    """``11.9 us in 60 % and 14.2 us in 40 %``."""
+    return " and ".join(
+        f"{numbers.short_time(each.value)} in {100 * each.share:.0f} %" for each in modes
+    )
+
+
+def _modes(times: NDArray[np.float64]) -> Iterator[Doubt]:
+    modes = usual_times(times)
+    if len(modes) > 1:
+        yield Doubt(
+            "Several usual times",
+            f"{modes_text(modes)} of the windows",
+            "a clock that changes between two states, memory that lies differently, or another "
+            "program that runs at times",
+            "the median is one of them or lies between: go by the usual times, and look for what "
+            "changes",
+        )
+
+
+def _drift(times: NDArray[np.float64]) -> Iterator[Doubt]:
+    drift = find_drift(np.log(times))
+    if drift is not None and drift.significant and abs(drift.total) > MARGIN:
+        yield Doubt(
+            "Drift",
+            f"{100 * drift.total:+.1f} % from the first window to the last",
+            "a machine that warms up or cools down, or another program that came or went",
+            "ratios are of pairs and mind it little, times do: let the machine settle and run "
+            "again",
+        )
+
+
+def _slow_start(times: NDArray[np.float64]) -> Iterator[Doubt]:
+    odd = outliers(times)
+    if odd[0] and times[0] > np.median(times) and not odd[1:].mean() > USUAL_OUTLIERS:
+        yield Doubt(
+            "Slow start",
+            f"the first window took {times[0] / np.median(times):.1f} times the median",
+            "caches or clocks that were not yet warm",
+            "the median does not mind one window; run again if you need the mean of all",
+        )
+
+
+def _outliers(times: NDArray[np.float64]) -> Iterator[Doubt]:
+    count = int(outliers(times).sum())
+    if count > USUAL_OUTLIERS * times.size:
+        yield Doubt(
+            "Outliers",
+            f"{count} of {numbers.count(times.size, 'window')}",
+            "other programs or the system, which interrupted the kernel",
+            "they are kept, for they happened; close other programs and run again",
+        )
+
+
+def _unsteady(stability: float) -> Iterator[Doubt]:
+    if stability < STEADY:
+        yield Doubt(
+            "Unsteady times",
+            f"the central 90 % spread by {100 * (1 - stability):.0f} % about the median",
+            "a busy machine, or a kernel whose time hangs on where its memory lies",
+            "close other programs and run again; more samples (--time) narrow the interval all "
+            "the same",
+        )

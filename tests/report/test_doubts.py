@@ -1,0 +1,176 @@
+"""What is said where a verdict is missing, or a time is worth less than it seems."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from example_results import CPU, correct, incorrect
+from numpy.typing import NDArray
+from rich.console import Console, RenderableType
+
+from metalbench.analysis import Target
+from metalbench.environment import environment
+from metalbench.measure import Measurement
+from metalbench.report.console import PIPE_WIDTH
+from metalbench.report.export import to_json
+from metalbench.report.judged import discovery_line, judged_together
+from metalbench.report.marks import LAUNCH_BOUND, mark_lines
+from metalbench.report.single import full_report
+from metalbench.report.suite import suite_report
+from metalbench.report.warnings import warning_lines, warnings
+from metalbench.result import Result
+from metalbench.stats import Cause, Verdict, assess, median_interval, outliers, stability
+
+RANDOM = np.random.default_rng(5)
+STEADY = 12_000.0 * RANDOM.lognormal(0.0, 0.005, 400)
+
+
+def pipe() -> Console:
+    return Console(file=io.StringIO(), width=PIPE_WIDTH, highlight=False)
+
+
+def printed(renderable: RenderableType) -> str:
+    console = pipe()
+    console.print(renderable)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def measured(
+    kernel: NDArray[np.float64], reference: NDArray[np.float64] | None = None
+) -> Measurement:
+    """A measurement of these samples; the reference's are the same as the kernel's by default."""
+    theirs = kernel * RANDOM.lognormal(0.0, 0.005, kernel.size) if reference is None else reference
+    judgement = assess(theirs, kernel)
+    before = correct().measurement
+    assert before is not None
+    samples = replace(before.samples, candidate_ns=kernel, reference_ns=theirs)
+    return replace(
+        before,
+        samples=samples,
+        candidate_ns=median_interval(kernel),
+        ratio=judgement.ratio,
+        verdict=judgement.verdict,
+        judgement=judgement,
+        stability=stability(kernel),
+        outliers=int(outliers(kernel).sum()),
+    )
+
+
+def result(measurement: Measurement, task: str = "softmax") -> Result:
+    return replace(correct(task), measurement=measurement)
+
+
+def titles(kernel: NDArray[np.float64]) -> list[str]:
+    return [doubt.title for doubt in warnings(measured(kernel))]
+
+
+def test_a_steady_kernel_is_not_warned_of() -> None:
+    assert titles(STEADY) == []
+    assert warning_lines([result(measured(STEADY)), incorrect()]) == []
+
+
+def test_two_modes_are_both_shown_with_their_shares() -> None:
+    two = np.where(RANDOM.random(400) < 0.6, 1.0, 1.2) * STEADY
+    (doubt,) = warnings(measured(two))
+    assert doubt.title == "Several usual times"
+    for part in ("12.0 us in ", "14.4 us in ", "% of the windows", "Likely a clock"):
+        assert part in str(doubt)
+    text = printed(full_report(result(measured(two)), Target.SPEED))
+    assert "usual times" in text
+    document = json.loads(to_json([result(measured(two))], CPU, environment(), {}))
+    shares = [mode["share"] for mode in document["results"][0]["usual_times"]]
+    assert len(shares) == 2
+    assert sum(shares) == pytest.approx(1.0)
+
+
+def test_a_drift_is_told_with_its_size() -> None:
+    (doubt,) = warnings(measured(STEADY * np.linspace(1.0, 1.1, 400)))
+    assert doubt.title == "Drift"
+    assert doubt.seen.startswith(("+9.", "+10."))
+
+
+def test_outliers_are_counted_only_if_they_are_many() -> None:
+    few, many = STEADY.copy(), STEADY.copy()
+    few[[50, 200]] *= 3.0
+    many[RANDOM.choice(400, 40, replace=False)] *= RANDOM.uniform(2.0, 9.0, 40)
+    assert titles(few) == []
+    assert "Outliers" in titles(many)
+
+
+def test_a_slow_first_window_is_a_slow_start() -> None:
+    late = STEADY.copy()
+    late[0] *= 5.0
+    (doubt,) = warnings(measured(late))
+    assert doubt.title == "Slow start"
+    assert "5.0 times the median" in doubt.seen
+
+
+def test_a_spread_without_another_name_is_unsteady() -> None:
+    assert titles(12_000.0 * RANDOM.lognormal(0.0, 0.15, 400)) == ["Unsteady times"]
+
+
+def test_each_kind_of_warning_is_told_once_with_its_kernels() -> None:
+    drifting = measured(STEADY * np.linspace(1.0, 1.1, 400))
+    (line,) = warning_lines([result(drifting, "relu"), result(drifting, "gelu")])
+    assert line.startswith("Drift: relu (+")
+    assert "gelu (+" in line
+    assert line.count("Likely") == 1
+
+
+def test_an_inconclusive_verdict_has_its_reason_and_remedy() -> None:
+    wide = measured(STEADY, STEADY * 1.02 * RANDOM.lognormal(0.0, 0.2, 400))
+    assert wide.verdict is Verdict.INCONCLUSIVE
+    (line,) = mark_lines([result(wide)])
+    assert line.startswith("softmax: INCONCLUSIVE: the ratio's interval is ")
+    assert "measure about" in line
+    for report in (
+        suite_report([result(wide), correct()], pipe(), 1.0),
+        full_report(result(wide), Target.SPEED),
+    ):
+        assert "the ratio's interval is" in printed(report)
+
+
+def test_throttling_and_launches_are_marked_and_explained() -> None:
+    hot = replace(measured(STEADY), verdict=Verdict.THROTTLED)
+    short = replace(measured(STEADY), floor_ns=10_000.0)
+    lines = list(mark_lines([result(hot), result(short, "relu")]))
+    assert lines[0].startswith("softmax: THROTTLED: the device's clock stayed low")
+    assert lines[1].startswith("relu: LAUNCH-BOUND: a pass takes 12.0 us, an empty kernel")
+    text = printed(suite_report([result(hot), result(short, "relu")], pipe(), 1.0))
+    assert "THROTTLED" in text.splitlines()[1]
+    assert text.splitlines()[2].count(LAUNCH_BOUND) == 1
+
+
+def test_what_many_kernels_explain_is_no_discovery() -> None:
+    """One difference that only just stands alone does not stand among a hundred."""
+    random = np.random.default_rng(8)
+    shifts = np.linspace(1.0110, 1.0125, 16)
+    noise = random.lognormal(0.0, 0.005, 400)
+    verdicts = {shift: measured(STEADY, STEADY * shift * noise) for shift in shifts}
+    lucky = next(each for each in verdicts.values() if each.verdict is Verdict.FASTER)
+    same = result(measured(STEADY))
+    (alone,) = judged_together([result(lucky)])
+    assert alone.measurement is not None
+    assert alone.measurement.verdict is Verdict.FASTER
+    together = judged_together([result(lucky), incorrect(), *[same] * 98])
+    first = together[0].measurement
+    assert first is not None
+    assert first.judgement is not None
+    assert first.verdict is Verdict.INCONCLUSIVE
+    assert [reason.cause for reason in first.judgement.reasons] == [Cause.DISCOVERY]
+    assert together[1:] == (incorrect(), *[same] * 98)
+
+
+def test_throttled_results_take_no_part_and_stay_throttled() -> None:
+    hot = result(replace(measured(STEADY), verdict=Verdict.THROTTLED))
+    together = judged_together([hot, correct(), correct("relu")])
+    assert together[0] == hot
+    line = discovery_line(together)
+    assert line is not None
+    assert "these 2 verdicts at most 5%" in line
+    assert discovery_line([correct(), hot]) is None
