@@ -20,7 +20,8 @@ from metalbench.conditions import Facts, warnings
 from metalbench.errors import DeclarationError, MetalBenchError
 from metalbench.kernel import Kernel
 from metalbench.library import Entry
-from metalbench.measure import Measurement, Plan, measure
+from metalbench.measure import Measurement, Plan, Sides, measure
+from metalbench.measure.probe import probe_of
 from metalbench.observed import check_of, device_facts, occupancy_of
 from metalbench.prepare import Bound, Compiled, compile_kernel
 from metalbench.result import Case, Check, Failure, Result, Status
@@ -225,8 +226,7 @@ class _Attempt:
         reference, missing = reference_beside(self._device.kind, work)
         self._measurement = measure(
             self._device,
-            bound.dispatches,
-            reference,
+            Sides(bound.dispatches, reference, probe=probe_of(self._device)),
             replace(trial.plan, seed=trial.seed),
             progress=self._observer.stage_progress,
         )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
 
-from metalbench.stats import Interval, Judgement, Verdict
-
-if TYPE_CHECKING:
-    from metalbench.measure.sampling import SampleSet
+from metalbench.measure.plan import Mode
+from metalbench.measure.samples import SampleSet
+from metalbench.measure.slope import Slope
+from metalbench.measure.steadiness import Steadiness
+from metalbench.stats import Drift, Interval, Judgement, Verdict
+from metalbench.stats import Mode as UsualTime
 
 # A kernel this close to the time of an empty one measures the launch, not the work.
 LAUNCH_BOUND = 1.3
@@ -21,6 +22,21 @@ class Stopped(str, Enum):
     PRECISE = "precise"
     TIME = "time limit"
     PAIRS = "pair limit"
+    THROTTLED = "throttled"
+
+
+@dataclass(frozen=True, slots=True)
+class FormTime:
+    """One form of the reference: its name, the time of one pass in ns, and how it was used.
+
+    `compared` says that the ratio is against this form. `time_ns` is None if it did not run or is
+    wrong; `fault` then says why.
+    """
+
+    name: str
+    time_ns: Interval | None
+    compared: bool = False
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +47,10 @@ class Measurement:
     candidate is faster. Without a reference `reference_ns`, `ratio` and `verdict` are None.
     `gpu_ns` is the candidate's time on the GPU's own clock, None on devices that have none; where
     the reference has no such time the other times are wall times. `judgement` is what `ratio` and
-    `verdict` are taken from, with the reasons of an INCONCLUSIVE one; None without a reference, or
-    of a measurement that was not kept whole.
+    `verdict` are taken from, with the reasons of an INCONCLUSIVE or THROTTLED one; None without a
+    reference, or of a measurement that was not kept whole. `drift` and `modes` (of logarithms) are
+    the candidate's own. `forms` are all forms of the reference, timed briefly. `remarks` are doubts
+    that arose around the sampling.
     """
 
     samples: SampleSet
@@ -47,6 +65,13 @@ class Measurement:
     stopped: Stopped
     gpu_ns: Interval | None = None
     judgement: Judgement | None = None
+    mode: Mode = Mode.WARM
+    steadiness: Steadiness = field(default_factory=Steadiness)
+    slope: Slope | None = None
+    drift: Drift | None = None
+    modes: tuple[UsualTime, ...] = ()
+    forms: tuple[FormTime, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def work_ns(self) -> Interval:
@@ -63,8 +88,16 @@ class Measurement:
     @property
     def doubts(self) -> tuple[str, ...]:
         """What makes the times doubtful, as sentences."""
-        doubt = self.samples.own.doubt if self.samples.own is not None else None
-        return () if doubt is None else (doubt,)
+        found = (
+            self.samples.own.doubt if self.samples.own is not None else None,
+            self.slope.doubt if self.slope is not None else None,
+        )
+        return (*self.remarks, *(doubt for doubt in found if doubt is not None))
+
+    @property
+    def reference_name(self) -> str | None:
+        """Name of the form of the reference that the ratio is against, where several were timed."""
+        return next((form.name for form in self.forms if form.compared), None)
 
     @property
     def pairs(self) -> int:

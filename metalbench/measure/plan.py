@@ -3,6 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
+
+
+class Mode(str, Enum):
+    """Where the inputs are when a pass begins; times of different modes do not compare.
+
+    WARM passes use the same buffers over and over, so that what fits stays in the caches; COLD
+    ones go round copies that together are at least three times the last-level cache.
+    """
+
+    WARM = "warm"
+    COLD = "cold"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +30,7 @@ class Plan:
     window_ns
         Least length of a sample: a window of K passes, K as small as reaches it.
     warmup_ns
-        Least warm-up before the first sample.
+        Least warm-up before the first sample; a quarter of it after inputs were exchanged.
     first_look
         Pairs after which the intervals are looked at first; then at twice as many, and so on.
         Looking after every pair would stop at lucky moments.
@@ -31,6 +43,17 @@ class Plan:
         Relative half-width of the intervals that is precise enough.
     min_effective
         Independent samples (n / tau) that are enough.
+    mode
+        Warm or cold.
+    probe_drop
+        A probe that is slower than the best one by more is a throttled clock; obeyed on devices
+        with a clock of their own, elsewhere other programs look the same.
+    retries
+        After throttling, before giving up.
+    cool_ns
+        Rest after throttling.
+    long_windows
+        Of four times the passes, at the end, for what a window itself costs; 0 takes none.
     """
 
     seconds: float = 2.0
@@ -42,3 +65,8 @@ class Plan:
     max_pairs: int = 4096
     half_width: float = 0.005
     min_effective: float = 100.0
+    mode: Mode = Mode.WARM
+    probe_drop: float = 0.03
+    retries: int = 3
+    cool_ns: int = 2_000_000_000
+    long_windows: int = 7

@@ -10,7 +10,7 @@ from metalbench.stats.judgement import Judgement, assess, assess_suite
 from metalbench.stats.median import median_interval
 from metalbench.stats.modes import Mode, find_modes
 from metalbench.stats.ratio import log_ratios, ratio_interval, ratio_p_value
-from metalbench.stats.reasons import Cause, Reason
+from metalbench.stats.reasons import Cause, Reason, throttled
 from metalbench.stats.spread import outliers, stability
 from metalbench.stats.stopping import StoppingRule
 from metalbench.stats.suite import geometric_mean
@@ -47,4 +47,5 @@ __all__ = [
     "ratio_p_value",
     "stability",
     "surviving_verdicts",
+    "throttled",
 ]

@@ -23,6 +23,7 @@ class Cause(str, Enum):
     MODES = "two modes"
     CROSS_CHECK = "cross-check disagrees"
     DISCOVERY = "one of many"
+    THROTTLED = "clock throttled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,4 +100,13 @@ def one_of(count: int, verdict: Verdict, p_value: float, rate: float) -> Reason:
         f"{verdict.value} with p = {p_value:.2g} is what chance brings about "
         f"among {count} tasks (false discovery rate {rate:.0%})",
         "measure this task alone, or all of them longer",
+    )
+
+
+def throttled(drop: float, rests: int) -> Reason:
+    """The device's clock stayed low, by the relative `drop` in the speed of a probe."""
+    return Reason(
+        Cause.THROTTLED,
+        f"the device's clock fell by {drop:.0%} and did not recover in {rests} rests",
+        "let the machine cool, connect it to power, close other programs, and measure again",
     )

@@ -23,6 +23,12 @@ class ScriptedSamples:
     counter_ns: np.ndarray = field(default_factory=lambda: np.array([]))
     wall_ns: np.ndarray = field(default_factory=lambda: np.array([]))
     encode_ns: np.ndarray = field(default_factory=lambda: np.array([]))
+    long_ns: np.ndarray = field(default_factory=lambda: np.array([]))
+    probe_ns: np.ndarray = field(default_factory=lambda: np.array([]))
+    best_probe_ns: float = 0.0
+    discarded: int = 0
+    retries: int = 0
+    throttled: bool = False
 
 
 @dataclass

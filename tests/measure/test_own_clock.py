@@ -9,13 +9,13 @@ import pytest
 from scripted_sampler import ScriptedGpu, ScriptedSampler, steady
 
 from metalbench.analysis import Peaks, analyse
-from metalbench.measure import Measurement, Plan, measure
+from metalbench.measure import Measurement, Plan, Sides, measure
 
 QUICK = Plan(seconds=0.1)
 
 
 def run(sampler: ScriptedSampler, reference: object | None = True) -> Measurement:
-    return measure(sampler, ["dispatch"], reference, QUICK, clock=sampler.clock)
+    return measure(sampler, Sides(["dispatch"], reference), QUICK, clock=sampler.clock)
 
 
 def gpu(**options: float) -> ScriptedGpu:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.signal import lfilter
 from scripted_sampler import ScriptedSampler
 
-from metalbench.measure import Plan, measure
+from metalbench.measure import Plan, Sides, measure
 
 TRUTH = 10_000.0
 RUNS = 60
@@ -31,7 +31,7 @@ def test_its_intervals_cover_the_truth() -> None:
     covered = 0
     for seed in range(RUNS):
         sampler = drifting(seed)
-        result = measure(sampler, ["dispatch"], None, PLAN, clock=sampler.clock)
+        result = measure(sampler, Sides(["dispatch"]), PLAN, clock=sampler.clock)
         interval = result.candidate_ns
         covered += interval.low <= TRUTH <= interval.high
         assert result.stopped.value == "precise"

@@ -1,0 +1,67 @@
+"""Raw samples as they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metalbench.measure.own_clock import OwnClock
+
+if TYPE_CHECKING:
+    from metalbench._core import Samples
+
+
+def _none() -> NDArray[np.float64]:
+    return np.empty(0)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSet:
+    """Every raw sample of a measurement, in the order in which it was taken.
+
+    Times are float64 nanoseconds of one pass, shape (pairs,); `floor_ns` those of a pass of empty
+    kernels of the same grids, `long_ns` of passes in windows of four times `long_base` passes,
+    `probe_ns` of probes of the clock, shape (any,). A window is how many passes one sample averages
+    over; where looks chose different ones it is the last look's. `clock` says what these times are
+    of: "device", or "wall" where only one side has a clock of its own; `own` is the candidate on
+    that. `last_look` is where the last look begins.
+    """
+
+    candidate_ns: NDArray[np.float64]
+    reference_ns: NDArray[np.float64]
+    candidate_first: NDArray[np.bool_]
+    floor_ns: NDArray[np.float64]
+    candidate_window: int
+    reference_window: int
+    tick_ns: float
+    clock: str = "device"
+    own: OwnClock | None = None
+    last_look: int = 0
+    probe_ns: NDArray[np.float64] = field(default_factory=_none)
+    long_ns: NDArray[np.float64] = field(default_factory=_none)
+    long_base: int = 0
+
+    @classmethod
+    def join(cls, looks: Sequence[Samples], *, own_clock: bool) -> SampleSet:
+        """Concatenate the samples of one look after the other."""
+
+        def joined(arrays: Iterable[NDArray[Any]], dtype: type) -> NDArray[Any]:
+            return np.concatenate([np.asarray(array, dtype=dtype) for array in arrays])
+
+        return cls(
+            candidate_ns=joined((look.candidate_ns for look in looks), np.float64),
+            reference_ns=joined((look.reference_ns for look in looks), np.float64),
+            candidate_first=joined((look.candidate_first for look in looks), np.bool_),
+            floor_ns=joined((look.floor_ns for look in looks), np.float64),
+            candidate_window=int(looks[-1].candidate_window),
+            reference_window=int(looks[-1].reference_window),
+            tick_ns=float(looks[-1].tick_ns),
+            clock=looks[-1].clock,
+            own=OwnClock.join(looks) if own_clock else None,
+            last_look=sum(len(look.candidate_ns) for look in looks[:-1]),
+            probe_ns=joined((look.probe_ns for look in looks), np.float64),
+        )

@@ -1,0 +1,55 @@
+"""What a window costs beside its passes: windows of K passes against windows of four times K."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+LONGER = 4
+# Two lengths of window that differ by more tell different times.
+AGREEMENT = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """The straight line through the times of short and of long windows.
+
+    `pass_ns` is its slope, the time of one more pass; `share` the part of a short window's time
+    that does not grow with the passes; `deviation` how much longer a pass takes in short windows.
+    """
+
+    pass_ns: float
+    share: float
+    deviation: float
+
+    @property
+    def doubt(self) -> str | None:
+        """What is to be said where a window's own cost counts."""
+        if self.deviation <= AGREEMENT:
+            return None
+        return (
+            f"{100 * self.share:.0f} % of the time is the fixed cost of a window, not of its "
+            "passes: the kernel's launches are short; measure a larger size, or longer windows"
+        )
+
+
+def slope(
+    short_ns: NDArray[np.float64], passes: int, long_ns: NDArray[np.float64], base: int
+) -> Slope | None:
+    """The slope from windows of `passes` to windows of 4 x `base`; None without long windows.
+
+    Parameters
+    ----------
+    short_ns, long_ns
+        Times per pass, shapes (n,) and (m,).
+    passes, base
+        Passes of a short window, and a quarter of those of a long one.
+    """
+    if not short_ns.size or not long_ns.size:
+        return None
+    short, long = float(np.median(short_ns)), float(np.median(long_ns))
+    more = LONGER * base
+    fixed = (short - long) / (1 / passes - 1 / more)
+    return Slope(long - fixed / more, max(0.0, fixed / passes / short), short / long - 1)
