@@ -54,6 +54,11 @@ class GuardedBuffer:
         self.bytes[:even].view(np.uint16).fill(self._poison)
         self.bytes[even:].fill(int(self._poison) & 0xFF)
 
+    def poison_places(self, places: np.ndarray[Any, Any]) -> None:
+        """Poison the elements where `places`, flat and boolean, is true, as `poison` last did."""
+        element = _repeated(self._poison, 0, self.dtype.nbytes)
+        self.bytes.reshape(-1, self.dtype.nbytes)[places] = element
+
     def holds(self, array: np.ndarray[Any, Any]) -> bool:
         """Whether the memory still has the bits of `array`."""
         return all(

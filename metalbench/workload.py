@@ -111,7 +111,7 @@ class Workload:
         """
         inputs = {}
         for name, mine in self.inputs.items():
-            taken = _places(mine.size)
+            taken = some_places(mine.size)
             values = mine.copy()
             values.reshape(-1)[taken] = other.inputs[name].reshape(-1)[taken]
             values.flags.writeable = False
@@ -125,7 +125,8 @@ class Workload:
         return sum(array.nbytes for each in held for array in each.values())
 
 
-def _places(count: int) -> np.ndarray[Any, Any]:
+def some_places(count: int) -> np.ndarray[Any, Any]:
+    """A boolean array: one in eight of `count` places, but neither the first nor the last ones."""
     random = np.random.Generator(np.random.Philox(count))
     ends = min(16, count // 4)
     chosen = random.random(count, dtype=np.float32) < 1 / 8

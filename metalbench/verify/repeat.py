@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from metalbench.verify.verdict import Finding, Kind
-from metalbench.workload import workload
+from metalbench.workload import some_places, workload
 
 if TYPE_CHECKING:
     from metalbench.verify.examine import Examiner
 
 RUNS = 3
+# Of an output with fewer elements than this all are poisoned.
+FEW = 64
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
@@ -72,6 +75,32 @@ def fresh_inputs(examiner: Examiner) -> list[Finding]:
             return [here.finding(Kind.STALE_RESULT, message, name)]
     finally:
         examiner.bound.load(work)
+    return []
+
+
+def over_results(examiner: Examiner) -> list[Finding]:
+    """Run over the results of the same inputs, some of which are poisoned, and compare.
+
+    A kernel that knows inputs again, however well, and takes results from before, takes poison.
+    """
+    examiner.run()
+    first = _outputs(examiner)
+    for name, each in examiner.bound.outputs.items():
+        count = first[name].size
+        each.poison_places(some_places(count) if count >= FEW else np.ones(count, bool))
+    for each in examiner.bound.scratches.values():
+        each.poison_places(some_places(math.prod(each.shape)))
+    examiner.rerun()
+    for name, before in first.items():
+        if examiner.bound.outputs[name].holds(before):
+            continue
+        count, index, (old, new) = _difference(before, examiner.bound.read(name))
+        message = (
+            f"{name}: a run over its own results, some of them poisoned, differs from one in fresh "
+            f"memory in {count} elements, first at {index}: {new} instead of {old}; the kernel "
+            "must compute everything in every run, and read nothing that an earlier run left"
+        )
+        return [examiner.finding(Kind.STALE_RESULT, message, name)]
     return []
 
 

@@ -1,0 +1,10 @@
+// Adds to its output, as if memory began as zero.
+// task: relu
+// verdict: WRONG_RESULT, UNINITIALISED
+// dispatch: relu threads_in_grid=(rows * cols) threads=(256)
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void relu(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+  y[i] += max(x[i], 0.0f);
+}
