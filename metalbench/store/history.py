@@ -1,61 +1,97 @@
-"""What the store knows of a task's past."""
+"""What the store knows of a task's past, and of a run."""
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from metalbench.stats import Interval
 
 FACTS = {
     "id": "results.id",
+    "run": "run",
     "recorded_at": "recorded_at",
     "device_kind": "device_kind",
     "device_name": "device_name",
+    "task": "task",
     "size": "size",
     "dtype": "dtype",
     "kernel": "kernel",
     "source_hash": "source",
     "status": "status",
     "verdict": "verdict",
+    "mode": "coalesce(mode, 'warm')",
+    "clock": "clock",
+    "p_value": "p_value",
+    "revision": "json_extract(environments.json, '$.revision')",
+    "mlx": "json_extract(environments.json, '$.versions.mlx')",
+    "tunables": "tunables",
+    "sizes": "sizes",
 }
-INTERVALS = ("kernel_ns", "ratio", "gpu_ns")
-QUERY = f"""
+OBJECTS = ("tunables", "sizes")
+INTERVALS = ("kernel_ns", "reference_ns", "ratio", "gpu_ns")
+RESULTS = f"""
 SELECT {", ".join(FACTS.values())},
        {", ".join(f"{name}, {name}_low, {name}_high" for name in INTERVALS)}
 FROM results JOIN runs ON runs.id = results.run
-WHERE task = ? ORDER BY results.id DESC LIMIT ?
+     JOIN environments ON environments.id = runs.environment
 """
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One earlier result of a task; times in nanoseconds, `source_hash` of the kernel's text."""
+    """One earlier result of a task; times in nanoseconds, `source_hash` of the kernel's text.
+
+    `revision` is metalbench's own, None outside of a checkout; `mlx` the version compared with.
+    """
 
     id: int
+    run: int
     recorded_at: str
     device_kind: str
     device_name: str
+    task: str
     size: str
     dtype: str
     kernel: str
     source_hash: str
     status: str
     verdict: str | None
+    mode: str
+    clock: str | None
+    p_value: float | None
+    revision: str | None
+    mlx: str | None
+    tunables: Mapping[str, int]
+    sizes: Mapping[str, int]
     kernel_ns: Interval | None
+    reference_ns: Interval | None
     ratio: Interval | None
     gpu_ns: Interval | None
 
 
 def history(connection: sqlite3.Connection, task: str, limit: int) -> list[HistoryEntry]:
     """Up to `limit` results of `task`, the latest first."""
-    entries = []
-    for row in connection.execute(QUERY, (task, limit)):
-        facts = dict(zip(FACTS, row, strict=False))
-        kernel, ratio, gpu = (_interval(*row[i : i + 3]) for i in range(len(FACTS), len(row), 3))
-        entries.append(HistoryEntry(**facts, kernel_ns=kernel, ratio=ratio, gpu_ns=gpu))
-    return entries
+    where = "WHERE task = ? ORDER BY results.id DESC LIMIT ?"
+    return [_entry(row) for row in connection.execute(RESULTS + where, (task, limit))]
+
+
+def results_of(connection: sqlite3.Connection, run: int) -> list[HistoryEntry]:
+    """Every result of a run, in order."""
+    where = "WHERE run = ? ORDER BY results.id"
+    return [_entry(row) for row in connection.execute(RESULTS + where, (run,))]
+
+
+def _entry(row: tuple[object, ...]) -> HistoryEntry:
+    facts: dict[str, object] = dict(zip(FACTS, row, strict=False))
+    facts |= {name: json.loads(str(facts[name])) for name in OBJECTS}
+    places = range(len(FACTS), len(row), 3)
+    for name, place in zip(INTERVALS, places, strict=True):
+        facts[name] = _interval(*row[place : place + 3])  # type: ignore[arg-type]
+    return HistoryEntry(**facts)  # type: ignore[arg-type]
 
 
 def _interval(value: float | None, low: float | None, high: float | None) -> Interval | None:

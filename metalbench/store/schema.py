@@ -4,7 +4,7 @@ Times are nanoseconds of one pass, instants ISO 8601 in UTC. An interval has thr
 the estimate, `_low` and `_high`; both ends are NULL where the samples carried no interval.
 """
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 TABLES = """
 CREATE TABLE environments (
@@ -55,13 +55,23 @@ CREATE TABLE results (
     gpu_ns REAL, gpu_ns_low REAL, gpu_ns_high REAL, -- the kernel on the GPU's own clock
     clock TEXT,                             -- of the other times: 'GPU time', 'wall time'
     device_state TEXT,                      -- JSON: of the device when the kernel had been timed
-    notes TEXT                              -- JSON: [what was not checked, or is doubtful]
+    notes TEXT,                             -- JSON: [what was not checked, or is doubtful]
+    p_value REAL,                           -- of the ratio, were there no difference that counts
+    reasons TEXT,                           -- JSON: [{cause, seen, remedy}], of no verdict
+    mode TEXT,                              -- 'warm', 'cold'; NULL is warm
+    effective_pairs REAL,
+    outliers INTEGER,
+    discarded INTEGER,                      -- pairs dropped because the clock was throttled
+    retries INTEGER,                        -- rests after throttling
+    probe_spread REAL,                      -- of a probe of the clock: p95 / least - 1
+    forms TEXT                              -- JSON: [{name, value, low, high, compared, fault}]
 );
 CREATE INDEX results_by_task ON results (task, id);
 CREATE TABLE samples (
     result INTEGER NOT NULL REFERENCES results (id),
     series TEXT NOT NULL,                   -- 'kernel', 'reference', 'floor', 'kernel_first',
-                                            -- and of a GPU 'gpu', 'counter', 'wall', 'encode'
+                                            -- 'probe', 'long' where there are such, and of a GPU
+                                            -- 'gpu', 'counter', 'wall', 'encode'
     passes INTEGER NOT NULL,                -- that one sample averages over
     dtype TEXT NOT NULL,                    -- numpy's, little-endian
     data BLOB NOT NULL,
@@ -79,5 +89,16 @@ ALTER TABLE results ADD COLUMN gpu_ns_high REAL;
 ALTER TABLE results ADD COLUMN clock TEXT;
 ALTER TABLE results ADD COLUMN device_state TEXT;
 ALTER TABLE results ADD COLUMN notes TEXT;
+""",
+    2: """
+ALTER TABLE results ADD COLUMN p_value REAL;
+ALTER TABLE results ADD COLUMN reasons TEXT;
+ALTER TABLE results ADD COLUMN mode TEXT;
+ALTER TABLE results ADD COLUMN effective_pairs REAL;
+ALTER TABLE results ADD COLUMN outliers INTEGER;
+ALTER TABLE results ADD COLUMN discarded INTEGER;
+ALTER TABLE results ADD COLUMN retries INTEGER;
+ALTER TABLE results ADD COLUMN probe_spread REAL;
+ALTER TABLE results ADD COLUMN forms TEXT;
 """,
 }

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from metalbench.store.columns import columns
 from metalbench.store.connection import connect, explained, transaction
-from metalbench.store.history import HistoryEntry, history
+from metalbench.store.history import HistoryEntry, history, results_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from metalbench.environment import Environment
     from metalbench.measure import SampleSet
     from metalbench.result import DeviceFacts, Result
-    from metalbench.stats import Interval
 
 
 class Store:
@@ -81,7 +80,7 @@ class Store:
                 "INSERT OR IGNORE INTO sources (hash, text) VALUES (?, ?)",
                 (case.source_hash, case.source),
             )
-            number = self._insert("results", run=run, recorded_at=_now(), **_columns(result))
+            number = self._insert("results", run=run, recorded_at=_now(), **columns(result))
             if result.measurement is not None:
                 self._keep_samples(number, result.measurement.samples)
         return number
@@ -98,10 +97,24 @@ class Store:
         with explained(self.path):
             return history(self._connection, task, limit)
 
+    def runs(self, limit: int = 10) -> list[int]:
+        """Numbers of up to `limit` runs that have results, the latest first."""
+        with explained(self.path):
+            rows = self._connection.execute(
+                "SELECT DISTINCT run FROM results ORDER BY run DESC LIMIT ?", (limit,)
+            ).fetchall()
+        return [number for (number,) in rows]
+
+    def results(self, run: int) -> list[HistoryEntry]:
+        """Every result of run number `run`, in order; none if there is no such run."""
+        with explained(self.path):
+            return results_of(self._connection, run)
+
     def samples(self, result: int) -> dict[str, NDArray[Any]]:
         """Raw samples of a result by series: kernel, reference, floor (ns), kernel_first.
 
-        Of a device with a clock of its own also gpu, counter, wall and encode, as in `OwnClock`.
+        Also probe and long where there are such, and of a device with a clock of its own gpu,
+        counter, wall and encode, as in `OwnClock`.
         """
         import numpy as np
 
@@ -120,6 +133,8 @@ class Store:
         return cursor.lastrowid
 
     def _keep_samples(self, result: int, samples: SampleSet) -> None:
+        from metalbench.measure.slope import LONGER
+
         passes = samples.candidate_window
         rows: list[tuple[str, int, str, NDArray[np.generic]]] = [
             ("kernel", passes, "<f8", samples.candidate_ns),
@@ -127,6 +142,10 @@ class Store:
             ("floor", passes, "<f8", samples.floor_ns),
             ("kernel_first", passes, "|u1", samples.candidate_first),
         ]
+        if samples.probe_ns.size:
+            rows.append(("probe", 1, "<f8", samples.probe_ns))
+        if samples.long_ns.size:
+            rows.append(("long", LONGER * samples.long_base, "<f8", samples.long_ns))
         if samples.own is not None:
             rows += [
                 ("gpu", passes, "<f8", samples.own.device_ns),
@@ -141,49 +160,6 @@ class Store:
                 for series, window, dtype, values in rows
             ],
         )
-
-
-def _columns(result: Result) -> dict[str, object]:
-    case, measured, analysis = result.case, result.measurement, result.analysis
-    columns: dict[str, object] = {
-        "task": case.task,
-        "task_set": case.set,
-        "size": case.size,
-        "sizes": json.dumps(dict(case.sizes)),
-        "dtype": case.dtype,
-        "kernel": case.kernel,
-        "source": case.source_hash,
-        "tunables": json.dumps(dict(case.tunables)),
-        "status": result.status.value,
-        "failures": json.dumps([asdict(failure) for failure in result.failures]),
-        "checks": json.dumps([asdict(check) for check in result.checks]),
-        "seconds": result.seconds,
-        "device_state": json.dumps(dict(result.state), sort_keys=True),
-        "notes": json.dumps(list(result.notes)),
-    }
-    if measured is not None:
-        columns |= {
-            **_interval("kernel_ns", measured.candidate_ns),
-            **_interval("reference_ns", measured.reference_ns),
-            **_interval("ratio", measured.ratio),
-            **_interval("gpu_ns", measured.gpu_ns),
-            "clock": measured.clock,
-            "verdict": measured.verdict.value if measured.verdict else None,
-            "stability": measured.stability,
-            "floor_ns": measured.floor_ns,
-            "stopped": measured.stopped.value,
-        }
-    if analysis is not None:
-        columns["gflops"] = analysis.work.gflops.value
-        columns["gbytes_per_s"] = analysis.work.gbytes_per_s.value
-    return columns
-
-
-def _interval(name: str, interval: Interval | None) -> dict[str, float | None]:
-    if interval is None:
-        return {}
-    low, high = (interval.low, interval.high) if interval.bounded else (None, None)
-    return {name: interval.value, f"{name}_low": low, f"{name}_high": high}
 
 
 def _now() -> str:
