@@ -32,8 +32,9 @@ class Sampler(Protocol):
     def own_clock(self) -> bool:
         """Whether its times are not the host's."""
 
-    def sample(self, candidate: Any, reference: Any = None, /, **options: Any) -> Samples:
-        """One plan of samples, as `_core.Device.sample` takes them."""
+    @property
+    def sample(self) -> Callable[..., Samples]:
+        """Takes one plan of samples, as `_core.Device.sample` does."""
 
 
 @dataclass(frozen=True)
