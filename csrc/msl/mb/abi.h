@@ -119,10 +119,11 @@ static_assert(sizeof(Fiber) == 64);
 [[gnu::always_inline]] inline void prefetch_stack(const Simdgroup* simdgroup, u32 lane) {
   constexpr u32 ahead = 6;
   const u32 later = lane + ahead;
-  auto* stack =
-      static_cast<const u8*>(simdgroup[later / simd_width].stack_pointer[later % simd_width]);
-  __builtin_prefetch(stack, 1);
-  __builtin_prefetch(stack + 64, 1);
+  // A number, because a lane that never was has no stack to point into.
+  const auto stack =
+      reinterpret_cast<uptr>(simdgroup[later / simd_width].stack_pointer[later % simd_width]);
+  __builtin_prefetch(reinterpret_cast<const void*>(stack), 1);
+  __builtin_prefetch(reinterpret_cast<const void*>(stack + 64), 1);
 }
 
 [[gnu::always_inline]] inline Fiber* fiber_of(uptr sp) {
