@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from metalbench.cli.admit import admit
 from metalbench.cli.completion import completion
 from metalbench.cli.doctor import doctor
 from metalbench.cli.failure import Failure
@@ -71,5 +72,5 @@ def main() -> None:
     """
 
 
-for command in (run, list_tasks, show, doctor, completion):
+for command in (run, list_tasks, show, admit, doctor, completion):
     main.add_command(command)
