@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from metalbench.environment import Environment
 from metalbench.observed import device_facts
-from metalbench.result import Result, Status
+from metalbench.result import DeviceFacts, Result, Status
 from metalbench.stages import Observer, Stage
 from metalbench.trial import Trial, attempt, precompile
 
 if TYPE_CHECKING:
     from metalbench._core import Device
+    from metalbench.isolation import Workers
     from metalbench.store import Store
 
 
@@ -41,25 +42,29 @@ def run(
     *,
     options: Mapping[str, Any],
     fail_fast: bool = False,
+    workers: Workers | None = None,
 ) -> Outcome:
     """Try every kernel in turn; each finished result is in `store` before the next begins.
 
-    Ctrl-C ends the run with what has finished.
+    Each has one of `workers`, a process of its own; without them all are tried in this one. Ctrl-C
+    ends the run with what has finished.
 
     Raises
     ------
     StoreError
         If a result cannot be kept; those before it are.
+    WorkerError
+        If no process can be made ready.
     """
     number = store.begin_run(options, device_facts(device), environment)
     results: list[Result] = []
     ended = "finished"
     try:
-        with _Lookahead(device) as lookahead:
+        with workers or _InProcess(device) as attempts:
             for index, trial in enumerate(trials):
                 observer.kernel_started(index, len(trials), trial.entry.name, trial.dtype)
-                lookahead.start(trial, trials[index + 1 : index + 2])
-                result = attempt(device, trial, observer, hush=lookahead.wait)
+                following = trials[index + 1 : index + 2]
+                result = attempts.attempt(device_facts(device), trial, following, observer)
                 observer.stage_started(Stage.RECORD)
                 results.append(result)
                 try:
@@ -76,21 +81,31 @@ def run(
     return Outcome(tuple(results), ended)
 
 
-class _Lookahead:
-    """Compiles in the background what comes next, and never while something is measured."""
+class _InProcess:
+    """Tries kernels in this process, for debuggers; what one does to it reaches the next ones.
+
+    It compiles in the background what comes next, and never while something is measured.
+    """
 
     def __init__(self, device: Device) -> None:
         self._device = device
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="compile")
         self._pending: list[Future[None]] = []
 
-    def __enter__(self) -> _Lookahead:
+    def __enter__(self) -> _InProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._executor.shutdown(cancel_futures=True)
 
-    def start(self, current: Trial, following: Sequence[Trial]) -> None:
+    def attempt(
+        self, _: DeviceFacts, trial: Trial, following: Sequence[Trial], observer: Observer
+    ) -> Result:
+        """Take one kernel through all stages but the recording."""
+        self._compile_ahead(trial, following)
+        return attempt(self._device, trial, observer, hush=self._settle)
+
+    def _compile_ahead(self, current: Trial, following: Sequence[Trial]) -> None:
         """Begin with the checked build of `current`, which is needed after its plain one."""
         jobs = [(current, True), *((each, kind) for each in following for kind in (False, True))]
         self._pending = [
@@ -98,6 +113,6 @@ class _Lookahead:
             for trial, checked in jobs
         ]
 
-    def wait(self) -> None:
+    def _settle(self) -> None:
         """Return when nothing is being compiled."""
         wait(self._pending)

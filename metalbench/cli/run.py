@@ -14,6 +14,7 @@ import click
 
 from metalbench.cli.capture import capture_after, capture_option, check_capture
 from metalbench.cli.failure import Failure
+from metalbench.cli.isolation import isolation_options, workers_for
 from metalbench.cli.parameters import (
     DTYPES,
     complete_names,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.cli.progress import LineProgress, LiveProgress
     from metalbench.environment import Environment
+    from metalbench.isolation import Workers
     from metalbench.library import Entry
     from metalbench.result import Result
     from metalbench.runner import Outcome
@@ -109,6 +111,7 @@ Examples:
     help="Write results as CSV; - is standard output.",
 )
 @capture_option
+@isolation_options
 @click.option("--fail-fast", is_flag=True, help="Stop at the first kernel that is not correct.")
 @kernels_option
 @include_option
@@ -120,10 +123,11 @@ def run(ctx: click.Context, /, **options: Any) -> None:
     Without a NAME the whole library runs; with a single one the full report is printed. Every
     finished kernel is kept at once: Ctrl-C loses none.
     """
-    ctx.exit(_run(options))
+    with workers_for(options) as workers:
+        ctx.exit(_run(options, workers))
 
 
-def _run(options: dict[str, Any]) -> int:
+def _run(options: dict[str, Any], workers: Workers | None) -> int:
     from metalbench import _core
     from metalbench.environment import environment
     from metalbench.errors import StoreError
@@ -154,6 +158,7 @@ def _run(options: dict[str, Any]) -> int:
                     progress,
                     options=described,
                     fail_fast=options["fail_fast"],
+                    workers=workers,
                 )
         except StoreError:
             _report(

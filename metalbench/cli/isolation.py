@@ -1,0 +1,65 @@
+"""``metalbench run``'s options for the process that each kernel has of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from metalbench.isolation import Workers
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def _bytes(ctx: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """Read a size such as 512M or 8G."""
+    if value is None:
+        return None
+    parts = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMGT]?)(?:i?B)?", value.strip(), re.IGNORECASE)
+    size = int(float(parts[1]) * UNITS[parts[2].upper()]) if parts else 0
+    if size < 1:
+        message = f"expected a size such as 512M or 8G, got {value}"
+        raise click.BadParameter(message, ctx, parameter)
+    return size
+
+
+def isolation_options(command: Command) -> Command:
+    """``--kernel-timeout``, ``--memory-limit`` and ``--in-process``."""
+    for option in (
+        click.option(
+            "--in-process",
+            is_flag=True,
+            help="Run all kernels in this process, for debuggers; without limits.",
+        ),
+        click.option(
+            "--memory-limit",
+            callback=_bytes,
+            metavar="SIZE",
+            help="Most memory for a kernel's process, such as 8G; else half of the machine's.",
+        ),
+        click.option(
+            "--kernel-timeout",
+            type=click.FloatRange(min=0.1),
+            default=600.0,
+            show_default=True,
+            metavar="SECONDS",
+            help="Longest time for all that is done with one kernel; then its process is ended.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def workers_for(options: Mapping[str, Any]) -> AbstractContextManager[Workers | None]:
+    """The processes that `options` ask for; the first begins at once to make itself ready."""
+    if options["in_process"]:
+        return nullcontext()
+    from metalbench.isolation import Limits, Workers
+
+    given = {"memory_bytes": options["memory_limit"]} if options["memory_limit"] else {}
+    return Workers(options["device"], Limits(options["kernel_timeout"], **given))

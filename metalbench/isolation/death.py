@@ -1,0 +1,111 @@
+"""From how a worker ended to words about it."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+from metalbench.errors import MetalBenchError
+
+if TYPE_CHECKING:
+    from metalbench.verify import Kind
+
+CAUSES = {
+    "SIGSEGV": "it touched memory that is not its own, or its stack overflowed",
+    "SIGBUS": "it touched memory that is not there",
+    "SIGILL": "it ran what is no instruction",
+    "SIGFPE": "an arithmetic fault, as of an integer division by zero",
+    "SIGABRT": "it gave up by itself",
+    "SIGTRAP": "it ran into a trap",
+    "SIGKILL": "killed from outside, as the system does when memory runs out",
+    "SIGSYS": "it asked the system for what it may not do",
+}
+LINES = 12
+
+
+class WorkerError(MetalBenchError):
+    """The process for a kernel could not be made ready; no kernel is to blame."""
+
+
+class Ended(Exception):  # noqa: N818 - what happened, to be told as a finding
+    """A worker ended without a result: `kind` of the finding, and the message."""
+
+    def __init__(self, kind: Kind, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+
+
+def by_itself(code: int, last_words: str) -> Ended:
+    """A process that ended with `code`, negative for a signal, having printed `last_words`."""
+    from metalbench.verify import Kind
+
+    kind = Kind.CRASH
+    if code < 0:
+        name = _name(-code)
+        how = f"was ended by {name}: {CAUSES.get(name, 'sent from outside')}"
+        if name == "SIGKILL":
+            kind = Kind.OUT_OF_MEMORY
+    else:
+        how = f"ended with exit code {code} and no result"
+    return Ended(kind, f"the kernel's process {how}{_quoted(last_words)}")
+
+
+def over_time(seconds: float) -> Ended:
+    """A trial that took longer than it may."""
+    from metalbench.verify import Kind
+
+    return Ended(
+        Kind.TIME_LIMIT,
+        f"expected the whole trial to take at most {seconds:g} s, and it was not done by then; its "
+        "process was ended. Does the kernel, or the task, loop for ever? If it only needs longer, "
+        "raise --kernel-timeout",
+    )
+
+
+def over_memory(used: int, limit: int) -> Ended:
+    """A process that holds more memory than it may."""
+    from metalbench.verify import Kind
+
+    return Ended(
+        Kind.OUT_OF_MEMORY,
+        f"expected at most {_size(limit)} of memory, and the kernel's process held {_size(used)}; it "
+        "was ended. Take a smaller --size, or raise --memory-limit",
+    )
+
+
+def garbled(reason: str) -> Ended:
+    """A process that sent what cannot be, as one whose memory a kernel has overwritten."""
+    from metalbench.verify import Kind
+
+    return Ended(Kind.CRASH, f"the kernel's process sent what is no result: {reason}")
+
+
+def not_started(code: int, last_words: str) -> WorkerError:
+    """A process that ended before it knew of any kernel."""
+    return WorkerError(
+        f"[isolation] the process for the next kernel ended as it started, with code {code}"
+        f"{_quoted(last_words)}\n`metalbench doctor` says what is missing; `--in-process` does "
+        "without processes"
+    )
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _quoted(words: str) -> str:
+    if not words:
+        return ""
+    lines = words.splitlines()
+    # A fault's own words come first, an exception's last.
+    fatal = next((i for i, line in enumerate(lines) if line.startswith("Fatal")), None)
+    shown = lines[-LINES:] if fatal is None else lines[fatal : fatal + LINES]
+    return "; its last words:\n" + "\n".join(f"  {line}" for line in shown)
+
+
+def _size(size: int) -> str:
+    return f"{size / 2**30:.3g} GiB" if size >= 2**30 else f"{size / 2**20:.3g} MiB"

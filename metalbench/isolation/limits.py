@@ -1,0 +1,39 @@
+"""What one kernel may use up."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SECONDS = 600.0
+# Where Linux tells how much memory a container has, of version 2 and 1 of control groups.
+CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def memory_bytes() -> int:
+    """Memory of the machine, or of the container where that is less."""
+    known = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for path in map(Path, CONTAINER):
+        try:
+            text = path.read_text(encoding="ascii").strip()
+        except OSError:
+            continue
+        if text.isdecimal():
+            known.append(int(text))
+    return min(known)
+
+
+def _half_of_memory() -> int:
+    return memory_bytes() // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`seconds` for a kernel's whole trial, `memory_bytes` for its process and that one's children.
+
+    The memory is what is resident: address space that is only reserved costs nothing.
+    """
+
+    seconds: float = SECONDS
+    memory_bytes: int = field(default_factory=_half_of_memory)

@@ -1,0 +1,77 @@
+"""A fresh interpreter, started and not forked: neither Metal nor MLX survives a fork."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from multiprocessing.connection import Pipe
+
+from metalbench.isolation.channel import Channel
+
+LAST_WORDS_BYTES = 4000
+SECONDS_TO_END = 10.0
+
+
+class Process:
+    """A worker's process, with a channel to it. It leads a session of its own, and ends with us."""
+
+    def __init__(self, device: str) -> None:
+        ours, theirs = Pipe()
+        end, lifeline = os.pipe()
+        self._lifeline: int | None = lifeline
+        self._words = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
+        program = (
+            f"import sys; sys.path[:] = {sys.path!r}; from metalbench.isolation.worker import work"
+            f"; work({theirs.fileno()}, {end}, {os.getpid()}, {device!r})"
+        )
+        try:
+            self._child = subprocess.Popen(
+                [sys.executable, "-c", program],
+                stdin=subprocess.DEVNULL,
+                stdout=self._words,
+                stderr=self._words,
+                pass_fds=(theirs.fileno(), end),
+                start_new_session=True,
+            )
+        finally:
+            theirs.close()
+            os.close(end)
+        self.channel = Channel(ours)
+
+    @property
+    def number(self) -> int:
+        """The system's number of the process."""
+        return self._child.pid
+
+    def end(self) -> None:
+        """End the process and all that it started; it is gone when this returns."""
+        self._kill()
+        self.channel.close()
+        self._words.close()
+        if self._lifeline is not None:
+            os.close(self._lifeline)
+            self._lifeline = None
+
+    def code(self) -> int:
+        """Wait until it has ended by itself; a negative code is a signal's number."""
+        try:
+            return self._child.wait(SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            self._kill()
+            return 0
+
+    def _kill(self) -> None:
+        # The group may outlive its leader, as a compiler does that was still at work.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._child.pid, signal.SIGKILL)
+        self._child.wait()
+
+    def last_words(self) -> str:
+        """What it printed at last, as text."""
+        size = self._words.seek(0, os.SEEK_END)
+        self._words.seek(max(0, size - LAST_WORDS_BYTES))
+        return self._words.read().decode(errors="replace").strip()

@@ -1,0 +1,86 @@
+"""What runs in a worker's process: one kernel, told of and answered over a channel."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
+
+from metalbench.isolation.channel import Channel
+from metalbench.isolation.confinement import confine
+from metalbench.stages import Stage
+
+if TYPE_CHECKING:
+    from metalbench.result import Result
+
+# Every kernel needs these, and they take their time.
+NEEDED = ("mlx.core", "scipy.special", "metalbench.reference", "metalbench.trial")
+
+
+def work(channel: int, lifeline: int, parent: int, device: str) -> None:
+    """Serve the process `parent` over the descriptor `channel`: one trial on `device`."""
+    means = confine(lifeline, parent)
+    try:
+        _serve(Channel(Connection(channel)), device, means)
+    except (EOFError, OSError):
+        # Nobody is there any more to be told.
+        return
+
+
+def _serve(channel: Channel, device_name: str, means: str) -> None:
+    for module in NEEDED:
+        importlib.import_module(module)
+    from metalbench import _core
+    from metalbench.trial import attempt, case_of, precompile, task_of
+
+    device = _core.open(device_name)
+    channel.send("open", means)
+    name, trial = channel.receive()
+    if name == "prepare":
+        for checked in (False, True):
+            precompile(device, trial, checked=checked)
+        channel.send("ready")
+        channel.receive()
+    channel.send("case", case_of(trial, task_of(trial)))
+    channel.receive()
+    with ThreadPoolExecutor(1, thread_name_prefix="compile") as executor:
+        # The checked build, which is needed after the plain one.
+        pending = [executor.submit(precompile, device, trial, checked=True)]
+        observer = _Remote(channel)
+        result = attempt(device, trial, observer, hush=partial(_settle, pending))
+    channel.send("result", result)
+    # The other side ends this process when it has the result.
+    channel.receive()
+
+
+def _settle(pending: Sequence[Future[None]]) -> None:
+    wait(pending)
+
+
+class _Remote:
+    """Tells the other side, and waits: what is done there does not disturb what is timed here."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def kernel_started(self, index: int, total: int, task: str, dtype: str) -> None:
+        """A run tells this, not a trial."""
+
+    def kernel_finished(self, result: Result) -> None:
+        """Likewise."""
+
+    def stage_started(self, stage: Stage) -> None:
+        self._tell("stage", stage)
+
+    def stage_detail(self, detail: str) -> None:
+        self._tell("detail", detail)
+
+    def stage_progress(self, fraction: float) -> None:
+        self._tell("progress", fraction)
+
+    def _tell(self, name: str, value: object) -> None:
+        self._channel.send(name, value)
+        self._channel.receive()

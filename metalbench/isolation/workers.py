@@ -1,0 +1,217 @@
+"""Workers, one for each kernel, of which the next is made ready while the present one checks."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from metalbench.isolation import death
+from metalbench.isolation.limits import Limits
+from metalbench.isolation.memory import resident_bytes
+from metalbench.isolation.process import Process
+
+if TYPE_CHECKING:
+    from metalbench.isolation.channel import Message
+    from metalbench.result import Case, DeviceFacts, Result
+    from metalbench.stages import Observer, Stage
+    from metalbench.trial import Trial
+
+# How often a worker is looked at: seldom while it measures, and then not at its children.
+SECONDS_BETWEEN_LOOKS = 0.1
+SECONDS_BETWEEN_LOOKS_MEASURING = 0.5
+# How long a measurement waits at most for the next worker to have been made ready.
+SECONDS_FOR_QUIET = 30.0
+
+
+class Workers:
+    """Tries each kernel in a process of its own; the first is being made ready from here on.
+
+    `device` is what `_core.open` takes. As a context it ends all processes at its end.
+    """
+
+    def __init__(self, device: str, limits: Limits | None = None) -> None:
+        self._device = device
+        self._limits = limits
+        self._next: _Worker | None = _Worker(device)
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End every process."""
+        if self._next is not None:
+            self._next.process.end()
+            self._next = None
+
+    def attempt(
+        self, device: DeviceFacts, trial: Trial, following: Sequence[Trial], observer: Observer
+    ) -> Result:
+        """Take one kernel through all stages but the recording, and make the next one ready.
+
+        A process that dies, hangs or eats all memory is a result too. Raises WorkerError if no
+        process can be made ready.
+        """
+        limits = self._limits = self._limits or Limits()
+        worker, self._next = self._next or _Worker(self._device), None
+        try:
+            return self._watch(worker, trial, following, observer, limits)
+        except death.Ended as ended:
+            return worker.failed(device, trial, ended)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            worker.process.end()
+
+    def _watch(
+        self,
+        worker: _Worker,
+        trial: Trial,
+        following: Sequence[Trial],
+        observer: Observer,
+        limits: Limits,
+    ) -> Result:
+        from metalbench.stages import Stage
+
+        worker.begin(trial)
+        while True:
+            name, value = worker.receive(limits)
+            if name == "result":
+                result: Result = value
+                return result
+            if name == "stage":
+                if value is Stage.MEASURE and self._next is not None:
+                    self._next.settle()
+                elif value in (Stage.RECHECK, Stage.CHECK) and following and self._next is None:
+                    self._next = _Worker(self._device, following[0])
+                observer.stage_started(value)
+            elif name == "detail":
+                observer.stage_detail(value)
+            elif name == "progress":
+                observer.stage_progress(value)
+            worker.answer()
+
+
+class _Worker:
+    """A process and what is known of its one trial."""
+
+    def __init__(self, device: str, trial: Trial | None = None) -> None:
+        self.process = Process(device)
+        self._open = self._ready = False
+        self._prepares = trial is not None
+        self._stage: Stage | None = None
+        self._case: Case | None = None
+        self._start = self._looked = monotonic()
+        if trial is not None:
+            self._send("prepare", _portable(trial))
+
+    def begin(self, trial: Trial) -> None:
+        """Let the trial begin; it is the one that was prepared, if one was."""
+        self._start = monotonic()
+        if self._prepares:
+            self._send("begin")
+        else:
+            self._send("try", _portable(trial))
+
+    def answer(self) -> None:
+        """Let the worker go on."""
+        self._send("go on")
+
+    def settle(self) -> None:
+        """Return when nothing is being prepared any more, or it takes too long, or has failed."""
+        end = monotonic() + SECONDS_FOR_QUIET
+        with suppress(EOFError, OSError, pickle.UnpicklingError):
+            while not self._ready and self.process.channel.waiting(max(0.0, end - monotonic())):
+                self._note(self.process.channel.receive_plain())
+
+    def receive(self, limits: Limits) -> Message:
+        """Wait for what the worker tells of its trial.
+
+        Raises Ended if it dies or goes beyond its limits, WorkerError if it never was ready.
+        """
+        while True:
+            self._look(limits)
+            try:
+                if not self.process.channel.waiting(self._patience):
+                    continue
+                message = self.process.channel.receive_plain()
+            except (EOFError, OSError):
+                raise self._end() from None
+            except pickle.UnpicklingError as error:
+                raise death.garbled(str(error)) from error
+            if self._note(message):
+                return message
+
+    def failed(self, device: DeviceFacts, trial: Trial, ended: death.Ended) -> Result:
+        """Make the result of a trial whose process is no more."""
+        from metalbench.result import Failure, Result, Status
+        from metalbench.stages import Stage
+        from metalbench.trial import case_of
+
+        stage = (self._stage or Stage.COMPILE).value
+        return Result(
+            case=self._case or case_of(trial, None),
+            device=device,
+            status=Status.FAILED,
+            failures=(Failure(stage, str(ended.kind), ended.message),),
+            seconds=monotonic() - self._start,
+        )
+
+    def _note(self, message: Message) -> bool:
+        """Keep what is for this side only; false for what is only news of the preparation."""
+        name, value = message
+        if name == "open":
+            self._open = True
+        elif name == "ready":
+            self._ready = True
+        elif name == "case":
+            self._case = value
+        elif name == "stage":
+            self._stage = value
+        return name not in ("open", "ready")
+
+    def _look(self, limits: Limits) -> None:
+        now = monotonic()
+        if now - self._start > limits.seconds:
+            raise death.over_time(limits.seconds)
+        if now - self._looked >= self._patience:
+            self._looked = now
+            used = resident_bytes(self.process.number, children=not self._measures)
+            if used > limits.memory_bytes:
+                raise death.over_memory(used, limits.memory_bytes)
+
+    def _end(self) -> Exception:
+        code = self.process.code()
+        words = self.process.last_words()
+        return death.by_itself(code, words) if self._open else death.not_started(code, words)
+
+    @property
+    def _measures(self) -> bool:
+        return self._stage is not None and self._stage.name == "MEASURE"
+
+    @property
+    def _patience(self) -> float:
+        return SECONDS_BETWEEN_LOOKS_MEASURING if self._measures else SECONDS_BETWEEN_LOOKS
+
+    def _send(self, name: str, value: Any = None) -> None:
+        # That the other side is gone is noticed, with the reason, when it is listened to.
+        with suppress(OSError):
+            self.process.channel.send(name, value)
+
+
+def _portable(trial: Trial) -> Trial:
+    """The trial without the task's code, which the worker loads by itself."""
+    return replace(trial, entry=replace(trial.entry))
