@@ -80,13 +80,28 @@ class Compiled:
     tunables: Mapping[str, int]
     pipelines: Mapping[str, _core.Pipeline]
 
-    def bind(self, workload: Workload) -> Bound:
+    def bind(self, workload: Workload, *, beside: Bound | None = None) -> Bound:
         """Allocate guarded buffers, fill the inputs, poison the rest and bind every dispatch.
 
+        With `beside`, of another kernel for the same workload, inputs and outputs are those of it.
         Raises DeclarationError or DispatchError if the launch does not fit kernel or device.
         """
         values = {**workload.values, **self.tunables}
         geometry = [self.launch(each, values) for each in self.kernel.dispatches]
+        inputs, outputs = (
+            self._inputs_and_outputs(workload)
+            if beside is None
+            else (beside.inputs, beside.outputs)
+        )
+        scratches = self._scratches(values)
+        buffers = {**inputs, **outputs, **scratches}
+        scalars = {**self.task.constants, **workload.values}
+        dispatches = [self._dispatch(each, buffers, scalars) for each in geometry]
+        return Bound(workload, dispatches, geometry, inputs, outputs, scratches)
+
+    def _inputs_and_outputs(
+        self, workload: Workload
+    ) -> tuple[dict[str, GuardedBuffer], dict[str, GuardedBuffer]]:
         inputs = {}
         for name, array in workload.inputs.items():
             kind = self.task.inputs[name].type_in(self.dtype)
@@ -96,11 +111,7 @@ class Compiled:
             name: GuardedBuffer(self.device, shape, self.task.outputs[name].type_in(self.dtype))
             for name, shape in workload.output_shapes.items()
         }
-        scratches = self._scratches(values)
-        buffers = {**inputs, **outputs, **scratches}
-        scalars = {**self.task.constants, **workload.values}
-        dispatches = [self._dispatch(each, buffers, scalars) for each in geometry]
-        return Bound(workload, dispatches, geometry, inputs, outputs, scratches)
+        return inputs, outputs
 
     def launch(self, line: Dispatch, values: Mapping[str, int]) -> Geometry:
         """The geometry of one dispatch line with `values` for sizes, constants and tunables."""
