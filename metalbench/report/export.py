@@ -31,6 +31,10 @@ JSON: one object.
         scores       {speed, compute, memory, stable, balanced}, or null
         roofline     {bound, fraction, valid, reason}, or null
         pairs, effective_pairs, outliers, floor_ns, stopped        of the sampling, or null
+        mode         "warm" or "cold": whether inputs stayed in the caches; or null
+        forms        [{name, time_ns, compared, fault}]: of the reference; time_ns an interval
+        throttling   {discarded, retries, throttled, spread}: of the device's clock, or null
+        slope        {pass_ns, share, deviation}: of short against long windows, or null
         seconds      wall time spent on the kernel
 
 An interval is {value, low, high}; the ends are null where the samples carried none. A ratio is
@@ -56,7 +60,7 @@ from metalbench.report.warnings import usual_times, warnings
 
 if TYPE_CHECKING:
     from metalbench.environment import Environment
-    from metalbench.measure import Measurement
+    from metalbench.measure import FormTime, Measurement
     from metalbench.result import DeviceFacts, Result
     from metalbench.stats import Interval
 
@@ -95,7 +99,7 @@ def to_json(
         "device": asdict(device),
         "environment": environment.as_dict(),
         "options": dict(options),
-        "geometric_mean": _interval(suite_ratio(results)),
+        "geometric_mean": interval_json(suite_ratio(results)),
         "results": [as_dict(result) for result in results],
     }
     return json.dumps(document, indent=2) + "\n"
@@ -135,12 +139,12 @@ def as_dict(result: Result) -> dict[str, Any]:
         "state": dict(result.state),
         "checks": [asdict(check) for check in result.checks],
         "occupancy": [asdict(dispatch) for dispatch in result.occupancy],
-        "kernel_ns": _interval(measured.candidate_ns if measured else None),
-        "reference_ns": _interval(measured.reference_ns if measured else None),
-        "ratio": _interval(measured.ratio if measured else None),
-        "gflops": _interval(work.gflops if work else None),
-        "gbytes_per_s": _interval(work.gbytes_per_s if work else None),
-        "gpu_ns": _interval(measured.gpu_ns if measured else None),
+        "kernel_ns": interval_json(measured.candidate_ns if measured else None),
+        "reference_ns": interval_json(measured.reference_ns if measured else None),
+        "ratio": interval_json(measured.ratio if measured else None),
+        "gflops": interval_json(work.gflops if work else None),
+        "gbytes_per_s": interval_json(work.gbytes_per_s if work else None),
+        "gpu_ns": interval_json(measured.gpu_ns if measured else None),
         "clock": measured.clock if measured else None,
         "verdict": measured.verdict.value if measured and measured.verdict else None,
         **_certainty(measured),
@@ -152,8 +156,16 @@ def as_dict(result: Result) -> dict[str, Any]:
         "outliers": measured.outliers if measured else None,
         "floor_ns": measured.floor_ns if measured else None,
         "stopped": measured.stopped.value if measured else None,
+        "mode": measured.mode.value if measured else None,
+        "forms": [_form(form) for form in measured.forms] if measured else [],
+        "throttling": asdict(measured.steadiness) if measured else None,
+        "slope": asdict(measured.slope) if measured and measured.slope else None,
         "seconds": result.seconds,
     }
+
+
+def _form(form: FormTime) -> dict[str, Any]:
+    return asdict(form) | {"time_ns": interval_json(form.time_ns)}
 
 
 def _certainty(measured: Measurement | None) -> dict[str, Any]:
@@ -169,7 +181,8 @@ def _certainty(measured: Measurement | None) -> dict[str, Any]:
     }
 
 
-def _interval(interval: Interval | None) -> dict[str, float | None] | None:
+def interval_json(interval: Interval | None) -> dict[str, float | None] | None:
+    """An interval as the JSON described above."""
     if interval is None:
         return None
     low, high = (interval.low, interval.high) if interval.bounded else (None, None)

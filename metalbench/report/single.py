@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from metalbench.analysis import Analysis, Occupancy, Roofline, Target
-from metalbench.measure import Measurement
+from metalbench.measure import Measurement, Mode
 from metalbench.report import numbers
 from metalbench.report.facts import facts_text
 from metalbench.report.failures import failures
@@ -129,10 +129,12 @@ def _times(result: Result, measured: Measurement) -> Rows:
     if len(usual) > 1:
         yield "usual times", f"{modes_text(usual)} of the windows"
     if measured.reference_ns is not None:
-        yield "MLX", f"{numbers.time(measured.reference_ns)}  ({result.case.reference})"
+        form = measured.reference_name or result.case.reference
+        yield "MLX", f"{numbers.time(measured.reference_ns)}  ({form})"
     if measured.ratio is not None and measured.verdict is not None:
         text = Text(f"{numbers.ratio(measured.ratio)} ")
         yield "MLX / kernel", text.append(measured.verdict.value, OF_VERDICT[measured.verdict])
+    yield from _forms(measured)
     clocks = clock_notice([result])
     if measured.gpu_ns is not None and clocks is not None:
         yield "GPU time", numbers.time(measured.gpu_ns)
@@ -143,6 +145,7 @@ def _times(result: Result, measured: Measurement) -> Rows:
         f"{_windows(measured)} passes, worth {measured.effective_pairs:.0f} independent ones; "
         f"{numbers.count(measured.outliers, 'outlier')} kept; stopped: {measured.stopped.value}",
     )
+    yield from _conditions(measured)
     yield "intervals", f"{100 * CONFIDENCE:g} % confidence, of the median"
     if not measured.candidate_ns.bounded:
         yield "", numbers.UNCARRIED_MEANS
@@ -161,6 +164,26 @@ def _doubts(measured: Measurement) -> Rows:
         )
     for doubt in warnings(measured):
         yield "warning", Text(str(doubt), style=WARNING)
+
+
+def _forms(measured: Measurement) -> Rows:
+    """The forms of the reference that the ratio is not against."""
+    for form in measured.forms:
+        if not form.compared:
+            yield "", f"{numbers.time(form.time_ns)}  ({form.name}) {form.fault}".rstrip()
+
+
+def _conditions(measured: Measurement) -> Rows:
+    """Where the inputs lay, and how steady the clock was."""
+    cold = "cold: each pass takes other copies of the inputs, which no cache holds"
+    yield "mode", cold if measured.mode is Mode.COLD else "warm: each pass takes the same buffers"
+    steadiness = measured.steadiness
+    if steadiness.spread is not None:
+        seen = f"a probe of it spread by {100 * steadiness.spread:.1f} %"
+        if steadiness.retries:
+            dropped = numbers.count(steadiness.discarded, "pair")
+            seen += f"; {dropped} dropped in {numbers.count(steadiness.retries, 'rest')}"
+        yield "clock speed", seen
 
 
 def _windows(measured: Measurement) -> str:

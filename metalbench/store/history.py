@@ -28,6 +28,10 @@ FACTS = {
     "p_value": "p_value",
     "revision": "json_extract(environments.json, '$.revision')",
     "mlx": "json_extract(environments.json, '$.versions.mlx')",
+    "form": (
+        "(SELECT json_extract(value, '$.name') FROM json_each(coalesce(forms, '[]'))"
+        " WHERE json_extract(value, '$.compared') LIMIT 1)"
+    ),
     "tunables": "tunables",
     "sizes": "sizes",
 }
@@ -45,7 +49,8 @@ FROM results JOIN runs ON runs.id = results.run
 class HistoryEntry:
     """One earlier result of a task; times in nanoseconds, `source_hash` of the kernel's text.
 
-    `revision` is metalbench's own, None outside of a checkout; `mlx` the version compared with.
+    `revision` is metalbench's own, None outside of a checkout; `mlx` the version compared with, and
+    `form` the form of the reference, where several were timed.
     """
 
     id: int
@@ -65,6 +70,7 @@ class HistoryEntry:
     p_value: float | None
     revision: str | None
     mlx: str | None
+    form: str | None
     tunables: Mapping[str, int]
     sizes: Mapping[str, int]
     kernel_ns: Interval | None

@@ -1,0 +1,149 @@
+"""Two runs, kernel by kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from metalbench.comparison.result_set import ResultSet, Row, by_key
+from metalbench.errors import MetalBenchError
+from metalbench.stats import Interval, Judgement, Verdict, assess_suite, geometric_mean
+from metalbench.stats.apart import assess_apart
+
+BY_REFERENCE = "MLX"
+BY_TIME = "time"
+BY_PAIRS = "pairs"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One kernel before and after. The judgement's ratio is above 1 where `after` is faster.
+
+    `by` tells what the ratio rests on: "MLX" (each run's ratio to it, so that what made one run
+    slow altogether cancels), "time" (the times themselves), or "pairs" (both were run in turn).
+    """
+
+    task: str
+    dtype: str
+    size: str
+    before_ns: Interval
+    after_ns: Interval
+    same_source: bool
+    by: str
+    judgement: Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Every kernel that both have, and why others are left out."""
+
+    before: str
+    after: str
+    device: str
+    mode: str
+    compared: tuple[Compared, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def mean(self) -> Interval | None:
+        """Geometric mean of the ratios that have an interval; None if fewer than two do."""
+        ratios = [each.judgement.ratio for each in self.compared if each.judgement.ratio.bounded]
+        return geometric_mean(ratios) if len(ratios) > 1 else None
+
+    def has(self, verdict: Verdict) -> bool:
+        """Whether some kernel has that verdict."""
+        return any(each.judgement.verdict is verdict for each in self.compared)
+
+
+def compare(before: ResultSet, after: ResultSet) -> Comparison:
+    """Judge every kernel that both sets have, all of them together.
+
+    Raises
+    ------
+    MetalBenchError
+        If devices, clocks, modes or sizes differ: such times do not compare; or if no kernel is in
+        both sets.
+    """
+    _expect_equal("device", "", (before.name, before.device), (after.name, after.device))
+    older, newer = by_key(before.rows), by_key(after.rows)
+    compared, left_out = [], []
+    for key in dict.fromkeys((*older, *newer)):
+        missing = _missing(older.get(key), newer.get(key), before.name, after.name)
+        if missing is not None:
+            left_out.append((_name(key), missing))
+            continue
+        _check(before.name, older[key], after.name, newer[key])
+        compared.append(_compared(older[key], newer[key]))
+    if not compared:
+        reasons = "; ".join(f"{name}: {why}" for name, why in left_out[:3]) or "both are empty"
+        raise MetalBenchError(
+            f"{before.name} and {after.name} have no kernel in common that was timed: {reasons}"
+        )
+    judgements = assess_suite([each.judgement for each in compared])
+    judged = zip(compared, judgements, strict=True)
+    return Comparison(
+        before=before.name,
+        after=after.name,
+        device=before.device,
+        mode=newer[compared[0].task, compared[0].dtype].mode,
+        compared=tuple(replace(each, judgement=judgement) for each, judgement in judged),
+        left_out=tuple(left_out),
+    )
+
+
+def _compared(older: Row, newer: Row) -> Compared:
+    assert older.time_ns is not None
+    assert newer.time_ns is not None
+    if older.ratio is not None and newer.ratio is not None and older.reference == newer.reference:
+        by, judgement = BY_REFERENCE, assess_apart(newer.ratio, older.ratio)
+    else:
+        by, judgement = BY_TIME, assess_apart(older.time_ns, newer.time_ns)
+    return Compared(
+        task=newer.task,
+        dtype=newer.dtype,
+        size=newer.size,
+        before_ns=older.time_ns,
+        after_ns=newer.time_ns,
+        same_source=older.source_hash == newer.source_hash,
+        by=by,
+        judgement=judgement,
+    )
+
+
+def _missing(older: Row | None, newer: Row | None, before: str, after: str) -> str | None:
+    """Why a kernel cannot be compared; None if it can."""
+    for row, name in ((older, before), (newer, after)):
+        if row is None:
+            return f"not in {name}"
+        if row.time_ns is None:
+            return f"{row.status} in {name}" if row.status != "correct" else f"no time in {name}"
+    return None
+
+
+def _check(before: str, older: Row, after: str, newer: Row) -> None:
+    for what, first, second in _conditions(older, newer):
+        _expect_equal(what, f"[{older.task}] ", (before, first), (after, second))
+
+
+def _conditions(older: Row, newer: Row) -> Iterator[tuple[str, str, str]]:
+    yield "mode", older.mode, newer.mode
+    yield "clock", older.clock or "one clock", newer.clock or "one clock"
+    yield "size", _size(older), _size(newer)
+
+
+def _size(row: Row) -> str:
+    extents = ", ".join(f"{name} {extent}" for name, extent in sorted(row.sizes.items()))
+    return f"{row.size} ({extents})"
+
+
+def _expect_equal(what: str, where: str, first: tuple[str, str], second: tuple[str, str]) -> None:
+    if first[1] != second[1]:
+        raise MetalBenchError(
+            f"{where}expected the same {what} in both, got {first[1]} in {first[0]} and "
+            f"{second[1]} in {second[0]}; such times do not compare: run both alike"
+        )
+
+
+def _name(key: tuple[str, str]) -> str:
+    task, dtype = key
+    return task if dtype == "float32" else f"{task} ({dtype})"

@@ -1,0 +1,98 @@
+"""Two kernels for one task, run in turn: the surest way to tell them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from metalbench import verify
+from metalbench.comparison.compare import BY_PAIRS, Compared, Comparison
+from metalbench.errors import MetalBenchError
+from metalbench.measure import Measurement, Plan, Sides, measure
+from metalbench.measure.probe import probe_of
+from metalbench.prepare import compile_kernel
+from metalbench.workload import workload
+
+if TYPE_CHECKING:
+    from metalbench._core import Device
+    from metalbench.kernel import Kernel
+    from metalbench.task import Task
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Two kernels, what they are called, and on what they run; `size` None is the headline."""
+
+    task: Task
+    before: Kernel
+    after: Kernel
+    names: tuple[str, str]
+    dtype: str = "float32"
+    size: str | None = None
+    plan: Plan = field(default_factory=Plan)
+
+
+class WrongKernelError(MetalBenchError):
+    """One of the two kernels is not correct, so that its time is none."""
+
+
+def head_to_head(
+    device: Device, contest: Contest, progress: Callable[[float], None] | None = None
+) -> tuple[Comparison, Measurement]:
+    """Verify both kernels, then time them in pairs of random order, in the same buffers.
+
+    Returns the comparison, and the measurement that it rests on: `after` is its candidate.
+
+    Raises
+    ------
+    WrongKernelError
+        If one is wrong at the size that is timed.
+    MetalBenchError
+        If one does not compile or fits neither task nor device.
+    """
+    task, size = contest.task, contest.size or contest.task.headline
+    kernels = (contest.before, contest.after)
+    for kernel, name in zip(kernels, contest.names, strict=True):
+        _verify(device, contest, kernel, name)
+    older, newer = (
+        compile_kernel(device, kernel, task, dtype_name=contest.dtype) for kernel in kernels
+    )
+    work = workload(task, size, dtype_name=contest.dtype, seed=contest.plan.seed)
+    candidate = newer.bind(work)
+    reference = older.bind(work, beside=candidate)
+    sides = Sides(candidate.dispatches, reference.dispatches, probe=probe_of(device))
+    measured = measure(device, sides, contest.plan, progress=progress)
+    return _comparison(contest, size, measured, f"{device.kind} ({device.name})"), measured
+
+
+def _verify(device: Device, contest: Contest, kernel: Kernel, name: str) -> None:
+    report = verify.verify(
+        device,
+        kernel,
+        contest.task,
+        sizes=[contest.size or contest.task.headline],
+        dtype_name=contest.dtype,
+        seeds=[contest.plan.seed],
+    )
+    if not report.passed:
+        found = report.findings[0]
+        raise WrongKernelError(f"{name} is not correct, so its time is none: {found.message}")
+
+
+def _comparison(contest: Contest, size: str, measured: Measurement, device: str) -> Comparison:
+    assert measured.judgement is not None
+    assert measured.reference_ns is not None
+    assert measured.verdict is not None
+    before, after = contest.names
+    compared = Compared(
+        task=contest.task.name,
+        dtype=contest.dtype,
+        size=size,
+        before_ns=measured.reference_ns,
+        after_ns=measured.candidate_ns,
+        same_source=contest.before.hash == contest.after.hash,
+        by=BY_PAIRS,
+        judgement=replace(measured.judgement, verdict=measured.verdict),
+    )
+    return Comparison(before, after, device, measured.mode.value, (compared,))

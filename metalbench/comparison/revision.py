@@ -1,0 +1,46 @@
+"""A kernel's file as it was at a revision of the repository that it lies in."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+from metalbench import kernel as kernels
+from metalbench.errors import MetalBenchError
+from metalbench.kernel import Kernel
+
+
+def kernel_at(kernel: Kernel, revision: str) -> Kernel:
+    """`kernel`'s file at git's `revision`, with the headers that it includes as they are now.
+
+    Raises
+    ------
+    MetalBenchError
+        If the file is in no repository, or `revision` is unknown or has no such file.
+    DeclarationError
+        If its header was wrong then.
+    """
+    where = f"[{kernel.name}] {kernel.path.name}@{revision}"
+    if revision.startswith("-") or ":" in revision:
+        raise MetalBenchError(f"{where}: expected a revision of git, such as HEAD~1 or v1.0")
+    folder = kernel.path.resolve().parent
+    text = _git(folder, "show", f"{revision}:./{kernel.path.name}", where=where)
+    then = kernels.parse(text, name=kernel.name, path=kernel.path, chip=kernel.chip)
+    return replace(then, include_dirs=kernel.include_dirs)
+
+
+def _git(folder: Path, *command: str, where: str) -> str:
+    try:
+        done = subprocess.run(
+            ("git", "-C", str(folder), *command), capture_output=True, check=False
+        )
+    except OSError as error:
+        raise MetalBenchError(f"{where}: git cannot be run: {error}") from error
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
+        raise MetalBenchError(
+            f"{where}: git says: {said}; `git log -- {folder.name}` in {folder.parent} lists "
+            "the revisions"
+        )
+    return done.stdout.decode("utf-8", errors="replace")

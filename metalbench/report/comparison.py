@@ -1,0 +1,145 @@
+"""Two runs side by side, as a table and as JSON.
+
+JSON: one object.
+
+    schema          1
+    before, after   names of the two
+    device, mode    of both
+    geometric_mean  interval of the ratios, or null
+    compared        list of
+        task, dtype, size                   strings
+        before_ns, after_ns, ratio          intervals; a ratio above 1 says that `after` is faster
+        verdict      "FASTER", "SLOWER", "SAME", "INCONCLUSIVE" or "THROTTLED", of all together
+        p_value      of a ratio as far from 1, were there no difference that counts
+        reasons      [{cause, seen, remedy}]: of an INCONCLUSIVE verdict
+        same_source  whether the kernel's text is the same
+        by           "MLX", "time" or "pairs": what the ratio rests on
+    left_out        [{kernel, reason}]
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from metalbench.comparison import Compared, Comparison
+from metalbench.comparison.compare import BY_PAIRS, BY_REFERENCE, BY_TIME
+from metalbench.report import numbers
+from metalbench.report.export import interval_json
+from metalbench.report.notice import SIMULATION
+from metalbench.report.plain import plain_table
+from metalbench.report.styles import OF_VERDICT, QUIET, WARNING
+from metalbench.stats import CONFIDENCE, FALSE_DISCOVERY_RATE, Verdict
+
+SCHEMA = 1
+ONE_LINE_WIDTH = 120
+RESTS_ON = {
+    BY_REFERENCE: "Ratios are of each run's own ratio to MLX: what slowed one run down cancels.",
+    BY_TIME: (
+        "Ratios of times that were taken apart: what else ran then, and the clock, are in them. "
+        "`metalbench compare NAME@REVISION` runs both in turn."
+    ),
+    BY_PAIRS: "Both ran in turn, in pairs of random order, in the same buffers.",
+}
+
+
+def comparison_report(comparison: Comparison, console: Console) -> Group:
+    """Table of the kernels, why verdicts are missing, and the suite's mean."""
+    blocks: list[RenderableType] = [_table(comparison, console), Text()]
+    blocks += [Text(line, style=WARNING) for line in _doubts(comparison)]
+    blocks += [Text(line) for line in _summary(comparison)]
+    blocks += [Text(line, style=QUIET) for line in _footnotes(comparison)]
+    return Group(*blocks)
+
+
+def to_json(comparison: Comparison) -> str:
+    """A comparison as the JSON described above."""
+    mean = comparison.mean
+    document = {
+        "schema": SCHEMA,
+        "before": comparison.before,
+        "after": comparison.after,
+        "device": comparison.device,
+        "mode": comparison.mode,
+        "geometric_mean": interval_json(mean),
+        "compared": [_as_dict(each) for each in comparison.compared],
+        "left_out": [{"kernel": name, "reason": why} for name, why in comparison.left_out],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _as_dict(each: Compared) -> dict[str, object]:
+    return {
+        "task": each.task,
+        "dtype": each.dtype,
+        "size": each.size,
+        "before_ns": interval_json(each.before_ns),
+        "after_ns": interval_json(each.after_ns),
+        "ratio": interval_json(each.judgement.ratio),
+        "verdict": each.judgement.verdict.value,
+        "p_value": each.judgement.p_value,
+        "reasons": [asdict(reason) for reason in each.judgement.reasons],
+        "same_source": each.same_source,
+        "by": each.by,
+    }
+
+
+def _table(comparison: Comparison, console: Console) -> Table:
+    table = plain_table(terminal=console.is_terminal)
+    for name in ("task", "dtype", "source", comparison.before, comparison.after):
+        table.add_column(name, no_wrap=True)
+    table.add_column("before / after")
+    between = " " if console.width >= ONE_LINE_WIDTH else "\n"
+    for each in comparison.compared:
+        ratio = numbers.ratio(each.judgement.ratio).replace(" [", f"{between}[")
+        verdict = each.judgement.verdict
+        table.add_row(
+            each.task,
+            each.dtype,
+            "same" if each.same_source else "changed",
+            numbers.time(each.before_ns).replace(" [", f"{between}["),
+            numbers.time(each.after_ns).replace(" [", f"{between}["),
+            Text(f"{ratio} ").append(verdict.value, OF_VERDICT[verdict]),
+        )
+    return table
+
+
+def _doubts(comparison: Comparison) -> Iterator[str]:
+    for each in comparison.compared:
+        for reason in each.judgement.reasons:
+            yield f"{each.task}: {each.judgement.verdict.value}: {reason}."
+        if each.same_source and each.judgement.verdict in (Verdict.FASTER, Verdict.SLOWER):
+            yield (
+                f"{each.task}: its text is the same in both, so that {each.judgement.verdict.value}"
+                " is of its headers, its task, the compiler or the machine."
+            )
+    for name, why in comparison.left_out:
+        yield f"{name}: left out: {why}."
+
+
+def _summary(comparison: Comparison) -> Iterator[str]:
+    verdicts = [each.judgement.verdict for each in comparison.compared]
+    counts = [f"{verdicts.count(each)} {each.value}" for each in Verdict if each in verdicts]
+    line = f"{comparison.after} against {comparison.before}: {', '.join(counts)}."
+    mean = comparison.mean
+    yield line if mean is None else f"{line} Geometric mean of the ratios: {numbers.ratio(mean)}."
+
+
+def _footnotes(comparison: Comparison) -> Iterator[str]:
+    yield (
+        f"Device: {comparison.device}, {comparison.mode}. A ratio above 1 says that "
+        f"{comparison.after} is faster; {100 * CONFIDENCE:g} % intervals."
+    )
+    yield from (RESTS_ON[by] for by in dict.fromkeys(each.by for each in comparison.compared))
+    if len(comparison.compared) > 1:
+        yield (
+            f"Of FASTER and SLOWER at most {FALSE_DISCOVERY_RATE:.0%} are expected to be chance "
+            "(Benjamini-Hochberg)."
+        )
+    if comparison.device.startswith("cpu "):
+        yield SIMULATION
