@@ -69,8 +69,8 @@ def over_memory(used: int, limit: int) -> Ended:
 
     return Ended(
         Kind.OUT_OF_MEMORY,
-        f"expected at most {_size(limit)} of memory, and the kernel's process held {_size(used)}; it "
-        "was ended. Take a smaller --size, or raise --memory-limit",
+        f"expected at most {_size(limit)} of memory, and the kernel's process held {_size(used)}; "
+        "it was ended. Take a smaller --size, or raise --memory-limit",
     )
 
 

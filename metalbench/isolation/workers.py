@@ -67,7 +67,13 @@ class Workers:
         limits = self._limits = self._limits or Limits()
         worker, self._next = self._next or _Worker(self._device), None
         try:
-            return self._watch(worker, trial, following, observer, limits)
+            result = self._watch(worker, trial, following, observer, limits)
+            if result.device.kind != device.kind:
+                raise death.WorkerError(
+                    f"[isolation] expected the {device.kind} device in the kernel's process, got "
+                    f"{result.device.kind}; name one with --device"
+                )
+            return result
         except death.Ended as ended:
             return worker.failed(device, trial, ended)
         except BaseException:

@@ -63,7 +63,8 @@ class Shell:
         if command[0] in ("run", "show", "list"):
             command += ["--kernels", str(self._kernels)]
         if command[0] == "run":
-            command[1:1] = ["--time", "0.01"]
+            # A device that a test has scripted is in this process only.
+            command[1:1] = ["--time", "0.01", "--in-process"]
         if command[0] in ("run", "show", "doctor"):
             command += ["--db", str(self.db)]
         return CliRunner().invoke(main, command)

@@ -28,7 +28,7 @@ def db(tmp_path: Path) -> Path:
 def run(db: Path, *arguments: object) -> dict[str, Any]:
     """Run kernels at their small size; the JSON."""
     options = ("--device", "metal", "--size", "small", "--time", "0.05", "--json", "-", "--db", db)
-    result = CliRunner().invoke(main, ["run", *map(str, (*arguments, *options))])
+    result = CliRunner().invoke(main, ["run", "--in-process", *map(str, (*arguments, *options))])
     assert result.exit_code == 0, result.output
     assert SIMULATION not in result.output
     document: dict[str, Any] = json.loads(result.stdout)
