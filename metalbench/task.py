@@ -82,6 +82,8 @@ class Task:
     bytes_expression: Expression | None = field(default=None)
     multiples: Mapping[str, int] = field(default_factory=dict)
     draw: Callable[[np.random.Generator], Mapping[str, int]] | None = field(default=None)
+    fast: Callable[..., Any] | None = field(default=None)
+    against: tuple[str, ...] = field(default=("eager", "compiled"))
 
     def extents(self, size: str) -> Mapping[str, int]:
         """The value of every name of `size`: a declared one, or one spelled `rows=613,cols=77`.
@@ -179,12 +181,18 @@ def task(
     baseline: str = "",
     multiples: Mapping[str, int] | None = None,
     draw: Callable[[np.random.Generator], Mapping[str, int]] | None = None,
+    fast: Callable[..., Any] | None = None,
+    against: Sequence[str] = ("eager", "compiled"),
 ) -> Callable[[Callable[..., Any]], Task]:
     """Declare the task whose MLX reference is the decorated function.
 
     Verification also draws a size at random: every name between its least and its headline value.
     `multiples` says of which number a name must be a multiple, in every size; `draw` takes a numpy
     generator and returns the whole size, where that is not enough.
+
+    `fast` is the same by MLX's own fused operations, where the reference is not written with them.
+    A candidate is timed against the fastest of the forms that `against` names: "eager" (the
+    reference as it is), "compiled" (by mx.compile), "fast"; the others are timed beside it.
 
     Raises DeclarationError if the parts do not fit together.
     """
@@ -207,6 +215,8 @@ def task(
             bytes_expression=parse(bytes) if bytes is not None else None,
             multiples=multiples or {},
             draw=draw,
+            fast=fast,
+            against=tuple(against),
         )
         _check(declared)
         return declared
@@ -220,7 +230,7 @@ def _first_line(reference: Callable[..., Any]) -> str:
 
 
 def _check(declared: Task) -> None:
-    fault = _names_fault(declared) or _sizes_fault(declared)
+    fault = _names_fault(declared) or _sizes_fault(declared) or _against_fault(declared)
     if fault:
         raise DeclarationError(f"[{declared.name}] {fault}")
     for each in declared.dtypes:
@@ -243,10 +253,22 @@ def _names_fault(declared: Task) -> str:
     functions = {"reference": declared.reference, "oracle": declared.oracle}
     if declared.scale:
         functions["scale"] = declared.scale
+    if declared.fast:
+        functions["fast"] = declared.fast
     for what, function in functions.items():
         signature = inspect.signature(function)
         if list(signature.parameters) != arguments:
             return f"{what}: expected the arguments ({', '.join(arguments)}), got {signature}"
+    return ""
+
+
+def _against_fault(declared: Task) -> str:
+    forms = ["eager", "compiled", *(["fast"] if declared.fast else [])]
+    if not declared.against:
+        return f"against: expected some of {', '.join(forms)}, got none"
+    for each in declared.against:
+        if each not in forms:
+            return f"against: no form {each!r}; {suggestion(each, forms)}"
     return ""
 
 

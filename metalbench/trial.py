@@ -20,13 +20,13 @@ from metalbench.conditions import Facts, warnings
 from metalbench.errors import DeclarationError, MetalBenchError
 from metalbench.kernel import Kernel
 from metalbench.library import Entry
-from metalbench.measure import Measurement, Plan, Sides, measure
-from metalbench.measure.probe import probe_of
+from metalbench.measure import Measurement, Plan
 from metalbench.observed import check_of, device_facts, occupancy_of
-from metalbench.prepare import Bound, Compiled, compile_kernel
+from metalbench.prepare import Compiled, compile_kernel
 from metalbench.result import Case, Check, Failure, Result, Status
 from metalbench.stages import Observer, Stage
 from metalbench.task import Task
+from metalbench.timed import Timed
 from metalbench.workload import workload
 
 if TYPE_CHECKING:
@@ -155,9 +155,9 @@ class _Attempt:
             self._explain(task)
             raise
         self._enter(Stage.MEASURE)
-        bound = self._measure(compiled, task, size)
+        timed = self._measure(compiled, task, size)
         self._enter(Stage.RECHECK)
-        self._recheck(bound, task, size, after_timing)
+        self._recheck(timed, task, size, after_timing)
         self._enter(Stage.CHECK)
         self._check(task)
         self._enter(Stage.VERIFY_ALL)
@@ -214,35 +214,26 @@ class _Attempt:
             self._wrong = any(finding.size for finding in report.findings)
             raise _Stopped
 
-    def _measure(self, compiled: Compiled, task: Task, size: str) -> Bound:
-        from metalbench.reference import reference_beside
-
+    def _measure(self, compiled: Compiled, task: Task, size: str) -> Timed:
         trial = self._trial
         if self._hush is not None:
             self._hush()
         work = workload(task, size, dtype_name=trial.dtype, seed=trial.seed)
-        bound = compiled.bind(work)
-        self._occupancy = occupancy_of(bound, compiled, self._device)
-        reference, missing = reference_beside(self._device.kind, work)
-        self._measurement = measure(
-            self._device,
-            Sides(bound.dispatches, reference, probe=probe_of(self._device)),
-            replace(trial.plan, seed=trial.seed),
-            progress=self._observer.stage_progress,
+        timed = Timed.prepare(compiled, work, trial.plan.mode)
+        self._occupancy = occupancy_of(timed.bound, compiled, self._device)
+        self._measurement = timed.measure(
+            replace(trial.plan, seed=trial.seed), self._observer.stage_progress
         )
         self._state = self._device.state()
-        self._notes += (*missing, *warnings(self._state), *self._measurement.doubts)
+        self._notes += (*warnings(self._state), *self._measurement.doubts)
         done = task.flops(size), task.bytes(size, trial.dtype)
         self._analysis = analyse(self._measurement, *done, simulated=self._device.kind == "cpu")
-        return bound
+        return timed
 
-    def _recheck(self, bound: Bound, task: Task, size: str, seed: int) -> None:
-        """Verify that what was timed still computes, in the same buffers but on new inputs."""
-        from metalbench.verify.examine import Examiner
-
-        work = workload(task, size, dtype_name=self._trial.dtype, seed=seed)
-        examiner = Examiner(bound.load(work), self._device, verify.TIME_LIMIT)
-        self._note(examiner.examine(repeat=False))
+    def _recheck(self, timed: Timed, task: Task, size: str, seed: int) -> None:
+        """Judge what the timing left behind, and what the same buffers hold of new inputs."""
+        self._note(timed.left_behind())
+        self._note(timed.run_on(workload(task, size, dtype_name=self._trial.dtype, seed=seed)))
 
     def _result(self, seconds: float) -> Result:
         status = Status.CORRECT
@@ -250,8 +241,13 @@ class _Attempt:
             status = Status.INCORRECT if self._wrong else Status.FAILED
         # A time of wrong results is no time.
         right = status is Status.CORRECT
+        case = case_of(self._trial, task_of(self._trial))
+        if right and self._measurement is not None:
+            # Of its forms the one that the ratio is against.
+            name = self._measurement.reference_name or case.reference
+            case = replace(case, reference=name)
         return Result(
-            case=case_of(self._trial, task_of(self._trial)),
+            case=case,
             device=device_facts(self._device),
             status=status,
             failures=tuple(self._failures),

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from metalbench.stats import median_interval
+
 LONGER = 4
 # Two lengths of window that differ by more tell different times.
 AGREEMENT = 0.05
@@ -17,17 +19,19 @@ class Slope:
     """The straight line through the times of short and of long windows.
 
     `pass_ns` is its slope, the time of one more pass; `share` the part of a short window's time
-    that does not grow with the passes; `deviation` how much longer a pass takes in short windows.
+    that does not grow with the passes; `deviation` how much longer a pass takes in short windows,
+    and `least` how much longer for sure: by the near ends of both medians' intervals.
     """
 
     pass_ns: float
     share: float
     deviation: float
+    least: float
 
     @property
     def doubt(self) -> str | None:
         """What is to be said where a window's own cost counts."""
-        if self.deviation <= AGREEMENT:
+        if self.least <= AGREEMENT:
             return None
         return (
             f"{100 * self.share:.0f} % of the time is the fixed cost of a window, not of its "
@@ -49,7 +53,14 @@ def slope(
     """
     if not short_ns.size or not long_ns.size:
         return None
-    short, long = float(np.median(short_ns)), float(np.median(long_ns))
+    shorter, longer = median_interval(short_ns), median_interval(long_ns)
+    short, long = shorter.value, longer.value
     more = LONGER * base
     fixed = (short - long) / (1 / passes - 1 / more)
-    return Slope(long - fixed / more, max(0.0, fixed / passes / short), short / long - 1)
+    least = shorter.low / longer.high - 1 if shorter.bounded and longer.bounded else 0.0
+    return Slope(
+        pass_ns=long - fixed / more,
+        share=max(0.0, fixed / passes / short),
+        deviation=short / long - 1,
+        least=least,
+    )

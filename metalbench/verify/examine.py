@@ -43,13 +43,15 @@ class Examiner:
     def examine(self, *, repeat: bool) -> Report:
         """Run (again and again if `repeat`), and compare everything with what it should be."""
         self.run()
-        findings = self.memory()
-        if findings:
-            return Report(tuple(findings))
-        report = self._results()
+        report = self.left_behind()
         if repeat and report.passed:
             report += Report(tuple(equal_runs(self) or fresh_inputs(self) or over_results(self)))
         return report
+
+    def left_behind(self) -> Report:
+        """Compare everything with what it should be, as the last run left it."""
+        findings = self.memory()
+        return Report(tuple(findings)) if findings else self._results()
 
     def finding(self, kind: Kind, message: str, output: str = "") -> Finding:
         """A finding whose message says at which task, size and seed."""

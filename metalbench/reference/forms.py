@@ -1,0 +1,50 @@
+"""The forms in which MLX can be asked for the same: as it is written, compiled, and its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import mlx.core as mx
+
+from metalbench.task import Task
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way to compute the reference: `function` takes the inputs by name.
+
+    `kind` is "eager", "compiled" or "fast", as a task's `against` calls them.
+    """
+
+    kind: str
+    name: str
+    function: Callable[..., Any]
+
+
+def forms_of(task: Task) -> tuple[Form, ...]:
+    """All forms of a task's reference, the eager one first."""
+    forms = [
+        Form("eager", task.baseline, partial(task.reference, **task.constants)),
+        Form("compiled", f"mx.compile: {task.baseline}", _compiled(task)),
+    ]
+    if task.fast is not None:
+        forms.append(Form("fast", "mx.fast", partial(task.fast, **task.constants)))
+    return tuple(forms)
+
+
+def _compiled(task: Task) -> Callable[..., Any]:
+    """Constants are part of the graph, as they are for whoever writes it down."""
+    names = list(task.inputs)
+
+    def positional(*arrays: mx.array) -> Any:
+        return task.reference(**dict(zip(names, arrays, strict=True)), **task.constants)
+
+    compiled = mx.compile(positional)
+
+    def by_name(**arrays: mx.array) -> Any:
+        return compiled(*(arrays[name] for name in names))
+
+    return by_name

@@ -1,0 +1,119 @@
+"""Throttling, what a window costs, and inputs that change: through the core's own loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scripted_device import ScriptedDevice
+
+from metalbench.measure import Measurement, Mode, Plan, Stopped, measure
+from metalbench.stats import Cause, Verdict
+
+PLAN = Plan(seconds=1.0, warmup_ns=10_000_000, cool_ns=50_000_000)
+
+
+def run(device: ScriptedDevice, plan: Plan = PLAN, **options: object) -> Measurement:
+    return measure(device, device.sides(**options), plan, clock=device.clock)
+
+
+def test_a_steady_clock_is_told_by_its_probes() -> None:
+    result = run(ScriptedDevice())
+    assert result.steadiness.spread == pytest.approx(0.0, abs=1e-9)
+    assert not result.steadiness.throttled
+    assert result.samples.probe_ns.size > 2
+    assert result.verdict is Verdict.FASTER
+
+
+def test_a_clock_that_falls_for_good_is_a_verdict_of_its_own() -> None:
+    device = ScriptedDevice(slowdown=lambda now: 1.0 if now < 5e7 else 1.25)
+    result = run(device)
+    assert result.verdict is Verdict.THROTTLED
+    assert result.stopped is Stopped.THROTTLED
+    assert result.judgement is not None
+    (reason,) = result.judgement.reasons
+    assert reason.cause is Cause.THROTTLED
+    assert "25%" in str(reason)
+    assert "3 rests" in str(reason)
+    assert device.rested == [5e7] * 3
+    assert result.steadiness.retries == 3
+    np.testing.assert_allclose(result.samples.candidate_ns, 1e5)
+
+
+def test_throttled_from_the_first_pair_there_is_something_to_show() -> None:
+    device = ScriptedDevice()
+    # Only the probes before the first pair are fast.
+    device.slowdown = lambda now: 1.0 if device.probed <= 3 else 1.5
+    result = run(device)
+    assert result.verdict is Verdict.THROTTLED
+    assert result.pairs == PLAN.min_pairs
+    assert not result.samples.long_ns.size
+
+
+def test_retries_are_those_of_the_whole_measurement() -> None:
+    def slowdown(now: float) -> float:
+        return 1.2 if 3e7 < now < 6e7 or 2e8 < now < 2.4e8 else 1.0
+
+    device = ScriptedDevice(slowdown=slowdown)
+    result = run(device)
+    assert result.verdict is Verdict.FASTER
+    assert result.steadiness.retries == len(device.rested) >= 2
+    left = [plan["retries"] for plan in device.plans if "retries" in plan]
+    assert left[0] == 3
+    assert left[-1] < 3
+    assert result.steadiness.discarded > 0
+
+
+def test_a_clock_that_rises_by_itself_ends_what_was_sampled_before() -> None:
+    device = ScriptedDevice(slowdown=lambda now: 1.2 if now < 4e8 else 1.0)
+    result = run(device)
+    assert result.steadiness.discarded > 0
+    np.testing.assert_allclose(result.samples.candidate_ns, 1e5)
+
+
+def test_where_other_programs_look_the_same_probes_are_only_watched() -> None:
+    device = ScriptedDevice(own_clock=False, slowdown=lambda now: 1.2 if now > 1e8 else 1.0)
+    result = run(device)
+    assert result.verdict is Verdict.FASTER
+    assert device.rested == []
+    assert result.steadiness.discarded == 0
+    assert result.steadiness.spread == pytest.approx(0.2, rel=1e-6)
+
+
+@pytest.mark.parametrize(("cost_ns", "told"), [(0.0, False), (4e4, False), (3e5, True)])
+def test_what_a_window_itself_costs_is_told_if_it_counts(cost_ns: float, told: bool) -> None:
+    device = ScriptedDevice(window_cost_ns=cost_ns)
+    result = run(device)
+    assert result.slope is not None
+    assert result.slope.pass_ns == pytest.approx(1e5)
+    window = cost_ns + 1e5 * result.samples.candidate_window
+    assert result.slope.share == pytest.approx(cost_ns / window, abs=1e-9)
+    assert bool(result.doubts) is told
+    if told:
+        assert f"{100 * cost_ns / window:.0f} % of the time" in result.doubts[0]
+
+
+def test_long_windows_of_a_slow_kernel_are_left_out() -> None:
+    result = run(ScriptedDevice(candidate_ns=5e7, reference_ns=5e7))
+    assert result.slope is None
+
+
+def test_inputs_change_before_every_look_but_the_first() -> None:
+    device, changed = ScriptedDevice(), []
+    run(device, refresh=changed.append)
+    assert changed == list(range(1, len(device.plans)))
+    assert [plan["warmup_ns"] for plan in device.plans[:2]] == [10_000_000, 2_500_000]
+
+
+def test_a_pass_over_copies_counts_each() -> None:
+    device = ScriptedDevice(candidate_ns=8e5)
+    result = run(device, Plan(mode=Mode.COLD, warmup_ns=10_000_000), repeats=8)
+    assert result.candidate_ns.value == pytest.approx(1e5)
+    assert result.mode is Mode.COLD
+
+
+def test_two_clocks_of_the_machine_are_two_modes() -> None:
+    device = ScriptedDevice(own_clock=False, slowdown=lambda now: 1.0 + 0.3 * (int(now / 1e7) % 2))
+    result = run(device)
+    assert [mode.share > 0.3 for mode in result.modes] == [True, True]
+    ratio = np.exp(result.modes[1].value - result.modes[0].value)
+    assert ratio == pytest.approx(1.3, rel=0.01)
