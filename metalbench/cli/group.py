@@ -7,9 +7,11 @@ from typing import Any
 import click
 
 from metalbench.cli.admit import admit
+from metalbench.cli.compare import compare
 from metalbench.cli.completion import completion
 from metalbench.cli.doctor import doctor
 from metalbench.cli.failure import Failure
+from metalbench.cli.history import history
 from metalbench.cli.listing import list_tasks
 from metalbench.cli.run import run
 from metalbench.cli.show import show
@@ -20,6 +22,8 @@ Start here:
   metalbench run               check and time the whole library
   metalbench run softmax       one kernel, with the full report
   metalbench show softmax      its task, source, arguments and history
+  metalbench compare latest~1  the latest run against the one before
+  metalbench history softmax   its results over time: did it get slower?
 
 Exit codes: 0 all correct, 1 something is incorrect, 2 wrong usage or environment,
 130 interrupted.
@@ -72,5 +76,5 @@ def main() -> None:
     """
 
 
-for command in (run, list_tasks, show, admit, doctor, completion):
+for command in (run, list_tasks, show, compare, history, admit, doctor, completion):
     main.add_command(command)

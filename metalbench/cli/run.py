@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metalbench.cli.capture import capture_after, capture_option, check_capture
-from metalbench.cli.failure import Failure
 from metalbench.cli.isolation import isolation_options, workers_for
+from metalbench.cli.output import csv_option, json_option, write_text
 from metalbench.cli.parameters import (
     DTYPES,
     complete_names,
@@ -22,7 +21,6 @@ from metalbench.cli.parameters import (
     include_option,
     kernels_option,
     store_option,
-    writable,
 )
 from metalbench.cli.warning import warn
 
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
 
 TARGETS = ("speed", "compute", "memory", "stable", "balanced")
 INTERRUPTED = 130
-FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
 
 EXAMPLES = """\b
@@ -94,21 +91,12 @@ Examples:
     metavar="SECONDS",
     help="Longest time to sample each kernel; the sampling of a steady one ends sooner.",
 )
+@json_option
+@csv_option
 @click.option(
-    "--json",
-    "json_file",
-    type=FILE,
-    callback=writable,
-    metavar="FILE",
-    help="Write results as JSON; - is standard output.",
-)
-@click.option(
-    "--csv",
-    "csv_file",
-    type=FILE,
-    callback=writable,
-    metavar="FILE",
-    help="Write results as CSV; - is standard output.",
+    "--cold",
+    is_flag=True,
+    help="Each pass takes other copies of the inputs, which no cache holds.",
 )
 @capture_option
 @isolation_options
@@ -132,6 +120,7 @@ def _run(options: dict[str, Any], workers: Workers | None) -> int:
     from metalbench.environment import environment
     from metalbench.errors import StoreError
     from metalbench.report.console import console
+    from metalbench.report.judged import judged_together
     from metalbench.runner import Outcome
     from metalbench.runner import run as run_trials
     from metalbench.store import Store, location
@@ -165,6 +154,7 @@ def _run(options: dict[str, Any], workers: Workers | None) -> int:
                 out, Outcome(tuple(progress.results), "failed"), options, perf_counter() - start
             )
             raise
+        outcome = replace(outcome, results=judged_together(outcome.results))
         _report(out, outcome, options, perf_counter() - start)
         out.print(f"Kept in {store.path}", soft_wrap=True)
     if options["capture"] and outcome.ended != "interrupted":
@@ -176,14 +166,14 @@ def _run(options: dict[str, Any], workers: Workers | None) -> int:
 def _trials(options: dict[str, Any], device: Device) -> list[Trial]:
     from metalbench.errors import DeclarationError
     from metalbench.library import find
-    from metalbench.measure import Plan
+    from metalbench.measure import Mode, Plan
     from metalbench.trial import Trial
 
     entries = find(options["names"], options["set_name"], options["kernels"])
     common: dict[str, Any] = {
         "size": options["size"],
         "seed": options["seed"],
-        "plan": Plan(seconds=options["seconds"]),
+        "plan": Plan(seconds=options["seconds"], mode=Mode.COLD if options["cold"] else Mode.WARM),
     }
     trials = []
     for entry in entries:
@@ -265,22 +255,9 @@ def _export(
 
     if options["json_file"]:
         text = to_json(outcome.results, device_facts(device), here, described)
-        _write(options["json_file"], text)
+        write_text(options["json_file"], text)
     if options["csv_file"]:
-        _write(options["csv_file"], to_csv(outcome.results))
-
-
-def _write(path: Path, text: str) -> None:
-    """Write all of it or nothing: a reader never sees half a file."""
-    if str(path) == "-":
-        click.echo(text, nl=False)
-        return
-    unfinished = path.with_name(path.name + ".part")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise Failure(f"{path} cannot be written: {error.strerror}") from error
+        write_text(options["csv_file"], to_csv(outcome.results))
 
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:

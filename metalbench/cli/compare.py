@@ -1,0 +1,194 @@
+"""``metalbench compare``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from metalbench.cli.output import json_option, write_text
+from metalbench.cli.parameters import (
+    DTYPES,
+    device_option,
+    include_option,
+    kernels_option,
+    store_option,
+)
+
+if TYPE_CHECKING:
+    from metalbench._core import Device
+    from metalbench.comparison import Comparison, ResultSet
+    from metalbench.kernel import Kernel
+
+RUN = re.compile(r"run:(\d+)")
+LATEST = re.compile(r"latest(?:~(\d+))?")
+FAILING = ("slower", "inconclusive")
+
+EXAMPLES = """\b
+Examples:
+  metalbench compare latest~1 latest
+  metalbench compare run:12 --fail-on slower
+  metalbench compare before.json after.json --json -
+  metalbench compare softmax@HEAD~3
+  metalbench compare softmax@v1.0 softmax@HEAD --time 10
+"""
+
+
+@click.command(epilog=EXAMPLES, short_help="Compare two runs, or a kernel with its own past.")
+@click.argument("before")
+@click.argument("after", required=False)
+@click.option(
+    "--fail-on",
+    type=click.Choice(FAILING),
+    multiple=True,
+    help="Exit code 1 if some kernel has this verdict. Repeatable.",
+)
+@click.option(
+    "--dtype",
+    type=click.Choice(DTYPES),
+    default="float32",
+    show_default=True,
+    help="Of NAME@REVISION: element type.",
+)
+@click.option("--size", metavar="NAME", help="Of NAME@REVISION: size; else the task's headline.")
+@click.option(
+    "--seed",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Of NAME@REVISION: of the inputs and of the order of samples.",
+)
+@click.option(
+    "--time",
+    "seconds",
+    type=click.FloatRange(min=0.01),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Of NAME@REVISION: longest time to sample.",
+)
+@json_option
+@device_option
+@kernels_option
+@include_option
+@store_option
+@click.pass_context
+def compare(ctx: click.Context, /, before: str, after: str | None, **options: Any) -> None:
+    """Compare two runs kernel by kernel, or two versions of one kernel in turn.
+
+    BEFORE and AFTER are each a file that `run --json` wrote, a run of the store (run:12, latest,
+    latest~1), or a kernel at a revision of git (softmax@HEAD~1; without the revision as it is now).
+    Without AFTER it is the latest run, or the kernel as it is now. A ratio above 1 says that AFTER
+    is faster.
+    """
+    kernels = [_is_kernel(name) for name in (before, after) if name is not None]
+    if any(kernels) and not kernels[0]:
+        raise click.UsageError(
+            f"{after}: expected a run or a file as {before} is one; NAME@REVISION compares with "
+            "NAME or another revision of it"
+        )
+    result = _kernels(before, after, options) if kernels[0] else _runs(before, after, options)
+    _show(result, options)
+    ctx.exit(int(_fails(result, options["fail_on"])))
+
+
+def _is_kernel(name: str) -> bool:
+    return "@" in name and not Path(name).exists()
+
+
+def _runs(before: str, after: str | None, options: dict[str, Any]) -> Comparison:
+    from metalbench.comparison import compare
+
+    older, newer = (_result_set(each, options["db"]) for each in (before, after or "latest"))
+    return compare(older, newer)
+
+
+def _result_set(name: str, db: Path | None) -> ResultSet:
+    from metalbench.comparison import ResultSet
+    from metalbench.store import Store, location
+
+    run, latest = RUN.fullmatch(name), LATEST.fullmatch(name)
+    if run is None and latest is None:
+        if not Path(name).is_file():
+            raise click.UsageError(
+                f"{name}: expected a file of `run --json`, run:NUMBER, latest, latest~1, or "
+                "NAME@REVISION; there is no such file"
+            )
+        return ResultSet.of_file(Path(name))
+    path = location(db)
+    if not path.exists():
+        raise click.UsageError(f"{name}: the store {path} is empty; `metalbench run` fills it")
+    with Store(path) as store:
+        if run is not None:
+            return ResultSet.of_run(store, int(run[1]), name)
+        assert latest is not None
+        return ResultSet.of_latest(store, int(latest[1] or 0), name)
+
+
+def _kernels(before: str, after: str | None, options: dict[str, Any]) -> Comparison:
+    from metalbench import _core
+    from metalbench.cli.waiting import waiting
+    from metalbench.comparison.head_to_head import Contest, head_to_head
+    from metalbench.library import find
+    from metalbench.measure import Plan
+    from metalbench.report.console import console
+
+    name = before.partition("@")[0]
+    names = before, after or name
+    if names[1].partition("@")[0] != name:
+        raise click.UsageError(
+            f"{after}: expected {name} or {name}@REVISION, for kernels of different tasks do not "
+            "compare"
+        )
+    (entry,) = find([name], None, options["kernels"])
+    device = _core.open(options["device"])
+    older, newer = (_kernel(entry.kernel(device.chip), each, options) for each in names)
+    contest = Contest(
+        entry.task,
+        older,
+        newer,
+        names=names,
+        dtype=options["dtype"],
+        size=options["size"],
+        plan=Plan(seconds=options["seconds"], seed=options["seed"]),
+    )
+    _warn(device)
+    with waiting(console(to_stderr=True), f"{names[0]} against {names[1]}") as progress:
+        comparison, _ = head_to_head(device, contest, progress)
+    return comparison
+
+
+def _kernel(present: Kernel, name: str, options: dict[str, Any]) -> Kernel:
+    from metalbench.comparison.revision import kernel_at
+
+    kernel = replace(present, include_dirs=options["include"])
+    revision = name.partition("@")[2]
+    return kernel_at(kernel, revision) if revision else kernel
+
+
+def _warn(device: Device) -> None:
+    from metalbench.cli.warning import warn
+    from metalbench.report.console import console
+
+    warn(console(to_stderr=True), device)
+
+
+def _show(comparison: Comparison, options: dict[str, Any]) -> None:
+    from metalbench.report.comparison import comparison_report, to_json
+    from metalbench.report.console import console
+
+    piped = str(options["json_file"]) == "-"
+    out = console(to_stderr=piped)
+    out.print(comparison_report(comparison, out))
+    if options["json_file"]:
+        write_text(options["json_file"], to_json(comparison))
+
+
+def _fails(comparison: Comparison, failing: tuple[str, ...]) -> bool:
+    from metalbench.stats import Verdict
+
+    return any(comparison.has(Verdict(each.upper())) for each in failing)

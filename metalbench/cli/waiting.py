@@ -1,0 +1,35 @@
+"""One line at a terminal that says how far a single measurement is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Drawing costs time while something is timed.
+SECONDS_BETWEEN_DRAWINGS = 0.5
+
+
+@contextmanager
+def waiting(console: Console, title: str) -> Iterator[Callable[[float], None]]:
+    """Show `title` with the fraction that the result is told, until the block ends."""
+    from rich.live import Live
+    from rich.text import Text
+
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    drawn = float("-inf")
+    with Live(Text(title), console=console, auto_refresh=False, transient=True) as live:
+
+        def tell(fraction: float) -> None:
+            nonlocal drawn
+            if monotonic() - drawn >= SECONDS_BETWEEN_DRAWINGS:
+                drawn = monotonic()
+                live.update(Text(f"{title}: {100 * fraction:.0f} %"), refresh=True)
+
+        yield tell
