@@ -35,6 +35,7 @@ def magnitude(q, k, v):
         v=normal("keys", "dims"),
     ),
     outputs=dict(y=output("queries", "dims")),
+    multiples=dict(dims=8),
     oracle=attention,
     scale=magnitude,
     flops="4 * queries * keys * dims + 5 * queries * keys",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from metalbench.prepare import Bound, Compiled
+from metalbench.sizes import is_spelled
 from metalbench.verify import error_rule, hints
 from metalbench.verify.error_rule import Yardstick
 from metalbench.verify.repeat import equal_runs, fresh_inputs, over_results
@@ -56,9 +57,11 @@ class Examiner:
     def finding(self, kind: Kind, message: str, output: str = "") -> Finding:
         """A finding whose message says at which task, size and seed."""
         work = self.workload
-        sizes = ", ".join(f"{k}={v}" for k, v in work.task.extents(work.size).items())
+        size = work.size
+        if not is_spelled(size):
+            size += ": " + ", ".join(f"{k}={v}" for k, v in work.task.extents(size).items())
         seed = f"{work.seed}, {work.variation}" if work.variation else f"{work.seed}"
-        text = f"[{work.task.name}] {message} (size {work.size}: {sizes}; seed {seed})"
+        text = f"[{work.task.name}] {message} (size {size}; seed {seed})"
         return Finding(kind, text, work.size, work.seed, output)
 
     def memory(self) -> list[Finding]:
