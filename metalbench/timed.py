@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, islice
-from typing import TYPE_CHECKING, Any
+from itertools import count
+from typing import TYPE_CHECKING
 
 from metalbench.environment import environment
-from metalbench.measure import Measurement, Mode, Plan, Sides, measure
+from metalbench.measure import FormTime, Measurement, Mode, Plan, Sides, measure
 from metalbench.measure.cache import Rotation, last_level_cache_bytes, rotation
 from metalbench.measure.probe import probe_of
 from metalbench.measure.series import Progress
@@ -20,7 +20,7 @@ from metalbench.verify.examine import Examiner
 from metalbench.workload import Workload, workload
 
 if TYPE_CHECKING:
-    from metalbench._core import Device
+    from metalbench._core import Device, Dispatch
     from metalbench.reference import Reference
 
 # Of a measurement's time, for finding the form of the reference that is the one to beat.
@@ -31,8 +31,8 @@ FORMS_SHARE = 0.25
 class Timed:
     """A bound kernel, or as many copies of it as are cold, beside its reference.
 
-    Between looks the inputs of both are exchanged and outputs and scratch poisoned, so that what
-    the timing itself leaves behind can be checked.
+    Between looks the inputs of both are exchanged, and nothing else: outputs and scratch keep what
+    they hold, so that a kernel that has stopped working leaves results of other inputs behind.
     """
 
     device: Device
@@ -40,6 +40,7 @@ class Timed:
     reference: Reference | None
     remarks: tuple[str, ...] = ()
     yardsticks: dict[str, dict[str, Yardstick]] = field(default_factory=dict)
+    _exchanges: int = 0
 
     @classmethod
     def prepare(cls, compiled: Compiled, work: Workload, mode: Mode) -> Timed:
@@ -62,22 +63,27 @@ class Timed:
         """Time the kernel against the fastest form of its reference."""
         from metalbench.reference import settle
 
-        forms = ()
+        forms: tuple[FormTime, ...] = ()
         if self.reference is not None:
             forms = settle(self.reference, seconds=FORMS_SHARE * plan.seconds)
-        first = self.bound.workload
         sides = Sides(
-            [dispatch for copy in self.copies for dispatch in copy.dispatches],
+            self._dispatches,
             self.reference,
             repeats=len(self.copies),
             probe=probe_of(self.device),
-            refresh=lambda look: self._exchange(first, look),
+            refresh=self._exchange,
         )
         measured = measure(self.device, sides, plan, progress=progress)
         return replace(measured, forms=forms, remarks=self.remarks)
 
     def left_behind(self) -> Report:
-        """Judge what the last window left in memory: of one copy by the oracle, of others by it."""
+        """Judge what the last window left in memory: of one copy by the oracle, of others by it.
+
+        Of a kernel so slow that its inputs were never exchanged, what one more pass leaves.
+        """
+        if self._exchanges == 0:
+            self._exchange(1)
+            self.device.run(self._dispatches, time_limit=TIME_LIMIT)
         report = self._examiner(self.bound).left_behind()
         for copy in self.copies[1:]:
             if report.passed and not _equal(copy, self.bound):
@@ -91,17 +97,25 @@ class Timed:
     def _examiner(self, bound: Bound) -> Examiner:
         return Examiner(bound, self.device, TIME_LIMIT, self.yardsticks)
 
-    def _exchange(self, first: Workload, look: int) -> None:
-        (seed,) = islice(like_seeds(first.task, first.seed), look - 1, look)
-        work = workload(first.task, first.size, dtype_name=first.dtype.name, seed=seed)
+    @property
+    def _dispatches(self) -> list[Dispatch]:
+        return [dispatch for copy in self.copies for dispatch in copy.dispatches]
+
+    def _exchange(self, look: int) -> None:
+        now = self.bound.workload
+        work = workload(
+            now.task,
+            now.size,
+            dtype_name=now.dtype.name,
+            seed=next(like_seeds(now.task, now.seed)),
+        )
         self.copies = [copy.load(work) for copy in self.copies]
-        for copy in self.copies:
-            copy.poison(look)
         if self.reference is not None:
             self.reference.load(work)
+        self._exchanges = look
 
 
-def like_seeds(task: Task, seed: int) -> Any:
+def like_seeds(task: Task, seed: int) -> Iterator[int]:
     """Further seeds whose inputs are drawn from the same distributions: they cost the same time."""
     kinds = [each.variation(seed) for each in task.inputs.values()]
     return (

@@ -1,0 +1,55 @@
+"""How many copies are cold, on machines of all sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metalbench.measure import cache
+from metalbench.measure.cache import LARGEST_KNOWN, MIB, last_level_cache_bytes, rotation
+
+
+@pytest.mark.parametrize(
+    ("chip", "mebibytes"),
+    [("m1", 8), ("m2_pro", 24), ("m3_max", 48), ("m2_ultra", 96), ("m9_huge", 96)],
+)
+def test_chips_have_their_system_level_cache(chip: str, mebibytes: int) -> None:
+    assert last_level_cache_bytes(chip) == mebibytes * MIB
+
+
+def test_linux_tells_the_sizes_of_all_caches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache.sys, "platform", "linux")
+    for index, size in enumerate(("48K", "64K", "2048K", "33M")):
+        (tmp_path / f"index{index}").mkdir()
+        (tmp_path / f"index{index}" / "size").write_text(size + "\n")
+    assert last_level_cache_bytes(None, linux=tmp_path) == 33 * MIB
+
+
+def test_an_unknown_cache_is_taken_for_a_large_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache.sys, "platform", "linux")
+    assert last_level_cache_bytes(None, linux=tmp_path) == LARGEST_KNOWN
+
+
+@pytest.mark.parametrize(("pass_bytes", "copies"), [(8 * MIB, 3), (5 * MIB, 5), (100 * MIB, 1)])
+def test_copies_are_three_times_the_cache(pass_bytes: int, copies: int) -> None:
+    turns = rotation(pass_bytes, 8 * MIB, 16 << 30)
+    assert (turns.copies, turns.doubt) == (copies, None)
+
+
+def test_no_more_copies_than_memory_can_hold() -> None:
+    turns = rotation(8 * MIB, 96 * MIB, 1 << 30)
+    assert turns.copies == 16
+    assert turns.doubt is not None
+    assert "16 copies" in turns.doubt
+    assert "1.3 times the last-level cache (96 MiB), not 3 times" in turns.doubt
+
+
+def test_tiny_inputs_have_so_many_copies_and_no_more() -> None:
+    turns = rotation(64, 96 * MIB, 1 << 36)
+    assert turns.copies == cache.MOST_COPIES
+    assert turns.doubt is not None
