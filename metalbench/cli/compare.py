@@ -132,7 +132,7 @@ def _result_set(name: str, db: Path | None) -> ResultSet:
 def _kernels(before: str, after: str | None, options: dict[str, Any]) -> Comparison:
     from metalbench import _core
     from metalbench.cli.waiting import waiting
-    from metalbench.comparison.head_to_head import Contest, head_to_head
+    from metalbench.comparison.head_to_head import Contest, WrongKernelError, head_to_head
     from metalbench.library import find
     from metalbench.measure import Plan
     from metalbench.report.console import console
@@ -158,7 +158,10 @@ def _kernels(before: str, after: str | None, options: dict[str, Any]) -> Compari
     )
     _warn(device)
     with waiting(console(to_stderr=True), f"{names[0]} against {names[1]}") as progress:
-        comparison, _ = head_to_head(device, contest, progress)
+        try:
+            comparison, _ = head_to_head(device, contest, progress)
+        except WrongKernelError as error:
+            raise click.ClickException(str(error)) from error
     return comparison
 
 

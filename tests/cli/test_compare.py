@@ -1,0 +1,136 @@
+"""`metalbench compare` and `metalbench history`, from the command line to the exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from example_results import CPU, correct
+
+from metalbench.cli import main
+from metalbench.environment import environment
+from metalbench.store import Store
+
+SLOW = "float s = 0; for (int k = 0; k < 400; ++k) s += x[(i + k) % n]; y[i] = 2 * x[i] + 0 * s"
+
+
+def command(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    subprocess.run(("git", "-C", str(folder), *identity, *arguments), check=True)
+
+
+@pytest.fixture
+def history(kernels: Path) -> Path:
+    """The kernels in a repository: twice was slow, then wrong, and is quick now."""
+    path = kernels / "twice.metal"
+    quick = path.read_text()
+    git(kernels, "init", "-q")
+    for text in (
+        quick.replace("uint i", "constant uint& n, uint i").replace("y[i] = 2 * x[i]", SLOW),
+        quick.replace("2 * x[i]", "3 * x[i]"),
+    ):
+        path.write_text(text)
+        git(kernels, "add", "-A")
+        git(kernels, "commit", "-q", "-m", "twice")
+    path.write_text(quick)
+    return kernels
+
+
+def test_a_kernel_is_faster_than_it_was(history: Path, tmp_path: Path) -> None:
+    written = tmp_path / "comparison.json"
+    arguments = ("--kernels", history, "--time", 1, "--size", "large", "--json", written)
+    result = command("compare", "twice@HEAD~1", *arguments, "--fail-on", "slower")
+    assert result.exit_code == 0, result.output
+    assert "twice@HEAD~1" in result.stdout
+    assert "changed" in result.stdout
+    assert "in pairs of random order, in the same buffers" in result.stdout
+    (compared,) = json.loads(written.read_text())["compared"]
+    assert (compared["verdict"], compared["by"]) == ("FASTER", "pairs")
+
+
+def test_a_slower_one_fails_if_that_was_asked(history: Path) -> None:
+    arguments = ("--kernels", history, "--time", 1, "--size", "large", "--fail-on", "slower")
+    git(history, "add", "-A")
+    git(history, "commit", "-q", "-m", "quick")
+    result = command("compare", "twice@HEAD", "twice@HEAD~2", *arguments)
+    assert result.exit_code == 1, result.output
+    assert "SLOWER" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["twice@nowhere"], "twice.metal@nowhere: git says:"),
+        (["twice@HEAD~1", "thrice"], "expected twice or twice@REVISION"),
+        (["latest", "twice@HEAD"], "NAME@REVISION compares with NAME"),
+        (["twise@HEAD"], "did you mean 'twice'?"),
+        (["nothing.json"], "there is no such file"),
+        (["latest~1"], "`metalbench run` fills it"),
+    ],
+)
+def test_what_cannot_be_compared_says_why(
+    history: Path, tmp_path: Path, names: list[str], words: str
+) -> None:
+    options = ("--kernels", history, "--db", tmp_path / "none.db", "--time", 0.05)
+    result = command("compare", *names, *options)
+    assert result.exit_code == 2
+    assert words in " ".join(result.stderr.split())
+
+
+def test_a_version_that_was_wrong_has_no_time(history: Path) -> None:
+    result = command("compare", "twice@HEAD", "--kernels", history, "--time", 0.05)
+    assert result.exit_code == 1
+    assert "twice@HEAD is not correct, so its time is none: " in result.stderr
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    """A store with three runs, of which the last is half as fast."""
+    path = tmp_path / "results.db"
+    with Store(path) as store:
+        for _ in range(3):
+            run = store.begin_run({}, CPU, environment())
+            store.record(run, correct())
+            store.record(run, correct("relu", seed=1))
+        number = store.results(run)[0].id
+        store._connection.execute(
+            "UPDATE results SET ratio = ratio / 2, ratio_low = ratio_low / 2,"
+            f" ratio_high = ratio_high / 2 WHERE id = {number}"
+        )
+    return path
+
+
+def test_runs_of_the_store_compare(db: Path) -> None:
+    result = command("compare", "latest~1", "--db", db, "--fail-on", "slower")
+    assert result.exit_code == 1, result.output
+    assert "1 SLOWER, 1 SAME" in result.stdout
+    assert command("compare", "run:1", "run:2", "--db", db, "--fail-on", "slower").exit_code == 0
+
+
+def test_history_tells_of_the_regression(db: Path) -> None:
+    result = command("history", "softmax", "--db", db)
+    assert result.exit_code == 0, result.output
+    assert "██▁" in result.stdout
+    assert "latest against previous: 0.50" in result.stdout
+    assert command("history", "softmax", "--db", db, "--fail-on", "slower").exit_code == 1
+    assert command("history", "relu", "--db", db, "--fail-on", "slower").exit_code == 0
+
+
+def test_history_as_json_is_nothing_but_json(db: Path) -> None:
+    result = command("history", "softmax", "--db", db, "--json", "-")
+    document = json.loads(result.stdout)
+    assert [each["id"] for each in document["pasts"][0]["results"]] == [5, 3, 1]
+    assert "latest against" in result.stderr
+
+
+def test_no_history_says_how_to_make_some(tmp_path: Path) -> None:
+    result = command("history", "softmax", "--db", tmp_path / "none.db")
+    assert result.exit_code == 0
+    assert "`metalbench run softmax` makes some" in result.stdout

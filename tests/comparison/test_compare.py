@@ -1,0 +1,182 @@
+"""Two runs: what compares, what it says, and what is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from example_results import CPU, GPU, correct, incorrect, on_gpu
+from rich.console import Console
+
+from metalbench.comparison import ResultSet, Row, compare
+from metalbench.environment import environment
+from metalbench.errors import MetalBenchError, StoreError
+from metalbench.report import comparison as report
+from metalbench.report.console import PIPE_WIDTH
+from metalbench.report.export import to_json
+from metalbench.stats import Interval, Verdict
+from metalbench.store import Store
+
+
+def about(value: float, half_width: float = 0.004) -> Interval:
+    return Interval(value, value / (1 + half_width), value * (1 + half_width))
+
+
+def row(task: str = "softmax", time_ns: float = 1000.0, ratio: float | None = None) -> Row:
+    return Row(
+        task=task,
+        dtype="float32",
+        size="seed",
+        sizes={"n": 4096},
+        status="correct",
+        mode="warm",
+        clock=None,
+        source_hash="abc",
+        reference=(None, "0.32"),
+        time_ns=about(time_ns),
+        ratio=None if ratio is None else about(ratio),
+    )
+
+
+def results(name: str, *rows: Row, device: str = "cpu (Example CPU)") -> ResultSet:
+    return ResultSet(name, device, rows)
+
+
+def verdicts(before: Row, after: Row) -> tuple[Verdict, str]:
+    (compared,) = compare(results("a", before), results("b", after)).compared
+    return compared.judgement.verdict, compared.by
+
+
+def test_a_shorter_time_is_faster() -> None:
+    assert verdicts(row(time_ns=1000.0), row(time_ns=900.0)) == (Verdict.FASTER, "time")
+    assert verdicts(row(time_ns=900.0), row(time_ns=1000.0)) == (Verdict.SLOWER, "time")
+    assert verdicts(row(), row()) == (Verdict.SAME, "time")
+
+
+def test_what_slowed_a_whole_run_cancels_by_its_ratio_to_mlx() -> None:
+    """The second run was 30 % slower altogether, MLX included."""
+    assert verdicts(row(ratio=2.0), row(time_ns=1300.0, ratio=2.0)) == (Verdict.SAME, "MLX")
+
+
+def test_ratios_to_different_references_do_not_compare_times_do() -> None:
+    other = replace(row(ratio=1.0), reference=("mx.fast", "0.32"))
+    assert verdicts(row(ratio=2.0), other) == (Verdict.SAME, "time")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"mode": "cold"}, r"same mode in both, got warm in a and cold in b"),
+        ({"clock": "GPU time"}, r"same clock in both, got one clock in a and GPU time in b"),
+        ({"sizes": {"n": 1}}, r"same size in both, got seed \(n 4096\) in a and seed \(n 1\) in b"),
+    ],
+)
+def test_what_does_not_compare_is_refused(change: dict[str, object], words: str) -> None:
+    with pytest.raises(MetalBenchError, match=words):
+        compare(results("a", row()), results("b", replace(row(), **change)))  # type: ignore[arg-type]
+
+
+def test_devices_do_not_compare() -> None:
+    with pytest.raises(MetalBenchError, match=r"same device in both, got cpu .* metal \(M4\) in b"):
+        compare(results("a", row()), results("b", row(), device="metal (M4)"))
+
+
+def test_kernels_without_a_time_in_both_are_left_out_with_the_reason() -> None:
+    wrong = replace(row("relu"), status="incorrect", time_ns=None)
+    found = compare(
+        results("a", row(), row("relu"), row("gelu")), results("b", row(), wrong, row("argmax"))
+    )
+    assert [each.task for each in found.compared] == ["softmax"]
+    assert found.left_out == (
+        ("relu", "incorrect in b"),
+        ("gelu", "not in b"),
+        ("argmax", "not in a"),
+    )
+    with pytest.raises(MetalBenchError, match="no kernel in common that was timed: relu: incorr"):
+        compare(results("a", row("relu")), results("b", wrong))
+
+
+def test_a_difference_that_many_kernels_explain_is_none() -> None:
+    before = [row(f"task{i}") for i in range(100)]
+    # p = 0.018: alone it would be FASTER.
+    after = [row(f"task{i}", time_ns=1000.0 if i else 1000.0 / 1.0158) for i in range(100)]
+    alone = compare(results("a", before[0]), results("b", after[0])).compared[0].judgement
+    assert alone.verdict is Verdict.FASTER
+    together = compare(results("a", *before), results("b", *after)).compared[0].judgement
+    assert together.verdict is Verdict.INCONCLUSIVE
+    assert "among 100 tasks" in together.reasons[0].seen
+
+
+def test_the_mean_has_an_interval() -> None:
+    found = compare(
+        results("a", row(), row("relu")), results("b", row(time_ns=500.0), row("relu", 2000.0))
+    )
+    assert found.mean is not None
+    assert math.isclose(found.mean.value, 1.0)
+    assert found.mean.low < 1.0 < found.mean.high
+
+
+def test_a_file_and_the_run_that_it_was_written_of_are_the_same(tmp_path: Path) -> None:
+    here = environment()
+    both = [on_gpu(correct()), replace(incorrect("relu"), device=GPU)]
+    path = tmp_path / "results.json"
+    path.write_text(to_json(both, GPU, here, {}))
+    with Store(tmp_path / "results.db") as store:
+        run = store.begin_run({}, GPU, here)
+        for result in both:
+            store.record(run, result)
+        kept = ResultSet.of_run(store, run, "run:1")
+        assert ResultSet.of_latest(store, 0, "latest") == kept
+        with pytest.raises(StoreError, match="latest~1 is 1 before the latest run, and"):
+            ResultSet.of_latest(store, 1, "latest~1")
+        with pytest.raises(StoreError, match="no results of run 7; the latest are 1"):
+            ResultSet.of_run(store, 7, "run:7")
+    read = ResultSet.of_file(path)
+    assert read.rows == kept.rows
+    assert read.device == kept.device
+    assert kept.rows[0].time_ns == both[0].measurement.gpu_ns  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"schema": 1}', '{"schema": 9, "results": []}'])
+def test_a_file_of_another_kind_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(text)
+    with pytest.raises(MetalBenchError, match=r"other\.json: expected results"):
+        ResultSet.of_file(path)
+
+
+def test_the_report_says_what_the_ratios_rest_on() -> None:
+    found = compare(
+        results("run:1", row(ratio=2.0), row("relu"), row("gelu")),
+        results("run:2", row(ratio=2.2), row("relu", 1100.0)),
+    )
+    console = Console(file=io.StringIO(), width=PIPE_WIDTH, highlight=False)
+    console.print(report.comparison_report(found, console))
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    for part in (
+        "before / after",
+        "1.100x [1.094, 1.106] FASTER",
+        "softmax: its text is the same in both, so that FASTER is of its headers",
+        "gelu: left out: not in run:2.",
+        "run:2 against run:1: 1 FASTER, 1 SLOWER. Geometric mean of the ratios: 1.000x",
+        "what slowed one run down cancels",
+        "times that were taken apart",
+        "Benjamini-Hochberg",
+        "simulation",
+    ):
+        assert part in text
+
+
+def test_json_has_the_documented_keys() -> None:
+    document = json.loads(report.to_json(compare(results("a", row()), results("b", row()))))
+    assert report.__doc__ is not None
+    for name in (*document, *document["compared"][0]):
+        assert name in report.__doc__
+    assert document["compared"][0]["verdict"] == "SAME"
+    assert document["geometric_mean"] is None
+    assert CPU.kind in document["device"]
