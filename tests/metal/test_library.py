@@ -1,0 +1,24 @@
+"""Every task of the library on a Metal device, from its file to the store."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from metalbench.cli import main
+from metalbench.library import Library
+
+pytestmark = pytest.mark.metal
+
+
+def test_all_tasks_are_correct(tmp_path: Path) -> None:
+    options = ["--device", "metal", "--size", "small", "--time", "0.02", "--json", "-"]
+    result = CliRunner().invoke(main, ["run", *options, "--db", str(tmp_path / "results.db")])
+    assert result.exit_code == 0, result.output
+    entries = json.loads(result.stdout)["results"]
+    assert {entry["task"] for entry in entries} == set(Library().names())
+    assert {entry["status"] for entry in entries} == {"correct"}
+    assert all(entry["gpu_ns"]["value"] > 0 for entry in entries)
