@@ -23,7 +23,7 @@ def confine(lifeline: int, parent: int) -> str:
     `lifeline` is a pipe whose other end only the process `parent` holds: when that one ends, this
     one does.
     """
-    faulthandler.enable()
+    faulthandler.enable(all_threads=False)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _die_first_when_memory_runs_out()
     try:

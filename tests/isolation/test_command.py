@@ -1,0 +1,112 @@
+"""`metalbench run` as it is typed: options, Ctrl-C, and no process that outlives it."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from metalbench.cli import main
+from metalbench.isolation.memory import _children
+from metalbench.store import Store
+
+INTERRUPTED = 130
+FEW_SECONDS = 20_000
+
+
+def command(folder: Path, db: Path, *names: str) -> list[str]:
+    options = ("--kernels", str(folder), "--db", str(db), "--time", "0.01", "--device", "cpu")
+    return [sys.executable, "-m", "metalbench", "run", *names, *options]
+
+
+def started(folder: Path, db: Path) -> subprocess.Popen[str]:
+    """A run whose first kernel has finished, and whose second will never."""
+    run = subprocess.Popen(
+        command(folder, db, "good", "hangs"),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert run.stderr is not None
+    assert "good: correct" in run.stderr.readline()
+    return run
+
+
+def kept(db: Path) -> list[str]:
+    with Store(db) as store:
+        return [entry.status for entry in store.history("good")]
+
+
+def test_a_timeout_and_the_exit_code(folder: Path, tmp_path: Path) -> None:
+    arguments = command(folder, tmp_path / "results.db", "hangs")[3:]
+    result = CliRunner().invoke(main, [*arguments, "--kernel-timeout", "3"])
+    assert result.exit_code == 1
+    assert "at most 3 s" in result.stdout
+
+
+def test_ctrl_c_ends_the_worker_and_keeps_what_has_finished(folder: Path, tmp_path: Path) -> None:
+    run = started(folder, tmp_path / "results.db")
+    workers = _children(run.pid)
+    run.send_signal(signal.SIGINT)
+    run.communicate()
+    assert run.returncode == INTERRUPTED
+    assert kept(tmp_path / "results.db") == ["correct"]
+    assert workers
+    for number in workers:
+        with pytest.raises(ProcessLookupError):
+            os.kill(number, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ends of others' processes are told by Linux")
+def test_a_run_that_is_killed_takes_its_workers_along(folder: Path, tmp_path: Path) -> None:
+    run = started(folder, tmp_path / "results.db")
+    workers = [os.pidfd_open(number) for number in _children(run.pid)]
+    assert workers
+    run.kill()
+    run.communicate()
+    for descriptor in workers:
+        watched = select.poll()
+        watched.register(descriptor, select.POLLIN)
+        assert watched.poll(FEW_SECONDS), "a worker outlives its run"
+        os.close(descriptor)
+    assert kept(tmp_path / "results.db") == ["correct"]
+
+
+def test_in_this_process_there_is_no_other(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from metalbench.isolation import process
+
+    def refused(*_: Any) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(process.Process, "__init__", refused)
+    arguments = command(folder, tmp_path / "results.db", "good")[3:]
+    assert CliRunner().invoke(main, [*arguments, "--in-process"]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("size", "size_bytes"), [("8G", 8 * 2**30), ("512 MiB", 2**29), ("1.5k", 1536), ("7", 7)]
+)
+def test_sizes_of_memory(size: str, size_bytes: int) -> None:
+    import click
+
+    from metalbench.cli.isolation import _bytes
+
+    option = click.Option(["--memory-limit"])
+    assert _bytes(click.Context(main), option, size) == size_bytes
+
+
+@pytest.mark.parametrize("size", ["", "much", "0", "-1G", "8 GBit"])
+def test_what_is_no_size_is_refused(size: str) -> None:
+    result = CliRunner().invoke(main, ["run", "relu", "--memory-limit", size])
+    assert result.exit_code == 2
+    assert "expected a size such as 512M or 8G" in result.output

@@ -1,0 +1,82 @@
+"""A kernel's process may die in any way: that is its result, and the run goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from metalbench.isolation import Limits
+from metalbench.isolation.death import WorkerError
+from metalbench.result import Status
+from metalbench.verify import Kind
+
+MIB = 2**20
+
+
+DEATHS = {
+    "touches_null": (Kind.CRASH, "SIGSEGV", "memory that is not its own", "in misbehave"),
+    "overflows_its_stack": (Kind.CRASH, "its stack overflowed"),
+    "aborts": (Kind.CRASH, "SIGABRT", "Fatal Python error: Aborted"),
+    "exits": (Kind.CRASH, "exit code 3 and no result", "too late"),
+    "is_killed": (Kind.OUT_OF_MEMORY, "SIGKILL", "when memory runs out"),
+}
+
+
+def test_a_process_that_dies_is_a_finding_and_the_run_goes_on(runs: Any) -> None:
+    *dead, after = runs(*DEATHS, "good")
+    for result, (kind, *words) in zip(dead, DEATHS.values(), strict=True):
+        (failure,) = result.failures
+        assert (result.status, failure.kind, failure.stage) == (Status.FAILED, kind, "verify")
+        for part in words:
+            assert part in failure.message
+        assert result.case.sizes == {"n": 100}
+        assert [each.status for each in runs.store.history(result.case.task)] == ["failed"]
+    assert after.status is Status.CORRECT
+
+
+def test_a_process_that_hangs_is_ended(runs: Any) -> None:
+    (dead,) = runs("hangs", limits=Limits(seconds=3))
+    (failure,) = dead.failures
+    assert failure.kind == Kind.TIME_LIMIT
+    assert "at most 3 s" in failure.message
+    assert "--kernel-timeout" in failure.message
+
+
+@pytest.mark.parametrize("name", ["hoards", "hoards_in_a_child"])
+def test_a_process_that_eats_all_memory_is_ended(runs: Any, name: str) -> None:
+    (dead,) = runs(name, limits=Limits(memory_bytes=700 * MIB))
+    (failure,) = dead.failures
+    assert failure.kind == Kind.OUT_OF_MEMORY
+    assert "at most 700 MiB" in failure.message
+    assert "--memory-limit" in failure.message
+
+
+def test_an_error_of_the_tasks_code_is_told_as_without_a_process(runs: Any) -> None:
+    (wrong,) = runs("raises")
+    assert "no such luck" in wrong.failures[0].message
+
+
+def test_what_a_kernel_does_to_its_process_reaches_no_other(runs: Any) -> None:
+    statuses = [result.status for result in runs("leaves_a_mark", "finds_no_mark")]
+    assert statuses[1] is Status.CORRECT
+
+
+def test_samples_and_analysis_come_back(runs: Any) -> None:
+    (result,) = runs("good")
+    assert result.measurement is not None
+    assert result.measurement.pairs == result.measurement.samples.candidate_ns.size
+    assert result.analysis is not None
+    (kept,) = runs.store.history("good")
+    assert runs.store.samples(kept.id)["kernel"].size == result.measurement.pairs
+
+
+def test_a_worker_that_cannot_start_is_no_kernels_fault(
+    runs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from metalbench.isolation import process
+
+    monkeypatch.setattr(process.sys, "path", ["/nowhere"])
+    with pytest.raises(WorkerError, match="ended as it started") as caught:
+        runs("good")
+    assert "--in-process" in str(caught.value)

@@ -1,0 +1,42 @@
+"""Limits, and seeing how much memory a process holds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from metalbench.isolation import Limits, limits
+from metalbench.isolation.memory import resident_bytes
+
+MIB = 2**20
+HOLD = "x = bytearray(100 * 2**20); x[::4096] = bytes(25600); print(flush=True); input()"
+
+
+def test_half_of_the_memory_is_the_default() -> None:
+    assert Limits().memory_bytes == limits.memory_bytes() // 2
+
+
+def test_a_containers_memory_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bounded, open_ended = tmp_path / "memory.max", tmp_path / "limit"
+    bounded.write_text(f"{64 * MIB}\n")
+    open_ended.write_text("max\n")
+    monkeypatch.setattr(limits, "CONTAINER", (bounded, open_ended, tmp_path / "missing"))
+    assert limits.memory_bytes() == 64 * MIB
+
+
+def test_memory_of_children_counts() -> None:
+    own = resident_bytes(os.getpid(), children=False)
+    assert own > MIB
+    command = [sys.executable, "-c", HOLD]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        assert resident_bytes(child.pid) > 100 * MIB
+        both = resident_bytes(os.getpid())
+        assert both > resident_bytes(os.getpid(), children=False) + 100 * MIB
+        child.kill()
+    assert resident_bytes(child.pid) == 0
