@@ -31,11 +31,13 @@ def case(task: str = "softmax", source: str = "kernel void softmax() {}\n") -> C
     )
 
 
-def measurement(seed: int = 0, kernel_ns: float = 12_340.0, pairs: int = 64) -> Measurement:
+def measurement(
+    seed: int = 0, kernel_ns: float = 12_340.0, pairs: int = 64, reference: float = 2.0
+) -> Measurement:
     random = np.random.default_rng(seed)
     samples = SampleSet(
         candidate_ns=kernel_ns * random.lognormal(0, 0.01, pairs),
-        reference_ns=2 * kernel_ns * random.lognormal(0, 0.01, pairs),
+        reference_ns=reference * kernel_ns * random.lognormal(0, 0.01, pairs),
         candidate_first=random.random(pairs) < 0.5,
         floor_ns=np.full(5, 700.0),
         candidate_window=82,

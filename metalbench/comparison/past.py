@@ -90,7 +90,8 @@ def _past(entries: tuple[HistoryEntry, ...]) -> Past:
         and (not by_reference or rows[entry.id].reference == rows[correct[0].id].reference)
     ]
     repeated: dict[tuple[object, ...], list[Interval]] = {}
-    for entry in timed:
+    # The latest is what is judged: it must not excuse itself.
+    for entry in timed[1:]:
         score = _score(rows[entry.id], by_reference=by_reference)
         assert score is not None
         same = (entry.source_hash, *sorted(entry.tunables.items()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from metalbench.stats.interval import CONFIDENCE, Interval
 from metalbench.stats.judgement import Judgement
 from metalbench.stats.reasons import undecided
 from metalbench.stats.verdict import MARGIN, judge
+
+# The median of a squared standard normal variable.
+CHI_SQUARED = 0.4549
 
 
 def assess_apart(
@@ -74,12 +78,13 @@ def spread_between(groups: Sequence[Sequence[Interval]]) -> float:
     """Standard deviation between the logarithms of runs that measured the same.
 
     Two runs of one program differ by more than their intervals say: by where its memory lies, by
-    the temperature, by what else runs.
+    the temperature, by what else runs. A change of the machine that stays is no such scatter: only
+    each run and the next count, and of their differences the median.
 
     Parameters
     ----------
     groups
-        In each the same quantity from several runs; groups of one say nothing.
+        In each the same quantity from several runs, in order; groups of one say nothing.
 
     Returns
     -------
@@ -87,23 +92,22 @@ def spread_between(groups: Sequence[Sequence[Interval]]) -> float:
 
     References
     ----------
-    R. A. Fisher, "Statistical Methods for Research Workers" (1925): components of variance.
+    J. von Neumann, "Distribution of the ratio of the mean square successive difference to the
+    variance", Ann. Math. Statist. 12 (1941): why successive differences.
     """
     from scipy.special import ndtri  # type: ignore[import-untyped,unused-ignore]
 
     usual = float(ndtri(0.5 + CONFIDENCE / 2.0))
-    squares, within, freedom = 0.0, [], 0
+    squares, within = [], []
     for group in groups:
         known = [each for each in group if each.bounded and each.low > 0]
-        if len(known) < 2:
-            continue
-        logarithms = np.log([each.value for each in known])
-        squares += float(np.sum((logarithms - logarithms.mean()) ** 2))
-        freedom += len(known) - 1
-        within += [(math.log(each.high / each.low) / (2.0 * usual)) ** 2 for each in known]
-    if not freedom:
+        for one, other in pairwise(known):
+            squares.append(0.5 * math.log(one.value / other.value) ** 2)
+            widths = [math.log(each.high / each.low) / (2.0 * usual) for each in (one, other)]
+            within.append(0.5 * (widths[0] ** 2 + widths[1] ** 2))
+    if not squares:
         return 0.0
-    return math.sqrt(max(squares / freedom - float(np.mean(within)), 0.0))
+    return math.sqrt(max(float(np.median(squares)) / CHI_SQUARED - float(np.median(within)), 0.0))
 
 
 def _judgement(ratio: Interval, p_value: float, margin: float) -> Judgement:

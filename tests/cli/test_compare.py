@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from example_results import CPU, correct
+from example_results import CPU, correct, measurement
 
 from metalbench.cli import main
 from metalbench.environment import environment
+from metalbench.measure import Measurement
 from metalbench.store import Store
 
 SLOW = "float s = 0; for (int k = 0; k < 400; ++k) s += x[(i + k) % n]; y[i] = 2 * x[i] + 0 * s"
@@ -43,25 +44,30 @@ def history(kernels: Path) -> Path:
     return kernels
 
 
-def test_a_kernel_is_faster_than_it_was(history: Path, tmp_path: Path) -> None:
+def test_both_versions_run_in_turn(history: Path, tmp_path: Path) -> None:
     written = tmp_path / "comparison.json"
-    arguments = ("--kernels", history, "--time", 1, "--size", "large", "--json", written)
-    result = command("compare", "twice@HEAD~1", *arguments, "--fail-on", "slower")
+    arguments = ("--kernels", history, "--time", 0.1, "--size", "large", "--json", written)
+    result = command("compare", "twice@HEAD~1", *arguments)
     assert result.exit_code == 0, result.output
     assert "twice@HEAD~1" in result.stdout
-    assert "changed" in result.stdout
     assert "in pairs of random order, in the same buffers" in result.stdout
     (compared,) = json.loads(written.read_text())["compared"]
-    assert (compared["verdict"], compared["by"]) == ("FASTER", "pairs")
+    assert (compared["same_source"], compared["by"]) == (False, "pairs")
+    assert compared["before_ns"]["value"] > 0
 
 
-def test_a_slower_one_fails_if_that_was_asked(history: Path) -> None:
-    arguments = ("--kernels", history, "--time", 1, "--size", "large", "--fail-on", "slower")
-    git(history, "add", "-A")
-    git(history, "commit", "-q", "-m", "quick")
-    result = command("compare", "twice@HEAD", "twice@HEAD~2", *arguments)
-    assert result.exit_code == 1, result.output
-    assert "SLOWER" in result.stdout
+@pytest.mark.parametrize(("factor", "verdict", "code"), [(2.0, "FASTER", 0), (0.5, "SLOWER", 1)])
+def test_a_slower_one_fails_if_that_was_asked(
+    history: Path, monkeypatch: pytest.MonkeyPatch, factor: float, verdict: str, code: int
+) -> None:
+    def measured(*_: object, **__: object) -> Measurement:
+        return measurement(reference=factor)
+
+    monkeypatch.setattr("metalbench.comparison.head_to_head.measure", measured)
+    arguments = ("--kernels", history, "--fail-on", "slower")
+    result = command("compare", "twice@HEAD~1", "twice", *arguments)
+    assert result.exit_code == code, result.output
+    assert f"twice against twice@HEAD~1: 1 {verdict}." in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,11 @@ def test_runs_that_scatter_more_than_they_say_widen_the_ratio() -> None:
     assert wide.verdict is Verdict.INCONCLUSIVE
 
 
+def test_a_change_that_stays_is_no_scatter() -> None:
+    before, after = [about(100, 0.01)] * 9, [about(50, 0.01)] * 9
+    assert spread_between([before + after]) == 0.0
+
+
 def test_runs_that_agree_have_no_spread_of_their_own() -> None:
     assert spread_between([[about(100, 0.01), about(100.1, 0.01)]]) == 0.0
     assert spread_between([[about(100, 0.01)], []]) == 0.0
