@@ -9,21 +9,17 @@ from __future__ import annotations
 
 import argparse
 import bisect
-import os
-import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 from metal_double.build import CHECKOUT, Tree
+from metal_double.suite import TESTS, run
 
 SOURCES = CHECKOUT / "csrc" / "metal"
-TESTS = ("tests/test_tiny.py", "tests/device", "tests/metal")
-# Runs all of them on its own.
-RUNNER = "tests/metal/test_on_the_double.py"
 # A block's code follows its address, as clang lays blocks out without optimisation.
 Lines = dict[str, dict[int, bool]]
 
@@ -37,22 +33,6 @@ def build() -> Path:
         "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
     )
     return tree.extension
-
-
-def run(extension: Path, tests: Sequence[str], record: Path) -> int:
-    """Run tests on it in one process, which appends to `record` at its end."""
-    command = [sys.executable, "-m", "pytest", "-p", "metal_double.plugin", "-p", "no:xdist"]
-    environment = {
-        "PYTHONPATH": str(CHECKOUT / "tests"),
-        "METAL_DOUBLE": str(extension),
-        "METAL_DOUBLE_COVERAGE": str(record),
-    }
-    return subprocess.run(
-        [*command, "-q", f"--ignore={RUNNER}", "-m", "metal or not metal", *tests],
-        cwd=CHECKOUT,
-        env={**os.environ, **environment},
-        check=False,
-    ).returncode
 
 
 def blocks_of(record: Path) -> dict[int, bool]:
@@ -138,10 +118,9 @@ def main() -> int:
     extension = build()
     with tempfile.TemporaryDirectory() as folder:
         record = Path(folder) / "blocks"
-        if run(extension, arguments.tests, record) != 0:
-            return 1
+        status = run(extension, arguments.tests, {"METAL_DOUBLE_COVERAGE": str(record)})
         share = report(covered_lines(extension, blocks_of(record)), show=arguments.show)
-    return 0 if share >= arguments.least else 1
+    return 1 if status != 0 or share < arguments.least else 0
 
 
 if __name__ == "__main__":
