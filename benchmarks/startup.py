@@ -20,16 +20,13 @@ import os, time
 from metalbench.cli import progress
 from metalbench.cli.group import main
 from metalbench.stages import Stage
-from metalbench import measure
-original = measure.measure
-def announced(*arguments, **options):
-    print(time.time() - float(os.environ["STARTED"]), flush=True)
-    os._exit(0)
-measure.measure = announced
-import metalbench.trial
-metalbench.trial.measure = announced
+def announced(self, stage):
+    if stage is Stage.MEASURE:
+        print(time.time() - float(os.environ["STARTED"]), flush=True)
+        os._exit(0)
+progress.LineProgress.stage_started = announced
 import sys
-sys.argv = ["metalbench", "run", "relu", "softmax"]
+sys.argv = ["metalbench", "run", "relu", "softmax", *sys.argv[1:]]
 main()
 """
 
@@ -58,6 +55,10 @@ def main() -> None:
         "run relu softmax, until it measures": (
             first_measurement,
             (python, "-c", FIRST_MEASUREMENT),
+        ),
+        "the same with --in-process": (
+            first_measurement,
+            (python, "-c", FIRST_MEASUREMENT, "--in-process"),
         ),
     }
     for name, (clock, command) in cases.items():

@@ -60,6 +60,7 @@ def examinations(db: Path | None = None) -> Iterator[tuple[str, Examination]]:
     )
     yield "metal device", partial(_guarded, _metal, REINSTALL)
     yield "mlx", partial(_guarded, _mlx, _mlx_remedy())
+    yield "isolation", partial(_guarded, _isolation, "metalbench run --in-process")
     yield "library", partial(_guarded, _library, REINSTALL)
     yield "store", partial(_guarded, partial(_store, db), "metalbench run --db FILE")
     yield "cache", partial(_guarded, _cache, "export METALBENCH_CACHE=DIR")
@@ -163,6 +164,23 @@ def _mlx() -> Finding:
 
 def _mlx_remedy() -> str:
     return "pip install mlx" if sys.platform == "darwin" else "pip install 'mlx[cpu]'"
+
+
+def _isolation() -> Finding:
+    from metalbench.isolation import Limits, network_of_workers
+
+    means, limits = network_of_workers("cpu"), Limits()
+    detail = (
+        f"each kernel has a process of its own, for {limits.seconds:.0f} s and "
+        f"{limits.memory_bytes / 2**30:.1f} GiB at most"
+    )
+    if means:
+        return Finding(Health.GOOD, f"{detail}; its network is cut off by {means}")
+    return Finding(
+        Health.ABSENT,
+        f"{detail}; its network cannot be cut off here",
+        "run kernels that you do not trust in a container without network",
+    )
 
 
 def _library() -> Finding:

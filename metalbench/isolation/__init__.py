@@ -1,6 +1,6 @@
 """Every kernel in a process of its own: what it does there reaches no other kernel."""
 
 from metalbench.isolation.limits import Limits
-from metalbench.isolation.workers import Workers
+from metalbench.isolation.workers import Workers, network_of_workers
 
-__all__ = ["Limits", "Workers"]
+__all__ = ["Limits", "Workers", "network_of_workers"]

@@ -111,6 +111,18 @@ class Workers:
             worker.answer()
 
 
+def network_of_workers(device: str) -> str:
+    """Start a worker, and tell by what means its network is cut off ("" if by none).
+
+    Raises WorkerError if it cannot be made ready.
+    """
+    worker = _Worker(device)
+    try:
+        return worker.opened()
+    finally:
+        worker.process.end()
+
+
 class _Worker:
     """A process and what is known of its one trial."""
 
@@ -131,6 +143,14 @@ class _Worker:
             self._send("begin")
         else:
             self._send("try", _portable(trial))
+
+    def opened(self) -> str:
+        """Wait until the worker has opened its device; returns how its network is cut off."""
+        try:
+            _, means = self.process.channel.receive_plain()
+        except (EOFError, OSError):
+            raise self._end() from None
+        return str(means)
 
     def answer(self) -> None:
         """Let the worker go on."""
