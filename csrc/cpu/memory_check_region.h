@@ -69,7 +69,7 @@ class Region {
     Cell read;
   };
   struct Words {
-    Words(std::size_t bytes, unsigned shift, const Words* coarser);
+    Words(std::size_t bytes, unsigned shift, const Words* coarser, bool is_watched);
     [[nodiscard]] std::uint64_t first(const Region& region, const Access& access) const {
       return static_cast<std::uint64_t>(access.begin - region.origin_) >> shift;
     }

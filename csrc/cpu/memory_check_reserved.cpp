@@ -11,10 +11,13 @@
 
 namespace metalbench::cpu {
 
-Reserved::Reserved(std::size_t size) : size_(size) {
+Reserved::Reserved(std::size_t size, [[maybe_unused]] bool is_dense) : size_(size) {
   int flags = MAP_PRIVATE | MAP_ANONYMOUS;
 #ifdef MAP_NORESERVE
   flags |= MAP_NORESERVE;
+#endif
+#ifdef MAP_POPULATE
+  if (is_dense) flags |= MAP_POPULATE;
 #endif
   memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (memory_ == MAP_FAILED) {

@@ -8,7 +8,8 @@ namespace metalbench::cpu {
 class Reserved {
  public:
   Reserved() = default;
-  explicit Reserved(std::size_t size);
+  // Dense: nearly all of it is going to be touched, which is cheaper at once.
+  explicit Reserved(std::size_t size, bool is_dense = false);
   Reserved(Reserved&& other) noexcept;
   Reserved& operator=(Reserved&&) = delete;
   ~Reserved();
