@@ -54,10 +54,7 @@ void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64
   // Threadgroup variables are found through the runner's own structures.
   const auto* own = reinterpret_cast<const std::byte*>(&self);
   if (begin >= own && begin < own + sizeof self) return;
-  const Access access{begin, bytes, kind, fiber};
-  if (self.memory_check_->allows(access, self.fault_)) return;
-  self.fault_.kind = Fault::Kind::reported;
-  self.stop(fiber, pc);
+  if (!self.memory_check_->allows({begin, bytes, kind, fiber, pc}, self.fault_)) self.stop();
 }
 
 void GroupRunner::fence(mb::Fiber* fiber, mb::u32 mem_flags) {
@@ -76,6 +73,10 @@ void GroupRunner::stop(const mb::Fiber* fiber, const void* pc) {
   fault_.has_thread = true;
   fault_.thread = fiber->position;
   fault_.threadgroup = group_.position;
+  stop();
+}
+
+void GroupRunner::stop() {
   void* abandoned = nullptr;
   mb_switch(&abandoned, own_stack_);
   __builtin_unreachable();

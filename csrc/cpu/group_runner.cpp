@@ -132,6 +132,9 @@ GroupRunner::Progress GroupRunner::enter(void* stack) {
   waiting_stack_ = nullptr;
   mb_switch(&own_stack_, stack);
   if (fault_) return Progress::faulty;
+  if (waiting_stack_ == nullptr && launch_->checked && !memory_check_->ends_well(fault_)) {
+    return Progress::faulty;
+  }
   return waiting_stack_ != nullptr ? Progress::waiting : Progress::done;
 }
 

@@ -78,6 +78,7 @@ class GroupRunner {
   mb::Simdgroup* release_barrier();
   void check_barrier();
   [[noreturn]] void stop(const mb::Fiber* fiber, const void* pc);
+  [[noreturn]] void stop();
 
   std::unique_ptr<Stacks> stacks_;
   std::uint32_t fibers_ = 0;

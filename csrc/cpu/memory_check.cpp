@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <utility>
 
 namespace metalbench::cpu {
 namespace {
@@ -33,6 +34,7 @@ void MemoryCheck::start_group(const mb::Group& group, std::uint64_t number) {
   ++group_serial_;
   ++arena_clock_.epoch;
   fenced_ = 0;
+  doubt_.access.reset();
   device_clock_.start_group(number);
 }
 
@@ -49,6 +51,42 @@ void MemoryCheck::fence(std::uint32_t mem_flags) {
 }
 
 bool MemoryCheck::allows(const Access& access, Fault& fault) {
+  if (doubt_.access && !is_settled(fault)) return false;
+  if (allows_now(access, fault)) return true;
+  blame(access, fault);
+  return false;
+}
+
+void MemoryCheck::blame(const Access& access, Fault& fault) const {
+  fault.kind = Fault::Kind::reported;
+  fault.pc = access.pc;
+  fault.has_thread = true;
+  fault.thread = access.thread->position;
+  fault.threadgroup = group_->position;
+}
+
+bool MemoryCheck::allows_clash(const Access& access, const Clash& clash, bool is_arena,
+                               Fault& fault) {
+  if (clash.is_write_after_write) {
+    doubt_.access = access;
+    doubt_.clash = clash;
+    doubt_.is_arena = is_arena;
+    doubt_.before.assign(clash.at, clash.end);
+    return true;
+  }
+  is_arena ? report_arena_race(access, clash, fault) : report_race(access, clash, fault);
+  return false;
+}
+
+bool MemoryCheck::is_settled(Fault& fault) {
+  const Access access = *std::exchange(doubt_.access, std::nullopt);
+  if (std::equal(doubt_.before.begin(), doubt_.before.end(), doubt_.clash.at)) return true;
+  doubt_.clash.is_write_after_write = false;
+  blame(access, fault);
+  return allows_clash(access, doubt_.clash, doubt_.is_arena, fault);
+}
+
+bool MemoryCheck::allows_now(const Access& access, Fault& fault) {
   const std::byte* begin = access.begin;
   const std::byte* end = begin + access.bytes;
   const std::vector<Range>& ranges = launch_->ranges;
@@ -80,10 +118,7 @@ bool MemoryCheck::allows_range(const Range& range, const Access& access, Fault& 
   if (segment == 0) return true;
   const Mark own{segment, access.thread->index, access.thread->simdgroup->device_rounds};
   const auto clash = range.region->touch(access, own, device_clock_);
-  if (clash) {
-    report_race(access, *clash, fault);
-    return false;
-  }
+  if (clash) return allows_clash(access, *clash, false, fault);
   if (!access.atomic()) return true;
   if (access.reads()) device_clock_.read_atomically();
   if (access.writes()) device_clock_.write_atomically();
@@ -123,8 +158,7 @@ bool MemoryCheck::allows_arena(const Access& access, Fault& fault) {
   if (!is_written_in_group(access, fault)) return false;
   const Mark own{arena_clock_.epoch, access.thread->index, access.thread->simdgroup->rounds};
   const auto clash = arena_region_.touch(access, own, arena_clock_);
-  if (clash) report_arena_race(access, *clash, fault);
-  return !clash;
+  return !clash || allows_clash(access, *clash, true, fault);
 }
 
 bool MemoryCheck::is_written_in_group(const Access& access, Fault& fault) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cpu/fault.h"
@@ -30,8 +31,11 @@ class MemoryCheck {
   // A fence of one thread.
   void fence(std::uint32_t mem_flags);
 
-  // False when the kernel must not do it; `fault` then says why.
+  // False when the kernel must not do it, or must not have done what it was doubtful about before;
+  // `fault` then says what, where and who.
   [[nodiscard]] bool allows(const Access& access, Fault& fault);
+  // False when the last access of the group was one too many.
+  [[nodiscard]] bool ends_well(Fault& fault) { return !doubt_.access || is_settled(fault); }
 
  private:
   // Of threadgroup memory: each runner has its own, and only barriers order its accesses.
@@ -41,6 +45,22 @@ class MemoryCheck {
     [[nodiscard]] bool is_concurrent(std::uint32_t segment) const { return segment == epoch; }
   };
 
+  // Two threads write to the same bytes. C++ calls that a race whatever they write; but kernels
+  // that cover the end of a row by overlapping tiles live by it, MLX's among them, and no GPU does
+  // harm to them. So it is one if the second write changes anything, which shows at the next access
+  // of any thread of the group.
+  struct Doubt {
+    std::optional<Access> access;
+    Clash clash;
+    bool is_arena = false;
+    std::vector<std::byte> before;
+  };
+
+  [[nodiscard]] bool allows_now(const Access& access, Fault& fault);
+  [[nodiscard]] bool allows_clash(const Access& access, const Clash& clash, bool is_arena,
+                                  Fault& fault);
+  [[nodiscard]] bool is_settled(Fault& fault);
+  void blame(const Access& access, Fault& fault) const;
   [[nodiscard]] bool allows_range(const Range& range, const Access& access, Fault& fault);
   [[nodiscard]] bool allows_arena(const Access& access, Fault& fault);
   [[nodiscard]] bool is_written(const Range& range, const Access& access, Fault& fault) const;
@@ -62,6 +82,7 @@ class MemoryCheck {
   std::uint32_t group_serial_ = 0;
   std::vector<std::uint32_t> written_by_;  // by byte of threadgroup memory: serial of the group
   std::uint32_t fenced_ = 0;               // mem_flags of fences since the last barrier
+  Doubt doubt_;
 };
 
 }  // namespace metalbench::cpu

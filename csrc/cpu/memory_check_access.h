@@ -13,6 +13,7 @@ struct Access {
   std::uint64_t bytes;
   mb::AccessKind kind;
   const mb::Fiber* thread;
+  const void* pc;  // where the call to the check returns
 
   [[nodiscard]] const char* verb() const { return writes() ? "write" : "read"; }
   [[nodiscard]] bool atomic() const {

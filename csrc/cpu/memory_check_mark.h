@@ -10,7 +10,8 @@ namespace metalbench::cpu {
 
 class Mark {
  public:
-  // Several may have read the same bytes, or updated them atomically, with nothing in between.
+  // Several may have read the same bytes, updated them atomically, or written the same to them,
+  // with nothing in between.
   enum class By : std::uint64_t { thread, lanes, simdgroups, threadgroups };
 
   Mark() = default;

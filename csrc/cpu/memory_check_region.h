@@ -18,12 +18,15 @@
 namespace metalbench::cpu {
 
 // Two accesses to the same bytes, at least one a write, not both atomic, and nothing that orders
-// them. That both write the same value is no excuse: [intro.races] knows none.
+// them.
 struct Clash {
   enum class With { read, write, atomic };
   With with;
   Mark mark;
   const std::byte* at;
+  const std::byte* end;
+  // Whether both only write: that is harmless if they write the same value.
+  bool is_write_after_write = false;
 };
 
 // A range of bytes. What is remembered of it takes memory only where it is touched. Marks are for
@@ -55,12 +58,19 @@ class Region {
                                            const Clock& clock) {
     if (access.atomic()) has_atomics_.store(true, std::memory_order_relaxed);
     const Words& words = words_for(access);
+    std::optional<Clash> clash = find(words, access, own, clock);
     for (const Words* coarser = words.coarser; coarser != nullptr; coarser = coarser->coarser) {
-      if (const auto clash = find(*coarser, access, own, clock)) return clash;
+      const auto other = find(*coarser, access, own, clock);
+      if (clash && clash->is_write_after_write && other && other->is_write_after_write) {
+        clash->at = std::min(clash->at, other->at);
+        clash->end = std::max(clash->end, other->end);
+      } else if (!clash || (other && clash->is_write_after_write)) {
+        clash = other;
+      }
     }
-    if (const auto clash = find(words, access, own, clock)) return clash;
+    if (clash && !clash->is_write_after_write) return clash;
     note(words, access, own, clock);
-    return std::nullopt;
+    return clash;
   }
 
  private:
@@ -122,15 +132,23 @@ class Region {
     const bool has_atomics = !access.atomic() && has_atomics_.load(std::memory_order_relaxed);
     const bool writes = access.writes();
     const std::uint64_t last = words.last(*this, access);
+    std::optional<Clash> found;
     for (std::uint64_t i = words.first(*this, access); i <= last; ++i) {
       const auto clash = [&](Clash::With with, const Mark& mark) {
-        return Clash{with, mark, std::max(access.begin, origin_ + (i << words.shift))};
+        return Clash{with, mark, std::max(access.begin, origin_ + (i << words.shift)),
+                     std::min(access.begin + access.bytes, origin_ + ((i + 1) << words.shift))};
       };
       const Cells& plain = words.plain.as<Cells>()[i];
-      const Mark write = plain.write.load(acquire);
-      if (clashes(write, own, clock)) return clash(Clash::With::write, write);
       const Mark read = plain.read.load(acquire);
       if (writes && clashes(read, own, clock)) return clash(Clash::With::read, read);
+      const Mark write = plain.write.load(acquire);
+      if (clashes(write, own, clock)) {
+        Clash now = clash(Clash::With::write, write);
+        if (access.kind != mb::AccessKind::write) return now;
+        now.is_write_after_write = true;
+        if (found) now.at = found->at;
+        found = now;
+      }
       if (!has_atomics) continue;
       const Cells& atomic = words.atomic.as<Cells>()[i];
       const Mark update = atomic.write.load(acquire);
@@ -138,18 +156,16 @@ class Region {
       const Mark look = atomic.read.load(acquire);
       if (writes && clashes(look, own, clock)) return clash(Clash::With::atomic, look);
     }
-    return std::nullopt;
+    return found;
   }
 
   template <typename Clock>
   void note(const Words& words, const Access& access, const Mark& own, const Clock& clock) const {
     Cells* cells = (access.atomic() ? words.atomic : words.plain).as<Cells>();
-    // A plain write follows all that it did not clash with.
-    const bool is_alone = access.writes() && !access.atomic();
     const std::uint64_t last = words.last(*this, access);
     for (std::uint64_t i = words.first(*this, access); i <= last; ++i) {
       Cell& cell = access.writes() ? cells[i].write : cells[i].read;
-      const Mark before = is_alone ? Mark{} : cell.load(std::memory_order_acquire);
+      const Mark before = cell.load(std::memory_order_acquire);
       cell.store(joined(before, own, clock), std::memory_order_release);
     }
   }

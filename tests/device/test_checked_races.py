@@ -47,9 +47,49 @@ def test_two_threadgroups_write_the_same_element(run):
     assert "only atomics with fences order threadgroups" in message
 
 
-def test_that_they_write_the_same_value_is_no_excuse(run):
-    with pytest.raises(_core.KernelFault, match="race in device memory: write .* after a write"):
-        run("device float* y", "y[0] = 1;", threads=1, y=floats(1))
+@pytest.mark.parametrize("groups", [1, 4])
+@pytest.mark.parametrize("place", ["y[i]", "tile[t]"])
+def test_overlapping_tiles_may_write_the_same_value(run, groups, place):
+    body = """
+        threadgroup float tile[66];
+        for (uint k = 0; k < 2; ++k) { PLACE = 3; PLACE = 3; }
+    """
+    if place == "y[i]":
+        body = body.replace("PLACE", "y[min(i + k, 63u)]")
+    else:
+        body = body.replace("PLACE", "tile[min(t + k, 63u)]") + "y[i] = t;"
+    run("device float* y", body, groups=groups, y=floats(64 * groups))
+
+
+@pytest.mark.parametrize("last", [3, 4])
+def test_only_what_two_write_must_be_the_same(run, last):
+    """Each copies four elements at once; they overlap by some."""
+    body = "((device packed_float4*)(y + min(4 * i, LAST * 1u)))[0] = *(device packed_float4*)x;"
+    x = np.array([1, 1, 1, 1], np.float32)
+    run(
+        "device float* x, device float* y",
+        body.replace("LAST", str(last)),
+        groups=1,
+        threads=2,
+        x=x,
+        y=floats(8),
+    )
+
+
+@pytest.mark.parametrize("place", ["y[0]", "tile[0]"])
+def test_the_last_write_of_all_is_looked_at_too(run, place):
+    body = "threadgroup float tile[1]; y[1] = 0; if (t >= 62) PLACE = t;".replace("PLACE", place)
+    with pytest.raises(_core.KernelFault, match=r"race in (device|threadgroup) memory: write .*"):
+        run("device float* y", body, groups=1, y=floats(64))
+
+
+def test_reading_what_many_have_written_alike_needs_a_barrier(run):
+    body = "y[g] = 1; BARRIER z[i] = y[g];"
+    arguments = {"y": floats(4), "z": floats(256)}
+    parameters = "device volatile float* y, device float* z"
+    run(parameters, body.replace("BARRIER", DEVICE_BARRIER), **arguments)
+    with pytest.raises(_core.KernelFault, match="race in device memory"):
+        run(parameters, body.replace("BARRIER", ""), **arguments)
 
 
 def test_one_threadgroup_reads_what_another_writes(run):
@@ -59,7 +99,10 @@ def test_one_threadgroup_reads_what_another_writes(run):
 
 def test_memory_bound_twice_is_one_memory(run):
     y = floats(256)
-    with pytest.raises(_core.KernelFault, match="race in device memory: write of 4 bytes of `y`"):
+    with pytest.raises(
+        _core.KernelFault,
+        match="race in device memory: (write of 4 bytes of `y`|read of 4 bytes of `x`)",
+    ):
         run("device const float* x, device float* y", "y[i] = x[(i + 64) % 256];", x=y, y=y)
     run("device const float* x, device float* y", "y[i] = x[i] + 1;", x=y, y=y)
 
@@ -209,7 +252,7 @@ def test_one_dispatch_follows_the_other(run):
 
 
 def test_matrices_race_like_all_memory(run):
-    body = "simdgroup_float8x8 m(1.0f); simdgroup_store(m, y + PLACE * 64, 8);"
+    body = "simdgroup_float8x8 m(i); simdgroup_store(m, y + PLACE * 64, 8);"
     y = floats(256)
     run("device float* y", body.replace("PLACE", "g"), threads=32, y=y)
     with pytest.raises(_core.KernelFault, match="race in device memory: write of 32 bytes"):

@@ -67,7 +67,7 @@ struct Runtime {
   // Returns the stack to continue on; null if it is the caller's own.
   void* (*next)(Fiber*);
   void (*yield)(Fiber*);
-  // Checked builds only. `pc` is where the access is.
+  // Checked builds only, right before the access. `pc` is where that is.
   void (*access)(Fiber*, const volatile void* address, u64 bytes, AccessKind kind,
                  const void* pc);
   void (*fail)(Fiber*, const char* what, const void* pc);

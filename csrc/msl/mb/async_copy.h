@@ -23,8 +23,8 @@ enum class TileClamp : int { to_zero, to_edge };
 MB_UNTRACED inline void copy_row(u8* to, const u8* from, ulong bytes, ulong count, ulong valid,
                                  TileClamp clamp) {
   const ulong copied = count < valid ? count : valid;
-  MB_ACCESS(to, count * bytes, write);
   if (copied != 0) MB_ACCESS(from, copied * bytes, read);
+  MB_ACCESS(to, count * bytes, write);
   __builtin_memcpy(to, from, copied * bytes);
   for (ulong i = copied; i < count; ++i) {
     if (clamp == TileClamp::to_edge && valid != 0) __builtin_memcpy(to + i * bytes, from + (valid - 1) * bytes, bytes);

@@ -112,6 +112,11 @@ MB_MATRIX_KERNEL void matrix_store_transposed(const T* m, U* target, long stride
   copy_columns(target, stride, m, 8);
 }
 
+template <class U>
+MB_MATRIX_KERNEL void matrix_store_row(const U* row, U* target) {
+  __builtin_memcpy(target, row, 8 * sizeof(U));
+}
+
 template <class T>
 MB_MATRIX_KERNEL void matrix_fill(T* m, T value) {
   for (int i = 0; i < 64; ++i) m[i] = value;

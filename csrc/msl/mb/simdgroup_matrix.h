@@ -49,9 +49,19 @@ MB_FUNC void matrix_read(simdgroup_matrix<T, 8, 8>& m, const U* source, long str
 template <class T, class U>
 MB_FUNC void matrix_write(simdgroup_matrix<T, 8, 8>& m, U* target, long stride, bool transpose) {
   if (!owns_matrices()) return;
-  for (int i = 0; MB_CHECKED && i < 8; ++i) MB_ACCESS(target + i * stride, 8 * sizeof(U), write);
+#if MB_CHECKED
+  // Every row is written before the next is asked about.
+  U rows[64];
+  if (transpose) matrix_store_transposed(m.mb_element, rows, 8);
+  else matrix_store(m.mb_element, rows, 8);
+  for (int i = 0; i < 8; ++i) {
+    MB_ACCESS(target + i * stride, 8 * sizeof(U), write);
+    matrix_store_row(rows + 8 * i, target + i * stride);
+  }
+#else
   if (transpose) matrix_store_transposed(m.mb_element, target, stride);
   else matrix_store(m.mb_element, target, stride);
+#endif
 }
 
 template <class D, class A, class B>
