@@ -10,6 +10,8 @@ Facts: TypeAlias = Mapping[str, Fact]
 
 # Apple, "Respond to thermal state changes": at `fair` fans may be heard, above it clocks drop.
 COOL = "nominal"
+# A run of our own leaves about one runnable process for each core behind in the average.
+CROWDED = 1.5
 
 
 def warnings(state: Facts) -> tuple[str, ...]:
@@ -27,3 +29,13 @@ def warnings(state: Facts) -> tuple[str, ...]:
             "clock; let it cool down, close other programs and run again"
         )
     return tuple(found)
+
+
+def crowded(load: float, cores: int) -> str | None:
+    """What a load average of so many runnable processes on `cores` says against measuring now."""
+    if load <= CROWDED * cores:
+        return None
+    return (
+        f"other programs keep this machine busy (load {load:.1f} on {cores} cores), so that times "
+        "will scatter and verdicts take longer; close them, or wait, and run again"
+    )

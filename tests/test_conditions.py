@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metalbench.conditions import Facts, warnings
+from metalbench.conditions import Facts, crowded, warnings
 from metalbench.report.facts import facts_text
 
 
@@ -22,6 +22,12 @@ def test_warnings_say_what_and_what_to_do(state: Facts, words: list[str]) -> Non
     found = warnings(state)
     assert len(found) == len(words)
     assert all(part in each for part, each in zip(words, found, strict=True))
+
+
+def test_only_what_our_own_last_run_does_not_explain_is_a_crowd() -> None:
+    assert crowded(2.0, 2) is None
+    assert crowded(12.0, 10) is None
+    assert "load 4.2 on 2 cores" in (crowded(4.2, 2) or "")
 
 
 def test_facts_read_as_words_with_their_units() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,8 +12,10 @@ if TYPE_CHECKING:
 
 
 def warn(log: Console, device: Device) -> None:
-    """Print what a device's state says against measuring now, before time is spent on it."""
-    from metalbench.conditions import warnings
+    """Print what device and machine say against measuring now, before time is spent on it."""
+    from metalbench.conditions import crowded, warnings
+    from metalbench.environment import usable_cores
 
-    for each in warnings(device.state()):
+    busy = crowded(os.getloadavg()[0], usable_cores()) if hasattr(os, "getloadavg") else None
+    for each in (*warnings(device.state()), *([busy] if busy else ())):
         log.print(f"Warning: {each}.", style="yellow", soft_wrap=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from metalbench.measure import Mode
 from metalbench.report import numbers
 from metalbench.report.failures import failures
 from metalbench.report.judged import discovery_line
@@ -34,11 +35,13 @@ def suite_report(results: Sequence[Result], console: Console, seconds: float) ->
     blocks += [Text(line, style=WARNING) for line in doubts]
     blocks += [Text(line) for line in ([""] if doubts else [])]
     blocks += [Text(line) for line in summary_lines(results, seconds)]
+    modes = {result.measurement.mode for result in results if result.measurement is not None}
+    cold = " Inputs are cold: no cache holds them." if Mode.COLD in modes else ""
     sizes = ", ".join(dict.fromkeys(result.case.size for result in results if result.case.size))
     blocks.append(
         Text(
             f"Device: {device_line(device)}. Size: {sizes}. Times are medians of one pass with "
-            f"{100 * CONFIDENCE:g} % intervals.",
+            f"{100 * CONFIDENCE:g} % intervals.{cold}",
             style=QUIET,
         )
     )

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Some outliers are usual on any machine that does more than measure.
 USUAL_OUTLIERS = 0.05
 STEADY = 0.90
+# A probe of fixed work that takes so much longer at times did not have its device to itself.
+UNDISTURBED = 0.10
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def warnings(measured: Measurement) -> list[Doubt]:
     several = list(_modes(times))
     # Of two usual values one looks like outliers of the other.
     found = [*several, *_drift(times), *_slow_start(times), *([] if several else _outliers(times))]
-    return found or list(_unsteady(measured.stability))
+    return [*(found or _unsteady(measured.stability)), *_disturbed(measured.steadiness.spread)]
 
 
 def warning_lines(results: Sequence[Result]) -> list[str]:
@@ -121,6 +123,16 @@ def _outliers(times: NDArray[np.float64]) -> Iterator[Doubt]:
             f"{count} of {numbers.count(times.size, 'window')}",
             "other programs or the system, which interrupted the kernel",
             "they are kept, for they happened; close other programs and run again",
+        )
+
+
+def _disturbed(spread: float | None) -> Iterator[Doubt]:
+    if spread is not None and spread > UNDISTURBED:
+        yield Doubt(
+            "Busy machine",
+            f"work of a fixed length took {100 * spread:.0f} % longer at times",
+            "other programs on the same device, or a clock that goes up and down",
+            "ratios are of pairs and stand it; for times close other programs and run again",
         )
 
 

@@ -14,7 +14,7 @@ from rich.console import Console, RenderableType
 
 from metalbench.analysis import Target
 from metalbench.environment import environment
-from metalbench.measure import Measurement
+from metalbench.measure import Measurement, Mode, Steadiness
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.export import to_json
 from metalbench.report.judged import discovery_line, judged_together
@@ -110,6 +110,13 @@ def test_a_slow_first_window_is_a_slow_start() -> None:
     assert "5.0 times the median" in doubt.seen
 
 
+def test_a_probe_that_was_disturbed_tells_of_a_busy_machine() -> None:
+    busy = replace(measured(STEADY), steadiness=Steadiness(spread=0.3))
+    (doubt,) = warnings(busy)
+    assert doubt.title == "Busy machine"
+    assert "30 % longer" in doubt.seen
+
+
 def test_a_spread_without_another_name_is_unsteady() -> None:
     assert titles(12_000.0 * RANDOM.lognormal(0.0, 0.15, 400)) == ["Unsteady times"]
 
@@ -164,6 +171,13 @@ def test_what_many_kernels_explain_is_no_discovery() -> None:
     assert first.verdict is Verdict.INCONCLUSIVE
     assert [reason.cause for reason in first.judgement.reasons] == [Cause.DISCOVERY]
     assert together[1:] == (incorrect(), *[same] * 98)
+
+
+def test_cold_inputs_are_told_of() -> None:
+    cold = result(replace(measured(STEADY), mode=Mode.COLD))
+    assert "Inputs are cold" in printed(suite_report([cold], pipe(), 1.0))
+    assert "cold: each pass takes other copies" in printed(full_report(cold, Target.SPEED))
+    assert "Inputs are cold" not in printed(suite_report([correct()], pipe(), 1.0))
 
 
 def test_throttled_results_take_no_part_and_stay_throttled() -> None:
