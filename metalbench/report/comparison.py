@@ -113,11 +113,14 @@ def _doubts(comparison: Comparison) -> Iterator[str]:
     for each in comparison.compared:
         for reason in each.judgement.reasons:
             yield f"{each.task}: {each.judgement.verdict.value}: {reason}."
-        if each.same_source and each.judgement.verdict in (Verdict.FASTER, Verdict.SLOWER):
-            yield (
-                f"{each.task}: its text is the same in both, so that {each.judgement.verdict.value}"
-                " is of its headers, its task, the compiler or the machine."
+        verdict = each.judgement.verdict
+        if each.same_source and verdict in (Verdict.FASTER, Verdict.SLOWER):
+            cause = (
+                "an error of the measurement: run it again"
+                if each.by == BY_PAIRS
+                else "of its headers, its task, the compiler or the machine"
             )
+            yield f"{each.task}: its text is the same in both, so that {verdict.value} is {cause}."
     for name, why in comparison.left_out:
         yield f"{name}: left out: {why}."
 

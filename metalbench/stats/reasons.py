@@ -13,6 +13,10 @@ from metalbench.stats.modes import Mode
 from metalbench.stats.verdict import Verdict
 
 
+# Nobody measures longer than by this factor.
+LONGEST = 100
+
+
 class Cause(str, Enum):
     """What stands between a measurement and its verdict."""
 
@@ -58,7 +62,9 @@ def undecided(ratio: Interval, margin: float) -> Reason:
     return Reason(
         Cause.WIDE,
         f"the ratio's interval is {width:.1%} wide, for a margin of {margin:.1%}",
-        f"measure about {longer} times as long, or with less else running",
+        f"measure about {longer} times as long, or with less else running"
+        if longer <= LONGEST
+        else "measure with less else running: no bearable time would do",
     )
 
 
