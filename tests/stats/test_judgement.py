@@ -46,6 +46,12 @@ def test_noise_makes_the_interval_wide_and_says_how_long_would_do() -> None:
     assert str(judgement.reasons[0]).count(";") == 1
 
 
+def test_a_time_that_nobody_would_wait_is_no_remedy() -> None:
+    (reason,) = assess(*pairs(50, 1.0, spread=1.0)).reasons
+    assert reason.cause is Cause.WIDE
+    assert "times as long" not in reason.remedy
+
+
 def test_a_ratio_at_the_margin_is_said_to_be_there() -> None:
     judgement = assess(*pairs(1000, 1.01))
     assert causes(judgement) == [Cause.STRADDLES]
