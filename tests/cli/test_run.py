@@ -149,3 +149,15 @@ def test_include_finds_headers_elsewhere(shell: Any, kernels: Path, tmp_path: Pa
     assert shell("run", "twice").exit_code == 1
     result = shell("run", "twice", "--include", tmp_path / "shared")
     assert result.exit_code == 0, result.output
+
+
+def test_cold_results_say_so_and_do_not_compare_with_warm_ones(shell: Any, tmp_path: Path) -> None:
+    cold, warm = tmp_path / "cold.json", tmp_path / "warm.json"
+    assert shell("run", "twice", "--cold", "--json", cold).exit_code == 0
+    assert shell("run", "twice", "--json", warm).exit_code == 0
+    assert json.loads(cold.read_text())["results"][0]["mode"] == "cold"
+    with Store(shell.db) as store:
+        assert [entry.mode for entry in store.history("twice")] == ["warm", "cold"]
+    result = shell("compare", cold, warm)
+    assert result.exit_code == 2
+    assert "expected the same mode in both, got cold in" in " ".join(result.stderr.split())
