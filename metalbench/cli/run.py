@@ -195,12 +195,13 @@ def _trials(options: dict[str, Any], device: Device) -> list[Trial]:
 def _check_size(size: str, entries: Sequence[Entry]) -> None:
     """Refuse a size that no task has; a task that lacks what others have fails by itself."""
     from metalbench.errors import DeclarationError
+    from metalbench.sizes import is_spelled
 
     known: dict[str, None] = {}
     for entry in entries:
         with contextlib.suppress(DeclarationError):
             known |= dict.fromkeys(entry.task.sizes)
-    if known and size not in known:
+    if known and size not in known and not is_spelled(size):
         raise click.UsageError(f"--size {size}: expected one of {', '.join(known)}")
 
 
