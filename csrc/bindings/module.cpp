@@ -97,8 +97,10 @@ void define_device(nb::class_<Device>& device) {
           nb::arg("macros") = std::map<std::string, std::string>{},
           nb::arg("include_dirs") = std::vector<std::string>{}, nb::arg("checked") = false,
           nb::arg("fast_math") = true,
-          "Compile MSL source. `checked` builds catch out-of-bounds accesses, races in threadgroup and\n"
-          "device memory, and reads of what nothing has written; they are slow. Raises CompileError, here or when a\n"
+          "Compile MSL source. `checked` builds catch out-of-bounds accesses, races in threadgroup "
+          "and\n"
+          "device memory, and reads of what nothing has written; they are slow. Raises "
+          "CompileError, here or when a\n"
           "pipeline is made.")
       .def(
           "allocate",
@@ -132,16 +134,16 @@ NB_MODULE(_core, module) {
   nb::class_<Buffer>(module, "Buffer", "Memory that host and device share, or a part of it.")
       .def_prop_ro("nbytes", &Buffer::size)
       .def_prop_ro(
-          "address",
-          &Buffer::address,
+          "address", &Buffer::address,
           "Where kernels see it: for the pointers of an argument buffer, with the buffer itself "
           "in\n"
           "the `resources` of the dispatch.")
       .def_prop_ro("shared", &Buffer::shared, "Whether a NumPy array is the memory itself.")
-      .def("mark_unwritten", &Buffer::mark_unwritten,
-           "Let its bytes count as never written, until a kernel of a checked build writes them:\n"
-           "reads that come first are faults of the kernel in checked runs. What the host fills in\n"
-           "is not seen; `mark_written` says so. Slices share the marks.")
+      .def(
+          "mark_unwritten", &Buffer::mark_unwritten,
+          "Let its bytes count as never written, until a kernel of a checked build writes them:\n"
+          "reads that come first are faults of the kernel in checked runs. What the host fills in\n"
+          "is not seen; `mark_written` says so. Slices share the marks.")
       .def("mark_written", &Buffer::mark_written)
       .def("slice", &Buffer::slice, nb::arg("offset"), nb::arg("nbytes"),
            "A view of a range of bytes. Checked builds hold kernels to it.")
