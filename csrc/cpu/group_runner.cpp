@@ -17,8 +17,7 @@ constexpr std::uint32_t arena_padding = 256;
 int poison(std::uint32_t turn) {
   constexpr std::uint32_t least = 0x45;
   constexpr std::uint32_t sign = 0x80;
-  const std::uint32_t magnitude = least + turn % (sign - least);
-  return static_cast<int>(turn % 2 == 0 ? magnitude : magnitude | sign);
+  return static_cast<int>((least + turn % (sign - least)) | (turn % 2 == 0 ? 0 : sign));
 }
 
 std::uint32_t lane_mask(std::uint32_t lanes) {
@@ -72,8 +71,7 @@ GroupRunner::GroupRunner()
     : arena_storage_(std::make_unique<std::byte[]>(arena_capacity + arena_padding)) {
   group_.runtime = &runtime;
   group_.runner = this;
-  auto address = reinterpret_cast<mb::uptr>(arena_storage_.get());
-  address = (address + 127) / 128 * 128;
+  const mb::uptr address = (reinterpret_cast<mb::uptr>(arena_storage_.get()) + 127) / 128 * 128;
   group_.arena = reinterpret_cast<mb::u8*>(address);
   std::memset(group_.arena, poison(0), arena_capacity);
 }
