@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from metalbench.cli.parameters import (
     kernels_option,
     store_option,
 )
+from metalbench.cli.trials import trials_for
 from metalbench.cli.warning import warn
 
 if TYPE_CHECKING:
@@ -31,10 +32,8 @@ if TYPE_CHECKING:
     from metalbench.cli.progress import LineProgress, LiveProgress
     from metalbench.environment import Environment
     from metalbench.isolation import Workers
-    from metalbench.library import Entry
     from metalbench.result import Result
     from metalbench.runner import Outcome
-    from metalbench.trial import Trial
 
 TARGETS = ("speed", "compute", "memory", "stable", "balanced")
 INTERRUPTED = 130
@@ -98,6 +97,11 @@ Examples:
     is_flag=True,
     help="Each pass takes other copies of the inputs, which no cache holds.",
 )
+@click.option(
+    "--ab-control",
+    is_flag=True,
+    help="Time MLX against itself instead, which must never be FASTER or SLOWER.",
+)
 @capture_option
 @isolation_options
 @click.option("--fail-fast", is_flag=True, help="Stop at the first kernel that is not correct.")
@@ -111,15 +115,35 @@ def run(ctx: click.Context, /, **options: Any) -> None:
     Without a NAME the whole library runs; with a single one the full report is printed. Every
     finished kernel is kept at once: Ctrl-C loses none.
     """
+    if options["ab_control"]:
+        ctx.exit(_control(options))
     with workers_for(options) as workers:
         ctx.exit(_run(options, workers))
+
+
+def _control(options: dict[str, Any]) -> int:
+    from metalbench import _core
+    from metalbench.cli.control import control, tell_control
+    from metalbench.environment import environment
+    from metalbench.report.judged import judged_together
+
+    start = perf_counter()
+    device = _core.open(options["device"])
+    trials = trials_for(options, device)
+    out, log = _consoles(options)
+    warn(log, device)
+    outcome = control(device, trials, _progress(out, log, options["seconds"]))
+    outcome = replace(outcome, results=judged_together(outcome.results))
+    _report(out, outcome, options, perf_counter() - start)
+    right = tell_control(out, outcome.results)
+    _export(outcome, device, environment(), options, _plain(options))
+    return _exit_code(outcome) or int(not right)
 
 
 def _run(options: dict[str, Any], workers: Workers | None) -> int:
     from metalbench import _core
     from metalbench.environment import environment
     from metalbench.errors import StoreError
-    from metalbench.report.console import console
     from metalbench.report.judged import judged_together
     from metalbench.runner import Outcome
     from metalbench.runner import run as run_trials
@@ -127,32 +151,21 @@ def _run(options: dict[str, Any], workers: Workers | None) -> int:
 
     start = perf_counter()
     device = _core.open(options["device"])
-    trials = _trials(options, device)
+    trials = trials_for(options, device)
     if options["capture"]:
         check_capture(device, trials)
-    piped = any(str(options[name]) == "-" for name in ("json_file", "csv_file"))
-    out, log = console(to_stderr=piped), console(to_stderr=True)
+    out, log = _consoles(options)
     warn(log, device)
-    described = _plain(options)
-    here = environment()
+    described, here = _plain(options), environment()
+    progress = _progress(out, log, options["seconds"])
     with Store(location(options["db"])) as store:
-        progress = _progress(out, log, options["seconds"])
+        run = partial(run_trials, options=described, fail_fast=options["fail_fast"])
         try:
             with progress:
-                outcome = run_trials(
-                    device,
-                    trials,
-                    store,
-                    here,
-                    progress,
-                    options=described,
-                    fail_fast=options["fail_fast"],
-                    workers=workers,
-                )
+                outcome = run(device, trials, store, here, progress, workers=workers)
         except StoreError:
-            _report(
-                out, Outcome(tuple(progress.results), "failed"), options, perf_counter() - start
-            )
+            shown = Outcome(tuple(progress.results), "failed")
+            _report(out, shown, options, perf_counter() - start)
             raise
         outcome = replace(outcome, results=judged_together(outcome.results))
         _report(out, outcome, options, perf_counter() - start)
@@ -163,53 +176,12 @@ def _run(options: dict[str, Any], workers: Workers | None) -> int:
     return _exit_code(outcome)
 
 
-def _trials(options: dict[str, Any], device: Device) -> list[Trial]:
-    from metalbench.errors import DeclarationError
-    from metalbench.library import find
-    from metalbench.measure import Mode, Plan
-    from metalbench.trial import Trial
+def _consoles(options: dict[str, Any]) -> tuple[Console, Console]:
+    """Where the report goes, unless results take its place, and where messages go."""
+    from metalbench.report.console import console
 
-    entries = find(options["names"], options["set_name"], options["kernels"])
-    common: dict[str, Any] = {
-        "size": options["size"],
-        "seed": options["seed"],
-        "plan": Plan(seconds=options["seconds"], mode=Mode.COLD if options["cold"] else Mode.WARM),
-    }
-    trials = []
-    for entry in entries:
-        try:
-            kernel = replace(entry.kernel(device.chip), include_dirs=options["include"])
-        except DeclarationError as error:
-            trials.append(Trial.unreadable(entry, error, **common))
-            continue
-        wanted = _dtypes(options, kernel.dtypes)
-        trials += [Trial(entry, kernel, dtype, **common) for dtype in wanted]
-    if not trials:
-        asked = ", ".join(options["dtypes"])
-        raise click.UsageError(f"no kernel is written for {asked}; see `metalbench list`")
-    if options["size"]:
-        _check_size(options["size"], [trial.entry for trial in trials])
-    return trials
-
-
-def _check_size(size: str, entries: Sequence[Entry]) -> None:
-    """Refuse a size that no task has; a task that lacks what others have fails by itself."""
-    from metalbench.errors import DeclarationError
-    from metalbench.sizes import is_spelled
-
-    known: dict[str, None] = {}
-    for entry in entries:
-        with contextlib.suppress(DeclarationError):
-            known |= dict.fromkeys(entry.task.sizes)
-    if known and size not in known and not is_spelled(size):
-        raise click.UsageError(f"--size {size}: expected one of {', '.join(known)}")
-
-
-def _dtypes(options: dict[str, Any], written_for: Sequence[str]) -> list[str]:
-    """Types to run: of a kernel that was named whatever was asked, else what it is written for."""
-    if "all" in options["dtypes"]:
-        return list(written_for)
-    return [each for each in options["dtypes"] if options["names"] or each in written_for]
+    piped = any(str(options[name]) == "-" for name in ("json_file", "csv_file"))
+    return console(to_stderr=piped), console(to_stderr=True)
 
 
 def _progress(out: Console, log: Console, seconds: float) -> LineProgress | LiveProgress:

@@ -1,0 +1,65 @@
+"""What ``metalbench run``'s options ask to be tried."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from metalbench._core import Device
+    from metalbench.library import Entry
+    from metalbench.trial import Trial
+
+
+def trials_for(options: Mapping[str, Any], device: Device) -> list[Trial]:
+    """Every kernel of every element type that was asked for; raises click.UsageError for none."""
+    from metalbench.errors import DeclarationError
+    from metalbench.library import find
+    from metalbench.measure import Mode, Plan
+    from metalbench.trial import Trial
+
+    entries = find(options["names"], options["set_name"], options["kernels"])
+    common: dict[str, Any] = {
+        "size": options["size"],
+        "seed": options["seed"],
+        "plan": Plan(seconds=options["seconds"], mode=Mode.COLD if options["cold"] else Mode.WARM),
+    }
+    trials = []
+    for entry in entries:
+        try:
+            kernel = replace(entry.kernel(device.chip), include_dirs=options["include"])
+        except DeclarationError as error:
+            trials.append(Trial.unreadable(entry, error, **common))
+            continue
+        wanted = _dtypes(options, kernel.dtypes)
+        trials += [Trial(entry, kernel, dtype, **common) for dtype in wanted]
+    if not trials:
+        asked = ", ".join(options["dtypes"])
+        raise click.UsageError(f"no kernel is written for {asked}; see `metalbench list`")
+    if options["size"]:
+        _check_size(options["size"], [trial.entry for trial in trials])
+    return trials
+
+
+def _check_size(size: str, entries: Sequence[Entry]) -> None:
+    """Refuse a size that no task has; a task that lacks what others have fails by itself."""
+    from metalbench.errors import DeclarationError
+    from metalbench.sizes import is_spelled
+
+    known: dict[str, None] = {}
+    for entry in entries:
+        with contextlib.suppress(DeclarationError):
+            known |= dict.fromkeys(entry.task.sizes)
+    if known and size not in known and not is_spelled(size):
+        raise click.UsageError(f"--size {size}: expected one of {', '.join(known)}")
+
+
+def _dtypes(options: Mapping[str, Any], written_for: Sequence[str]) -> list[str]:
+    """Types to run: of a kernel that was named whatever was asked, else what it is written for."""
+    if "all" in options["dtypes"]:
+        return list(written_for)
+    return [each for each in options["dtypes"] if options["names"] or each in written_for]

@@ -1,0 +1,56 @@
+"""`metalbench run --ab-control`: equals that differ are told as what they are."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from example_results import correct, failed, measurement
+from rich.console import Console
+
+from metalbench.cli.control import tell_control
+from metalbench.result import Result
+from metalbench.store import Store
+
+
+def told(*results: Result) -> tuple[bool, str]:
+    console = Console(file=io.StringIO(), width=200)
+    right = tell_control(console, results)
+    assert isinstance(console.file, io.StringIO)
+    return right, console.file.getvalue()
+
+
+def test_equals_that_differ_are_false_verdicts() -> None:
+    same = replace(correct("relu"), measurement=measurement(reference=1.0))
+    right, text = told(correct("softmax"), same, failed("gelu"))
+    assert not right
+    assert "false: 1 of 2 (softmax)." in text
+    assert told(same) == (True, text.replace("1 of 2 (softmax)", "0 of 1"))
+
+
+def test_mlx_runs_against_itself_and_nothing_is_kept(
+    shell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempted = []
+
+    def attempt(device: Any, trial: Any, observer: Any) -> Result:
+        attempted.append(trial.entry.name)
+        return replace(correct(trial.entry.name), measurement=measurement(reference=1.0))
+
+    monkeypatch.setattr("metalbench.control.attempt_control", attempt)
+    result = shell("run", "twice", "thrice", "--ab-control")
+    assert result.exit_code == 0, result.output
+    assert attempted == ["twice", "thrice"]
+    assert "FASTER and SLOWER are false: 0 of 2." in result.stdout
+    assert not shell.db.exists()
+    monkeypatch.setattr("metalbench.control.attempt_control", lambda *_: correct())
+    assert shell("run", "twice", "--ab-control").exit_code == 1
+
+
+def test_a_real_control_times_mlx(shell: Any) -> None:
+    result = shell("run", "twice", "--ab-control")
+    assert "Control: MLX was timed against itself" in result.stdout
+    with Store(shell.db) as store:
+        assert store.runs() == []
