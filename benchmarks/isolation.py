@@ -11,12 +11,13 @@ from __future__ import annotations
 import argparse
 import os
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from time import perf_counter
+
+import numpy as np
 
 KERNELS = ("relu", "gelu", "softmax", "layer_norm", "argmax", "cumsum")
 LIMIT_SECONDS = 0.3
@@ -52,7 +53,7 @@ def main() -> None:
     print(f"{'':20} {'wall':>7} {'processor':>10}")
     medians = []
     for name, measured in costs.items():
-        wall, used = (statistics.median(each) / len(names) for each in zip(*measured, strict=True))
+        wall, used = (float(np.median(each)) / len(names) for each in zip(*measured, strict=True))
         medians.append((wall, used))
         print(f"{name:20} {wall:7.3f} {used:10.3f}")
     extra_wall, extra_used = (each - one for one, each in zip(*medians, strict=True))
