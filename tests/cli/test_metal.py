@@ -29,7 +29,7 @@ def plug_in(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(_core, "open", lambda kind: opened(kind) if kind == "cpu" else gpu)
         monkeypatch.setattr(_core, "devices", lambda: ["metal", "cpu"])
         if with_mlx:
-            beside = lambda _, work: (Reference(work), ())  # noqa: E731
+            beside = lambda _, work, **options: (Reference(work, **options), ())  # noqa: E731
             monkeypatch.setattr(reference, "reference_beside", beside)
         return gpu
 
