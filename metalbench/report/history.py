@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from metalbench.comparison.past import Past
     from metalbench.stats import Judgement
 
-ONE_LINE_WIDTH = 125
 LONGEST_LINE = 60
+RATIO = "MLX / kernel"
+TIMES = ("kernel", RATIO, "GPU time")
+COLUMNS = ("when", "revision", "size", "dtype", "source", "status", *TIMES)
+NARROW_COLUMNS = ("when\nrevision", "size\ndtype", "source\nstatus", *TIMES)
 
 
 def history_report(past: Past, console: Console) -> Group:
@@ -105,22 +108,39 @@ def _judgement(name: str, judgement: Judgement) -> Iterator[Text]:
 
 
 def _table(entries: Sequence[HistoryEntry], console: Console) -> Table:
-    table = plain_table(terminal=console.is_terminal)
-    with_gpu = any(entry.gpu_ns is not None for entry in entries)
-    columns = ["when", "revision", "size", "dtype", "source", "status", "kernel", "MLX / kernel"]
-    for name in [*columns, "GPU time"] if with_gpu else columns:
-        table.add_column(name, no_wrap=True)
-    between = " " if console.width >= ONE_LINE_WIDTH else "\n"
-    for entry in entries:
-        table.add_row(
-            entry.recorded_at[:16].replace("T", " "),
-            revision_text(entry.revision),
-            entry.size,
-            entry.dtype,
-            entry.source_hash[:8],
-            entry.status,
-            numbers.time(entry.kernel_ns).replace(" [", f"{between}["),
-            numbers.ratio(entry.ratio).replace(" [", f"{between}[") + f" {entry.verdict or ''}",
-            *([numbers.time(entry.gpu_ns).replace(" [", f"{between}[")] if with_gpu else []),
-        )
-    return table
+    """One line for each result, or two where that is too wide."""
+    rows = [_cells(entry) for entry in entries]
+    if not any(entry.gpu_ns is not None for entry in entries):
+        rows = [row[:-1] for row in rows]
+    wide = plain_table(terminal=console.is_terminal)
+    for name in COLUMNS[: len(rows[0])]:
+        wide.add_column(name, no_wrap=True)
+    for row in rows:
+        wide.add_row(*(cell.replace("\n", " ") for cell in row))
+    unlimited = console.options.update(max_width=10 * console.width)
+    if console.measure(wide, options=unlimited).maximum <= console.width:
+        return wide
+    narrow = plain_table(terminal=console.is_terminal, gap=1)
+    for name in NARROW_COLUMNS[: len(rows[0]) - 3]:
+        narrow.add_column(name, no_wrap=name != RATIO)
+    for when, revision, size, dtype, source, status, *measured in rows:
+        paired = (f"{when}\n{revision}", f"{size}\n{dtype}", f"{source}\n{status}")
+        narrow.add_row(*paired, *measured)
+    return narrow
+
+
+def _cells(entry: HistoryEntry) -> list[str]:
+    """Cells in the order of `COLUMNS`; intervals stand below their estimates."""
+    verdict = f" {entry.verdict}" if entry.verdict else ""
+    ratio, *ends = numbers.ratio(entry.ratio).split(" [")
+    return [
+        entry.recorded_at[:16].replace("T", " "),
+        revision_text(entry.revision),
+        entry.size,
+        entry.dtype,
+        entry.source_hash[:8],
+        entry.status,
+        numbers.time(entry.kernel_ns).replace(" [", "\n["),
+        "\n[".join((ratio, *ends)) + verdict,
+        numbers.time(entry.gpu_ns).replace(" [", "\n["),
+    ]

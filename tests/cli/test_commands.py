@@ -51,7 +51,7 @@ def test_show_has_task_sizes_source_reflection_and_history(shell: Any) -> None:
     for part in ("normal(0, 1)", "n 4096", "headline", "y[i] = 2 * x[i];", "buffer(1)"):
         assert part in text
     (line,) = [line for line in text.splitlines() if " correct " in line]
-    assert line.split()[2:4] == ["seed", "float32"]
+    assert line.split()[3:5] == ["seed", "float32"]
     history = text.partition("History\n")[2]
     assert history.startswith("cpu (")
 

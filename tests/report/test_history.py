@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from example_results import CPU, GPU, correct, on_gpu
 from rich.console import Console
 from rich.table import Table
@@ -53,3 +54,19 @@ def test_only_gpus_have_a_column_of_gpu_time(tmp_path: Path) -> None:
 
 def test_without_a_past_there_is_no_table() -> None:
     assert list(history_tables([], pipe())) == []
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_nothing_is_cut_off_at_any_usual_width(tmp_path: Path, width: int) -> None:
+    for _, table in history_tables(history(tmp_path), terminal := narrow(width)):
+        terminal.print(table)
+    assert isinstance(terminal.file, io.StringIO)
+    text = terminal.file.getvalue()
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    for part in ("12.35 us", "[12.26, 12.44]", "2.01x", "FASTER", "GPU time", "revision"):
+        assert part in text
+
+
+def narrow(width: int) -> Console:
+    return Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
