@@ -37,7 +37,7 @@ from metalbench.report.styles import OF_VERDICT, QUIET, WARNING
 from metalbench.stats import CONFIDENCE, FALSE_DISCOVERY_RATE, Verdict
 
 SCHEMA = 1
-ONE_LINE_WIDTH = 120
+RATIO = "before / after"
 RESTS_ON = {
     BY_REFERENCE: "Ratios are of each run's own ratio to MLX: what slowed one run down cancels.",
     BY_TIME: (
@@ -90,23 +90,30 @@ def _as_dict(each: Compared) -> dict[str, object]:
 
 
 def _table(comparison: Comparison, console: Console) -> Table:
-    table = plain_table(terminal=console.is_terminal)
-    for name in ("task", "dtype", "source", comparison.before, comparison.after):
-        table.add_column(name, no_wrap=True)
-    table.add_column("before / after")
-    between = " " if console.width >= ONE_LINE_WIDTH else "\n"
+    """One line for each kernel, or two where that is too wide."""
+    names = (comparison.before, comparison.after)
+    wide = plain_table(terminal=console.is_terminal)
+    for name in ("task", "dtype", "source", *names, RATIO):
+        wide.add_column(name, no_wrap=True)
+    narrow = plain_table(terminal=console.is_terminal, gap=1)
+    narrow.add_column("task\nsource", no_wrap=True)
+    for name in (*names, RATIO):
+        narrow.add_column(name, overflow="fold")
     for each in comparison.compared:
-        ratio = numbers.ratio(each.judgement.ratio).replace(" [", f"{between}[")
-        verdict = each.judgement.verdict
-        table.add_row(
-            each.task,
-            each.dtype,
-            "same" if each.same_source else "changed",
-            numbers.time(each.before_ns).replace(" [", f"{between}["),
-            numbers.time(each.after_ns).replace(" [", f"{between}["),
-            Text(f"{ratio} ").append(verdict.value, OF_VERDICT[verdict]),
-        )
-    return table
+        source = "same" if each.same_source else "changed"
+        times = [numbers.time(side) for side in (each.before_ns, each.after_ns)]
+        wide.add_row(each.task, each.dtype, source, *times, _ratio(each, " "))
+        below = [time.replace(" [", "\n[") for time in times]
+        narrow.add_row(f"{each.task}\n{source} {each.dtype}", *below, _ratio(each, "\n"))
+    unlimited = console.options.update(max_width=10 * console.width)
+    fits = console.measure(wide, options=unlimited).maximum <= console.width
+    return wide if fits else narrow
+
+
+def _ratio(each: Compared, between: str) -> Text:
+    verdict = each.judgement.verdict
+    ratio = numbers.ratio(each.judgement.ratio).replace(" [", f"{between}[")
+    return Text(f"{ratio} ").append(verdict.value, OF_VERDICT[verdict])
 
 
 def _doubts(comparison: Comparison) -> Iterator[str]:

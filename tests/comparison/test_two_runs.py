@@ -172,6 +172,20 @@ def test_the_report_says_what_the_ratios_rest_on() -> None:
         assert part in text
 
 
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_nothing_is_cut_off_at_any_usual_width(width: int) -> None:
+    older, newer = row("scaled_dot_product", 123_400.0), row("scaled_dot_product", 111_100.0)
+    found = compare(results("a/long/folder/before.json", older), results("after.json", newer))
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    console.print(report.comparison_report(found, console))
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+    for part in ("scaled_dot_product", "123.4 us", "same", "FASTER"):
+        assert part in text
+
+
 def test_json_has_the_documented_keys() -> None:
     document = json.loads(report.to_json(compare(results("a", row()), results("b", row()))))
     assert report.__doc__ is not None
