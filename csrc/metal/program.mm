@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "core/errors.h"
 #include "metal/encode.h"
 #include "metal/pipeline.h"
 #include "metal/window.h"
@@ -31,20 +30,15 @@ class MetalProgram final : public Program {
   bool copies_textures_;
 };
 
-const MetalPipeline& pipeline_of(const Dispatch& dispatch) {
-  const auto* pipeline = dynamic_cast<const MetalPipeline*>(dispatch.pipeline.get());
-  if (pipeline != nullptr) return *pipeline;
-  throw DispatchError("[" + dispatch.pipeline->info().name +
-                      "] the pipeline belongs to another device; compile it on this one");
-}
-
 // With `empty` in place of every kernel, or nil for their own.
 std::unique_ptr<Program> make(std::shared_ptr<Gpu> gpu, std::span<const Dispatch> dispatches,
                               id<MTLComputePipelineState> empty) {
   auto script = std::make_shared<Script>(gpu->device());
   for (const Dispatch& dispatch : dispatches) script->textures().note(dispatch);
   for (const Dispatch& dispatch : dispatches) {
-    const id<MTLComputePipelineState> own = pipeline_of(dispatch).state();
+    // Dispatches are bound to the device of their pipeline.
+    const id<MTLComputePipelineState> own =
+        dynamic_cast<const MetalPipeline&>(*dispatch.pipeline).state();
     script->add(dispatch, empty == nil ? own : empty);
   }
   script->finish();

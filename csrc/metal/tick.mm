@@ -40,8 +40,15 @@ double measure_tick_ns(Gpu& gpu) {
   std::vector<double> stamps;
   for (int i = 0; i < windows; ++i) {
     const std::shared_ptr<Completion> completion = run_tiny(lane->queue, state);
+    if (!(0 < completion->gpu_start_ns && completion->gpu_start_ns < completion->gpu_end_ns))
+      continue;
     stamps.push_back(completion->gpu_start_ns);
     stamps.push_back(completion->gpu_end_ns);
+  }
+  if (stamps.empty()) {
+    throw Error("metal: " + gpu.capabilities().name +
+                " gives no usable GPU times, so that nothing can be timed; restart the Mac, or "
+                "use the `cpu` device");
   }
   return clock_tick_ns(stamps);
 }

@@ -14,7 +14,7 @@ namespace metalbench::metal {
 // One committed command buffer: a window of passes of a script.
 class Window final : public Running {
  public:
-  // Encodes and commits. Throws Error when Metal gives no command buffer.
+  // Encodes and commits. Throws Error when Metal gives no command encoder.
   Window(std::shared_ptr<Gpu> gpu, std::shared_ptr<const Script> script, const RunOptions& options);
   ~Window() override;
   Window(const Window&) = delete;

@@ -36,7 +36,7 @@ Window::Window(std::shared_ptr<Gpu> gpu, std::shared_ptr<const Script> script,
     commit(options.passes);
   }
   if (committed_at_ == Clock::time_point()) {
-    throw Error("[" + script_->names() + "] Metal gives no command buffer; the GPU may be lost");
+    throw Error("[" + script_->names() + "] Metal gives no command encoder; the GPU may be lost");
   }
   lane_->last = completion_;
 }
