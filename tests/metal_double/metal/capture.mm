@@ -59,6 +59,7 @@ bool is_capturing = false;
     return;
   }
   is_capturing = NO;
+  if (metal_double::take(Switch::lose_capture)) return;
   std::filesystem::create_directory(trace_path);
   std::ofstream(trace_path / "capture") << "what a GPU trace holds, the double does not\n";
   metal_double::count(metal_double::Count::captures);

@@ -73,6 +73,7 @@ using metal_double::violation;
   return [self encoderFor:computePassDescriptor];
 }
 - (DoubleEncoder*)encoderFor:(MTLComputePassDescriptor*)descriptor {
+  if (is_on(Switch::no_encoder)) return nil;
   if (_status != MTLCommandBufferStatusNotEnqueued) {
     violation([self name] + "an encoder is asked for after commit");
     return nil;

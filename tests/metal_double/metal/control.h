@@ -19,6 +19,7 @@ enum class Switch : std::uint8_t {
   fail_archive_load,
   fail_archive_write,
   fail_capture,
+  lose_capture,
   no_capture,
   no_counters,
   zero_counters,
@@ -28,6 +29,9 @@ enum class Switch : std::uint8_t {
   reversed_gpu_time,
   no_residency,
   no_device,
+  no_queue,
+  no_encoder,
+  no_sampler,
   no_engine,  // dispatches run nothing and take so many ns of GPU time
   low_power,
   thermal_state,

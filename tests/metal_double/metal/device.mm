@@ -103,6 +103,7 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
 }
 
 - (id<MTLCommandQueue>)newCommandQueue {
+  if (is_on(Switch::no_queue)) return nil;
   return [[DoubleQueue alloc] initWithDevice:self];
 }
 - (id<MTLFence>)newFence {
@@ -148,6 +149,7 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
   return metal_double::make_texture(self, descriptor, _allocated);
 }
 - (id<MTLSamplerState>)newSamplerStateWithDescriptor:(MTLSamplerDescriptor*)descriptor {
+  if (is_on(Switch::no_sampler)) return nil;
   return [[DoubleSampler alloc] initWithDevice:self descriptor:descriptor];
 }
 - (id<MTLLibrary>)newLibraryWithSource:(NSString*)source

@@ -58,6 +58,15 @@ const char* metals_words(int code) {
       return "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)";
     case MTLCommandBufferErrorInvalidResource:
       return "Invalid Resource (00000009:kIOGPUCommandBufferCallbackErrorInvalidResource)";
+    case MTLCommandBufferErrorNotPermitted:
+      return "Insufficient Permission (to submit GPU work from background) "
+             "(00000006:kIOGPUCommandBufferCallbackErrorBackgroundExecutionNotPermitted)";
+    case MTLCommandBufferErrorMemoryless:
+      return "Memoryless Texture Overflow";
+    case MTLCommandBufferErrorDeviceRemoved:
+      return "Device Removed";
+    case MTLCommandBufferErrorStackOverflow:
+      return "Stack Overflow";
     default:
       return "Internal Error (0000000e:Internal Error)";
   }
