@@ -40,12 +40,23 @@ def test_a_process_that_may_not_capture_is_told_how(device, fill, metal_double, 
     metal_double.set("no_capture")
     with pytest.raises(_core.Unsupported, match="MTL_CAPTURE_ENABLED=1"):
         device.capture([fill], str(tmp_path / "fill.gputrace"))
+    assert not list(tmp_path.iterdir())
+    device.run([fill])
 
 
 def test_metals_refusal_is_told(device, fill, metal_double, tmp_path):
     metal_double.set("fail_capture")
     with pytest.raises(_core.Error, match=r"cannot capture to .*fill\.gputrace: ."):
         device.capture([fill], str(tmp_path / "fill.gputrace"))
+    device.capture([fill], str(tmp_path / "fill.gputrace"))
+
+
+def test_a_trace_that_is_not_there_is_told(device, fill, x, metal_double, tmp_path):
+    metal_double.set("lose_capture")
+    with pytest.raises(_core.Error, match=r"left no GPU trace at .*folder must exist"):
+        device.capture([fill], str(tmp_path / "lost.gputrace"))
+    assert (x == 7).all()
+    device.capture([fill], str(tmp_path / "fill.gputrace"))
 
 
 def test_an_older_trace_is_not_overwritten(device, fill, tmp_path):
@@ -55,8 +66,19 @@ def test_an_older_trace_is_not_overwritten(device, fill, tmp_path):
     assert (tmp_path / "fill.gputrace").read_text() == "older"
 
 
-def test_a_window_that_fails_ends_the_capture(device, fill, metal_double, tmp_path):
-    metal_double.set("fail_command_buffer", 3)
-    with pytest.raises(_core.KernelFault):
-        device.capture([fill], str(tmp_path / "first.gputrace"))
+@pytest.mark.parametrize(
+    ("what", "value", "error"),
+    [
+        ("fail_command_buffer", 3, _core.KernelFault),
+        ("hang_command_buffer", 1, _core.TimeLimitExceeded),
+        ("zero_gpu_time", 1, _core.Error),
+    ],
+)
+def test_a_window_that_fails_ends_the_capture(
+    device, fill, metal_double, tmp_path, what, value, error
+):
+    metal_double.set(what, value)
+    with pytest.raises(error, match=r"\[fill\]"):
+        device.capture([fill], str(tmp_path / "first.gputrace"), time_limit=0.2)
+    metal_double.reset()
     device.capture([fill], str(tmp_path / "second.gputrace"))

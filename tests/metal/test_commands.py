@@ -83,3 +83,52 @@ def test_show_and_doctor(db: Path) -> None:
     told = CliRunner().invoke(main, ["doctor", "--db", str(db)])
     assert told.exit_code == 0, told.output
     assert _core.open("metal").name in told.output
+
+
+PAGE_FAULT = 3
+
+
+@pytest.mark.parametrize(
+    ("what", "value", "words"),
+    [
+        ("fail_command_buffer", PAGE_FAULT, "Caused GPU Address Fault"),
+        ("hang_command_buffer", 1, "still busy with"),
+        ("zero_gpu_time", 1, "no usable GPU time"),
+        ("reversed_gpu_time", 1, "no usable GPU time"),
+    ],
+)
+def test_what_fails_while_it_is_timed_has_no_time(
+    db: Path,
+    metal_double: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    metal: _core.Device,
+    what: str,
+    value: int,
+    words: str,
+) -> None:
+    def failing(device: _core.Device, *arguments: Any, **options: Any) -> _core.Samples:
+        metal_double.set(what, value)
+        return sample(device, *arguments, **{**options, "kernel_time_limit": 0.5})
+
+    sample = _core.Device.sample
+    monkeypatch.setattr(_core.Device, "sample", failing)
+    entry = failed(db)
+    assert entry["status"] == "failed"
+    assert entry["kernel_ns"] is None
+    assert entry["gpu_ns"] is None
+    assert words in json.dumps(entry)
+    with Store(db) as store:
+        assert all(kept.kernel_ns is None for kept in store.history("relu"))
+    monkeypatch.undo()
+    metal_double.reset()
+    (again,) = run(db, "relu")["results"]
+    assert again["status"] == "correct"
+
+
+def failed(db: Path) -> dict[str, Any]:
+    """Run a kernel that fails; its entry of the JSON."""
+    options = ("--device", "metal", "--size", "small", "--time", "0.05", "--json", "-", "--db", db)
+    result = CliRunner().invoke(main, ["run", "relu", "--in-process", *map(str, options)])
+    assert result.exit_code == 1, result.output
+    (entry,) = json.loads(result.stdout)["results"]
+    return dict(entry)

@@ -66,3 +66,12 @@ def test_without_a_gpu_it_says_what_to_use(metal_double) -> None:
     assert _core.devices() == ["cpu"]
     with pytest.raises(_core.Unsupported, match=r"no Metal GPU .* use the `cpu` device"):
         _core.open("metal")
+
+
+def test_a_cache_that_takes_no_file_leaves_nothing(metal: _core.Device, cache: Path) -> None:
+    assert run(metal) == 7
+    (stored,) = cache.rglob("*.binarchive")
+    stored.unlink()
+    (stored / "in the way").mkdir(parents=True)
+    assert run(metal) == 7
+    assert list(cache.rglob("*.binarchive*")) == [stored]

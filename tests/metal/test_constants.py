@@ -47,6 +47,24 @@ def test_values_have_the_declared_types(metal: _core.Device) -> None:
     assert run(metal, {**VALUES, "absent": 4})[8] == 4
 
 
+OTHERS = {
+    "uchar": 255, "short": -(2**15), "uint": 2**32 - 1, "ulong": 2**40, "int": 2.0, "bfloat": 1.5
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("declared", OTHERS)
+def test_a_constant_of_each_type(metal: _core.Device, declared: str) -> None:
+    source = (
+        "#include <metal_stdlib>\nusing namespace metal;\n"
+        f"constant {declared} given [[function_constant(0)]];\n"
+        "kernel void k(device float* y) { y[0] = float(given); }\n"
+    )
+    y = np.zeros(1, np.float32)
+    pipeline = metal.compile(source).pipeline("k", {"given": OTHERS[declared]})
+    metal.run([_core.Dispatch(pipeline, {"y": y}, threads_in_grid=1, threads=1)])
+    assert y[0] == np.float32(OTHERS[declared])
+
+
 def test_constants_of_other_functions_may_be_given(metal: _core.Device) -> None:
     assert run(metal, {**VALUES, "other": 6}, "second")[0] == 6
 

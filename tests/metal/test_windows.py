@@ -25,7 +25,10 @@ kernel void add(device float* x, constant float& step, uint i [[thread_position_
 kernel void twice(device float* x, uint i [[thread_position_in_grid]]) { x[i] *= 2; }
 """
 
-PAGE_FAULT, TIMEOUT, ACCESS_REVOKED, OUT_OF_MEMORY, INTERNAL = 3, 2, 4, 8, 1
+# MTLCommandBufferError
+INTERNAL, TIMEOUT, PAGE_FAULT, ACCESS_REVOKED = 1, 2, 3, 4
+NOT_PERMITTED, OUT_OF_MEMORY, INVALID_RESOURCE, MEMORYLESS = 7, 8, 9, 10
+DEVICE_REMOVED, STACK_OVERFLOW = 11, 12
 
 
 @pytest.fixture
@@ -72,6 +75,11 @@ def test_passes_of_one_dispatch_are_one_setup_and_a_message_each(
     [
         (PAGE_FAULT, _core.KernelFault, r"^\[add\] Caused GPU Address Fault Error"),
         (ACCESS_REVOKED, _core.KernelFault, r"^\[add\] Ignored"),
+        (NOT_PERMITTED, _core.KernelFault, r"^\[add\] Insufficient Permission"),
+        (INVALID_RESOURCE, _core.KernelFault, r"^\[add\] Invalid Resource"),
+        (MEMORYLESS, _core.KernelFault, r"^\[add\] Memoryless"),
+        (DEVICE_REMOVED, _core.KernelFault, r"^\[add\] Device Removed"),
+        (STACK_OVERFLOW, _core.KernelFault, r"^\[add\] Stack Overflow"),
         (INTERNAL, _core.KernelFault, r"^\[add\] Internal Error"),
         (TIMEOUT, _core.TimeLimitExceeded, r"^\[add\] Caused GPU Timeout Error"),
         (OUT_OF_MEMORY, _core.Error, r"^\[add\] Insufficient Memory.*use smaller sizes"),
@@ -173,26 +181,6 @@ def test_counters_that_failed_are_nan(device, add, metal_double, what):
     assert (samples.device_ns > 0).all()
 
 
-def test_a_device_without_memory_says_how_much_was_asked_for(device, metal_double):
-    metal_double.set("out_of_memory")
-    with pytest.raises(_core.Error, match=r"cannot allocate 12345 bytes; .* takes at most \d+"):
-        device.allocate(12345)
-    assert device.allocate(12345).nbytes == 12345
-
-
-def test_more_than_one_buffer_can_hold(device):
-    with pytest.raises(_core.Error, match="in one buffer"):
-        device.allocate(1 << 60)
-
-
-def test_an_array_that_cannot_be_shared_is_copied(device, metal_double):
-    x = np.arange(32, dtype=np.float32)
-    metal_double.set("out_of_memory")
-    buffer = device.buffer(x)
-    assert not buffer.shared
-    np.testing.assert_array_equal(buffer.numpy("float32"), x)
-
-
 def test_a_large_constant(device):
     source = """
     struct Table { float values[2048]; };
@@ -228,6 +216,15 @@ def test_another_devices_buffer_is_refused(device, add):
     arguments = {"x": foreign, "step": np.float32(1)}
     with pytest.raises(_core.DispatchError, match="another device"):
         device.run([_core.Dispatch(add, arguments, threads_in_grid=32, threads=32)])
+
+
+def test_a_lost_gpu_is_told(device, add, metal_double):
+    x = np.zeros(32, np.float32)
+    metal_double.set("no_encoder")
+    with pytest.raises(_core.Error, match=r"\[add\] Metal gives no command encoder"):
+        device.run([dispatch(add, x, step=np.float32(1))])
+    metal_double.reset()
+    still_works(device, add)
 
 
 def test_windows_of_two_threads(device, add):
