@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -116,9 +116,18 @@ def run(ctx: click.Context, /, **options: Any) -> None:
     finished kernel is kept at once: Ctrl-C loses none.
     """
     if options["ab_control"]:
+        _check_control(options)
         ctx.exit(_control(options))
     with workers_for(options) as workers:
         ctx.exit(_run(options, workers))
+
+
+def _check_control(options: Mapping[str, Any]) -> None:
+    for name in ("cold", "capture"):
+        if options[name]:
+            raise click.UsageError(
+                f"--ab-control: expected no --{name}, for no kernel is run; leave one of them out"
+            )
 
 
 def _control(options: dict[str, Any]) -> int:

@@ -171,7 +171,7 @@ def _form(form: FormTime) -> dict[str, Any]:
 def _certainty(measured: Measurement | None) -> dict[str, Any]:
     """How far the verdict and the times can be trusted."""
     judgement = measured.judgement if measured else None
-    usual = usual_times(measured.samples.candidate_ns) if measured else ()
+    usual = usual_times(measured) if measured else ()
     return {
         "p_value": judgement.p_value if judgement else None,
         "reasons": [asdict(reason) for reason in judgement.reasons] if judgement else [],

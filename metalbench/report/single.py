@@ -125,7 +125,7 @@ def _correctness(result: Result) -> Rows:
 
 def _times(result: Result, measured: Measurement) -> Rows:
     yield "kernel", numbers.time(measured.candidate_ns)
-    usual = usual_times(measured.samples.candidate_ns)
+    usual = usual_times(measured)
     if len(usual) > 1:
         yield "usual times", f"{modes_text(usual)} of the windows"
     if measured.reference_ns is not None:

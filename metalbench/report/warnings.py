@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from metalbench.report import numbers
 from metalbench.result import Result
-from metalbench.stats import MARGIN, Mode, clock_grain, find_drift, find_modes, outliers
+from metalbench.stats import MARGIN, Drift, Mode, outliers
 
 if TYPE_CHECKING:
     from metalbench.measure import Measurement
@@ -49,9 +49,14 @@ class Doubt:
 def warnings(measured: Measurement) -> list[Doubt]:
     """Every doubt about a measurement's times of the kernel, the gravest first."""
     times = measured.samples.candidate_ns
-    several = list(_modes(times))
+    several = list(_modes(usual_times(measured)))
     # Of two usual values one looks like outliers of the other.
-    found = [*several, *_drift(times), *_slow_start(times), *([] if several else _outliers(times))]
+    found = [
+        *several,
+        *_drift(measured.drift),
+        *_slow_start(times),
+        *([] if several else _outliers(times)),
+    ]
     return [*(found or _unsteady(measured.stability)), *_disturbed(measured.steadiness.spread)]
 
 
@@ -66,10 +71,9 @@ def warning_lines(results: Sequence[Result]) -> list[str]:
     return [f"{title}: {', '.join(about[title])}. {advice[title]}" for title in about]
 
 
-def usual_times(times: NDArray[np.float64]) -> tuple[Mode, ...]:
+def usual_times(measured: Measurement) -> tuple[Mode, ...]:
     """The usual times in nanoseconds with their shares, from the shortest; one as a rule."""
-    found = find_modes(np.log(times), clock_grain(times))
-    return tuple(Mode(math.exp(each.value), each.share) for each in found)
+    return tuple(Mode(math.exp(each.value), each.share) for each in measured.modes)
 
 
 def modes_text(modes: Sequence[Mode]) -> str:
@@ -79,8 +83,7 @@ def modes_text(modes: Sequence[Mode]) -> str:
     )
 
 
-def _modes(times: NDArray[np.float64]) -> Iterator[Doubt]:
-    modes = usual_times(times)
+def _modes(modes: Sequence[Mode]) -> Iterator[Doubt]:
     if len(modes) > 1:
         yield Doubt(
             "Several usual times",
@@ -92,8 +95,7 @@ def _modes(times: NDArray[np.float64]) -> Iterator[Doubt]:
         )
 
 
-def _drift(times: NDArray[np.float64]) -> Iterator[Doubt]:
-    drift = find_drift(np.log(times))
+def _drift(drift: Drift | None) -> Iterator[Doubt]:
     if drift is not None and drift.significant and abs(drift.total) > MARGIN:
         yield Doubt(
             "Drift",

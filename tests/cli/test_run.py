@@ -108,6 +108,7 @@ def test_size_target_and_set(shell: Any) -> None:
         (["twice", "--json", "/no/such/folder/r.json"], "/no/such/folder does not exist"),
         (["twice", "--dtype", "float8"], "float8"),
         (["twice", "--time", "0"], "--time"),
+        (["twice", "--ab-control", "--cold"], "--ab-control: expected no --cold"),
         (["--set", "user", "--dtype", "bfloat16"], "no kernel is written for bfloat16"),
     ],
 )

@@ -23,7 +23,17 @@ from metalbench.report.single import full_report
 from metalbench.report.suite import suite_report
 from metalbench.report.warnings import warning_lines, warnings
 from metalbench.result import Result
-from metalbench.stats import Cause, Verdict, assess, median_interval, outliers, stability
+from metalbench.stats import (
+    Cause,
+    Verdict,
+    assess,
+    clock_grain,
+    find_drift,
+    find_modes,
+    median_interval,
+    outliers,
+    stability,
+)
 
 RANDOM = np.random.default_rng(5)
 STEADY = 12_000.0 * RANDOM.lognormal(0.0, 0.005, 400)
@@ -58,6 +68,8 @@ def measured(
         judgement=judgement,
         stability=stability(kernel),
         outliers=int(outliers(kernel).sum()),
+        drift=find_drift(np.log(kernel)),
+        modes=find_modes(np.log(kernel), clock_grain(kernel)),
     )
 
 
