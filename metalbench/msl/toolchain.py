@@ -66,7 +66,15 @@ CONVERGENT_FLAGS = [
     "-mllvm",
     "-disable-tail-duplicate",
 ]
-RELEASE_FLAGS = ["-O3", *CONVERGENT_FLAGS]
+# Loops that would only be vectorised on the condition that an index does not wrap are left as they
+# are: clang 22 forgets the condition for `private_array[i % 4]`, and accesses what lies behind.
+WRAPPING_FLAGS = [
+    "-mllvm",
+    "-vectorize-scev-check-threshold=0",
+    "-mllvm",
+    "-pragma-vectorize-scev-check-threshold=0",
+]
+RELEASE_FLAGS = ["-O3", *CONVERGENT_FLAGS, *WRAPPING_FLAGS]
 # Copies of a whole struct, such as a float4 that does not pass through registers, are no loads and
 # stores to the coverage pass; AddressSanitizer's pass turns them, and only them, into calls.
 CHECKED_FLAGS = [
