@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.comparison import Comparison, ResultSet
     from metalbench.kernel import Kernel
+    from metalbench.measure import Measurement
 
 RUN = re.compile(r"run:(\d+)")
 LATEST = re.compile(r"latest(?:~(\d+))?")
@@ -91,8 +92,12 @@ def compare(ctx: click.Context, /, before: str, after: str | None, **options: An
             f"{after}: expected a run or a file as {before} is one; NAME@REVISION compares with "
             "NAME or another revision of it"
         )
-    result = _kernels(before, after, options) if kernels[0] else _runs(before, after, options)
-    _show(result, options)
+    measured = None
+    if kernels[0]:
+        result, measured = _kernels(before, after, options)
+    else:
+        result = _runs(before, after, options)
+    _show(result, measured, options)
     ctx.exit(int(_fails(result, options["fail_on"])))
 
 
@@ -129,7 +134,9 @@ def _result_set(name: str, db: Path | None) -> ResultSet:
         return ResultSet.of_latest(store, int(latest[1] or 0), name)
 
 
-def _kernels(before: str, after: str | None, options: dict[str, Any]) -> Comparison:
+def _kernels(
+    before: str, after: str | None, options: dict[str, Any]
+) -> tuple[Comparison, Measurement]:
     from metalbench import _core
     from metalbench.cli.waiting import waiting
     from metalbench.comparison.head_to_head import Contest, WrongKernelError, head_to_head
@@ -159,10 +166,9 @@ def _kernels(before: str, after: str | None, options: dict[str, Any]) -> Compari
     _warn(device)
     with waiting(console(to_stderr=True), f"{names[0]} against {names[1]}") as progress:
         try:
-            comparison, _ = head_to_head(device, contest, progress)
+            return head_to_head(device, contest, progress)
         except WrongKernelError as error:
             raise click.ClickException(str(error)) from error
-    return comparison
 
 
 def _kernel(present: Kernel, name: str, options: dict[str, Any]) -> Kernel:
@@ -180,13 +186,17 @@ def _warn(device: Device) -> None:
     warn(console(to_stderr=True), device)
 
 
-def _show(comparison: Comparison, options: dict[str, Any]) -> None:
+def _show(comparison: Comparison, measured: Measurement | None, options: dict[str, Any]) -> None:
     from metalbench.report.comparison import comparison_report, to_json
     from metalbench.report.console import console
+    from metalbench.report.warnings import warnings
 
     piped = str(options["json_file"]) == "-"
     out = console(to_stderr=piped)
     out.print(comparison_report(comparison, out))
+    doubts = (*measured.doubts, *map(str, warnings(measured))) if measured else ()
+    for each in doubts:
+        out.print(f"Warning: {each.removesuffix('.')}.", style="yellow", soft_wrap=True)
     if options["json_file"]:
         write_text(options["json_file"], to_json(comparison))
 

@@ -11,7 +11,9 @@ from metalbench.comparison.compare import BY_PAIRS, Compared, Comparison
 from metalbench.errors import MetalBenchError
 from metalbench.measure import Measurement, Plan, Sides, measure
 from metalbench.measure.probe import probe_of
-from metalbench.prepare import compile_kernel
+from metalbench.prepare import Bound, compile_kernel
+from metalbench.timed import like_seeds
+from metalbench.verify.examine import Examiner
 from metalbench.workload import workload
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def head_to_head(
     Raises
     ------
     WrongKernelError
-        If one is wrong at the size that is timed.
+        If one is wrong at the size that is timed, before or after.
     MetalBenchError
         If one does not compile or fits neither task nor device.
     """
@@ -63,6 +65,8 @@ def head_to_head(
     reference = older.bind(work, beside=candidate)
     sides = Sides(candidate.dispatches, reference.dispatches, probe=probe_of(device))
     measured = measure(device, sides, contest.plan, progress=progress)
+    for bound, name in zip((reference, candidate), contest.names, strict=True):
+        _verify_again(device, contest, bound, name)
     return _comparison(contest, size, measured, f"{device.kind} ({device.name})"), measured
 
 
@@ -75,6 +79,19 @@ def _verify(device: Device, contest: Contest, kernel: Kernel, name: str) -> None
         dtype_name=contest.dtype,
         seeds=[contest.plan.seed],
     )
+    _expect_right(report, name)
+
+
+def _verify_again(device: Device, contest: Contest, bound: Bound, name: str) -> None:
+    """What was timed must still compute, in the same buffers but on other inputs."""
+    now = bound.workload
+    seed = next(like_seeds(contest.task, now.seed))
+    other = workload(contest.task, now.size, dtype_name=contest.dtype, seed=seed)
+    examiner = Examiner(bound.load(other), device, verify.TIME_LIMIT)
+    _expect_right(examiner.examine(repeat=False), name)
+
+
+def _expect_right(report: verify.Report, name: str) -> None:
     if not report.passed:
         found = report.findings[0]
         raise WrongKernelError(f"{name} is not correct, so its time is none: {found.message}")
