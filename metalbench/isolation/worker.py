@@ -61,7 +61,10 @@ def _settle(pending: Sequence[Future[None]]) -> None:
 
 
 class _Remote:
-    """Tells the other side, and waits: what is done there does not disturb what is timed here."""
+    """Tells the other side, and of stages and a measurement's progress waits until it has heard.
+
+    So what is done there does not disturb what is timed here.
+    """
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -76,7 +79,7 @@ class _Remote:
         self._tell("stage", stage)
 
     def stage_detail(self, detail: str) -> None:
-        self._tell("detail", detail)
+        self._channel.send("detail", detail)
 
     def stage_progress(self, fraction: float) -> None:
         self._tell("progress", fraction)

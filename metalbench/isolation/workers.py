@@ -106,6 +106,7 @@ class Workers:
                 observer.stage_started(value)
             elif name == "detail":
                 observer.stage_detail(value)
+                continue
             elif name == "progress":
                 observer.stage_progress(value)
             worker.answer()

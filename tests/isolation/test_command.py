@@ -36,7 +36,7 @@ def started(folder: Path, db: Path) -> subprocess.Popen[str]:
         start_new_session=True,
     )
     assert run.stderr is not None
-    assert "good: correct" in run.stderr.readline()
+    assert any("good: correct" in line for line in run.stderr), run.wait()
     return run
 
 
@@ -90,7 +90,8 @@ def test_in_this_process_there_is_no_other(
 
     monkeypatch.setattr(process.Process, "__init__", refused)
     arguments = command(folder, tmp_path / "results.db", "good")[3:]
-    assert CliRunner().invoke(main, [*arguments, "--in-process"]).exit_code == 0
+    result = CliRunner().invoke(main, [*arguments, "--in-process"])
+    assert result.exit_code == 0, result.output
 
 
 @pytest.mark.parametrize(
