@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from metalbench._core import Device, Dispatch
     from metalbench.reference import Reference
 
-# Of a measurement's time, for finding the form of the reference that is the one to beat.
+# For finding the form of the reference that is the one to beat: a part of the measurement's time,
+# but never less seconds, for slow ones are not tried in several forms.
 FORMS_SHARE = 0.25
+FORMS_LEAST_S = 0.5
 
 
 @dataclass
@@ -65,7 +67,8 @@ class Timed:
 
         forms: tuple[FormTime, ...] = ()
         if self.reference is not None:
-            forms = settle(self.reference, seconds=FORMS_SHARE * plan.seconds)
+            seconds = max(FORMS_LEAST_S, FORMS_SHARE * plan.seconds)
+            forms = settle(self.reference, seconds=seconds)
         sides = Sides(
             self._dispatches,
             self.reference,

@@ -119,7 +119,6 @@ def test_the_ratio_is_against_the_fastest_form_and_all_are_told(device: _core.De
     assert names == ["mlx doubled", "mx.compile: mlx doubled"]
     (against,) = (form for form in measured.forms if form.compared)
     assert measured.reference_name == against.name
-    assert not any(form.fault for form in measured.forms)
 
 
 def test_inputs_of_both_sides_are_exchanged_together(device: _core.Device) -> None:

@@ -29,8 +29,8 @@ class Stopped(str, Enum):
 class FormTime:
     """One form of the reference: its name, the time of one pass in ns, and how it was used.
 
-    `compared` says that the ratio is against this form. `time_ns` is None if it did not run or is
-    wrong; `fault` then says why.
+    `compared` says that the ratio is against this form. `time_ns` is None if it did not run, is
+    wrong or was not timed; `fault` says why, and is empty if it is the only one.
     """
 
     name: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from metalbench.verify.error_rule import allowance_for, compare, yardstick
 WINDOWS = 7  # the fewest that carry a 98 % interval
 WINDOW_S = 1e-3
 MOST_PASSES = 4096
+# Of each form: one to see whether it is right, two to find the window, one to time it.
+FEWEST_PASSES = 4
+TOO_SLOW = "not timed, for the reference takes too long to be run in several forms"
 Clock = Callable[[], float]
 
 
@@ -26,10 +30,19 @@ def settle(
     """Time every form for about `seconds` in all, and let `reference` run the fastest.
 
     Forms that differ from the eager one by more than a candidate might, or that do not run, are
-    told with their fault. Only those that the task's `against` names can be the one to beat.
+    told with their fault; of a reference that takes too long only the eager form is there. Only
+    those that the task's `against` names can be the one to beat.
     """
-    entrants = [_Entrant(form, _fault(reference, form)) for form in reference.forms]
+    start = clock()
+    eager = reference.outputs_of(reference.forms[0])
+    entrants = [_Entrant(reference.forms[0], "")]
+    for form in reference.forms[1:]:
+        slow = (clock() - start) * FEWEST_PASSES > seconds
+        entrants.append(_Entrant(form, TOO_SLOW if slow else _fault(reference, form, eager)))
     sound = [entrant for entrant in entrants if not entrant.fault]
+    if len(sound) == 1:
+        reference.form = sound[0].form
+        return tuple(replace(each.result, compared=each is sound[0]) for each in entrants)
     passes = _window(reference, sound, clock)
     deadline = clock() + seconds
     for _ in range(WINDOWS):
@@ -39,8 +52,8 @@ def settle(
             break
     against = reference.workload.task.against
     eligible = [entrant for entrant in sound if entrant.form.kind in against] or sound
-    best = min(eligible, key=lambda entrant: entrant.median, default=None)
-    reference.form = best.form if best is not None else reference.forms[0]
+    best = min(eligible, key=lambda entrant: entrant.median)
+    reference.form = best.form
     return tuple(replace(each.result, compared=each is best) for each in entrants)
 
 
@@ -64,7 +77,7 @@ class _Entrant:
 def _window(reference: Reference, entrants: list[_Entrant], clock: Clock) -> int:
     """Equal passes for all, of which the fastest form's make a window; warms up on the way."""
     passes = 1
-    while entrants and passes < MOST_PASSES:
+    while passes < MOST_PASSES:
         fastest = min(_time(reference, each.form, passes, clock) for each in entrants)
         if fastest * passes >= WINDOW_S:
             break
@@ -80,11 +93,8 @@ def _time(reference: Reference, form: Form, passes: int, clock: Clock) -> float:
     return (clock() - start) / passes
 
 
-def _fault(reference: Reference, form: Form) -> str:
-    """What is wrong with a form beside the eager one; empty if nothing is."""
-    eager = reference.outputs_of(reference.forms[0])
-    if form is reference.forms[0]:
-        return ""
+def _fault(reference: Reference, form: Form, eager: list[np.ndarray[Any, Any]]) -> str:
+    """What is wrong with a form beside what the eager one makes; empty if nothing is."""
     try:
         got = reference.outputs_of(form)
     except Exception as error:  # a compiler that is missing, or the task's own code

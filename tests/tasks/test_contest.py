@@ -100,6 +100,16 @@ def test_all_forms_compute_the_same():
         assert abs(other - first).max() < 1e-5
 
 
+def test_a_slow_reference_is_run_in_no_other_form():
+    reference = TimedReference(workload(declared(), "seed"))
+    ticks = itertools.count()
+    eager, compiled = settle(reference, seconds=2.0, clock=lambda: float(next(ticks)))
+    assert reference.form.kind == "eager"
+    assert eager.compared
+    assert compiled.time_ns is None
+    assert "too long" in compiled.fault
+
+
 @pytest.mark.parametrize(
     ("against", "message"),
     [(("fast",), "no form 'fast'"), ((), "expected some of eager, compiled, got none")],
