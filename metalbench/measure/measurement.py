@@ -44,7 +44,8 @@ class Measurement:
     """Times of one pass of a kernel and of its reference, with what they rest on.
 
     All times are nanoseconds of a single pass. `ratio` is reference / candidate: above 1 the
-    candidate is faster. Without a reference `reference_ns`, `ratio` and `verdict` are None.
+    candidate is faster. Without a reference `reference_ns` and `ratio` are None, and `verdict` too
+    unless it is THROTTLED.
     `gpu_ns` is the candidate's time on the GPU's own clock, None on devices that have none; where
     the reference has no such time the other times are wall times. `judgement` is what `ratio` and
     `verdict` are taken from, with the reasons of an INCONCLUSIVE or THROTTLED one; None without a

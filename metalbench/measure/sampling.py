@@ -95,7 +95,7 @@ def _summary(series: Series, samples: SampleSet, stopped: Stopped) -> Measuremen
         gpu_ns=median_interval(samples.own.device_ns) if samples.own is not None else None,
         reference_ns=median_interval(samples.reference_ns) if has_reference else None,
         ratio=judgement.ratio if judgement is not None else None,
-        verdict=judgement.verdict if judgement is not None else None,
+        verdict=_verdict(series, judgement),
         judgement=judgement,
         stability=stability(times),
         outliers=int(outliers(times).sum()),
@@ -110,6 +110,12 @@ def _summary(series: Series, samples: SampleSet, stopped: Stopped) -> Measuremen
         drift=find_drift(logarithms),
         modes=find_modes(logarithms, clock_grain(times)),
     )
+
+
+def _verdict(series: Series, judgement: Judgement | None) -> Verdict | None:
+    if series.throttled:
+        return Verdict.THROTTLED
+    return judgement.verdict if judgement is not None else None
 
 
 def _judgement(series: Series, samples: SampleSet) -> Judgement:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scripted_device import ScriptedDevice
 
-from metalbench.measure import Measurement, Mode, Plan, Stopped, measure
+from metalbench.measure import Measurement, Mode, Plan, Sides, Stopped, measure
 from metalbench.stats import Cause, Verdict
 
 PLAN = Plan(seconds=1.0, warmup_ns=10_000_000, cool_ns=50_000_000)
@@ -47,6 +47,13 @@ def test_throttled_from_the_first_pair_there_is_something_to_show() -> None:
     assert result.verdict is Verdict.THROTTLED
     assert result.pairs == PLAN.min_pairs
     assert not result.samples.long_ns.size
+
+
+def test_without_a_reference_a_throttled_clock_is_told_too() -> None:
+    device = ScriptedDevice(slowdown=lambda now: 1.0 if now < 5e7 else 1.25)
+    alone = Sides(device.sides().candidate)
+    result = measure(device, alone, PLAN, clock=device.clock)
+    assert (result.verdict, result.ratio, result.judgement) == (Verdict.THROTTLED, None, None)
 
 
 def test_retries_are_those_of_the_whole_measurement() -> None:

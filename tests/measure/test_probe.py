@@ -1,0 +1,70 @@
+"""The probe of the clock: how long it is, and that it does what it says."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from metalbench import _core
+from metalbench.measure import probe
+from metalbench.measure.steadiness import spread_of
+
+
+@pytest.fixture(autouse=True)
+def unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "_steps_of", {})
+
+
+def scripted(launch_ns: float, step_ns: float, told: list[int]) -> SimpleNamespace:
+    def run(steps: int) -> float:
+        told.append(steps)
+        return launch_ns + step_ns * steps
+
+    library = SimpleNamespace(pipeline=lambda name: name)
+    return SimpleNamespace(kind="metal", name="scripted", compile=lambda *_, **__: library, run=run)
+
+
+@pytest.mark.parametrize(("launch_ns", "step_ns"), [(0.0, 4.0), (5e4, 4.0), (1e3, 0.5)])
+def test_it_is_a_tenth_of_a_millisecond_beside_its_launch(
+    launch_ns: float, step_ns: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "_dispatches", lambda device, pipeline, steps: steps)
+    told: list[int] = []
+    device = scripted(launch_ns, step_ns, told)
+    assert probe.probe_of(device) * step_ns == pytest.approx(1e5)
+    # Once per device.
+    told.clear()
+    assert probe.probe_of(device) * step_ns == pytest.approx(1e5)
+    assert told == []
+
+
+def test_it_runs_its_chain_in_every_lane() -> None:
+    device = _core.open("cpu")
+    library = device.compile(probe.SOURCE.read_text(), filename=str(probe.SOURCE))
+    end = device.allocate(4 * probe.LANES)
+    values = {"end": end, "steps": 2}
+    pipeline = library.pipeline("probe")
+    device.run([_core.Dispatch(pipeline, values, threads=probe.LANES, threadgroups=1)])
+    expected = np.arange(probe.LANES, dtype=np.float64)
+    for _ in range(2):
+        for scale, offset in ((0.999, 0.5), (0.998, 0.25), (0.997, 0.125), (0.996, 0.0625)):
+            expected = expected * scale + offset
+    np.testing.assert_allclose(end.numpy("float32"), expected, rtol=1e-6)
+
+
+def test_it_can_be_sampled_beside_a_kernel() -> None:
+    device = _core.open("cpu")
+    dispatches = probe.probe_of(device)
+    samples = device.sample(
+        dispatches, probe=dispatches, max_pairs=3, warmup_ns=0, window_ns=1e4, probe_drop=0.0
+    )
+    assert samples.probe_ns.size >= 2
+    assert samples.best_probe_ns == samples.probe_ns.min()
+
+
+def test_its_spread_is_how_much_longer_the_slowest_twentieth_took() -> None:
+    assert spread_of(np.array([])) is None
+    assert spread_of(np.full(9, 1e5)) == 0.0
+    assert spread_of(np.array([1e5] * 10 + [1.3e5] * 10)) == pytest.approx(0.3)
