@@ -200,3 +200,18 @@ def test_throttled_results_take_no_part_and_stay_throttled() -> None:
     assert line is not None
     assert "these 2 verdicts at most 5%" in line
     assert discovery_line([correct(), hot]) is None
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_the_longest_words_fit_any_usual_width(width: int) -> None:
+    wide = measured(STEADY, STEADY * 1.02 * RANDOM.lognormal(0.0, 0.2, 400))
+    both = result(replace(wide, floor_ns=10_000.0), "scaled_dot_product")
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    console.print(suite_report([both, correct()], console, 1.0))
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+    table = text.partition("INCONCLUSIVE:")[0]
+    assert "INCONCLUSIVE" in table
+    assert LAUNCH_BOUND in table
