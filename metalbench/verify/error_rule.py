@@ -20,7 +20,10 @@ from metalbench.verify.verdict import Comparison
 Array = np.ndarray[Any, Any]
 
 # Below this many elements the reference's errors are too few to be a yardstick on average.
-FEWEST_FOR_RMS = 1024
+FEWEST_FOR_RMS = 32
+# The root mean square of n errors is itself known to one part in sqrt(2 n), the ratio of two of
+# them to one in sqrt(n); so many of these deviations are chance.
+RMS_DEVIATIONS = 3
 # A reference that errs by more than this many roundoffs of the scale (MLX sums eight million
 # squares one after the other on a CPU: 1 % off) does not widen the bound any further.
 MOST_ROUNDOFFS = 32
@@ -105,6 +108,7 @@ def allowance_for(expected: Array, reference: Yardstick, dtype: DType) -> Allowa
             values.add(y)
         of_value = values.rms(expected.size)
         rms = 2 * reference.rms + 2 * dtype.roundoff * of_value + dtype.least
+        rms *= 1 + RMS_DEVIATIONS / math.sqrt(expected.size)
     return Allowance(4 * reference.largest + dtype.least, 8 * dtype.roundoff, rms)
 
 

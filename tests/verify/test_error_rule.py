@@ -6,6 +6,7 @@ import pytest
 from metalbench.dtypes import dtype
 from metalbench.verify.error_rule import (
     FEWEST_FOR_RMS,
+    RMS_DEVIATIONS,
     allowance_for,
     compare,
     errors,
@@ -63,7 +64,9 @@ def test_the_bound_is_that_of_the_rule():
     assert compared.error == pytest.approx(100 * U)
     assert compared.bound == pytest.approx(4 * 5 * U + 8 * U * 2)
     assert compared.rms_error == pytest.approx(np.sqrt(400 + 9600 / FEWEST_FOR_RMS) * U)
-    assert compared.rms_bound == pytest.approx(2 * 5 * U / np.sqrt(FEWEST_FOR_RMS) + 2 * U * 2)
+    chance = 1 + RMS_DEVIATIONS / np.sqrt(FEWEST_FOR_RMS)
+    allowed = 2 * 5 * U / np.sqrt(FEWEST_FOR_RMS) + 2 * U * 2
+    assert compared.rms_bound == pytest.approx(chance * allowed)
     assert compared.error / compared.bound == pytest.approx(100 / 36)
     assert compared.ratio == compared.rms_error / compared.rms_bound
 
