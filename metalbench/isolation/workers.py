@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -73,6 +74,7 @@ class Workers:
                     f"[isolation] expected the {device.kind} device in the kernel's process, got "
                     f"{result.device.kind}; name one with --device"
                 )
+            _pass_on(worker.process.last_words())
             return result
         except death.Ended as ended:
             return worker.failed(device, trial, ended)
@@ -237,6 +239,12 @@ class _Worker:
         # That the other side is gone is noticed, with the reason, when it is listened to.
         with suppress(OSError):
             self.process.channel.send(name, value)
+
+
+def _pass_on(words: str) -> None:
+    """Print what a task's code has printed where nobody saw it."""
+    if words:
+        print(words, file=sys.stderr, flush=True)
 
 
 def _portable(trial: Trial) -> Trial:

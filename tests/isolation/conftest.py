@@ -65,6 +65,7 @@ BEHAVIOURS = {
         "'h = []\\nwhile True: h.append(bytearray(2**25)); h[-1][::4096] = bytes(2**13)'])"
     ),
     "raises": "raise ValueError('no such luck')",
+    "prints": "print('so far so good')",
     "leaves_a_mark": "os.environ['MARK'] = 'left'; np.sin = None",
     "finds_no_mark": "assert 'MARK' not in os.environ and np.sin is not None",
     "phones": "socket.create_connection(('127.0.0.1', int(os.environ['TEST_PORT'])), 5)",

@@ -57,6 +57,12 @@ def test_an_error_of_the_tasks_code_is_told_as_without_a_process(runs: Any) -> N
     assert "no such luck" in wrong.failures[0].message
 
 
+def test_what_a_task_prints_is_passed_on(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    (result,) = runs("prints")
+    assert result.status is Status.CORRECT
+    assert "so far so good" in capsys.readouterr().err
+
+
 def test_what_a_kernel_does_to_its_process_reaches_no_other(runs: Any) -> None:
     statuses = [result.status for result in runs("leaves_a_mark", "finds_no_mark")]
     assert statuses[1] is Status.CORRECT
