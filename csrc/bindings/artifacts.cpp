@@ -1,6 +1,5 @@
 // Where compiled things are kept: metalbench.msl.cache, imported when first needed.
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.h"
 
@@ -13,7 +12,10 @@ class PythonCache final : public ArtifactCache {
                                  const std::string& suffix) override {
     const nb::gil_scoped_acquire gil;
     const nb::module_ cache = nb::module_::import_("metalbench.msl.cache");
-    return nb::cast<std::string>(cache.attr("artifact")(contents, suffix));
+    // As bytes, for a source need not be UTF-8.
+    nb::list parts;
+    for (const std::string& part : contents) parts.append(nb::bytes(part.data(), part.size()));
+    return nb::cast<std::string>(cache.attr("artifact")(parts, suffix));
   }
 };
 

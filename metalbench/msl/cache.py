@@ -64,7 +64,7 @@ def store(key: str, record: Record) -> None:
         path.write_text(f"{digest(text)}\n{text}")
 
 
-def artifact(contents: Sequence[str], suffix: str) -> str:
+def artifact(contents: Sequence[str | bytes], suffix: str) -> str:
     """The file for what was compiled from `contents`, in a folder that exists.
 
     Raises Error when the cache cannot be written.

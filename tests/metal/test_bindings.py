@@ -117,3 +117,12 @@ def test_comments_and_quotes_hide_includes(metal: _core.Device, tmp_path) -> Non
     pipeline = metal.compile(source, filename=str(tmp_path / "k.metal")).pipeline()
     metal.run([_core.Dispatch(pipeline, {"y": y}, threads_in_grid=1, threads=1)])
     assert y[0] == 7
+
+
+def test_an_included_file_that_is_not_utf8(metal: _core.Device, tmp_path) -> None:
+    (tmp_path / "value.h").write_bytes("// für Gerät\n#define VALUE 7\n".encode("latin-1"))
+    source = '#include "value.h"\nkernel void k(device int* y) { y[0] = VALUE; }\n'
+    y = np.zeros(1, np.int32)
+    pipeline = metal.compile(source, filename=str(tmp_path / "k.metal")).pipeline()
+    metal.run([_core.Dispatch(pipeline, {"y": y}, threads_in_grid=1, threads=1)])
+    assert y[0] == 7
