@@ -1,6 +1,6 @@
 """What one look at 10 000 pairs costs, method by method.
 
-    python benchmarks/statistics.py
+    python benchmarks/look_cost.py
 
 Correlated log-normal times (AR(1), rho 0.8, 2 %), other ones at every call. Against scipy's own
 bootstrap of the same median ratio. Medians of repeated calls, in ms.
