@@ -38,6 +38,7 @@ void define_errors(nb::module_& module);
 void define_dispatches(nb::module_& module);
 void define_samplers(nb::module_& module);
 void define_textures(nb::module_& module, nb::class_<Device>& device);
+void define_samples(nb::module_& module);
 void define_sampling(nb::module_& module, nb::class_<Device>& device);
 
 // A Python object kept alive from C++ threads: released with the GIL held.

@@ -1,6 +1,6 @@
 // The compiler behind the cpu device: metalbench.msl.engine, imported when first needed.
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>

@@ -168,6 +168,7 @@ NB_MODULE(_core, module) {
   define_device(device);
   define_textures(module, device);
   define_samplers(module);
+  define_samples(module);
   define_sampling(module, device);
   module.def("open", &open_device, nb::arg("kind") = "auto",
              "Open a device: `auto`, `cpu` or `metal`. Raises Unsupported.");

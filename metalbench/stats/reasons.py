@@ -12,7 +12,6 @@ from metalbench.stats.interval import Interval
 from metalbench.stats.modes import Mode
 from metalbench.stats.verdict import Verdict
 
-
 # Nobody measures longer than by this factor.
 LONGEST = 100
 
