@@ -10,6 +10,7 @@ import ctypes
 import gc
 import os
 import sys
+import time
 from collections.abc import Iterator
 from importlib.abc import MetaPathFinder
 from importlib.util import spec_from_file_location
@@ -20,6 +21,7 @@ from metal_double.build import build
 
 NAME = "metalbench._core"
 LEFT = pytest.StashKey[str]()
+GIVEN_UP_S = 15
 # Apple's are there for as long as the process is.
 SHARED = ("MTLCaptureManager", "NSProcessInfo")
 
@@ -117,13 +119,23 @@ def pytest_runtest_call(item: pytest.Item):
     return outcome
 
 
+def _left() -> str:
+    """How many objects of which class there are."""
+    gc.collect()
+    lines = controls().text("live_objects").splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith(SHARED))
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Nothing of Metal's may outlive the tests. A failed test's traceback keeps what it had."""
     if exitstatus == pytest.ExitCode.OK:
-        gc.collect()
-        lines = controls().text("live_objects").splitlines(keepends=True)
-        left = "".join(line for line in lines if not line.startswith(SHARED))
+        left = _left()
+        # What a test gave up waiting for ends when the watchdog bites.
+        deadline = time.monotonic() + GIVEN_UP_S
+        while left and time.monotonic() < deadline:
+            time.sleep(0.1)
+            left = _left()
         if left:
             session.config.stash[LEFT] = left
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
