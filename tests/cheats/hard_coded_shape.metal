@@ -1,6 +1,7 @@
 // Every row has 1024 columns.
 // task: matvec
-// verdict: WRONG_RESULT, OUT_OF_BOUNDS
+// verdict: OUT_OF_BOUNDS
+// perhaps: WRONG_RESULT, FAULT
 // dispatch: matvec threads_in_grid=(rows) threads=(32)
 #include <metal_stdlib>
 using namespace metal;

@@ -101,7 +101,7 @@ def test_the_exit_code_tells_that_one_was_let_through(tmp_path):
         "import numpy as np\n"
         "from metalbench.task import normal, output, task\n\n\n"
         "@task(\n"
-        "    sizes=dict(seed=dict(n=64)),\n"
+        "    sizes=dict(seed=dict(n=16)),\n"
         '    inputs=dict(x=normal("n")),\n'
         '    outputs=dict(y=output("n")),\n'
         "    oracle=lambda x: x,\n"
