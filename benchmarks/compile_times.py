@@ -23,7 +23,7 @@ from mlx_kernels.families import FAMILIES
 from mlx_kernels.wheel import OutOfReachError, headers
 
 from metalbench import _core
-from metalbench.library import Library
+from metalbench.kernel.library import Library
 
 Steps = tuple[str, Callable[[], _core.Library], Callable[[_core.Library], object]]
 

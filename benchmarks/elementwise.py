@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from metalbench import _core
-from metalbench.msl.toolchain import toolchain
+from metalbench.msl.building.toolchain import toolchain
 
 COUNT = 64 * 1024 * 1024
 KERNEL = """

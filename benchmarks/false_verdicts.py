@@ -26,13 +26,13 @@ from typing import Any
 import numpy as np
 
 from metalbench import _core
-from metalbench.library import Library
+from metalbench.kernel.library import Library
+from metalbench.kernel.prepare import Bound, compile_kernel
 from metalbench.measure import Measurement, Plan, SampleSet, Sides, measure
 from metalbench.measure.probe import probe_of
-from metalbench.prepare import Bound, compile_kernel
-from metalbench.sizes import spelled
 from metalbench.stats import Interval, judge
-from metalbench.workload import workload
+from metalbench.task.sizes import spelled
+from metalbench.task.workload import workload
 
 NORMAL = 2.33  # 98 % within, on both sides: the confidence of the intervals that it stands beside
 RULES = {"verdict": "metalbench", "usual": "mean +- 2.33 sem"}

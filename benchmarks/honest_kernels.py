@@ -19,10 +19,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from metalbench import _core
-from metalbench.admission import admit
-from metalbench.library import Entry, find
-from metalbench.sizes import drawn
+from metalbench.kernel.library import Entry, find
+from metalbench.task.drawn_size import drawn
 from metalbench.verify import Report, small_sizes, verify, verify_checked
+from metalbench.verify.admission import admit
 
 
 def reports(device: _core.Device, entry: Entry, dtype: str, seeds: int) -> Iterator[Report]:

@@ -15,10 +15,10 @@ from rich.console import Console
 from rich.table import Table
 
 from metalbench import _core
-from metalbench.library import find
-from metalbench.prepare import compile_kernel
+from metalbench.kernel.library import find
+from metalbench.kernel.prepare import compile_kernel
 from metalbench.reference import Reference
-from metalbench.workload import workload
+from metalbench.task.workload import workload
 
 CASES = {
     "sqr_mm": {"n": 1024},

@@ -18,7 +18,7 @@ FIRST_MEASUREMENT = """
 import os, time
 from metalbench.cli import progress
 from metalbench.cli.group import main
-from metalbench.stages import Stage
+from metalbench.run.stages import Stage
 def announced(self, stage):
     if stage is Stage.MEASURE:
         print(time.time() - float(os.environ["STARTED"]), flush=True)

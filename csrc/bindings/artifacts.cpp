@@ -1,4 +1,4 @@
-// Where compiled things are kept: metalbench.msl.cache, imported when first needed.
+// Where compiled things are kept: metalbench.msl.building.cache, imported when first needed.
 #include <nanobind/stl/string.h>
 
 #include "bindings/bindings.h"
@@ -11,7 +11,7 @@ class PythonCache final : public ArtifactCache {
   [[nodiscard]] std::string path(const std::vector<std::string>& contents,
                                  const std::string& suffix) override {
     const nb::gil_scoped_acquire gil;
-    const nb::module_ cache = nb::module_::import_("metalbench.msl.cache");
+    const nb::module_ cache = nb::module_::import_("metalbench.msl.building.cache");
     // As bytes, for a source need not be UTF-8.
     nb::list parts;
     for (const std::string& part : contents) parts.append(nb::bytes(part.data(), part.size()));

@@ -10,7 +10,7 @@ import click
 from metalbench.cli.parameters import complete_names, kernels_option
 
 if TYPE_CHECKING:
-    from metalbench.admission import Trial
+    from metalbench.verify.admission import Trial
 
 EXAMPLES = """\b
 Examples:
@@ -33,8 +33,8 @@ def admit(names: tuple[str, ...], **options: Any) -> None:
     Zeros, a constant, another seed's output, copies of inputs, a missing tile, permuted rows and
     arithmetic in bfloat16 must all be rejected, at every size. Exit code 1 if one is let through.
     """
-    from metalbench.admission import admit as tried
-    from metalbench.library import find
+    from metalbench.kernel.library import find
+    from metalbench.verify.admission import admit as tried
 
     entries = find(names, options["set_name"], options["kernels"])
     trials = {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from metalbench._core import Device
     from metalbench.result import Result
-    from metalbench.trial import Trial
+    from metalbench.run.trial import Trial
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 SUFFIX = ".gputrace"
@@ -47,7 +47,7 @@ def capture_option(command: Command) -> Command:
 
 def check_capture(device: Device, trials: Sequence[Trial]) -> None:
     """Refuse a capture of several kernels, or on a device that makes none."""
-    from metalbench.capture import check_captures
+    from metalbench.run.capture import check_captures
 
     if len(trials) != 1:
         raise click.UsageError(
@@ -61,8 +61,8 @@ def capture_after(
     out: Console, device: Device, trial: Trial, results: Sequence[Result], path: Path
 ) -> None:
     """Capture a kernel that ran, be its results right or wrong."""
-    from metalbench.capture import capture
     from metalbench.result import Status
+    from metalbench.run.capture import capture
 
     if not results or results[0].status is Status.FAILED:
         out.print(f"Not captured: {trial.entry.name} did not run.", style="yellow")

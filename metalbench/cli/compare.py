@@ -140,7 +140,7 @@ def _kernels(
     from metalbench import _core
     from metalbench.cli.waiting import waiting
     from metalbench.comparison.head_to_head import Contest, WrongKernelError, head_to_head
-    from metalbench.library import find
+    from metalbench.kernel.library import find
     from metalbench.measure import Plan
     from metalbench.report.console import console
 

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.cli.progress import LineProgress, LiveProgress
     from metalbench.result import Result
-    from metalbench.runner import Outcome
-    from metalbench.trial import Trial
+    from metalbench.run.runner import Outcome
+    from metalbench.run.trial import Trial
 
 
 def control(
     device: Device, trials: Sequence[Trial], progress: LineProgress | LiveProgress
 ) -> Outcome:
     """Time each task's reference against itself. Nothing is kept: these are no kernel's results."""
-    from metalbench.control import attempt_control
-    from metalbench.runner import Outcome
+    from metalbench.run.control import attempt_control
+    from metalbench.run.runner import Outcome
 
     with progress:
         try:

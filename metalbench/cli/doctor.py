@@ -20,7 +20,7 @@ def doctor(ctx: click.Context, db: Path | None) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from metalbench.diagnosis import Health, examinations
+    from metalbench.cli.diagnosis import Health, examinations
     from metalbench.report.console import console
 
     styles = {Health.GOOD: "green", Health.ABSENT: "yellow", Health.BROKEN: "bold red"}

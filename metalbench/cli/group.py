@@ -49,9 +49,9 @@ class ErrorsAreMessages(click.Group):
 
 def _version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from metalbench import __version__
+        from importlib.metadata import version
 
-        click.echo(f"metalbench {__version__}")
+        click.echo(f"metalbench {version('metalbench')}")
         ctx.exit()
 
 

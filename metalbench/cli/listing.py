@@ -10,7 +10,7 @@ import click
 from metalbench.cli.parameters import kernels_option
 
 if TYPE_CHECKING:
-    from metalbench.library import Entry
+    from metalbench.kernel.library import Entry
 
 EXAMPLES = """\b
 Examples:
@@ -27,7 +27,7 @@ def list_tasks(set_name: str | None, kernels: tuple[Path, ...]) -> None:
     """List the tasks, their kernels and the types that these are written for."""
     from rich.text import Text
 
-    from metalbench.library import find
+    from metalbench.kernel.library import find
     from metalbench.report.console import console
     from metalbench.report.plain import plain_table
 

@@ -24,7 +24,7 @@ def complete_names(
     from click.shell_completion import CompletionItem
 
     from metalbench.errors import MetalBenchError
-    from metalbench.library import Library
+    from metalbench.kernel.library import Library
 
     try:
         library = Library(ctx.params.get("kernels") or ())

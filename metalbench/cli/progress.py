@@ -15,7 +15,7 @@ from rich.text import Text
 from metalbench.report import numbers
 from metalbench.report.styles import HEADING, OF_STATUS, QUIET
 from metalbench.report.table import results_table
-from metalbench.stages import Stage
+from metalbench.run.stages import Stage
 
 if TYPE_CHECKING:
     from metalbench.result import Result

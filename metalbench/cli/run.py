@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from metalbench._core import Device
     from metalbench.cli.progress import LineProgress, LiveProgress
-    from metalbench.environment import Environment
     from metalbench.isolation import Workers
     from metalbench.result import Result
-    from metalbench.runner import Outcome
+    from metalbench.result.environment import Environment
+    from metalbench.run.runner import Outcome
 
 TARGETS = ("speed", "compute", "memory", "stable", "balanced")
 INTERRUPTED = 130
@@ -133,8 +133,8 @@ def _check_control(options: Mapping[str, Any]) -> None:
 def _control(options: dict[str, Any]) -> int:
     from metalbench import _core
     from metalbench.cli.control import control, tell_control
-    from metalbench.environment import environment
     from metalbench.report.judged import judged_together
+    from metalbench.result.environment import environment
 
     start = perf_counter()
     device = _core.open(options["device"])
@@ -151,11 +151,11 @@ def _control(options: dict[str, Any]) -> int:
 
 def _run(options: dict[str, Any], workers: Workers | None) -> int:
     from metalbench import _core
-    from metalbench.environment import environment
     from metalbench.errors import StoreError
     from metalbench.report.judged import judged_together
-    from metalbench.runner import Outcome
-    from metalbench.runner import run as run_trials
+    from metalbench.result.environment import environment
+    from metalbench.run.runner import Outcome
+    from metalbench.run.runner import run as run_trials
     from metalbench.store import Store, location
 
     start = perf_counter()
@@ -171,7 +171,7 @@ def _run(options: dict[str, Any], workers: Workers | None) -> int:
         run = partial(run_trials, options=described, fail_fast=options["fail_fast"])
         try:
             with progress:
-                outcome = run(device, trials, store, here, progress, workers=workers)
+                outcome = run(device, trials, store, here, progress, attempts=workers)
         except StoreError:
             shown = Outcome(tuple(progress.results), "failed")
             _report(out, shown, options, perf_counter() - start)
@@ -232,8 +232,8 @@ def _export(
     options: dict[str, Any],
     described: dict[str, Any],
 ) -> None:
-    from metalbench.observed import device_facts
     from metalbench.report.export import to_csv, to_json
+    from metalbench.run.observed import device_facts
 
     if options["json_file"]:
         text = to_json(outcome.results, device_facts(device), here, described)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from metalbench._core import Device
     from metalbench.kernel import Kernel
-    from metalbench.library import Entry
+    from metalbench.kernel.library import Entry
 
 
 EXAMPLES = """\b
@@ -54,7 +54,7 @@ Examples:
 def show(name: str, **options: Any) -> None:
     """Show a task: its sizes, its kernel's source and arguments, and its earlier results."""
     from metalbench import _core
-    from metalbench.library import find
+    from metalbench.kernel.library import find
     from metalbench.report.console import console
     from metalbench.report.reflection import source_text, task_section
 
@@ -77,7 +77,7 @@ def _print_reflection(
     from rich.text import Text
 
     from metalbench.errors import MetalBenchError
-    from metalbench.prepare import compile_kernel
+    from metalbench.kernel.prepare import compile_kernel
     from metalbench.report.reflection import reflection
 
     try:

@@ -11,16 +11,16 @@ import click
 
 if TYPE_CHECKING:
     from metalbench._core import Device
-    from metalbench.library import Entry
-    from metalbench.trial import Trial
+    from metalbench.kernel.library import Entry
+    from metalbench.run.trial import Trial
 
 
 def trials_for(options: Mapping[str, Any], device: Device) -> list[Trial]:
     """Every kernel of every element type that was asked for; raises click.UsageError for none."""
     from metalbench.errors import DeclarationError
-    from metalbench.library import find
+    from metalbench.kernel.library import find
     from metalbench.measure import Mode, Plan
-    from metalbench.trial import Trial
+    from metalbench.run.trial import Trial
 
     entries = find(options["names"], options["set_name"], options["kernels"])
     common: dict[str, Any] = {
@@ -48,7 +48,7 @@ def trials_for(options: Mapping[str, Any], device: Device) -> list[Trial]:
 def _check_size(size: str, entries: Sequence[Entry]) -> None:
     """Refuse a size that no task has; a task that lacks what others have fails by itself."""
     from metalbench.errors import DeclarationError
-    from metalbench.sizes import is_spelled
+    from metalbench.task.sizes import is_spelled
 
     known: dict[str, None] = {}
     for entry in entries:

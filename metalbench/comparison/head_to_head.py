@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from metalbench import verify
 from metalbench.comparison.compare import BY_PAIRS, Compared, Comparison
 from metalbench.errors import MetalBenchError
+from metalbench.kernel.prepare import Bound, compile_kernel
 from metalbench.measure import Measurement, Plan, Sides, measure
 from metalbench.measure.probe import probe_of
-from metalbench.prepare import Bound, compile_kernel
-from metalbench.timed import like_seeds
+from metalbench.run.timed import like_seeds
+from metalbench.task.workload import workload
 from metalbench.verify.examine import Examiner
-from metalbench.workload import workload
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -88,7 +88,7 @@ def _verify_again(device: Device, contest: Contest, bound: Bound, name: str) -> 
     seed = next(like_seeds(contest.task, now.seed))
     other = workload(contest.task, now.size, dtype_name=contest.dtype, seed=seed)
     examiner = Examiner(bound.load(other), device, verify.TIME_LIMIT)
-    _expect_right(examiner.examine(repeat=False), name)
+    _expect_right(examiner.examine(), name)
 
 
 def _expect_right(report: verify.Report, name: str) -> None:

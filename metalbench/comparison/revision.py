@@ -6,9 +6,8 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from metalbench import kernel as kernels
 from metalbench.errors import MetalBenchError
-from metalbench.kernel import Kernel
+from metalbench.kernel import Kernel, parse
 
 
 def kernel_at(kernel: Kernel, revision: str) -> Kernel:
@@ -26,7 +25,7 @@ def kernel_at(kernel: Kernel, revision: str) -> Kernel:
         raise MetalBenchError(f"{where}: expected a revision of git, such as HEAD~1 or v1.0")
     folder = kernel.path.resolve().parent
     text = _git(folder, "show", f"{revision}:./{kernel.path.name}", where=where)
-    then = kernels.parse(text, name=kernel.name, path=kernel.path, chip=kernel.chip)
+    then = parse(text, name=kernel.name, path=kernel.path, chip=kernel.chip)
     return replace(then, include_dirs=kernel.include_dirs)
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from metalbench.isolation.channel import Channel
 from metalbench.isolation.confinement import confine
-from metalbench.stages import Stage
+from metalbench.run.stages import Stage
 
 if TYPE_CHECKING:
     from metalbench.result import Result
 
 # Every kernel needs these, and they take their time.
-NEEDED = ("mlx.core", "scipy.special", "metalbench.reference", "metalbench.trial")
+NEEDED = ("mlx.core", "scipy.special", "metalbench.reference", "metalbench.run.trial")
 
 
 def work(channel: int, lifeline: int, parent: int, device: str) -> None:
@@ -34,7 +34,7 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
     for module in NEEDED:
         importlib.import_module(module)
     from metalbench import _core
-    from metalbench.trial import attempt, case_of, precompile, task_of
+    from metalbench.run.trial import attempt, case_of, precompile, task_of
 
     device = _core.open(device_name)
     channel.send("open", means)

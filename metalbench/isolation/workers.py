@@ -19,8 +19,8 @@ from metalbench.isolation.process import Process
 if TYPE_CHECKING:
     from metalbench.isolation.channel import Message
     from metalbench.result import Case, DeviceFacts, Result
-    from metalbench.stages import Observer, Stage
-    from metalbench.trial import Trial
+    from metalbench.run.stages import Observer, Stage
+    from metalbench.run.trial import Trial
 
 # How often a worker is looked at: seldom while it measures, and then not at its children.
 SECONDS_BETWEEN_LOOKS = 0.1
@@ -92,7 +92,7 @@ class Workers:
         observer: Observer,
         limits: Limits,
     ) -> Result:
-        from metalbench.stages import Stage
+        from metalbench.run.stages import Stage
 
         worker.begin(trial)
         while True:
@@ -187,8 +187,8 @@ class _Worker:
     def failed(self, device: DeviceFacts, trial: Trial, ended: death.Ended) -> Result:
         """Make the result of a trial whose process is no more."""
         from metalbench.result import Failure, Result, Status
-        from metalbench.stages import Stage
-        from metalbench.trial import case_of
+        from metalbench.run.stages import Stage
+        from metalbench.run.trial import case_of
 
         stage = (self._stage or Stage.COMPILE).value
         return Result(

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metalbench._core import Error
-from metalbench.msl import cache
-from metalbench.msl.symbolize import symbolize
-from metalbench.msl.toolchain import Toolchain, flags, toolchain
+from metalbench.msl.building import cache
+from metalbench.msl.building.symbolize import symbolize
+from metalbench.msl.building.toolchain import Toolchain, flags, toolchain
 
 if TYPE_CHECKING:
-    from metalbench.msl.constants import Value
-    from metalbench.msl.program import Source
+    from metalbench.msl.reading.constants import Value
+    from metalbench.msl.reading.program import Source
 
 __all__ = [
     "Built",
@@ -88,9 +88,9 @@ class _Inputs:
     include_dirs: tuple[str, ...]
 
     def source(self) -> Source:
-        from metalbench.msl.program import Source
+        from metalbench.msl.building import parse
 
-        return Source(self.text, self.filename, dict(self.macros), self.include_dirs)
+        return parse.parse(self.text, self.filename, dict(self.macros), self.include_dirs)
 
     def key(self) -> str:
         folders = [os.path.abspath(folder) for folder in (self.filename, *self.include_dirs)]
@@ -140,7 +140,7 @@ def _own_failures(filename: str) -> Iterator[None]:
     except (Error, OSError):
         raise
     except Exception as problem:
-        from metalbench.msl.messages import REPORT
+        from metalbench.msl.building.messages import REPORT
 
         raise Error(
             f"{filename}: the front end failed with {type(problem).__name__}: {problem}; this is "
@@ -189,7 +189,7 @@ def signature(  # noqa: PLR0917 - `_core` calls it
 
 
 def _signature(program: Program, function: str, constants: Mapping[str | int, Value]) -> Signature:
-    from metalbench.msl import lower
+    from metalbench.msl.rewriting import lower
 
     key = cache.digest("signature", program.key, function, _given(constants))
     record = cache.load(key)
@@ -213,9 +213,9 @@ def _compile(
     key: str,
     kind: tuple[bool, bool],
 ) -> cache.Record:
-    from metalbench.msl.compiler import compile_shared_object
-    from metalbench.msl.diagnostics import Diagnostics
-    from metalbench.msl.lower import lower
+    from metalbench.msl.building.compiler import compile_shared_object
+    from metalbench.msl.building.diagnostics import Diagnostics
+    from metalbench.msl.rewriting.lower import lower
 
     checked, fast_math = kind
     lowered = lower(program.source, function, constants)

@@ -2,7 +2,6 @@
 
 from metalbench.reference.chain import Reference, reference_beside
 from metalbench.reference.compute import outputs
-from metalbench.reference.contest import settle
 from metalbench.reference.forms import Form, forms_of
 
-__all__ = ["Form", "Reference", "forms_of", "outputs", "reference_beside", "settle"]
+__all__ = ["Form", "Reference", "forms_of", "outputs", "reference_beside"]

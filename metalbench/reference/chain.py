@@ -11,7 +11,7 @@ import numpy as np
 from metalbench.reference.compute import stream_of
 from metalbench.reference.convert import to_mlx, to_numpy
 from metalbench.reference.forms import Form, forms_of
-from metalbench.workload import Workload
+from metalbench.task.workload import Workload
 
 NO_GPU = (
     "MLX has no GPU here, and its times on a CPU do not compare with those of a GPU: there is no "

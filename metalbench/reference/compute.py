@@ -9,7 +9,7 @@ import numpy as np
 
 from metalbench.errors import TaskError
 from metalbench.reference.convert import to_mlx, to_numpy
-from metalbench.workload import Workload
+from metalbench.task.workload import Workload
 
 
 def outputs(workload: Workload, *, kind: str = "cpu") -> dict[str, np.ndarray[Any, Any]]:

@@ -59,9 +59,9 @@ from metalbench.report.summary import suite_ratio
 from metalbench.report.warnings import usual_times, warnings
 
 if TYPE_CHECKING:
-    from metalbench.environment import Environment
     from metalbench.measure import FormTime, Measurement
     from metalbench.result import DeviceFacts, Result
+    from metalbench.result.environment import Environment
     from metalbench.stats import Interval
 
 SCHEMA = 1

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from metalbench.conditions import Fact, Facts
 from metalbench.report import numbers
+from metalbench.result.conditions import Fact, Facts
 
 
 def facts_text(facts: Facts) -> str:

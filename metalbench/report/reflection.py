@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from metalbench._core import Device, Pipeline
-    from metalbench.inputs import Array
     from metalbench.kernel import Kernel
-    from metalbench.library import Entry
-    from metalbench.prepare import Compiled
+    from metalbench.kernel.library import Entry
+    from metalbench.kernel.prepare import Compiled
+    from metalbench.task.inputs import Array
 
 
 def task_section(entry: Entry) -> Group:

@@ -9,7 +9,7 @@ SCHEMA_VERSION = 3
 TABLES = """
 CREATE TABLE environments (
     id INTEGER PRIMARY KEY,
-    json TEXT NOT NULL UNIQUE               -- metalbench.environment.Environment
+    json TEXT NOT NULL UNIQUE               -- metalbench.result.environment.Environment
 );
 CREATE TABLE sources (
     hash TEXT PRIMARY KEY,                  -- SHA-256 of text

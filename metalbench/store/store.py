@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from metalbench.environment import Environment
     from metalbench.measure import SampleSet
     from metalbench.result import DeviceFacts, Result
+    from metalbench.result.environment import Environment
 
 
 class Store:

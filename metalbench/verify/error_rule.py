@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from metalbench.dtypes import DTYPES, DType
+from metalbench.task.dtypes import DTYPES, DType
 from metalbench.verify.verdict import Comparison
 
 Array = np.ndarray[Any, Any]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from metalbench.prepare import Bound, Compiled
-from metalbench.sizes import is_spelled
+from metalbench.kernel.prepare import Bound, Compiled
+from metalbench.task.sizes import is_spelled
+from metalbench.task.workload import Workload
 from metalbench.verify import error_rule, hints
 from metalbench.verify.error_rule import Yardstick
-from metalbench.verify.repeat import equal_runs, fresh_inputs, over_results
 from metalbench.verify.verdict import Comparison, Finding, Kind, Report
-from metalbench.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -41,13 +40,10 @@ class Examiner:
         """Run in memory as it is."""
         self.device.run(self.bound.dispatches, time_limit=self.time_limit)
 
-    def examine(self, *, repeat: bool) -> Report:
-        """Run (again and again if `repeat`), and compare everything with what it should be."""
+    def examine(self) -> Report:
+        """Run once, and compare everything with what it should be."""
         self.run()
-        report = self.left_behind()
-        if repeat and report.passed:
-            report += Report(tuple(equal_runs(self) or fresh_inputs(self) or over_results(self)))
-        return report
+        return self.left_behind()
 
     def left_behind(self) -> Report:
         """Compare everything with what it should be, as the last run left it."""

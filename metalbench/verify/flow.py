@@ -14,14 +14,15 @@ from metalbench.errors import (
     Unsupported,
 )
 from metalbench.kernel import Kernel
-from metalbench.prepare import Bound, Compiled, compile_kernel
-from metalbench.sizes import drawn
+from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
 from metalbench.task import Task
+from metalbench.task.drawn_size import drawn
+from metalbench.task.workload import workload
 from metalbench.verify.error_rule import Yardstick
 from metalbench.verify.examine import Examiner
 from metalbench.verify.faults import finding
+from metalbench.verify.repeat import examine_repeatedly
 from metalbench.verify.verdict import Report
-from metalbench.workload import workload
 
 SEEDS = 3
 TIME_LIMIT = 10.0
@@ -100,7 +101,8 @@ def _verify_size(
         try:
             bound = bound.load(work) if bound else compiled.bind(work)
             examiner = Examiner(bound, compiled.device, time_limit, yardsticks, compiled)
-            report += examiner.examine(repeat=seed == seeds[0])
+            first = seed == seeds[0]
+            report += examine_repeatedly(examiner) if first else examiner.examine()
         except TaskError:
             raise
         except MetalBenchError as error:

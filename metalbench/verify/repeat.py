@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from metalbench.verify.verdict import Finding, Kind
-from metalbench.workload import some_places, workload
-
-if TYPE_CHECKING:
-    from metalbench.verify.examine import Examiner
+from metalbench.task.workload import some_places, workload
+from metalbench.verify.examine import Examiner
+from metalbench.verify.verdict import Finding, Kind, Report
 
 RUNS = 3
 # Of an output with fewer elements than this all are poisoned.
 FEW = 64
 Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+def examine_repeatedly(examiner: Examiner) -> Report:
+    """Examine once, and where that passes run again and again: all runs must agree."""
+    report = examiner.examine()
+    if report.passed:
+        findings = equal_runs(examiner) or fresh_inputs(examiner) or over_results(examiner)
+        report += Report(tuple(findings))
+    return report
 
 
 def equal_runs(examiner: Examiner) -> list[Finding]:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from metalbench import _core, kernel
-from metalbench.library import Library
+from metalbench import _core
+from metalbench.kernel import header as kernel
+from metalbench.kernel.library import Library
 from metalbench.verify import Kind, all_sizes, verify, verify_checked
 
 CHEATS = sorted(Path(__file__).parent.glob("*.metal"))

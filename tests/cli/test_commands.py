@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from metalbench.cli import main
-from metalbench.diagnosis import Health, examinations
+from metalbench.cli.diagnosis import Health, examinations
 
 
 def test_help_teaches_with_examples() -> None:
@@ -117,7 +117,7 @@ def test_an_examination_that_fails_is_a_finding(monkeypatch: pytest.MonkeyPatch)
             "from metalbench.cli import main; main(['list'], standalone_mode=False)",
             "scipy mlx.core sqlite3",
         ),
-        ("import metalbench.stats, metalbench.store, metalbench.runner", "scipy mlx.core"),
+        ("import metalbench.stats, metalbench.store, metalbench.run.runner", "scipy mlx.core"),
     ],
 )
 def test_imports_are_as_late_as_they_can_be(code: str, absent: str) -> None:

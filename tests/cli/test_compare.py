@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from example_results import CPU, correct, measurement
 
 from metalbench.cli import main
-from metalbench.environment import environment
 from metalbench.measure import Measurement
+from metalbench.result.environment import environment
 from metalbench.store import Store
 
 SLOW = "float s = 0; for (int k = 0; k < 400; ++k) s += x[(i + k) % n]; y[i] = 2 * x[i] + 0 * s"

@@ -39,13 +39,13 @@ def test_mlx_runs_against_itself_and_nothing_is_kept(
         attempted.append(trial.entry.name)
         return replace(correct(trial.entry.name), measurement=measurement(reference=1.0))
 
-    monkeypatch.setattr("metalbench.control.attempt_control", attempt)
+    monkeypatch.setattr("metalbench.run.control.attempt_control", attempt)
     result = shell("run", "twice", "thrice", "--ab-control")
     assert result.exit_code == 0, result.output
     assert attempted == ["twice", "thrice"]
     assert "FASTER and SLOWER are false: 0 of 2." in result.stdout
     assert not shell.db.exists()
-    monkeypatch.setattr("metalbench.control.attempt_control", lambda *_: correct())
+    monkeypatch.setattr("metalbench.run.control.attempt_control", lambda *_: correct())
     assert shell("run", "twice", "--ab-control").exit_code == 1
 
 

@@ -12,7 +12,7 @@ import pytest
 from scripted_gpu import SHARE, ScriptedGpu
 
 from metalbench import _core, reference
-from metalbench.diagnosis import Health, _metal
+from metalbench.cli.diagnosis import Health, _metal
 from metalbench.errors import Unsupported
 from metalbench.reference import Reference
 from metalbench.report.notice import SIMULATION

@@ -13,11 +13,11 @@ from example_results import CPU, GPU, correct, incorrect, on_gpu
 from rich.console import Console
 
 from metalbench.comparison import ResultSet, Row, compare
-from metalbench.environment import environment
 from metalbench.errors import MetalBenchError, StoreError
 from metalbench.report import comparison as report
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.export import to_json
+from metalbench.result.environment import environment
 from metalbench.stats import Interval, Verdict
 from metalbench.store import Store
 

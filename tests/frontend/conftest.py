@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from metalbench.msl.program import Source
+from metalbench.msl.building.parse import parse
+from metalbench.msl.reading.program import Source
 
 HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
 
@@ -19,6 +20,6 @@ def source() -> Callable[..., Source]:
     """Parse a text as `kernel.metal`; its first line is line 1."""
 
     def parsed(text: str, **macros: str) -> Source:
-        return Source(text, "kernel.metal", macros, [])
+        return parse(text, "kernel.metal", macros, [])
 
     return parsed

@@ -22,11 +22,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from frontend.generated_msl import Generator, mutated
 from metalbench._core import Error
 
-from metalbench.msl.compiler import check_syntax
-from metalbench.msl.diagnostics import Diagnostics
-from metalbench.msl.lower import lower
-from metalbench.msl.program import Source
-from metalbench.msl.toolchain import toolchain
+from metalbench.msl.building.compiler import check_syntax
+from metalbench.msl.building.diagnostics import Diagnostics
+from metalbench.msl.building.parse import parse
+from metalbench.msl.building.toolchain import toolchain
+from metalbench.msl.rewriting.lower import lower
 
 # What takes longer has a second chance: the machine may have been busy.
 LIMITS_S = (20, 120)
@@ -49,7 +49,7 @@ def front_end(text: str, *, compiled: bool = False) -> str:
     """
     outcome = "refused"
     try:
-        source = Source(text, "fuzzed.metal", {"DTYPE": "float", "TG": "64"}, [])
+        source = parse(text, "fuzzed.metal", {"DTYPE": "float", "TG": "64"}, [])
         for name in list(source.kernels)[:2]:
             given = {constant.index: _value(constant.type) for constant in source.constants}
             lowered = lower(source, name, given)

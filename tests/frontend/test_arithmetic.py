@@ -1,6 +1,6 @@
 import pytest
 
-from metalbench.msl.arithmetic import evaluate
+from metalbench.msl.reading.arithmetic import evaluate
 
 
 @pytest.mark.parametrize(

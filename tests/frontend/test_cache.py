@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from metalbench._core import CompileError, Error
 
-from metalbench.msl import cache, engine
+from metalbench.msl import engine
+from metalbench.msl.building import cache
 
 TEXT = """#include <metal_stdlib>
 using namespace metal;

@@ -1,6 +1,6 @@
 import pytest
 
-from metalbench.msl.lower import lower
+from metalbench.msl.rewriting.lower import lower
 
 
 def fibers(source, text):

@@ -1,8 +1,8 @@
 import pytest
 
-from metalbench.msl.angles import close_angle
-from metalbench.msl.declarations import declarations, every
-from metalbench.msl.lexer import lex
+from metalbench.msl.reading.angles import close_angle
+from metalbench.msl.reading.declarations import declarations, every
+from metalbench.msl.reading.lexer import lex
 
 
 def found(text):

@@ -5,8 +5,8 @@ import pytest
 from metalbench._core import CompileError
 
 from metalbench import _core
-from metalbench.msl.constants import literal
-from metalbench.msl.lower import lower
+from metalbench.msl.reading.constants import literal
+from metalbench.msl.rewriting.lower import lower
 
 TEXT = """
 constant float4 scale [[function_constant(0)]];

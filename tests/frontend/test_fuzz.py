@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from metalbench._core import CompileError
 
-from metalbench.msl.declarations import declarations
-from metalbench.msl.lexer import lex, pieces
-from metalbench.msl.program import Source
+from metalbench.msl.building.parse import parse
+from metalbench.msl.reading.declarations import declarations
+from metalbench.msl.reading.lexer import lex, pieces
 
 BRIEF = settings(
     max_examples=25,
@@ -74,4 +74,4 @@ def test_deep_template_headers():
 def test_a_function_constant_needs_a_name():
     source = "constant bool a [[function_constant(0)]], [[function_constant(1)]];\n"
     with pytest.raises(CompileError, match="function_constant: expected a type and a name"):
-        _ = Source(source, "nameless.metal", {}, []).constants
+        _ = parse(source, "nameless.metal", {}, []).constants

@@ -3,7 +3,7 @@
 import pytest
 from metalbench._core import CompileError
 
-from metalbench.msl.lower import lower
+from metalbench.msl.rewriting.lower import lower
 
 
 def body(source, text, name="f", **constants):

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from metalbench.msl import engine, mach_o
-from metalbench.msl.compiler import compile_shared_object
-from metalbench.msl.lower import lower
-from metalbench.msl.symbolize import symbolize
-from metalbench.msl.targets import MACH_O
+from metalbench.msl import engine
+from metalbench.msl.building import mach_o
+from metalbench.msl.building.compiler import compile_shared_object
+from metalbench.msl.building.symbolize import symbolize
+from metalbench.msl.building.targets import MACH_O
+from metalbench.msl.rewriting.lower import lower
 
 TEXT = """#include <metal_stdlib>
 using namespace metal;

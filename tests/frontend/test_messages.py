@@ -3,9 +3,10 @@
 import pytest
 from metalbench._core import CompileError, Error
 
-from metalbench.msl import compiler, engine
-from metalbench.msl.messages import in_metal_terms
-from metalbench.msl.toolchain import Toolchain, toolchain
+from metalbench.msl import engine
+from metalbench.msl.building import compiler
+from metalbench.msl.building.messages import in_metal_terms
+from metalbench.msl.building.toolchain import Toolchain, toolchain
 
 HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
 
@@ -81,7 +82,7 @@ def test_a_failure_of_the_front_end_names_the_file(monkeypatch):
     def broken(*_):
         raise IndexError("list index out of range")
 
-    monkeypatch.setattr("metalbench.msl.lower.lower", broken)
+    monkeypatch.setattr("metalbench.msl.rewriting.lower.lower", broken)
     program = engine.parse("kernel void f(device float* a) {}", "my.metal")
     with pytest.raises(Error, match=r"my.metal: the front end failed with IndexError.*report"):
         engine.build(program, "f")

@@ -1,12 +1,14 @@
 import pytest
 from metalbench._core import CompileError
 
-from metalbench.msl.lower import lower
+from metalbench.msl.rewriting.lower import lower
+from metalbench.msl.rewriting.overloads import merge
 
 
 def dropped(source, text):
     parsed = source(text)
-    return [each.name for each in parsed.merged[0]], len(parsed.merged[1])
+    removed, collisions = merge(parsed.tokens, parsed.declared)
+    return [each.name for each in removed], len(collisions)
 
 
 @pytest.mark.parametrize(

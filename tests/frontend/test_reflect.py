@@ -1,8 +1,8 @@
 import pytest
 
 from metalbench.msl import engine
-from metalbench.msl.bindings import bind, max_threads
-from metalbench.msl.lower import lower
+from metalbench.msl.rewriting.bindings import bind, max_threads
+from metalbench.msl.rewriting.lower import lower
 
 
 def reflected(source, text, name=None, **literals):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from metalbench.msl import cache, engine
+from metalbench.msl import engine
+from metalbench.msl.building import cache
 
 TEXT = """#include <metal_stdlib>
 using namespace metal;

@@ -4,8 +4,9 @@ import sys
 import pytest
 from metalbench._core import CompileError, Unsupported
 
-from metalbench.msl import engine, toolchain
-from metalbench.msl.preprocess import preprocess
+from metalbench.msl import engine
+from metalbench.msl.building import toolchain
+from metalbench.msl.building.preprocess import preprocess
 
 
 def test_the_compiler_says_its_version():

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from metalbench import _core, runner
-from metalbench.environment import environment
+from metalbench import _core
 from metalbench.isolation import Limits, Workers
-from metalbench.library import Library
+from metalbench.kernel.library import Library
 from metalbench.measure import Plan
 from metalbench.result import Result
-from metalbench.stages import Silent
+from metalbench.result.environment import environment
+from metalbench.run import runner
+from metalbench.run.stages import Silent
+from metalbench.run.trial import Trial
 from metalbench.store import Store
-from metalbench.trial import Trial
 
 TASK = '''
 """Twice the input."""
@@ -97,7 +98,7 @@ class Runs:
         trials = [Trial(each, each.kernel(), "float32", plan=plan) for each in entries]
         with Workers("cpu", limits or Limits()) as workers:
             outcome = runner.run(
-                device, trials, self.store, environment(), Silent(), options={}, workers=workers
+                device, trials, self.store, environment(), Silent(), options={}, attempts=workers
             )
         assert outcome.ended == "finished"
         return list(outcome.results)

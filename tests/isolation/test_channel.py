@@ -14,7 +14,7 @@ import pytest
 from example_results import correct, failed
 
 from metalbench.isolation.channel import Channel
-from metalbench.stages import Stage
+from metalbench.run.stages import Stage
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 from metalbench import _core
 from metalbench.kernel import Kernel
-from metalbench.library import Entry, Library
-from metalbench.prepare import compile_kernel
+from metalbench.kernel.library import Entry, Library
+from metalbench.kernel.prepare import compile_kernel
 from metalbench.verify import Kind, small_sizes, verify, verify_checked
 
 LIBRARY = Library()

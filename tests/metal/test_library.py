@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from metalbench.cli import main
-from metalbench.library import Library
+from metalbench.kernel.library import Library
 
 pytestmark = pytest.mark.metal
 

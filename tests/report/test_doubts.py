@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from rich.console import Console, RenderableType
 
 from metalbench.analysis import Target
-from metalbench.environment import environment
 from metalbench.measure import Measurement, Mode, Steadiness
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.export import to_json
@@ -23,6 +22,7 @@ from metalbench.report.single import full_report
 from metalbench.report.suite import suite_report
 from metalbench.report.warnings import warning_lines, warnings
 from metalbench.result import Result
+from metalbench.result.environment import environment
 from metalbench.stats import (
     Cause,
     Verdict,

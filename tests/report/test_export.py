@@ -10,8 +10,8 @@ import re
 
 from example_results import CPU, GPU, STATE, correct, failed, incorrect, on_gpu, without_interval
 
-from metalbench.environment import environment
 from metalbench.report import export
+from metalbench.result.environment import environment
 
 RESULTS = [correct(), incorrect(), failed(), without_interval(correct("gelu"))]
 

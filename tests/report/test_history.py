@@ -12,9 +12,9 @@ from example_results import CPU, GPU, correct, on_gpu
 from rich.console import Console
 from rich.table import Table
 
-from metalbench.environment import environment
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.history import history_tables
+from metalbench.result.environment import environment
 from metalbench.store import HistoryEntry, Store
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from example_results import CPU, correct, incorrect
 
-from metalbench.environment import environment
 from metalbench.measure import FormTime, Mode, Steadiness
+from metalbench.result.environment import environment
 from metalbench.stats import Cause, Interval, Reason, Verdict
 from metalbench.store import Store
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from example_results import CPU, GPU, STATE, correct, failed, incorrect, on_gpu, without_interval
 
-from metalbench.environment import environment
 from metalbench.errors import StoreError
+from metalbench.result.environment import environment
 from metalbench.stats import Interval
 from metalbench.store import Store, location
 from metalbench.store.schema import SCHEMA_VERSION
@@ -100,7 +100,7 @@ import sys
 sys.path.insert(0, sys.argv[2])
 from pathlib import Path
 from example_results import CPU, correct
-from metalbench.environment import environment
+from metalbench.result.environment import environment
 from metalbench.store import Store
 store = Store(Path(sys.argv[1]))
 run = store.begin_run({}, CPU, environment())

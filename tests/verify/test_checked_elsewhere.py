@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from metalbench import _core, kernel
+from metalbench import _core
 from metalbench.errors import CompileError, DispatchError, TimeLimitExceeded, Unsupported
-from metalbench.library import Library
+from metalbench.kernel import header as kernel
+from metalbench.kernel.library import Library
 from metalbench.verify import Kind, flow, verify_checked
 
 WRONG = Path(__file__).parent / "wrong"

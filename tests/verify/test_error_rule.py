@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metalbench.dtypes import dtype
+from metalbench.task.dtypes import dtype
 from metalbench.verify.error_rule import (
     FEWEST_FOR_RMS,
     RMS_DEVIATIONS,

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from metalbench import _core
-from metalbench.dtypes import dtype
-from metalbench.guard import GUARD_BYTES, GuardedBuffer
-from metalbench.library import Library
-from metalbench.prepare import compile_kernel
+from metalbench.kernel.guard import GUARD_BYTES, GuardedBuffer
+from metalbench.kernel.library import Library
+from metalbench.kernel.prepare import compile_kernel
+from metalbench.task.dtypes import dtype
+from metalbench.task.workload import workload
 from metalbench.verify import Kind
 from metalbench.verify.examine import Examiner
-from metalbench.verify.repeat import RUNS
-from metalbench.workload import workload
+from metalbench.verify.repeat import RUNS, examine_repeatedly
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,8 @@ class Scripted:
         return 1
 
     def examine(self, repeat=True):
-        return Examiner(self.bound, self, 5).examine(repeat=repeat)
+        examiner = Examiner(self.bound, self, 5)
+        return examine_repeatedly(examiner) if repeat else examiner.examine()
 
 
 def test_a_right_kernel_runs_three_times(device):
@@ -133,7 +134,7 @@ def test_an_input_moves_and_its_old_place_is_no_use(device):
             return device.run(dispatches, time_limit=time_limit)
 
     examiner = Examiner(bound, Watched(), 5, compiled=compiled)
-    assert examiner.examine(repeat=True).passed
+    assert examine_repeatedly(examiner).passed
     assert seen[:RUNS] == [(True, True), (False, False), (True, True)]
     assert bound.inputs["x"].holds(work.inputs["x"])
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from metalbench import _core, kernel
-from metalbench.library import Library
+from metalbench import _core
+from metalbench.kernel import header as kernel
+from metalbench.kernel.library import Library
 from metalbench.verify import Kind, small_sizes, verify, verify_checked
 
 WRONG = Path(__file__).parent / "wrong"

@@ -1,0 +1,214 @@
+"""What works on this machine. Each examination tries the thing itself, and none of them raises."""
+
+from __future__ import annotations
+
+import importlib
+import platform
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metalbench.result.environment import environment, usable_cores
+
+if TYPE_CHECKING:
+    from metalbench._core import Device
+
+REINSTALL = "pip install --force-reinstall metalbench"
+TRIAL = """
+#include <metal_stdlib>
+using namespace metal;
+kernel void trial(device float* x, uint i [[thread_position_in_grid]]) {
+  x[i] = simd_sum(x[i]);
+}
+"""
+LANES = 32
+
+
+class Health(str, Enum):
+    """How well a part is. ABSENT is no fault of the installation."""
+
+    GOOD = "ok"
+    ABSENT = "absent"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What an examination found, and the command that mends it (empty: none is needed)."""
+
+    health: Health
+    detail: str
+    remedy: str = ""
+
+
+Examination = Callable[[], Finding]
+
+
+def examinations(db: Path | None = None) -> Iterator[tuple[str, Examination]]:
+    """Name and examination of every part, in the order in which they build on each other."""
+    yield "machine", _machine
+    yield "_core", partial(_guarded, _core, REINSTALL)
+    yield "clang", partial(_guarded, _clang, "pip install ziglang, or set METALBENCH_CLANG")
+    yield (
+        "cpu device",
+        partial(_guarded, _cpu, f"mend clang first; if that is ok, {REINSTALL}"),
+    )
+    yield "metal device", partial(_guarded, _metal, REINSTALL)
+    yield "mlx", partial(_guarded, _mlx, _mlx_remedy())
+    yield "isolation", partial(_guarded, _isolation, "metalbench run --in-process")
+    yield "library", partial(_guarded, _library, REINSTALL)
+    yield "store", partial(_guarded, partial(_store, db), "metalbench run --db FILE")
+    yield "cache", partial(_guarded, _cache, "export METALBENCH_CACHE=DIR")
+
+
+def _guarded(examine: Examination, remedy: str) -> Finding:
+    """Whatever goes wrong is the finding: a doctor that falls ill helps nobody."""
+    try:
+        return examine()
+    except Exception as error:
+        return Finding(Health.BROKEN, f"{type(error).__name__}: {error}", remedy)
+
+
+def _machine() -> Finding:
+    here = environment()
+    cores = usable_cores()
+    detail = f"{here.os} on {here.machine}, {here.cpu}, {cores} cores, Python {here.python}"
+    if cores < 2:
+        remedy = "give it a second core: one core times kernels and everything else at once"
+        return Finding(Health.ABSENT, detail, remedy)
+    return Finding(Health.GOOD, detail)
+
+
+def _core() -> Finding:
+    from importlib.metadata import version
+
+    from metalbench import _core
+
+    devices = ", ".join(_core.devices())
+    return Finding(Health.GOOD, f"metalbench {version('metalbench')}; devices: {devices}")
+
+
+def _clang() -> Finding:
+    from metalbench.msl.building.toolchain import toolchain
+
+    tools = toolchain()
+    return Finding(Health.GOOD, f"{tools.version} ({tools.clang[0]})")
+
+
+def _cpu() -> Finding:
+    from metalbench import _core
+
+    device = _core.open("cpu")
+    return _trial(device) or Finding(
+        Health.GOOD, f"{device.name}, {device.cores} cores; a trial kernel ran correctly"
+    )
+
+
+def _trial(device: Device) -> Finding | None:
+    """Run a kernel; a finding only if that goes wrong."""
+    import numpy as np
+
+    from metalbench import _core
+
+    values = np.arange(LANES, dtype=np.float32)
+    memory = device.buffer(values.copy())
+    pipeline = device.compile(TRIAL, filename="trial.metal").pipeline()
+    launch = _core.Dispatch(pipeline, {"x": memory}, threads_in_grid=LANES, threads=LANES)
+    device.run([launch])
+    got = memory.numpy("float32")
+    if not np.array_equal(got, np.full(LANES, values.sum())):
+        detail = f"a trial kernel gave {got[0]}, expected {values.sum()}"
+        return Finding(Health.BROKEN, detail, REINSTALL)
+    return None
+
+
+def _metal() -> Finding:
+    from metalbench import _core
+
+    if "metal" in _core.devices():
+        return _gpu(_core.open("metal"))
+    if sys.platform == "darwin":
+        return Finding(Health.ABSENT, "this build has no Metal device")
+    return Finding(
+        Health.ABSENT, f"needs a Mac; on {platform.system()} kernels run on the cpu device"
+    )
+
+
+def _gpu(device: Device) -> Finding:
+    from metalbench.report.facts import facts_text
+    from metalbench.result.conditions import warnings
+
+    wrong = _trial(device)
+    if wrong is not None:
+        return wrong
+    state = device.state()
+    lines = (
+        f"{device.name} ({device.chip}), {device.cores} cores; a trial kernel ran correctly",
+        facts_text(device.capabilities),
+        facts_text(state),
+    )
+    against = warnings(state)
+    health = Health.ABSENT if against else Health.GOOD
+    return Finding(health, "\n".join(filter(None, lines)), "\n-> ".join(against))
+
+
+def _mlx() -> Finding:
+    mx = importlib.import_module("mlx.core")
+    total = mx.sum(mx.arange(LANES)).item()
+    if total != LANES * (LANES - 1) // 2:
+        return Finding(Health.BROKEN, f"mlx sums wrongly: {total}", _mlx_remedy())
+    return Finding(Health.GOOD, f"mlx {mx.__version__}, the reference")
+
+
+def _mlx_remedy() -> str:
+    return "pip install mlx" if sys.platform == "darwin" else "pip install 'mlx[cpu]'"
+
+
+def _isolation() -> Finding:
+    from metalbench.isolation import Limits, network_of_workers
+
+    means, limits = network_of_workers("cpu"), Limits()
+    detail = (
+        f"each kernel has a process of its own, for {limits.seconds:.0f} s and "
+        f"{limits.memory_bytes / 2**30:.1f} GiB at most"
+    )
+    if means:
+        return Finding(Health.GOOD, f"{detail}; its network is cut off by {means}")
+    return Finding(
+        Health.ABSENT,
+        f"{detail}; its network cannot be cut off here",
+        "run kernels that you do not trust in a container without network",
+    )
+
+
+def _library() -> Finding:
+    from metalbench.kernel.library import Library, installed_folder
+
+    library = Library()
+    kernels = sum(bool(entry.kernel_paths) for entry in library)
+    detail = f"{len(library)} tasks, {kernels} with a kernel, in {installed_folder()}"
+    return Finding(Health.GOOD, detail)
+
+
+def _store(db: Path | None) -> Finding:
+    from metalbench.store import Store, location
+
+    path = location(db)
+    existed = path.exists()
+    Store(path).close()
+    return Finding(Health.GOOD, f"{path}" + ("" if existed else " (made just now)"))
+
+
+def _cache() -> Finding:
+    from metalbench.msl.building import cache
+
+    folder = cache.folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder):
+        pass
+    return Finding(Health.GOOD, str(folder))

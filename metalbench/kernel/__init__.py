@@ -1,0 +1,5 @@
+"""Who solves a task: kernels and their header lines, the library of them, and their binding."""
+
+from metalbench.kernel.header import Dispatch, Kernel, parse, read
+
+__all__ = ["Dispatch", "Kernel", "parse", "read"]

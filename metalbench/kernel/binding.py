@@ -1,0 +1,132 @@
+"""Matching a kernel's arguments with what a task offers, by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from metalbench import _core
+from metalbench.errors import DeclarationError, suggestion
+from metalbench.kernel.guard import GuardedBuffer
+from metalbench.kernel.header import Kernel
+from metalbench.task import Task
+from metalbench.task.dtypes import DTYPES, DType
+
+_VECTOR = re.compile(r"(?:packed_)?([a-z]+?)([234])?(?:x[234])?")
+_ATOMIC = re.compile(r"atomic(?:_|<\s*)(\w+?)\s*>?")
+_ALIASES = {"uint32_t": "uint", "int32_t": "int", "bfloat16": "bfloat", "float16_t": "half"}
+_KNOWN = {each.msl: each for each in DTYPES.values()} | {
+    name: DType(name, name, size)
+    for name, size in {"char": 1, "short": 2, "ushort": 2, "long": 8, "ulong": 8}.items()
+}
+
+
+def scalar_type(written: str) -> DType | None:
+    """The element type of an argument's type as written: that of `packed_half4` is half.
+
+    None if it is a type of the kernel's own, such as a struct or a template parameter.
+    """
+    plain = written.strip()
+    atomic = _ATOMIC.fullmatch(plain)
+    if atomic:
+        plain = atomic[1]
+    plain = _ALIASES.get(plain, plain)
+    vector = _VECTOR.fullmatch(plain)
+    return _KNOWN.get(plain) or (_KNOWN.get(vector[1]) if vector else None)
+
+
+def check_names(task: Task, kernel: Kernel) -> None:
+    """Raise DeclarationError if scratch or a tunable is called like something of the task."""
+    taken = {*task.inputs, *task.outputs, *task.constants, *task.values(task.headline)}
+    for each in kernel.scratches:
+        if each.name in taken or each.name in kernel.tunables:
+            raise DeclarationError(
+                f"[{task.name}] {kernel.path.name}:{each.line}: scratch {each.name!r} is called "
+                "like an input, output, size, constant or tunable; rename it"
+            )
+    for name in kernel.tunables:
+        if name in taken:
+            raise DeclarationError(
+                f"[{task.name}] {kernel.path.name}: tunable {name!r} is called like an input, "
+                "output, size or constant; rename it"
+            )
+
+
+def check_coverage(
+    task: Task, kernel: Kernel, pipelines: Iterable[_core.Pipeline], run: DType
+) -> None:
+    """Raise DeclarationError if an argument is unknown or of a wrong type, or one is missing."""
+    arrays = {name: each.type_in(run) for name, each in {**task.inputs, **task.outputs}.items()}
+    arrays |= {each.name: each.type_in(run) for each in kernel.scratches}
+    scalars = {**task.values(task.headline), **task.constants}
+    written: set[str] = set()
+    bound: set[str] = set()
+    for pipeline in pipelines:
+        for argument in pipeline.arguments:
+            if argument.kind != "buffer":
+                continue
+            bound.add(argument.name)
+            if argument.access != "read":
+                written.add(argument.name)
+            _check_argument(task.name, pipeline.name, argument, arrays, scalars)
+    file = kernel.path.name
+    for name in arrays:
+        if name not in bound:
+            what = "scratch" if name not in {**task.inputs, **task.outputs} else "argument"
+            raise DeclarationError(
+                f"[{task.name}] {name}: no dispatched kernel of {file} takes this {what}; "
+                f"add `device {arrays[name].msl}* {name}` to one"
+            )
+    for name in task.outputs:
+        if name not in written:
+            raise DeclarationError(
+                f"[{task.name}] {name}: expected an argument that can be written, got const; "
+                f"drop the const in {file}"
+            )
+
+
+def _check_argument(
+    task: str,
+    function: str,
+    argument: _core.Argument,
+    arrays: Mapping[str, DType],
+    scalars: Mapping[str, int | float],
+) -> None:
+    name, got = argument.name, scalar_type(argument.type)
+    if name in arrays:
+        expected = arrays[name]
+        if got is None:
+            fits = argument.element_bytes % expected.nbytes == 0
+        elif got.is_float or expected.is_float:
+            fits = got.name == expected.name
+        else:
+            fits = got.nbytes == expected.nbytes
+        if not fits:
+            raise DeclarationError(
+                f"[{task}] {name}: expected {expected.name} ({expected.msl}), got "
+                f"{argument.type} in kernel {function}; use the macro DTYPE for the run's type"
+            )
+    elif name in scalars:
+        if isinstance(scalars[name], int) and got is not None and got.is_float:
+            raise DeclarationError(
+                f"[{task}] {name}: expected an integer such as `constant uint& {name}`, got "
+                f"{argument.type} in kernel {function}"
+            )
+    else:
+        raise DeclarationError(
+            f"[{task}] {name}: kernel {function} takes it but the task has no such input, output, "
+            f"size, constant or scratch; {suggestion(name, [*arrays, *scalars])}"
+        )
+
+
+def values_of(
+    pipeline: _core.Pipeline,
+    buffers: Mapping[str, GuardedBuffer],
+    scalars: Mapping[str, int | float],
+) -> dict[str, object]:
+    """What each buffer argument of `pipeline` is bound to."""
+    return {
+        each.name: buffers[each.name].buffer if each.name in buffers else scalars[each.name]
+        for each in pipeline.arguments
+        if each.kind == "buffer"
+    }

@@ -1,0 +1,102 @@
+"""Device memory between two guard zones, and the pattern that marks what nobody wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from metalbench import _core
+from metalbench.task.dtypes import DType
+
+GUARD_BYTES = 16 * 1024
+# A quiet NaN in float32, float16 and bfloat16 alike, and far out of range as an index.
+_PATTERN = np.uint16(0xFFE5)
+# By turns: what depends on memory that nobody wrote then differs from one run to the next. The
+# second is a number, for kernels that look out for NaN.
+POISONS = (_PATTERN, np.uint16(0xA5A5))
+_CHUNK = 1 << 20
+
+
+class GuardedBuffer:
+    """Memory of one array on a device, with 16 KiB on both sides that no kernel may touch."""
+
+    def __init__(self, device: _core.Device, shape: tuple[int, ...], dtype: DType) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self._poison = _PATTERN
+        self.nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.nbytes
+        # Rounded up, so that the pattern's two bytes fit a whole number of times.
+        self._whole = device.allocate(2 * GUARD_BYTES + self.nbytes + self.nbytes % 2)
+        self._memory: np.ndarray[Any, Any] = self._whole.numpy("uint8")
+        self._memory.view(np.uint16).fill(_PATTERN)
+        self.buffer = self._whole.slice(GUARD_BYTES, self.nbytes)
+
+    @property
+    def bytes(self) -> np.ndarray[Any, Any]:
+        """The array's own bytes: a writable view, uint8."""
+        return self._memory[GUARD_BYTES : GUARD_BYTES + self.nbytes]
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]:
+        """The array: a writable view of its shape and element type."""
+        return self.bytes.view(self.dtype.numpy).reshape(self.shape)
+
+    def fill(self, array: np.ndarray[Any, Any]) -> None:
+        """Copy `array` in, bit by bit."""
+        np.copyto(self.bytes, _bytes_of(array))
+
+    def poison(self, turn: int = 0) -> None:
+        """Make every element one that no kernel computes: a NaN, or -2.87e-16 in odd turns."""
+        self._poison = POISONS[turn % len(POISONS)]
+        even = self.nbytes - self.nbytes % 2
+        self.bytes[:even].view(np.uint16).fill(self._poison)
+        self.bytes[even:].fill(int(self._poison) & 0xFF)
+
+    def poison_places(self, places: np.ndarray[Any, Any]) -> None:
+        """Poison the elements where `places`, flat and boolean, is true, as `poison` last did."""
+        element = _repeated(self._poison, 0, self.dtype.nbytes)
+        self.bytes.reshape(-1, self.dtype.nbytes)[places] = element
+
+    def holds(self, array: np.ndarray[Any, Any]) -> bool:
+        """Whether the memory still has the bits of `array`."""
+        return all(
+            np.array_equal(mine, theirs)
+            for mine, theirs in zip(_chunks(self.bytes), _chunks(_bytes_of(array)), strict=True)
+        )
+
+    def unwritten(self) -> np.ndarray[Any, Any]:
+        """A boolean array: which elements still hold the poison."""
+        same = self.bytes == _repeated(self._poison, 0, self.nbytes)
+        poisoned: np.ndarray[Any, Any] = same.reshape(*self.shape, self.dtype.nbytes).all(axis=-1)
+        return poisoned
+
+    def broken_guard(self) -> str:
+        """Where a guard zone was written to, as a phrase; empty if both are intact."""
+        front = self._memory[:GUARD_BYTES]
+        hit = np.flatnonzero(front != _guard_pattern(0, GUARD_BYTES))
+        if hit.size:
+            return f"{GUARD_BYTES - int(hit[-1])} bytes before its start"
+        first = GUARD_BYTES + self.nbytes
+        back = self._memory[first:]
+        hit = np.flatnonzero(back != _guard_pattern(first, back.size))
+        return f"{int(hit[0])} bytes past its end" if hit.size else ""
+
+
+def _guard_pattern(start: int, count: int) -> np.ndarray[Any, Any]:
+    return _repeated(_PATTERN, start, count)
+
+
+def _repeated(word: np.uint16, start: int, count: int) -> np.ndarray[Any, Any]:
+    pattern = np.array([word]).view(np.uint8)
+    return np.resize(np.roll(pattern, -(start % 2)), count)
+
+
+def _bytes_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _chunks(flat: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
+    for start in range(0, flat.size, _CHUNK):
+        yield flat[start : start + _CHUNK]

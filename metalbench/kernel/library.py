@@ -1,0 +1,177 @@
+"""Finding tasks and kernels by folder, without importing any task before it is used."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from metalbench.errors import DeclarationError, MetalBenchError, TaskError, suggestion
+from metalbench.kernel import header
+from metalbench.kernel.header import Kernel
+from metalbench.task import Task
+
+SETS = ("common", "standard", "full")
+
+
+@dataclass
+class Entry:
+    """A task and the kernel files that solve it; those of the user's folders come first."""
+
+    name: str
+    set: str
+    task_path: Path
+    kernel_paths: list[Path] = field(default_factory=list)
+
+    @cached_property
+    def description(self) -> str:
+        """The first line of the task file's docstring; the file is parsed but not run."""
+        tree = _parsed(self.task_path)
+        return (ast.get_docstring(tree) or "").partition("\n")[0]
+
+    @cached_property
+    def task(self) -> Task:
+        """The declared task. Imports its file, and with it MLX.
+
+        Raises DeclarationError if the file cannot be imported or declares no such task.
+        """
+        return _load(self.name, self.task_path, f"metalbench_tasks.{self.set}.{self.name}")
+
+    def kernel_path(self, chip: str | None = None) -> Path:
+        """The file for `chip` ("m4_max"): made for it, else for its family ("m4"), else for all.
+
+        A user's folder wins over the library. Raises DeclarationError if there is no kernel.
+        """
+        wanted = [f"{self.name}.metal"]
+        if chip:
+            family = chip.partition("_")[0]
+            wanted = [f"{self.name}.{chip}.metal", f"{self.name}.{family}.metal", *wanted]
+        folders = list(dict.fromkeys(path.parent for path in self.kernel_paths))
+        for folder in folders:
+            for file in wanted:
+                if folder / file in self.kernel_paths:
+                    return folder / file
+        raise DeclarationError(
+            f"[{self.name}] no kernel; write {self.name}.metal beside {self.task_path.name} "
+            "or into a folder given as --kernels"
+        )
+
+    def kernel(self, chip: str | None = None) -> Kernel:
+        """The kernel for `chip`, read from its file; raises as `kernel_path` and `kernel.read`."""
+        return header.read(self.kernel_path(chip), self.name)
+
+
+class Library:
+    """The tasks of the library's own folder and of `folders`, later ones overriding earlier ones.
+
+    A user's folder may hold NAME.py with NAME.metal, or NAME.metal alone for a known task.
+    Raises DeclarationError for a folder that does not exist or a kernel without a task.
+    """
+
+    def __init__(self, folders: Iterable[Path | str] = (), *, root: Path | None = None) -> None:
+        self._entries: dict[str, Entry] = {}
+        self._orphans: list[Path] = []
+        root = root or installed_folder()
+        for name in SETS:
+            if (root / name).is_dir():
+                self._add(root / name, name)
+        for folder in folders:
+            self._add_user_folder(Path(folder))
+        for path in self._orphans:
+            name = path.name.partition(".")[0]
+            if name not in self._entries:
+                raise DeclarationError(
+                    f"[{name}] {path} solves no known task: {suggestion(name, self._entries)}; "
+                    f"a new task needs {name}.py beside it"
+                )
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries.values())
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def names(self, set_name: str | None = None) -> list[str]:
+        """Names of all tasks, or of those of one set, in the library's order."""
+        return [each.name for each in self if set_name in (None, each.set)]
+
+    def entry(self, name: str) -> Entry:
+        """The task called `name`; the DeclarationError suggests similar names."""
+        if name not in self._entries:
+            hint = suggestion(name, self._entries)
+            if not hint.startswith("did"):
+                hint = "`metalbench list` shows all"
+            raise DeclarationError(f"unknown kernel {name!r}; {hint}")
+        return self._entries[name]
+
+    def _add_user_folder(self, folder: Path) -> None:
+        if not folder.is_dir():
+            raise DeclarationError(f"--kernels {folder}: expected a folder, found none")
+        self._add(folder, "user")
+        for inner in sorted(each for each in folder.iterdir() if each.is_dir()):
+            self._add(inner, inner.name)
+
+    def _add(self, folder: Path, set_name: str) -> None:
+        for path in sorted(folder.glob("*.py")):
+            if not path.name.startswith("_"):
+                known = self._entries.get(path.stem)
+                kernels_so_far = known.kernel_paths if known else []
+                self._entries[path.stem] = Entry(path.stem, set_name, path, kernels_so_far)
+        for path in sorted(folder.glob("*.metal"), reverse=True):
+            entry = self._entries.get(path.name.partition(".")[0])
+            if entry is None:
+                self._orphans.append(path)
+            else:
+                entry.kernel_paths.insert(0, path)
+
+
+def installed_folder() -> Path:
+    """The library's `kernels` folder: in the installed package, else beside it in a checkout."""
+    package = Path(__file__).parents[1]
+    inside, beside = package / "kernels", package.parent / "kernels"
+    if (inside / "common").is_dir():
+        return inside
+    if (beside / "common").is_dir():
+        return beside
+    raise DeclarationError(f"the kernel library is missing: neither {inside} nor {beside} exists")
+
+
+def find(
+    names: Sequence[str] = (), set_name: str | None = None, folders: Iterable[Path | str] = ()
+) -> list[Entry]:
+    """The tasks called `names`, or without names all (of one set); DeclarationError if unknown."""
+    library = Library(folders)
+    known = {each.set for each in library}
+    if set_name is not None and set_name not in known:
+        raise DeclarationError(f"unknown set {set_name!r}; {suggestion(set_name, known)}")
+    return [library.entry(name) for name in names or library.names(set_name)]
+
+
+def _parsed(path: Path) -> ast.Module:
+    try:
+        return ast.parse(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, SyntaxError, ValueError) as error:
+        raise DeclarationError(f"[{path.stem}] {path} cannot be read: {error}") from error
+
+
+def _load(name: str, path: Path, module_name: str) -> Task:
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise TaskError(f"[{name}] {path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except MetalBenchError as error:
+        raise TaskError(f"{error} ({path})") from error
+    except Exception as error:  # a task file is the user's code: whatever it raises is its fault
+        cause = f"{type(error).__name__}: {error}"
+        raise TaskError(f"[{name}] {path} cannot be imported: {cause}") from error
+    declared = getattr(module, name, None)
+    if not isinstance(declared, Task):
+        raise TaskError(f"[{name}] {path}: expected a function {name!r} under @task(...)")
+    return declared

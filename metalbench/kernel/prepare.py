@@ -1,0 +1,255 @@
+"""From a kernel's text and a workload to dispatches that are ready to run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from metalbench import _core
+from metalbench.errors import DeclarationError, DispatchError, suggestion
+from metalbench.kernel.binding import check_coverage, check_names, values_of
+from metalbench.kernel.guard import GuardedBuffer
+from metalbench.kernel.header import Dispatch, Kernel
+from metalbench.task import Task
+from metalbench.task.dtypes import DType, dtype
+from metalbench.task.expression import Expression
+from metalbench.task.workload import Workload
+
+Extents = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """How one dispatch is launched; `grid` counts threads or threadgroups as `in_threads` says."""
+
+    function: str
+    threads: Extents
+    grid: Extents
+    in_threads: bool
+    threadgroup_bytes: Mapping[str, int]
+
+    @property
+    def threads_per_threadgroup(self) -> int:
+        """Threads in one threadgroup."""
+        return int(np.prod(self.threads, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A compiled kernel with buffers for one workload."""
+
+    workload: Workload
+    dispatches: list[_core.Dispatch]
+    geometry: list[Geometry]
+    inputs: Mapping[str, GuardedBuffer]
+    outputs: Mapping[str, GuardedBuffer]
+    scratches: Mapping[str, GuardedBuffer]
+
+    def poison(self, turn: int = 0) -> None:
+        """Make outputs and scratch what no kernel computes; another thing in odd turns."""
+        for each in (*self.outputs.values(), *self.scratches.values()):
+            each.poison(turn)
+
+    def mark_unwritten(self) -> None:
+        """Let reads of outputs and scratch before the first write be faults in checked runs."""
+        for each in (*self.outputs.values(), *self.scratches.values()):
+            each.buffer.mark_unwritten()
+
+    def load(self, workload: Workload) -> Bound:
+        """The same buffers and dispatches with the inputs of another seed."""
+        for name, each in self.inputs.items():
+            each.fill(workload.inputs[name])
+        return replace(self, workload=workload)
+
+    def read(self, name: str) -> np.ndarray[Any, Any]:
+        """Output `name` as the device's memory has it: a view."""
+        return self.outputs[name].array
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A kernel compiled for one device, element type and choice of tunables."""
+
+    device: _core.Device
+    task: Task
+    kernel: Kernel
+    dtype: DType
+    tunables: Mapping[str, int]
+    pipelines: Mapping[str, _core.Pipeline]
+
+    def bind(self, workload: Workload, *, beside: Bound | None = None) -> Bound:
+        """Allocate guarded buffers, fill the inputs, poison the rest and bind every dispatch.
+
+        With `beside`, of another kernel for the same workload, inputs and outputs are those of it.
+        Raises DeclarationError or DispatchError if the launch does not fit kernel or device.
+        """
+        values = {**workload.values, **self.tunables}
+        geometry = [self.launch(each, values) for each in self.kernel.dispatches]
+        inputs, outputs = (
+            self._inputs_and_outputs(workload)
+            if beside is None
+            else (beside.inputs, beside.outputs)
+        )
+        scratches = self._scratches(values)
+        buffers = {**inputs, **outputs, **scratches}
+        scalars = {**self.task.constants, **workload.values}
+        dispatches = [self._dispatch(each, buffers, scalars) for each in geometry]
+        return Bound(workload, dispatches, geometry, inputs, outputs, scratches)
+
+    def _inputs_and_outputs(
+        self, workload: Workload
+    ) -> tuple[dict[str, GuardedBuffer], dict[str, GuardedBuffer]]:
+        inputs = {}
+        for name, array in workload.inputs.items():
+            kind = self.task.inputs[name].type_in(self.dtype)
+            inputs[name] = GuardedBuffer(self.device, array.shape, kind)
+            inputs[name].fill(array)
+        outputs = {
+            name: GuardedBuffer(self.device, shape, self.task.outputs[name].type_in(self.dtype))
+            for name, shape in workload.output_shapes.items()
+        }
+        return inputs, outputs
+
+    def launch(self, line: Dispatch, values: Mapping[str, int]) -> Geometry:
+        """The geometry of one dispatch line with `values` for sizes, constants and tunables."""
+        where = f"[{self.task.name}] {self.kernel.path.name}:{line.line}: {line.function}"
+        grid = line.threadgroups or line.threads_in_grid or ()
+        geometry = Geometry(
+            line.function,
+            _extents(line.threads, values, f"{where} threads"),
+            _extents(grid, values, f"{where} grid"),
+            line.threads_in_grid is not None,
+            {name: _value(each, values, where) for name, each in line.threadgroup_bytes.items()},
+        )
+        most = self.pipelines[line.function].max_threads
+        if geometry.threads_per_threadgroup > most:
+            raise DispatchError(
+                f"{where} threads={geometry.threads}: expected at most {most} threads in a "
+                f"threadgroup, got {geometry.threads_per_threadgroup}; lower threads="
+            )
+        return geometry
+
+    def _scratches(self, values: Mapping[str, int]) -> dict[str, GuardedBuffer]:
+        result = {}
+        for each in self.kernel.scratches:
+            where = f"[{self.task.name}] {self.kernel.path.name}:{each.line}: {each.name}"
+            shape = tuple(_extent(extent, values, where) for extent in each.shape)
+            result[each.name] = GuardedBuffer(self.device, shape, each.type_in(self.dtype))
+        return result
+
+    def _dispatch(
+        self,
+        geometry: Geometry,
+        buffers: Mapping[str, GuardedBuffer],
+        scalars: Mapping[str, int | float],
+    ) -> _core.Dispatch:
+        pipeline = self.pipelines[geometry.function]
+        grid = "threads_in_grid" if geometry.in_threads else "threadgroups"
+        options: dict[str, Any] = {grid: geometry.grid}
+        return _core.Dispatch(
+            pipeline,
+            values_of(pipeline, buffers, scalars),
+            threads=geometry.threads,
+            threadgroup_bytes=dict(geometry.threadgroup_bytes),
+            **options,
+        )
+
+
+def compile_kernel(
+    device: _core.Device,
+    kernel: Kernel,
+    task: Task,
+    *,
+    dtype_name: str = "float32",
+    tunables: Mapping[str, int] | None = None,
+    checked: bool = False,
+) -> Compiled:
+    """Compile `kernel` for `device` and check that it fits `task`.
+
+    `checked` builds report accesses out of bounds and races when they run; of a device that cannot
+    make them they are for the `cpu` device, as the result's `device` says. Raises CompileError,
+    Unsupported, and DeclarationError if header, arguments or tunables are wrong.
+    """
+    if checked and not device.checked_builds:
+        device = _core.open("cpu")
+    task.check_dtype(dtype_name)
+    if dtype_name not in kernel.dtypes:
+        raise DeclarationError(
+            f"[{task.name}] {kernel.path.name} is written for {', '.join(kernel.dtypes)}, not "
+            f"{dtype_name}; if it works add `// dtypes: {', '.join((*kernel.dtypes, dtype_name))}`"
+        )
+    check_names(task, kernel)
+    run = dtype(dtype_name)
+    chosen = kernel.tuned(tunables)
+    macros = {"DTYPE": run.msl, **{name: str(value) for name, value in chosen.items()}}
+    library = device.compile(
+        kernel.source,
+        filename=str(kernel.path),
+        macros=macros,
+        include_dirs=[str(kernel.path.parent), *map(str, kernel.include_dirs)],
+        checked=checked,
+        fast_math=kernel.math == "fast",
+    )
+    pipelines = _pipelines(library, kernel, task.name)
+    check_coverage(task, kernel, pipelines.values(), run)
+    return Compiled(device, task, kernel, run, chosen, pipelines)
+
+
+def _pipelines(library: _core.Library, kernel: Kernel, task: str) -> dict[str, _core.Pipeline]:
+    """The kernels that the header dispatches, each compiled once."""
+    pipelines: dict[str, _core.Pipeline] = {}
+    for line in kernel.dispatches:
+        if line.function not in library.functions:
+            hint = suggestion(line.function, library.functions)
+            where = f"[{task}] {kernel.path.name}:{line.line}"
+            raise DeclarationError(f"{where}: no kernel {line.function!r}; {hint}")
+        if line.function not in pipelines:
+            pipelines[line.function] = library.pipeline(line.function)
+        _check_threadgroup_arguments(task, kernel, line, pipelines[line.function])
+    return pipelines
+
+
+def _check_threadgroup_arguments(
+    task: str, kernel: Kernel, line: Dispatch, pipeline: _core.Pipeline
+) -> None:
+    """Every `threadgroup` pointer argument needs a size, and every size an argument."""
+    where = f"[{task}] {kernel.path.name}:{line.line}: {line.function}"
+    takes = [each.name for each in pipeline.arguments if each.kind == "threadgroup"]
+    for name in takes:
+        if name not in line.threadgroup_bytes:
+            raise DeclarationError(
+                f"{where}: threadgroup argument {name!r} has no size; add "
+                f"`threadgroup_bytes=({name}: ...)`"
+            )
+    for name in line.threadgroup_bytes:
+        if name not in takes:
+            raise DeclarationError(
+                f"{where}: no threadgroup argument {name!r}; {suggestion(name, takes)}"
+            )
+
+
+def _value(expression: Expression, values: Mapping[str, int], where: str) -> int:
+    try:
+        return expression.evaluate(values)
+    except DeclarationError as error:
+        raise DeclarationError(f"{where}: {error}") from None
+
+
+def _extent(expression: Expression, values: Mapping[str, int], where: str) -> int:
+    value = _value(expression, values, where)
+    if not 0 < value < 2**32:
+        used = ", ".join(f"{name} = {values[name]}" for name in sorted(expression.names))
+        raise DispatchError(
+            f"{where}: expected 1 to 2^32 - 1 for {expression}, got {value}"
+            + (f" ({used})" if used else "")
+        )
+    return value
+
+
+def _extents(expressions: Sequence[Expression], values: Mapping[str, int], where: str) -> Extents:
+    extents = [_extent(each, values, where) for each in expressions]
+    x, y, z = (*extents, 1, 1, 1)[:3]
+    return x, y, z

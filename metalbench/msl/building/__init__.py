@@ -1,0 +1,1 @@
+"""What runs other programs and keeps what they made: clang, its messages, linkers, the cache."""

@@ -1,0 +1,131 @@
+"""Clang's messages at the user's own columns: what it compiled has other spaces and no macros."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from metalbench.msl.building.messages import REPORT, Message, in_metal_terms, messages
+from metalbench.msl.reading.lexer import pieces
+from metalbench.msl.reading.program import Source
+from metalbench.msl.reading.tokens import Location
+from metalbench.msl.rewriting.edits import Code
+
+_LINE_DIRECTIVE = re.compile(r'\s*#\s*(?:line\s+)?(\d+)(?:\s+"([^"]*)")?[\d\s]*')
+
+
+@dataclass(frozen=True)
+class _Token:
+    text: str
+    column: int
+
+
+class Diagnostics:
+    """Translates what clang says about a lowered text back to the source that it came from."""
+
+    def __init__(self, source: Source, code: Code) -> None:
+        self.source = source
+        self.code = code
+
+    def translate(self, text: str) -> str:
+        """The messages with the user's columns and lines of text where these can be told."""
+        lines: list[str] = []
+        listed = messages(text)
+        # What the user's own errors make of the text behind the source is no news.
+        blamed = any(isinstance(found, Message) and not found.internal for found in listed)
+        for found in listed:
+            if isinstance(found, str):
+                lines.append(found)
+                continue
+            if found.internal and blamed:
+                continue
+            for message in (found, *found.notes):
+                lines += self._lines(message)
+            if found.internal:
+                lines.append(f"{self.source.filename}: this is a defect of metalbench; {REPORT}")
+        return "\n".join(lines)
+
+    def _lines(self, message: Message) -> list[str]:
+        at, text = message.at, in_metal_terms(message.text)
+        place = self._place(at)
+        column = place.column if place else at.column
+        first = f"{at.file}:{at.line}:{column}: {message.kind}: {text}"
+        return [first, *(self._snippet(at, place) if place else message.lines)]
+
+    def _place(self, at: Location) -> _Token | None:
+        """The token in the user's line that clang means, None where a macro hides it."""
+        start = self._line_starts.get((at.file, at.line))
+        tokens = self.source.tokens
+        if start is None or not len(tokens):
+            return None
+        offset = self.code.edits.origin(start - self.code.body + at.column - 1)
+        index = max(bisect_right(tokens.start, offset) - 1, 0)
+        where = tokens.where(index)
+        if (where.file, where.line) != (at.file, at.line):
+            return None
+        first = index
+        while first > 0 and tokens.where(first - 1)[:2] == where[:2]:
+            first -= 1
+        own = _tokens(self._text(at))
+        expanded = tokens.text[first : first + len(own)]
+        if [token.text for token in own] == expanded and index - first < len(own):
+            return own[index - first]
+        same = [token for token in own if token.text == tokens.text[index]]
+        return same[0] if len(same) == 1 else None
+
+    def _text(self, at: Location) -> str:
+        """The user's line as it was written."""
+        return self._written.get(at.file, {}).get(at.line) or self._included(at)
+
+    def _included(self, at: Location) -> str:
+        path = Path(self.source.filename).resolve().parent / at.file
+        lines = path.read_text(errors="replace").split("\n") if path.is_file() else []
+        return lines[at.line - 1] if 0 < at.line <= len(lines) else ""
+
+    @cached_property
+    def _written(self) -> dict[str, dict[int, str]]:
+        """The lines of the source itself, by the file and line that its #line directives say."""
+        written: dict[str, dict[int, str]] = {}
+        file, number = self.source.filename, 1
+        for line in self.source.text.split("\n"):
+            directive = _LINE_DIRECTIVE.fullmatch(line)
+            if directive:
+                file, number = directive[2] or file, int(directive[1])
+            else:
+                written.setdefault(file, {})[number] = line
+                number += 1
+        return written
+
+    def _snippet(self, at: Location, found: _Token) -> list[str]:
+        text = self._text(at)
+        indent = re.sub(r"[^\t]", " ", text[: found.column - 1])
+        return [f"{at.line:5} | {text}", f"      | {indent}^{'~' * (len(found.text) - 1)}"]
+
+    @cached_property
+    def _line_starts(self) -> dict[tuple[str, int], int]:
+        """Offset in the lowered text of every line of the user's files."""
+        starts: dict[tuple[str, int], int] = {}
+        file, number, offset = "", 0, self.code.body
+        marker = re.compile(r'# (\d+) "((?:\\.|[^"\\])*)"')
+        for line in self.code.text[self.code.body :].split("\n"):
+            found = marker.match(line)
+            if found:
+                file, number = re.sub(r"\\(.)", r"\1", found[2]), int(found[1])
+            else:
+                starts.setdefault((file, number), offset)
+                number += 1
+            offset += len(line) + 1
+        return starts
+
+
+def _tokens(line: str) -> list[_Token]:
+    """The significant tokens of one line."""
+    found, column = [], 1
+    for piece in pieces(line):
+        if piece[0] not in " \n\t\r\f\v" and not piece.startswith(("//", "/*", "#")):
+            found.append(_Token(piece, column))
+        column += len(piece)
+    return found

@@ -1,0 +1,107 @@
+"""Clang's messages as a user of Metal reads them: Metal's names, the user's places, no headers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from metalbench.msl.reading.tokens import Location
+
+REPORT = "please report it with the kernel and with what `metalbench doctor` prints"
+_MESSAGE = re.compile(
+    r"(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): "
+    r"(?P<kind>fatal error|error|warning|note): (?P<text>.*)"
+)
+_INCLUDED = re.compile(r"In file included from .*|\s+from .*:\d+[,:]|\d+ errors? generated\.")
+_ARITY = re.compile(r"not viable: (requires .*)")
+_OWN_FILES = ("/msl/mb/", "<scratch space>", "<metalbench>")
+
+_WORDS = [
+    (re.compile(r"\bunsigned (char|short|int|long)\b"), r"u\1"),
+    (re.compile(r"\bsigned char\b"), "char"),
+    (re.compile(r"\b_Float16\b"), "half"),
+    (re.compile(r"\b__bf16\b"), "bfloat"),
+    (re.compile(r"\b(?:metal::)?(packed_)?vec<(\w+), ([234])>"), r"\1\2\3"),
+    (re.compile(r"\b(?:metal::)?packed_vec<(\w+), ([234])>"), r"packed_\1\2"),
+    (re.compile(r"\b(?:metal::)?matrix<(\w+), ([234]), ([234])>"), r"\1\2x\3"),
+    (re.compile(r"\b(?:metal::)?simdgroup_matrix<(\w+), 8, 8>"), r"simdgroup_\g<1>8x8"),
+    (re.compile(r"\b(?:metal::)?_atomic<(\w+)>"), r"atomic_\1"),
+    (re.compile(r"\bmb_storage_"), ""),
+    (re.compile(r"'((?:metal::)?[^']*)' \(aka '(?:metal::)?\1'\)"), r"'\1'"),
+    (re.compile(r"'metal::(\w+)' \(aka '\1'\)"), r"'\1'"),
+]
+
+
+def in_metal_terms(message: str) -> str:
+    """A message with types as Metal spells them: float4, not vec<float, 4>."""
+    for pattern, text in _WORDS:
+        message = pattern.sub(text, message)
+    return message
+
+
+@dataclass(frozen=True)
+class Message:
+    """An error, warning or note; `lines` are the lines of source that clang shows with it."""
+
+    at: Location
+    kind: str
+    text: str
+    lines: tuple[str, ...] = ()
+    notes: list[Message] = field(default_factory=list)
+
+    @property
+    def internal(self) -> bool:
+        """Whether it is about the MSL headers or about what was added to the source."""
+        return any(mark in self.at.file for mark in _OWN_FILES)
+
+
+def _parse(text: str) -> Iterator[Message | str]:
+    """The messages with their lines; other lines as they are."""
+    found: Message | None = None
+    for line in text.split("\n"):
+        match = _MESSAGE.fullmatch(line)
+        if match:
+            if found is not None:
+                yield found
+            at = Location(match["file"], int(match["line"]), int(match["column"]))
+            found = Message(at, match["kind"], match["text"])
+        elif _INCLUDED.fullmatch(line):
+            continue
+        elif found is not None and re.match(r" *\d* \| ?", line):
+            found = replace(found, lines=(*found.lines, line))
+        else:
+            if found is not None:
+                yield found
+                found = None
+            yield line
+    if found is not None:
+        yield found
+
+
+def messages(text: str) -> list[Message | str]:
+    """Errors with their notes, at the user's places as far as there are any.
+
+    An error in the MSL headers moves to the call that led there; notes in the headers go.
+    """
+    found: list[Message | str] = []
+    for item in _parse(text):
+        last = found[-1] if found else None
+        if isinstance(item, Message) and item.kind == "note" and isinstance(last, Message):
+            last.notes.append(item)
+        else:
+            found.append(item)
+    moved = [_moved(item) if isinstance(item, Message) else item for item in found]
+    return [item for index, item in enumerate(moved) if item not in moved[:index]]
+
+
+def _moved(message: Message) -> Message:
+    notes = [note for note in message.notes if not note.internal]
+    if message.internal and notes:
+        caller = next((note for note in notes if "requested here" in note.text), notes[0])
+        others = [note for note in notes if note is not caller]
+        return replace(message, at=caller.at, lines=caller.lines, notes=others)
+    reasons = {match[1] for note in message.notes if (match := _ARITY.search(note.text))}
+    if message.text.startswith("no matching function") and len(reasons) == 1:
+        return replace(message, text=f"{message.text}: it {reasons.pop()}", notes=notes)
+    return replace(message, notes=notes)

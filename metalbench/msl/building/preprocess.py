@@ -1,0 +1,88 @@
+"""The first pass: clang -E with empty Metal headers, so that only the user's own text remains."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from metalbench._core import CompileError
+from metalbench.msl.building.toolchain import toolchain
+
+# What Metal's own compiler defines (Metal 3.2), as far as sources ask for it.
+METAL_MACROS = {
+    "__METAL__": "1",
+    "__METAL_VERSION__": "320",
+    "__METAL_MACOS__": "1",
+    "__METAL_CPP__": "1",
+    "__AIR64__": "1",
+    "__HAVE_BFLOAT__": "1",
+    "__HAVE_SIMDGROUP__": "1",
+    "__HAVE_SIMDGROUP_MATRIX__": "1",
+    "__HAVE_SIMDGROUP_REDUCTION__": "1",
+    "__HAVE_QUADGROUP__": "1",
+    "__HAVE_ATOMIC_ULONG_MIN_MAX__": "1",
+    "__METAL_FAST_MATH__": "1",
+    "__METAL_PRECISE_MATH__": "0",
+    "METAL_FUNC": "inline __attribute__((always_inline))",
+}
+# The host shows through clang's predefined macros; a Metal source must not see it.
+HOST_MACROS = [
+    "__linux__",
+    "__linux",
+    "__gnu_linux__",
+    "__unix__",
+    "__unix",
+    "linux",
+    "unix",
+    "__ELF__",
+    "__x86_64__",
+    "__x86_64",
+    "__amd64__",
+    "__amd64",
+    "__aarch64__",
+    "__APPLE__",
+    "__MACH__",
+    "__SSE__",
+    "__SSE2__",
+    "__AVX__",
+    "__AVX2__",
+    "__ARM_NEON",
+]
+
+
+def preprocess(
+    source: str, filename: str, macros: Mapping[str, str], include_dirs: Sequence[str]
+) -> str:
+    """The source with its own includes and macros expanded, and line markers.
+
+    `#include "..."` looks beside `filename` first. Raises CompileError with clang's message.
+    """
+    tools = toolchain()
+    folder = Path(filename).resolve().parent
+    command = [*tools.clang, "-E", "-x", "c++", "-std=c++17", "-nostdinc", "-nostdinc++"]
+    command += ["-fno-color-diagnostics", "-Wno-everything", "-ferror-limit=20"]
+    command += [f"-U{name}" for name in HOST_MACROS]
+    command += [f"-D{name}={value}" for name, value in METAL_MACROS.items()]
+    command += [f"-D{name}={value}" for name, value in macros.items()]
+    command += [f"-I{Path(folder_).resolve()}" for folder_ in include_dirs]
+    command += [f"-isystem{tools.empty_headers}", "-"]
+    answer = subprocess.run(
+        command,
+        input=f'# 1 "{escaped(filename)}"\n{source}',
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        cwd=folder if folder.is_dir() else None,
+    )
+    if answer.returncode != 0:
+        raise CompileError(
+            answer.stderr.strip() or f"{filename}: clang -E failed without a message"
+        )
+    return answer.stdout
+
+
+def escaped(filename: str) -> str:
+    """A file name as a line marker spells it."""
+    return filename.replace("\\", "\\\\").replace('"', '\\"')

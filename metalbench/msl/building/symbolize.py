@@ -1,0 +1,136 @@
+"""An address in a compiled kernel to the line of the user's file, from its debug information."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+# Code of the MSL headers is inlined into the user's; its lines are of no use to the user.
+_OWN_HEADERS = ("/msl/mb/", "msl/mb/", "<metalbench>")
+
+
+@dataclass
+class _Lines:
+    """A shared object's line table and the calls that were inlined."""
+
+    rows: list[tuple[int, str, int]] = field(default_factory=list)  # address, file, line
+    inlined: list[tuple[int, int, str, int]] = field(default_factory=list)  # range, call's place
+
+
+def symbolize(path: str, offset: int) -> tuple[str, int] | None:
+    """File and line of the code at `offset` in a shared object; None where it has no line.
+
+    `offset` is the address less the base that the object is loaded at. Code inlined from the MSL
+    headers counts as the line of the user's file that called it.
+    """
+    lines = _lines(path)
+    which = bisect_right(lines.rows, offset, key=lambda row: row[0]) - 1
+    if which < 0 or lines.rows[which][2] == 0:
+        return None
+    _, file, line = lines.rows[which]
+    calls = [call for call in lines.inlined if call[0] <= offset < call[1]]
+    calls.sort(key=lambda call: call[1] - call[0])
+    frames = [(file, line), *((call[2], call[3]) for call in calls)]
+    return next((frame for frame in frames if not _is_ours(frame[0])), frames[0])
+
+
+def _is_ours(file: str) -> bool:
+    return any(mark in file for mark in _OWN_HEADERS)
+
+
+@lru_cache(maxsize=32)
+def _lines(path: str) -> _Lines:
+    lines = _Lines()
+    with ExitStack() as files:
+        dwarf, place = _debug_information(Path(path), files)
+        if dwarf is None:
+            return lines
+        for unit in dwarf.iter_CUs():
+            program = dwarf.line_program_for_CU(unit)
+            if program is not None:
+                names = _file_names(program)
+                lines.rows += (
+                    (place(address), file, line)
+                    for address, file, line in _unit_rows(program, names)
+                )
+                lines.inlined += (
+                    (place(begin), place(end - 1) + 1, file, line)
+                    for begin, end, file, line in _inlined_calls(dwarf, unit, names)
+                )
+    lines.rows.sort(key=lambda row: row[0])
+    return lines
+
+
+def _debug_information(path: Path, files: ExitStack) -> tuple[Any, Callable[[int], int]]:
+    """What pyelftools reads, if any, and where an address in it is in the shared object."""
+    from metalbench.msl.building import mach_o
+
+    stream = files.enter_context(path.open("rb"))
+    if mach_o.is_mach_o(stream):
+        return mach_o.debug_information(path)
+    from elftools.elf.elffile import ELFFile
+
+    elf = ELFFile(stream)
+    return (elf.get_dwarf_info() if elf.has_dwarf_info() else None), lambda address: address
+
+
+def _unit_rows(program: Any, names: list[str]) -> Iterator[tuple[int, str, int]]:
+    for entry in program.get_entries():
+        state = entry.state
+        if state is not None:
+            yield state.address, _name(names, state.file), 0 if state.end_sequence else state.line
+
+
+def _inlined_calls(dwarf: Any, unit: Any, names: list[str]) -> Iterator[tuple[int, int, str, int]]:
+    for die in unit.iter_DIEs():
+        if die.tag != "DW_TAG_inlined_subroutine" or "DW_AT_call_line" not in die.attributes:
+            continue
+        file = _name(names, die.attributes["DW_AT_call_file"].value)
+        line = die.attributes["DW_AT_call_line"].value
+        for begin, end in _ranges(dwarf, unit, die):
+            yield begin, end, file, line
+
+
+def _ranges(dwarf: Any, unit: Any, die: Any) -> Iterator[tuple[int, int]]:
+    """The addresses of an entry's code."""
+    attributes = die.attributes
+    if "DW_AT_ranges" in attributes:
+        entries = dwarf.range_lists().get_range_list_at_offset(
+            attributes["DW_AT_ranges"].value, unit
+        )
+        base = unit.get_top_DIE().attributes.get("DW_AT_low_pc")
+        origin = base.value if base is not None else 0
+        for entry in entries:
+            if hasattr(entry, "base_address"):
+                origin = entry.base_address
+            else:
+                shift = 0 if getattr(entry, "is_absolute", False) else origin
+                yield entry.begin_offset + shift, entry.end_offset + shift
+    elif "DW_AT_high_pc" in attributes:
+        low = attributes["DW_AT_low_pc"].value
+        high = attributes["DW_AT_high_pc"]
+        yield low, high.value if high.form == "DW_FORM_addr" else low + high.value
+
+
+def _name(names: list[str], number: int) -> str:
+    return names[number] if number < len(names) else ""
+
+
+def _file_names(program: Any) -> list[str]:
+    """Names by number; the folder counts unless it is the compilation's own."""
+    header = program.header
+    folders = [entry.decode() for entry in header["include_directory"]]
+    shift = 0 if header["version"] >= 5 else 1
+    names = [""] * shift
+    for entry in header["file_entry"]:
+        name = entry.name.decode()
+        folder = entry.dir_index
+        own = folder == 0 or name.startswith(("/", "<"))
+        listed = folder - shift
+        names.append(name if own or listed >= len(folders) else f"{folders[listed]}/{name}")
+    return names

@@ -1,0 +1,225 @@
+"""The compiler that MSL goes through: the ziglang wheel's clang, or what METALBENCH_CLANG names."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+from metalbench._core import Unsupported
+from metalbench.msl.building.targets import ELF, MACH_O, Target, target
+
+COMMON_FLAGS = [
+    "-std=c++17",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-nostdinc",
+    "-nostdinc++",
+    "-fno-finite-loops",
+    "-fno-math-errno",
+    # As Metal: what does not fit gives the nearest end, NaN gives zero.
+    "-fno-strict-float-cast-overflow",
+    "-fdeclspec",
+    "-Xclang",
+    "-ffloat16-excess-precision=none",
+    "-Xclang",
+    "-fbfloat16-excess-precision=none",
+    "-Xclang",
+    "-cl-single-precision-constant",
+    "-mrecip=none",
+    "-gline-tables-only",
+    "-Wno-everything",
+    "-ferror-limit=20",
+    "-fno-elide-type",
+    "-fno-color-diagnostics",
+    "-fno-crash-diagnostics",
+    "-ftemplate-depth=1024",
+]
+# Arithmetic in half precision would let the processor fuse a multiplication with an addition,
+# which then rounds once where Metal rounds twice.
+_NO_ARM_HALF = ["-Xclang", "-target-feature", "-Xclang", "-fullfp16"]
+HALF_FLAGS = {"x86_64": ["-mno-avx512fp16"], "aarch64": _NO_ARM_HALF, "arm64": _NO_ARM_HALF}
+FAST_FLAGS = [
+    "-fassociative-math",
+    "-freciprocal-math",
+    "-fno-signed-zeros",
+    "-fno-trapping-math",
+    "-ffp-contract=fast",
+    "-fapprox-func",
+]
+PRECISE_FLAGS = ["-ffp-contract=off", "-DMB_FAST_MATH=0"]
+# Calls of SIMD-group functions must not be copied: lanes meet only at one and the same call. clang
+# drops `convergent` from mb::meet, whose body has no convergent call it can see; and the placement
+# of machine code does not know of it at all (on aarch64 each side of a branch got its own copy).
+CONVERGENT_FLAGS = [
+    "-fconvergent-functions",
+    "-mllvm",
+    "-tail-dup-placement=false",
+    "-mllvm",
+    "-disable-tail-duplicate",
+]
+# Loops that would only be vectorised on the condition that an index does not wrap are left as they
+# are: clang 22 forgets the condition for `private_array[i % 4]`, and accesses what lies behind.
+WRAPPING_FLAGS = [
+    "-mllvm",
+    "-vectorize-scev-check-threshold=0",
+    "-mllvm",
+    "-pragma-vectorize-scev-check-threshold=0",
+]
+RELEASE_FLAGS = ["-O3", *CONVERGENT_FLAGS, *WRAPPING_FLAGS]
+# Copies of a whole struct, such as a float4 that does not pass through registers, are no loads and
+# stores to the coverage pass; AddressSanitizer's pass turns them, and only them, into calls.
+CHECKED_FLAGS = [
+    "-O1",
+    *CONVERGENT_FLAGS,
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-DMB_CHECKED=1",
+    "-fsanitize-coverage=trace-loads,trace-stores,bb,trace-pc-guard",
+    "-mllvm",
+    "-asan-kernel-mem-intrinsic-prefix=1",
+    "-mllvm",
+    "-asan-stack=0",
+    "-mllvm",
+    "-asan-globals=0",
+    "-mllvm",
+    "-asan-instrument-reads=0",
+    "-mllvm",
+    "-asan-instrument-writes=0",
+    "-mllvm",
+    "-asan-instrument-atomics=0",
+    "-mllvm",
+    "-asan-instrument-byval=0",
+]
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A clang and its linker as command prefixes, and the directory of the MSL headers."""
+
+    clang: tuple[str, ...]
+    linker: tuple[str, ...]
+    headers: Path
+    target: Target = ELF
+
+    @cached_property
+    def version(self) -> str:
+        """Clang's own first line, such as `clang version 22.1.8`."""
+        answer = subprocess.run(
+            [*self.clang, "--version"], capture_output=True, text=True, check=False
+        )
+        lines = answer.stdout.splitlines()
+        return lines[0] if lines else "clang of unknown version"
+
+    @cached_property
+    def key(self) -> str:
+        """Changes with the compiler, the headers, this front end and the processor."""
+        digest = hashlib.blake2b(digest_size=16)
+        program = os.stat(self.clang[0])
+        digest.update(f"{self.clang}{program.st_size}{program.st_mtime_ns}{_processor()}".encode())
+        own = Path(__file__).parents[1]
+        for folder, pattern in ((self.headers, "**/*"), (own, "**/*.py")):
+            for path in sorted(folder.glob(pattern)):
+                if path.is_file():
+                    digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
+                    digest.update(path.read_bytes())
+        return digest.hexdigest()
+
+    @property
+    def include_flags(self) -> list[str]:
+        """Where the MSL headers are."""
+        return [f"-I{self.headers}", f"-I{self.headers / self.target.object_format}"]
+
+    @property
+    def empty_headers(self) -> Path:
+        """Empty files by the names of Metal's headers, for the preprocessor."""
+        return self.headers / "empty"
+
+
+def flags(*, checked: bool, fast_math: bool, goal: Target | None = None) -> list[str]:
+    """The compiler's flags for one kind of build, on this machine if no other is given."""
+    goal = goal or target()
+    machine = "arm64" if goal is MACH_O else platform.machine()
+    return [
+        *COMMON_FLAGS,
+        *goal.compiler,
+        *HALF_FLAGS.get(machine, []),
+        *(FAST_FLAGS if fast_math else PRECISE_FLAGS),
+        *([*goal.kernel_address, *CHECKED_FLAGS] if checked else RELEASE_FLAGS),
+    ]
+
+
+@cache
+def _find(named: str | None) -> Toolchain:
+    headers, goal = _headers(), target()
+    if named:
+        program = shutil.which(named)
+        linker = shutil.which("ld.lld", path=str(Path(program or named).parent)) or shutil.which(
+            "ld.lld"
+        )
+        if program is None:
+            raise Unsupported(
+                f"METALBENCH_CLANG: expected a clang, got {named}, which is not there"
+            )
+        if linker and goal is ELF:
+            return Toolchain((program,), (linker,), headers, goal)
+        return Toolchain((program,), (program, *goal.clang_linker), headers, goal)
+    found = importlib.util.find_spec("ziglang")
+    if found is not None and found.origin is not None:
+        zig = Path(found.origin).parent / ("zig.exe" if os.name == "nt" else "zig")
+        if zig.exists():
+            return Toolchain((str(zig), "clang"), (str(zig), *goal.zig_linker), headers, goal)
+    raise Unsupported(
+        "the cpu device compiles MSL with clang, which is missing; run `pip install ziglang`, "
+        "or set METALBENCH_CLANG to a clang 19 or later"
+    )
+
+
+def toolchain() -> Toolchain:
+    """The compiler in use.
+
+    Raises Unsupported when there is none, saying how to get one.
+    """
+    return _find(os.environ.get("METALBENCH_CLANG"))
+
+
+def _headers() -> Path:
+    """csrc/msl of a checkout, or where the wheel puts it: beside `_core`."""
+    checkout = Path(__file__).resolve().parents[3] / "csrc" / "msl"
+    if (checkout / "mb").is_dir():
+        return checkout
+    core = importlib.util.find_spec("metalbench._core")
+    if core is not None and core.origin is not None:
+        installed = Path(core.origin).parent / "include" / "msl"
+        if (installed / "mb").is_dir():
+            return installed
+        raise Unsupported(
+            f"the MSL headers are missing: expected them in {installed}; install metalbench again"
+        )
+    raise Unsupported(
+        f"the MSL headers are missing: expected them in {checkout}; install metalbench again"
+    )
+
+
+@cache
+def _processor() -> str:
+    """What -march=native depends on."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()} {platform.version()}"
+    wanted = ("flags", "Features", "model", "CPU part", "vendor_id", "cpu family")
+    first: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        if name.strip() in wanted:
+            first.setdefault(name.strip(), value)
+    return f"{platform.machine()} {first}"

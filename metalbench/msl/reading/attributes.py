@@ -1,0 +1,64 @@
+"""Attributes: `[[buffer(2), function_constant(x)]]` and the like."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from metalbench.msl.reading.tokens import Tokens, is_name
+
+
+class Attribute(NamedTuple):
+    """One attribute with the range of tokens between its parentheses (empty without them)."""
+
+    name: str
+    first: int
+    last: int
+
+
+def opens_attribute(tokens: Tokens, index: int) -> bool:
+    """Whether token `index` is the first `[` of `[[...]]`."""
+    text = tokens.text
+    if text[index] != "[" or index + 1 >= len(text) or text[index + 1] != "[":
+        return False
+    close = tokens.partner[index]
+    return close > 0 and tokens.partner[index + 1] == close - 1
+
+
+def attributes_in(tokens: Tokens, first: int, last: int) -> list[Attribute]:
+    """All attributes of the groups that stand directly in tokens [first, last)."""
+    found: list[Attribute] = []
+    index = first
+    while index < last:
+        if opens_attribute(tokens, index):
+            close = tokens.partner[index]
+            for begin, end in tokens.split(index + 2, close - 1):
+                found.append(_attribute(tokens, begin, end))
+            index = close
+        elif tokens.text[index] in "({" and tokens.partner[index] > index:
+            index = tokens.partner[index]
+        index += 1
+    return found
+
+
+def _attribute(tokens: Tokens, first: int, last: int) -> Attribute:
+    """One attribute; a prefix such as `clang::` is part of its name."""
+    index = first
+    while index < last and (is_name(tokens.text[index]) or tokens.text[index] == "::"):
+        index += 1
+    name = "".join(tokens.text[first:index])
+    if index < last and tokens.text[index] == "(":
+        return Attribute(name, index + 1, tokens.partner[index])
+    return Attribute(name, index, index)
+
+
+def without_attributes(tokens: Tokens, first: int, last: int) -> list[int]:
+    """Indices of the tokens in [first, last) that belong to no attribute."""
+    kept: list[int] = []
+    index = first
+    while index < last:
+        if opens_attribute(tokens, index):
+            index = tokens.partner[index] + 1
+            continue
+        kept.append(index)
+        index += 1
+    return kept

@@ -1,0 +1,78 @@
+"""Which kernels need one fiber per thread: those that reach a barrier or a function of lanes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from itertools import chain
+
+from metalbench.msl.reading.declarations import Declaration, every
+from metalbench.msl.reading.tokens import Tokens
+
+_COLLECTIVE = re.compile(
+    r"(?:threadgroup|simdgroup|quadgroup)_barrier|__metal_(?:simd|quad|wg)\w*"
+    r"|(?:simd|quad)_(?:all|any|ballot|sum|product|min|max|and|or|xor|is_first|is_helper_thread"
+    r"|active_threads_mask|broadcast(?:_first)?|prefix_\w+|shuffle\w*|vote)"
+    r"|simdgroup_(?:matrix|load|store|multiply\w*|async_copy\w*|event|(?:float|half|bfloat)8x8)"
+    r"|make_filled_simdgroup_matrix|mpp|tensor_ops"
+)
+_ALIASES = frozenset({"using", "typedef"})
+
+
+class References:
+    """What the declarations of a source mention, by name."""
+
+    def __init__(self, tokens: Tokens, declared: Iterable[Declaration]) -> None:
+        self.tokens = tokens
+        self._mentions: dict[str, set[str]] = {}
+        for declaration in every(list(declared)):
+            if declaration.kind == "instantiation":
+                continue
+            words = set(filter(str.isidentifier, tokens.text[declaration.first : declaration.last]))
+            for name in _names(tokens, declaration):
+                self._mentions.setdefault(name, set()).update(words)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._mentions
+
+    def reached(self, roots: Iterable[str]) -> set[str]:
+        """Every name that code reached from `roots` mentions, `roots` included."""
+        seen: set[str] = set()
+        waiting = list(roots)
+        while waiting:
+            name = waiting.pop()
+            if name not in seen:
+                seen.add(name)
+                waiting.extend(self._mentions.get(name, set()) - seen)
+        return seen
+
+
+def _names(tokens: Tokens, declaration: Declaration) -> list[str]:
+    if declaration.kind != "alias":
+        if declaration.kind == "record" and tokens.text[declaration.last - 2] != "}":
+            return [declaration.name, tokens.text[declaration.last - 2]]
+        return [declaration.name] if declaration.name else []
+    words = tokens.text[declaration.head : declaration.last]
+    if words[0] == "using" and "=" in words:
+        return [words[1]]
+    return [words[-2]] if words[0] == "typedef" and len(words) > 2 else []
+
+
+def needs_fibers(
+    tokens: Tokens, declared: Mapping[str, list[Declaration]], reached: set[str]
+) -> bool:
+    """Whether a kernel that reaches these names has to run its threads side by side.
+
+    A loop that waits for what another thread stores counts too.
+    """
+    if any(map(_COLLECTIVE.fullmatch, reached)):
+        return True
+    if "atomic_load_explicit" not in reached:
+        return False
+    found = chain.from_iterable(declared.get(name, ()) for name in reached)
+    return any(_waits(tokens, declaration) for declaration in found)
+
+
+def _waits(tokens: Tokens, declaration: Declaration) -> bool:
+    words = tokens.text[declaration.first : declaration.last]
+    return "while" in words and "atomic_load_explicit" in words

@@ -1,0 +1,176 @@
+"""Function constants, and the constants of the program that reflection can read."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from metalbench._core import CompileError
+from metalbench.msl.reading.arithmetic import evaluate
+from metalbench.msl.reading.attributes import Attribute, attributes_in, without_attributes
+from metalbench.msl.reading.declarations import Declaration
+from metalbench.msl.reading.tokens import Location, Tokens
+
+Scalar = bool | int | float
+Value = Scalar | Sequence[Scalar]
+_VECTOR = re.compile(r"(bool|u?char|u?short|u?int|u?long|half|bfloat|float)([234])")
+_NO_TYPE = frozenset({"constant", "const", "static", "constexpr"})
+_BITS = {"char": 8, "short": 16, "int": 32, "long": 64, "int8_t": 8, "int16_t": 16, "int32_t": 32}
+_BITS |= {"int64_t": 64}
+_RANGES = {name: (-(2 ** (bits - 1)), 2 ** (bits - 1)) for name, bits in _BITS.items()}
+_RANGES |= {f"u{name}": (0, 2**bits) for name, bits in _BITS.items()} | {"size_t": (0, 2**64)}
+
+
+@dataclass(frozen=True)
+class FunctionConstant:
+    """What `constant T name [[function_constant(index)]];` declares."""
+
+    name: str
+    index: int
+    type: str
+    declaration: Declaration
+    where: Location
+    optional: bool
+
+
+def function_constants(tokens: Tokens, declared: Iterable[Declaration]) -> list[FunctionConstant]:
+    """The function constants in order.
+
+    One is optional when the source asks `is_function_constant_defined(name)`.
+    """
+    places = tokens.places.get("is_function_constant_defined", ())
+    asked = {tokens.text[index + 2] for index in places if index + 2 < len(tokens)}
+    listed = list(declared)
+    names = program_constants(tokens, listed)
+    found = []
+    for declaration in listed:
+        if declaration.kind == "variable" and declaration.attribute("function_constant"):
+            for name_index, kind, attribute in _declarators(tokens, declaration):
+                where = tokens.where(name_index)
+                given = tokens.join(attribute.first, attribute.last)
+                index = evaluate(given, names)
+                if index is None:
+                    raise CompileError(
+                        f"{where}: error: function_constant: expected an integer, got {given}"
+                    )
+                name = tokens.text[name_index]
+                optional = name in asked
+                found.append(FunctionConstant(name, index, kind, declaration, where, optional))
+    return found
+
+
+def _declarators(tokens: Tokens, declaration: Declaration) -> Iterator[tuple[int, str, Attribute]]:
+    """Name, type and attribute of each of `constant bool a [[...]], b [[...]];`."""
+    kind = ""
+    for first, last in tokens.split(declaration.head, declaration.last - 1):
+        kept = without_attributes(tokens, first, last)
+        attribute = next(
+            (a for a in attributes_in(tokens, first, last) if a.name == "function_constant"), None
+        )
+        words = [tokens.text[index] for index in kept[:-1]]
+        kind = "".join(word for word in words if word not in _NO_TYPE) or kind
+        if attribute is not None and not kept:
+            raise CompileError(
+                f"{tokens.where(first)}: error: function_constant: "
+                "expected a type and a name before it"
+            )
+        if attribute is not None:
+            yield kept[-1], kind.removeprefix("metal::"), attribute
+
+
+def program_constants(tokens: Tokens, declared: Iterable[Declaration]) -> dict[str, str]:
+    """Initialisers of simple constants by name: `constant int n = 4;` is n: 4.
+
+    Enumerators are there by their own name and, as `kind::name`, by their enumeration's.
+    """
+    found: dict[str, str] = {}
+    for declaration in declared:
+        if declaration.kind == "record" and declaration.body and _is_enum(tokens, declaration):
+            for name, value in _enumerators(tokens, declaration.body):
+                found.setdefault(name, value)
+                found[f"{declaration.name}::{name}"] = value
+        if declaration.kind == "variable" and not declaration.template:
+            equals = declaration.name_index + 1
+            if tokens.text[equals : equals + 1] == ["="]:
+                found[declaration.name] = tokens.join(equals + 1, declaration.last - 1)
+    return found
+
+
+def _is_enum(tokens: Tokens, declaration: Declaration) -> bool:
+    assert declaration.body is not None
+    return "enum" in tokens.text[declaration.head : declaration.body[0]]
+
+
+def _enumerators(tokens: Tokens, body: tuple[int, int]) -> Iterator[tuple[str, str]]:
+    """Names and values; one without a value counts on from the last that has one."""
+    last, offset = "0", 0
+    for first, end in tokens.split(body[0] + 1, body[1]):
+        if first == end:
+            continue
+        if tokens.text[first + 1 : first + 2] == ["="]:
+            last, offset = f"({tokens.join(first + 2, end)})", 0
+        yield tokens.text[first], f"{last} + {offset}"
+        offset += 1
+
+
+def resolve(
+    constants: Iterable[FunctionConstant], given: Mapping[str | int, Value], function: str
+) -> dict[str, Value]:
+    """Values by name, from values by name or index.
+
+    Raises CompileError for a name or index that the source does not declare.
+    """
+    listed = list(constants)
+    by_key: dict[str | int, FunctionConstant] = {found.index: found for found in listed}
+    by_key.update({found.name: found for found in listed})
+    values: dict[str, Value] = {}
+    for key, value in given.items():
+        if key not in by_key:
+            known = ", ".join(f"{found.name} ({found.index})" for found in listed)
+            raise CompileError(
+                f"[{function}] constants: no function constant is called {key!r}; "
+                f"expected {known or 'none, the source declares no function constants'}"
+            )
+        values[by_key[key].name] = value
+    return values
+
+
+def literal(constant: FunctionConstant, value: Value, function: str) -> str:
+    """The C++ spelling of a function constant's value.
+
+    Raises CompileError when the value does not fit the declared type.
+    """
+    wanted = f"[{function}] constant {constant.name}: expected {constant.type}, got {value!r}"
+    vector = _VECTOR.fullmatch(constant.type)
+    if isinstance(value, Sequence):
+        if vector is None or len(value) != int(vector[2]):
+            raise CompileError(f"{wanted}; give as many numbers as it has components")
+        element = replace(constant, type=vector[1])
+        parts = ", ".join(literal(element, component, function) for component in value)
+        return f"metal::{constant.type}({parts})"
+    if vector is not None:
+        raise CompileError(f"{wanted}; give a sequence of {vector[2]} numbers")
+    if constant.type == "bool":
+        if value not in (0, 1):
+            raise CompileError(f"{wanted}; give True or False")
+        return "true" if value else "false"
+    if constant.type in _RANGES:
+        low, high = _RANGES[constant.type]
+        if value != int(value) or not low <= value < high:
+            raise CompileError(f"{wanted}; give an integer from {low} to {high - 1}")
+        suffix = "ull" if value >= 0 else "ll"
+        text = (
+            f"({int(value)}{suffix})" if int(value) != -(2**63) else "(-9223372036854775807ll - 1)"
+        )
+        return f"static_cast<{constant.type}>{text}"
+    return f"static_cast<{constant.type}>({_float(float(value))})"
+
+
+def _float(value: float) -> str:
+    if math.isnan(value):
+        return '__builtin_nan("")'
+    if math.isinf(value):
+        return "__builtin_inf()" if value > 0 else "-__builtin_inf()"
+    return repr(value)

@@ -1,0 +1,284 @@
+"""A source as declarations by scope: enough structure to rewrite MSL, no types, no expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from metalbench.msl.reading.angles import close_angle, open_angle
+from metalbench.msl.reading.attributes import Attribute, attributes_in, opens_attribute
+from metalbench.msl.reading.tokens import Tokens, is_name
+
+Kind = Literal["function", "record", "variable", "alias", "instantiation", "other"]
+Range = tuple[int, int]
+
+_RECORD = frozenset({"struct", "class", "union", "enum"})
+_BEFORE_RECORD = frozenset(
+    {"typedef", "constant", "static", "const", "constexpr", "friend", "inline"}
+)
+_NO_FUNCTION = frozenset(
+    {"decltype", "alignas", "__attribute__", "noexcept", "static_assert", "__declspec"}
+)
+_OTHER = frozenset({"using", "static_assert", "friend"})
+
+
+@dataclass
+class Declaration:
+    """Tokens [first, last) of one declaration, with its `;` or `}`.
+
+    `head` is the first token behind the template header, `template` the ranges of the header's
+    parameters (None without a header). `parameters` and `body` are the indices of the brackets.
+    """
+
+    kind: Kind
+    first: int
+    last: int
+    head: int
+    scope: tuple[str, ...]
+    in_record: bool
+    template: list[Range] | None = None
+    name: str = ""
+    name_index: int = -1
+    name_arguments: Range | None = None
+    parameters: Range | None = None
+    body: Range | None = None
+    attributes: list[Attribute] = field(default_factory=list)
+    members: list[Declaration] = field(default_factory=list)
+
+    @property
+    def qualified(self) -> str:
+        """The name with its namespaces."""
+        return "::".join((*self.scope, self.name))
+
+    def attribute(self, name: str) -> Attribute | None:
+        """The attribute of that name in front of (or behind) the declared name."""
+        return next((found for found in self.attributes if found.name == name), None)
+
+
+def declarations(tokens: Tokens) -> list[Declaration]:
+    """All declarations of the file, namespaces flattened, records with their members."""
+    return list(_scope(tokens, 0, len(tokens), (), in_record=False))
+
+
+def every(found: list[Declaration]) -> Iterator[Declaration]:
+    """The declarations and, recursively, the members of records."""
+    for declaration in found:
+        yield declaration
+        yield from every(declaration.members)
+
+
+def _scope(
+    tokens: Tokens, index: int, limit: int, scope: tuple[str, ...], *, in_record: bool
+) -> Iterator[Declaration]:
+    text, partner = tokens.text, tokens.partner
+    while index < limit:
+        token = text[index]
+        if token in (";", ":", "public", "private", "protected"):
+            index += 1
+        elif token == "namespace" or (
+            token == "inline" and text[index + 1 : index + 2] == ["namespace"]
+        ):
+            brace = index
+            while brace < limit and text[brace] not in "{;":
+                brace += 1
+            if brace < limit and text[brace] == "{":
+                names = tuple(word for word in text[index:brace] if is_name(word))
+                names = tuple(word for word in names if word not in ("namespace", "inline"))
+                yield from _scope(tokens, brace + 1, partner[brace], scope + names, in_record=False)
+                brace = partner[brace]
+            index = brace + 1
+        elif token == "extern" and text[index + 2 : index + 3] == ["{"]:
+            yield from _scope(tokens, index + 3, partner[index + 2], scope, in_record=False)
+            index = partner[index + 2] + 1
+        elif token == "extern" and tokens.at(index + 1)[:1] == '"':
+            index += 2
+        else:
+            declaration = _declaration(tokens, index, limit, scope, in_record)
+            yield declaration
+            index = declaration.last
+
+
+def _declaration(
+    tokens: Tokens, index: int, limit: int, scope: tuple[str, ...], in_record: bool
+) -> Declaration:
+    head, template = _template_header(tokens, index, limit)
+    declaration = Declaration("other", index, limit, head, scope, in_record, template)
+    if template is None and tokens.text[index] == "template":
+        declaration.kind = "instantiation"
+        declaration.head = index + 1
+        declaration.last = _find_end(tokens, index, limit)
+        declaration.attributes = attributes_in(tokens, index, declaration.last)
+        return declaration
+    stop = _head_end(tokens, head, limit)
+    declaration.attributes = attributes_in(tokens, head, stop)
+    first = _skip_specifiers(tokens, head, stop)
+    word = tokens.text[first] if first < limit else ""
+    if (
+        word in _RECORD
+        and stop < limit
+        and tokens.text[stop] == "{"
+        and not _parameters(tokens, first, stop)
+    ):
+        _record(tokens, declaration, first, stop, limit)
+    elif word in _OTHER or tokens.text[head : head + 1] == ["typedef"]:
+        declaration.kind = "alias"
+        declaration.last = _find_end(tokens, stop, limit)
+    else:
+        _function_or_variable(tokens, declaration, stop, limit)
+    return declaration
+
+
+def _template_header(tokens: Tokens, index: int, limit: int) -> tuple[int, list[Range] | None]:
+    parameters: list[Range] | None = None
+    while tokens.text[index : index + 2] == ["template", "<"]:
+        close = close_angle(tokens, index + 1, limit)
+        if close < 0:
+            break
+        # The last header counts: it is the function's own in an out-of-class member template.
+        parameters = list(tokens.split(index + 2, close))
+        index = close + 1
+    return index, parameters
+
+
+def _find_end(tokens: Tokens, index: int, limit: int) -> int:
+    """Behind the next `;` outside of all brackets."""
+    while index < limit:
+        token = tokens.text[index]
+        if token == ";":
+            return index + 1
+        if token in "([{" and tokens.partner[index] > index:
+            index = tokens.partner[index]
+        index += 1
+    return limit
+
+
+def _head_end(tokens: Tokens, index: int, limit: int) -> int:
+    """The `;`, `=` or opening `{` that ends a declaration's head."""
+    text, partner = tokens.text, tokens.partner
+    initialisers = False
+    while index < limit:
+        token = text[index]
+        if token == ";" or (token == "=" and text[index - 1] != "operator"):
+            return index
+        if token == ":" and text[index - 1] in (
+            ")",
+            "thread",
+            "device",
+            "threadgroup",
+            "constant",
+            "const",
+        ):
+            initialisers = True
+        if token == "{" and not (
+            initialisers and (is_name(text[index - 1]) or text[index - 1] == ">")
+        ):
+            return index
+        if token in "([{" and partner[index] > index:
+            index = partner[index]
+        index += 1
+    return limit
+
+
+def _skip_specifiers(tokens: Tokens, index: int, limit: int) -> int:
+    while index < limit:
+        if opens_attribute(tokens, index):
+            index = tokens.partner[index]
+        elif tokens.text[index] not in _BEFORE_RECORD:
+            return index
+        index += 1
+    return index
+
+
+def _parameters(tokens: Tokens, index: int, limit: int) -> Range | None:
+    """The brackets of a function's parameters in a head."""
+    text, partner = tokens.text, tokens.partner
+    while index < limit:
+        if opens_attribute(tokens, index):
+            index = partner[index]
+        elif text[index] == "<" and is_name(text[index - 1]) and text[index - 1] != "operator":
+            index = max(index, close_angle(tokens, index, limit))
+        elif text[index] == "(":
+            before = text[index - 1]
+            call_operator = before == "operator" and text[index + 2 : index + 3] == ["("]
+            if not call_operator and before not in _NO_FUNCTION:
+                return index, partner[index]
+            index = partner[index]
+        index += 1
+    return None
+
+
+def _record(tokens: Tokens, declaration: Declaration, first: int, brace: int, limit: int) -> None:
+    declaration.kind = "record"
+    declaration.body = (brace, tokens.partner[brace])
+    index = first + 1
+    while index < brace:
+        if opens_attribute(tokens, index) or tokens.text[index] == "(":
+            index = tokens.partner[index]
+        elif is_name(tokens.text[index]) and tokens.text[index] not in (
+            "class",
+            "struct",
+            "alignas",
+            "__attribute__",
+        ):
+            _name(tokens, declaration, index)
+            break
+        index += 1
+    if declaration.name and tokens.text[index + 1] == "<":
+        declaration.name_arguments = (index + 2, close_angle(tokens, index + 1, brace))
+    if tokens.text[first] != "enum":
+        # Specialisations of one template are scopes of their own.
+        inner = (*declaration.scope, f"{declaration.name}@{declaration.first}")
+        members = _scope(tokens, brace + 1, declaration.body[1], inner, in_record=True)
+        declaration.members = list(members)
+    declaration.last = _find_end(tokens, declaration.body[1], limit)
+
+
+def _name(tokens: Tokens, declaration: Declaration, index: int) -> None:
+    declaration.name = tokens.text[index]
+    declaration.name_index = index
+
+
+def _function_or_variable(tokens: Tokens, declaration: Declaration, stop: int, limit: int) -> None:
+    parameters = _parameters(tokens, declaration.head, stop)
+    if parameters is None:
+        _variable(tokens, declaration, stop, limit)
+        return
+    declaration.kind = "function"
+    declaration.parameters = parameters
+    index = parameters[0] - 1
+    if tokens.text[index] == ">" and tokens.text[index - 1] != "operator":
+        opened = open_angle(tokens, index, declaration.head)
+        if opened > 0:
+            declaration.name_arguments = (opened + 1, index)
+            index = opened - 1
+    operator = index
+    while (
+        operator > declaration.head and index - operator < 4 and tokens.text[operator] != "operator"
+    ):
+        operator -= 1
+    if tokens.text[operator] == "operator":
+        declaration.name = "".join(tokens.text[operator : index + 1])
+        declaration.name_index = operator
+    elif is_name(tokens.text[index]):
+        _name(tokens, declaration, index)
+    if stop < limit and tokens.text[stop] == "{":
+        declaration.body = (stop, tokens.partner[stop])
+        declaration.last = tokens.partner[stop] + 1
+    else:
+        declaration.last = _find_end(tokens, stop, limit)
+
+
+def _variable(tokens: Tokens, declaration: Declaration, stop: int, limit: int) -> None:
+    declaration.kind = "variable"
+    index = stop - 1
+    while index > declaration.head and tokens.text[index] == "]":
+        index = tokens.partner[index] - 1
+    if tokens.text[index] == ">":
+        opened = open_angle(tokens, index, declaration.head)
+        if opened > 0:
+            declaration.name_arguments = (opened + 1, index)
+            index = opened - 1
+    if index >= declaration.head and is_name(tokens.text[index]):
+        _name(tokens, declaration, index)
+    declaration.last = _find_end(tokens, stop, limit)

@@ -1,0 +1,123 @@
+"""Parameters of a kernel: what each of them is bound to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from metalbench.msl.reading.arithmetic import evaluate
+from metalbench.msl.reading.attributes import Attribute, attributes_in, without_attributes
+from metalbench.msl.reading.tokens import Location, Tokens, is_name
+
+ADDRESS_SPACES = frozenset({"device", "constant", "threadgroup", "thread"})
+_QUALIFIERS = ADDRESS_SPACES | {"const", "volatile", "restrict", "coherent", "typename", "struct"}
+THREAD_ATTRIBUTES = frozenset(
+    [
+        "thread_position_in_grid",
+        "threads_per_grid",
+        "thread_position_in_threadgroup",
+        "threads_per_threadgroup",
+        "threadgroup_position_in_grid",
+        "threadgroups_per_grid",
+        "thread_index_in_threadgroup",
+        "thread_index_in_simdgroup",
+        "thread_index_in_quadgroup",
+        "simdgroup_index_in_threadgroup",
+        "quadgroup_index_in_threadgroup",
+        "simdgroups_per_threadgroup",
+        "quadgroups_per_threadgroup",
+        "threads_per_simdgroup",
+        "thread_execution_width",
+        "dispatch_threads_per_threadgroup",
+        "dispatch_simdgroups_per_threadgroup",
+        "dispatch_quadgroups_per_threadgroup",
+        "grid_origin",
+        "grid_size",
+    ]
+)
+TEXTURE = re.compile(r"(?:texture|depth)(?:1d|2d|3d|cube|_buffer)\w*")
+_LIST = re.compile(r"\s*([,<>])\s*")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a function; `tokens` are without attributes and default."""
+
+    position: int
+    where: Location
+    tokens: tuple[str, ...]
+    name: str
+    attributes: tuple[Attribute, ...]
+
+    @property
+    def address_space(self) -> str:
+        """device, constant, threadgroup or thread; empty for a value."""
+        return next((text for text in self.tokens if text in ADDRESS_SPACES), "")
+
+    @property
+    def pointer(self) -> bool:
+        """Whether it is a pointer or a reference (an array is a pointer)."""
+        depth = 0
+        for text in self.tokens:
+            depth += (text == "<") - (text == ">")
+            if depth == 0 and text in ("*", "&", "&&", "["):
+                return True
+        return False
+
+    @property
+    def pointee(self) -> tuple[str, ...]:
+        """Tokens in front of the first * or & outside of template arguments."""
+        depth = 0
+        for index, text in enumerate(self.tokens):
+            depth += (text == "<") - (text == ">")
+            if depth == 0 and text in ("*", "&", "&&", "(", "["):
+                return self.tokens[:index]
+        return self.tokens[:-1] if self.name else self.tokens
+
+    def type_text(self, substitution: Mapping[str, str]) -> str:
+        """The pointee's type (or the value's), template parameters replaced: `float4`."""
+        words = [word for word in self.pointee if word not in _QUALIFIERS and word != self.name]
+        words = [substitution.get(word, word) for word in words]
+        text = " ".join(words).replace(" :: ", "::").replace(":: ", "::").removeprefix("metal::")
+        return _LIST.sub(r"\1", text).replace(",", ", ")
+
+
+def parameters_of(tokens: Tokens, opening: int) -> list[Parameter]:
+    """The parameters between the bracket `opening` and its partner."""
+    found: list[Parameter] = []
+    for first, last in tokens.split(opening + 1, tokens.partner[opening]):
+        kept = without_attributes(tokens, first, last)
+        words = tuple(tokens.text[index] for index in kept)
+        if "=" in words:
+            words = words[: words.index("=")]
+        if words == ("void",):
+            continue
+        found.append(
+            Parameter(
+                len(found),
+                tokens.where(first),
+                words,
+                _name(words),
+                tuple(attributes_in(tokens, first, last)),
+            )
+        )
+    return found
+
+
+def _name(words: tuple[str, ...]) -> str:
+    """The declared name, empty when there is none."""
+    end = len(words)
+    while end and words[end - 1] == "]":
+        end = end - 1 - words[:end][::-1].index("[")
+    if end and words[end - 1] == ")":
+        end -= 1
+    if not end or not is_name(words[end - 1]) or words[end - 1] in _QUALIFIERS:
+        return ""
+    before = [word for word in words[: end - 1] if word not in _QUALIFIERS]
+    return words[end - 1] if before and before[-1] != "::" else ""
+
+
+def attribute_index(tokens: Tokens, attribute: Attribute, names: Mapping[str, str]) -> int | None:
+    """N of [[buffer(n)]]; None when it cannot be told."""
+    return evaluate(tokens.join(attribute.first, attribute.last), names)

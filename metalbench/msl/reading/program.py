@@ -1,0 +1,106 @@
+"""A parsed source: its tokens, declarations and kernels, each found once and kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from metalbench._core import CompileError
+from metalbench.msl.reading.collectives import References
+from metalbench.msl.reading.constants import FunctionConstant, function_constants
+from metalbench.msl.reading.declarations import Declaration, declarations
+from metalbench.msl.reading.lexer import lex
+from metalbench.msl.reading.reflect import Kernel, kernels_of
+from metalbench.msl.reading.tokens import Tokens
+
+
+@dataclass
+class Source:
+    """One MSL source as the user gave it; everything below is derived on first use."""
+
+    text: str
+    filename: str
+    # What the preprocessor made of `text`, line markers included.
+    expanded: str
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """The preprocessed source."""
+        return lex(self.expanded)
+
+    @cached_property
+    def declared(self) -> list[Declaration]:
+        """The declarations in order, of a source whose brackets match."""
+        return declarations(self.tokens)
+
+    @cached_property
+    def by_name(self) -> dict[str, list[Declaration]]:
+        """Declarations outside of records by unqualified name."""
+        found: dict[str, list[Declaration]] = {}
+        for declaration in self.declared:
+            found.setdefault(declaration.name, []).append(declaration)
+        return found
+
+    @cached_property
+    def references(self) -> References:
+        """Which names each declaration mentions."""
+        return References(self.tokens, self.declared)
+
+    @cached_property
+    def constants(self) -> list[FunctionConstant]:
+        """The function constants."""
+        return function_constants(self.tokens, self.declared)
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """What plain type aliases stand for, such as bfloat for bfloat16_t."""
+        found: dict[str, str] = {}
+        for declaration in self.declared:
+            words = self.tokens.text[declaration.first : declaration.last - 1]
+            if declaration.kind == "alias" and not {"<", "*", "{", "("}.intersection(words):
+                if words[0] == "using" and words[2:3] == ["="]:
+                    found[words[1]] = found.get(words[-1], " ".join(words[3:]))
+                elif words[0] == "typedef":
+                    found[words[-1]] = found.get(words[-2], " ".join(words[1:-1]))
+        return found
+
+    @cached_property
+    def kernels(self) -> dict[str, Kernel]:
+        """Kernels by name. Raises CompileError when two have the same one."""
+        found: dict[str, Kernel] = {}
+        for kernel in kernels_of(self.tokens, self.declared):
+            other = found.setdefault(kernel.name, kernel)
+            if other is not kernel:
+                raise CompileError(
+                    f"{kernel.where}: error: two kernels are named {kernel.name}; "
+                    f"the other is at {other.where}: rename one of them or give it a host_name"
+                )
+        return found
+
+    def kernel(self, name: str) -> Kernel:
+        """The kernel of that name; a kernel in a namespace also without it, if that is unique.
+
+        Raises CompileError that lists the names there are.
+        """
+        if name in self.kernels:
+            return self.kernels[name]
+        short = [kernel for full, kernel in self.kernels.items() if full.split("::")[-1] == name]
+        if len(short) == 1:
+            return short[0]
+        raise CompileError(self._unknown(name))
+
+    def _unknown(self, name: str) -> str:
+        known = list(self.kernels)
+        listed = ", ".join(known[:8]) + (f" and {len(known) - 8} more" if len(known) > 8 else "")
+        message = f"{self.filename}: error: no kernel is named {name}; "
+        for declaration in self.by_name.get(name, ()):
+            where = self.tokens.where(declaration.first)
+            if declaration.template:
+                return (
+                    f"{message}{name} at {where} is a template: instantiate it with "
+                    f'`template [[host_name("{name}_float")]] [[kernel]] decltype({name}<float>) '
+                    f"{name}<float>;` and ask for {name}_float"
+                )
+            if declaration.kind == "function":
+                message += f"{name} at {where} is a function without `kernel`; "
+        return f"{message}expected one of: {listed or 'nothing, the source has no kernel'}"

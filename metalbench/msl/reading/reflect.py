@@ -1,0 +1,199 @@
+"""Kernels of a source: every form of declaring one, and every form of instantiating a template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from metalbench.msl.reading.angles import open_angle
+from metalbench.msl.reading.attributes import without_attributes
+from metalbench.msl.reading.declarations import Declaration
+from metalbench.msl.reading.parameters import Parameter, parameters_of
+from metalbench.msl.reading.tokens import Location, Tokens, is_name
+
+_STAGES = frozenset({"kernel", "vertex", "fragment", "mesh", "object", "intersection"})
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that can be asked for by `name`.
+
+    `instantiation` is the declaration that names the template `arguments`, `primary` the definition
+    whose parameters count. `expression` names the function at `name_index`'s place in the source;
+    `signature` is the opening bracket of an instantiation's own parameters.
+    """
+
+    name: str
+    primary: Declaration
+    instantiation: Declaration | None
+    arguments: tuple[str, ...]
+    expression: str
+    signature: int | None
+    name_index: int
+    tokens: Tokens
+
+    @cached_property
+    def parameters(self) -> list[Parameter]:
+        """What the kernel takes, in order."""
+        assert self.primary.parameters is not None
+        return parameters_of(self.tokens, self.primary.parameters[0])
+
+    @cached_property
+    def typed(self) -> list[Parameter]:
+        """The parameters as an instantiation spells them, for their types."""
+        own = parameters_of(self.tokens, self.signature) if self.signature is not None else []
+        return own if len(own) == len(self.parameters) else self.parameters
+
+    @cached_property
+    def substitution(self) -> dict[str, str]:
+        """Texts of the template's arguments, defaults included, by parameter name."""
+        names: dict[str, str] = {}
+        for index, (first, last) in enumerate(self.primary.template or ()):
+            name, default = template_parameter(self.tokens, first, last)
+            value = self.arguments[index] if index < len(self.arguments) else default
+            if name and value:
+                names[name] = names.get(value, value)
+        return names
+
+    @property
+    def where(self) -> Location:
+        """Where its name stands."""
+        return self.tokens.where(self.name_index)
+
+
+def stage_of(tokens: Tokens, declaration: Declaration) -> str:
+    """kernel, vertex, fragment ...; empty for any other declaration."""
+    if declaration.kind not in ("function", "instantiation"):
+        return ""
+    for attribute in declaration.attributes:
+        if attribute.name in _STAGES:
+            return attribute.name
+    stop = declaration.parameters[0] if declaration.parameters else declaration.last
+    index = declaration.head
+    kept = without_attributes(tokens, index, stop)
+    for index in kept[:4]:
+        if (
+            tokens.text[index] in _STAGES
+            and index + 1 < stop
+            and tokens.text[index + 1] not in "(<,;="
+        ):
+            return tokens.text[index]
+    return ""
+
+
+def kernels_of(tokens: Tokens, declared: Iterable[Declaration]) -> list[Kernel]:
+    """All kernels of the file in order, templates only as instantiated."""
+    found: list[Kernel] = []
+    functions: dict[str, list[Declaration]] = {}
+    for declaration in declared:
+        if declaration.kind == "function":
+            functions.setdefault(declaration.name, []).append(declaration)
+            concrete = not declaration.template
+            if declaration.body and concrete and stage_of(tokens, declaration) == "kernel":
+                found.append(_plain(tokens, declaration))
+        elif declaration.kind == "instantiation" and stage_of(tokens, declaration) == "kernel":
+            kernel = _instantiated(tokens, declaration, functions)
+            if kernel is not None:
+                found.append(kernel)
+    return found
+
+
+def _host_name(tokens: Tokens, declaration: Declaration) -> str | None:
+    attribute = declaration.attribute("host_name")
+    if attribute is None:
+        return None
+    parts = tokens.text[attribute.first : attribute.last]
+    return "".join(part.strip('"') for part in parts)
+
+
+def _plain(tokens: Tokens, declaration: Declaration) -> Kernel:
+    """A kernel that is no template, or a full specialisation of one."""
+    arguments = ""
+    if declaration.name_arguments:
+        arguments = f"<{tokens.join(*declaration.name_arguments)}>"
+    return Kernel(
+        name=_host_name(tokens, declaration) or declaration.qualified + arguments,
+        primary=declaration,
+        instantiation=None,
+        arguments=(),
+        expression=f"::{declaration.qualified}{arguments}",
+        signature=None,
+        name_index=declaration.name_index,
+        tokens=tokens,
+    )
+
+
+def _instantiated(
+    tokens: Tokens, declaration: Declaration, functions: dict[str, list[Declaration]]
+) -> Kernel | None:
+    """`template [[host_name("k")]] [[kernel]] decltype(f<T>) f<T>;` and its relatives."""
+    last = declaration.last - 1
+    signature = None
+    if tokens.text[last - 1] == ")" and tokens.text[tokens.partner[last - 1] - 1] != "decltype":
+        signature = (tokens.partner[last - 1], last)
+        last = signature[0]
+    first, name_index, arguments = _id_expression(tokens, declaration.head, last)
+    expression = tokens.join(first, last)
+    values = list(tokens.split(*arguments)) if arguments else []
+    primary = _primary(tokens, functions.get(tokens.text[name_index], []), len(values), signature)
+    if primary is None or primary.parameters is None:
+        return None
+    return Kernel(
+        name=_host_name(tokens, declaration) or " ".join(expression.split()),
+        primary=primary,
+        instantiation=declaration,
+        arguments=tuple(tokens.join(*value) for value in values),
+        expression=expression,
+        signature=signature[0] if signature else None,
+        name_index=name_index,
+        tokens=tokens,
+    )
+
+
+def _id_expression(
+    tokens: Tokens, limit: int, last: int
+) -> tuple[int, int, tuple[int, int] | None]:
+    """First token, name and template arguments of the id-expression that ends before `last`."""
+    index, arguments = last - 1, None
+    if tokens.text[index] == ">":
+        opened = open_angle(tokens, index, limit)
+        arguments = (opened + 1, index)
+        index = opened - 1
+    name_index = index
+    while index - 1 > limit and tokens.text[index - 1] == "::" and is_name(tokens.text[index - 2]):
+        index -= 2
+    return index, name_index, arguments
+
+
+def _primary(
+    tokens: Tokens,
+    candidates: list[Declaration],
+    arguments: int,
+    signature: tuple[int, int] | None,
+) -> Declaration | None:
+    """The template that an instantiation means: by number of arguments, then of parameters."""
+    templates = [found for found in candidates if found.template and found.body]
+    fitting = [found for found in templates if len(found.template or ()) >= arguments]
+    if signature is not None:
+        wanted = len(parameters_of(tokens, signature[0]))
+        same = [
+            found
+            for found in fitting
+            if found.parameters and len(parameters_of(tokens, found.parameters[0])) == wanted
+        ]
+        fitting = same or fitting
+    return next(iter(fitting or templates), None)
+
+
+def template_parameter(tokens: Tokens, first: int, last: int) -> tuple[str, str]:
+    """Name and default of one template parameter, each empty when there is none."""
+    words = tokens.text[first:last]
+    depth, cut = 0, len(words)
+    for index, word in enumerate(words):
+        depth += (word == "<") - (word == ">")
+        if word == "=" and depth <= 0:
+            cut = index
+            break
+    name = words[cut - 1] if cut > 1 and is_name(words[cut - 1]) else ""
+    return name, tokens.join(first + cut + 1, last)

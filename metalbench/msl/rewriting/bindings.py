@@ -1,0 +1,156 @@
+"""What each parameter of one kernel is bound to, once the function constants are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from metalbench._core import CompileError, Unsupported
+from metalbench.msl.reading.arithmetic import evaluate
+from metalbench.msl.reading.constants import program_constants
+from metalbench.msl.reading.parameters import TEXTURE, THREAD_ATTRIBUTES, Parameter
+from metalbench.msl.reading.program import Source
+from metalbench.msl.reading.reflect import Kernel
+from metalbench.msl.rewriting.slots import LIMITS, Slots
+from metalbench.msl.rewriting.unsupported import feature_of
+
+DEFAULT_MAX_THREADS = 1024
+_UNSUPPORTED_ATTRIBUTES = {
+    "stage_in": "vertex descriptors",
+    "payload": "mesh payloads",
+    "imageblock_data": "imageblocks",
+    "thread_position_in_region": "tessellation",
+}
+
+
+@dataclass
+class Bindings:
+    """`macros` are MB_KERNEL's arguments, one a parameter; the others are for reflection."""
+
+    macros: list[str] = field(default_factory=list)
+    arguments: list[dict[str, str | int]] = field(default_factory=list)
+    attributes: list[dict[str, str]] = field(default_factory=list)
+    absent: bool = False
+
+
+def bind(source: Source, kernel: Kernel, literals: Mapping[str, str]) -> Bindings:
+    """Bind every parameter of a kernel. `literals` are the function constants' values.
+
+    Raises CompileError for a parameter that has no binding or one that is taken, Unsupported for
+    what only other stages have.
+    """
+    names = _names(source, kernel, literals)
+    types = {**source.aliases, **kernel.substitution}
+    found = Bindings()
+    slots = Slots(kernel, names)
+    for parameter in kernel.parameters:
+        _refuse(kernel, parameter)
+        attribute = next((a for a in parameter.attributes if a.name in THREAD_ATTRIBUTES), None)
+        if not _present(source, parameter, names):
+            found.absent = True
+            found.macros.append("mb::absent")
+        elif attribute is not None:
+            found.macros.append(f"mb::attribute<mb::{attribute.name}>")
+            kind = kernel.typed[parameter.position].type_text(types)
+            found.attributes.append({"name": attribute.name, "type": kind})
+        else:
+            found.macros.append("")
+            slots.add(parameter, _kind(source, kernel, parameter))
+    for parameter, kind, index in slots.assigned():
+        found.macros[parameter.position] = f"mb::{kind}<{index}>"
+        found.arguments.append(_argument(kernel, parameter, (kind, index), types))
+    return found
+
+
+def max_threads(source: Source, kernel: Kernel) -> tuple[str, int]:
+    """[[max_total_threads_per_threadgroup(n)]] as C++ text and as a number.
+
+    The number is the default of 1024 where only the compiler can tell; `mb_info` has the truth.
+    """
+    declarations = (kernel.instantiation, kernel.primary)
+    for declaration in declarations:
+        attribute = (
+            declaration.attribute("max_total_threads_per_threadgroup") if declaration else None
+        )
+        if attribute is not None:
+            words = source.tokens.text[attribute.first : attribute.last]
+            text = " ".join(
+                f"({kernel.substitution[w]})" if w in kernel.substitution else w for w in words
+            )
+            names = program_constants(source.tokens, source.declared)
+            return text, evaluate(text, names) or DEFAULT_MAX_THREADS
+    return str(DEFAULT_MAX_THREADS), DEFAULT_MAX_THREADS
+
+
+def _names(source: Source, kernel: Kernel, literals: Mapping[str, str]) -> dict[str, str]:
+    """What names stand for in the attributes of this kernel's parameters."""
+    names = {"true": "1", "false": "0", **program_constants(source.tokens, source.declared)}
+    for constant in source.constants:
+        defined = constant.name in literals
+        names[constant.name] = literals.get(constant.name, "0")
+        names[f"is_function_constant_defined({constant.name})"] = str(int(defined))
+    return {**names, **kernel.substitution}
+
+
+def _present(source: Source, parameter: Parameter, names: Mapping[str, str]) -> bool:
+    """Whether the parameter's [[function_constant(x)]], if it has one, is true."""
+    for attribute in parameter.attributes:
+        if attribute.name == "function_constant":
+            value = evaluate(source.tokens.join(attribute.first, attribute.last), names)
+            return value is None or value != 0
+    return True
+
+
+def _refuse(kernel: Kernel, parameter: Parameter) -> None:
+    listed = [_UNSUPPORTED_ATTRIBUTES.get(attribute.name, "") for attribute in parameter.attributes]
+    listed += [feature_of(word) for word in parameter.pointee if word != parameter.name]
+    feature = next(filter(None, listed), None)
+    if feature:
+        raise Unsupported(
+            f"[{kernel.name}] {parameter.where}: {parameter.name}: the cpu device has no "
+            f"{feature}; run this kernel on a Metal device"
+        )
+
+
+def _kind(source: Source, kernel: Kernel, parameter: Parameter) -> str:
+    for attribute in parameter.attributes:
+        if attribute.name in LIMITS:
+            return attribute.name
+    if parameter.address_space in ("", "thread"):
+        words = source.references.reached(parameter.pointee)  # an alias may stand for the type
+        if any(map(TEXTURE.fullmatch, words)):
+            return "texture"
+        if "sampler" in words:
+            return "sampler"
+    if parameter.pointer and parameter.address_space in ("device", "constant"):
+        return "buffer"
+    if parameter.pointer and parameter.address_space == "threadgroup":
+        return "threadgroup"
+    given = " ".join(parameter.tokens)
+    raise CompileError(
+        f"{parameter.where}: error: [{kernel.name}] "
+        f"parameter {parameter.name or parameter.position}: expected a device, constant or "
+        "threadgroup pointer or reference, a texture, a sampler, or an attribute such as "
+        "[[thread_position_in_grid]]; "
+        f"got {given}"
+    )
+
+
+def _argument(
+    kernel: Kernel, parameter: Parameter, slot: tuple[str, int], types: Mapping[str, str]
+) -> dict[str, str | int]:
+    kind, index = slot
+    space = parameter.address_space or ("threadgroup" if kind == "threadgroup" else "device")
+    constant = space == "constant" or "const" in parameter.pointee
+    if kind in ("texture", "sampler"):
+        space = ""
+        constant = not {"write", "read_write"}.intersection(parameter.pointee)
+    return {
+        "name": parameter.name or f"argument{parameter.position}",
+        "kind": kind,
+        "index": index,
+        "type": kernel.typed[parameter.position].type_text(types),
+        "address_space": space,
+        "access": "read" if constant else "read_write",
+        "parameter": parameter.position,
+    }

@@ -1,0 +1,120 @@
+"""Casts between half and bfloat, which MSL allows and clang refuses: they go through mb::cast."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from metalbench.msl.reading.angles import close_angle
+from metalbench.msl.reading.declarations import Declaration, every
+from metalbench.msl.reading.reflect import template_parameter
+from metalbench.msl.reading.tokens import Tokens, is_name
+from metalbench.msl.rewriting.edits import Edits
+
+_HALF = frozenset({"half", "float16_t", "half2", "half3", "half4"})
+_BFLOAT = frozenset({"bfloat", "bfloat16_t", "bfloat2", "bfloat3", "bfloat4"})
+_SCALARS = frozenset({"half", "float16_t", "bfloat", "bfloat16_t"})
+# Behind these words a `(T)` begins an expression; behind any other name it is a call's arguments.
+_BEFORE_CAST = frozenset({"return", "case", "else", "do"})
+_NUMBER = re.compile(r"[.\d']")
+_PREFIX = frozenset("-+!~*&") | {"--", "++"}
+
+
+def mixes_half_formats(tokens: Tokens) -> bool:
+    """Whether half and bfloat both occur: only then may one be cast to the other."""
+    return not (_HALF.isdisjoint(tokens.places) or _BFLOAT.isdisjoint(tokens.places))
+
+
+def rewrite_casts(
+    tokens: Tokens, declared: list[Declaration], aliases: dict[str, str], edits: Edits
+) -> None:
+    """`static_cast<T>(x)`, `T(x)` and `(T)x` become mb::cast<T>(x) (mb/scalar.h).
+
+    T is half, bfloat, another name for one of them, or a template's type parameter.
+    """
+    for index in tokens.places.get("static_cast", ()):
+        if tokens.text[index + 1 : index + 2] == ["<"]:
+            close = close_angle(tokens, index + 1, len(tokens))
+            value = close > 0 and tokens.text[close - 1] not in ("*", "&", "&&", "void", "const")
+            if value:
+                edits.replace(tokens.start[index], tokens.end(index), "mb::cast")
+    for name in _targets(tokens, declared, aliases):
+        for index in tokens.places.get(name, ()):
+            _rewrite(tokens, edits, index)
+
+
+def _targets(tokens: Tokens, declared: list[Declaration], aliases: dict[str, str]) -> Iterator[str]:
+    """Names of types that may be half or bfloat."""
+    yield from _SCALARS
+    yield from (name for name, meant in aliases.items() if meant in _SCALARS - {name})
+    found: dict[str, None] = {}
+    others = set(_SCALARS)
+    for declaration in every(declared):
+        for first, last in declaration.template or ():
+            if tokens.text[first] in ("typename", "class") and tokens.text[first + 1] != "...":
+                found[template_parameter(tokens, first, last)[0]] = None
+        others.add(declaration.name)
+    yield from (name for name in found if name and name not in others)
+
+
+def _rewrite(tokens: Tokens, edits: Edits, index: int) -> None:
+    """The cast to the type named at `index`, if there is one."""
+    text, partner = tokens.text, tokens.partner
+    before, after = text[index - 1 : index], text[index + 1 : index + 2]
+    if after == ["("] and before[0] not in (".", "->", "::", "typename", "~", "operator"):
+        close = partner[index + 1]
+        one = len(list(tokens.split(index + 2, close))) == 1
+        odd = text[index + 2] in ("{", "*", "&") or text[close - 1] in ("*", "&", "...")
+        if one and not odd and text[close + 1 : close + 2] not in (["["], ["("], ["{"]):
+            edits.replace(tokens.start[index], tokens.end(index), f"mb::cast<{text[index]}>")
+    elif before == ["("] and after == [")"] and _begins_cast(tokens, index - 1):
+        last = _operand(tokens, index + 2)
+        if last >= 0:
+            start, end = tokens.start[index - 1], tokens.end(index + 1)
+            edits.replace(start, end, f"mb::cast<{text[index]}>(")
+            edits.insert(tokens.end(last), ")")
+
+
+def _begins_cast(tokens: Tokens, index: int) -> bool:
+    """Whether the bracket at `index` may open a cast: no operand stands in front of it."""
+    before = tokens.text[index - 1]
+    if is_name(before):
+        return before in _BEFORE_CAST
+    return before not in (")", "]")
+
+
+def _operand(tokens: Tokens, index: int) -> int:
+    """Last token of the operand of a cast that begins at `index`, -1 when it is none."""
+    while True:
+        while tokens.at(index) in _PREFIX:
+            index += 1
+        first = tokens.at(index)
+        if first == "(":
+            index = tokens.partner[index]
+        elif not (is_name(first) or _NUMBER.match(first)):
+            return -1
+        index = _postfix(tokens, index)
+        following = tokens.at(index + 1)
+        # `(int)x` and `(f)(x) y`: what seemed to be an operand is a cast itself.
+        if tokens.text[index] != ")" or not (is_name(following) or _NUMBER.match(following)):
+            return index
+        index += 1
+
+
+def _postfix(tokens: Tokens, index: int) -> int:
+    """Last token of the calls, subscripts and members that follow the token at `index`."""
+    while True:
+        following = tokens.at(index + 1)
+        if following in ("(", "[") and tokens.partner[index + 1] > 0:
+            index = tokens.partner[index + 1]
+        elif following in (".", "->", "::"):
+            index += 2
+        elif following == "<" and is_name(tokens.text[index]):
+            close = close_angle(tokens, index + 1, len(tokens))
+            if close < 0 or tokens.at(close + 1) not in ("(", "::", "{"):
+                return index
+            index = close
+        elif following in ("++", "--"):
+            index += 1
+        else:
+            return index

@@ -1,0 +1,237 @@
+"""MSL to C++17: address spaces erased, one kernel kept, its entry points added at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from metalbench._core import CompileError
+from metalbench.msl.reading.collectives import needs_fibers
+from metalbench.msl.reading.constants import Value, literal, resolve
+from metalbench.msl.reading.declarations import Declaration
+from metalbench.msl.reading.lexer import lex
+from metalbench.msl.reading.parameters import TEXTURE
+from metalbench.msl.reading.program import Source
+from metalbench.msl.reading.reflect import Kernel, stage_of
+from metalbench.msl.reading.tokens import Tokens
+from metalbench.msl.rewriting.bindings import Bindings, bind, max_threads
+from metalbench.msl.rewriting.casts import mixes_half_formats, rewrite_casts
+from metalbench.msl.rewriting.edits import Code, Edits
+from metalbench.msl.rewriting.keywords import rewrite_keywords, swizzle_macros
+from metalbench.msl.rewriting.labels import has_labels, rewrite_labels
+from metalbench.msl.rewriting.overloads import constructor_qualifiers, merge
+from metalbench.msl.rewriting.threadgroup import rewrite_threadgroup_variables
+from metalbench.msl.rewriting.unsupported import refuse, unsupported_declarations
+
+_ALWAYS_INLINE = "inline __attribute__((always_inline)) "
+_LINKAGE = frozenset({"inline", "static", "constexpr", "extern", "METAL_FUNC", "friend", "typedef"})
+_FUNCTION = "mb_kernel_function"
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """C++ text for clang, and what reflection says about the kernel."""
+
+    code: Code
+    kernel: Kernel
+    bindings: Bindings
+    max_threads: int
+    needs_fibers: bool
+
+
+def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lowered:
+    """C++ of one kernel, `name`, with these function constants (by name or index).
+
+    Raises CompileError or Unsupported, naming the line of the user's own file.
+    """
+    tokens = source.tokens
+    kernel = source.kernel(name)
+    reached = source.references.reached(_roots(source, kernel))
+    literals = _literals(source, kernel, constants, reached)
+    bindings = bind(source, kernel, literals)
+    edits = Edits(tokens.source)
+    removed = _unsupported(source, kernel, reached) + _redundant(source, reached)
+    removed += _other_kernels(source, reached)
+    for declaration in removed:
+        edits.blank(tokens.start[declaration.first], tokens.end(declaration.last - 1))
+    _function_constants(source, edits, literals)
+    scope = _name_kernel(tokens, edits, kernel)
+    _linkage(source, edits, {declaration.first for declaration in removed})
+    for index in constructor_qualifiers(tokens, source.declared):
+        edits.blank(tokens.start[index], tokens.end(index))
+    rewrite_threadgroup_variables(tokens, edits)
+    rewrite_keywords(tokens, edits)
+    rewrite_labels(tokens, edits)
+    if mixes_half_formats(tokens):
+        rewrite_casts(tokens, source.declared, source.aliases, edits)
+    fibers = needs_fibers(tokens, source.by_name, reached)
+    limit_text, limit = max_threads(source, kernel)
+    opening = prologue(tokens)
+    parts = [
+        opening,
+        edits.apply(),
+        '\n# 1 "<metalbench>"\n',
+        "#include <mb/absent.h>\n" if bindings.absent else "#include <mb/entry.h>\n",
+        "#include <mb/texture_entry.h>\n" if has_textures(tokens) else "",
+        scope,
+        f"MB_KERNEL(mb_entry_function, {int(fibers)}, ({limit_text})",
+        *(f", {macro}" for macro in bindings.macros),
+        ")\n",
+    ]
+    code = Code("".join(parts), edits, len(opening))
+    return Lowered(code, kernel, bindings, limit, fibers)
+
+
+def signature(source: Source, name: str, constants: Mapping[str | int, Value]) -> Bindings:
+    """What the parameters of one kernel are bound to, without lowering it; raises as `lower`."""
+    kernel = source.kernel(name)
+    reached = source.references.reached(_roots(source, kernel))
+    return bind(source, kernel, _literals(source, kernel, constants, reached))
+
+
+def prologue(tokens: Tokens) -> str:
+    """What precedes every source: the MSL headers, set up for what it mentions."""
+    distributed = "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.places else ""
+    textures = "#include <mb/texture.h>\n" if has_textures(tokens) else ""
+    copies = "#include <mb/async_copy.h>\n" if has_labels(tokens) else ""
+    headers = f"#include <mb/prelude.h>\n{textures}{copies}"
+    return f'# 1 "<metalbench>"\n{swizzle_macros(tokens)}{distributed}{headers}'
+
+
+def has_textures(tokens: Tokens) -> bool:
+    """Whether a source mentions textures or samplers, whose headers others do without."""
+    return "sampler" in tokens.places or any(map(TEXTURE.fullmatch, tokens.places))
+
+
+def _roots(source: Source, kernel: Kernel) -> set[str]:
+    """Names that the kernel itself mentions, and operators, which nobody calls by name."""
+    words = {kernel.primary.name} | {name for name in source.by_name if name[:8] == "operator"}
+    for declaration in filter(None, (kernel.primary, kernel.instantiation)):
+        found = source.tokens.text[declaration.first : declaration.last]
+        words.update(filter(str.isidentifier, found))
+    return words
+
+
+def _literals(
+    source: Source, kernel: Kernel, constants: Mapping[str | int, Value], reached: set[str]
+) -> dict[str, str]:
+    """The function constants' values as C++ text."""
+    values = resolve(source.constants, constants, kernel.name)
+    literals = {}
+    for constant in source.constants:
+        if constant.name in values:
+            literals[constant.name] = literal(constant, values[constant.name], kernel.name)
+        elif constant.name in reached and not constant.optional:
+            raise CompileError(
+                f"{constant.where}: error: [{kernel.name}] function constant {constant.name} "
+                f"({constant.type}, index {constant.index}) has no value; "
+                f"give one: constants={{{constant.name!r}: ...}}"
+            )
+    return literals
+
+
+def _unsupported(source: Source, kernel: Kernel, reached: set[str]) -> list[Declaration]:
+    """Declarations that the cpu device has no use for; an error if the kernel has."""
+    found = unsupported_declarations(source.tokens, source.declared)
+    removed = {declaration.first for declaration in found}
+    for declaration in found:
+        family = source.by_name.get(declaration.name, ())
+        gone = all(overload.first in removed for overload in family)
+        if declaration.name and declaration.name in reached and gone:
+            refuse(source.tokens, declaration, kernel.name)
+    return found
+
+
+def _redundant(source: Source, reached: set[str]) -> list[Declaration]:
+    """Overloads that another one stands for."""
+    dropped, collisions = merge(source.tokens, source.declared)
+    for collision in collisions:
+        dropped_one = collision.dropped
+        # Nobody calls an operator by its name.
+        operator = dropped_one.in_record and dropped_one.name.startswith("operator")
+        used = dropped_one.scope[-1].split("@")[0] if operator else dropped_one.name
+        if used in reached:
+            where = source.tokens.where(dropped_one.first)
+            raise CompileError(
+                f"{where}: error: {dropped_one.name} differs from the one at "
+                f"{source.tokens.where(collision.kept.first)} only by address space but not in "
+                "what it does; the cpu device has one address space: give one of them another name"
+            )
+    return dropped
+
+
+def _other_kernels(source: Source, reached: set[str]) -> list[Declaration]:
+    """Kernels that nothing here mentions: they cost time, and may need what there is not."""
+    tokens, found = source.tokens, []
+    mentioned = set(reached)
+    for declaration in source.declared:
+        if stage_of(tokens, declaration) != "kernel":
+            mentioned.update(tokens.text[declaration.first : declaration.last])
+        elif declaration.kind == "function" and declaration.name not in reached:
+            found.append(declaration)
+    return [declaration for declaration in found if declaration.name not in mentioned]
+
+
+def _function_constants(source: Source, edits: Edits, literals: Mapping[str, str]) -> None:
+    tokens = source.tokens
+    texts: dict[int, list[str]] = {}
+    for constant in source.constants:
+        value = literals.get(constant.name, f"{constant.type}()")
+        text = f"static constexpr {constant.type} {constant.name} = {value};"
+        texts.setdefault(constant.declaration.first, []).append(text)
+    for constant in source.constants:
+        start = tokens.start[constant.declaration.first]
+        end = tokens.end(constant.declaration.last - 1)
+        text = " ".join(texts[constant.declaration.first])
+        edits.replace(start, end, text + "\n" * tokens.source.count("\n", start, end))
+    for index in tokens.places.get("is_function_constant_defined", ()):
+        if tokens.at(index + 1) == "(":
+            defined = "true" if tokens.text[index + 2] in literals else "false"
+            edits.replace(
+                tokens.start[index], tokens.end(tokens.partner[index + 1]), f"({defined})"
+            )
+
+
+def _linkage(source: Source, edits: Edits, removed: set[int]) -> None:
+    """Nothing but the entry points is emitted: kernels are static, other functions inline."""
+    tokens = source.tokens
+    for declaration in source.declared:
+        start = tokens.start[declaration.head]
+        if declaration.first in removed:
+            continue
+        if declaration.kind == "instantiation":
+            edits.blank(tokens.start[declaration.first], tokens.end(declaration.last - 1))
+        elif stage_of(tokens, declaration) == "kernel":
+            # A specialisation takes its linkage from the template.
+            edits.insert(
+                start, _ALWAYS_INLINE if declaration.template == [] else "static " + _ALWAYS_INLINE
+            )
+        elif declaration.kind == "function" and declaration.body and not declaration.template:
+            head = tokens.text[declaration.head : declaration.name_index]
+            if not _LINKAGE.intersection(head):
+                edits.insert(start, "inline ")
+
+
+def _name_kernel(tokens: Tokens, edits: Edits, kernel: Kernel) -> str:
+    """Give the kernel a name without commas; return the text that refers to it at global scope."""
+    if kernel.instantiation is None:
+        return f"static constexpr auto& mb_entry_function = {kernel.expression};\n"
+    declaration = kernel.instantiation
+    target = f"auto& {_FUNCTION}"
+    if kernel.signature is not None:
+        parameters = tokens.join(kernel.signature, tokens.partner[kernel.signature] + 1)
+        target = f"void (&{_FUNCTION}){_erase(parameters)}"
+    text = f"static constexpr {target} = {_erase(kernel.expression)};"
+    start, end = tokens.start[declaration.first], tokens.end(declaration.last - 1)
+    edits.replace(start, end, text)
+    scope = "".join(f"::{name}" for name in declaration.scope)
+    return f"static constexpr auto& mb_entry_function = {scope}::{_FUNCTION};\n"
+
+
+def _erase(text: str) -> str:
+    """Rewrite a fragment by itself."""
+    tokens = lex(text)
+    edits = Edits(text)
+    rewrite_keywords(tokens, edits)
+    rewrite_labels(tokens, edits)
+    return edits.apply().replace("\n", " ")

@@ -1,0 +1,88 @@
+"""The indices of a kernel's arguments: `[[buffer(2)]]`, or the first that is free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import count
+from typing import NoReturn
+
+from metalbench._core import CompileError
+from metalbench.msl.reading.arithmetic import evaluate
+from metalbench.msl.reading.parameters import Parameter, attribute_index
+from metalbench.msl.reading.reflect import Kernel
+
+# How many of a kind a kernel may have; also the kinds of arguments that the caller binds.
+LIMITS = {"buffer": 31, "threadgroup": 31, "texture": 128, "sampler": 16}
+
+
+class Slots:
+    """Gives each argument its index; an array of textures or samplers takes several."""
+
+    def __init__(self, kernel: Kernel, names: Mapping[str, str]) -> None:
+        self._kernel = kernel
+        self._names = names
+        self._taken: dict[tuple[str, int], Parameter] = {}
+        self._found: list[tuple[Parameter, str, int]] = []
+        self._waiting: list[tuple[Parameter, str]] = []
+
+    def add(self, parameter: Parameter, kind: str) -> None:
+        """Take the indices that the parameter's attribute names, or leave it for later.
+
+        Raises CompileError when they cannot be told or are taken.
+        """
+        attribute = next((found for found in parameter.attributes if found.name == kind), None)
+        if attribute is None:
+            self._waiting.append((parameter, kind))
+            return
+        index = attribute_index(self._kernel.tokens, attribute, self._names)
+        if index is None:
+            given = self._kernel.tokens.join(attribute.first, attribute.last)
+            self._fail(parameter, f"[[{kind}(n)]]: expected an integer constant, got {given}")
+        self._take(parameter, kind, index)
+
+    def assigned(self) -> Iterator[tuple[Parameter, str, int]]:
+        """Parameters with kind and first index, in the order of declaration."""
+        for parameter, kind in self._waiting:
+            size = self._size(parameter, kind)
+            free = next(
+                first
+                for first in count()
+                if not any((kind, index) in self._taken for index in range(first, first + size))
+            )
+            self._take(parameter, kind, free)
+        self._waiting = []
+        yield from sorted(self._found, key=lambda found: found[0].position)
+
+    def _take(self, parameter: Parameter, kind: str, first: int) -> None:
+        size = self._size(parameter, kind)
+        if not 0 <= first <= LIMITS[kind] - size:
+            self._fail(
+                parameter,
+                f"[[{kind}({first})]]: expected an index from 0 to {LIMITS[kind] - size}",
+            )
+        for index in range(first, first + size):
+            other = self._taken.setdefault((kind, index), parameter)
+            if other is not parameter:
+                self._fail(
+                    parameter,
+                    f"{kind} {index} is taken by {other.name}; give one of them another index",
+                )
+        self._found.append((parameter, kind, first))
+
+    def _size(self, parameter: Parameter, kind: str) -> int:
+        """N of array<texture2d<T>, N>; 1 for everything else."""
+        words = list(parameter.pointee)
+        if kind not in ("texture", "sampler") or "array" not in words:
+            return 1
+        close = len(words) - 1 - words[::-1].index(">")
+        comma = close - 1 - words[:close][::-1].index(",")
+        text = " ".join(words[comma + 1 : close])
+        size = evaluate(text, self._names)
+        if size is None or size < 1:
+            self._fail(parameter, f"expected a constant number of elements, got {text}")
+        return size
+
+    def _fail(self, parameter: Parameter, what: str) -> NoReturn:
+        raise CompileError(
+            f"{parameter.where}: error: [{self._kernel.name}] {parameter.name}: {what}"
+        )

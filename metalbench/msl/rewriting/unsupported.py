@@ -1,0 +1,82 @@
+"""What Metal has and the `cpu` device has not: named with its line, never silently dropped."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable
+
+from metalbench._core import Unsupported
+from metalbench.msl.reading.declarations import Declaration
+from metalbench.msl.reading.reflect import stage_of
+from metalbench.msl.reading.tokens import Tokens, is_name
+
+_FEATURE = re.compile(
+    r"(?P<textures>(?:texture|depth)2d_ms_array)"
+    r"|(?P<raytracing>raytracing|intersector|intersection_query|(?:primitive|instance)_acceleration_structure)"
+    r"|(?P<tables>visible_function_table|intersection_function_table)"
+    r"|(?P<commands>command_buffer|render_command|compute_command)"
+    r"|(?P<imageblocks>imageblock|threadgroup_imageblock)"
+    r"|(?P<tensors>tensor_handle|tensor_inline|mpp)"
+)
+_WHAT = {
+    "textures": "arrays of multisampled textures",
+    "raytracing": "ray tracing",
+    "tables": "function tables",
+    "commands": "indirect command buffers",
+    "imageblocks": "imageblocks",
+    "tensors": "Metal 4 tensors",
+}
+
+
+def feature_of(word: str) -> str:
+    """The unsupported feature that a name belongs to, or an empty string."""
+    found = _FEATURE.fullmatch(word)
+    return _WHAT[str(found.lastgroup)] if found else ""
+
+
+def _uses(tokens: Tokens) -> list[int]:
+    """Where such names stand for what Metal means by them: a kernel may call its variables so."""
+    found = []
+    for word, indices in tokens.places.items():
+        if feature_of(word):
+            for index in indices:
+                before, following = tokens.text[index - 1], tokens.at(index + 1)
+                means = is_name(following) or following in ("<", "::") or before == "namespace"
+                means = means or (before == "::" and following == ";")
+                if means and before not in (".", "->"):
+                    found.append(index)
+    return sorted(found)
+
+
+def unsupported_declarations(tokens: Tokens, declared: Iterable[Declaration]) -> list[Declaration]:
+    """Declarations that have to be removed: of other stages, or with unsupported types."""
+    uses = _uses(tokens)
+    own = set()
+    found = []
+    for declaration in declared:
+        stage = stage_of(tokens, declaration)
+        if stage not in ("", "kernel"):
+            found.append(declaration)
+            continue
+        if feature_of(declaration.name):
+            own.add(declaration.name)
+        inside = uses[bisect_left(uses, declaration.first) : bisect_left(uses, declaration.last)]
+        if any(tokens.text[index] not in own for index in inside):
+            found.append(declaration)
+    return found
+
+
+def refuse(tokens: Tokens, declaration: Declaration, name: str) -> None:
+    """Raise Unsupported for the first unsupported thing in a declaration that a kernel needs."""
+    for index in _uses(tokens):
+        if declaration.first <= index < declaration.last:
+            raise Unsupported(
+                f"[{name}] {tokens.where(index)}: {tokens.text[index]}: the cpu device has no "
+                f"{feature_of(tokens.text[index])}; run this kernel on a Metal device"
+            )
+    stage = stage_of(tokens, declaration)
+    raise Unsupported(
+        f"[{name}] {tokens.where(declaration.first)}: expected a kernel, got a {stage} function; "
+        "the cpu device runs compute kernels only"
+    )

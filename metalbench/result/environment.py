@@ -1,0 +1,97 @@
+"""Where a result was obtained: machine, operating system, versions."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("metalbench", "mlx", "numpy", "scipy", "ml_dtypes", "ziglang")
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A machine and the software on it. `revision` is git's, None outside of a checkout."""
+
+    machine: str
+    cpu: str
+    cores: int
+    memory_bytes: int | None
+    os: str
+    python: str
+    versions: Mapping[str, str]
+    revision: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
+
+
+def environment() -> Environment:
+    """Describe this machine; nothing in it names its user or its host."""
+    return Environment(
+        machine=platform.machine(),
+        cpu=_cpu(),
+        cores=usable_cores(),
+        memory_bytes=_memory_bytes(),
+        os=f"{platform.system()} {platform.release()}",
+        python=platform.python_version(),
+        versions=_versions(),
+        revision=_revision(Path(__file__).resolve().parents[2]),
+    )
+
+
+def usable_cores() -> int:
+    """Cores that this process may run on, which a container can make fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _cpu() -> str:
+    if sys.platform == "darwin":
+        return _output("sysctl", "-n", "machdep.cpu.brand_string") or platform.processor()
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _memory_bytes() -> int | None:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _revision(root: Path) -> str | None:
+    if not (root / ".git").exists():
+        return None
+    return _output("git", "-C", str(root), "describe", "--always", "--abbrev=40", "--dirty") or None
+
+
+def _output(*command: str) -> str:
+    """Run a command; its standard output, empty if it is missing or fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,106 @@
+"""What was seen of one kernel: what was asked, whether it is right, how fast it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from metalbench.analysis import Analysis, Occupancy
+    from metalbench.measure import Measurement
+    from metalbench.result.conditions import Facts
+
+
+class Status(str, Enum):
+    """The outcome for one kernel."""
+
+    CORRECT = "correct"
+    INCORRECT = "incorrect"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFacts:
+    """The device that a result belongs to; `capabilities` are what it tells of itself."""
+
+    kind: str
+    name: str
+    chip: str | None
+    cores: int
+    capabilities: Facts = field(default_factory=dict)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether its times are host times of a simulation, not those of a GPU."""
+        return self.kind == "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One kernel at one size and element type, as it was run."""
+
+    task: str
+    set: str
+    description: str
+    size: str
+    sizes: Mapping[str, int]
+    dtype: str
+    kernel: str
+    source: str
+    source_hash: str
+    tunables: Mapping[str, int]
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Where in the flow a kernel failed, with the error's class and message."""
+
+    stage: str
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One comparison with the oracle.
+
+    `worst` is the greatest error as a fraction of what is allowed (1 is the limit), None where the
+    comparison is exact; `where` says at which element of which output, `message` what was there.
+    """
+
+    size: str
+    seed: int
+    passed: bool
+    worst: float | None
+    where: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Everything about one kernel in one run; a kernel that failed early lacks the later parts.
+
+    `notes` say what could not be checked on this device and what makes the times doubtful; `state`
+    is that of the device when the kernel had been timed.
+    """
+
+    case: Case
+    device: DeviceFacts
+    status: Status
+    failures: tuple[Failure, ...] = ()
+    checks: tuple[Check, ...] = ()
+    notes: tuple[str, ...] = ()
+    occupancy: tuple[Occupancy, ...] = ()
+    measurement: Measurement | None = None
+    analysis: Analysis | None = None
+    seconds: float = 0.0
+    state: Facts = field(default_factory=dict)
+
+    @property
+    def worst_check(self) -> Check | None:
+        """The check that came closest to its bound, or went furthest beyond it."""
+        judged = [check for check in self.checks if check.worst is not None]
+        return max(judged, key=lambda check: check.worst or 0.0, default=None)

@@ -1,0 +1,41 @@
+"""GPU traces of kernels, for Xcode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metalbench.errors import Unsupported
+from metalbench.task.workload import workload
+
+if TYPE_CHECKING:
+    from metalbench._core import Device
+    from metalbench.run.trial import Trial
+
+# Metal makes traces only in processes that were started with it.
+VARIABLE = "MTL_CAPTURE_ENABLED=1"
+
+
+def check_captures(device: Device) -> None:
+    """Raise Unsupported, saying what would help, if `device` cannot make traces in this process."""
+    able = device.capabilities.get("gpu_trace")
+    if able is None:
+        raise Unsupported(
+            f"capture: GPU traces are made by Metal, on a Mac; the {device.kind} device has none"
+        )
+    if not able:
+        raise Unsupported(
+            "capture: Metal makes GPU traces only in a process that is started with "
+            f"{VARIABLE}; run `{VARIABLE} metalbench run ...`"
+        )
+
+
+def capture(device: Device, trial: Trial, path: Path) -> None:
+    """Run one pass of the kernel and leave a GPU trace of it at `path` (FILE.gputrace).
+
+    Raises what compiling and running it raises, and Unsupported.
+    """
+    task = trial.entry.task
+    size = trial.size or task.headline
+    work = workload(task, size, dtype_name=trial.dtype, seed=trial.seed)
+    device.capture(trial.compile(device).bind(work).dispatches, str(path))

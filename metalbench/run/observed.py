@@ -1,0 +1,59 @@
+"""From the flow's own objects to those that results are made of."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from metalbench.analysis import Occupancy
+from metalbench.result import Check, DeviceFacts
+
+if TYPE_CHECKING:
+    from metalbench._core import Device
+    from metalbench.kernel.prepare import Bound, Compiled
+    from metalbench.verify import Comparison
+
+
+def device_facts(device: Device) -> DeviceFacts:
+    """Describe a device for results."""
+    return DeviceFacts(device.kind, device.name, device.chip, device.cores, device.capabilities)
+
+
+def check_of(comparison: Comparison) -> Check:
+    """Reduce a comparison to what results keep of it."""
+    index = ", ".join(map(str, comparison.index))
+    exact = not comparison.bound
+    return Check(
+        size=comparison.size,
+        seed=comparison.seed,
+        passed=comparison.passed,
+        worst=None if exact or not math.isfinite(comparison.ratio) else comparison.ratio,
+        where=f"{comparison.output}[{index}]",
+        message=f"expected {comparison.expected:.9g}, got {comparison.got:.9g}",
+    )
+
+
+def occupancy_of(bound: Bound, compiled: Compiled, device: Device) -> tuple[Occupancy, ...]:
+    """List the geometry of every dispatch against the limits of its pipeline."""
+    return tuple(
+        Occupancy(
+            pipeline=each.function,
+            threadgroups=_threadgroups(each.grid, each.threads, in_threads=each.in_threads),
+            threads=each.threads,
+            max_threads=compiled.pipelines[each.function].max_threads,
+            threadgroup_bytes=compiled.pipelines[each.function].threadgroup_bytes
+            + sum(each.threadgroup_bytes.values()),
+            max_threadgroup_bytes=device.limits.max_threadgroup_bytes,
+            simd_width=compiled.pipelines[each.function].simd_width,
+        )
+        for each in bound.geometry
+    )
+
+
+def _threadgroups(
+    grid: tuple[int, int, int], threads: tuple[int, int, int], *, in_threads: bool
+) -> tuple[int, int, int]:
+    if not in_threads:
+        return grid
+    x, y, z = (-(-extent // group) for extent, group in zip(grid, threads, strict=True))
+    return x, y, z

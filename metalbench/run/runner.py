@@ -1,0 +1,127 @@
+"""A run over many kernels: each is tried, recorded and reported before the next begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from metalbench.result import DeviceFacts, Result, Status
+from metalbench.result.environment import Environment
+from metalbench.run.observed import device_facts
+from metalbench.run.stages import Observer, Stage
+from metalbench.run.trial import Trial, attempt, precompile
+
+if TYPE_CHECKING:
+    from metalbench._core import Device
+    from metalbench.store import Store
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run came to. `ended` is 'finished', 'interrupted' or 'stopped' (by --fail-fast)."""
+
+    results: tuple[Result, ...]
+    ended: str
+
+    @property
+    def correct(self) -> bool:
+        """Whether every kernel was tried and found correct."""
+        right = all(result.status is Status.CORRECT for result in self.results)
+        return right and self.ended == "finished"
+
+
+class Attempts(Protocol):
+    """A place where kernels are tried, one after the other."""
+
+    def attempt(
+        self, device: DeviceFacts, trial: Trial, following: Sequence[Trial], observer: Observer
+    ) -> Result:
+        """Take one kernel through all stages but the recording; those in `following` come next."""
+
+
+def run(
+    device: Device,
+    trials: Sequence[Trial],
+    store: Store,
+    environment: Environment,
+    observer: Observer,
+    *,
+    options: Mapping[str, Any],
+    fail_fast: bool = False,
+    attempts: AbstractContextManager[Attempts] | None = None,
+) -> Outcome:
+    """Try every kernel in turn; each finished result is in `store` before the next begins.
+
+    `attempts` says where: in processes of their own, say; without it all are tried in this one.
+    Ctrl-C ends the run with what has finished.
+
+    Raises
+    ------
+    StoreError
+        If a result cannot be kept; those before it are.
+    WorkerError
+        If no process can be made ready.
+    """
+    number = store.begin_run(options, device_facts(device), environment)
+    results: list[Result] = []
+    ended = "finished"
+    try:
+        with attempts or _InProcess(device) as place:
+            for index, trial in enumerate(trials):
+                observer.kernel_started(index, len(trials), trial.entry.name, trial.dtype)
+                following = trials[index + 1 : index + 2]
+                result = place.attempt(device_facts(device), trial, following, observer)
+                observer.stage_started(Stage.RECORD)
+                results.append(result)
+                try:
+                    store.record(number, result)
+                finally:
+                    # What could not be kept is at least shown.
+                    observer.kernel_finished(result)
+                if fail_fast and result.status is not Status.CORRECT:
+                    ended = "stopped"
+                    break
+    except KeyboardInterrupt:
+        ended = "interrupted"
+    store.finish_run(number, ended)
+    return Outcome(tuple(results), ended)
+
+
+class _InProcess:
+    """Tries kernels in this process, for debuggers; what one does to it reaches the next ones.
+
+    It compiles in the background what comes next, and never while something is measured.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="compile")
+        self._pending: list[Future[None]] = []
+
+    def __enter__(self) -> _InProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown(cancel_futures=True)
+
+    def attempt(
+        self, _: DeviceFacts, trial: Trial, following: Sequence[Trial], observer: Observer
+    ) -> Result:
+        """Take one kernel through all stages but the recording."""
+        self._compile_ahead(trial, following)
+        return attempt(self._device, trial, observer, hush=self._settle)
+
+    def _compile_ahead(self, current: Trial, following: Sequence[Trial]) -> None:
+        """Begin with the checked build of `current`, which is needed after its plain one."""
+        jobs = [(current, True), *((each, kind) for each in following for kind in (False, True))]
+        self._pending = [
+            self._executor.submit(precompile, self._device, trial, checked=checked)
+            for trial, checked in jobs
+        ]
+
+    def _settle(self) -> None:
+        """Return when nothing is being compiled."""
+        wait(self._pending)

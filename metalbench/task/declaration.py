@@ -1,0 +1,252 @@
+"""Tasks: the problems that kernels solve. A task file declares one with `@task(...)`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from metalbench.errors import DeclarationError, suggestion
+from metalbench.task.dtypes import FLOATS, dtype
+from metalbench.task.expression import Expression, parse
+from metalbench.task.inputs import (
+    Array,
+    Input,
+)
+from metalbench.task.sizes import is_spelled, spelled
+from metalbench.task.sizes import read as read_size
+
+Sizes = Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One problem: what goes in, what comes out, how large, and what is right.
+
+    `reference` takes the inputs as MLX arrays and the constants, by name; `oracle` the same in
+    numpy float64, and `scale` in float32. Each returns one array, or a tuple of one for each
+    output. `scale` is what rounding errors are relative to (of a sum, the sum of absolute terms).
+    """
+
+    name: str
+    description: str
+    sizes: Sizes
+    inputs: Mapping[str, Input]
+    outputs: Mapping[str, Array]
+    reference: Callable[..., Any]
+    oracle: Callable[..., Any]
+    scale: Callable[..., Any] | None
+    constants: Mapping[str, int | float]
+    dtypes: tuple[str, ...]
+    headline: str
+    baseline: str
+    flops_expression: Expression
+    bytes_expression: Expression | None = field(default=None)
+    multiples: Mapping[str, int] = field(default_factory=dict)
+    draw: Callable[[np.random.Generator], Mapping[str, int]] | None = field(default=None)
+    fast: Callable[..., Any] | None = field(default=None)
+    against: tuple[str, ...] = field(default=("eager", "compiled"))
+
+    def extents(self, size: str) -> Mapping[str, int]:
+        """The value of every name of `size`: a declared one, or one spelled `rows=613,cols=77`.
+
+        Raises DeclarationError if the task has no such size.
+        """
+        if size in self.sizes:
+            return self.sizes[size]
+        names = self.sizes[self.headline]
+        if not is_spelled(size):
+            example = spelled(names)
+            hint = suggestion(size, self.sizes)
+            raise DeclarationError(
+                f"[{self.name}] unknown size {size!r}; {hint}, or any such as {example}"
+            )
+        extents = read_size(size)
+        if extents.keys() != names.keys():
+            raise DeclarationError(
+                f"[{self.name}] size {size}: expected the names {', '.join(names)}, "
+                f"got {', '.join(extents)}"
+            )
+        for name, step in self.multiples.items():
+            if extents[name] % step:
+                raise DeclarationError(
+                    f"[{self.name}] size {size}: expected a multiple of {step} for {name}, "
+                    f"got {extents[name]}"
+                )
+        return extents
+
+    def values(self, size: str) -> dict[str, int]:
+        """Sizes and integer constants by name, as expressions see them at size `size`.
+
+        Raises DeclarationError if the task has no such size.
+        """
+        whole = {name: each for name, each in self.constants.items() if isinstance(each, int)}
+        return {**whole, **self.extents(size)}
+
+    def check_size(self, size: str) -> None:
+        """Raise DeclarationError unless `size` gives every array a shape."""
+        values = self.values(size)
+        self.flops(size)
+        for name, each in {**self.inputs, **self.outputs}.items():
+            shape = each.shape_at(values)
+            if min(shape, default=1) < 1:
+                raise DeclarationError(
+                    f"[{self.name}] size {size}: expected every extent to be 1 or more, got the "
+                    f"shape {shape} for {name}"
+                )
+
+    @property
+    def turn(self) -> int:
+        """How many seeds in a row bring every variation of every input once."""
+        return 1 + max((len(each.variations) for each in self.inputs.values()), default=0)
+
+    def check_dtype(self, name: str) -> None:
+        """Raise DeclarationError unless the task is declared for element type `name`."""
+        if name not in self.dtypes:
+            raise DeclarationError(
+                f"[{self.name}] dtype: expected one of {', '.join(self.dtypes)}, got {name!r}"
+            )
+
+    def flops(self, size: str) -> int:
+        """Arithmetic operations of one run at size `size`."""
+        return self.flops_expression.evaluate(self.values(size))
+
+    def bytes(self, size: str, dtype_name: str) -> int:
+        """Bytes that must move: every input and output once, unless declared otherwise.
+
+        A declared `bytes` expression also knows `itemsize`, the bytes of one element of the run.
+        """
+        run, values = dtype(dtype_name), self.values(size)
+        if self.bytes_expression is not None:
+            return self.bytes_expression.evaluate({**values, "itemsize": run.nbytes})
+        total = 0
+        for each in (*self.inputs.values(), *self.outputs.values()):
+            elements = 1
+            for extent in each.shape_at(values):
+                elements *= extent
+            total += elements * each.type_in(run).nbytes
+        return total
+
+
+def task(
+    *,
+    sizes: Sizes,
+    inputs: Mapping[str, Input],
+    outputs: Mapping[str, Array],
+    oracle: Callable[..., Any],
+    flops: str,
+    bytes: str | None = None,
+    scale: Callable[..., Any] | None = None,
+    constants: Mapping[str, int | float] | None = None,
+    dtypes: Sequence[str] = ("float32",),
+    headline: str = "seed",
+    baseline: str = "",
+    multiples: Mapping[str, int] | None = None,
+    draw: Callable[[np.random.Generator], Mapping[str, int]] | None = None,
+    fast: Callable[..., Any] | None = None,
+    against: Sequence[str] = ("eager", "compiled"),
+) -> Callable[[Callable[..., Any]], Task]:
+    """Declare the task whose MLX reference is the decorated function.
+
+    Verification also draws a size at random: every name between its least and its headline value.
+    `multiples` says of which number a name must be a multiple, in every size; `draw` takes a numpy
+    generator and returns the whole size, where that is not enough.
+
+    `fast` is the same by MLX's own fused operations, where the reference is not written with them.
+    A candidate is timed against the fastest of the forms that `against` names: "eager" (the
+    reference as it is), "compiled" (by mx.compile), "fast"; the others are timed beside it.
+
+    Raises DeclarationError if the parts do not fit together.
+    """
+
+    def declare(reference: Callable[..., Any]) -> Task:
+        declared = Task(
+            name=reference.__name__,
+            description=_first_line(reference),
+            sizes=sizes,
+            inputs=inputs,
+            outputs=outputs,
+            reference=reference,
+            oracle=oracle,
+            scale=scale,
+            constants=constants or {},
+            dtypes=tuple(dtypes),
+            headline=headline,
+            baseline=baseline or f"mlx {reference.__name__}",
+            flops_expression=parse(flops),
+            bytes_expression=parse(bytes) if bytes is not None else None,
+            multiples=multiples or {},
+            draw=draw,
+            fast=fast,
+            against=tuple(against),
+        )
+        _check(declared)
+        return declared
+
+    return declare
+
+
+def _first_line(reference: Callable[..., Any]) -> str:
+    text = reference.__doc__ or getattr(reference, "__globals__", {}).get("__doc__") or ""
+    return str(text).strip().partition("\n")[0]
+
+
+def _check(declared: Task) -> None:
+    fault = _names_fault(declared) or _sizes_fault(declared) or _against_fault(declared)
+    if fault:
+        raise DeclarationError(f"[{declared.name}] {fault}")
+    for each in declared.dtypes:
+        if each not in FLOATS:
+            raise DeclarationError(
+                f"[{declared.name}] dtypes: expected some of {', '.join(FLOATS)}, got {each!r}"
+            )
+
+
+def _names_fault(declared: Task) -> str:
+    groups = (declared.inputs, declared.outputs, declared.constants)
+    names = [name for group in groups for name in group]
+    names += next(iter(declared.sizes.values()), {})
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        return f"{twice[0]!r} names two things; inputs, outputs, constants and sizes share one list"
+    if not declared.outputs:
+        return "outputs: expected at least one, got none"
+    arguments = [*declared.inputs, *declared.constants]
+    functions = {"reference": declared.reference, "oracle": declared.oracle}
+    if declared.scale:
+        functions["scale"] = declared.scale
+    if declared.fast:
+        functions["fast"] = declared.fast
+    for what, function in functions.items():
+        signature = inspect.signature(function)
+        if list(signature.parameters) != arguments:
+            return f"{what}: expected the arguments ({', '.join(arguments)}), got {signature}"
+    return ""
+
+
+def _against_fault(declared: Task) -> str:
+    forms = ["eager", "compiled", *(["fast"] if declared.fast else [])]
+    if not declared.against:
+        return f"against: expected some of {', '.join(forms)}, got none"
+    for each in declared.against:
+        if each not in forms:
+            return f"against: no form {each!r}; {suggestion(each, forms)}"
+    return ""
+
+
+def _sizes_fault(declared: Task) -> str:
+    if declared.headline not in declared.sizes:
+        hint = suggestion(declared.headline, declared.sizes)
+        return f"headline: no size {declared.headline!r}; {hint}"
+    names = declared.sizes[declared.headline].keys()
+    for size, values in declared.sizes.items():
+        if values.keys() != names:
+            return f"size {size}: expected the names {', '.join(names)}, got {', '.join(values)}"
+        declared.check_size(size)
+    for name in declared.multiples:
+        if name not in names:
+            return f"multiples: no size {name!r}; {suggestion(name, names)}"
+    return ""

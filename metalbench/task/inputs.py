@@ -1,0 +1,146 @@
+"""What the inputs of a task are drawn from: a shape, an element type and a distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from metalbench.task.dtypes import DType, dtype
+from metalbench.task.expression import Expression, parse
+from metalbench.task.variation import STANDARD, Variation
+
+Draw = Callable[[np.random.Generator, tuple[int, ...], Mapping[str, int]], np.ndarray[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Array:
+    """An input or output: its shape in terms of the task's sizes.
+
+    `dtype` is None where it follows the run (float32, float16 or bfloat16).
+    """
+
+    shape: tuple[Expression, ...]
+    dtype: DType | None
+
+    def shape_at(self, values: Mapping[str, int]) -> tuple[int, ...]:
+        """The shape with `values` for the names of sizes and integer constants."""
+        return tuple(each.evaluate(values) for each in self.shape)
+
+    def type_in(self, run: DType) -> DType:
+        """The element type when the run's is `run`."""
+        return self.dtype or run
+
+
+@dataclass(frozen=True)
+class Input(Array):
+    """An input and how to draw it: plainly for seed 0, then for each seed with one variation."""
+
+    distribution: str
+    draw: Draw
+    variations: tuple[Variation, ...] = ()
+
+    def also(self, *variations: Variation) -> Input:
+        """The same input with further variations, for the seeds after those of the others."""
+        return replace(self, variations=(*self.variations, *variations))
+
+    def only(self, *variations: Variation) -> Input:
+        """The same input with just these variations, for seeds 1, 2, ...; then plain again."""
+        return replace(self, variations=variations)
+
+    def variation(self, seed: int) -> Variation | None:
+        """The variation that `seed` brings, if any."""
+        turn = seed % (len(self.variations) + 1)
+        return self.variations[turn - 1] if turn else None
+
+    def drawn(
+        self, random: np.random.Generator, values: Mapping[str, int], seed: int
+    ) -> np.ndarray[Any, Any]:
+        """The array for `values` of the sizes, float32 or integer."""
+        plain = self.draw(random, self.shape_at(values), values)
+        variation = self.variation(seed)
+        return variation.change(plain, random) if variation else plain
+
+
+def _shape(dims: tuple[str | int, ...]) -> tuple[Expression, ...]:
+    return tuple(parse(each) for each in dims)
+
+
+def normal(*dims: str | int, mean: float = 0.0, deviation: float = 1.0) -> Input:
+    """Floats from the normal distribution, with the standard variations."""
+
+    def draw(
+        random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
+    ) -> np.ndarray[Any, Any]:
+        values = random.standard_normal(shape, dtype=np.float32)
+        if deviation != 1:
+            values *= np.float32(deviation)
+        if mean:
+            values += np.float32(mean)
+        return values
+
+    return Input(_shape(dims), None, f"normal({mean:g}, {deviation:g})", draw, STANDARD)
+
+
+def tied(*dims: str | int) -> Input:
+    """Floats over [0, 1), close together; the second half of every row repeats the first."""
+
+    def draw(
+        random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
+    ) -> np.ndarray[Any, Any]:
+        values = random.random(shape, dtype=np.float32)
+        half = shape[-1] // 2
+        values[..., shape[-1] - half :] = values[..., :half]
+        return values
+
+    return Input(_shape(dims), None, "uniform(0, 1), every value twice", draw)
+
+
+def uniform(*dims: str | int, low: float = 0.0, high: float = 1.0) -> Input:
+    """Floats spread evenly over [low, high)."""
+
+    def draw(
+        random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
+    ) -> np.ndarray[Any, Any]:
+        values = random.random(shape, dtype=np.float32)
+        values *= np.float32(high - low)
+        values += np.float32(low)
+        return values
+
+    return Input(_shape(dims), None, f"uniform({low:g}, {high:g})", draw)
+
+
+def positive(*dims: str | int) -> Input:
+    """Floats above zero over four decades: the exponential of a normal variable."""
+
+    def draw(
+        random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
+    ) -> np.ndarray[Any, Any]:
+        values = random.standard_normal(shape, dtype=np.float32)
+        return np.exp(values, out=values)
+
+    return Input(_shape(dims), None, "lognormal(0, 1)", draw)
+
+
+def integers(*dims: str | int, low: str | int = 0, high: str | int, dtype: str = "uint32") -> Input:
+    """Whole numbers spread evenly over [low, high); both may be expressions of the sizes."""
+    first, last = parse(low), parse(high)
+    kind = _named(dtype)
+
+    def draw(
+        random: np.random.Generator, shape: tuple[int, ...], values: Mapping[str, int]
+    ) -> np.ndarray[Any, Any]:
+        bounds = first.evaluate(values), last.evaluate(values)
+        return random.integers(*bounds, size=shape, dtype=np.int64).astype(kind.numpy)
+
+    return Input(_shape(dims), kind, f"integers({first}, {last})", draw)
+
+
+_named = dtype
+
+
+def output(*dims: str | int, dtype: str | None = None) -> Array:
+    """An output; without `dtype` its elements have the type of the run."""
+    return Array(_shape(dims), _named(dtype) if dtype else None)

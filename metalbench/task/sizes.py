@@ -1,0 +1,24 @@
+"""Sizes that are no declared ones: spelled out as `rows=613,cols=77`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_SPELLED = re.compile(r"\w+=\d+(,\w+=\d+)*")
+
+
+def spelled(extents: Mapping[str, int]) -> str:
+    """The size with these extents, as a name that every task understands."""
+    return ",".join(f"{name}={extent}" for name, extent in extents.items())
+
+
+def is_spelled(size: str) -> bool:
+    """Whether `size` spells extents out rather than naming a declared size."""
+    return _SPELLED.fullmatch(size) is not None
+
+
+def read(size: str) -> dict[str, int]:
+    """The extents that a spelled size has."""
+    pairs = (each.split("=") for each in size.split(","))
+    return {name: int(extent) for name, extent in pairs}

@@ -1,0 +1,169 @@
+"""One instance of a task: drawn inputs, and what a right kernel makes of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from metalbench.errors import TaskError
+from metalbench.task.declaration import Task
+from metalbench.task.dtypes import DType, dtype
+
+# Of workloads kept with what their oracles made of them.
+KEPT_BYTES = 256 << 20
+
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The inputs of `task` at one size, element type and seed, always the same ones."""
+
+    task: Task
+    size: str
+    dtype: DType
+    seed: int
+    inputs: Arrays
+
+    @cached_property
+    def values(self) -> dict[str, int]:
+        """Sizes and integer constants by name."""
+        return self.task.values(self.size)
+
+    @cached_property
+    def output_shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of every output."""
+        return {name: each.shape_at(self.values) for name, each in self.task.outputs.items()}
+
+    @property
+    def variation(self) -> str:
+        """How the inputs differ from the plain distributions: "x shifted by 100", or empty."""
+        varied = [(name, each.variation(self.seed)) for name, each in self.task.inputs.items()]
+        return ", ".join(f"{name} {each.name}" for name, each in varied if each)
+
+    def widened(self, kind: type[np.floating[Any]]) -> dict[str, Any]:
+        """The inputs, floats as `kind` (at least float32), and the constants."""
+        wide: dict[str, Any] = {}
+        for name, array in self.inputs.items():
+            is_float = self.task.inputs[name].type_in(self.dtype).is_float
+            wide[name] = array.astype(kind, copy=False) if is_float else array
+        return {**wide, **self.task.constants}
+
+    @cached_property
+    def expected(self) -> dict[str, np.ndarray[Any, Any]]:
+        """The oracle's outputs, float64 or integer; beyond float16's range they are infinite.
+
+        Raises TaskError if the oracle's shapes are not the declared ones.
+        """
+        results = self._computed("oracle", self.task.oracle, self.widened(np.float64))
+        if self.dtype.name == "float16":
+            for name, each in results.items():
+                if self.task.outputs[name].type_in(self.dtype).name == "float16":
+                    overflown = np.where(np.abs(each) >= 65520, np.copysign(np.inf, each), each)
+                    results[name] = overflown
+        return results
+
+    @cached_property
+    def scale(self) -> dict[str, np.ndarray[Any, Any]]:
+        """What rounding errors are relative to: the task's `scale`, else the expected magnitude."""
+        if self.task.scale is None:
+            return self.expected
+        return self._computed("scale", self.task.scale, self.widened(np.float32))
+
+    def _computed(
+        self, what: str, function: Callable[..., Any], arguments: Mapping[str, Any]
+    ) -> dict[str, np.ndarray[Any, Any]]:
+        try:
+            results = function(**arguments)
+        except Exception as error:  # the user's code: whatever it raises is its fault
+            cause = f"{type(error).__name__}: {error}"
+            where = f"[{self.task.name}] {what} at size {self.size}"
+            raise TaskError(
+                f"{where}: expected {', '.join(self.task.outputs)}, got {cause}"
+            ) from error
+        several = results if isinstance(results, tuple) else (results,)
+        if len(several) != len(self.task.outputs):
+            raise TaskError(
+                f"[{self.task.name}] {what}: expected {len(self.task.outputs)} outputs, "
+                f"got {len(several)}"
+            )
+        named = {}
+        for (name, shape), each in zip(self.output_shapes.items(), several, strict=True):
+            array = np.ascontiguousarray(each)  # compared many times, as flat chunks
+            if array.shape != shape:
+                raise TaskError(
+                    f"[{self.task.name}] {what}: {name} at size {self.size}: "
+                    f"expected {shape}, got {array.shape}"
+                )
+            array.flags.writeable = False
+            named[name] = array
+        return named
+
+    def mixed_with(self, other: Workload) -> Workload:
+        """The inputs with every eighth element or so taken from `other`, but not the outermost.
+
+        What a kernel knows these inputs by, be it their address or their first element, stays.
+        """
+        inputs = {}
+        for name, mine in self.inputs.items():
+            taken = some_places(mine.size)
+            values = mine.copy()
+            values.reshape(-1)[taken] = other.inputs[name].reshape(-1)[taken]
+            values.flags.writeable = False
+            inputs[name] = values
+        return replace(self, inputs=inputs)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of everything computed so far."""
+        held = (self.inputs, self.__dict__.get("expected", {}), self.__dict__.get("scale", {}))
+        return sum(array.nbytes for each in held for array in each.values())
+
+
+def some_places(count: int) -> np.ndarray[Any, Any]:
+    """A boolean array: one in eight of `count` places, but neither the first nor the last ones."""
+    random = np.random.Generator(np.random.Philox(count))
+    ends = min(16, count // 4)
+    chosen = random.random(count, dtype=np.float32) < 1 / 8
+    chosen[:ends] = chosen[count - ends :] = False
+    if not chosen.any():
+        chosen[count // 2] = True
+    return chosen
+
+
+def workload(task: Task, size: str, *, dtype_name: str = "float32", seed: int = 0) -> Workload:
+    """Draw the inputs of `task`; the same arguments give the same bits on every machine.
+
+    Those used last are kept, and with them what the oracle made of them: it is asked once.
+    Raises DeclarationError for an unknown size or an element type that the task lacks.
+    """
+    task.check_dtype(dtype_name)
+    key = (id(task), size, dtype_name, seed)
+    kept = _recent.pop(key, None)
+    found = kept if kept is not None else _drawn(task, size, dtype_name, seed)
+    _recent[key] = found
+    while len(_recent) > 1 and sum(each.nbytes for each in _recent.values()) > KEPT_BYTES:
+        _recent.pop(next(iter(_recent)))
+    return found
+
+
+# The key's id stays that task's own for as long as the workload, which holds it, is here.
+_recent: dict[tuple[int, str, str, int], Workload] = {}
+
+
+def _drawn(task: Task, size: str, dtype_name: str, seed: int) -> Workload:
+    values, run = task.values(size), dtype(dtype_name)
+    inputs = {}
+    for name, each in task.inputs.items():
+        key = f"{task.name}/{name}/{size}/{seed}".encode()
+        entropy = int.from_bytes(hashlib.sha256(key).digest(), "little")
+        random = np.random.Generator(np.random.Philox(np.random.SeedSequence(entropy)))
+        drawn = each.drawn(random, values, seed)
+        inputs[name] = drawn.astype(each.type_in(run).numpy, copy=False)
+        inputs[name].flags.writeable = False
+    return Workload(task, size, run, seed, inputs)

@@ -1,0 +1,167 @@
+"""Whether a task's own check is worth its name: it must reject results that cannot be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from metalbench import reference
+from metalbench.task import Task
+from metalbench.task.dtypes import dtype
+from metalbench.task.workload import Workload, workload
+from metalbench.verify import seeds_for, small_sizes
+from metalbench.verify.error_rule import Allowance, allowance_for, compare, yardstick
+
+Array = np.ndarray[Any, Any]
+# Of the elements, in the tile that is missing.
+_TILE = 0.01
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A bad result: `values` in the place of `output`, where everything else is right."""
+
+    name: str
+    output: str
+    values: Array
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of one bad result at one size.
+
+    `factor` is its error as a multiple of what is allowed, at the seed that rejected it or came
+    nearest to it; infinite where results must be exact.
+    """
+
+    candidate: str
+    output: str
+    size: str
+    rejected: bool
+    factor: float
+
+
+def admit(task: Task, *, sizes: Sequence[str] | None = None, seed: int = 0) -> list[Trial]:
+    """Try bad results against the check of `task` at `sizes`, by default all but large ones.
+
+    A bad result that passes at one seed gets another chance to fail at the others of its size, as
+    a kernel would. Raises DeclarationError for an unknown size, TaskError if the task's own code
+    fails.
+    """
+    chosen = sizes if sizes is not None else [*small_sizes(task), task.headline]
+    return [trial for size in dict.fromkeys(chosen) for trial in _at(task, size, seed)]
+
+
+def _at(task: Task, size: str, seed: int) -> Iterator[Trial]:
+    """One trial for each bad result."""
+    best: dict[tuple[str, str], Trial] = {}
+    for each in seeds_for(task, size, seed):
+        check = Check(workload(task, size, seed=each))
+        for candidate in _candidates(check.work):
+            key = candidate.name, candidate.output
+            if key in best and best[key].rejected:
+                continue
+            factor = check.factor(candidate)
+            if key not in best or factor > best[key].factor:
+                best[key] = Trial(*key, size, factor > 1, factor)
+        if all(trial.rejected for trial in best.values()):
+            break
+    yield from best.values()
+
+
+@dataclass(frozen=True)
+class Check:
+    """The error rule as verification applies it to one workload."""
+
+    work: Workload
+
+    @cached_property
+    def _allowances(self) -> dict[str, Allowance]:
+        work, result = self.work, {}
+        for name, mlx in reference.outputs(work).items():
+            expected = work.expected[name]
+            measured = yardstick(expected, mlx, self._scale(name))
+            kind = work.task.outputs[name].type_in(work.dtype)
+            result[name] = allowance_for(expected, measured, kind)
+        return result
+
+    def _scale(self, name: str) -> Array:
+        is_float = self.work.task.outputs[name].type_in(self.work.dtype).is_float
+        return self.work.scale[name] if is_float else self.work.expected[name]
+
+    def factor(self, candidate: Candidate) -> float:
+        """The error of `candidate` as a multiple of what is allowed; up to 1 passes."""
+        name = candidate.output
+        compared = compare(
+            name,
+            candidate.values,
+            self.work.expected[name],
+            allowance=self._allowances[name],
+            scale=self._scale(name),
+        )
+        return compared.ratio
+
+
+def _candidates(work: Workload) -> Iterator[Candidate]:
+    """Bad results for every output; what happens to be right is none."""
+    later = work.seed + 100 * work.task.turn
+    other = workload(work.task, work.size, dtype_name=work.dtype.name, seed=later)
+    coarse = _from_bfloat16(work)
+    for name, expected in work.expected.items():
+        kind = work.task.outputs[name].type_in(work.dtype).numpy
+        right = _rounded(expected, kind)
+        bad = {
+            "zeros": np.zeros_like(right),
+            "a constant": np.full_like(right, _finite_mean(right)),
+            "another seed's output": _rounded(other.expected[name], kind),
+            "the last tile missing": _without_tile(right),
+            "rows permuted": np.roll(right, 1, axis=0),
+            **_copies(work, right),
+        }
+        if work.dtype.name != "bfloat16":
+            bad["inputs in bfloat16"] = _rounded(coarse[name], kind)
+            if right.dtype.kind == "f":
+                stored = coarse[name].astype(dtype("bfloat16").numpy)
+                bad["arithmetic in bfloat16"] = _rounded(stored.astype(np.float64), kind)
+        for what, values in bad.items():
+            if not np.array_equal(values, right, equal_nan=right.dtype.kind == "f"):
+                yield Candidate(what, name, values)
+
+
+def _copies(work: Workload, right: Array) -> dict[str, Array]:
+    """Copies of inputs, as far as they reach, over and over."""
+    return {
+        f"a copy of {name}": _rounded(np.resize(each, right.shape), right.dtype)
+        for name, each in work.inputs.items()
+    }
+
+
+def _without_tile(right: Array) -> Array:
+    result = right.copy()
+    result.reshape(-1)[-max(1, int(right.size * _TILE)) :] = 0
+    return result
+
+
+def _from_bfloat16(work: Workload) -> Mapping[str, Array]:
+    """What the oracle makes of inputs rounded to bfloat16."""
+    coarse = dtype("bfloat16").numpy
+    inputs = {}
+    for name, each in work.inputs.items():
+        is_float = work.task.inputs[name].type_in(work.dtype).is_float
+        inputs[name] = each.astype(coarse).astype(each.dtype) if is_float else each
+    return replace(work, inputs=inputs).expected
+
+
+def _rounded(values: Array, kind: np.dtype[Any]) -> Array:
+    with np.errstate(invalid="ignore", over="ignore"):
+        return values.astype(kind)
+
+
+def _finite_mean(values: Array) -> float:
+    """A little less than the mean, which of a single element would be right."""
+    finite = values[np.isfinite(values)].astype(np.float64)
+    return 0.99 * float(finite.mean()) if finite.size else 1.0

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from metalbench.errors import DeclarationError
+from metalbench.kernel.library import Library, find
+
+HEADER = "// {0}.\n// dispatch: f threadgroups=(1) threads=(1)\n"
+TASK = '''
+"""Twice x."""
+from metalbench.task import normal, output, task
+
+@task(sizes=dict(seed=dict(n=8)), inputs=dict(x=normal("n")), outputs=dict(y=output("n")),
+      oracle=lambda x: 2 * x, flops="n")
+def twice(x):
+    return 2 * x
+'''
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "twice.py").write_text(TASK)
+    (tmp_path / "twice.metal").write_text(HEADER.format("Plain"))
+    return tmp_path
+
+
+def test_the_library_has_its_sets():
+    library = Library()
+    assert len(library) >= 20
+    assert {"relu", "sqr_mm"} <= set(library.names("common"))
+    assert "add_norm" in library.names("standard")
+    assert "transformer_block" in library.names("full")
+
+
+@pytest.mark.parametrize("entry", list(Library()), ids=lambda each: each.name)
+def test_every_task_has_a_kernel_and_a_description(entry):
+    assert entry.kernel().dispatches
+    assert entry.description.endswith(".")
+
+
+def test_listing_imports_neither_mlx_nor_scipy():
+    code = """
+import sys
+import metalbench
+assert not {'numpy', 'scipy', 'mlx', 'mlx.core'} & set(sys.modules), 'import metalbench'
+from metalbench.kernel.library import Library
+assert all(each.description for each in Library())
+import metalbench.verify, metalbench.kernel.prepare
+assert not {'scipy', 'mlx', 'mlx.core', 'ml_dtypes'} & set(sys.modules), 'listing'
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_folder_adds_a_task(folder):
+    entry = Library([folder]).entry("twice")
+    assert (entry.set, entry.description) == ("user", "Twice x.")
+    assert entry.task.name == "twice"
+    assert entry.kernel().description == "Plain."
+
+
+def test_a_folder_overrides_a_kernel(tmp_path):
+    (tmp_path / "relu.metal").write_text(HEADER.format("Mine"))
+    entry = Library([tmp_path]).entry("relu")
+    assert entry.kernel().description == "Mine."
+    assert entry.set == "common"
+    assert Library().entry("relu").kernel().description != "Mine."
+
+
+def test_a_folder_that_changes_a_task_keeps_its_kernel(folder, tmp_path):
+    changed = tmp_path / "changed"
+    changed.mkdir()
+    (changed / "twice.py").write_text(TASK.replace("n=8", "n=16"))
+    entry = Library([folder, changed]).entry("twice")
+    assert entry.task.sizes["seed"] == {"n": 16}
+    assert entry.kernel().description == "Plain."
+
+
+def test_a_kernel_of_a_folder_wins_over_a_more_special_one_of_the_library(folder, tmp_path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (folder / "twice.m4.metal").write_text(HEADER.format("For M4"))
+    (mine / "twice.metal").write_text(HEADER.format("Mine"))
+    assert Library([folder, mine]).entry("twice").kernel("m4").description == "Mine."
+
+
+@pytest.mark.parametrize(
+    ("chip", "description"),
+    [
+        (None, "Plain."),
+        ("m3", "Plain."),
+        ("m4", "For M4."),
+        ("m4_max", "Max."),
+        ("m4_pro", "For M4."),
+    ],
+)
+def test_the_most_special_kernel_for_a_chip_wins(folder, chip, description):
+    (folder / "twice.m4.metal").write_text(HEADER.format("For M4"))
+    (folder / "twice.m4_max.metal").write_text(HEADER.format("Max"))
+    assert Library([folder]).entry("twice").kernel(chip).description == description
+
+
+def test_an_unknown_name_comes_with_a_suggestion():
+    with pytest.raises(DeclarationError, match="unknown kernel 'sofmax'; did you mean 'softmax'"):
+        find(["sofmax"])
+    with pytest.raises(DeclarationError, match="unknown kernel 'xyzzy'; `metalbench list`"):
+        find(["xyzzy"])
+    with pytest.raises(DeclarationError, match="unknown set 'comon'; did you mean 'common'"):
+        find([], "comon")
+
+
+def test_a_kernel_without_a_task_is_an_error(tmp_path):
+    (tmp_path / "sofmax.metal").write_text(HEADER.format("Mine"))
+    with pytest.raises(DeclarationError, match=r"\[sofmax\] .* did you mean 'softmax'.*sofmax.py"):
+        Library([tmp_path])
+
+
+def test_a_task_without_a_kernel_is_an_error_when_it_is_used(folder):
+    (folder / "twice.metal").unlink()
+    with pytest.raises(DeclarationError, match=r"\[twice\] no kernel; write twice.metal beside"):
+        Library([folder]).entry("twice").kernel()
+
+
+def test_a_missing_folder_is_an_error(tmp_path):
+    with pytest.raises(DeclarationError, match="expected a folder, found none"):
+        Library([tmp_path / "none"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import nonesuch", r"cannot be imported: ModuleNotFoundError: .*nonesuch"),
+        ("1 +", "cannot be imported: SyntaxError"),
+        ("x = 1", "expected a function 'twice' under @task"),
+        (TASK.replace("seed=", "small="), r"\[twice\] headline: no size 'seed'"),
+        (TASK.replace('output("n")', 'output("m")'), "unknown name 'm'"),
+        (TASK.replace("lambda x", "lambda z"), r"oracle: expected the arguments \(x\), got \(z\)"),
+        (TASK.replace("dict(n=8)", "dict(n=8, x=1)"), "'x' names two things"),
+        (TASK.replace('flops="n"', 'flops="n +"'), "column 4: expected a number"),
+    ],
+)
+def test_a_wrong_task_file_says_what_is_wrong(folder, text, message):
+    (folder / "twice.py").write_text(text)
+    entry = Library([folder]).entry("twice")
+    with pytest.raises(DeclarationError, match=message):
+        entry.task  # noqa: B018 - imports the file

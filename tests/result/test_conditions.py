@@ -1,0 +1,45 @@
+"""What a device's state says against measuring."""
+
+from __future__ import annotations
+
+import pytest
+
+from metalbench.report.facts import facts_text
+from metalbench.result.conditions import Facts, crowded, warnings
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({}, []),
+        ({"low_power_mode": False, "thermal_state": "nominal"}, []),
+        ({"low_power_mode": True, "thermal_state": "nominal"}, ["about 30 % slower; turn it off"]),
+        ({"thermal_state": "serious"}, ["thermal state serious"]),
+        ({"low_power_mode": True, "thermal_state": "fair"}, ["Low Power", "cool down"]),
+    ],
+)
+def test_warnings_say_what_and_what_to_do(state: Facts, words: list[str]) -> None:
+    found = warnings(state)
+    assert len(found) == len(words)
+    assert all(part in each for part, each in zip(words, found, strict=True))
+
+
+def test_only_what_our_own_last_run_does_not_explain_is_a_crowd() -> None:
+    assert crowded(2.0, 2) is None
+    assert crowded(12.0, 10) is None
+    assert "load 4.2 on 2 cores" in (crowded(4.2, 2) or "")
+
+
+def test_facts_read_as_words_with_their_units() -> None:
+    facts = {
+        "low_power_mode": True,
+        "memory_bytes": 16 * 2**30,
+        "tick_ns": 41.67,
+        "counter_sets": ["timestamp"],
+        "sampling_points": [],
+        "family": "apple9",
+    }
+    assert facts_text(facts) == (
+        "low power mode yes, memory 16.0 GiB, tick 41.7 ns, counter sets timestamp, "
+        "sampling points none, family apple9"
+    )

@@ -1,0 +1,139 @@
+"""Forms of the reference: which are there, which are right, which is the one to beat."""
+
+from __future__ import annotations
+
+import itertools
+
+import mlx.core as mx
+import pytest
+
+from metalbench.errors import DeclarationError
+from metalbench.reference import Reference
+from metalbench.run.contest import settle
+from metalbench.task import Task, normal, output, task
+from metalbench.task.workload import workload
+
+COST = {"eager": 3.0, "compiled": 2.0, "fast": 1.0}
+
+
+def declared(fast=None, against=("eager", "compiled")) -> Task:
+    @task(
+        sizes=dict(seed=dict(n=2048)),
+        inputs=dict(x=normal("n")),
+        outputs=dict(y=output("n")),
+        constants=dict(times=3.0),
+        oracle=lambda x, times: times * x,
+        flops="n",
+        baseline="times * x",
+        fast=fast,
+        against=against,
+    )
+    def scaled(x, times):
+        return times * x
+
+    return scaled
+
+
+def sum_of_three(x, times):
+    return x + x + x
+
+
+def off_by_a_little(x, times):
+    return x * (times * 1.0001)
+
+
+def broken(x, times):
+    raise RuntimeError("no such operation\non this device")
+
+
+class TimedReference(Reference):
+    """Takes the time that is told, and runs nothing."""
+
+    now = 0.0
+    calls = 0
+
+    def __call__(self, repetitions: int) -> None:
+        self.calls += 1
+        noise = 1 + 1e-3 * (self.calls % 5)
+        self.now += COST[self.form.kind] * 1e-4 * repetitions * noise
+
+
+def settled(declared: Task):
+    reference = TimedReference(workload(declared, "seed"))
+    times = settle(reference, clock=lambda: reference.now)
+    return reference, {form.kind: time for form, time in zip(reference.forms, times, strict=True)}
+
+
+def test_eager_and_compiled_forms_are_there_without_being_asked_for():
+    reference, times = settled(declared())
+    assert [form.name for form in reference.forms] == ["times * x", "mx.compile: times * x"]
+    assert reference.form.kind == "compiled"
+    assert [time.compared for time in times.values()] == [False, True]
+    assert times["eager"].time_ns.value == pytest.approx(3e5, rel=0.01)
+    assert times["eager"].time_ns.bounded
+
+
+def test_a_fast_form_is_told_but_only_compared_with_if_the_task_says_so():
+    reference, times = settled(declared(sum_of_three))
+    assert reference.form.kind == "compiled"
+    assert times["fast"].time_ns.value == pytest.approx(1e5, rel=0.01)
+    reference, times = settled(declared(sum_of_three, ("eager", "compiled", "fast")))
+    assert reference.form.kind == "fast"
+    assert times["fast"].compared
+
+
+def test_a_form_that_is_wrong_is_told_and_not_compared_with():
+    reference, times = settled(declared(off_by_a_little, ("fast",)))
+    assert reference.form.kind == "compiled"
+    assert times["fast"].time_ns is None
+    assert "more than rounding" in times["fast"].fault
+
+
+def test_a_form_that_does_not_run_is_told_in_one_line():
+    _, times = settled(declared(broken, ("eager", "fast")))
+    assert times["fast"].fault == "RuntimeError: no such operation"
+
+
+def test_all_forms_compute_the_same():
+    reference = Reference(workload(declared(sum_of_three), "seed"))
+    first, *others = (reference.outputs_of(form)[0] for form in reference.forms)
+    for other in others:
+        assert abs(other - first).max() < 1e-5
+
+
+def test_a_slow_reference_is_run_in_no_other_form():
+    reference = TimedReference(workload(declared(), "seed"))
+    ticks = itertools.count()
+    eager, compiled = settle(reference, seconds=2.0, clock=lambda: float(next(ticks)))
+    assert reference.form.kind == "eager"
+    assert eager.compared
+    assert compiled.time_ns is None
+    assert "too long" in compiled.fault
+
+
+@pytest.mark.parametrize(
+    ("against", "message"),
+    [(("fast",), "no form 'fast'"), ((), "expected some of eager, compiled, got none")],
+)
+def test_a_task_can_only_be_against_forms_that_it_has(against, message):
+    with pytest.raises(DeclarationError, match=message):
+        declared(against=against)
+
+
+def test_copies_take_turns_from_one_call_to_the_next(monkeypatch):
+    reference = Reference(workload(declared(), "seed"), copies=3)
+    seen = []
+    firsts = {id(copy): index for index, copy in enumerate(reference._inputs)}
+    original = reference.form.function
+
+    def watching(**inputs):
+        turn = (reference._turn - 1) % 3
+        seen.append(firsts[id(reference._inputs[turn])])
+        return original(**inputs)
+
+    object.__setattr__(reference.form, "function", watching)
+    reference(2)
+    reference(5)
+    assert seen == list(itertools.islice(itertools.cycle(range(3)), 7))
+    assert len(reference._kept) == 3
+    mx.eval(reference._kept)

@@ -1,0 +1,123 @@
+"""The flow over many kernels: what is kept when something goes wrong in the middle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from example_results import correct, failed, incorrect
+
+from metalbench.errors import StoreError
+from metalbench.result import Result
+from metalbench.result.environment import environment
+from metalbench.run import runner
+from metalbench.run.stages import Silent
+from metalbench.store import Store
+
+DEVICE = SimpleNamespace(kind="cpu", name="Example CPU", chip=None, cores=2, capabilities={})
+
+
+def trial(task: str) -> Any:
+    return SimpleNamespace(entry=SimpleNamespace(name=task), dtype="float32")
+
+
+TRIALS = [trial("relu"), trial("gelu"), trial("softmax")]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "results.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Make trials come out as told; an exception is raised instead of returned."""
+
+    def install(*outcomes: Result | BaseException) -> None:
+        remaining = iter(outcomes)
+
+        def attempt(*_: object, **__: object) -> Result:
+            outcome = next(remaining)
+            if isinstance(outcome, BaseException):
+                raise outcome
+            return outcome
+
+        monkeypatch.setattr(runner, "attempt", attempt)
+        monkeypatch.setattr(runner, "precompile", lambda *_, **__: None)
+
+    return install
+
+
+def run(store: Store, **options: Any) -> runner.Outcome:
+    return runner.run(DEVICE, TRIALS, store, environment(), Silent(), options={}, **options)
+
+
+def statuses(store: Store) -> list[str]:
+    return [entry.status for trial in TRIALS for entry in store.history(trial.entry.name)]
+
+
+def outcome_in(store: Store) -> str | None:
+    return store._connection.execute("SELECT outcome FROM runs").fetchone()[0]
+
+
+def test_failures_are_results_and_the_run_goes_on(store: Store, script: Any) -> None:
+    script(incorrect("relu"), failed("gelu"), correct("softmax"))
+    outcome = run(store)
+    assert statuses(store) == ["incorrect", "failed", "correct"]
+    assert (outcome.ended, outcome.correct, outcome_in(store)) == ("finished", False, "finished")
+
+
+def test_all_correct(store: Store, script: Any) -> None:
+    script(correct("relu"), correct("gelu"), correct("softmax"))
+    assert run(store).correct
+
+
+def test_ctrl_c_keeps_what_has_finished(store: Store, script: Any) -> None:
+    script(correct("relu"), KeyboardInterrupt())
+    outcome = run(store)
+    assert [result.case.task for result in outcome.results] == ["relu"]
+    assert statuses(store) == ["correct"]
+    assert (outcome.ended, outcome.correct, outcome_in(store)) == (
+        "interrupted",
+        False,
+        "interrupted",
+    )
+
+
+def test_fail_fast_ends_after_the_first_that_is_not_correct(store: Store, script: Any) -> None:
+    script(correct("relu"), incorrect("gelu"))
+    outcome = run(store, fail_fast=True)
+    assert (outcome.ended, len(outcome.results)) == ("stopped", 2)
+
+
+def test_a_store_that_fails_in_the_middle_ends_the_run_and_keeps_the_rest(
+    store: Store, script: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(correct("relu"), correct("gelu"), correct("softmax"))
+    record = store.record
+
+    def full(number: int, result: Result) -> int:
+        if result.case.task == "gelu":
+            raise StoreError("[store] results.db: database or disk is full")
+        return record(number, result)
+
+    monkeypatch.setattr(store, "record", full)
+    with pytest.raises(StoreError, match="full"):
+        run(store)
+    assert statuses(store) == ["correct"]
+
+
+def test_the_observer_sees_every_kernel_in_order(store: Store, script: Any) -> None:
+    script(correct("relu"), correct("gelu"), correct("softmax"))
+    seen: list[tuple[int, int, str]] = []
+
+    class Watching(Silent):
+        def kernel_started(self, index: int, total: int, task: str, dtype: str) -> None:
+            seen.append((index, total, task))
+
+    runner.run(DEVICE, TRIALS, store, environment(), Watching(), options={})
+    assert seen == [(0, 3, "relu"), (1, 3, "gelu"), (2, 3, "softmax")]

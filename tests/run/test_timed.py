@@ -1,0 +1,131 @@
+"""What is timed, and what it leaves behind, on the device that runs everywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metalbench import _core
+from metalbench.kernel import parse
+from metalbench.kernel.prepare import compile_kernel
+from metalbench.measure import Mode, Plan
+from metalbench.measure.cache import Rotation
+from metalbench.run import timed
+from metalbench.run.timed import Timed, like_seeds
+from metalbench.task import normal, output, task
+from metalbench.task.workload import workload
+from metalbench.verify import Kind
+
+PLAN = Plan(seconds=0.05, warmup_ns=1_000_000, first_look=8, min_pairs=2, max_pairs=16)
+HONEST = """
+// Twice x.
+// dispatch: doubled  threads_in_grid=(n)  threads=(64)
+#include <metal_stdlib>
+kernel void doubled(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+  y[i] = 2 * x[i];
+}
+"""
+# Works once: what is in its scratch is still there at the next launch.
+TIRED = """
+// Twice x.
+// scratch: done float32 (n)
+// dispatch: doubled  threads_in_grid=(n)  threads=(64)
+#include <metal_stdlib>
+kernel void doubled(device const float* x, device float* y, device float* done,
+                    uint i [[thread_position_in_grid]]) {
+  if (done[i] == 1.0f) return;
+  done[i] = 1.0f;
+  y[i] = 2 * x[i];
+}
+"""
+
+
+@task(
+    sizes=dict(seed=dict(n=4096)),
+    inputs=dict(x=normal("n")),
+    outputs=dict(y=output("n")),
+    oracle=lambda x: 2 * x,
+    flops="n",
+)
+def doubled(x):
+    return x + x
+
+
+@pytest.fixture
+def device() -> _core.Device:
+    return _core.open("cpu")
+
+
+def prepared(device: _core.Device, source: str, mode: Mode = Mode.WARM, seed: int = 0) -> Timed:
+    compiled = compile_kernel(device, parse(source, name="doubled"), doubled)
+    return Timed.prepare(compiled, workload(doubled, "seed", seed=seed), mode)
+
+
+@pytest.fixture
+def four_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timed, "rotation", lambda *sizes: Rotation(4, "not quite cold"))
+
+
+def test_seeds_of_the_same_distributions_follow() -> None:
+    (x,) = doubled.inputs.values()
+    seeds = like_seeds(doubled, 1)
+    following = [next(seeds) for _ in range(3)]
+    assert following == sorted(following)
+    assert following[0] > 1
+    assert [x.variation(seed) for seed in following] == [x.variation(1)] * 3
+
+
+def test_what_an_honest_kernel_leaves_behind_is_right(device: _core.Device) -> None:
+    warm = prepared(device, HONEST)
+    measured = warm.measure(PLAN, None)
+    assert warm.left_behind().passed
+    assert warm.bound.workload.seed > 0
+    assert warm.run_on(workload(doubled, "seed", seed=1)).passed
+    assert measured.mode is Mode.WARM
+    assert measured.ratio is not None
+
+
+def test_a_kernel_that_stops_working_while_it_is_timed_is_found(device: _core.Device) -> None:
+    tired = prepared(device, TIRED)
+    tired.measure(PLAN, None)
+    (finding,) = tired.left_behind().findings
+    assert finding.kind is Kind.WRONG_RESULT
+
+
+@pytest.mark.usefixtures("four_copies")
+def test_cold_copies_take_turns_and_are_all_worked_on(device: _core.Device) -> None:
+    cold = prepared(device, HONEST, Mode.COLD)
+    measured = cold.measure(Plan(seconds=0.05, warmup_ns=0, mode=Mode.COLD), None)
+    assert len(cold.copies) == 4
+    assert len({copy.outputs["y"].array.ctypes.data for copy in cold.copies}) == 4
+    assert cold.left_behind().passed
+    assert measured.mode is Mode.COLD
+    assert "not quite cold" in measured.doubts
+
+
+@pytest.mark.usefixtures("four_copies")
+def test_a_copy_that_differs_from_the_first_is_found(device: _core.Device) -> None:
+    cold = prepared(device, HONEST, Mode.COLD)
+    device.run([dispatch for copy in cold.copies for dispatch in copy.dispatches])
+    assert cold.left_behind().passed
+    cold.copies[2].outputs["y"].array[7] += 1
+    (finding,) = cold.left_behind().findings
+    assert finding.kind is Kind.WRONG_RESULT
+    assert "at 7" in finding.message
+
+
+def test_the_ratio_is_against_the_fastest_form_and_all_are_told(device: _core.Device) -> None:
+    measured = prepared(device, HONEST).measure(PLAN, None)
+    names = [form.name for form in measured.forms]
+    assert names == ["mlx doubled", "mx.compile: mlx doubled"]
+    (against,) = (form for form in measured.forms if form.compared)
+    assert measured.reference_name == against.name
+
+
+def test_inputs_of_both_sides_are_exchanged_together(device: _core.Device) -> None:
+    warm = prepared(device, HONEST)
+    warm.measure(PLAN, None)
+    assert warm.reference is not None
+    assert warm.reference.workload is warm.bound.workload
+    (theirs,) = warm.reference.outputs_of(warm.reference.form)
+    np.testing.assert_array_equal(theirs, warm.bound.outputs["y"].array)

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metalbench.errors import DeclarationError
+from metalbench.task.expression import Parser, parse
+
+VALUES = {"rows": 37, "cols": 1023, "TG": 128}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("7", 7),
+        ("rows", 37),
+        ("rows * cols + 1", 37 * 1023 + 1),
+        ("2 + 3 * 4 - 10 / 4", 12),
+        ("(2 + 3) * 4 % 7", 6),
+        ("10 - 4 - 3", 3),
+        ("-7 / 2", -4),
+        ("-(rows - 40)", 3),
+        ("ceil_div(cols, TG)", 8),
+        ("ceil_div(min(rows, 5), max(2, 1))", 3),
+        (" rows*( cols )", 37 * 1023),
+    ],
+)
+def test_value(text, value):
+    assert parse(text).evaluate(VALUES) == value
+
+
+def operations(children):
+    operators = st.sampled_from(["+", "-", "*", "//", "%"])
+    return st.tuples(children, operators, children).map(lambda each: f"({' '.join(each)})")
+
+
+leaves = st.sampled_from(["rows", "cols", "TG"]) | st.integers(0, 99).map(str)
+
+
+@given(st.recursive(leaves, operations, max_leaves=12))
+def test_values_are_those_of_python(text):
+    try:
+        expected = eval(text, {}, VALUES)
+    except ZeroDivisionError:
+        expected = None
+    expression = parse(text.replace("//", "/"))
+    if expected is None:
+        with pytest.raises(DeclarationError, match="division by zero"):
+            expression.evaluate(VALUES)
+    else:
+        assert expression.evaluate(VALUES) == expected
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_parsed_or_refused(text):
+    try:
+        assert parse(text).text == text.strip()
+    except DeclarationError as error:
+        message = str(error)
+        assert "expected" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "column 1: expected a number, a name or '\\(', got the end of the line"),
+        ("rows +", "column 7: expected a number, a name or '\\(', got the end"),
+        ("(rows", "column 6: expected an operator or '\\)', got the end"),
+        ("rows cols", "column 6: expected an operator or the end, got 'cols'"),
+        ("rows ** 2", "column 7: expected a number, a name or '\\(', got '\\*'"),
+        ("pow(2, 3)", "column 1: expected one of the functions ceil_div, min, max, got 'pow'"),
+        ("min(2)", "column 6: expected ',' \\(min takes two arguments\\)"),
+        ("rows; import os", "column 5: expected an operator or the end, got ';'"),
+        ("(" * 100 + "1" + ")" * 100, "at most 64 nested"),
+        ("+".join(["1"] * 400), "at most 500 words"),
+    ],
+)
+def test_errors_name_the_column(text, message):
+    with pytest.raises(DeclarationError, match=message):
+        parse(text)
+
+
+def test_unknown_names_come_with_a_suggestion():
+    with pytest.raises(DeclarationError, match=r"unknown name 'row'; did you mean 'rows'?"):
+        parse("row * 2").evaluate(VALUES)
+
+
+def test_division_by_zero_says_by_what():
+    with pytest.raises(
+        DeclarationError, match=r"'4 / \(rows - rows\)': division by zero \(rows = 37\)"
+    ):
+        parse("4 / (rows - rows)").evaluate(VALUES)
+
+
+def test_the_names_that_a_value_depends_on():
+    assert parse("ceil_div(rows, TG) + 4").names == {"rows", "TG"}
+
+
+def test_a_parser_reads_lists_in_place():
+    parser = Parser("(rows, cols / 2) rest", "relu.metal:3", 12)
+    assert [str(each) for each in parser.expressions()] == ["rows", "cols / 2"]
+    with pytest.raises(DeclarationError, match=r"^relu\.metal:3:30: expected '=', got 'rest'"):
+        parser.expect("=")

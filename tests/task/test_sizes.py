@@ -1,0 +1,88 @@
+"""Sizes that are spelled out or drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from metalbench.errors import DeclarationError
+from metalbench.kernel.library import Library
+from metalbench.task import normal, output, task
+from metalbench.task.drawn_size import drawn
+from metalbench.task.sizes import spelled
+
+LIBRARY = Library()
+MANY = range(200)
+
+
+@pytest.fixture
+def relu():
+    return LIBRARY.entry("relu").task
+
+
+def test_a_drawn_size_lies_between_the_least_and_the_headline(relu):
+    found = [relu.extents(drawn(relu, seed)) for seed in MANY]
+    rows = [each["rows"] for each in found]
+    cols = [each["cols"] for each in found]
+    assert (min(rows), max(rows)) == (5, 16)
+    assert 256 <= min(cols) < 300
+    assert 12000 < max(cols) <= 16384
+    assert len({tuple(each.values()) for each in found}) > 150
+
+
+def test_the_same_seed_draws_the_same_size(relu):
+    assert drawn(relu, 7) == drawn(relu, 7) != drawn(relu, 8)
+
+
+@pytest.mark.parametrize("entry", list(LIBRARY), ids=lambda each: each.name)
+def test_every_task_can_draw(entry):
+    for seed in MANY:
+        size = drawn(entry.task, seed)
+        entry.task.check_size(size)
+        assert spelled(entry.task.extents(size)) == size
+
+
+def test_multiples_hold(relu):
+    even = replace(relu, multiples=dict(cols=64))
+    assert all(even.extents(drawn(even, seed))["cols"] % 64 == 0 for seed in MANY)
+    with pytest.raises(DeclarationError, match="expected a multiple of 64 for cols, got 65"):
+        even.values("rows=3,cols=65")
+
+
+def test_a_task_may_draw_by_itself(relu):
+    def draw(random: np.random.Generator) -> dict[str, int]:
+        n = int(random.integers(1, 9))
+        return dict(rows=n, cols=n * n)
+
+    square = replace(relu, draw=draw)
+    for seed in MANY:
+        extents = square.extents(drawn(square, seed))
+        assert extents["cols"] == extents["rows"] ** 2
+    with pytest.raises(DeclarationError, match=r"expected the names rows, cols.*say `multiples="):
+        drawn(replace(relu, draw=lambda random: dict(n=3)), 0)
+
+
+def test_a_spelled_size_is_a_size(relu):
+    assert relu.values("rows=3,cols=70") == dict(rows=3, cols=70)
+    assert relu.bytes("rows=3,cols=70", "float32") == 2 * 4 * 210
+    with pytest.raises(DeclarationError, match="expected the names rows, cols, got rows"):
+        relu.values("rows=3")
+    with pytest.raises(DeclarationError, match="expected every extent to be 1 or more"):
+        relu.check_size("rows=0,cols=3")
+
+
+def test_a_multiple_of_nothing_is_refused():
+    with pytest.raises(DeclarationError, match="multiples: no size 'm'"):
+
+        @task(
+            sizes=dict(seed=dict(n=8)),
+            inputs=dict(x=normal("n")),
+            outputs=dict(y=output("n")),
+            oracle=lambda x: x,
+            flops="n",
+            multiples=dict(m=2),
+        )
+        def same(x):
+            return x

@@ -1,0 +1,121 @@
+"""The house: which room of the package may import which, and that no import runs in a circle."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import metalbench
+
+PACKAGE = Path(metalbench.__file__).parent
+# From the ground up: a room imports from those before it, never from one that comes after.
+ROOMS = (
+    "errors",
+    "stats",
+    "msl.reading",
+    "msl.rewriting",
+    "msl.building",
+    "msl",
+    "task",
+    "kernel",
+    "custom_kernel",
+    "reference",
+    "verify",
+    "measure",
+    "analysis",
+    "result",
+    "store",
+    "run",
+    "isolation",
+    "comparison",
+    "report",
+    "cli",
+    "__main__",
+    "",
+)
+
+
+def imports_of(tree: ast.AST) -> Iterator[str]:
+    """Every module that a file imports, also inside of functions and for type checkers alone."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+
+
+def graph_of(package: Path) -> dict[str, set[str]]:
+    """Which files of a package import which, by module name."""
+    files = {}
+    for path in package.rglob("*.py"):
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        files[".".join(parts).removesuffix(".__init__")] = path
+    graph: dict[str, set[str]] = {}
+    for name, path in files.items():
+        graph[name] = set()
+        for imported in imports_of(ast.parse(path.read_text())):
+            # A name imported from a module counts as an import of the module.
+            found = imported if imported in files else imported.rpartition(".")[0]
+            # The compiled core is below everything.
+            if found in files and not imported.startswith(f"{package.name}._core"):
+                graph[name].add(found)
+        graph[name].discard(name)
+    return graph
+
+
+def room_of(module: str) -> str:
+    """The room that a module is in: the longest of the list that its name begins with."""
+    inside = module.partition(".")[2]
+    rooms = (room for room in ROOMS if inside == room or inside.startswith(f"{room}."))
+    return max(rooms, key=len, default="unlisted" if inside else "")
+
+
+def back_up(graph: Mapping[str, set[str]]) -> list[str]:
+    """Imports of a room from one that comes after it."""
+    return [
+        f"{module} ({room_of(module)}) imports {other} ({room_of(other)})"
+        for module, imported in graph.items()
+        for other in imported
+        if ROOMS.index(room_of(other)) > ROOMS.index(room_of(module))
+    ]
+
+
+@pytest.fixture(scope="module")
+def graph() -> dict[str, set[str]]:
+    return graph_of(PACKAGE)
+
+
+def test_every_file_is_in_a_room(graph):
+    assert [module for module in graph if room_of(module) == "unlisted"] == []
+
+
+def test_every_room_of_the_list_exists(graph):
+    assert set(ROOMS) == {room_of(module) for module in graph}
+
+
+def test_no_import_runs_in_a_circle(graph):
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(reversed(error.args[1])))
+
+
+def test_no_import_runs_back_up(graph):
+    assert back_up(graph) == []
+
+
+def test_imports_that_run_back_up_are_seen(tmp_path):
+    package = tmp_path / "metalbench"
+    (package / "stats").mkdir(parents=True)
+    (package / "cli").mkdir()
+    (package / "stats/median.py").write_text("def f():\n    from metalbench.cli import run\n")
+    (package / "cli/run.py").write_text("import metalbench.stats.median\n")
+    graph = graph_of(package)
+    (fault,) = back_up(graph)
+    assert "metalbench.stats.median (stats) imports metalbench.cli.run (cli)" in fault
+    with pytest.raises(CycleError):
+        TopologicalSorter(graph).prepare()
