@@ -211,10 +211,10 @@ def test_clear_differences_need_no_more_than_the_least_turns(noisy):
 
 def test_a_choice_that_time_does_not_allow_to_settle_is_doubted(noisy):
     cost = {"eager": 1.0, "compiled": 1.01, "fast": 3.0}
-    _, found = picked(noisy, cost, 1, pass_s=0.02)
-    assert found.doubt is not None
-    assert "may be faster than" in found.doubt
-    assert "by up to" in found.doubt
+    doubts = [picked(noisy, cost, seed, pass_s=0.02)[1].doubt for seed in range(20)]
+    found = [doubt for doubt in doubts if doubt is not None]
+    assert len(found) >= 10
+    assert all("may be faster than" in doubt and "by up to" in doubt for doubt in found)
 
 
 def test_turns_are_in_random_order(noisy):
