@@ -27,6 +27,7 @@ class Cause(str, Enum):
     CROSS_CHECK = "cross-check disagrees"
     DISCOVERY = "one of many"
     THROTTLED = "clock throttled"
+    RUNS = "runs differ"
 
 
 @dataclass(frozen=True, slots=True)
