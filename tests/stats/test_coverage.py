@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 from scipy.stats import binom
-from simulation import Noise, Tally
+from noise import Noise
+from simulation import Tally
 
 TRIALS = 2000
 SHORT_TRIALS = 40
