@@ -107,7 +107,7 @@ def test_modes_of_the_machine_are_compared_with_each_other() -> None:
 
 def test_a_cross_check_that_disagrees_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     unsure = CrossCheck(Interval(1.1, 0.98, 1.2), p_above=0.2, p_below=0.8, blocks=12)
-    monkeypatch.setattr("metalbench.stats.judgement.cross_check", lambda _: unsure)
+    monkeypatch.setattr("metalbench.stats.paired.cross_check", lambda _: unsure)
     judgement = assess(*pairs(500, 1.1))
     assert judgement.verdict is Verdict.INCONCLUSIVE
     assert causes(judgement) == [Cause.CROSS_CHECK]
