@@ -161,9 +161,9 @@ def _view(value: Any, where: str) -> Array:
         if "during function transformations" not in str(error):
             raise
         raise NoValue(
-            f"{where}: has no value yet, and a kernel on the cpu device needs it. Within mx.compile: "
-            "call metalbench.patch_mlx() first, or set MLX_DISABLE_COMPILE=1. Within mx.vmap: call "
-            "metalbench.patch_mlx() before mx.vmap is. mx.export_function has no way"
+            f"{where}: has no value yet, and a kernel on the cpu device needs it. For mx.compile "
+            "call metalbench.patch_mlx() first, or set MLX_DISABLE_COMPILE=1; for mx.vmap call "
+            "metalbench.patch_mlx() before mx.vmap; mx.export_function cannot export kernels here"
         ) from None
     return array.view(TYPES["bfloat16"].numpy) if is_bfloat else narrowed(array)
 

@@ -52,19 +52,17 @@ class CustomKernel:
         `grid` counts threads. `stream` has no meaning here. Raises DispatchError, CompileError,
         and KernelFault or TimeLimitExceeded when the kernel goes wrong.
         """
+        asked: dict[str, Any] = {
+            "output_shapes": output_shapes,
+            "output_dtypes": output_dtypes,
+            "grid": grid,
+            "threadgroup": threadgroup,
+            "template": template,
+            "init_value": init_value,
+        }
 
         def run(given: Sequence[Any]) -> list[Any]:
-            made = call(
-                self.definition,
-                inputs=given,
-                output_shapes=output_shapes,
-                output_dtypes=output_dtypes,
-                grid=grid,
-                threadgroup=threadgroup,
-                template=template,
-                init_value=init_value,
-            )
-            found = self._outputs(made, verbose=verbose)
+            found = self._outputs(call(self.definition, inputs=given, **asked), verbose=verbose)
             as_mlx = arrays.returns_mlx(given, output_dtypes)
             return [arrays.to_mlx(each) for each in found] if as_mlx else found
 

@@ -21,9 +21,9 @@ def opaque(name: str, run: Run, blank: Callable[[], list[Any]], inputs: Sequence
 
     from metalbench.custom_kernel.transformations import in_vmap, outside_of_vmap
 
-    def traced(*given: Any) -> list[Any]:
+    def traced(given: list[Any]) -> list[Any]:
         try:
-            return run(list(given))
+            return run(given)
         except NoValue:
             if in_vmap():
                 return blank()
@@ -48,7 +48,8 @@ def opaque(name: str, run: Run, blank: Callable[[], list[Any]], inputs: Sequence
     function.vjp(refuse)
     function.jvp(refuse)
     function.vmap(mapped)
-    return list(function(*inputs))
+    # One list: of a single array MLX would tell the array and its axis, not lists of one.
+    return list(function(list(inputs)))
 
 
 def _slices(given: Sequence[Any], axes: Sequence[int | None]) -> list[list[Any]]:
