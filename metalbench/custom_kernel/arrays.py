@@ -154,10 +154,19 @@ def _converted(value: float, type_: ElementType) -> Any:
 def _view(value: Any, where: str) -> Array:
     import mlx.core as mx
 
+    _evaluate(value, where)
     is_bfloat = value.dtype == mx.bfloat16
+    array: Array = np.asarray(memoryview(value.view(mx.uint16) if is_bfloat else value))
+    return array.view(TYPES["bfloat16"].numpy) if is_bfloat else narrowed(array)
+
+
+def _evaluate(value: Any, where: str) -> None:
+    """So that no error is left to `memoryview`: MLX before 0.32 does not survive it there."""
+    import mlx.core as mx
+
     try:
-        array: Array = np.asarray(memoryview(value.view(mx.uint16) if is_bfloat else value))
-    except RuntimeError as error:
+        mx.eval(value)
+    except (RuntimeError, ValueError) as error:
         if "during function transformations" not in str(error):
             raise
         raise NoValue(
@@ -165,7 +174,6 @@ def _view(value: Any, where: str) -> Array:
             "call metalbench.patch_mlx() first, or set MLX_DISABLE_COMPILE=1; for mx.vmap call "
             "metalbench.patch_mlx() before mx.vmap; mx.export_function cannot export kernels here"
         ) from None
-    return array.view(TYPES["bfloat16"].numpy) if is_bfloat else narrowed(array)
 
 
 def _memory(array: Array, strides: tuple[int, ...]) -> Array:

@@ -81,7 +81,9 @@ def simulated_gpu() -> Iterator[None]:
             answers = _Devices().answers()
             stack.enter_context(replaced(mx.DeviceType, __eq__=_equal))
             stack.enter_context(replaced(mx, **answers))
-            stack.enter_context(replaced(mx.metal, device_info=answers["device_info"]))
+            stack.enter_context(
+                replaced(mx.metal, device_info=partial(answers["device_info"], GPU))
+            )
         yield
 
 
