@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from metalbench import metal_kernel
+from metalbench.custom_kernel import transformations
 from metalbench.errors import KernelFault, Unsupported
 
 pytestmark = pytest.mark.usefixtures("patched")
@@ -182,3 +183,18 @@ def test_threads_map_at_the_same_time(blend):
     for each in threads:
         each.join()
     assert found == {number: [[3 * number] * 4] * 3 for number in range(4)}
+
+
+def test_a_map_of_one_thread_is_none_of_another(blend):
+    found = []
+
+    def function(a, b):
+        thread = Thread(target=lambda: found.append(transformations.in_vmap()))
+        thread.start()
+        thread.join()
+        found.append(transformations.in_vmap())
+        return blend(a, b)
+
+    same(mx.vmap(function)(MA, MB), 2 * A + B)
+    assert found == [False, True]
+    assert not transformations.in_vmap()
