@@ -6,12 +6,12 @@ from pkgutil import extend_path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from metalbench.custom_kernel import metal_kernel
+    from metalbench.custom_kernel import metal_kernel, patch_mlx, patched_mlx
 
 # From within a checkout this folder is found first; what was compiled lies in site-packages.
 __path__ = extend_path(__path__, __name__)
 
-__all__ = ["MetalBenchError", "__version__", "metal_kernel"]
+__all__ = ["MetalBenchError", "__version__", "metal_kernel", "patch_mlx", "patched_mlx"]
 
 
 def __getattr__(name: str) -> Any:
@@ -24,8 +24,8 @@ def __getattr__(name: str) -> Any:
         from metalbench._core import Error
 
         return Error
-    if name == "metal_kernel":
-        from metalbench.custom_kernel import metal_kernel
+    if name in {"metal_kernel", "patch_mlx", "patched_mlx"}:
+        from metalbench import custom_kernel
 
-        return metal_kernel
+        return getattr(custom_kernel, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
