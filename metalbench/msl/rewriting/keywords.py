@@ -7,17 +7,15 @@ import re
 from metalbench.msl.reading.attributes import opens_attribute
 from metalbench.msl.reading.tokens import Tokens
 from metalbench.msl.rewriting.edits import Edits
+from metalbench.msl.rewriting.literals import rewrite_literals
 
 ERASED = frozenset({"device", "thread", "threadgroup", "ray_data", "object_data", "kernel"})
-_SUFFIXED = re.compile(
-    r"(?!0[xX](?![^pP]*[pP]))((?:\d[\d']*\.?[\d']*|\.\d[\d']*|0[xX][^pP]*[pP])(?:[eE]?[+-]?\d+)?)(h|H|bf|BF)"
-)
 _SWIZZLE = re.compile(r"[xyzw]{2,4}|[rgba]{1,4}")
 _MEMBER = {letter: "xyzw"[index % 4] for index, letter in enumerate("xyzwrgba")}
 
 
 def rewrite_keywords(tokens: Tokens, edits: Edits) -> None:
-    """Erase address spaces and attributes; `constant` becomes `const`, 1.0h becomes half(1.0)."""
+    """Erase address spaces and attributes; `constant` becomes `const`, 1.0 becomes 1.0f."""
     places = tokens.places
     for word in ERASED:
         for index in places.get(word, ()):
@@ -33,13 +31,7 @@ def rewrite_keywords(tokens: Tokens, edits: Edits) -> None:
     for index in places.get("[", ()):
         if opens_attribute(tokens, index):
             edits.blank(tokens.start[index], tokens.end(tokens.partner[index]))
-    for word, indices in places.items():
-        literal = word[0] in ".0123456789" and _SUFFIXED.fullmatch(word)
-        if literal:
-            kind = "half" if literal[2] in "hH" else "bfloat"
-            digits = literal[1] if re.search(r"[.eEpP]", literal[1]) else literal[1] + "."
-            for index in indices:
-                edits.replace(tokens.start[index], tokens.end(index), f"{kind}({digits}f)")
+    rewrite_literals(tokens, edits)
 
 
 def _constant(tokens: Tokens, edits: Edits, index: int) -> None:
