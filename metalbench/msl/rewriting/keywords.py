@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 
 from metalbench.msl.reading.attributes import opens_attribute
-from metalbench.msl.reading.tokens import Tokens
+from metalbench.msl.reading.tokens import Tokens, is_name
 from metalbench.msl.rewriting.edits import Edits
 from metalbench.msl.rewriting.literals import rewrite_literals
 
 ERASED = frozenset({"device", "thread", "threadgroup", "ray_data", "object_data", "kernel"})
+_OPERATORS = frozenset(
+    {"and", "or", "xor", "bitand", "bitor", "not_eq", "and_eq", "or_eq", "xor_eq"}
+)
 _SWIZZLE = re.compile(r"[xyzw]{2,4}|[rgba]{1,4}")
 _MEMBER = {letter: "xyzw"[index % 4] for index, letter in enumerate("xyzwrgba")}
 
@@ -28,10 +31,22 @@ def rewrite_keywords(tokens: Tokens, edits: Edits) -> None:
             edits.blank(tokens.start[index], tokens.end(index + 1))
     for index in places.get("coherent", ()):
         _coherent(tokens, edits, index)
+    _deduced_arrays(tokens, edits)
     for index in places.get("[", ()):
         if opens_attribute(tokens, index):
             edits.blank(tokens.start[index], tokens.end(tokens.partner[index]))
     rewrite_literals(tokens, edits)
+
+
+def _deduced_arrays(tokens: Tokens, edits: Edits) -> None:
+    """`array a = {1, 2}`: what is deduced here is a class, and mb/array.h makes array an alias."""
+    found = tokens.places.get("array", ())
+    if any(tokens.text[index - 1] in ("struct", "class") for index in found):
+        return
+    for index in found:
+        following = tokens.at(index + 1)
+        if is_name(following) and following not in _OPERATORS:
+            edits.replace(tokens.start[index], tokens.end(index), "mb_array")
 
 
 def _constant(tokens: Tokens, edits: Edits, index: int) -> None:
