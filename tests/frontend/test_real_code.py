@@ -83,6 +83,15 @@ SIGNATURE = "kernel void f(device float* out, uint i [[thread_position_in_grid]]
             "  default: x += c.y + d.w; }\nout[i] = x;",
             [14, 20, 9, 9],
         ),
+        # How often a loop is unrolled, from macros.
+        (
+            "#define TIMES 2\n#define FOUR (2 * TIMES)\n",
+            "float x = 0;\n#pragma unroll(FOUR)\nfor (int k = 0; k < 4; ++k) x += k;\n"
+            "#pragma unroll TIMES\nfor (int k = 0; k < 4; ++k) x += k;\n"
+            "#pragma clang loop unroll_count(FOUR)\nfor (int k = 0; k < 4; ++k) x += k;\n"
+            "out[i] = x;",
+            [18] * 4,
+        ),
         # Lists of any length, and shifts by counts of another type.
         (
             "struct List { float sum = 0;\n"

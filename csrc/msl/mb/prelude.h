@@ -5,6 +5,7 @@
 #pragma once
 
 #include "array.h"
+#include "assert.h"
 #include "atomic.h"
 #include "checked.h"
 #include "geometric.h"

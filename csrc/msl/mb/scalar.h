@@ -48,9 +48,6 @@ MB_FUNC constexpr To as_type(From from) {
 
 namespace mb {
 
-// double, although unsuffixed literals are float as in Metal (-cl-single-precision-constant).
-constexpr double operator""_d(long double v) { return static_cast<double>(v); }
-
 template <class T>
 struct remove_cvref {
   using type = T;

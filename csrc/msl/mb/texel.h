@@ -29,7 +29,7 @@ struct Normalised {
   static constexpr int most = has_sign ? (1 << (8 * sizeof(Raw) - 1)) - 1 : int(Raw(-1));
 
   MB_FUNC static float load(Raw raw) {
-    float value = static_cast<float>(raw * (1.0_d / static_cast<double>(most)));
+    float value = static_cast<float>(raw * (1.0 / static_cast<double>(most)));
     return has_sign && value < -1 ? -1 : value;
   }
   MB_FUNC static Raw store(float value) {

@@ -22,6 +22,13 @@ _WORDS = [
     (re.compile(r"\bsigned char\b"), "char"),
     (re.compile(r"\b_Float16\b"), "half"),
     (re.compile(r"\b__bf16\b"), "bfloat"),
+    # The headers keep a size as the bound of an array type: mb_vec<float, char[4]>.
+    (re.compile(r"\bmb_((?:packed_)?vec)<([\w: ]+), char\[([^]]+)\]>"), r"\1<\2, \3>"),
+    (
+        re.compile(r"\bmb_matrix<([\w: ]+), char\[([^]]+)\], char\[([^]]+)\]>"),
+        r"matrix<\1, \2, \3>",
+    ),
+    (re.compile(r"\bmb_array<(.+?), char\[([^]]+)\]>"), r"array<\1, \2>"),
     (re.compile(r"\b(?:metal::)?(packed_)?vec<(\w+), ([234])>"), r"\1\2\3"),
     (re.compile(r"\b(?:metal::)?packed_vec<(\w+), ([234])>"), r"packed_\1\2"),
     (re.compile(r"\b(?:metal::)?matrix<(\w+), ([234]), ([234])>"), r"\1\2x\3"),

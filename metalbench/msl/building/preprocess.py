@@ -48,6 +48,8 @@ HOST_MACROS = [
     "__AVX__",
     "__AVX2__",
     "__ARM_NEON",
+    "_NATIVE_WCHAR_T_DEFINED",
+    "_WCHAR_T_DEFINED",
 ]
 
 
@@ -61,6 +63,8 @@ def preprocess(
     tools = toolchain()
     folder = Path(filename).resolve().parent
     command = [*tools.clang, "-E", "-x", "c++", "-std=c++17", "-nostdinc", "-nostdinc++"]
+    # Expands macros in pragmas, too: `#pragma unroll(N)`.
+    command += ["-fms-extensions"]
     command += ["-fno-color-diagnostics", "-Wno-everything", "-ferror-limit=20"]
     command += [f"-U{name}" for name in HOST_MACROS]
     command += [f"-D{name}={value}" for name, value in METAL_MACROS.items()]

@@ -32,8 +32,6 @@ COMMON_FLAGS = [
     "-ffloat16-excess-precision=none",
     "-Xclang",
     "-fbfloat16-excess-precision=none",
-    "-Xclang",
-    "-cl-single-precision-constant",
     "-mrecip=none",
     "-gline-tables-only",
     "-Wno-everything",

@@ -19,6 +19,7 @@ from metalbench.msl.rewriting.casts import mixes_half_formats, rewrite_casts
 from metalbench.msl.rewriting.edits import Code, Edits
 from metalbench.msl.rewriting.keywords import rewrite_keywords, swizzle_macros
 from metalbench.msl.rewriting.labels import has_labels, rewrite_labels
+from metalbench.msl.rewriting.literals import refuse_double
 from metalbench.msl.rewriting.overloads import constructor_qualifiers, merge
 from metalbench.msl.rewriting.threadgroup import rewrite_threadgroup_variables
 from metalbench.msl.rewriting.unsupported import refuse, unsupported_declarations
@@ -45,6 +46,7 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
     Raises CompileError or Unsupported, naming the line of the user's own file.
     """
     tokens = source.tokens
+    refuse_double(tokens)
     kernel = source.kernel(name)
     reached = source.references.reached(_roots(source, kernel))
     literals = _literals(source, kernel, constants, reached)
