@@ -219,8 +219,8 @@ def _compile(
 
     checked, fast_math = kind
     lowered = lower(program.source, function, constants)
-    options = repr(flags(checked=checked, fast_math=fast_math))
-    content = cache.digest("object", toolchain().key, options, lowered.code.text)
+    options = flags(checked=checked, fast_math=fast_math, spaces=lowered.spaces)
+    content = cache.digest("object", toolchain().key, repr(options), lowered.code.text)
     target = cache.path_of(content, ".so")
     with cache.replacing(target) as path:
         compile_shared_object(
@@ -228,8 +228,7 @@ def _compile(
             path,
             toolchain(),
             Diagnostics(program.source, lowered.code).translate,
-            checked=checked,
-            fast_math=fast_math,
+            options,
         )
         made = cache.file_digest(path)
         if toolchain().target.debug_in_object:

@@ -38,7 +38,8 @@ def tools():
 def test_addresses_in_a_library_lead_to_the_users_lines(tools, tmp_path, checked):
     lowered = lower(engine.parse(TEXT, "dir/my.metal").source, "f", {})
     library = tmp_path / "kernel.so"
-    compile_shared_object(lowered.code.text, library, tools, str, checked=checked, fast_math=True)
+    options = flags(checked=checked, fast_math=True, spaces=lowered.spaces, goal=tools.target)
+    compile_shared_object(lowered.code.text, library, tools, str, options)
     with library.open("rb") as stream:
         file = mach_o.MachO(stream)
     assert {"_mb_info", "_mb_thread"} <= set(file.functions)
@@ -52,6 +53,7 @@ def test_addresses_in_a_library_lead_to_the_users_lines(tools, tmp_path, checked
 def test_a_library_without_its_object_has_no_lines(tools, tmp_path):
     lowered = lower(engine.parse(TEXT).source, "f", {})
     library = tmp_path / "kernel.so"
-    compile_shared_object(lowered.code.text, library, tools, str, checked=False, fast_math=True)
+    options = flags(checked=False, fast_math=True, goal=tools.target)
+    compile_shared_object(lowered.code.text, library, tools, str, options)
     library.with_suffix(".o").unlink()
     assert symbolize(str(library), 0x4000) is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from metalbench._core import CompileError
@@ -18,17 +18,14 @@ def compile_shared_object(
     target: Path,
     tools: Toolchain,
     translate: Callable[[str], str],
-    *,
-    checked: bool,
-    fast_math: bool,
+    options: Sequence[str],
 ) -> None:
-    """Compile lowered text and link it to `target`.
+    """Compile lowered text with these flags and link it to `target`.
 
     The object file stays beside it where the linker leaves debug information in there. Raises
     CompileError with clang's own messages as `translate` places them.
     """
     target_object = target.with_suffix(".o")
-    options = flags(checked=checked, fast_math=fast_math, goal=tools.target)
     command = [*tools.clang, "-c", "-x", "c++", *options, *tools.include_flags]
     command += ["-o", str(target_object), "-"]
     try:

@@ -74,6 +74,12 @@ WRAPPING_FLAGS = [
     "-mllvm",
     "-pragma-vectorize-scev-check-threshold=0",
 ]
+# For sources in which address spaces decide what is called (rewriting/spaces.py). C++23 lets a member
+# function name its object, and with that the space that it is in; without a second target clang 22
+# crashes on bfloat.
+SPACES_FLAGS = ["-std=c++23", "-DMB_SPACES=1"]
+for _option in ("-fsycl-is-device", "-aux-triple", "x86_64-linux-gnu"):
+    SPACES_FLAGS += ["-Xclang", _option]
 RELEASE_FLAGS = ["-O3", *CONVERGENT_FLAGS, *WRAPPING_FLAGS]
 # Copies of a whole struct, such as a float4 that does not pass through registers, are no loads and
 # stores to the coverage pass; AddressSanitizer's pass turns them, and only them, into calls.
@@ -144,7 +150,9 @@ class Toolchain:
         return self.headers / "empty"
 
 
-def flags(*, checked: bool, fast_math: bool, goal: Target | None = None) -> list[str]:
+def flags(
+    *, checked: bool, fast_math: bool, spaces: bool = False, goal: Target | None = None
+) -> list[str]:
     """The compiler's flags for one kind of build, on this machine if no other is given."""
     goal = goal or target()
     machine = "arm64" if goal is MACH_O else platform.machine()
@@ -153,6 +161,7 @@ def flags(*, checked: bool, fast_math: bool, goal: Target | None = None) -> list
         *goal.compiler,
         *HALF_FLAGS.get(machine, []),
         *(FAST_FLAGS if fast_math else PRECISE_FLAGS),
+        *(SPACES_FLAGS if spaces else []),
         *([*goal.kernel_address, *CHECKED_FLAGS] if checked else RELEASE_FLAGS),
     ]
 

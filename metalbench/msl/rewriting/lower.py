@@ -1,4 +1,7 @@
-"""MSL to C++17: address spaces erased, one kernel kept, its entry points added at the end."""
+"""MSL to C++: address spaces erased, one kernel kept, its entry points added at the end.
+
+Address spaces stay where the kernel reaches overloads that differ by nothing else (overloads.py).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ from metalbench.msl.rewriting.casts import mixes_half_formats, rewrite_casts
 from metalbench.msl.rewriting.edits import Code, Edits
 from metalbench.msl.rewriting.keywords import rewrite_keywords, swizzle_macros
 from metalbench.msl.rewriting.labels import has_labels, rewrite_labels
-from metalbench.msl.rewriting.overloads import constructor_qualifiers, merge
+from metalbench.msl.rewriting.objects import defaulted, rewrite_objects
+from metalbench.msl.rewriting.overloads import Collision, constructor_qualifiers, merge
+from metalbench.msl.rewriting.spaces import WITHOUT_ATTRIBUTE, rewrite_spaces
 from metalbench.msl.rewriting.threadgroup import rewrite_threadgroup_variables
 from metalbench.msl.rewriting.unsupported import refuse, unsupported_declarations
 
@@ -30,13 +35,17 @@ _FUNCTION = "mb_kernel_function"
 
 @dataclass(frozen=True)
 class Lowered:
-    """C++ text for clang, and what reflection says about the kernel."""
+    """C++ text for clang, and what reflection says about the kernel.
+
+    With `spaces` it has address spaces, and is to be compiled so.
+    """
 
     code: Code
     kernel: Kernel
     bindings: Bindings
     max_threads: int
     needs_fibers: bool
+    spaces: bool
 
 
 def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lowered:
@@ -50,16 +59,20 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
     literals = _literals(source, kernel, constants, reached)
     bindings = bind(source, kernel, literals)
     edits = Edits(tokens.source)
-    removed = _unsupported(source, kernel, reached) + _redundant(source, reached)
+    redundant, spaces = _redundant(source, reached)
+    removed = _unsupported(source, kernel, reached) + redundant
     removed += _other_kernels(source, reached)
     for declaration in removed:
         edits.blank(tokens.start[declaration.first], tokens.end(declaration.last - 1))
     _function_constants(source, edits, literals)
-    scope = _name_kernel(tokens, edits, kernel)
+    scope = _name_kernel(tokens, edits, kernel, spaces=spaces)
     _linkage(source, edits, {declaration.first for declaration in removed})
     for index in constructor_qualifiers(tokens, source.declared):
         edits.blank(tokens.start[index], tokens.end(index))
     rewrite_threadgroup_variables(tokens, edits)
+    if spaces:
+        rewrite_objects(source, edits)
+        rewrite_spaces(tokens, edits)
     rewrite_keywords(tokens, edits)
     rewrite_labels(tokens, edits)
     if mixes_half_formats(tokens):
@@ -79,7 +92,7 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
         ")\n",
     ]
     code = Code("".join(parts), edits, len(opening))
-    return Lowered(code, kernel, bindings, limit, fibers)
+    return Lowered(code, kernel, bindings, limit, fibers, spaces)
 
 
 def signature(source: Source, name: str, constants: Mapping[str | int, Value]) -> Bindings:
@@ -142,22 +155,30 @@ def _unsupported(source: Source, kernel: Kernel, reached: set[str]) -> list[Decl
     return found
 
 
-def _redundant(source: Source, reached: set[str]) -> list[Declaration]:
-    """Overloads that another one stands for."""
+def _redundant(source: Source, reached: set[str]) -> tuple[list[Declaration], bool]:
+    """Overloads that another one stands for, and whether address spaces are needed to tell."""
     dropped, collisions = merge(source.tokens, source.declared)
+    if not any(_matters(collision, reached) for collision in collisions):
+        return dropped, False
+    dropped, collisions = merge(source.tokens, source.declared, WITHOUT_ATTRIBUTE)
     for collision in collisions:
-        dropped_one = collision.dropped
-        # Nobody calls an operator by its name.
-        operator = dropped_one.in_record and dropped_one.name.startswith("operator")
-        used = dropped_one.scope[-1].split("@")[0] if operator else dropped_one.name
-        if used in reached:
-            where = source.tokens.where(dropped_one.first)
+        if _matters(collision, reached):
+            where = source.tokens.where(collision.dropped.first)
             raise CompileError(
-                f"{where}: error: {dropped_one.name} differs from the one at "
-                f"{source.tokens.where(collision.kept.first)} only by address space but not in "
-                "what it does; the cpu device has one address space: give one of them another name"
+                f"{where}: error: {collision.dropped.name} differs from the one at "
+                f"{source.tokens.where(collision.kept.first)} only by an address space that the "
+                "cpu device cannot tell there, but not in what it does; make them one, or give one "
+                "of them another name"
             )
-    return dropped
+    return dropped + defaulted(source.tokens, source.declared), True
+
+
+def _matters(collision: Collision, reached: set[str]) -> bool:
+    """Whether code that is reached may call one of two functions that collide."""
+    found = collision.dropped
+    # Nobody calls an operator by its name.
+    operator = found.in_record and found.name.startswith("operator")
+    return (found.scope[-1].split("@")[0] if operator else found.name) in reached
 
 
 def _other_kernels(source: Source, reached: set[str]) -> list[Declaration]:
@@ -212,7 +233,7 @@ def _linkage(source: Source, edits: Edits, removed: set[int]) -> None:
                 edits.insert(start, "inline ")
 
 
-def _name_kernel(tokens: Tokens, edits: Edits, kernel: Kernel) -> str:
+def _name_kernel(tokens: Tokens, edits: Edits, kernel: Kernel, *, spaces: bool) -> str:
     """Give the kernel a name without commas; return the text that refers to it at global scope."""
     if kernel.instantiation is None:
         return f"static constexpr auto& mb_entry_function = {kernel.expression};\n"
@@ -220,18 +241,20 @@ def _name_kernel(tokens: Tokens, edits: Edits, kernel: Kernel) -> str:
     target = f"auto& {_FUNCTION}"
     if kernel.signature is not None:
         parameters = tokens.join(kernel.signature, tokens.partner[kernel.signature] + 1)
-        target = f"void (&{_FUNCTION}){_erase(parameters)}"
-    text = f"static constexpr {target} = {_erase(kernel.expression)};"
+        target = f"void (&{_FUNCTION}){_rewritten(parameters, spaces=spaces)}"
+    text = f"static constexpr {target} = {_rewritten(kernel.expression, spaces=spaces)};"
     start, end = tokens.start[declaration.first], tokens.end(declaration.last - 1)
     edits.replace(start, end, text)
     scope = "".join(f"::{name}" for name in declaration.scope)
     return f"static constexpr auto& mb_entry_function = {scope}::{_FUNCTION};\n"
 
 
-def _erase(text: str) -> str:
-    """Rewrite a fragment by itself."""
+def _rewritten(text: str, *, spaces: bool) -> str:
+    """A fragment by itself."""
     tokens = lex(text)
     edits = Edits(text)
+    if spaces:
+        rewrite_spaces(tokens, edits)
     rewrite_keywords(tokens, edits)
     rewrite_labels(tokens, edits)
     return edits.apply().replace("\n", " ")
