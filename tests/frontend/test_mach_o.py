@@ -9,6 +9,7 @@ from metalbench.msl.building import mach_o
 from metalbench.msl.building.compiler import compile_shared_object
 from metalbench.msl.building.symbolize import symbolize
 from metalbench.msl.building.targets import MACH_O
+from metalbench.msl.building.toolchain import flags
 from metalbench.msl.rewriting.lower import lower
 
 TEXT = """#include <metal_stdlib>

@@ -74,12 +74,9 @@ WRAPPING_FLAGS = [
     "-mllvm",
     "-pragma-vectorize-scev-check-threshold=0",
 ]
-# For sources in which address spaces decide what is called (rewriting/spaces.py). C++23 lets a member
-# function name its object, and with that the space that it is in; without a second target clang 22
-# crashes on bfloat.
-SPACES_FLAGS = ["-std=c++23", "-DMB_SPACES=1"]
-for _option in ("-fsycl-is-device", "-aux-triple", "x86_64-linux-gnu"):
-    SPACES_FLAGS += ["-Xclang", _option]
+# For sources in which address spaces decide what is called (rewriting/spaces.py). C++23 lets a
+# member function name its object, and with that the space that it is in.
+SPACES_FLAGS = ["-std=c++23", "-DMB_SPACES=1", "-Xclang", "-fsycl-is-device"]
 RELEASE_FLAGS = ["-O3", *CONVERGENT_FLAGS, *WRAPPING_FLAGS]
 # Copies of a whole struct, such as a float4 that does not pass through registers, are no loads and
 # stores to the coverage pass; AddressSanitizer's pass turns them, and only them, into calls.
@@ -161,9 +158,15 @@ def flags(
         *goal.compiler,
         *HALF_FLAGS.get(machine, []),
         *(FAST_FLAGS if fast_math else PRECISE_FLAGS),
-        *(SPACES_FLAGS if spaces else []),
+        # Without a second target, the same one here, clang 22 crashes on bfloat.
+        *([*SPACES_FLAGS, *_for_frontend("-aux-triple", goal.triple)] if spaces else []),
         *([*goal.kernel_address, *CHECKED_FLAGS] if checked else RELEASE_FLAGS),
     ]
+
+
+def _for_frontend(*options: str) -> list[str]:
+    """Options that clang's driver does not know."""
+    return [part for option in options for part in ("-Xclang", option)]
 
 
 @cache

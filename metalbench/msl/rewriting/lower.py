@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from metalbench._core import CompileError
 from metalbench.msl.reading.collectives import needs_fibers
 from metalbench.msl.reading.constants import Value, literal, resolve
-from metalbench.msl.reading.declarations import Declaration
+from metalbench.msl.reading.declarations import Declaration, every
 from metalbench.msl.reading.lexer import lex
 from metalbench.msl.reading.parameters import TEXTURE
 from metalbench.msl.reading.program import Source
@@ -72,7 +72,8 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
     rewrite_threadgroup_variables(tokens, edits)
     if spaces:
         rewrite_objects(source, edits)
-        rewrite_spaces(tokens, edits)
+        functions = (found.parameters for found in every(source.declared) if found.parameters)
+        rewrite_spaces(tokens, edits, (opening for opening, _ in functions))
     rewrite_keywords(tokens, edits)
     rewrite_labels(tokens, edits)
     if mixes_half_formats(tokens):
@@ -250,11 +251,11 @@ def _name_kernel(tokens: Tokens, edits: Edits, kernel: Kernel, *, spaces: bool) 
 
 
 def _rewritten(text: str, *, spaces: bool) -> str:
-    """A fragment by itself."""
+    """A name or the parameters of a function, by themselves."""
     tokens = lex(text)
     edits = Edits(text)
     if spaces:
-        rewrite_spaces(tokens, edits)
+        rewrite_spaces(tokens, edits, [0] if text.startswith("(") else [])
     rewrite_keywords(tokens, edits)
     rewrite_labels(tokens, edits)
     return edits.apply().replace("\n", " ")

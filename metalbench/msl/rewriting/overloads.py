@@ -99,7 +99,7 @@ def is_constructor(declaration: Declaration) -> bool:
 
 
 def constructor_qualifiers(tokens: Tokens, declared: list[Declaration]) -> list[int]:
-    """Address spaces behind the parameters of constructors: tokens that C++ allows nowhere there."""
+    """Tokens behind the parameters of constructors: address spaces, for which C++ has no place."""
     found: list[int] = []
     for declaration in every(declared):
         if declaration.parameters and is_constructor(declaration):

@@ -7,7 +7,10 @@ convert to unqualified ones, never to one another, and code for the processor is
 
 from __future__ import annotations
 
-from metalbench.msl.reading.tokens import Tokens
+from collections.abc import Iterable
+
+from metalbench.msl.reading.attributes import opens_attribute
+from metalbench.msl.reading.tokens import Tokens, is_name
 from metalbench.msl.rewriting.edits import Edits
 
 SPACES = frozenset({"device", "constant", "thread", "threadgroup", "ray_data", "object_data"})
@@ -22,14 +25,34 @@ _QUALIFIERS = frozenset({"const", "volatile", "&", "&&", *SPACES})
 _ENDS = frozenset({"{", ":", ";", "=", "->", "noexcept"})
 
 
-def rewrite_spaces(tokens: Tokens, edits: Edits) -> None:
-    """Attributes instead of address spaces; those of functions themselves go."""
+def rewrite_spaces(tokens: Tokens, edits: Edits, parameters: Iterable[int]) -> None:
+    """Attributes instead of address spaces; those of functions themselves go.
+
+    `parameters` are the opening brackets of all functions' parameters.
+    """
+    for opening in parameters:
+        for first, last in tokens.split(opening + 1, tokens.partner[opening]):
+            _rewrite_array(tokens, edits, first, last)
     for word, attribute in ATTRIBUTES.items():
         for index in tokens.places.get(word, ()):
             if qualifies_function(tokens, index):
                 edits.blank(tokens.start[index], tokens.end(index))
             else:
                 edits.replace(tokens.start[index], tokens.end(index), attribute)
+
+
+def _rewrite_array(tokens: Tokens, edits: Edits, first: int, last: int) -> None:
+    """`constant int a[2]` as `constant int (*a)`: no parameter itself has a space."""
+    if ATTRIBUTES.keys().isdisjoint(tokens.text[first:last]):
+        return
+    for index in range(first + 1, last):
+        text = tokens.text[index]
+        if text in ("*", "&", "&&", "(", "="):
+            return
+        if text == "[" and not opens_attribute(tokens, index) and is_name(tokens.text[index - 1]):
+            edits.insert(tokens.start[index - 1], "(*")
+            edits.replace(tokens.start[index], tokens.end(tokens.partner[index]), ")")
+            return
 
 
 def behind_qualifiers(tokens: Tokens, index: int) -> int:
