@@ -61,6 +61,17 @@ struct without_space<MB_IN_THREADGROUP T> {
 template <class T>
 using unspaced = typename without_space<T>::type;
 
+#if MB_SPACES
+// An operand of a conditional operator: the value of a record that is in a space, anything else as
+// it is.
+template <class T>
+[[gnu::always_inline]] constexpr decltype(auto) operand(T&& x) {
+  using U = unspaced<__remove_cvref(T)>;
+  if constexpr (__is_class(U) && !__is_same(U, __remove_cvref(T))) return U(x);
+  else return static_cast<T&&>(x);
+}
+#endif
+
 // The same memory in the space of all.
 template <class T>
 [[gnu::always_inline]] inline unspaced<T>* plain(T* pointer) {

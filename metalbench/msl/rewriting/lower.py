@@ -19,6 +19,7 @@ from metalbench.msl.reading.reflect import Kernel, stage_of
 from metalbench.msl.reading.tokens import Tokens
 from metalbench.msl.rewriting.bindings import Bindings, bind, max_threads
 from metalbench.msl.rewriting.casts import mixes_half_formats, rewrite_casts
+from metalbench.msl.rewriting.conditionals import rewrite_conditionals
 from metalbench.msl.rewriting.edits import Code, Edits
 from metalbench.msl.rewriting.keywords import rewrite_keywords, swizzle_macros
 from metalbench.msl.rewriting.labels import has_labels, rewrite_labels
@@ -72,6 +73,7 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
     rewrite_threadgroup_variables(tokens, edits)
     if spaces:
         rewrite_objects(source, edits)
+        rewrite_conditionals(tokens, edits)
         functions = (found.parameters for found in every(source.declared) if found.parameters)
         rewrite_spaces(tokens, edits, (opening for opening, _ in functions))
     rewrite_keywords(tokens, edits)
