@@ -213,8 +213,9 @@ def _compile(
     key: str,
     kind: tuple[bool, bool],
 ) -> cache.Record:
-    from metalbench.msl.building.compiler import compile_shared_object
+    from metalbench.msl.building.compiler import Translate, compile_shared_object
     from metalbench.msl.building.diagnostics import Diagnostics
+    from metalbench.msl.building.undefined import undefined
     from metalbench.msl.rewriting.lower import lower
 
     checked, fast_math = kind
@@ -227,7 +228,10 @@ def _compile(
             lowered.code.text,
             path,
             toolchain(),
-            Diagnostics(program.source, lowered.code).translate,
+            Translate(
+                Diagnostics(program.source, lowered.code).translate,
+                lambda said: undefined(said, program.source),
+            ),
             options,
         )
         made = cache.file_digest(path)

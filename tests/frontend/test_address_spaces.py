@@ -128,7 +128,9 @@ def test_pointers_between_spaces_and_back(run):
     struct Views { device float* d; threadgroup float* t; };
     int each(thread const Views& v) { return 10 * by(*v.d) + by(*v.t); }
     """
-    body = LOCALS + "Views v = {d, shared}; float t[2] = {}, *p = t; threadgroup float a[2], *q = a;"
+    body = (
+        LOCALS + "Views v = {d, shared}; float t[2] = {}, *p = t; threadgroup float a[2], *q = a;"
+    )
     listed = results(
         "each(v)",
         "by(*p) * 10 + by(*q)",
@@ -156,7 +158,11 @@ def test_array_parameters(run):
     int sum(device const float a[2], constant float b[2][2]) { return a[1] + b[1][1]; }
     int sum(threadgroup const float a[2], constant float b[2][2]) { return 100; }
     """
-    body = LOCALS + "constant float (*b)[2] = (constant float (*)[2])c;" + results("sum(d, b)", "sum(shared, b)")
+    body = (
+        LOCALS
+        + "constant float (*b)[2] = (constant float (*)[2])c;"
+        + results("sum(d, b)", "sum(shared, b)")
+    )
     assert run(declarations, body)[:2] == [4, 100]
 
 
@@ -341,7 +347,9 @@ def test_a_finding_names_the_line():
     ],
 )
 def test_what_no_overload_takes_is_an_error_in_metals_words(body, message):
-    declarations = "int own(threadgroup float& x) { return 2; } int own(constant float& x) { return 4; }"
+    declarations = (
+        "int own(threadgroup float& x) { return 2; } int own(constant float& x) { return 4; }"
+    )
     text = f"{HEADER}{FUNCTIONS}{declarations}\n{KERNEL}\n{body}\n}}\n"
     with pytest.raises(_core.CompileError, match=message) as caught:
         _core.open("cpu").compile(text, filename="my.metal").pipeline("f")

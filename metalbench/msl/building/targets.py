@@ -30,6 +30,8 @@ class Target:
     debug_in_object: bool
 
 
+# Names that are defined nowhere are told, with the line that needs them.
+LLD_FLAGS = ("-z", "defs", "--warn-unresolved-symbols")
 _KERNEL_ADDRESS = "-fsanitize=kernel-address"
 
 ELF = Target(
@@ -37,7 +39,7 @@ ELF = Target(
     triple=f"{platform.machine()}-unknown-linux-gnu",
     compiler=("-march=native",),
     kernel_address=(_KERNEL_ADDRESS,),
-    zig_linker=("ld.lld",),
+    zig_linker=("ld.lld", *LLD_FLAGS),
     clang_linker=("-nostdlib",),
     debug_in_object=False,
 )

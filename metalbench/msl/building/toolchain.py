@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from metalbench._core import Unsupported
-from metalbench.msl.building.targets import ELF, MACH_O, Target, target
+from metalbench.msl.building.targets import ELF, LLD_FLAGS, MACH_O, Target, target
 
 COMMON_FLAGS = [
     "-std=c++17",
@@ -182,7 +182,7 @@ def _find(named: str | None) -> Toolchain:
                 f"METALBENCH_CLANG: expected a clang, got {named}, which is not there"
             )
         if linker and goal is ELF:
-            return Toolchain((program,), (linker,), headers, goal)
+            return Toolchain((program,), (linker, *LLD_FLAGS), headers, goal)
         return Toolchain((program,), (program, *goal.clang_linker), headers, goal)
     found = importlib.util.find_spec("ziglang")
     if found is not None and found.origin is not None:
