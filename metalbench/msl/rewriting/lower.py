@@ -5,7 +5,7 @@ Address spaces stay where the kernel reaches overloads that differ by nothing el
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from metalbench._core import CompileError
@@ -25,6 +25,7 @@ from metalbench.msl.rewriting.keywords import rewrite_keywords, swizzle_macros
 from metalbench.msl.rewriting.labels import has_labels, rewrite_labels
 from metalbench.msl.rewriting.objects import defaulted, rewrite_objects
 from metalbench.msl.rewriting.overloads import Collision, constructor_qualifiers, merge
+from metalbench.msl.rewriting.own_names import own_names, renamed
 from metalbench.msl.rewriting.spaces import WITHOUT_ATTRIBUTE, rewrite_spaces
 from metalbench.msl.rewriting.threadgroup import rewrite_threadgroup_variables
 from metalbench.msl.rewriting.unsupported import refuse, unsupported_declarations
@@ -82,13 +83,15 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
         rewrite_casts(tokens, source.declared, source.aliases, edits)
     fibers = needs_fibers(tokens, source.by_name, reached)
     limit_text, limit = max_threads(source, kernel)
-    opening = prologue(tokens)
+    own = own_names(source)
+    opening = prologue(tokens, own)
+    entry = "#include <mb/absent.h>\n" if bindings.absent else "#include <mb/entry.h>\n"
+    entry += "#include <mb/texture_entry.h>\n" if has_textures(tokens) else ""
     parts = [
         opening,
         edits.apply(),
         '\n# 1 "<metalbench>"\n',
-        "#include <mb/absent.h>\n" if bindings.absent else "#include <mb/entry.h>\n",
-        "#include <mb/texture_entry.h>\n" if has_textures(tokens) else "",
+        renamed(own, entry),
         scope,
         f"MB_KERNEL(mb_entry_function, {int(fibers)}, ({limit_text})",
         *(f", {macro}" for macro in bindings.macros),
@@ -105,12 +108,15 @@ def signature(source: Source, name: str, constants: Mapping[str | int, Value]) -
     return bind(source, kernel, _literals(source, kernel, constants, reached))
 
 
-def prologue(tokens: Tokens) -> str:
-    """What precedes every source: the MSL headers, set up for what it mentions."""
+def prologue(tokens: Tokens, own: Sequence[str] = ()) -> str:
+    """What precedes every source: the MSL headers, set up for what it mentions.
+
+    `own` are names of theirs that the source defines itself.
+    """
     distributed = "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.places else ""
     textures = "#include <mb/texture.h>\n" if has_textures(tokens) else ""
     copies = "#include <mb/async_copy.h>\n" if has_labels(tokens) else ""
-    headers = f"#include <mb/prelude.h>\n{textures}{copies}"
+    headers = renamed(own, f"#include <mb/prelude.h>\n{textures}{copies}")
     return f'# 1 "<metalbench>"\n{swizzle_macros(tokens)}{distributed}{headers}'
 
 
