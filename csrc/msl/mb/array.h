@@ -18,18 +18,12 @@ struct mb_array<T, char[N]> {
 
   static constexpr unsigned long size() { return N; }
   static constexpr bool empty() { return false; }
-  MB_FUNC constexpr T& operator[](unsigned long i) { return __elems[i]; }
-  MB_FUNC constexpr const T& operator[](unsigned long i) const { return __elems[i]; }
-  MB_FUNC constexpr T* data() { return __elems; }
-  MB_FUNC constexpr const T* data() const { return __elems; }
-  MB_FUNC constexpr T* begin() { return __elems; }
-  MB_FUNC constexpr const T* begin() const { return __elems; }
-  MB_FUNC constexpr T* end() { return __elems + N; }
-  MB_FUNC constexpr const T* end() const { return __elems + N; }
-  MB_FUNC constexpr T& front() { return __elems[0]; }
-  MB_FUNC constexpr const T& front() const { return __elems[0]; }
-  MB_FUNC constexpr T& back() { return __elems[N - 1]; }
-  MB_FUNC constexpr const T& back() const { return __elems[N - 1]; }
+  MB_ACCESSOR(auto&, operator[], self.__elems[i], unsigned long i)
+  MB_ACCESSOR(auto*, data, self.__elems + 0)
+  MB_ACCESSOR(auto*, begin, self.__elems + 0)
+  MB_ACCESSOR(auto*, end, self.__elems + N)
+  MB_ACCESSOR(auto&, front, self.__elems[0])
+  MB_ACCESSOR(auto&, back, self.__elems[N - 1])
   MB_FUNC constexpr const T* cbegin() const { return __elems; }
   MB_FUNC constexpr const T* cend() const { return __elems + N; }
   MB_FUNC constexpr void fill(const T& value) {

@@ -6,7 +6,7 @@
 
 #if MB_CHECKED
 
-#define MB_TRACE extern "C" [[gnu::visibility("hidden")]] MB_UNTRACED
+#define MB_TRACE extern "C" [[gnu::visibility("hidden")]] MB_EMITTED MB_UNTRACED
 
 #define MB_TRACED(bytes)                                                  \
   MB_TRACE void __sanitizer_cov_load##bytes(mb::u8* address) {            \

@@ -22,26 +22,12 @@ struct threadgroup {};
 template <class A>
 struct attribute {};
 
+// What a parameter points or refers to; `device void*` are bytes.
 template <class P>
 struct pointee {
-  using type = P;
-  static constexpr bool constant = false;
+  using target = bare<__remove_pointer(P)>;
+  using type = typename conditional<__is_void(target), u8, target>::type;
 };
-template <class T>
-struct pointee<T*> : pointee<T&> {};
-template <class T>
-struct pointee<T* const> : pointee<T&> {};
-template <class T>
-struct pointee<T&> {
-  using type = bare<T>;
-  static constexpr bool constant = __is_const(T);
-};
-
-// `device void*` is bytes.
-template <>
-struct pointee<void*> : pointee<u8&> {};
-template <>
-struct pointee<const void*> : pointee<const u8&> {};
 
 // What a texture parameter demands: texture_entry.h.
 template <class P, class = void>
@@ -58,14 +44,14 @@ template <int index, class T>
 struct Bound<buffer<index>, T*> {
   T* pointer;
   MB_FUNC Bound(const Launch* launch, const u8*)
-      : pointer(static_cast<T*>(launch->buffers[index])) {}
+      : pointer((T*)launch->buffers[index]) {}
   MB_FUNC T* get(const Place&) { return pointer; }
 };
 template <int index, class T>
 struct Bound<buffer<index>, T&> {
   T* pointer;
   MB_FUNC Bound(const Launch* launch, const u8*)
-      : pointer(static_cast<T*>(launch->buffers[index])) {}
+      : pointer((T*)launch->buffers[index]) {}
   MB_FUNC T& get(const Place&) { return *pointer; }
 };
 // A local copy of a `constant T&`: the loop's stores cannot alias it. Large ones stay where they
@@ -73,24 +59,24 @@ struct Bound<buffer<index>, T&> {
 template <int index, class T>
 struct Bound<buffer<index>, const T&> {
   static constexpr bool small = sizeof(T) <= 256;
-  using Kept = typename conditional<small, T, const T*>::type;
+  using Kept = typename conditional<small, unspaced<T>, const T*>::type;
   Kept kept;
   MB_FUNC Bound(const Launch* launch, const u8*) {
-    auto* source = static_cast<const T*>(launch->buffers[index]);
+    auto* source = launch->buffers[index];
     if constexpr (small) __builtin_memcpy(&kept, source, sizeof(T));
-    else kept = source;
+    else kept = (const T*)source;
   }
   MB_FUNC const T& get(const Place&) {
-    if constexpr (small) return kept;
+    if constexpr (small) return *(const T*)__builtin_addressof(kept);
     else return *kept;
   }
 };
 template <int index, class P>
 struct Bound<threadgroup<index>, P> {
-  using T = typename pointee<P>::type;
-  T* pointer;
+  using Pointer = __add_pointer(__remove_pointer(P));
+  Pointer pointer;
   MB_FUNC Bound(const Launch* launch, const u8* arena)
-      : pointer((T*)(arena + launch->threadgroup_offset[index])) {}
+      : pointer((Pointer)(arena + launch->threadgroup_offset[index])) {}
   MB_FUNC P get(const Place&) {
     if constexpr (__is_lvalue_reference(P)) return *pointer;
     else return pointer;
@@ -189,7 +175,7 @@ struct Kernel<function, void (*)(P...), Bindings...> {
 
 }  // namespace mb
 
-#define MB_EXPORT extern "C" [[gnu::visibility("default")]] MB_UNTRACED
+#define MB_EXPORT extern "C" [[gnu::visibility("default")]] MB_EMITTED MB_UNTRACED
 
 #define MB_KERNEL(function, needs_fibers, max_threads, ...)                               \
   extern const bool mb_has_fibers = needs_fibers || MB_CHECKED;                           \

@@ -10,6 +10,7 @@ namespace metal {
 template <class T, int Cols, int Rows = Cols>
 struct simdgroup_matrix {
   static_assert(Cols == 8 && Rows == 8, "Metal has simdgroup_matrix<T, 8, 8> only");
+  using storage_type = vec<T, 2>;  // what thread_elements() would give, which is not used
   alignas(32) T mb_element[64];
 
   simdgroup_matrix() = default;

@@ -137,4 +137,5 @@ MB_FUNC T& threadgroup_variable(u8* storage) {
 #define MB_THREADGROUP(T, name)                                                             \
   alignas(T) alignas(16) static unsigned char mb_storage_##name[sizeof(T)] __attribute__((  \
       MB_DATA_SECTION(mb_threadgroup)));                                                    \
-  T& name = mb::threadgroup_variable<T>(mb_storage_##name);
+  MB_IN_THREADGROUP T& name =                                                               \
+      *(MB_IN_THREADGROUP T*)&mb::threadgroup_variable<T>(mb_storage_##name);

@@ -146,7 +146,7 @@ MB_FUNC constexpr remove_reference_t<T>&& move(T&& value) {
 }
 template <class T>
 MB_FUNC constexpr void swap(T& a, T& b) {
-  T before = a;
+  mb::unspaced<T> before = a;
   a = b;
   b = before;
 }

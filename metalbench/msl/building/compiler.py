@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from metalbench._core import CompileError
@@ -13,27 +14,36 @@ from metalbench.msl.building.toolchain import Toolchain, flags
 TIME_LIMIT_S = 300
 
 
+@dataclass(frozen=True)
+class Translate:
+    """How the messages of clang and of its linker become a user's; an empty one is no error."""
+
+    clang: Callable[[str], str] = str
+    linker: Callable[[str], str] = str
+
+
 def compile_shared_object(
     text: str,
     target: Path,
     tools: Toolchain,
-    translate: Callable[[str], str],
-    *,
-    checked: bool,
-    fast_math: bool,
+    translate: Translate,
+    options: Sequence[str],
 ) -> None:
-    """Compile lowered text and link it to `target`.
+    """Compile lowered text with these flags and link it to `target`.
 
     The object file stays beside it where the linker leaves debug information in there. Raises
-    CompileError with clang's own messages as `translate` places them.
+    CompileError with clang's own messages as `translate.clang` places them, and with what
+    `translate.linker` makes of the linker's, warnings of names that are defined nowhere.
     """
     target_object = target.with_suffix(".o")
-    options = flags(checked=checked, fast_math=fast_math, goal=tools.target)
     command = [*tools.clang, "-c", "-x", "c++", *options, *tools.include_flags]
     command += ["-o", str(target_object), "-"]
     try:
-        _run(command, text, translate)
-        _run([*tools.linker, "-shared", "-o", str(target), str(target_object)], "", str)
+        _run(command, text, translate.clang)
+        linking = [*tools.linker, "-shared", "-o", str(target), str(target_object)]
+        undefined = translate.linker(_run(linking, "", lambda said: translate.linker(said) or said))
+        if undefined:
+            raise CompileError(undefined)
         if not tools.target.debug_in_object:
             target_object.unlink()
     except BaseException:
@@ -47,7 +57,8 @@ def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -
     _run([*command, *tools.include_flags, "-"], text, translate)
 
 
-def _run(command: list[str], text: str, translate: Callable[[str], str]) -> None:
+def _run(command: list[str], text: str, translate: Callable[[str], str]) -> str:
+    """What a program that succeeds says on standard error. Raises CompileError if it fails."""
     try:
         answer = subprocess.run(
             command,
@@ -63,7 +74,7 @@ def _run(command: list[str], text: str, translate: Callable[[str], str]) -> None
             f"{Path(command[0]).name}: no result after {TIME_LIMIT_S} s; simplify the kernel"
         ) from None
     if answer.returncode == 0:
-        return
+        return answer.stderr
     crashed = (
         answer.returncode < 0
         or answer.returncode >= 128

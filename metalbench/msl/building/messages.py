@@ -35,6 +35,11 @@ _WORDS = [
     (re.compile(r"\b(?:metal::)?simdgroup_matrix<(\w+), 8, 8>"), r"simdgroup_\g<1>8x8"),
     (re.compile(r"\b(?:metal::)?_atomic<(\w+)>"), r"atomic_\1"),
     (re.compile(r"\bmb_storage_"), ""),
+    # Address spaces, as clang and as its linker write them.
+    (re.compile(r"\b(?:const )?__global_host\b|\bSYhost\b(?: const)?"), "constant"),
+    (re.compile(r"\b(?:__global_|SY)device\b"), "device"),
+    (re.compile(r"\b(?:__|SY)local\b"), "threadgroup"),
+    (re.compile(r"\bin generic address space\b"), "in address space 'thread'"),
     (re.compile(r"'((?:metal::)?[^']*)' \(aka '(?:metal::)?\1'\)"), r"'\1'"),
     (re.compile(r"'metal::(\w+)' \(aka '\1'\)"), r"'\1'"),
 ]

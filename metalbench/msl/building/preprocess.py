@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -53,6 +55,11 @@ HOST_MACROS = [
 ]
 
 
+# Paths as clang chains them for a file that `a/b.h` includes as "../c.h": `a/../c.h`.
+_IN_MARKER = re.compile(r'^(# \d+ ")((?:[^"\n]*/)?\.\.?/[^"\n]*)', re.M)
+_IN_MESSAGE = re.compile(r"[^\s:'\"]*/\.\.?/[^\s:'\"]*")
+
+
 def preprocess(
     source: str, filename: str, macros: Mapping[str, str], include_dirs: Sequence[str]
 ) -> str:
@@ -81,10 +88,16 @@ def preprocess(
         cwd=folder if folder.is_dir() else None,
     )
     if answer.returncode != 0:
-        raise CompileError(
-            answer.stderr.strip() or f"{filename}: clang -E failed without a message"
-        )
-    return answer.stdout
+        said = _IN_MESSAGE.sub(lambda found: _shortened(found[0], folder), answer.stderr.strip())
+        raise CompileError(said or f"{filename}: clang -E failed without a message")
+    return _IN_MARKER.sub(lambda found: found[1] + _shortened(found[2], folder), answer.stdout)
+
+
+def _shortened(path: str, folder: Path) -> str:
+    """A path without `a/..`, if that still is the same file: a folder may be a link."""
+    short = os.path.normpath(path)
+    same = os.path.realpath(folder / short) == os.path.realpath(folder / path)
+    return short if same else path
 
 
 def escaped(filename: str) -> str:
