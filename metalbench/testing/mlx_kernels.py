@@ -1,0 +1,87 @@
+"""Code that calls `mx.fast.metal_kernel`, on the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from metalbench.custom_kernel.arrays import as_numpy
+from metalbench.errors import DeclarationError
+from metalbench.testing.case import FAULTS
+from metalbench.testing.checked import Checked
+from metalbench.testing.expected import Tolerance, expected_outputs
+from metalbench.testing.judge import judge
+from metalbench.verify.faults import finding
+
+
+@contextmanager
+def engine_for_mlx(*, checked: bool = True, time_limit: float = 60.0) -> Iterator[None]:
+    """Within, `mx.fast.metal_kernel` makes kernels of this project's engine, and Metal is there.
+
+    Kernels that were made before are as they were. `checked` builds stop at the first access out
+    of bounds or race; `time_limit` in s ends a hang.
+    """
+    import mlx.core as mx
+
+    from metalbench.custom_kernel import metal_kernel
+
+    ours = partial(metal_kernel, device="cpu", checked=checked, time_limit=time_limit)
+    before = mx.fast.metal_kernel, mx.metal.is_available
+    mx.fast.metal_kernel, mx.metal.is_available = ours, _available
+    try:
+        yield
+    finally:
+        mx.fast.metal_kernel, mx.metal.is_available = before
+
+
+def _available() -> bool:
+    return True
+
+
+def check_python(
+    kernel: Callable[..., Any],
+    inputs: Mapping[str, Any],
+    expected: Any,
+    tolerance: Tolerance,
+    *,
+    checked: bool,
+    time_limit: float,
+) -> Checked:
+    """Call a function over `mx.fast.metal_kernel` with the inputs, and judge what it returns."""
+    found = Checked(getattr(kernel, "__name__", "kernel"))
+    try:
+        with engine_for_mlx(checked=checked, time_limit=time_limit):
+            results = _several(kernel(**inputs))
+    except FAULTS as error:
+        return replace(found, findings=(finding(error),))
+    names = [f"output{index}" for index in range(len(results))] if len(results) > 1 else ["output"]
+    outputs = {
+        name: as_numpy(each, f"[{found.kernel}] {name}")
+        for name, each in zip(names, results, strict=True)
+    }
+    wanted = expected_outputs(expected, inputs, names)
+    if set(wanted) != set(names):
+        raise DeclarationError(
+            f"[{found.kernel}] expected: expected {', '.join(names)}, got {', '.join(wanted)}"
+        )
+    judged = [
+        judge(
+            f"[{found.kernel}] {name}",
+            got,
+            wanted[name],
+            tolerance,
+            unwritten=np.zeros(got.shape, bool),
+            inputs={},
+        )
+        for name, got in outputs.items()
+    ]
+    return found.with_judged(outputs, judged)
+
+
+def _several(results: Any) -> list[Any]:
+    return list(results) if isinstance(results, (tuple, list)) else [results]
