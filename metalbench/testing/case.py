@@ -60,13 +60,14 @@ class Case:
         found = Checked(build.function or Path(build.source.filename).name, source=build.source)
         try:
             pipeline = build.pipeline(device, checked=checked)
+            found = replace(found, kernel=pipeline.name)
             inputs = read_inputs(pipeline, self.inputs)
             expected = self._outputs(pipeline, inputs)
             bound = bind(device, pipeline, inputs, _memory_of(pipeline, expected), self.grid)
             device.run([bound.dispatch], time_limit=self.time_limit)
         except (*FAULTS, Unsupported) as error:
             return replace(found, findings=(finding(error),))
-        return self._judged(replace(found, kernel=pipeline.name), bound, expected)
+        return self._judged(found, bound, expected)
 
     def _judged(self, found: Checked, bound: Bound, expected: Mapping[str, Expected]) -> Checked:
         outputs = {name: bound.memories[name].array for name in expected}
