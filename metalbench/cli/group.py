@@ -8,6 +8,7 @@ import click
 
 from metalbench.cli.admit import admit
 from metalbench.cli.compare import compare
+from metalbench.cli.compiling import compile_file
 from metalbench.cli.completion import completion
 from metalbench.cli.doctor import doctor
 from metalbench.cli.failure import Failure
@@ -76,5 +77,15 @@ def main() -> None:
     """
 
 
-for command in (run, list_tasks, show, compare, history, admit, doctor, completion):
+for command in (
+    run,
+    list_tasks,
+    show,
+    compile_file,
+    compare,
+    history,
+    admit,
+    doctor,
+    completion,
+):
     main.add_command(command)

@@ -85,7 +85,7 @@ def _print_reflection(
     except MetalBenchError as error:
         out.print(Text(f"\nThe kernel does not compile:\n{error}", style="red"))
         return
-    out.print(reflection(compiled, terminal=out.is_terminal))
+    out.print(reflection(compiled.pipelines.values(), device, terminal=out.is_terminal))
 
 
 def _print_history(out: Console, name: str, past: int, db: Path | None) -> None:
