@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from metalbench._core import Error as MetalBenchError
     from metalbench.custom_kernel import metal_kernel
-    from metalbench.testing import Checked, Timing, assert_kernel, check, engine_for_mlx, time
+    from metalbench.testing import Checked, Timing, assert_kernel, check, time
 
     __version__: str
 
@@ -31,7 +31,6 @@ __all__ = [
     "__version__",
     "assert_kernel",
     "check",
-    "engine_for_mlx",
     "metal_kernel",
     "time",
 ]
@@ -42,7 +41,7 @@ _PLACES = {
     "metal_kernel": ("metalbench.custom_kernel", "metal_kernel"),
     **{
         name: ("metalbench.testing", name)
-        for name in ("Checked", "Timing", "assert_kernel", "check", "engine_for_mlx", "time")
+        for name in ("Checked", "Timing", "assert_kernel", "check", "time")
     },
 }
 

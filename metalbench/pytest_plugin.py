@@ -34,10 +34,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if kind not in CHOICES:
         raise pytest.UsageError(f"{OPTION}: expected checked or plain, got {kind!r}")
     if kind:
-        from metalbench.testing import engine_for_mlx
+        from metalbench.testing.mlx_kernels import patched_mlx
 
         stack = ExitStack()
-        stack.enter_context(engine_for_mlx(checked=kind == "checked"))
+        stack.enter_context(patched_mlx(checked=kind == "checked"))
         config.add_cleanup(stack.close)
 
 
@@ -66,9 +66,9 @@ def time_kernel() -> Callable[..., Timing]:
 
 
 @pytest.fixture
-def engine_for_mlx() -> Iterator[None]:
+def patched_mlx() -> Iterator[None]:
     """Within the test, `mx.fast.metal_kernel` makes checked kernels of MetalBench's engine."""
-    from metalbench.testing import engine_for_mlx as function
+    from metalbench.testing.mlx_kernels import patched_mlx as function
 
     with function():
         yield

@@ -161,7 +161,7 @@ def _emit_reflection(source: str, filename: str, options: dict[str, Any]) -> int
 
 
 def _pipelines(
-    library: Library, wanted: Sequence[str], constants: dict[int | str, bool | int | float]
+    library: Library, wanted: Sequence[str], constants: dict[int | str, Any]
 ) -> tuple[list[Pipeline], list[str]]:
     """The kernels that compile, and each error of the others once."""
     from metalbench.errors import CompileError

@@ -15,12 +15,11 @@ from metalbench.cli.capture import capture_after, capture_option, check_capture
 from metalbench.cli.isolation import isolation_options, workers_for
 from metalbench.cli.output import csv_option, json_option, write_text
 from metalbench.cli.parameters import (
-    DTYPES,
     complete_names,
-    device_option,
-    include_option,
-    kernels_option,
-    store_option,
+    dtype_option,
+    kernel_options,
+    seed_option,
+    time_option,
 )
 from metalbench.cli.trials import trials_for
 from metalbench.cli.warning import warn
@@ -53,14 +52,15 @@ Examples:
 @click.command(epilog=EXAMPLES, short_help="Check kernels and time them against MLX.")
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_names)
 @click.option("--set", "set_name", metavar="SET", help="Only this set: common, standard, full.")
-@device_option
 @click.option(
-    "--size", metavar="NAME", help="Size to time, such as seed or large; else the task's headline."
+    "--size",
+    "sizes",
+    metavar="NAME",
+    multiple=True,
+    help="Size to time, such as seed or large; else the task's headline. Repeatable.",
 )
-@click.option(
-    "--dtype",
+@dtype_option(
     "dtypes",
-    type=click.Choice([*DTYPES, "all"]),
     multiple=True,
     default=["float32"],
     show_default=True,
@@ -73,23 +73,8 @@ Examples:
     show_default=True,
     help="The score in the headline of a full report.",
 )
-@click.option(
-    "--seed",
-    metavar="N",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Of the inputs and of the order of samples.",
-)
-@click.option(
-    "--time",
-    "seconds",
-    type=click.FloatRange(min=0.01),
-    default=2.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Longest time to sample each kernel; the sampling of a steady one ends sooner.",
-)
+@seed_option("Of the inputs and of the order of samples.")
+@time_option(2.0, "Longest time to sample each kernel; the sampling of a steady one ends sooner.")
 @json_option
 @csv_option
 @click.option(
@@ -105,9 +90,7 @@ Examples:
 @capture_option
 @isolation_options
 @click.option("--fail-fast", is_flag=True, help="Stop at the first kernel that is not correct.")
-@kernels_option
-@include_option
-@store_option
+@kernel_options
 @click.pass_context
 def run(ctx: click.Context, /, **options: Any) -> None:
     """Check kernels, time them against MLX, and keep the results.

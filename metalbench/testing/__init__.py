@@ -6,7 +6,6 @@ The same functions are fixtures of pytest (`metalbench.pytest_plugin`).
 
 from metalbench.testing.assertion import assert_kernel, check
 from metalbench.testing.checked import Checked
-from metalbench.testing.mlx_kernels import engine_for_mlx
 from metalbench.testing.timing import Timing, time
 
-__all__ = ["Checked", "Timing", "assert_kernel", "check", "engine_for_mlx", "time"]
+__all__ = ["Checked", "Timing", "assert_kernel", "check", "time"]

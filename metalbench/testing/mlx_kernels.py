@@ -20,7 +20,7 @@ from metalbench.verify.faults import finding
 
 
 @contextmanager
-def engine_for_mlx(*, checked: bool = True, time_limit: float = 60.0) -> Iterator[None]:
+def patched_mlx(*, checked: bool = True, time_limit: float = 60.0) -> Iterator[None]:
     """Within, `mx.fast.metal_kernel` makes kernels of this project's engine, and Metal is there.
 
     Kernels that were made before are as they were. `checked` builds stop at the first access out
@@ -55,7 +55,7 @@ def check_python(
     """Call a function over `mx.fast.metal_kernel` with the inputs, and judge what it returns."""
     found = Checked(getattr(kernel, "__name__", "kernel"))
     try:
-        with engine_for_mlx(checked=checked, time_limit=time_limit):
+        with patched_mlx(checked=checked, time_limit=time_limit):
             results = _several(kernel(**inputs))
     except FAULTS as error:
         return replace(found, findings=(finding(error),))

@@ -87,7 +87,7 @@ def test_code_that_makes_its_kernels_when_it_is_imported(pytester, offset, outco
 
 def test_one_test_alone_has_the_engine(pytester):
     code = MLX_CODE.replace("OFFSET", "").replace("\n", "\n    ")
-    code = "def test_inside(engine_for_mlx):" + code + "\n    test_twice()\n"
+    code = "def test_inside(patched_mlx):" + code + "\n    test_twice()\n"
     pytester.makeini(STRICT)
     pytester.makepyfile(code)
     pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
