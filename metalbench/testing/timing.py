@@ -51,11 +51,9 @@ class Timing:
         return self.measurement.verdict
 
     def __str__(self) -> str:
-        interval, unit = numbers.in_time_unit(self.ns)
-        text = f"{self.kernel}: {numbers.estimate(interval)}{unit} {numbers.ends(interval)}"
+        text = f"{self.kernel}: {numbers.time(self.ns)}"
         if self.ratio is not None and self.verdict is not None:
-            ratio = f"{numbers.estimate(self.ratio)}x {numbers.ends(self.ratio)}"
-            text += f"; reference / kernel {ratio} {self.verdict.value}"
+            text += f"; reference / kernel {numbers.ratio(self.ratio)} {self.verdict.value}"
         if self.device == "cpu":
             text += f" ({SIMULATED})"
         doubts = [*self.measurement.doubts, *map(str, warnings(self.measurement))]
