@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.comparison import Comparison
     from metalbench.kernel import Kernel
+    from metalbench.kernel.library import Entry
     from metalbench.measure import Measurement
 
 FAILING = ("slower", "inconclusive")
@@ -53,7 +54,8 @@ def compare(ctx: click.Context, /, before: str, after: str | None, **options: An
     BEFORE and AFTER are each a file that `run --json` wrote, a run of the store (run:12, latest,
     latest~1, or the NAME of a `run --save NAME`), or a kernel at a revision of git (softmax@HEAD~1;
     without the revision as it is now). Without AFTER it is the latest run, or the kernel as it is
-    now. A ratio above 1 says that AFTER is faster.
+    now. A ratio above 1 says that AFTER is faster. Revisions are of the repository that the kernel
+    lies in: of --kernels, or of the checkout of MetalBench that the current folder is in.
 
     Exit codes: 0; 1 by --fail-on, or if a version of the kernel is wrong; 2 wrong usage or
     environment; 130 interrupted.
@@ -90,7 +92,6 @@ def _kernels(
     from metalbench import _core
     from metalbench.cli.waiting import waiting
     from metalbench.comparison.head_to_head import Contest, WrongKernelError, head_to_head
-    from metalbench.kernel.library import find
     from metalbench.measure import Plan
     from metalbench.report.console import console
 
@@ -101,8 +102,8 @@ def _kernels(
             f"{after}: expected {name} or {name}@REVISION, for kernels of different tasks do not "
             "compare"
         )
-    (entry,) = find([name], None, options["kernels"])
     device = _core.open(options["device"])
+    entry = _entry(name, options["kernels"], device.chip)
     older, newer = (_kernel(entry.kernel(device.chip), each, options) for each in names)
     contest = Contest(
         entry.task,
@@ -119,6 +120,21 @@ def _kernels(
             return head_to_head(device, contest, progress)
         except WrongKernelError as error:
             raise click.ClickException(str(error)) from error
+
+
+def _entry(name: str, folders: tuple[Path, ...], chip: str | None) -> Entry:
+    """The task, of a library that is installed from the checkout around, if there is one."""
+    from metalbench.comparison.revision import versioned
+    from metalbench.kernel import library
+
+    (entry,) = library.find([name], None, folders)
+    path, installed = entry.kernel_path(chip), library.installed_folder()
+    found = versioned(path, installed)
+    if found == path:
+        return entry
+    own = found.parents[len(path.relative_to(installed).parts) - 1]
+    (entry,) = library.find([name], None, [own, *folders])
+    return entry
 
 
 def _kernel(present: Kernel, name: str, options: dict[str, Any]) -> Kernel:
