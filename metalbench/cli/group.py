@@ -24,10 +24,11 @@ Start here:
   metalbench run softmax       one kernel, with the full report
   metalbench show softmax      its task, source, arguments and history
   metalbench compare latest~1  the latest run against the one before
-  metalbench history softmax   its results over time: did it get slower?
+  metalbench history           every kernel over time: did it get slower?
+  metalbench compile a.metal   any MSL file: its errors, and what its kernels take
 
-Exit codes: 0 all correct, 1 something is incorrect, 2 wrong usage or environment,
-130 interrupted.
+Exit codes: 0 all correct, 1 something is incorrect or fails by --fail-on, 2 wrong usage or
+environment, 130 interrupted.
 """
 
 
