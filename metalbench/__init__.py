@@ -4,6 +4,7 @@
     metalbench.assert_kernel(...)        the same, and raises AssertionError
     metalbench.time(kernel, inputs, outputs, grid=..., threadgroup=...)
     metalbench.metal_kernel(...)         `mx.fast.metal_kernel` on any machine
+    metalbench.patch_mlx()               the same for code that calls MLX's own
     metalbench._core                     devices, buffers, dispatches, raw times
 
 Tasks of your own: `from metalbench.task import task, normal, output`.
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from metalbench._core import Error as MetalBenchError
-    from metalbench.custom_kernel import metal_kernel
+    from metalbench.custom_kernel import metal_kernel, patch_mlx, patched_mlx
     from metalbench.testing import Checked, Timing, assert_kernel, check, time
 
     __version__: str
@@ -32,13 +33,18 @@ __all__ = [
     "assert_kernel",
     "check",
     "metal_kernel",
+    "patch_mlx",
+    "patched_mlx",
     "time",
 ]
 
 # Where each is found when it is asked for: to import them all costs a hundred times this file.
 _PLACES = {
     "MetalBenchError": ("metalbench._core", "Error"),
-    "metal_kernel": ("metalbench.custom_kernel", "metal_kernel"),
+    **{
+        name: ("metalbench.custom_kernel", name)
+        for name in ("metal_kernel", "patch_mlx", "patched_mlx")
+    },
     **{
         name: ("metalbench.testing", name)
         for name in ("Checked", "Timing", "assert_kernel", "check", "time")

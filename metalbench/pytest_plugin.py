@@ -6,7 +6,6 @@ Nothing of the package is imported before a test asks for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,11 +33,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if kind not in CHOICES:
         raise pytest.UsageError(f"{OPTION}: expected checked or plain, got {kind!r}")
     if kind:
-        from metalbench.testing.mlx_kernels import patched_mlx
+        from metalbench import patch_mlx
 
-        stack = ExitStack()
-        stack.enter_context(patched_mlx(checked=kind == "checked"))
-        config.add_cleanup(stack.close)
+        config.add_cleanup(patch_mlx(device="cpu", checked=kind == "checked"))
 
 
 @pytest.fixture(scope="session")
@@ -68,7 +65,7 @@ def time_kernel() -> Callable[..., Timing]:
 @pytest.fixture
 def patched_mlx() -> Iterator[None]:
     """Within the test, `mx.fast.metal_kernel` makes checked kernels of MetalBench's engine."""
-    from metalbench.testing.mlx_kernels import patched_mlx as function
+    from metalbench import patched_mlx as context
 
-    with function():
+    with context(device="cpu", checked=True):
         yield

@@ -39,6 +39,7 @@ def measurement(
         candidate_ns=kernel_ns * random.lognormal(0, 0.01, pairs),
         reference_ns=reference * kernel_ns * random.lognormal(0, 0.01, pairs),
         candidate_first=random.random(pairs) < 0.5,
+        look=np.arange(pairs) // 32,
         floor_ns=np.full(5, 700.0),
         candidate_window=82,
         reference_window=41,

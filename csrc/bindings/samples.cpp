@@ -79,6 +79,7 @@ void define_samples(nb::module_& module) {
       .def_ro("candidate_window", &Samples::candidate_window, "Passes in a window.")
       .def_ro("reference_window", &Samples::reference_window)
       .def_ro("tick_ns", &Samples::tick_ns, "Resolution of the clock.")
+      .def_ro("warmup_ns", &Samples::warmup_ns)
       .def_ro("elapsed_ns", &Samples::elapsed_ns);
 }
 

@@ -16,9 +16,10 @@
 // The fields of SamplePlan as keyword arguments, for the stub.
 #define PLAN_OPTIONS                                                                            \
   "max_pairs: int = 256, min_pairs: int = 16, window_ns: float = 1e6, max_window_ns: float = "  \
-  "5e7, warmup_ns: float = 2e8, time_limit_ns: float = 2e9, seed: int = 0, candidate_repeats: " \
-  "int = 1, probe_every: int = 10, probe_drop: float = 0.03, best_probe_ns: float = 0.0, "      \
-  "retries: int = 3, cool_ns: float = 2e9, long_windows: int = 0"
+  "5e7, candidate_window: int = 0, reference_window: int = 0, warmup_ns: float = 2e8, "         \
+  "time_limit_ns: float = 2e9, seed: int = 0, candidate_repeats: int = 1, probe_every: int = "  \
+  "10, probe_drop: float = 0.03, best_probe_ns: float = 0.0, retries: int = 3, cool_ns: float " \
+  "= 2e9, long_windows: int = 0"
 
 namespace metalbench::bindings {
 namespace {
@@ -101,6 +102,8 @@ SamplePlan plan_from(const nb::kwargs& options) {
       {"min_pairs", &SamplePlan::min_pairs},
       {"window_ns", &SamplePlan::window_ns},
       {"max_window_ns", &SamplePlan::max_window_ns},
+      {"candidate_window", &SamplePlan::candidate_window},
+      {"reference_window", &SamplePlan::reference_window},
       {"warmup_ns", &SamplePlan::warmup_ns},
       {"time_limit_ns", &SamplePlan::time_limit_ns},
       {"seed", &SamplePlan::seed},
@@ -239,7 +242,9 @@ void define_sampling(nb::module_& module, nb::class_<Device>& device) {
       "by `probe_drop`, the clock is throttled; the pairs since the last good probe are dropped,\n"
       "and sampling goes on after `cool_ns`, up to `retries` times. `candidate_repeats` says how\n"
       "often one pass of `candidate` does the work. `long_windows` of four times the passes are\n"
-      "timed at the end.");
+      "timed at the end. `candidate_window` and `reference_window` are the passes of a window "
+      "where\n"
+      "an earlier look has found them; then no empty windows are timed.");
   module.def(
       "sample_script", &run_script, nb::arg("candidate"), nb::arg("reference") = nb::none(),
       nb::kw_only(), nb::arg("floor") = nb::none(), nb::arg("probe") = nb::none(),

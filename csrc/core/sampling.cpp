@@ -32,11 +32,13 @@ class Sampling {
   }
 
   Samples run() {
-    samples_.candidate_window = warm_up(sources_.candidate, sources_, plan_, plan_.warmup_ns);
+    samples_.candidate_window = ready(sources_.candidate, plan_.candidate_window, plan_.warmup_ns);
     if (sources_.reference) {
-      samples_.reference_window = warm_up(sources_.reference, sources_, plan_, plan_.warmup_ns / 4);
+      samples_.reference_window =
+          ready(sources_.reference, plan_.reference_window, plan_.warmup_ns / 4);
     }
-    repeat(sources_.floor, floor_windows, samples_.candidate_window, samples_.floor_ns);
+    repeat(sources_.floor, plan_.candidate_window == 0 ? floor_windows : 0,
+           samples_.candidate_window, samples_.floor_ns);
     take_pairs();
     repeat(sources_.candidate, samples_.throttled ? 0 : plan_.long_windows,
            long_factor * samples_.candidate_window, samples_.long_ns);
@@ -49,7 +51,16 @@ class Sampling {
     return static_cast<std::uint32_t>(samples_.candidate_first.size());
   }
 
+  // Warms a source up; returns the passes of its windows, `known` ones unless those are 0.
+  [[nodiscard]] std::uint32_t ready(const Source& source, std::uint32_t known, double warmup_ns) {
+    if (known == 0) return warm_up(source, sources_, plan_, warmup_ns);
+    if (warmup_ns > 0) warm_up_again(source, known, sources_, warmup_ns);
+    return known;
+  }
+
   void take_pairs() {
+    first_pair_ = sources_.now_ns();
+    samples_.warmup_ns = first_pair_ - start_;
     if (sources_.probe) (void)probe();
     while (taken() < plan_.max_pairs && !out_of_time()) {
       take_pair();
@@ -143,7 +154,7 @@ class Sampling {
   }
 
   [[nodiscard]] bool out_of_time() const {
-    const double spent = sources_.now_ns() - start_;
+    const double spent = sources_.now_ns() - first_pair_;
     return (taken() >= plan_.min_pairs && spent > plan_.time_limit_ns) ||
            (taken() >= fewest_pairs && spent > overrun * plan_.time_limit_ns);
   }
@@ -153,6 +164,7 @@ class Sampling {
   std::mt19937_64 random_;
   Samples samples_;
   double start_;
+  double first_pair_ = 0;
   std::uint32_t good_ = 0;  // pairs at the last good probe
   Flight flight_;           // last, for what lands uses the others
 };

@@ -16,12 +16,14 @@ enum class Clock { device, wall };
 struct SamplePlan {
   std::uint32_t max_pairs = 256;
   std::uint32_t min_pairs = 16;
-  double window_ns = 1e6;       // a window lasts at least this long
-  double max_window_ns = 50e6;  // and is not grown beyond this
-  double tick_ns = 1;           // a window is at least 1000 ticks
+  double window_ns = 1e6;              // a window lasts at least this long
+  double max_window_ns = 50e6;         // and is not grown beyond this
+  std::uint32_t candidate_window = 0;  // passes, as an earlier look has found them; 0 finds them,
+  std::uint32_t reference_window = 0;  // and times empty windows
+  double tick_ns = 1;                  // a window is at least 1000 ticks
   double warmup_ns = 200e6;
-  double time_limit_ns = 2e9;  // no pair starts after it, once min_pairs are there; or after
-                               // four times as long, once seven are there
+  double time_limit_ns = 2e9;  // after the warm-up: no pair starts later, once min_pairs are there;
+                               // or four times as late, once seven are there
   std::uint64_t seed = 0;
   std::uint32_t candidate_repeats = 1;  // how often a pass of the candidate's source does the work
   std::uint32_t probe_every = 10;       // pairs
@@ -53,6 +55,7 @@ struct Samples {
   std::uint32_t retries = 0;    // used up
   bool throttled = false;       // in spite of all retries
   double tick_ns = 0;
+  double warmup_ns = 0;  // until the first pair
   double elapsed_ns = 0;
 };
 

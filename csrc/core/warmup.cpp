@@ -10,8 +10,9 @@ namespace {
 
 constexpr std::uint32_t most_passes = 1u << 20;
 constexpr double min_ticks = 1000;
-// The clock is settled when the median moves by less than this from one quarter of the windows so
-// far to the next; over fewer windows a slow approach would pass for standing still.
+// The clock is settled when the median moves by less than this, or than the windows' own noise
+// would move it, from one quarter of the windows so far to the next; over fewer windows a slow
+// approach would pass for standing still.
 constexpr double settled = 0.01;
 constexpr std::size_t fewest_windows = 8;
 
@@ -35,6 +36,22 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+// Standard deviation of the difference of two medians of so many windows. The windows' own spread
+// comes from the steps between neighbours, which a clock that is still moving hardly widens.
+double noise_of_step(const std::vector<double>& first, const std::vector<double>& second) {
+  std::vector<double> steps;
+  for (const auto* run : {&first, &second}) {
+    for (std::size_t i = 1; i < run->size(); ++i) {
+      steps.push_back(std::abs((*run)[i] - (*run)[i - 1]));
+    }
+  }
+  if (steps.empty()) return 0;
+  // 0.954: median of the distance of two standard normal values; 1.253: a median varies as much
+  // more than a mean.
+  const double spread = median(steps) / 0.954;
+  return 1.253 * spread * std::sqrt(2.0 / static_cast<double>(first.size()));
+}
+
 // Whether the medians of the last two runs of windows agree.
 bool has_settled(const std::vector<double>& seen) {
   if (seen.size() < 2) return false;
@@ -42,7 +59,8 @@ bool has_settled(const std::vector<double>& seen) {
       std::min(std::max(fewest_windows, seen.size() / 4), seen.size() / 2));
   const std::vector<double> last(seen.end() - n, seen.end());
   const std::vector<double> before(seen.end() - 2 * n, seen.end() - n);
-  return std::abs(median(last) / median(before) - 1) < settled;
+  const double moved = std::abs(median(last) - median(before));
+  return moved < std::max(settled * median(before), noise_of_step(before, last));
 }
 
 }  // namespace

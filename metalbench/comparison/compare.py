@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from metalbench.comparison.result_set import Key, ResultSet, Row, by_key
+from metalbench.comparison.past import run_spread
+from metalbench.comparison.result_set import Key, ResultSet, Row, by_key, row_of
 from metalbench.errors import MetalBenchError
 from metalbench.stats import Interval, Judgement, Verdict, assess_suite, geometric_mean
-from metalbench.stats.apart import assess_apart
+from metalbench.stats.apart import RunSpread, assess_apart
+from metalbench.store import HistoryEntry
 
 BY_REFERENCE = "MLX"
 BY_TIME = "time"
@@ -21,6 +23,8 @@ class Compared:
 
     `by` tells what the ratio rests on: "MLX" (each run's ratio to it, so that what made one run
     slow altogether cancels), "time" (the times themselves), or "pairs" (both were run in turn).
+    `between` is how much runs of the kernel differ, which the ratio's interval allows for; None of
+    pairs.
     """
 
     task: str
@@ -31,6 +35,7 @@ class Compared:
     same_source: bool
     by: str
     judgement: Judgement
+    between: RunSpread | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,9 @@ def compare(before: ResultSet, after: ResultSet) -> Comparison:
             left_out.append((_name(key, keys), missing))
             continue
         _check(before.name, older[key], after.name, newer[key])
-        compared.append(_compared(older[key], newer[key]))
+        # What is judged must not excuse itself.
+        others = after.others.get(key) or before.others.get(key) or ()
+        compared.append(_compared(older[key], newer[key], others))
     if not compared:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out[:3]) or "both are empty"
         raise MetalBenchError(
@@ -92,13 +99,16 @@ def compare(before: ResultSet, after: ResultSet) -> Comparison:
     )
 
 
-def _compared(older: Row, newer: Row) -> Compared:
+def _compared(older: Row, newer: Row, others: Sequence[HistoryEntry]) -> Compared:
     assert older.time_ns is not None
     assert newer.time_ns is not None
     if older.ratio is not None and newer.ratio is not None and older.reference == newer.reference:
-        by, judgement = BY_REFERENCE, assess_apart(newer.ratio, older.ratio)
+        same = [each for each in others if row_of(each).reference == newer.reference]
+        between = run_spread(same, by_reference=True)
+        by, judgement = BY_REFERENCE, assess_apart(newer.ratio, older.ratio, between=between)
     else:
-        by, judgement = BY_TIME, assess_apart(older.time_ns, newer.time_ns)
+        between = run_spread(others, by_reference=False)
+        by, judgement = BY_TIME, assess_apart(older.time_ns, newer.time_ns, between=between)
     return Compared(
         task=newer.task,
         dtype=newer.dtype,
@@ -108,6 +118,7 @@ def _compared(older: Row, newer: Row) -> Compared:
         same_source=older.source_hash == newer.source_hash,
         by=by,
         judgement=judgement,
+        between=between,
     )
 
 

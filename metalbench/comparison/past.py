@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 
 from metalbench.comparison.result_set import Row, row_of
 from metalbench.stats import Interval, Judgement, Verdict
-from metalbench.stats.apart import assess_apart, spread_between
+from metalbench.stats.apart import RunSpread, assess_apart, spread_between
 from metalbench.store import HistoryEntry
+
+CONDITIONS = attrgetter("conditions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class Past:
     entries: tuple[HistoryEntry, ...]
     timed: tuple[HistoryEntry, ...]
     by_reference: bool
-    spread: float
+    spread: RunSpread
 
     @property
     def latest(self) -> HistoryEntry | None:
@@ -75,7 +78,7 @@ class Past:
 
 def pasts(entries: Sequence[HistoryEntry]) -> Iterator[Past]:
     """The results of a task by what compares; within each the latest first, as given."""
-    for _, same in groupby(sorted(entries, key=_conditions), _conditions):
+    for _, same in groupby(sorted(entries, key=CONDITIONS), CONDITIONS):
         yield _past(tuple(same))
 
 
@@ -89,23 +92,23 @@ def _past(entries: tuple[HistoryEntry, ...]) -> Past:
         if _score(rows[entry.id], by_reference=by_reference) is not None
         and (not by_reference or rows[entry.id].reference == rows[correct[0].id].reference)
     ]
-    repeated: dict[tuple[object, ...], list[Interval]] = {}
     # The latest is what is judged: it must not excuse itself.
-    for entry in timed[1:]:
-        score = _score(rows[entry.id], by_reference=by_reference)
-        assert score is not None
-        same = (entry.source_hash, *sorted(entry.tunables.items()))
-        repeated.setdefault(same, []).append(score)
-    return Past(entries, tuple(timed), by_reference, spread_between(list(repeated.values())))
+    spread = run_spread(timed[1:], by_reference=by_reference)
+    return Past(entries, tuple(timed), by_reference, spread)
+
+
+def run_spread(entries: Sequence[HistoryEntry], *, by_reference: bool) -> RunSpread:
+    """How much runs of one source differ, by results that compare: their ratio to MLX, or time."""
+    repeated: dict[tuple[object, ...], list[Interval]] = {}
+    for entry in entries:
+        score = _score(row_of(entry), by_reference=by_reference)
+        if score is not None:
+            same = (entry.source_hash, *sorted(entry.tunables.items()))
+            repeated.setdefault(same, []).append(score)
+    return spread_between(list(repeated.values()))
 
 
 def _score(row: Row, *, by_reference: bool) -> Interval | None:
     if by_reference:
         return row.ratio
     return None if row.time_ns is None else row.time_ns.map(lambda time_ns: 1.0 / time_ns)
-
-
-def _conditions(entry: HistoryEntry) -> tuple[object, ...]:
-    sizes = sorted(entry.sizes.items())
-    device = (entry.device_kind, entry.device_name)
-    return (*device, entry.size, sizes, entry.dtype, entry.mode, entry.clock or "")

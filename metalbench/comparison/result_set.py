@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 Key = tuple[str, str, str]
+# Earlier results of a task that are looked at for how much runs differ.
+MOST_OTHERS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +49,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class ResultSet:
-    """The rows of a run on one device, and what to call it."""
+    """The rows of a run on one device, and what to call it.
+
+    `others` are, of each row by its key, what the store knows of other runs of the task under the
+    same conditions, the latest first; none of a file.
+    """
 
     name: str
     device: str
     rows: tuple[Row, ...]
+    others: Mapping[tuple[str, ...], tuple[HistoryEntry, ...]] = field(default_factory=dict)
 
     @classmethod
     def of_run(cls, store: Store, run: int, name: str) -> ResultSet:
@@ -61,7 +68,10 @@ class ResultSet:
             known = store.runs(3)
             which = f"the latest are {', '.join(map(str, known))}" if known else "it has none"
             raise StoreError(f"[store] {store.path}: no results of run {run}; {which}")
-        return cls(name, _device(entries[0]), tuple(row_of(entry) for entry in entries))
+        others: dict[tuple[str, ...], tuple[HistoryEntry, ...]] = {
+            row_of(entry).key: _others(store, entry) for entry in entries
+        }
+        return cls(name, _device(entries[0]), tuple(map(row_of, entries)), others)
 
     @classmethod
     def of_latest(cls, store: Store, back: int, name: str) -> ResultSet:
@@ -93,6 +103,12 @@ class ResultSet:
                 f"{path}: expected results from `metalbench run --json FILE`; {cause}"
             ) from error
         return cls(str(path), device, rows)
+
+
+def _others(store: Store, entry: HistoryEntry) -> tuple[HistoryEntry, ...]:
+    past = store.history(entry.task, MOST_OTHERS)
+    same = (each for each in past if each.conditions == entry.conditions)
+    return tuple(each for each in same if each.run != entry.run)
 
 
 def row_of(entry: HistoryEntry) -> Row:

@@ -16,6 +16,7 @@ from metalbench.custom_kernel.element_types import (
     ElementType,
     element_type,
     is_mlx_dtype,
+    mlx_dtype,
     narrowed,
 )
 from metalbench.custom_kernel.signature import Passing
@@ -24,6 +25,10 @@ from metalbench.errors import DispatchError, Unsupported
 Array = np.ndarray[Any, Any]
 # A NaN in every floating-point type.
 _UNWRITTEN = 0xFF
+
+
+class NoValue(Unsupported):
+    """An input is traced by a transformation of MLX, and has no value yet."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,13 @@ def to_mlx(array: Array) -> Any:
     return mx.array(array)
 
 
+def mlx_zeros(shape: tuple[int, ...], type_: ElementType) -> Any:
+    """An mlx array of zeros."""
+    import mlx.core as mx
+
+    return mx.zeros(shape, mlx_dtype(type_))
+
+
 class Output:
     """Memory for one output: `init_value` everywhere, or undefined if that is None.
 
@@ -142,17 +154,26 @@ def _converted(value: float, type_: ElementType) -> Any:
 def _view(value: Any, where: str) -> Array:
     import mlx.core as mx
 
+    _evaluate(value, where)
     is_bfloat = value.dtype == mx.bfloat16
+    array: Array = np.asarray(memoryview(value.view(mx.uint16) if is_bfloat else value))
+    return array.view(TYPES["bfloat16"].numpy) if is_bfloat else narrowed(array)
+
+
+def _evaluate(value: Any, where: str) -> None:
+    """So that no error is left to `memoryview`: MLX before 0.32 does not survive it there."""
+    import mlx.core as mx
+
     try:
-        array: Array = np.asarray(memoryview(value.view(mx.uint16) if is_bfloat else value))
-    except RuntimeError as error:
+        mx.eval(value)
+    except (RuntimeError, ValueError) as error:
         if "during function transformations" not in str(error):
             raise
-        raise Unsupported(
-            f"{where}: has no value yet; within mx.compile or mx.vmap no kernel can run on the "
-            "cpu device, call it outside of them"
+        raise NoValue(
+            f"{where}: has no value yet, and a kernel on the cpu device needs it. For mx.compile "
+            "call metalbench.patch_mlx() first, or set MLX_DISABLE_COMPILE=1; for mx.vmap call "
+            "metalbench.patch_mlx() before mx.vmap; mx.export_function cannot export kernels here"
         ) from None
-    return array.view(TYPES["bfloat16"].numpy) if is_bfloat else narrowed(array)
 
 
 def _memory(array: Array, strides: tuple[int, ...]) -> Array:

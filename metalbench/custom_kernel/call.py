@@ -52,29 +52,40 @@ def call(
     """Read the arguments of a call; raises DispatchError that names the one that is wrong."""
     name = f"[{definition.name}]"
     _check_count(f"{name} inputs", inputs, definition.input_names)
-    _check_count(f"{name} output_shapes", output_shapes, definition.output_names)
-    _check_count(f"{name} output_dtypes", output_dtypes, definition.output_names)
+    shapes, types = shapes_and_types(definition, output_shapes, output_dtypes)
     threads_in_grid = _size(f"{name} grid", grid, least=0)
     threads = _size(f"{name} threadgroup", threadgroup, least=1)
     contiguous = definition.ensure_row_contiguous
-    outputs = definition.output_names
     return Call(
         template=template_arguments(f"{name} template", template),
         inputs=tuple(
             arrays.read(value, f"{name} inputs: {each}", row_contiguous=contiguous)
             for each, value in zip(definition.input_names, inputs, strict=True)
         ),
-        shapes=tuple(
-            _shape(f"{name} output_shapes: {each}", value)
-            for each, value in zip(outputs, output_shapes, strict=True)
-        ),
-        types=tuple(
-            element_type(value, f"{name} output_dtypes: {each}")
-            for each, value in zip(outputs, output_dtypes, strict=True)
-        ),
+        shapes=shapes,
+        types=types,
         threads_in_grid=threads_in_grid,
         threads=_cut(threads, threads_in_grid),
         init_value=_number(f"{name} init_value", init_value),
+    )
+
+
+def shapes_and_types(
+    definition: Definition, shapes: Sequence[Sequence[int]], dtypes: Sequence[Any]
+) -> tuple[tuple[tuple[int, ...], ...], tuple[ElementType, ...]]:
+    """Those of the outputs; raises DispatchError that names the one that is wrong."""
+    name, outputs = f"[{definition.name}]", definition.output_names
+    _check_count(f"{name} output_shapes", shapes, outputs)
+    _check_count(f"{name} output_dtypes", dtypes, outputs)
+    return (
+        tuple(
+            _shape(f"{name} output_shapes: {each}", value)
+            for each, value in zip(outputs, shapes, strict=True)
+        ),
+        tuple(
+            element_type(value, f"{name} output_dtypes: {each}")
+            for each, value in zip(outputs, dtypes, strict=True)
+        ),
     )
 
 

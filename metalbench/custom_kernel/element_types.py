@@ -48,6 +48,13 @@ def is_mlx_dtype(value: object) -> bool:
     return type(value).__name__ == "Dtype" and type(value).__module__.startswith("mlx.")
 
 
+def mlx_dtype(type_: ElementType) -> Any:
+    """The mlx.core.Dtype of an element type."""
+    import mlx.core as mx
+
+    return mx.bool_ if type_.name == "bool" else getattr(mx, type_.name)
+
+
 def is_dtype(value: object) -> bool:
     """Whether `value` is an mlx or numpy dtype, or a scalar type of numpy."""
     scalar = isinstance(value, type) and issubclass(value, np.generic)

@@ -10,11 +10,15 @@ import numpy as np
 
 from metalbench import _core
 from metalbench.custom_kernel import arrays
-from metalbench.custom_kernel.call import Call, call
+from metalbench.custom_kernel.call import Call, call, shapes_and_types
 from metalbench.custom_kernel.definition import Definition
-from metalbench.custom_kernel.gradient import opaque
+from metalbench.custom_kernel.opaque import opaque
 from metalbench.custom_kernel.signature import PRELUDE, Generated, Variant
-from metalbench.errors import MetalBenchError
+from metalbench.errors import KernelFault, MetalBenchError, TimeLimitExceeded
+
+_HINT = (
+    "; METALBENCH_CHECKED=1 (or checked=True) tells the first access, race or barrier that is wrong"
+)
 
 
 class CustomKernel:
@@ -27,7 +31,7 @@ class CustomKernel:
         self._pipelines: dict[Variant, _core.Pipeline] = {}
 
     def __repr__(self) -> str:
-        return f"<metal_kernel {self.definition.name} on cpu>"
+        return f"<metal_kernel {self.definition.name} on cpu{', checked' if self.checked else ''}>"
 
     def __call__(
         self,
@@ -48,24 +52,26 @@ class CustomKernel:
         `grid` counts threads. `stream` has no meaning here. Raises DispatchError, CompileError,
         and KernelFault or TimeLimitExceeded when the kernel goes wrong.
         """
+        asked: dict[str, Any] = {
+            "output_shapes": output_shapes,
+            "output_dtypes": output_dtypes,
+            "grid": grid,
+            "threadgroup": threadgroup,
+            "template": template,
+            "init_value": init_value,
+        }
 
         def run(given: Sequence[Any]) -> list[Any]:
-            made = call(
-                self.definition,
-                inputs=given,
-                output_shapes=output_shapes,
-                output_dtypes=output_dtypes,
-                grid=grid,
-                threadgroup=threadgroup,
-                template=template,
-                init_value=init_value,
-            )
-            found = self._outputs(made, verbose=verbose)
+            found = self._outputs(call(self.definition, inputs=given, **asked), verbose=verbose)
             as_mlx = arrays.returns_mlx(given, output_dtypes)
             return [arrays.to_mlx(each) for each in found] if as_mlx else found
 
+        def blank() -> list[Any]:
+            found = shapes_and_types(self.definition, output_shapes, output_dtypes)
+            return [arrays.mlx_zeros(*each) for each in zip(*found, strict=True)]
+
         if isinstance(inputs, (list, tuple)) and any(arrays.is_mlx(each) for each in inputs):
-            return opaque(self.definition.name, run, inputs)
+            return opaque(self.definition.name, run, blank, inputs)
         return run(inputs)
 
     def _outputs(self, made: Call, *, verbose: bool) -> list[np.ndarray[Any, Any]]:
@@ -94,6 +100,8 @@ class CustomKernel:
         except MetalBenchError as error:
             # The user knows the kernel by the name that was given, not by the generated one.
             message = str(error).replace(f"[{generated.name}]", f"[{self.definition.name}]")
+            if isinstance(error, (KernelFault, TimeLimitExceeded)) and not self.checked:
+                message += _HINT
             raise type(error)(message) from None
 
     def _pipeline(self, generated: Generated) -> _core.Pipeline:

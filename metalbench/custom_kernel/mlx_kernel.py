@@ -10,29 +10,25 @@ import numpy as np
 
 from metalbench.custom_kernel import arrays
 from metalbench.custom_kernel.definition import Definition
-from metalbench.custom_kernel.element_types import element_type, is_dtype, is_mlx_dtype
+from metalbench.custom_kernel.element_types import element_type, is_dtype, is_mlx_dtype, mlx_dtype
 from metalbench.errors import Unsupported
 
 
-def _mlx_metal_kernel() -> Any:
+def _of_mlx() -> tuple[Any, Any]:
     if sys.platform != "darwin":
-        return None
+        return None, lambda: False
     import mlx.core as mx
 
-    return mx.fast.metal_kernel
+    return mx.fast.metal_kernel, mx.metal.is_available
 
 
-# Kept from the start, because a project may put this package's function in the place of MLX's.
-MLX_METAL_KERNEL = _mlx_metal_kernel()
+# Kept from the start, because others may come to stand in their places.
+MLX_METAL_KERNEL, _METAL_IS_AVAILABLE = _of_mlx()
 
 
 def metal_is_available() -> bool:
-    """Whether MLX can run Metal kernels here; imports MLX on a Mac only."""
-    if sys.platform != "darwin":
-        return False
-    import mlx.core as mx
-
-    return bool(mx.metal.is_available())
+    """Whether MLX itself can run Metal kernels here; imports MLX on a Mac only."""
+    return bool(_METAL_IS_AVAILABLE())
 
 
 class MLXKernel:
@@ -95,12 +91,7 @@ def _array(value: Any, where: str) -> Any:
 
 
 def _dtype(value: Any, where: str) -> Any:
-    import mlx.core as mx
-
-    if is_mlx_dtype(value):
-        return value
-    name = element_type(value, where).name
-    return mx.bool_ if name == "bool" else getattr(mx, name)
+    return value if is_mlx_dtype(value) else mlx_dtype(element_type(value, where))
 
 
 def _value(value: Any, where: str) -> Any:

@@ -19,6 +19,7 @@ LAUNCH_BOUND = 1.3
 class Stopped(str, Enum):
     """Why sampling ended."""
 
+    SETTLED = "verdict settled"
     PRECISE = "precise"
     TIME = "time limit"
     PAIRS = "pair limit"

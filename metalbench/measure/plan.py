@@ -24,25 +24,30 @@ class Plan:
     Attributes
     ----------
     seconds
-        Limit of the measurement's time, warm-up excluded.
+        Limit of the measurement's time, the first warm-up excluded.
     seed
         Of the order of candidate and reference within each pair.
     window_ns
         Least length of a sample: a window of K passes, K as small as reaches it.
     warmup_ns
-        Least warm-up before the first sample; a quarter of it after inputs were exchanged.
+        Least warm-up before the first sample; a twentieth of it after inputs were exchanged.
+    look_pairs
+        Pairs of a look, which are on the same inputs; fewer, but at least four, of a kernel so slow
+        that a look would take more than an eighth of `seconds`. All looks have the same number.
     first_look
-        Pairs after which the intervals are looked at first; then at twice as many, and so on.
-        Looking after every pair would stop at lucky moments.
+        Pairs that are judged first, rounded up to whole looks; then half as many more each time.
+        Judging after every pair would stop at lucky moments.
     min_pairs
         Taken even if they exceed `seconds`, for fewer carry no interval; but a kernel for which
-        these would take more than four times as long gets as few as three.
+        these would take more than four times as long gets as few as eight.
     max_pairs
         Never more than these.
+    settled_half_width
+        Relative half-width of the time's interval that is enough where the verdict is settled.
     half_width
-        Relative half-width of the intervals that is precise enough.
+        Relative half-width of the intervals that is precise enough whatever the verdict.
     min_effective
-        Independent samples (n / tau) that are enough.
+        Independent samples (n / tau) that are enough for that.
     mode
         Warm or cold.
     probe_drop
@@ -60,9 +65,11 @@ class Plan:
     seed: int = 0
     window_ns: int = 1_000_000
     warmup_ns: int = 200_000_000
+    look_pairs: int = 32
     first_look: int = 64
     min_pairs: int = 12
     max_pairs: int = 4096
+    settled_half_width: float = 0.02
     half_width: float = 0.005
     min_effective: float = 100.0
     mode: Mode = Mode.WARM

@@ -26,21 +26,22 @@ class SampleSet:
     Times are float64 nanoseconds of one pass, shape (pairs,); `floor_ns` those of a pass of empty
     kernels of the same grids, `long_ns` of passes in windows of four times `long_base` passes,
     `probe_ns` of probes of the clock, shape (any,). A window is how many passes one sample averages
-    over; where looks chose different ones it is the last look's. `clock` says what these times are
+    over. `clock` says what these times are
     of: "device", or "wall" where only one side has a clock of its own; `own` is the candidate on
-    that. `last_look` is where the last look begins.
+    that. `look` is the number of the look that each pair is of, from 0, int64: pairs of one look
+    share their inputs.
     """
 
     candidate_ns: NDArray[np.float64]
     reference_ns: NDArray[np.float64]
     candidate_first: NDArray[np.bool_]
+    look: NDArray[np.int64]
     floor_ns: NDArray[np.float64]
     candidate_window: int
     reference_window: int
     tick_ns: float
     clock: str = "device"
     own: OwnClock | None = None
-    last_look: int = 0
     probe_ns: NDArray[np.float64] = field(default_factory=_none)
     long_ns: NDArray[np.float64] = field(default_factory=_none)
     long_base: int = 0
@@ -56,12 +57,12 @@ class SampleSet:
             candidate_ns=joined((look.candidate_ns for look in looks), np.float64),
             reference_ns=joined((look.reference_ns for look in looks), np.float64),
             candidate_first=joined((look.candidate_first for look in looks), np.bool_),
+            look=np.repeat(np.arange(len(looks)), [len(look.candidate_ns) for look in looks]),
             floor_ns=joined((look.floor_ns for look in looks), np.float64),
             candidate_window=int(looks[-1].candidate_window),
             reference_window=int(looks[-1].reference_window),
             tick_ns=float(looks[-1].tick_ns),
             clock=looks[-1].clock,
             own=OwnClock.join(looks) if own_clock else None,
-            last_look=sum(len(look.candidate_ns) for look in looks[:-1]),
             probe_ns=joined((look.probe_ns for look in looks), np.float64),
         )

@@ -10,7 +10,6 @@ from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metalbench.measure.measurement import Measurement, Stopped
 from metalbench.measure.plan import Plan
@@ -64,24 +63,31 @@ def measure(
 
 
 def _sample(series: Series, plan: Plan) -> Stopped:
-    rule = StoppingRule(plan.first_look, plan.half_width, plan.min_effective)
+    rule = StoppingRule(
+        plan.first_look,
+        plan.half_width,
+        plan.min_effective,
+        plan.settled_half_width,
+        step=plan.look_pairs,
+    )
     while True:
-        wanted = rule.next_look(series.taken)
-        series.extend(wanted)
+        series.extend(rule.next_look(series.taken))
         if series.throttled:
             return Stopped.THROTTLED
-        if rule.look(*_looked_at(series.samples)):
-            return Stopped.PRECISE
-        if series.spent >= plan.seconds or series.taken < min(wanted, plan.max_pairs):
-            return Stopped.TIME
+        if _look(rule, series.samples):
+            return Stopped.SETTLED if rule.settled else Stopped.PRECISE
         if series.taken >= plan.max_pairs:
             return Stopped.PAIRS
+        if series.out_of_time:
+            return Stopped.TIME
 
 
-def _looked_at(samples: SampleSet) -> list[NDArray[np.float64]]:
-    """What has to be known well enough: the candidate's time and the ratio."""
+def _look(rule: StoppingRule, samples: SampleSet) -> bool:
+    """Whether the candidate's time and the ratio are known well enough."""
     times = samples.candidate_ns
-    return [times, samples.reference_ns / times] if samples.reference_ns.size else [times]
+    if not samples.reference_ns.size:
+        return rule.look(times)
+    return rule.look(times, samples.reference_ns / times, judgement=_assessed(samples))
 
 
 def _summary(series: Series, samples: SampleSet, stopped: Stopped) -> Measurement:
@@ -105,7 +111,10 @@ def _summary(series: Series, samples: SampleSet, stopped: Stopped) -> Measuremen
         mode=series.plan.mode,
         steadiness=series.steadiness,
         slope=slope(
-            times[samples.last_look :], samples.candidate_window, samples.long_ns, samples.long_base
+            times[samples.look == samples.look[-1]],
+            samples.candidate_window,
+            samples.long_ns,
+            samples.long_base,
         ),
         drift=find_drift(logarithms),
         modes=find_modes(logarithms, clock_grain(times)),
@@ -119,8 +128,17 @@ def _verdict(series: Series, judgement: Judgement | None) -> Verdict | None:
 
 
 def _judgement(series: Series, samples: SampleSet) -> Judgement:
-    judgement = assess(samples.reference_ns, samples.candidate_ns)
+    judgement = _assessed(samples)
     if not series.throttled:
         return judgement
     reason = throttled(series.drop, series.steadiness.retries)
     return replace(judgement, verdict=Verdict.THROTTLED, reasons=(reason,))
+
+
+def _assessed(samples: SampleSet) -> Judgement:
+    return assess(
+        samples.reference_ns,
+        samples.candidate_ns,
+        candidate_first=samples.candidate_first,
+        look=samples.look,
+    )

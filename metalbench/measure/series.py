@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 Progress = Callable[[float], None]
 # Called between looks with the number of the next: puts other inputs in place.
 Refresh = Callable[[int], None]
+# So many looks at least fit into the time, down to so many pairs in each: what is the same within a
+# look, its inputs, should not be so for the whole measurement.
+LOOKS = 8
+FEWEST_IN_LOOK = 4
+# The least pairs may take so many times the time; then these have to do.
+OVERRUN = 4
+FEWEST_PAIRS = 8
+# Of the first warm-up, after inputs were exchanged.
+REWARM = 20
 # Windows of four times the passes may take so much of a measurement's time; fewer say nothing.
 LONG_SHARE = 0.25
 FEWEST_LONG = 3
@@ -56,7 +65,7 @@ class Sides:
 
 @dataclass
 class Series:
-    """The looks taken so far, and the time that they took, warm-up excluded."""
+    """The looks taken so far, and the time that they took, the first warm-up excluded."""
 
     device: Sampler
     sides: Sides
@@ -70,6 +79,8 @@ class Series:
     drop: float = 0.0
     steadiness: Steadiness = field(default_factory=Steadiness)
     _begun: int = 0
+    _windows: tuple[int, int] = 0, 0
+    _look_pairs: int = 0
 
     @property
     def samples(self) -> SampleSet:
@@ -81,23 +92,43 @@ class Series:
         """Whether the clock stayed low in spite of all rests."""
         return self.steadiness.throttled
 
-    def extend(self, wanted: int) -> None:
-        """Sample until there are `wanted` pairs, or the time or the pairs are used up."""
+    @property
+    def out_of_time(self) -> bool:
+        """Whether another look would be over the time, and there are pairs enough."""
         plan = self.plan
-        missing = min(wanted, plan.max_pairs) - self.taken
+        if self.taken < plan.min_pairs:
+            enough = self.taken >= FEWEST_PAIRS and self.spent > OVERRUN * plan.seconds
+            return enough
+        # To the nearest look.
+        return self.spent + 0.5 * self.spent / max(len(self.looks), 1) > plan.seconds
+
+    def extend(self, wanted: int) -> None:
+        """Take whole looks until there are `wanted` pairs, or the time or the pairs are used up."""
+        while self.taken < min(wanted, self.plan.max_pairs) and not self.throttled:
+            if self.out_of_time:
+                break
+            self._take_look()
+
+    def _take_look(self) -> None:
+        plan = self.plan
+        pairs = min(self._look_pairs or plan.look_pairs, plan.max_pairs - self.taken)
         drop = plan.probe_drop if self.device.own_clock else 0.0
         look = self._look(
-            max_pairs=missing,
-            min_pairs=min(missing, max(1, plan.min_pairs - self.taken)),
+            max_pairs=pairs,
+            min_pairs=min(pairs, FEWEST_IN_LOOK),
+            time_limit_ns=self._look_limit_ns(),
             probe_drop=drop,
             retries=max(0, plan.retries - self.steadiness.retries),
         )
+        self._look_pairs = self._look_pairs or max(len(look.candidate_ns), FEWEST_IN_LOOK)
         if drop and self.best_probe_ns > (1 + drop) * look.best_probe_ns > 0:
             self._forget()  # the clock was low all along
         self._keep(look)
         if self.throttled and not self.taken:
             # There has to be something to show; the verdict says what it is worth.
-            self._keep(self._look(max_pairs=plan.min_pairs, min_pairs=1, probe_drop=0.0))
+            limit = int(plan.seconds * 1e9)
+            fewest = dict(max_pairs=plan.min_pairs, min_pairs=1, time_limit_ns=limit)
+            self._keep(self._look(**fewest, probe_drop=0.0))
 
     def with_long_windows(self, samples: SampleSet) -> SampleSet:
         """The samples with the times of long windows, if those can be afforded."""
@@ -106,38 +137,49 @@ class Series:
         count = int(min(self.plan.long_windows, affordable))
         if self.throttled or count < FEWEST_LONG:
             return samples
-        look = self._look(max_pairs=0, min_pairs=0, probe_drop=0.0, long_windows=count)
+        look = self._look(
+            max_pairs=0, min_pairs=0, time_limit_ns=0, probe_drop=0.0, long_windows=count
+        )
         return replace(
             samples,
             long_ns=np.asarray(look.long_ns, dtype=np.float64),
             long_base=int(look.candidate_window),
         )
 
+    def _look_limit_ns(self) -> int:
+        """An equal part of the time for the first look; later ones have the same pairs."""
+        part = self.plan.seconds / LOOKS
+        if self._look_pairs:
+            part = max(part, self.plan.seconds - self.spent)
+        return int(part * 1e9)
+
     def _look(self, **options: Any) -> Samples:
-        plan = self.plan
+        plan, begun = self.plan, self.clock()
         warmup_ns = plan.warmup_ns
         if self._begun:
-            warmup_ns = plan.warmup_ns // 4 if self.sides.refresh is not None else 0
+            warmup_ns = plan.warmup_ns // REWARM if self.sides.refresh is not None else 0
             if self.sides.refresh is not None:
                 self.sides.refresh(self._begun)
-        self._begun += 1
-        # The core's own time limit includes its warm-up; the plan's does not.
-        start = self.clock() + warmup_ns / 1e9
+        start = begun if self._begun else begun + warmup_ns / 1e9
         look = self.device.sample(
             self.sides.candidate,
             self.sides.reference,
             probe=self.sides.probe,
             candidate_repeats=self.sides.repeats,
             window_ns=plan.window_ns,
+            candidate_window=self._windows[0],
+            reference_window=self._windows[1],
             warmup_ns=warmup_ns,
-            time_limit_ns=warmup_ns + int(max(plan.seconds - self.spent, 0.0) * 1e9),
             seed=plan.seed + self.taken,
             best_probe_ns=self.best_probe_ns,
             cool_ns=plan.cool_ns,
             progress=lambda done, _: self._tell(start, self.taken + done),
             **options,
         )
-        self.spent += max(0.0, self.clock() - start)
+        first_warmup_s = 0.0 if self._begun else look.warmup_ns / 1e9
+        self.spent += self.clock() - begun - first_warmup_s
+        self._windows = int(look.candidate_window), int(look.reference_window)
+        self._begun += 1
         return look
 
     def _keep(self, look: Samples) -> None:

@@ -14,13 +14,16 @@ JSON: one object.
         reasons      [{cause, seen, remedy}]: of an INCONCLUSIVE verdict
         same_source  whether the kernel's text is the same
         by           "MLX", "time" or "pairs": what the ratio rests on
+        between      {deviation, repeats}: standard deviation of the logarithms of runs of one
+                     source beyond their intervals, which the ratio's interval allows for, and from
+                     how many differences of runs it is; null of pairs
     left_out        [{kernel, reason}]
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from rich.console import Console, Group, RenderableType
@@ -35,6 +38,7 @@ from metalbench.report.notice import SIMULATION
 from metalbench.report.plain import plain_table
 from metalbench.report.styles import OF_VERDICT, QUIET, WARNING
 from metalbench.stats import CONFIDENCE, FALSE_DISCOVERY_RATE, Verdict
+from metalbench.stats.apart import ASSUMED_DEVIATION, ENOUGH_REPEATS, RunSpread
 
 SCHEMA = 1
 RATIO = "before / after"
@@ -86,6 +90,7 @@ def _as_dict(each: Compared) -> dict[str, object]:
         "reasons": [asdict(reason) for reason in each.judgement.reasons],
         "same_source": each.same_source,
         "by": each.by,
+        "between": asdict(each.between) if each.between is not None else None,
     }
 
 
@@ -148,6 +153,7 @@ def _footnotes(comparison: Comparison) -> Iterator[str]:
         f"{comparison.after} is faster; {100 * CONFIDENCE:g} % intervals."
     )
     yield from (RESTS_ON[by] for by in dict.fromkeys(each.by for each in comparison.compared))
+    yield from _run_spread([each.between for each in comparison.compared if each.between])
     if len(comparison.compared) > 1:
         yield (
             f"Of FASTER and SLOWER at most {FALSE_DISCOVERY_RATE:.0%} are expected to be chance "
@@ -155,3 +161,19 @@ def _footnotes(comparison: Comparison) -> Iterator[str]:
         )
     if comparison.device.startswith("cpu "):
         yield SIMULATION
+
+
+def _run_spread(spreads: Sequence[RunSpread]) -> Iterator[str]:
+    """What the ratios of runs that were taken apart allow for."""
+    if not spreads:
+        return
+    widest = max(each.deviation for each in spreads)
+    assumed = sum(each.assumed for each in spreads)
+    line = f"Allowed for: runs of one source differ by up to {widest:.1%} beyond their intervals"
+    if assumed:
+        of = "" if assumed == len(spreads) else f" of {assumed} of {len(spreads)} kernels"
+        line += (
+            f"; {ASSUMED_DEVIATION:.0%} is the least{of}, which is assumed where fewer than "
+            f"{ENOUGH_REPEATS + 1} runs are known"
+        )
+    yield f"{line}."

@@ -91,10 +91,11 @@ def _judgements(past: Past) -> Iterator[Text]:
     for name, judgement in found:
         if judgement is not None:
             yield from _judgement(name, judgement)
-    if any(judgement is not None for _, judgement in found) and past.spread:
+    if any(judgement is not None for _, judgement in found) and past.spread.deviation:
+        known = ": so much is assumed until they show it" if past.spread.assumed else ""
         yield Text(
-            f"  Runs of the same source differ by {100 * past.spread:.1f} % beyond their "
-            "intervals, which is allowed for.",
+            f"  Runs of the same source differ by {100 * past.spread.deviation:.1f} % beyond their "
+            f"intervals, which is allowed for{known}.",
             style=QUIET,
         )
     if past.regressed:

@@ -9,6 +9,8 @@ JSON: one object.
         sizes            {name: integer}
         by               "MLX" or "time": what results are compared by
         spread           standard deviation of equal sources' logarithms beyond their intervals
+        repeats          from how many differences of runs it is; with fewer than 4 it is at least
+                         0.01, which is assumed
         latest, best     ids of results, or null
         against_previous, against_best      {ratio, verdict, p_value, reasons}, or null
         regressed        whether the latest is SLOWER than either
@@ -64,7 +66,8 @@ def _past(past: Past) -> dict[str, Any]:
         "mode": first.mode,
         "sizes": dict(first.sizes),
         "by": BY_REFERENCE if past.by_reference else BY_TIME,
-        "spread": past.spread,
+        "spread": past.spread.deviation,
+        "repeats": past.spread.repeats,
         "latest": past.latest.id if past.latest else None,
         "best": past.best.id if past.best else None,
         "against_previous": _judgement(past.against_previous),

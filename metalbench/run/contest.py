@@ -1,8 +1,19 @@
-"""Which form of the reference is the one to beat: all are checked and briefly timed."""
+"""Which form of the reference is the one to beat: all are checked, and timed until that is clear.
+
+A form that is picked though another one is faster is a gift to the kernel. So forms take turns in
+random order, and those that may still be the fastest go on until the best is known to be no more
+than 2 % slower than any of them, or the time is up.
+
+References
+----------
+R. E. Bechhofer, Ann. Math. Statist. 25 (1954): selection of the best up to what does not matter.
+E. Paulson, Ann. Math. Statist. 35 (1964): leaving out on the way what is clearly not the best.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
@@ -12,11 +23,18 @@ import numpy as np
 from metalbench.measure import FormTime
 from metalbench.reference.chain import Reference
 from metalbench.reference.forms import Form
-from metalbench.stats import median_interval
+from metalbench.stats import Interval, log_ratios, median_interval
+from metalbench.stats.median import rank_interval
 from metalbench.verify.error_rule import allowance_for, compare, yardstick
 
-WINDOWS = 7  # the fewest that carry a 98 % interval
+WINDOWS = 7  # of every form: the fewest that carry a 98 % interval
+# Those that may be the fastest are looked at after so many, and after half as many more each time.
+FIRST_LOOK = 10
+GROWTH = 1.5
+CLOSE = 0.02  # nearer forms are as good as each other
 WINDOW_S = 1e-3
+# Passes grow by what the last window lacked and a little more, but not by more than tenfold.
+MORE, MOST_MORE = 1.1, 10.0
 MOST_PASSES = 4096
 # Of each form: one to see whether it is right, two to find the window, one to time it.
 FEWEST_PASSES = 4
@@ -24,14 +42,22 @@ TOO_SLOW = "not timed, for the reference takes too long to be run in several for
 Clock = Callable[[], float]
 
 
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Every form of a reference with its time; `doubt` says what speaks against the choice."""
+
+    forms: tuple[FormTime, ...]
+    doubt: str | None = None
+
+
 def settle(
-    reference: Reference, *, seconds: float = 0.5, clock: Clock = perf_counter
-) -> tuple[FormTime, ...]:
-    """Time every form for about `seconds` in all, and let `reference` run the fastest.
+    reference: Reference, *, seconds: float = 1.5, seed: int = 0, clock: Clock = perf_counter
+) -> Settled:
+    """Time the forms until the fastest is known, for `seconds` at most; `reference` then runs it.
 
     Forms that differ from the eager one by more than a candidate might, or that do not run, are
     told with their fault; of a reference that takes too long only the eager form is there. Only
-    those that the task's `against` names can be the one to beat.
+    those that the task's `against` names can be the one to beat. `seed` is of the order of turns.
     """
     start = clock()
     eager = reference.outputs_of(reference.forms[0])
@@ -40,21 +66,76 @@ def settle(
         slow = (clock() - start) * FEWEST_PASSES > seconds
         entrants.append(_Entrant(form, TOO_SLOW if slow else _fault(reference, form, eager)))
     sound = [entrant for entrant in entrants if not entrant.fault]
-    if len(sound) == 1:
-        reference.form = sound[0].form
-        return tuple(replace(each.result, compared=each is sound[0]) for each in entrants)
-    passes = _window(reference, sound, clock)
-    deadline = clock() + seconds
-    for _ in range(WINDOWS):
-        for entrant in sound:
-            entrant.times.append(_time(reference, entrant.form, passes, clock))
-        if clock() > deadline:
-            break
-    against = reference.workload.task.against
-    eligible = [entrant for entrant in sound if entrant.form.kind in against] or sound
-    best = min(eligible, key=lambda entrant: entrant.median)
+    best, doubt = sound[0], None
+    if len(sound) > 1:
+        best, doubt = _fastest(reference, sound, _Turns(reference, seconds, seed, clock))
     reference.form = best.form
-    return tuple(replace(each.result, compared=each is best) for each in entrants)
+    return Settled(tuple(replace(each.result, compared=each is best) for each in entrants), doubt)
+
+
+def _fastest(
+    reference: Reference, sound: list[_Entrant], turns: _Turns
+) -> tuple[_Entrant, str | None]:
+    """The fastest of those that the task allows, and what speaks against it."""
+    turns.begin(sound)
+    turns.take(sound, WINDOWS)
+    against = reference.workload.task.against
+    remaining = [entrant for entrant in sound if entrant.form.kind in against] or sound
+    look = FIRST_LOOK
+    while True:
+        best = min(remaining, key=lambda entrant: entrant.median)
+        behind = {each.form.name: each.against(best) for each in remaining if each is not best}
+        close = [name for name, by in behind.items() if by.low <= -math.log1p(CLOSE)]
+        if not close:
+            return best, None
+        if turns.out_of_time:
+            return best, _doubt(best, {name: behind[name] for name in close})
+        slower = [name for name, by in behind.items() if by.low > 0.0]
+        remaining = [each for each in remaining if each.form.name not in slower]
+        turns.take(remaining, look - len(best.times))
+        look = math.ceil(GROWTH * look)
+
+
+def _doubt(best: _Entrant, close: dict[str, Interval]) -> str:
+    name, least = min(((name, by.low) for name, by in close.items()), key=lambda each: each[1])
+    by = f"by up to {math.expm1(-least):.0%}" if math.isfinite(least) else "by an unknown amount"
+    return (
+        f"of the reference's forms {name} may be faster than {best.form.name}, which the ratio is "
+        f"against, {by}: {len(best.times)} windows of each cannot tell; measure longer, or with "
+        "less else running"
+    )
+
+
+@dataclass
+class _Turns:
+    """Forms that are timed one after the other, in random order, until time is up."""
+
+    reference: Reference
+    seconds: float
+    seed: int
+    clock: Clock
+    _deadline: float = 0.0
+    _passes: int = 1
+
+    def begin(self, entrants: Sequence[_Entrant]) -> None:
+        """Warm up, find windows that are long enough, and start the clock."""
+        self._passes = _window(self.reference, entrants, self.clock)
+        self._random = np.random.default_rng(self.seed)
+        self._deadline = self.clock() + self.seconds
+
+    @property
+    def out_of_time(self) -> bool:
+        return self.clock() > self._deadline
+
+    def take(self, entrants: Sequence[_Entrant], rounds: int) -> None:
+        """Up to so many rounds, in each of which everyone has one turn."""
+        for _ in range(rounds):
+            for place in self._random.permutation(len(entrants)):
+                entrant = entrants[place]
+                taken = _time(self.reference, entrant.form, self._passes, self.clock)
+                entrant.times.append(taken)
+            if self.out_of_time:
+                break
 
 
 @dataclass
@@ -67,6 +148,10 @@ class _Entrant:
     def median(self) -> float:
         return float(np.median(self.times))
 
+    def against(self, best: _Entrant) -> Interval:
+        """Logarithm of the time as a multiple of the best's; both have had as many turns."""
+        return rank_interval(log_ratios(np.array(self.times), np.array(best.times)))
+
     @property
     def result(self) -> FormTime:
         if not self.times:
@@ -74,14 +159,14 @@ class _Entrant:
         return FormTime(self.form.name, median_interval(1e9 * np.array(self.times)))
 
 
-def _window(reference: Reference, entrants: list[_Entrant], clock: Clock) -> int:
+def _window(reference: Reference, entrants: Sequence[_Entrant], clock: Clock) -> int:
     """Equal passes for all, of which the fastest form's make a window; warms up on the way."""
     passes = 1
     while passes < MOST_PASSES:
         fastest = min(_time(reference, each.form, passes, clock) for each in entrants)
         if fastest * passes >= WINDOW_S:
             break
-        passes *= 2
+        passes = math.ceil(passes * min(max(MORE * WINDOW_S / (fastest * passes), MORE), MOST_MORE))
     return passes
 
 

@@ -74,7 +74,7 @@ def against_itself(
     other, _ = reference_beside(device.kind, work)
     if one is None or other is None:
         raise Unsupported(f"[{work.task.name}] nothing to compare with itself: {missing[0]}")
-    forms = settle(one)
+    forms = settle(one, seed=plan.seed).forms
     other.form = next(form for form in other.forms if form.name == one.name)
     measured = measure(HostTimed(), Sides(one, other), plan, progress=progress)
     return replace(measured, forms=forms), one.name

@@ -4,24 +4,51 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from metalbench.stats.interval import CONFIDENCE, Interval
 from metalbench.stats.judgement import Judgement
-from metalbench.stats.reasons import undecided
-from metalbench.stats.verdict import MARGIN, judge
+from metalbench.stats.reasons import Cause, Reason, undecided
+from metalbench.stats.verdict import MARGIN, Verdict, judge
 
 # The median of a squared standard normal variable.
 CHI_SQUARED = 0.4549
+# Runs of one program differ by about so much where it was looked at: by where its memory lies, by
+# the temperature, by what else runs.
+ASSUMED_DEVIATION = 0.01
+# Fewer differences of two runs say too little of how small their spread is.
+ENOUGH_REPEATS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpread:
+    """Standard deviation between logarithms of runs of one program, beyond their own intervals.
+
+    `repeats` is from how many differences of a run and the next it is known. With fewer than four
+    it is not taken for less than 1 %.
+    """
+
+    deviation: float = ASSUMED_DEVIATION
+    repeats: int = 0
+
+    @property
+    def assumed(self) -> bool:
+        """Whether it is, or may be, no more than an assumption."""
+        return self.repeats < ENOUGH_REPEATS
+
+
+# What is known of something that was never repeated.
+UNREPEATED = RunSpread()
 
 
 def assess_apart(
     reference: Interval,
     candidate: Interval,
     *,
-    between: float = 0.0,
+    between: RunSpread | None = None,
     tries: int = 1,
     margin: float = MARGIN,
 ) -> Judgement:
@@ -36,8 +63,7 @@ def assess_apart(
     reference, candidate
         Positive quantities, with intervals of `CONFIDENCE`.
     between
-        Standard deviation of a run's logarithm beyond what its own interval says, from
-        `spread_between`.
+        How much runs of one program differ, from `spread_between`; None for what is no runs'.
     tries
         From how many the reference was picked for its value. The interval is as wide as all of
         them need together.
@@ -53,15 +79,18 @@ def assess_apart(
     value = reference.value / candidate.value
     if not (reference.bounded and candidate.bounded and min(reference.low, candidate.low) > 0):
         ratio = Interval(value, -math.inf, math.inf)
-        return _judgement(ratio, 1.0, margin)
+        return _judgement(ratio, 1.0, margin, None)
     usual, picked = (float(-ndtri((1.0 - CONFIDENCE) / 2.0 / count)) for count in (1, tries))
-    runs = math.sqrt(2.0) * between * usual
-    below = math.hypot(
-        math.log(reference.value / reference.low), math.log(candidate.high / candidate.value), runs
+    runs = math.sqrt(2.0) * between.deviation * usual if between is not None else 0.0
+    own = (
+        math.hypot(
+            math.log(reference.value / reference.low), math.log(candidate.high / candidate.value)
+        ),
+        math.hypot(
+            math.log(reference.high / reference.value), math.log(candidate.value / candidate.low)
+        ),
     )
-    above = math.hypot(
-        math.log(reference.high / reference.value), math.log(candidate.value / candidate.low), runs
-    )
+    below, above = (math.hypot(each, runs) for each in own)
     logarithm = math.log(value)
     beyond = logarithm - math.log1p(margin) if value > 1.0 else math.log1p(-margin) - logarithm
     deviation = (below if value > 1.0 else above) / usual
@@ -71,11 +100,11 @@ def assess_apart(
     ratio = Interval(
         value, math.exp(logarithm - wider * below), math.exp(logarithm + wider * above)
     )
-    return _judgement(ratio, p_value, margin)
+    return _judgement(ratio, p_value, margin, between if runs > max(own) else None)
 
 
-def spread_between(groups: Sequence[Sequence[Interval]]) -> float:
-    """Standard deviation between the logarithms of runs that measured the same.
+def spread_between(groups: Sequence[Sequence[Interval]]) -> RunSpread:
+    """How much runs that measured the same differ.
 
     Two runs of one program differ by more than their intervals say: by where its memory lies, by
     the temperature, by what else runs. A change of the machine that stays is no such scatter: only
@@ -88,7 +117,8 @@ def spread_between(groups: Sequence[Sequence[Interval]]) -> float:
 
     Returns
     -------
-    What the intervals leave unexplained; 0 where that is nothing, or nothing was repeated.
+    What the intervals leave unexplained, down to 0; but where little was repeated, at least what is
+    assumed of any program.
 
     References
     ----------
@@ -106,19 +136,38 @@ def spread_between(groups: Sequence[Sequence[Interval]]) -> float:
             widths = [math.log(each.high / each.low) / (2.0 * usual) for each in (one, other)]
             within.append(0.5 * (widths[0] ** 2 + widths[1] ** 2))
     if not squares:
-        return 0.0
-    return math.sqrt(max(float(np.median(squares)) / CHI_SQUARED - float(np.median(within)), 0.0))
+        return UNREPEATED
+    beyond = float(np.median(squares)) / CHI_SQUARED - float(np.median(within))
+    least = ASSUMED_DEVIATION if len(squares) < ENOUGH_REPEATS else 0.0
+    return RunSpread(max(math.sqrt(max(beyond, 0.0)), least), len(squares))
 
 
-def _judgement(ratio: Interval, p_value: float, margin: float) -> Judgement:
+def _judgement(
+    ratio: Interval, p_value: float, margin: float, between: RunSpread | None
+) -> Judgement:
     verdict = judge(ratio, margin)
+    reasons: tuple[Reason, ...] = ()
+    if verdict is Verdict.INCONCLUSIVE:
+        reasons = (undecided(ratio, margin) if between is None else _runs_differ(ratio, between),)
     return Judgement(
         verdict=verdict,
         ratio=ratio,
-        reasons=(undecided(ratio, margin),) if verdict is verdict.INCONCLUSIVE else (),
+        reasons=reasons,
         p_value=p_value,
         effective_pairs=0.0,
         drift=None,
         modes=(),
         cross_check=None,
+    )
+
+
+def _runs_differ(ratio: Interval, between: RunSpread) -> Reason:
+    """The interval is as wide as it is because runs differ, not because samples are few."""
+    known = "is assumed, for it was run too seldom" if between.assumed else "its earlier runs show"
+    return Reason(
+        Cause.RUNS,
+        f"runs of one program differ by {between.deviation:.1%} (as {known}), which leaves "
+        f"{ratio.low:.3f} to {ratio.high:.3f} possible",
+        "`metalbench compare NAME@REVISION` runs both in turn; several runs of each tell how much "
+        "they differ",
     )

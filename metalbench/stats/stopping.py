@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metalbench.stats.autocorrelation import effective_count
+from metalbench.stats.interval import CONFIDENCE, Interval
+from metalbench.stats.judgement import Judgement
 from metalbench.stats.median import median_interval
+from metalbench.stats.verdict import Verdict, judge
 
 # One precise look may be luck.
 LOOKS_RUNNING = 2
+# From one look to the next a series grows by half: so few looks that what is spent on them, in time
+# and in chances to be wrong, hardly grows with the series.
+GROWTH = 1.5
+# A verdict that ends the sampling has to hold at this confidence, so that all looks together have
+# no more chance to be wrong than the last one of a fixed number of samples.
+EARLY_CONFIDENCE = 0.999
+# With fewer independent pairs the noise of their correlation chooses the moment.
+LEAST_EFFECTIVE = 30.0
+DECIDED = (Verdict.FASTER, Verdict.SLOWER, Verdict.SAME)
 
 
 @dataclass
 class StoppingRule:
-    """Looks at a growing series, at 64, 128, 256, ... samples, until it is known well enough.
+    """Looks at a growing series, at 64, 96, 160, 256, ... samples, until it is known well enough.
 
-    Looking after every sample would stop at lucky moments; looks that double the series see nearly
-    independent halves of it. A look is precise if of every series looked at the median's interval
-    is narrow and the samples are worth enough independent ones.
+    It is if the verdict is settled and the time known to a few per cent; or, whatever the verdict,
+    if every series is precise on two looks running: its median's interval is narrow and the samples
+    are worth enough independent ones.
 
     Attributes
     ----------
@@ -30,34 +43,77 @@ class StoppingRule:
         Of the intervals, relative, that is narrow enough.
     min_effective
         Independent samples (n / tau) that are enough.
+    settled_half_width
+        Of the interval of the time alone, relative, that is narrow enough for a settled verdict.
+    step
+        Looks are at multiples of so many samples.
+    settled
+        Whether the last look found the verdict settled and the time known.
+
+    References
+    ----------
+    J. L. Haybittle, Brit. J. Radiology 44 (1971); R. Peto et al., Brit. J. Cancer 34 (1976): looks
+    before the last at a confidence of 99.9 % leave the last one's error as it is.
     """
 
     first_look: int = 64
     half_width: float = 0.005
     min_effective: float = 100.0
+    settled_half_width: float = 0.02
+    step: int = 32
     running: int = 0
+    settled: bool = False
 
     def next_look(self, taken: int) -> int:
         """How many samples the first look after `taken` ones wants in all."""
         wanted = self.first_look
         while wanted <= taken:
-            wanted *= 2
+            wanted = self.step * max(
+                math.ceil(GROWTH * wanted / self.step), wanted // self.step + 1
+            )
         return wanted
 
-    def look(self, *series: NDArray[np.float64]) -> bool:
+    def look(self, *series: NDArray[np.float64], judgement: Judgement | None = None) -> bool:
         """Look at all samples taken so far, and say whether they are enough.
 
         Parameters
         ----------
         series
-            Times, or ratios of times, shape (n,) each.
+            Times, or ratios of times, shape (n,) each; the candidate's times first.
+        judgement
+            Of the ratios; without it there is no verdict that could be settled.
         """
         precise = all(map(self._precise, series))
         self.running = self.running + 1 if precise else 0
-        return self.running >= LOOKS_RUNNING
+        self.settled = (
+            judgement is not None
+            and settled(judgement)
+            and median_interval(series[0]).relative_half_width <= self.settled_half_width
+        )
+        return self.settled or self.running >= LOOKS_RUNNING
 
     def _precise(self, values: NDArray[np.float64]) -> bool:
         return (
             effective_count(values) >= self.min_effective
             and median_interval(values).relative_half_width <= self.half_width
         )
+
+
+def settled(judgement: Judgement) -> bool:
+    """Whether a verdict would be the same at the confidence of a look that ends the sampling."""
+    if judgement.verdict not in DECIDED or judgement.effective_pairs < LEAST_EFFECTIVE:
+        return False
+    return judge(_widened(judgement.ratio)) is judgement.verdict
+
+
+def _widened(ratio: Interval) -> Interval:
+    """The ratio's interval at `EARLY_CONFIDENCE`: on the log scale as wide as a normal one."""
+    from scipy.special import ndtri  # type: ignore[import-untyped,unused-ignore]
+
+    early, usual = (float(ndtri(0.5 + each / 2.0)) for each in (EARLY_CONFIDENCE, CONFIDENCE))
+    wider = early / usual
+    return Interval(
+        ratio.value,
+        ratio.value * (ratio.low / ratio.value) ** wider,
+        ratio.value * (ratio.high / ratio.value) ** wider,
+    )

@@ -78,6 +78,13 @@ class HistoryEntry:
     ratio: Interval | None
     gpu_ns: Interval | None
 
+    @property
+    def conditions(self) -> tuple[object, ...]:
+        """What results of a task have to share to compare."""
+        sizes = tuple(sorted(self.sizes.items()))
+        device = (self.device_kind, self.device_name)
+        return (*device, self.size, sizes, self.dtype, self.mode, self.clock or "")
+
 
 def history(connection: sqlite3.Connection, task: str, limit: int) -> list[HistoryEntry]:
     """Up to `limit` results of `task`, the latest first."""

@@ -70,8 +70,9 @@ CREATE INDEX results_by_task ON results (task, id);
 CREATE TABLE samples (
     result INTEGER NOT NULL REFERENCES results (id),
     series TEXT NOT NULL,                   -- 'kernel', 'reference', 'floor', 'kernel_first',
-                                            -- 'probe', 'long' where there are such, and of a GPU
-                                            -- 'gpu', 'counter', 'wall', 'encode'
+                                            -- 'look', which older results lack; 'probe', 'long'
+                                            -- where there are such, and of a GPU 'gpu',
+                                            -- 'counter', 'wall', 'encode'
     passes INTEGER NOT NULL,                -- that one sample averages over
     dtype TEXT NOT NULL,                    -- numpy's, little-endian
     data BLOB NOT NULL,

@@ -126,10 +126,11 @@ class Store:
             return results_of(self._connection, run)
 
     def samples(self, result: int) -> dict[str, NDArray[Any]]:
-        """Raw samples of a result by series: kernel, reference, floor (ns), kernel_first.
+        """Raw samples of a result by series: kernel, reference, floor (ns), kernel_first, look.
 
-        Also probe and long where there are such, and of a device with a clock of its own gpu,
-        counter, wall and encode, as in `OwnClock`.
+        `look` is the number of the look, which shares its inputs, that a pair is of; results of
+        earlier versions lack it. Also probe and long where there are such, and of a device with a
+        clock of its own gpu, counter, wall and encode, as in `OwnClock`.
         """
         import numpy as np
 
@@ -156,6 +157,7 @@ class Store:
             ("reference", samples.reference_window, "<f8", samples.reference_ns),
             ("floor", passes, "<f8", samples.floor_ns),
             ("kernel_first", passes, "|u1", samples.candidate_first),
+            ("look", passes, "<u2", samples.look),
         ]
         if samples.probe_ns.size:
             rows.append(("probe", 1, "<f8", samples.probe_ns))

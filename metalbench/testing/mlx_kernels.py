@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
+from metalbench.custom_kernel import patched_mlx
 from metalbench.custom_kernel.arrays import as_numpy
 from metalbench.errors import DeclarationError
 from metalbench.testing.case import FAULTS
@@ -17,30 +16,6 @@ from metalbench.testing.checked import Checked
 from metalbench.testing.expected import Tolerance, expected_outputs
 from metalbench.testing.judge import judge
 from metalbench.verify.faults import finding
-
-
-@contextmanager
-def patched_mlx(*, checked: bool = True, time_limit: float = 60.0) -> Iterator[None]:
-    """Within, `mx.fast.metal_kernel` makes kernels of this project's engine, and Metal is there.
-
-    Kernels that were made before are as they were. `checked` builds stop at the first access out
-    of bounds or race; `time_limit` in s ends a hang.
-    """
-    import mlx.core as mx
-
-    from metalbench.custom_kernel import metal_kernel
-
-    ours = partial(metal_kernel, device="cpu", checked=checked, time_limit=time_limit)
-    before = mx.fast.metal_kernel, mx.metal.is_available
-    mx.fast.metal_kernel, mx.metal.is_available = ours, _available
-    try:
-        yield
-    finally:
-        mx.fast.metal_kernel, mx.metal.is_available = before
-
-
-def _available() -> bool:
-    return True
 
 
 def check_python(
@@ -55,7 +30,7 @@ def check_python(
     """Call a function over `mx.fast.metal_kernel` with the inputs, and judge what it returns."""
     found = Checked(getattr(kernel, "__name__", "kernel"))
     try:
-        with patched_mlx(checked=checked, time_limit=time_limit):
+        with patched_mlx(device="cpu", checked=checked, time_limit=time_limit):
             results = _several(kernel(**inputs))
     except FAULTS as error:
         return replace(found, findings=(finding(error),))

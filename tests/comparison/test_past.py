@@ -152,8 +152,9 @@ def test_the_report_shows_course_latest_best_and_regression() -> None:
         "latest    1.000 us",
         "best      800",
         "run:2, source 00000000, revision 1a2b3c4d)",
-        "latest against previous: 0.900x",
-        "latest against best: 0.800x",
+        "latest against previous: 0.90x",
+        "latest against best: 0.80x",
+        "differ by 1.0 % beyond their intervals, which is allowed for: so much is assumed",
         "SLOWER",
         "A regression",
     ):

@@ -9,7 +9,7 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from metalbench import custom_kernel, metal_kernel
+from metalbench import metal_kernel
 from metalbench.custom_kernel import mlx_kernel
 
 
@@ -34,8 +34,7 @@ class Recorder:
 def recorder(monkeypatch):
     recorder = Recorder()
     monkeypatch.setattr(mlx_kernel, "MLX_METAL_KERNEL", recorder)
-    for module in (custom_kernel, mlx_kernel):
-        monkeypatch.setattr(module, "metal_is_available", lambda: True)
+    monkeypatch.setattr(mlx_kernel, "_METAL_IS_AVAILABLE", lambda: True)
     return recorder
 
 

@@ -1,8 +1,8 @@
 """What a wrong kernel's author reads: Metal's names, no line of the headers, who is to blame."""
 
 import pytest
-from metalbench._core import CompileError, Error
 
+from metalbench._core import CompileError, Error
 from metalbench.msl import engine
 from metalbench.msl.building import compiler
 from metalbench.msl.building.messages import in_metal_terms

@@ -29,6 +29,7 @@ class ScriptedSamples:
     discarded: int = 0
     retries: int = 0
     throttled: bool = False
+    warmup_ns: float = 0.0
 
 
 @dataclass
@@ -48,7 +49,7 @@ class ScriptedSampler:
 
     def sample(self, candidate: Sequence[Any], reference: object, **plan: Any) -> ScriptedSamples:
         self.calls.append(plan)
-        affordable = int((plan["time_limit_ns"] - plan["warmup_ns"]) / 1e9 / self.seconds_per_pair)
+        affordable = int(plan["time_limit_ns"] / 1e9 / self.seconds_per_pair)
         pairs = min(plan["max_pairs"], max(plan["min_pairs"], affordable))
         self.now += plan["warmup_ns"] / 1e9
         random = np.random.default_rng(plan["seed"])
@@ -60,6 +61,7 @@ class ScriptedSampler:
             reference_ns=self.reference(random, pairs) if self.reference else np.array([]),
             candidate_first=random.random(pairs) < 0.5,
             floor_ns=np.full(4, self.floor_ns),
+            warmup_ns=plan["warmup_ns"],
         )
 
 

@@ -65,6 +65,21 @@ def test_no_window_is_grown_beyond_the_longest():
     assert machine.sample(window_ns=1e9, max_window_ns=5e7).candidate_window == 1
 
 
+def test_windows_that_an_earlier_look_found_are_not_found_again():
+    machine = Machine()
+    samples = machine.sample(candidate_window=3, reference_window=5, probed=False, warmup_ns=0)
+    assert set(machine.asked) == {("candidate", 3), ("reference", 5)}
+    assert (samples.candidate_window, samples.reference_window) == (3, 5)
+    assert samples.floor_ns.size == 0
+    assert samples.warmup_ns == 0
+
+
+def test_the_time_limit_is_of_the_pairs_alone():
+    samples = Machine().sample(warmup_ns=5e8, time_limit_ns=1e8, min_pairs=1)
+    assert samples.warmup_ns >= 5e8
+    assert samples.candidate_ns.size > 16
+
+
 def test_the_order_within_pairs_is_random_and_told():
     machine = Machine()
     samples = machine.sample(probed=False, seed=7)
@@ -100,6 +115,15 @@ def test_warming_up_ends_when_the_times_have_settled():
 
     samples = Machine(slowdown=cooling).sample(warmup_ns=2e8, probed=False)
     assert samples.candidate_ns[0] < 1.05e5
+
+
+def test_warming_up_does_not_wait_for_noise_to_settle():
+    random = np.random.default_rng(0)
+    samples = Machine(slowdown=lambda now: float(random.lognormal(0.0, 0.1))).sample(
+        warmup_ns=1e8, paired=False, probed=False
+    )
+    # The longest warm-up is five times as long.
+    assert samples.warmup_ns < 3e8
 
 
 def test_a_clock_that_drops_for_a_while_costs_pairs_and_a_rest_but_no_verdict():

@@ -71,7 +71,7 @@ def test_retries_are_those_of_the_whole_measurement() -> None:
 
 
 def test_a_clock_that_rises_by_itself_ends_what_was_sampled_before() -> None:
-    device = ScriptedDevice(slowdown=lambda now: 1.2 if now < 4e8 else 1.0)
+    device = ScriptedDevice(slowdown=lambda now: 1.2 if now < 1.5e8 else 1.0)
     result = run(device)
     assert result.steadiness.discarded > 0
     np.testing.assert_allclose(result.samples.candidate_ns, 1e5)
@@ -108,7 +108,17 @@ def test_inputs_change_before_every_look_but_the_first() -> None:
     device, changed = ScriptedDevice(), []
     run(device, refresh=changed.append)
     assert changed == list(range(1, len(device.plans)))
-    assert [plan["warmup_ns"] for plan in device.plans[:2]] == [10_000_000, 2_500_000]
+    assert [plan["warmup_ns"] for plan in device.plans[:2]] == [10_000_000, 500_000]
+
+
+def test_every_look_has_windows_of_the_same_passes() -> None:
+    # A window that was calibrated again would have twice the passes.
+    device = ScriptedDevice(slowdown=lambda now: 1.0 if now < 5e7 else 0.5, own_clock=False)
+    result = run(device)
+    asked = [(plan["candidate_window"], plan["reference_window"]) for plan in device.plans]
+    assert asked[0] == (0, 0)
+    window = result.samples.candidate_window, result.samples.reference_window
+    assert set(asked[1:]) == {window}
 
 
 def test_a_pass_over_copies_counts_each() -> None:

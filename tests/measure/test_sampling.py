@@ -17,39 +17,99 @@ def run(sampler: ScriptedSampler, plan: Plan = Plan(), **options: object) -> Mea
     return measure(sampler, sides, plan, clock=sampler.clock, **options)
 
 
-def test_a_steady_kernel_stops_at_the_second_precise_look() -> None:
+def looks_of(sampler: ScriptedSampler) -> list[dict[str, object]]:
+    return [call for call in sampler.calls if not call.get("long_windows")]
+
+
+def test_a_steady_kernel_stops_when_its_verdict_is_settled() -> None:
     sampler = ScriptedSampler(steady(1e4, 0.001), steady(2e4, 0.001), seconds_per_pair=1e-4)
     result = run(sampler)
-    # 64 pairs are never 100 independent ones; 128 or 256 are precise, the next look confirms it.
-    looks = [call["max_pairs"] for call in sampler.calls if not call.get("long_windows")]
-    assert looks in ([64, 64, 128], [64, 64, 128, 256])
-    assert result.stopped is Stopped.PRECISE
-    assert result.pairs == sum(call["max_pairs"] for call in sampler.calls)
+    assert {call["max_pairs"] for call in looks_of(sampler)} == {32}
+    assert result.stopped is Stopped.SETTLED
+    assert result.pairs <= 96
     assert result.verdict is Verdict.FASTER
     assert result.ratio is not None
     assert result.ratio.value == pytest.approx(2.0, rel=1e-3)
     assert result.ratio.low > 1.99
 
 
+def test_ten_percent_are_settled_in_a_tenth_of_what_a_precise_ratio_takes() -> None:
+    sampler = ScriptedSampler(steady(1e4, 0.02), steady(1.1e4, 0.02), seconds_per_pair=1e-4)
+    result = run(sampler)
+    assert (result.stopped, result.verdict) == (Stopped.SETTLED, Verdict.FASTER)
+    assert result.pairs <= 128
+    assert result.candidate_ns.relative_half_width <= 0.02
+
+
+def test_a_settled_verdict_of_an_uncertain_time_goes_on() -> None:
+    sampler = ScriptedSampler(steady(1e4, 0.15), steady(9e4, 0.15), seconds_per_pair=1e-4)
+    result = run(sampler)
+    assert (result.stopped, result.verdict) == (Stopped.SETTLED, Verdict.FASTER)
+    assert result.pairs >= 256
+    assert result.candidate_ns.relative_half_width <= 0.02
+
+
+def test_a_ratio_at_the_margin_ends_when_it_is_precise() -> None:
+    sampler = ScriptedSampler(steady(1e4, 0.01), steady(1.01e4, 0.01), seconds_per_pair=1e-4)
+    result = run(sampler, Plan(seconds=10.0))
+    assert (result.stopped, result.verdict) == (Stopped.PRECISE, Verdict.INCONCLUSIVE)
+
+
+def test_without_a_reference_the_time_has_to_be_precise() -> None:
+    sampler = ScriptedSampler(steady(1e4, 0.01), None, seconds_per_pair=1e-4)
+    result = measure(sampler, Sides(["dispatch"]), Plan(), clock=sampler.clock)
+    assert result.stopped is Stopped.PRECISE
+    assert result.candidate_ns.relative_half_width <= 0.005
+
+
 def test_only_the_first_look_warms_up_and_every_look_has_its_own_seed() -> None:
-    sampler = ScriptedSampler(steady(1e4, 0.001), steady(2e4, 0.001), seconds_per_pair=1e-4)
+    sampler = ScriptedSampler(steady(1e4, 0.001), steady(1e4, 0.1), seconds_per_pair=1e-4)
     run(sampler, Plan(seed=5))
     assert [call["warmup_ns"] for call in sampler.calls[:3]] == [200_000_000, 0, 0]
-    assert [call["seed"] for call in sampler.calls[:3]] == [5, 69, 133]
+    assert [call["seed"] for call in sampler.calls[:3]] == [5, 37, 69]
+
+
+@pytest.mark.parametrize(
+    ("seconds_per_pair", "look"), [(1e-3, 32), (0.01, 25), (0.02, 12), (0.06, 4), (0.1, 4)]
+)
+def test_looks_are_equal_and_there_are_several_of_a_slow_kernel(
+    seconds_per_pair: float, look: int
+) -> None:
+    noisy = steady(1e4, 0.3)
+    sampler = ScriptedSampler(noisy, noisy, seconds_per_pair=seconds_per_pair)
+    samples = run(sampler, Plan(seconds=2.0)).samples
+    numbers, counts = np.unique(samples.look, return_counts=True)
+    assert numbers.tolist() == list(range(len(looks_of(sampler))))
+    assert set(counts) == {look}
+    assert numbers.size >= 5
+    assert (np.diff(samples.look) >= 0).all()
+
+
+def test_time_for_new_inputs_is_part_of_the_time() -> None:
+    noisy = steady(1e4, 0.3)
+    sampler = ScriptedSampler(noisy, noisy, seconds_per_pair=0.001)
+
+    def refresh(_: int) -> None:
+        sampler.now += 0.032
+
+    sides = Sides(["dispatch"], REFERENCE, refresh=refresh)
+    result = measure(sampler, sides, Plan(seconds=1.0, warmup_ns=0), clock=sampler.clock)
+    assert result.pairs == pytest.approx(500, abs=32)
 
 
 def test_a_noisy_kernel_stops_at_the_time_limit() -> None:
     sampler = ScriptedSampler(steady(1e4, 0.3), steady(1e4, 0.3), seconds_per_pair=0.002)
     result = run(sampler, Plan(seconds=1.0))
     assert result.stopped is Stopped.TIME
-    assert 490 <= result.pairs <= 510
+    assert result.pairs == pytest.approx(500, abs=16)  # to the nearest look
     assert result.verdict is Verdict.INCONCLUSIVE
 
 
 def test_a_slow_kernel_still_gets_its_least_pairs() -> None:
     sampler = ScriptedSampler(steady(1e9, 0.01), steady(1e8, 0.01), seconds_per_pair=1.1)
     result = run(sampler, Plan(seconds=2.0, min_pairs=16, seed=1))
-    assert result.pairs == 16
+    # As many as fit into four times the time; one look more, at the end of which they are known.
+    assert result.pairs == 8
     assert result.candidate_ns.bounded
     assert result.verdict is Verdict.SLOWER
 
@@ -59,6 +119,7 @@ def test_the_pair_limit_ends_a_kernel_that_never_settles() -> None:
     result = run(sampler, Plan(max_pairs=200))
     assert result.stopped is Stopped.PAIRS
     assert result.pairs == 200
+    assert np.unique(result.samples.look, return_counts=True)[1].tolist() == [32] * 6 + [8]
 
 
 def test_without_a_reference_there_is_no_ratio_and_no_verdict() -> None:

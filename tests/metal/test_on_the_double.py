@@ -39,7 +39,7 @@ def double_is_built() -> None:
 @pytest.mark.usefixtures("double_is_built")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TESTS)))
 def test_on_the_double(path: Path) -> None:
-    command = [sys.executable, "-m", "pytest", "-p", "metal_double.plugin", "-p", "no:xdist"]
+    command = [sys.executable, "-m", "pytest", "-p", "metal_double.plugin", "-n0"]
     answer = subprocess.run(
         [*command, "-p", "no:cacheprovider", "-q", str(path)],
         cwd=TESTS.parent,

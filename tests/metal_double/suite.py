@@ -19,7 +19,7 @@ START = "import os, sys; os.environ.pop('LD_PRELOAD', None); import pytest; sys.
 
 def run(extension: Path, tests: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run tests on the extension with these variables set; gives pytest's exit status."""
-    command = [sys.executable, "-c", START, "-p", "metal_double.plugin", "-p", "no:xdist"]
+    command = [sys.executable, "-c", START, "-p", "metal_double.plugin", "-n0"]
     here = {"PYTHONPATH": str(CHECKOUT / "tests"), "METAL_DOUBLE": str(extension)}
     return subprocess.run(
         [*command, "-q", f"--ignore={RUNNER}", "-m", "metal or not metal", *tests],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import mlx.core as mx
+import numpy as np
 import pytest
 
 from metalbench.errors import DeclarationError
@@ -60,7 +61,7 @@ class TimedReference(Reference):
 
 def settled(declared: Task):
     reference = TimedReference(workload(declared, "seed"))
-    times = settle(reference, clock=lambda: reference.now)
+    times = settle(reference, clock=lambda: reference.now).forms
     return reference, {form.kind: time for form, time in zip(reference.forms, times, strict=True)}
 
 
@@ -104,7 +105,7 @@ def test_all_forms_compute_the_same():
 def test_a_slow_reference_is_run_in_no_other_form():
     reference = TimedReference(workload(declared(), "seed"))
     ticks = itertools.count()
-    eager, compiled = settle(reference, seconds=2.0, clock=lambda: float(next(ticks)))
+    eager, compiled = settle(reference, seconds=2.0, clock=lambda: float(next(ticks))).forms
     assert reference.form.kind == "eager"
     assert eager.compared
     assert compiled.time_ns is None
@@ -137,3 +138,87 @@ def test_copies_take_turns_from_one_call_to_the_next(monkeypatch):
     assert seen == list(itertools.islice(itertools.cycle(range(3)), 7))
     assert len(reference._kept) == 3
     mx.eval(reference._kept)
+
+
+class NoisyReference(Reference):
+    """Takes the time that is told with a noise of 10 %, and runs nothing."""
+
+    def begin(self, cost: dict[str, float], seed: int, pass_s: float = 1e-4) -> None:
+        self.now, self.turns, self.cost = 0.0, [], cost
+        self.noise = np.random.default_rng(seed)
+        self.pass_s = pass_s
+
+    def __call__(self, repetitions: int) -> None:
+        self.turns.append(self.form.kind)
+        cost = self.cost[self.form.kind] * self.pass_s * repetitions
+        self.now += cost * self.noise.lognormal(0.0, 0.1)
+
+
+def picked(reference: NoisyReference, cost: dict[str, float], seed: int, **options):
+    reference.begin(cost, seed, **options)
+    found = settle(reference, seed=seed, clock=lambda: reference.now)
+    return reference.form.kind, found
+
+
+@pytest.fixture(scope="module")
+def noisy() -> NoisyReference:
+    against = ("eager", "compiled", "fast")
+    return NoisyReference(workload(declared(sum_of_three, against), "seed"))
+
+
+def wrongly_picked(
+    noisy: NoisyReference, slower: float, rivals: tuple[str, ...], trials: int
+) -> int:
+    """One form is the fastest, `rivals` are as much slower, any other is out of the question."""
+    cost = {kind: slower if kind in rivals else 1.5 for kind in COST} | {"eager": 1.0}
+    return sum(picked(noisy, cost, seed)[0] != "eager" for seed in range(trials))
+
+
+RIVALS = [("compiled",), ("compiled", "fast")]
+
+
+@pytest.mark.parametrize("rivals", RIVALS)
+def test_a_form_five_percent_slower_is_hardly_ever_picked(noisy, rivals):
+    assert wrongly_picked(noisy, 1.05, rivals, 100) <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slower", [1.021, 1.03, 1.05])
+@pytest.mark.parametrize("rivals", RIVALS)
+def test_a_form_more_than_two_percent_slower_is_seldom_picked(noisy, slower, rivals):
+    trials = 1000
+    wrong = wrongly_picked(noisy, slower, rivals, trials)
+    print(f"\n{slower}, {rivals}: {wrong / trials:.1%} wrong")
+    assert wrong <= 0.05 * trials
+
+
+def test_a_form_that_is_clearly_slower_has_few_turns(noisy):
+    cost = {"eager": 1.0, "compiled": 1.0, "fast": 2.0}
+    kind, _ = picked(noisy, cost, 3)
+    turns = {kind: noisy.turns.count(kind) for kind in cost}
+    assert kind != "fast"
+    assert turns["fast"] < 20
+    assert turns["eager"] == pytest.approx(turns["compiled"], abs=5)
+    assert turns["eager"] > 100
+
+
+def test_clear_differences_need_no_more_than_the_least_turns(noisy):
+    kind, found = picked(noisy, {"eager": 3.0, "compiled": 2.0, "fast": 1.0}, 0)
+    assert kind == "fast"
+    assert noisy.now < 0.1
+    assert all(form.time_ns.bounded for form in found.forms)
+
+
+def test_a_choice_that_time_does_not_allow_to_settle_is_doubted(noisy):
+    cost = {"eager": 1.0, "compiled": 1.01, "fast": 3.0}
+    doubts = [picked(noisy, cost, seed, pass_s=0.02)[1].doubt for seed in range(20)]
+    found = [doubt for doubt in doubts if doubt is not None]
+    assert len(found) >= 10
+    assert all("may be faster than" in doubt and "by up to" in doubt for doubt in found)
+
+
+def test_turns_are_in_random_order(noisy):
+    picked(noisy, {"eager": 1.0, "compiled": 1.0, "fast": 1.0}, 5)
+    rounds = [tuple(noisy.turns[i : i + 3]) for i in range(3, 3 + 21, 3)]
+    assert all(set(each) == set(COST) for each in rounds)
+    assert len(set(rounds)) > 2

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from metalbench.stats import CONFIDENCE, Interval, Verdict, median_interval
-from metalbench.stats.apart import assess_apart, spread_between
+from metalbench.stats import CONFIDENCE, Cause, Interval, Verdict, median_interval
+from metalbench.stats.apart import ASSUMED_DEVIATION, RunSpread, assess_apart, spread_between
 
 
 def about(value: float, half_width: float) -> Interval:
@@ -64,17 +64,35 @@ def test_runs_that_scatter_more_than_they_say_widen_the_ratio() -> None:
     random = np.random.default_rng(2)
     scattered = [about(100 * math.exp(0.03 * random.standard_normal()), 0.002) for _ in range(50)]
     spread = spread_between([scattered, [about(5, 0.1)]])
-    assert 0.02 < spread < 0.04
+    assert 0.02 < spread.deviation < 0.04
+    assert (spread.repeats, spread.assumed) == (49, False)
     assert assess_apart(about(100, 0.002), about(97, 0.002)).verdict is Verdict.FASTER
     wide = assess_apart(about(100, 0.002), about(97, 0.002), between=spread)
     assert wide.verdict is Verdict.INCONCLUSIVE
+    (reason,) = wide.reasons
+    assert reason.cause is Cause.RUNS
+    assert "its earlier runs show" in reason.seen
+    assert "NAME@REVISION" in reason.remedy
 
 
 def test_a_change_that_stays_is_no_scatter() -> None:
     before, after = [about(100, 0.01)] * 9, [about(50, 0.01)] * 9
-    assert spread_between([before + after]) == 0.0
+    assert spread_between([before + after]) == RunSpread(0.0, 17)
 
 
 def test_runs_that_agree_have_no_spread_of_their_own() -> None:
-    assert spread_between([[about(100, 0.01), about(100.1, 0.01)]]) == 0.0
-    assert spread_between([[about(100, 0.01)], []]) == 0.0
+    assert spread_between([[about(100, 0.01), about(100.1, 0.01)] * 3]).deviation == 0.0
+
+
+def test_little_that_was_repeated_proves_no_small_spread() -> None:
+    assert spread_between([[about(100, 0.01)], []]) == RunSpread(ASSUMED_DEVIATION, 0)
+    assert spread_between([[about(100, 0.01)] * 3]) == RunSpread(ASSUMED_DEVIATION, 2)
+    assert spread_between([[about(100, 0.01)] * 5]) == RunSpread(0.0, 4)
+    twice = spread_between([[about(100, 0.001), about(110, 0.001)]])
+    assert twice.deviation > ASSUMED_DEVIATION
+    assert twice.assumed
+
+
+def test_a_wide_interval_of_the_runs_themselves_is_not_laid_to_their_spread() -> None:
+    judgement = assess_apart(about(100, 0.1), about(95, 0.1), between=RunSpread(0.01, 0))
+    assert [reason.cause for reason in judgement.reasons] == [Cause.WIDE]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from simulation import Noise
+from noise import Noise
 
 from metalbench.stats import StoppingRule
 
@@ -13,15 +13,15 @@ PRECISE = random.lognormal(0.0, 0.001, 256)
 NOISY = random.lognormal(0.0, 0.5, 256)
 
 
-def test_looks_double() -> None:
+def test_every_look_has_half_as_many_samples_more() -> None:
     rule = StoppingRule()
     taken = [0]
     while len(taken) < 6:
         taken.append(rule.next_look(taken[-1]))
-    assert taken == [0, 64, 128, 256, 512, 1024]
+    assert taken == [0, 64, 96, 160, 256, 384]
 
 
-@pytest.mark.parametrize(("taken", "wanted"), [(1, 64), (63, 64), (65, 128), (300, 512)])
+@pytest.mark.parametrize(("taken", "wanted"), [(1, 64), (63, 64), (65, 96), (300, 384)])
 def test_a_look_that_was_cut_short_is_made_up_for(taken: int, wanted: int) -> None:
     assert StoppingRule().next_look(taken) == wanted
 
@@ -54,6 +54,6 @@ def test_correlated_samples_count_for_less() -> None:
 
 
 def test_its_numbers_can_be_chosen() -> None:
-    rule = StoppingRule(first_look=10, half_width=0.2, min_effective=20.0)
-    assert rule.next_look(10) == 20
+    rule = StoppingRule(first_look=10, half_width=0.2, min_effective=20.0, step=5)
+    assert [rule.next_look(taken) for taken in (9, 10, 15)] == [10, 15, 25]
     assert [rule.look(NOISY) for _ in range(2)] == [False, True]

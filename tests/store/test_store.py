@@ -53,6 +53,7 @@ def test_every_raw_sample_comes_back_bit_for_bit(path: Path) -> None:
     assert np.array_equal(kept["reference"], samples.reference_ns)
     assert np.array_equal(kept["floor"], samples.floor_ns)
     assert np.array_equal(kept["kernel_first"].astype(bool), samples.candidate_first)
+    assert np.array_equal(kept["look"], samples.look)
 
 
 def test_history_is_of_one_task_and_latest_first(path: Path) -> None:
@@ -147,7 +148,7 @@ def test_a_full_disk_says_so_and_keeps_what_was_there(path: Path) -> None:
         assert len(store.history("softmax", limit=1000)) >= 1
     with Store(path) as store:
         kept = store.history("softmax", limit=1000)
-        assert all(len(store.samples(entry.id)) == 4 for entry in kept)
+        assert all(len(store.samples(entry.id)) == 5 for entry in kept)
 
 
 def test_two_processes_may_write_at_once(path: Path) -> None:

@@ -1,0 +1,73 @@
+"""`metal_kernel`: where a kernel runs, and whether its accesses are checked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from metalbench.custom_kernel import mlx_kernel
+from metalbench.custom_kernel.definition import DEVICES, definition
+from metalbench.custom_kernel.kernel import CustomKernel
+from metalbench.custom_kernel.mlx_kernel import MLXKernel
+from metalbench.errors import DeclarationError, suggestion
+
+CHECKED = "METALBENCH_CHECKED"
+
+
+def metal_kernel(  # noqa: PLR0917 - MLX's order
+    name: str,
+    input_names: Sequence[str],
+    output_names: Sequence[str],
+    source: str,
+    header: str = "",
+    ensure_row_contiguous: bool = True,
+    atomic_outputs: bool = False,
+    compile_options: Mapping[str, str] | None = None,
+    *,
+    device: str = "auto",
+    checked: bool | None = None,
+    time_limit: float = 60.0,
+) -> CustomKernel | MLXKernel:
+    """A kernel from the `source` of its body, called as that of `mx.fast.metal_kernel` is.
+
+    `device` is "cpu" (this project's engine), "mlx" (MLX's own, on a Mac) or "auto": "mlx" where
+    there is Metal. `checked` builds catch accesses out of bounds, races and reads of threadgroup
+    memory that nobody wrote, at the line of the source; elements of outputs that the kernel leaves
+    alone are NaN in them. None is what METALBENCH_CHECKED says: 1 or 0, which it is where it is not
+    set. `time_limit` in s ends a hang on the cpu. Raises DeclarationError.
+    """
+    defined = definition(
+        name,
+        input_names,
+        output_names,
+        source,
+        header,
+        ensure_row_contiguous=ensure_row_contiguous,
+        atomic_outputs=atomic_outputs,
+        compile_options=compile_options,
+    )
+    if runs_on_mlx(f"[{name}]", device, checked):
+        return MLXKernel(defined)
+    return CustomKernel(defined, checked=is_checked(checked), time_limit=time_limit)
+
+
+def runs_on_mlx(where: str, device: str, checked: bool | None) -> bool:
+    """Whether MLX itself runs a kernel with these options; raises DeclarationError."""
+    if device not in DEVICES:
+        raise DeclarationError(f"{where} unknown device {device!r}; {suggestion(device, DEVICES)}")
+    if device == "mlx" and is_checked(checked):
+        asked = "checked" if checked else f"{CHECKED}=1"
+        raise DeclarationError(f"{where} {asked}: MLX has no checked builds; use device='cpu'")
+    if device == "auto":
+        return not is_checked(checked) and mlx_kernel.metal_is_available()
+    return device == "mlx"
+
+
+def is_checked(checked: bool | None) -> bool:
+    """`checked`, or what the environment says for all kernels; raises DeclarationError."""
+    if checked is not None:
+        return checked
+    value = os.environ.get(CHECKED, "0")
+    if value not in {"0", "1", ""}:
+        raise DeclarationError(f"{CHECKED}: expected 1 or 0, got {value!r}")
+    return value == "1"

@@ -1,0 +1,149 @@
+"""A GPU for those who ask MLX for one where there is none.
+
+`mx.gpu` is then a device that says it is a GPU and is MLX's cpu to MLX itself. So it may be given
+to every function that takes a device or a stream.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any
+
+import mlx.core as mx
+
+from metalbench.custom_kernel.replacement import replaced
+
+_GPU, _Device = mx.gpu, mx.Device
+_STREAMS = ("default_stream", "new_stream", "new_thread_local_stream", "new_thread_unsafe_stream")
+
+
+class SimulatedGPU(mx.Device):
+    """The cpu to MLX, the GPU to Python."""
+
+    def __init__(self) -> None:
+        super().__init__(mx.cpu, 0)
+
+    @property
+    def type(self) -> mx.DeviceType:
+        """That of a GPU."""
+        return _GPU
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SimulatedGPU) or other in (_GPU, _Device(_GPU, 0))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(_GPU)
+
+    def __repr__(self) -> str:
+        return "Device(gpu, 0)"
+
+
+GPU = SimulatedGPU()
+
+
+class _Instances(type):
+    """Devices that MLX makes are instances of what stands for its class."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, _Device)
+
+
+class Device(metaclass=_Instances):
+    """Stands for `mx.Device`, whose GPU is MLX's own and cannot be used."""
+
+    def __new__(cls, type: Any, index: int = 0) -> Any:
+        """The device of this type."""
+        return GPU if type == GPU else _Device(type, index)
+
+
+_type_eq = mx.DeviceType.__eq__
+
+
+def _equal(self: mx.DeviceType, other: object) -> bool:
+    """MLX compares with what a device is to it, and would find its cpu."""
+    return other == self if isinstance(other, SimulatedGPU) else _type_eq(self, other)
+
+
+@contextmanager
+def simulated_gpu() -> Iterator[None]:
+    """MLX answers that it has Metal, and that its default device is the GPU."""
+    has_gpu = hasattr(mx, "is_available") and mx.is_available(_GPU)
+    with ExitStack() as stack:
+        stack.enter_context(replaced(mx.metal, is_available=lambda: True))
+        # A GPU of another maker than Apple is one already.
+        if not has_gpu:
+            answers = _Devices().answers()
+            stack.enter_context(replaced(mx.DeviceType, __eq__=_equal))
+            stack.enter_context(replaced(mx, **answers))
+            stack.enter_context(
+                replaced(mx.metal, device_info=partial(answers["device_info"], GPU))
+            )
+        yield
+
+
+class _Devices:
+    """What MLX says of devices. As with MLX itself, one is the default of all threads."""
+
+    def __init__(self) -> None:
+        self._default: mx.Device = GPU
+        self._mlx = {name: getattr(mx, name) for name in dir(mx)}
+
+    def answers(self) -> dict[str, Any]:
+        """What stands for which of MLX's attributes."""
+        streams = {name: partial(self._on_cpu, name) for name in _STREAMS}
+        return streams | {
+            "gpu": GPU,
+            "Device": Device,
+            "default_device": lambda: self._default,
+            "set_default_device": self.set_default_device,
+            "stream": self.stream,
+            "is_available": lambda device: device == GPU or self._mlx["is_available"](device),
+            "device_count": lambda kind: 1 if kind == GPU else self._mlx["device_count"](kind),
+            "device_info": self.device_info,
+        }
+
+    def set_default_device(self, device: Any) -> None:
+        """`mx.set_default_device`."""
+        self._on_cpu("set_default_device", device)
+        self._default = _device(device)
+
+    @contextmanager
+    def stream(self, s: Any) -> Iterator[None]:
+        """`mx.stream`; a stream, which cannot tell whose it is, leaves the default as it is."""
+        before = self._default
+        with self._on_cpu("stream", s):
+            if isinstance(s, (mx.DeviceType, _Device)):
+                self._default = _device(s)
+            try:
+                yield
+            finally:
+                self._default = before
+
+    def device_info(self, d: Any = None) -> dict[str, str | int]:
+        """`mx.device_info`: of the GPU what Metal tells, with the oldest GPU that MLX runs on."""
+        if (self._default if d is None else d) != GPU:
+            found: dict[str, str | int] = self._mlx["device_info"](mx.cpu)
+            return found
+        memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return {
+            "architecture": "applegpu_g13g",
+            "device_name": "Apple M1 (simulated by metalbench)",
+            "max_buffer_length": memory_bytes // 2,
+            "max_recommended_working_set_size": memory_bytes * 3 // 4,
+            "memory_size": memory_bytes,
+            "resource_limit": 499000,
+        }
+
+    def _on_cpu(self, name: str, where: Any) -> Any:
+        return self._mlx[name](GPU if where == GPU else where)
+
+
+def _device(device: Any) -> mx.Device:
+    """The device of which a device or its type speaks."""
+    return device if isinstance(device, _Device) else Device(device)

@@ -1,0 +1,129 @@
+"""Judging again and again until a verdict is settled is no more often wrong than judging once.
+
+The long form (`pytest -m slow tests/stats`) has 2000 trials of everything, the short one few.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from simulation import Noise
+
+from metalbench.stats import Interval, StoppingRule, Verdict, assess
+from metalbench.stats.stopping import settled
+
+TRIALS = 2000
+SHORT_TRIALS = 40
+LIMITS = (96, 900)  # a slow kernel's pairs, and a usual one's
+FALSE_VERDICTS = 0.05
+NOISES = {
+    "independent": Noise(),
+    "AR(1) 0.8": Noise(rho=0.8),
+    "own, independent": Noise(own=True),
+    "own, independent, 10 %": Noise(own=True, spread=0.1),
+    "own, AR(1) 0.5": Noise(rho=0.5, own=True),
+    "own, AR(1) 0.8": Noise(rho=0.8, own=True),
+    "own, AR(1) 0.8, 5 %": Noise(rho=0.8, own=True, spread=0.05),
+    "own, AR(1) 0.95": Noise(rho=0.95, own=True),
+}
+
+
+@dataclass(frozen=True)
+class Ended:
+    verdict: Verdict
+    ratio: Interval
+    pairs: int
+    early: bool
+
+
+def measured(noise: Noise, ratio: float, limit: int, seed: int) -> Ended:
+    """Look at 64, 96, 160, ... pairs until they are enough, or time is up after `limit` pairs."""
+    reference, candidate, *_ = noise.pairs(np.random.default_rng(seed), limit, ratio)
+    rule = StoppingRule()
+    taken, enough = 0, False
+    while not enough and taken < limit:
+        taken = min(rule.next_look(taken), limit)
+        times, others = candidate[:taken], reference[:taken]
+        judgement = assess(others, times)
+        enough = rule.look(times, others / times, judgement=judgement)
+    return Ended(judgement.verdict, judgement.ratio, taken, rule.settled and taken < limit)
+
+
+def outcomes(noise: Noise, ratio: float, limit: int, trials: int) -> list[Ended]:
+    return [measured(noise, ratio, limit, seed) for seed in range(trials)]
+
+
+def told_apart(ended: list[Ended]) -> int:
+    found = Counter(each.verdict for each in ended)
+    return found[Verdict.FASTER] + found[Verdict.SLOWER]
+
+
+def covered(ended: list[Ended], ratio: float) -> int:
+    return sum(each.ratio.low <= ratio <= each.ratio.high for each in ended)
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_a_kernel_against_itself_is_hardly_ever_told_apart(name: str) -> None:
+    ended = outcomes(NOISES[name], 1.0, 300, SHORT_TRIALS)
+    assert told_apart(ended) <= binom.ppf(1 - 1e-3, SHORT_TRIALS, FALSE_VERDICTS)
+
+
+@pytest.mark.parametrize("name", ["independent", "AR(1) 0.8", "own, independent", "own, AR(1) 0.5"])
+def test_ten_percent_are_found_soon(name: str) -> None:
+    ended = outcomes(NOISES[name], 1.1, 900, SHORT_TRIALS // 2)
+    assert {each.verdict for each in ended} == {Verdict.FASTER}
+    assert np.median([each.pairs for each in ended]) <= 128
+    assert all(each.early for each in ended)
+
+
+def test_a_rule_that_takes_any_verdict_for_settled_would_be_found_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Differences of the margin itself: whatever is said of them is wrong in half of the cases."""
+    noise, trials = Noise(own=True, spread=0.05), 200
+    monkeypatch.setattr("metalbench.stats.stopping.LEAST_EFFECTIVE", 0.0)
+
+    def said(confidence: float) -> int:
+        monkeypatch.setattr("metalbench.stats.stopping.EARLY_CONFIDENCE", confidence)
+        return told_apart(outcomes(noise, 1.01, 400, trials))
+
+    careful, careless = said(0.999), said(0.9)
+    assert careful <= binom.ppf(1 - 1e-3, trials, 0.03)
+    assert careless > careful
+
+
+def test_few_independent_pairs_settle_nothing() -> None:
+    reference, candidate, *_ = Noise().pairs(np.random.default_rng(0), 20, 3.0)
+    judgement = assess(reference, candidate)
+    assert judgement.verdict is Verdict.FASTER
+    assert not settled(judgement)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("name", NOISES)
+def test_false_verdicts_over_two_thousand_trials(name: str, limit: int) -> None:
+    ended = outcomes(NOISES[name], 1.0, limit, TRIALS)
+    early, pairs = np.mean([each.early for each in ended]), np.mean([each.pairs for each in ended])
+    false, within = told_apart(ended) / TRIALS, covered(ended, 1.0) / TRIALS
+    print(f"\n{name}, {limit}: false {false:.2%}, covered {within:.2%}, {early:.0%}, {pairs:.0f}")
+    assert false <= FALSE_VERDICTS
+    assert within >= 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ratio", [1.03, 1.1, 1 / 1.1])
+@pytest.mark.parametrize("name", NOISES)
+def test_true_differences_over_five_hundred_trials(name: str, ratio: float) -> None:
+    ended = outcomes(NOISES[name], ratio, 900, TRIALS // 4)
+    right = Verdict.FASTER if ratio > 1.0 else Verdict.SLOWER
+    found = Counter(each.verdict for each in ended)
+    wrong = len(ended) - found[right] - found[Verdict.INCONCLUSIVE]
+    pairs, within = np.median([each.pairs for each in ended]), covered(ended, ratio) / len(ended)
+    print(f"\n{name}, {ratio:.3f}: {found[right] / len(ended):.1%}, {wrong} wrong, {pairs} pairs")
+    assert wrong <= 0.01 * len(ended)
+    assert within >= 0.94
