@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if kind not in CHOICES:
         raise pytest.UsageError(f"{OPTION}: expected checked or plain, got {kind!r}")
     if kind:
-        from metalbench import patch_mlx
+        from metalbench.custom_kernel import patch_mlx
 
         config.add_cleanup(patch_mlx(device="cpu", checked=kind == "checked"))
 
@@ -65,7 +65,7 @@ def time_kernel() -> Callable[..., Timing]:
 @pytest.fixture
 def patched_mlx() -> Iterator[None]:
     """Within the test, `mx.fast.metal_kernel` makes checked kernels of MetalBench's engine."""
-    from metalbench import patched_mlx as context
+    from metalbench.custom_kernel import patched_mlx as context
 
     with context(device="cpu", checked=True):
         yield

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import metalbench
-from metalbench.errors import DeclarationError, DispatchError
+from metalbench import _core
+from metalbench.errors import DeclarationError, DispatchError, Unsupported
+from metalbench.testing.launch import Build
 from metalbench.verify import Kind
 
 PROLOGUE = "#include <metal_stdlib>\nusing namespace metal;\n"
@@ -175,3 +177,57 @@ def test_integers_that_do_not_fit_are_refused():
     assert metalbench.check(source, {"x": x}, {"y": x}, **GRID).passed
     with pytest.raises(DispatchError, match="expected integers that fit uchar, got int64"):
         metalbench.check(source, {"x": 3 * x}, {"y": x}, **GRID)
+
+
+class Gpu:
+    """The cpu device as one that makes no checked builds; counts what it compiles and runs."""
+
+    checked_builds = False
+
+    def __init__(self):
+        self.cpu = _core.open("cpu")
+        self.compiled, self.runs = [], 0
+
+    def __getattr__(self, name):
+        return getattr(self.cpu, name)
+
+    def compile(self, *arguments, checked, **options):
+        assert not checked
+        self.compiled.append(arguments)
+        return self.cpu.compile(*arguments, checked=checked, **options)
+
+    def run(self, *arguments, **options):
+        self.runs += 1
+        return self.cpu.run(*arguments, **options)
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    device, cpu = Gpu(), _core.open("cpu")
+    monkeypatch.setattr(
+        "metalbench.testing.assertion._core.open", lambda kind: cpu if kind == "cpu" else device
+    )
+    return device
+
+
+def test_on_a_gpu_the_checked_build_is_the_cpus_and_results_are_the_gpus(gpu):
+    assert metalbench.check(one("y[i] = x[i];"), {"x": X}, lambda x: x, **GRID).passed
+    assert gpu.runs == 1
+    assert finding(one("y[i] = 2 * x[i];"), {"x": X}, lambda x: x).kind is Kind.WRONG_RESULT
+    assert gpu.runs == 1  # for the cpu's results are wrong already
+    assert metalbench.check(one("y[i] = x[i];"), {"x": X}, {"y": X}, checked=False, **GRID).passed
+    assert gpu.runs == 2
+
+
+def test_what_the_cpu_cannot_check_is_told_and_the_gpu_runs_all_the_same(gpu, monkeypatch):
+    def unsupported(*_, **options):
+        if options["checked"]:
+            raise Unsupported("no such texture here")
+        return plain(*_, **options)
+
+    plain = Build.pipeline
+    monkeypatch.setattr(Build, "pipeline", unsupported)
+    found = metalbench.check(one("y[i] = x[i];"), {"x": X}, lambda x: x, **GRID)
+    assert found.passed
+    assert found.skipped == ("no such texture here",)
+    assert str(found).endswith("not checked: no such texture here")

@@ -23,7 +23,7 @@ GRID = {"grid": 1000, "threadgroup": 128}
 def test_a_kernel_is_timed_alone(output):
     timed = metalbench.time(TWICE, {"x": X}, {"y": output}, seconds=0.05, **GRID)
     assert timed.ns.value > 0
-    assert timed.measurement.pairs >= 12
+    assert timed.measurement.pairs == timed.measurement.samples.candidate_ns.size > 0
     assert (timed.ratio, timed.verdict) == (None, None)
     assert str(timed).startswith("twice: ")
     assert "host time of a simulation, not of a GPU" in str(timed)
