@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.parameters import complete_names, kernels_option
+from metalbench.cli.parameters import complete_names, kernels_option, seed_option
 
 if TYPE_CHECKING:
     from metalbench.verify.admission import Trial
@@ -24,7 +24,7 @@ Examples:
 @click.argument("names", nargs=-1, shell_complete=complete_names)
 @click.option("--set", "set_name", metavar="SET", help="Only this set: common, standard, full.")
 @click.option("--size", "sizes", metavar="NAME", multiple=True, help="Only this size. Repeatable.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Inputs.")
+@seed_option("Of the inputs.")
 @click.option("--json", "as_json", is_flag=True, help="Print every trial as JSON.")
 @kernels_option
 def admit(names: tuple[str, ...], **options: Any) -> None:

@@ -8,6 +8,7 @@ import click
 
 from metalbench.cli.admit import admit
 from metalbench.cli.compare import compare
+from metalbench.cli.compiling import compile_file
 from metalbench.cli.completion import completion
 from metalbench.cli.doctor import doctor
 from metalbench.cli.failure import Failure
@@ -23,10 +24,11 @@ Start here:
   metalbench run softmax       one kernel, with the full report
   metalbench show softmax      its task, source, arguments and history
   metalbench compare latest~1  the latest run against the one before
-  metalbench history softmax   its results over time: did it get slower?
+  metalbench history           every kernel over time: did it get slower?
+  metalbench compile a.metal   any MSL file: its errors, and what its kernels take
 
-Exit codes: 0 all correct, 1 something is incorrect, 2 wrong usage or environment,
-130 interrupted.
+Exit codes: 0 all correct, 1 something is incorrect or fails by --fail-on, 2 wrong usage or
+environment, 130 interrupted.
 """
 
 
@@ -76,5 +78,15 @@ def main() -> None:
     """
 
 
-for command in (run, list_tasks, show, compare, history, admit, doctor, completion):
+for command in (
+    run,
+    list_tasks,
+    show,
+    compile_file,
+    compare,
+    history,
+    admit,
+    doctor,
+    completion,
+):
     main.add_command(command)

@@ -80,6 +80,44 @@ def store_option(command: Command) -> Command:
     )(command)
 
 
+def kernel_options(command: Command) -> Command:
+    """Where kernels come from, where they run and where results are kept."""
+    for option in (store_option, include_option, kernels_option, device_option):
+        command = option(command)
+    return command
+
+
+def dtype_option(*declarations: str, **attributes: Any) -> Callable[[Command], Command]:
+    """``--dtype``; with `multiple` also all types at once."""
+    choices = (*DTYPES, "all") if attributes.get("multiple") else DTYPES
+    return click.option("--dtype", *declarations, type=click.Choice(choices), **attributes)
+
+
+def seed_option(text: str) -> Callable[[Command], Command]:
+    """``--seed``, with `text` as its help."""
+    return click.option(
+        "--seed",
+        metavar="N",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help=text,
+    )
+
+
+def time_option(default: float, text: str) -> Callable[[Command], Command]:
+    """``--time`` in seconds, with `text` as its help."""
+    return click.option(
+        "--time",
+        "seconds",
+        type=click.FloatRange(min=0.01),
+        default=default,
+        show_default=True,
+        metavar="SECONDS",
+        help=text,
+    )
+
+
 def writable(ctx: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:
     """Refuse, before hours of measuring, a file that cannot be written afterwards."""
     if value is not None and str(value) != "-":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,7 +25,6 @@ def trials_for(options: Mapping[str, Any], device: Device) -> list[Trial]:
 
     entries = find(options["names"], options["set_name"], options["kernels"])
     common: dict[str, Any] = {
-        "size": options["size"],
         "seed": options["seed"],
         "plan": Plan(seconds=options["seconds"], mode=Mode.COLD if options["cold"] else Mode.WARM),
     }
@@ -33,15 +33,16 @@ def trials_for(options: Mapping[str, Any], device: Device) -> list[Trial]:
         try:
             kernel = replace(entry.kernel(device.chip), include_dirs=options["include"])
         except DeclarationError as error:
-            trials.append(Trial.unreadable(entry, error, **common))
+            size = next(iter(options["sizes"]), None)
+            trials.append(Trial.unreadable(entry, error, size=size, **common))
             continue
-        wanted = _dtypes(options, kernel.dtypes)
-        trials += [Trial(entry, kernel, dtype, **common) for dtype in wanted]
+        wanted = product(_dtypes(options, kernel.dtypes), options["sizes"] or [None])
+        trials += [Trial(entry, kernel, dtype, size, **common) for dtype, size in wanted]
     if not trials:
         asked = ", ".join(options["dtypes"])
         raise click.UsageError(f"no kernel is written for {asked}; see `metalbench list`")
-    if options["size"]:
-        _check_size(options["size"], [trial.entry for trial in trials])
+    for size in options["sizes"]:
+        _check_size(size, [trial.entry for trial in trials])
     return trials
 
 

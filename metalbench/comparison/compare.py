@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from metalbench.comparison.past import run_spread
-from metalbench.comparison.result_set import ResultSet, Row, by_key, row_of
+from metalbench.comparison.result_set import Key, ResultSet, Row, by_key, row_of
 from metalbench.errors import MetalBenchError
 from metalbench.stats import Interval, Judgement, Verdict, assess_suite, geometric_mean
 from metalbench.stats.apart import RunSpread, assess_apart
@@ -72,10 +72,11 @@ def compare(before: ResultSet, after: ResultSet) -> Comparison:
     _expect_equal("device", "", (before.name, before.device), (after.name, after.device))
     older, newer = by_key(before.rows), by_key(after.rows)
     compared, left_out = [], []
-    for key in dict.fromkeys((*older, *newer)):
+    keys = dict.fromkeys((*older, *newer))
+    for key in keys:
         missing = _missing(older.get(key), newer.get(key), before.name, after.name)
         if missing is not None:
-            left_out.append((_name(key), missing))
+            left_out.append((_name(key, keys), missing))
             continue
         _check(before.name, older[key], after.name, newer[key])
         # What is judged must not excuse itself.
@@ -92,7 +93,7 @@ def compare(before: ResultSet, after: ResultSet) -> Comparison:
         before=before.name,
         after=after.name,
         device=before.device,
-        mode=newer[compared[0].task, compared[0].dtype].mode,
+        mode=newer[compared[0].task, compared[0].dtype, compared[0].size].mode,
         compared=tuple(replace(each, judgement=judgement) for each, judgement in judged),
         left_out=tuple(left_out),
     )
@@ -155,6 +156,10 @@ def _expect_equal(what: str, where: str, first: tuple[str, str], second: tuple[s
         )
 
 
-def _name(key: tuple[str, str]) -> str:
-    task, dtype = key
-    return task if dtype == "float32" else f"{task} ({dtype})"
+def _name(key: Key, others: Collection[Key]) -> str:
+    """The task, and what tells it from others."""
+    task, dtype, size = key
+    sizes = {each[2] for each in others if each[:2] == (task, dtype)}
+    about = [dtype] if dtype != "float32" else []
+    about += [size] if len(sizes) > 1 else []
+    return f"{task} ({', '.join(about)})" if about else task

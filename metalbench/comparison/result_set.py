@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from metalbench.store import HistoryEntry, Store
 
 SCHEMA = 1
+Key = tuple[str, str, str]
 # Earlier results of a task that are looked at for how much runs differ.
 MOST_OTHERS = 200
 
@@ -41,9 +42,9 @@ class Row:
     ratio: Interval | None
 
     @property
-    def key(self) -> tuple[str, str]:
-        """What makes two rows the same kernel: task and element type."""
-        return self.task, self.dtype
+    def key(self) -> Key:
+        """What makes two rows the same kernel: task, element type and size."""
+        return self.task, self.dtype, self.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,6 @@ def _device(entry: HistoryEntry) -> str:
     return f"{entry.device_kind} ({entry.device_name})"
 
 
-def by_key(rows: Sequence[Row]) -> dict[tuple[str, str], Row]:
-    """Rows by task and element type; of several the last."""
+def by_key(rows: Sequence[Row]) -> dict[Key, Row]:
+    """Rows by what makes them the same kernel; of several the last."""
     return {row.key: row for row in rows}

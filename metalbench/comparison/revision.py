@@ -29,6 +29,40 @@ def kernel_at(kernel: Kernel, revision: str) -> Kernel:
     return replace(then, include_dirs=kernel.include_dirs)
 
 
+def versioned(path: Path, installed: Path) -> Path:
+    """The file at `path`, or of one in the `installed` library the same in the checkout around.
+
+    Raises MetalBenchError if the installed one is in no repository, and the current folder in no
+    checkout.
+    """
+    if not path.is_relative_to(installed) or _is_tracked(path):
+        return path
+    top = _asked(Path.cwd(), "rev-parse", "--show-toplevel")
+    if top is not None:
+        found = Path(top.decode().strip(), "kernels", path.relative_to(installed))
+        if found.is_file():
+            return found
+    raise MetalBenchError(
+        f"{path} is the installed copy, which lies in no repository of git; to compare revisions "
+        "run it within a checkout of MetalBench, or name the folder with --kernels"
+    )
+
+
+def _is_tracked(path: Path) -> bool:
+    return _asked(path.resolve().parent, "ls-files", "--error-unmatch", path.name) is not None
+
+
+def _asked(folder: Path, *command: str) -> bytes | None:
+    """What git answers; None if it says no, or is not there."""
+    try:
+        done = subprocess.run(
+            ("git", "-C", str(folder), *command), capture_output=True, check=False
+        )
+    except OSError:
+        return None
+    return None if done.returncode else done.stdout
+
+
 def _git(folder: Path, *command: str, where: str) -> str:
     try:
         done = subprocess.run(
@@ -37,6 +71,10 @@ def _git(folder: Path, *command: str, where: str) -> str:
     except OSError as error:
         raise MetalBenchError(f"{where}: git cannot be run: {error}") from error
     if done.returncode:
+        if _asked(folder, "rev-parse") is None:
+            raise MetalBenchError(
+                f"{where}: {folder} lies in no repository of git, so that it has no revisions"
+            )
         said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
         raise MetalBenchError(
             f"{where}: git says: {said}; `git log -- {folder.name}` in {folder.parent} lists "

@@ -104,12 +104,14 @@ def _table(comparison: Comparison, console: Console) -> Table:
     narrow.add_column("task\nsource", no_wrap=True)
     for name in (*names, RATIO):
         narrow.add_column(name, overflow="fold")
+    several = len({each.size for each in comparison.compared}) > 1
     for each in comparison.compared:
+        dtype = f"{each.dtype} {each.size}" if several else each.dtype
         source = "same" if each.same_source else "changed"
         times = [numbers.time(side) for side in (each.before_ns, each.after_ns)]
-        wide.add_row(each.task, each.dtype, source, *times, _ratio(each, " "))
+        wide.add_row(each.task, dtype, source, *times, _ratio(each, " "))
         below = [time.replace(" [", "\n[") for time in times]
-        narrow.add_row(f"{each.task}\n{source} {each.dtype}", *below, _ratio(each, "\n"))
+        narrow.add_row(f"{each.task}\n{source} {dtype}", *below, _ratio(each, "\n"))
     unlimited = console.options.update(max_width=10 * console.width)
     fits = console.measure(wide, options=unlimited).maximum <= console.width
     return wide if fits else narrow

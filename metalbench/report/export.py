@@ -13,7 +13,7 @@ JSON: one object.
         task, set, size, dtype, kernel, source_hash, reference     strings
         sizes, tunables                                            {name: integer}
         status       "correct", "incorrect" or "failed"
-        failures     [{stage, kind, message}]
+        failures     [{stage, kind, message, place}]
         notes        [string]: what could not be checked here, what makes times doubtful
         state        {name: value}: of the device when the kernel had been timed
         checks       [{size, seed, passed, worst, where, message}]; worst is error / bound
@@ -41,6 +41,10 @@ An interval is {value, low, high}; the ends are null where the samples carried n
 reference time / kernel time; gflops and gbytes_per_s follow from gpu_ns where there is one. The raw
 samples are in the store.
 
+A place is {file, line, column, buffer, index, byte, address, thread, threadgroup}, each null where
+the message does not tell it: `index` is that of an output's element, `byte` an offset in the
+buffer, `address` a pointer as 0x..., `thread` and `threadgroup` are [x, y, z].
+
 CSV: a header and one line for each result, with the columns of `CSV_COLUMNS`; what is unknown is
 empty, times are nanoseconds of one pass.
 """
@@ -57,10 +61,11 @@ from typing import TYPE_CHECKING, Any
 from metalbench.report.notice import simulation_notice
 from metalbench.report.summary import suite_ratio
 from metalbench.report.warnings import usual_times, warnings
+from metalbench.verify import place_of
 
 if TYPE_CHECKING:
     from metalbench.measure import FormTime, Measurement
-    from metalbench.result import DeviceFacts, Result
+    from metalbench.result import DeviceFacts, Failure, Result
     from metalbench.result.environment import Environment
     from metalbench.stats import Interval
 
@@ -134,7 +139,7 @@ def as_dict(result: Result) -> dict[str, Any]:
         "sizes": dict(case.sizes),
         "tunables": dict(case.tunables),
         "status": result.status.value,
-        "failures": [asdict(failure) for failure in result.failures],
+        "failures": [_failure(failure) for failure in result.failures],
         "notes": list(result.notes),
         "state": dict(result.state),
         "checks": [asdict(check) for check in result.checks],
@@ -162,6 +167,10 @@ def as_dict(result: Result) -> dict[str, Any]:
         "slope": asdict(measured.slope) if measured and measured.slope else None,
         "seconds": result.seconds,
     }
+
+
+def _failure(failure: Failure) -> dict[str, Any]:
+    return asdict(failure) | {"place": asdict(place_of(failure.message))}
 
 
 def _form(form: FormTime) -> dict[str, Any]:

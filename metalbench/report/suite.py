@@ -17,7 +17,7 @@ from metalbench.report.notice import clock_notice, device_line, simulation_notic
 from metalbench.report.styles import QUIET, WARNING
 from metalbench.report.summary import summary_lines
 from metalbench.report.table import results_table
-from metalbench.report.warnings import warning_lines
+from metalbench.report.warnings import brief_warning_lines, warning_lines
 from metalbench.result import Result
 from metalbench.stats import CONFIDENCE
 
@@ -25,13 +25,25 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def suite_report(results: Sequence[Result], console: Console, seconds: float) -> Group:
-    """Table, failures, doubts and summary of at least one result, judged together."""
+def brief_report(results: Sequence[Result], seconds: float) -> Group:
+    """Failures and summary alone."""
+    wrong = [failures(results)] if any(result.failures for result in results) else []
+    return Group(*wrong, *(Text(line) for line in summary_lines(results, seconds)))
+
+
+def suite_report(
+    results: Sequence[Result], console: Console, seconds: float, *, verbose: bool = False
+) -> Group:
+    """Table, failures, doubts and summary of at least one result, judged together.
+
+    A warning is one line, or if `verbose` all of its text.
+    """
     device = results[0].device
     blocks: list[RenderableType] = [results_table(results, console), Text()]
     if any(result.failures for result in results):
         blocks.append(failures(results))
-    doubts = [*mark_lines(results), *(f"Warning: {line}" for line in warning_lines(results))]
+    told = warning_lines(results) if verbose else brief_warning_lines(results)
+    doubts = [*mark_lines(results), *(f"Warning: {line}" for line in told)]
     blocks += [Text(line, style=WARNING) for line in doubts]
     blocks += [Text(line) for line in ([""] if doubts else [])]
     blocks += [Text(line) for line in summary_lines(results, seconds)]

@@ -26,6 +26,8 @@ USUAL_OUTLIERS = 0.05
 STEADY = 0.90
 # A probe of fixed work that takes so much longer at times did not have its device to itself.
 UNDISTURBED = 0.10
+# Of kernels in one line.
+MOST_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +64,32 @@ def warnings(measured: Measurement) -> list[Doubt]:
 
 def warning_lines(results: Sequence[Result]) -> list[str]:
     """Each kind of warning once, with the kernels that it is about and their figures."""
-    about: dict[str, list[str]] = {}
-    advice: dict[str, str] = {}
+    lines = []
+    for title, found in _by_title(results).items():
+        about = ", ".join(f"{task} ({each.seen})" for task, each in found)
+        lines.append(f"{title}: {about}. {found[0][1].advice}")
+    return lines
+
+
+def brief_warning_lines(results: Sequence[Result]) -> list[str]:
+    """Each kind of warning in one line that fits a terminal, and who tells more."""
+    lines = []
+    for title, found in _by_title(results).items():
+        tasks = list(dict.fromkeys(task for task, _ in found))
+        more = f" and {len(tasks) - MOST_NAMES} more" if len(tasks) > MOST_NAMES else ""
+        lines.append(f"{title}: {', '.join(tasks[:MOST_NAMES])}{more}.")
+    if lines:
+        lines[-1] += " Causes and remedies: -v, or one NAME alone."
+    return lines
+
+
+def _by_title(results: Sequence[Result]) -> dict[str, list[tuple[str, Doubt]]]:
+    """Every warning by its title, with the task that it is about."""
+    about: dict[str, list[tuple[str, Doubt]]] = {}
     for result in results:
         for each in warnings(result.measurement) if result.measurement is not None else ():
-            about.setdefault(each.title, []).append(f"{result.case.task} ({each.seen})")
-            advice[each.title] = each.advice
-    return [f"{title}: {', '.join(about[title])}. {advice[title]}" for title in about]
+            about.setdefault(each.title, []).append((result.case.task, each))
+    return about
 
 
 def usual_times(measured: Measurement) -> tuple[Mode, ...]:

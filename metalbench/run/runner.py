@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run came to. `ended` is 'finished', 'interrupted' or 'stopped' (by --fail-fast)."""
+    """What a run came to. `ended` is 'finished', 'interrupted' or 'stopped' (by --fail-fast).
+
+    `number` is that of the run in the store, None if it was not kept.
+    """
 
     results: tuple[Result, ...]
     ended: str
+    number: int | None = None
 
     @property
     def correct(self) -> bool:
@@ -87,7 +91,7 @@ def run(
     except KeyboardInterrupt:
         ended = "interrupted"
     store.finish_run(number, ended)
-    return Outcome(tuple(results), ended)
+    return Outcome(tuple(results), ended, number)
 
 
 class _InProcess:

@@ -20,11 +20,28 @@ def test_help_teaches_with_examples() -> None:
     assert "Exit codes: 0 all correct" in result.output
 
 
-@pytest.mark.parametrize("command", ["run", "list", "show", "doctor", "completion"])
+@pytest.mark.parametrize("command", sorted(main.commands))
 def test_every_command_has_help(command: str) -> None:
     result = CliRunner().invoke(main, [command, "-h"])
     assert result.exit_code == 0
     assert result.output.startswith(f"Usage: main {command}")
+
+
+@pytest.mark.parametrize("command", ["run", "compare", "history", "compile"])
+def test_commands_that_may_fail_say_how(command: str) -> None:
+    said = " ".join(CliRunner().invoke(main, [command, "-h"]).output.split())
+    assert "Exit codes: 0" in said
+    assert "2 wrong usage or environment" in said
+
+
+@pytest.mark.parametrize("option", ["--device", "--kernels", "--include", "--db"])
+def test_what_commands_share_is_declared_once(option: str) -> None:
+    declared = [
+        next(each for each in main.commands[name].params if option in each.opts)
+        for name in ("run", "show", "compare")
+    ]
+    first, *others = [(each.name, each.multiple, each.help) for each in declared]
+    assert others == [first, first]
 
 
 def test_version() -> None:
