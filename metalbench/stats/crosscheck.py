@@ -64,7 +64,11 @@ def cross_check(
     length = block_length(logarithms.size, autocorrelation_time(logarithms))
     if length is None:
         return None
-    medians = block_medians(logarithms, length)
+    return check_of(block_medians(logarithms, length), confidence)
+
+
+def check_of(medians: NDArray[np.float64], confidence: float = CONFIDENCE) -> CrossCheck:
+    """Bootstrap and signed ranks of medians of blocks that are independent."""
     # An odd number, whose median is one of them; the first block is the least settled.
     medians = medians[1 - medians.size % 2 :]
     ratio = bootstrap_median(medians, confidence).map(math.exp)

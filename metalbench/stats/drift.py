@@ -67,10 +67,13 @@ def find_drift(logarithms: NDArray[np.float64], confidence: float = CONFIDENCE) 
     if length is None:
         return None
     medians = block_medians(logarithms, length)
-    return _trend(medians, length, confidence, count)
+    return trend_of(medians, length, count, confidence)
 
 
-def _trend(medians: NDArray[np.float64], length: int, confidence: float, samples: int) -> Drift:
+def trend_of(
+    medians: NDArray[np.float64], length: float, samples: int, confidence: float = CONFIDENCE
+) -> Drift:
+    """Trend of medians of blocks of `length`, of `samples` in all, that are independent."""
     from scipy.special import ndtr, ndtri  # type: ignore[import-untyped,unused-ignore]
 
     slopes = np.sort(_slopes(medians))

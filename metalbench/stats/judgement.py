@@ -9,15 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metalbench.stats.autocorrelation import effective_count
-from metalbench.stats.clock import clock_grain
-from metalbench.stats.crosscheck import CrossCheck, cross_check
+from metalbench.stats.crosscheck import CrossCheck
 from metalbench.stats.discovery import FALSE_DISCOVERY_RATE, surviving_verdicts
-from metalbench.stats.drift import Drift, find_drift
+from metalbench.stats.drift import Drift
 from metalbench.stats.interval import Interval
-from metalbench.stats.modes import Mode, find_modes
-from metalbench.stats.ratio import log_ratios, ratio_interval, ratio_p_value
-from metalbench.stats.reasons import Reason, contradicted, drifts, has_modes, one_of, undecided
+from metalbench.stats.location import Blocks
+from metalbench.stats.modes import Mode
+from metalbench.stats.paired import Paired
+from metalbench.stats.reasons import (
+    Cause,
+    Reason,
+    contradicted,
+    drifts,
+    has_modes,
+    one_of,
+    scattered,
+    undecided,
+)
 from metalbench.stats.verdict import MARGIN, Verdict, judge
+
+# What an interval says itself: too wide, or too narrow for so many tries.
+OF_INTERVAL = frozenset((Cause.FEW, Cause.WIDE, Cause.STRADDLES, Cause.DISCOVERY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +38,10 @@ class Judgement:
 
     `reasons` is empty unless the verdict is INCONCLUSIVE. `drift`, `modes` (of the ratio) and
     `cross_check` are there whether or not they matter to the verdict; None where there are too few
-    independent pairs for them.
+    independent pairs for them. `blocks` has the lowest and the highest block of pairs where those
+    decided, because pairs are few or much alike. `second` is the relative time that being second in
+    a pair costs, `levels` the relative standard deviation between looks, each None if chance
+    explains it; both were taken out of the ratio, and what is not known of them is in its interval.
     """
 
     verdict: Verdict
@@ -37,15 +52,30 @@ class Judgement:
     drift: Drift | None
     modes: tuple[Mode, ...]
     cross_check: CrossCheck | None
+    blocks: Interval | None = None
+    second: float | None = None
+    levels: float | None = None
+
+    @property
+    def by_interval(self) -> bool:
+        """Whether the ratio's interval decided alone, so that its p-value is one of a suite's."""
+        return all(reason.cause in OF_INTERVAL for reason in self.reasons)
 
 
 def assess(
-    reference: NDArray[np.float64], candidate: NDArray[np.float64], margin: float = MARGIN
+    reference: NDArray[np.float64],
+    candidate: NDArray[np.float64],
+    margin: float = MARGIN,
+    *,
+    candidate_first: NDArray[np.bool_] | None = None,
+    look: NDArray[np.int_] | None = None,
 ) -> Judgement:
     """Judge pairs of times by their ratio's interval, and by what could overturn it.
 
-    A drift of the ratio, or several modes of it, make a verdict INCONCLUSIVE if some part of the
-    run would have another; so does a cross-check that disagrees.
+    What being second in a pair costs is taken out of the times first. Looks of different levels are
+    judged by the looks' medians, one value each. A drift of the ratio, or several modes of it, make
+    a verdict INCONCLUSIVE if some part of the run would have another; so does a cross-check that
+    disagrees, or one block of few pairs.
 
     Parameters
     ----------
@@ -53,56 +83,81 @@ def assess(
         Shape (n,) each, n >= 1, positive, in the same unit; entry i of both is pair i.
     margin
         Differences below this are of no use to anybody.
+    candidate_first
+        Shape (n,): whether the candidate was the first of its pair.
+    look
+        Shape (n,): the number of the look that each pair is of, never falling.
 
     Raises
     ------
     ValueError
         If the lengths differ, there is no pair, or a time is not positive.
     """
-    ratio = ratio_interval(reference, candidate)
-    verdict = judge(ratio, margin)
-    logarithms = log_ratios(reference, candidate)
-    trend = find_drift(logarithms)
-    parts = _usual_ratios(reference, candidate)
-    check = cross_check(logarithms)
-    reasons = [undecided(ratio, margin)] if verdict is Verdict.INCONCLUSIVE else []
-    if trend is not None and _turned_by_drift(verdict, ratio, trend, margin):
+    pairs = Paired.of(reference, candidate, candidate_first, look)
+    edges = math.log1p(-margin), math.log1p(margin)
+    location = pairs.location
+    ratio = location.interval().map(math.exp)
+    alone = judge(ratio, margin)
+    trend, parts, check = pairs.drift(), pairs.modes(), pairs.cross_check()
+    reasons = [undecided(ratio, margin)] if alone is Verdict.INCONCLUSIVE else []
+    blocks = location if isinstance(location, Blocks) else None
+    if alone is not Verdict.INCONCLUSIVE and blocks is not None and blocks.scattered(*edges):
+        reasons.append(scattered(_range_of(blocks), margin))
+    if trend is not None and _turned_by_drift(alone, ratio, trend, margin):
         reasons.append(drifts(ratio, trend))
-    if _turned_by_modes(verdict, parts, margin):
+    if _turned_by_modes(alone, parts, margin):
         reasons.append(has_modes(parts))
-    if check is not None and check.disagrees(verdict, margin):
-        reasons.append(contradicted(verdict, check))
+    if check is not None and check.disagrees(alone, margin):
+        reasons.append(contradicted(alone, check))
     return Judgement(
-        verdict=Verdict.INCONCLUSIVE if reasons else verdict,
+        verdict=Verdict.INCONCLUSIVE if reasons else alone,
         ratio=ratio,
         reasons=tuple(reasons),
-        p_value=ratio_p_value(reference, candidate, margin),
-        effective_pairs=effective_count(logarithms),
+        p_value=location.p_value(*edges),
+        effective_pairs=effective_count(pairs.logarithms),
         drift=trend,
         modes=parts,
         cross_check=check,
+        blocks=_range_of(blocks) if blocks is not None else None,
+        second=math.expm1(pairs.order.second) if pairs.order else None,
+        levels=math.expm1(pairs.levels.spread) if pairs.levels else None,
     )
 
 
 def assess_suite(
     judgements: list[Judgement], rate: float = FALSE_DISCOVERY_RATE
 ) -> list[Judgement]:
-    """A suite's judgements, of which the differences that many tries explain say nothing more."""
+    """A suite's judgements, of which the differences that many tries explain say nothing more.
+
+    Those that something other than their interval kept from a verdict are no tries.
+    """
+    tries = [judgement for judgement in judgements if judgement.by_interval]
     verdicts = surviving_verdicts(
-        [judgement.verdict for judgement in judgements],
-        [judgement.p_value for judgement in judgements],
+        [judgement.verdict for judgement in tries],
+        [judgement.p_value for judgement in tries],
         rate,
     )
+    together = iter(verdicts)
     return [
-        judgement
-        if verdict is judgement.verdict
-        else replace(
-            judgement,
-            verdict=verdict,
-            reasons=(one_of(len(judgements), judgement.verdict, judgement.p_value, rate),),
-        )
-        for judgement, verdict in zip(judgements, verdicts, strict=True)
+        _as_one_of(judgement, next(together), len(tries), rate)
+        if judgement.by_interval
+        else judgement
+        for judgement in judgements
     ]
+
+
+def _as_one_of(judgement: Judgement, verdict: Verdict, tries: int, rate: float) -> Judgement:
+    if verdict is judgement.verdict:
+        return judgement
+    reason = one_of(tries, judgement.verdict, judgement.p_value, rate)
+    return replace(judgement, verdict=verdict, reasons=(reason,))
+
+
+def _range_of(blocks: Blocks) -> Interval:
+    """The lowest and the highest of them, as ratios."""
+    low, high = float(blocks.medians.min()), float(blocks.medians.max())
+    value = blocks.value
+    return Interval(value, min(low, value), max(high, value)).map(math.exp)
 
 
 def _turned_by_drift(verdict: Verdict, ratio: Interval, trend: Drift, margin: float) -> bool:
@@ -115,30 +170,6 @@ def _turned_by_drift(verdict: Verdict, ratio: Interval, trend: Drift, margin: fl
 def _turned_by_modes(verdict: Verdict, parts: tuple[Mode, ...], margin: float) -> bool:
     return len(parts) > 1 and any(
         _alone(math.exp(part.value), margin) is not verdict for part in parts
-    )
-
-
-def _usual_ratios(
-    reference: NDArray[np.float64], candidate: NDArray[np.float64]
-) -> tuple[Mode, ...]:
-    """Modes of the ratio; where both times have as many, those of one to those of the other.
-
-    A machine that changes between two clocks within pairs gives their ratio a third value and a
-    fourth, although at either clock there is but one.
-    """
-    grains = [clock_grain(times) for times in (reference, candidate)]
-    parts = find_modes(log_ratios(reference, candidate), sum(grains))
-    if len(parts) == 1:
-        return parts
-    theirs, ours = (
-        find_modes(np.log(times), grain)
-        for times, grain in zip((reference, candidate), grains, strict=True)
-    )
-    if len(theirs) != len(ours) or len(ours) == 1:
-        return parts
-    return tuple(
-        Mode(one.value - other.value, min(one.share, other.share))
-        for one, other in zip(theirs, ours, strict=True)
     )
 
 

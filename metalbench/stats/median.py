@@ -54,14 +54,27 @@ def rank_interval(samples: NDArray[np.float64], confidence: float = CONFIDENCE) 
 
 
 def _interval_of_ranks(samples: NDArray[np.float64], confidence: float) -> Interval:
+    return interval_at(samples, math.floor(effective_count(samples)), confidence)
+
+
+def interval_at(samples: NDArray[np.float64], effective: int, confidence: float) -> Interval:
+    """Interval of the median of samples that are worth `effective` independent ones."""
     median = float(np.median(samples))
-    effective = math.floor(effective_count(samples))
     rank = _lower_rank(effective, confidence)
     if rank is None:
         return Interval(median, -math.inf, math.inf)
     ordered = np.sort(samples)
     low = math.floor(rank / effective * samples.size)
     return Interval(median, float(ordered[low]), float(ordered[samples.size - 1 - low]))
+
+
+def without_trend(samples: NDArray[np.float64]) -> tuple[NDArray[np.float64], float] | None:
+    """What a significant trend leaves over, and how far it goes to both sides; else None."""
+    trend = find_drift(samples)
+    if trend is None or not trend.significant:
+        return None
+    rise = trend.per_sample.value * (np.arange(samples.size) - (samples.size - 1) / 2.0)
+    return samples - rise, abs(float(rise[-1]))
 
 
 def _interval_of_trend(
@@ -72,14 +85,14 @@ def _interval_of_trend(
     A trend makes every sample resemble its neighbours, so that they seem worth next to nothing;
     but where it leads from and to is known, and the quantity was in between.
     """
-    trend = find_drift(samples)
-    if trend is None or not trend.significant:
+    trend = without_trend(samples)
+    if trend is None:
         return unbounded
-    rise = trend.per_sample.value * (np.arange(samples.size) - (samples.size - 1) / 2.0)
-    level = _interval_of_ranks(samples - rise, confidence)
+    left, reach = trend
+    level = _interval_of_ranks(left, confidence)
     if not level.bounded:
         return unbounded
-    reach, median = abs(float(rise[-1])), unbounded.value
+    median = unbounded.value
     low = max(level.low - reach, float(samples.min()))
     high = min(level.high + reach, float(samples.max()))
     return Interval(median, min(low, median), max(high, median))

@@ -7,10 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from metalbench.stats.autocorrelation import effective_count
 from metalbench.stats.clock import clock_grain
 from metalbench.stats.interval import CONFIDENCE, Interval
-from metalbench.stats.median import rank_interval
+from metalbench.stats.location import Blocks, Ranks, locate
 
 
 def log_ratios(
@@ -47,12 +46,7 @@ def ratio_interval(
     What slows both halves of a pair cancels in the pair's own ratio; on the log scale a ratio and
     its inverse are treated alike. What the clocks' ticks hide of both times widens the interval.
     """
-    logarithms = log_ratios(numerator, denominator)
-    interval = rank_interval(logarithms, confidence)
-    beyond = _hidden(numerator, denominator)
-    if interval.bounded:
-        interval = Interval(interval.value, interval.low - beyond, interval.high + beyond)
-    return interval.map(math.exp)
+    return _location(numerator, denominator).interval(confidence).map(math.exp)
 
 
 def ratio_p_value(
@@ -60,25 +54,12 @@ def ratio_p_value(
 ) -> float:
     """Probability of ratios as far from ``1 +- margin`` if the true median lay within.
 
-    Two-sided sign test at the effective number of pairs: below `1 - confidence` where the interval
-    of that confidence lies outside of the margin, and 1 where the median lies within.
-
-    References
-    ----------
-    W. J. Dixon and A. M. Mood, "The statistical sign test", JASA 41 (1946).
+    Of the same method as the interval: at most `1 - confidence` where the interval of that
+    confidence lies outside of the margin, and 1 where the median lies within.
     """
-    from scipy.special import bdtr  # type: ignore[import-untyped,unused-ignore]
-
-    logarithms = log_ratios(numerator, denominator)
-    beyond = _hidden(numerator, denominator)
-    share = min(
-        np.mean(logarithms - beyond <= math.log1p(margin)),
-        np.mean(logarithms + beyond >= math.log1p(-margin)),
-    )
-    effective = math.floor(effective_count(logarithms))
-    return float(min(1.0, 2.0 * bdtr(math.ceil(share * effective), effective, 0.5)))
+    return _location(numerator, denominator).p_value(math.log1p(-margin), math.log1p(margin))
 
 
-def _hidden(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> float:
-    """How far rounded times can move the logarithm of their ratio."""
-    return 0.5 * (clock_grain(numerator) + clock_grain(denominator))
+def _location(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> Ranks | Blocks:
+    beyond = 0.5 * (clock_grain(numerator) + clock_grain(denominator))
+    return locate(log_ratios(numerator, denominator), beyond)

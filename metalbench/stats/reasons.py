@@ -22,6 +22,7 @@ class Cause(str, Enum):
     FEW = "too few samples"
     WIDE = "interval too wide"
     STRADDLES = "at the margin"
+    SCATTERED = "blocks scatter"
     DRIFT = "drift"
     MODES = "two modes"
     CROSS_CHECK = "cross-check disagrees"
@@ -47,24 +48,54 @@ def undecided(ratio: Interval, margin: float) -> Reason:
     if not ratio.bounded:
         return Reason(
             Cause.FEW,
-            "too few independent pairs for an interval",
+            "too few pairs for an interval",
             "measure longer, or with less else running",
         )
     width = ratio.high - ratio.low
+    longer = times_as_long(ratio, margin)
     if width <= 2.0 * margin:
         return Reason(
             Cause.STRADDLES,
             f"the ratio lies at the margin of {margin:.1%}: {ratio.low:.4f} to {ratio.high:.4f}",
-            "so small a difference seldom matters; measure longer if it does",
+            "so small a difference seldom matters"
+            + (f"; measure about {longer} times as long if it does" if longer <= LONGEST else ""),
         )
-    # The width falls with the root of the number of pairs.
-    longer = math.ceil((width / margin) ** 2)
     return Reason(
         Cause.WIDE,
         f"the ratio's interval is {width:.1%} wide, for a margin of {margin:.1%}",
         f"measure about {longer} times as long, or with less else running"
         if longer <= LONGEST
         else "measure with less else running: no bearable time would do",
+    )
+
+
+def times_as_long(ratio: Interval, margin: float) -> int:
+    """How many times the pairs would decide, if the ratio stays where it is.
+
+    Both sides of an interval shrink with the root of the number of pairs. Of a ratio beyond the
+    margin, the side that faces it has to become shorter than the distance; of one within, both.
+    More than `LONGEST` for one that lies at the margin itself.
+    """
+    below, above = ratio.value - ratio.low, ratio.high - ratio.value
+    to_low, to_high = ratio.value - (1.0 - margin), 1.0 + margin - ratio.value
+    if to_high < 0.0:
+        sides = [(below, -to_high)]
+    elif to_low < 0.0:
+        sides = [(above, -to_low)]
+    else:
+        sides = [(below, to_low), (above, to_high)]
+    roots = [side / distance if distance > 0.0 else math.inf for side, distance in sides]
+    root = max(roots)
+    return LONGEST + 1 if root * root > LONGEST else max(2, math.ceil(root * root))
+
+
+def scattered(blocks: Interval, margin: float) -> Reason:
+    """The interval has a verdict, but some block of the pairs nearly has another."""
+    return Reason(
+        Cause.SCATTERED,
+        f"the pairs are few or much alike, and their blocks range from {blocks.low:.3f} to "
+        f"{blocks.high:.3f}, too near to the margin of {margin:.1%} for their number",
+        "measure longer, or with less else running",
     )
 
 
@@ -90,7 +121,12 @@ def has_modes(parts: tuple[Mode, ...]) -> Reason:
 def contradicted(verdict: Verdict, check: CrossCheck) -> Reason:
     """Other methods do not support the verdict."""
     p_value = {Verdict.FASTER: check.p_above, Verdict.SLOWER: check.p_below}.get(verdict)
-    ranks = "" if p_value is None else f", and signed ranks have p = {p_value:.2g}"
+    if p_value is None:
+        ranks = ""
+    elif p_value > 0.5:
+        ranks = ", and signed ranks point the other way"
+    else:
+        ranks = f", and signed ranks have p = {p_value:.2g}"
     return Reason(
         Cause.CROSS_CHECK,
         f"the pairs' median says {verdict.value}, the bootstrap of {check.blocks} blocks "

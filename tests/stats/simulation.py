@@ -1,13 +1,11 @@
-"""Whole measurements of known kernels: noise, pairs in random order, looks, limit and verdict."""
+"""Whole measurements of known kernels: pairs in random order, looks, limit and verdict."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import lfilter
-from scipy.special import ndtri
+from noise import Noise
 
 from metalbench.stats import (
     Interval,
@@ -18,74 +16,8 @@ from metalbench.stats import (
     median_interval,
 )
 
-SETTLING = 400
-# No whole number of anybody's ticks.
-BASE_NS = 1_001_300.0
 # What float64 logarithms leave.
 ROUNDING = 1e-12
-
-
-@dataclass(frozen=True)
-class Noise:
-    """How the logarithm of a time moves from one sample to the next.
-
-    `rho` and `spread` are an AR(1) process's correlation and standard deviation, `drift` the step
-    of a random walk. `slow_share` of the time goes by in a mode that takes `slow` times as long,
-    `dwell` samples at a stretch. `tick_ns` is the clock's. With `own`, candidate and reference
-    have a process each, so that pairing does not help.
-    """
-
-    rho: float = 0.0
-    spread: float = 0.02
-    drift: float = 0.0
-    slow_share: float = 0.0
-    slow: float = 1.1
-    dwell: float = 50.0
-    tick_ns: float = 0.0
-    own: bool = False
-
-    @property
-    def median_ns(self) -> float:
-        """True median of the candidate, of modes that do not overlap."""
-        return BASE_NS * math.exp(self.spread * float(ndtri(0.5 / (1.0 - self.slow_share))))
-
-    def series(self, random: np.random.Generator, count: int) -> np.ndarray:
-        """Logarithms of `count` samples in a row."""
-        fresh = random.normal(size=count + SETTLING)
-        step = math.sqrt(1.0 - self.rho**2)
-        noise = self.spread * lfilter([step], [1.0, -self.rho], fresh)[SETTLING:]
-        if self.drift:
-            noise += np.cumsum(random.normal(0.0, self.drift, count))
-        if self.slow_share:
-            noise += math.log(self.slow) * self._slow(random, count)
-        return noise
-
-    def _slow(self, random: np.random.Generator, count: int) -> np.ndarray:
-        """1 where the sample is in the slow mode."""
-        stays = np.cumsum(random.random(count) < 1.0 / self.dwell)
-        return (random.random(stays[-1] + 1) < self.slow_share)[stays].astype(float)
-
-    def pairs(
-        self, random: np.random.Generator, count: int, ratio: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Times of reference and candidate; the true median ratio is `ratio`.
-
-        In each pair one is sampled right after the other, the coin says which first.
-        """
-        first = random.integers(2, size=count)
-        slots = 2 * np.arange(count)
-        ours = self.series(random, 2 * count)
-        theirs = self.series(random, 2 * count) if self.own else ours
-        candidate = BASE_NS * np.exp(ours[slots + first])
-        reference = BASE_NS * ratio * np.exp(theirs[slots + 1 - first])
-        return self._read(random, reference), self._read(random, candidate)
-
-    def _read(self, random: np.random.Generator, times: np.ndarray) -> np.ndarray:
-        """What a clock shows that only its ticks move."""
-        if not self.tick_ns:
-            return times
-        phase = random.random(times.size)
-        return self.tick_ns * np.floor(times / self.tick_ns + phase)
 
 
 @dataclass(frozen=True)
@@ -98,7 +30,7 @@ class Outcome:
 
 def measurement(noise: Noise, ratio: float, limit: int, seed: int) -> Outcome:
     """Look at 64, 128, 256, ... pairs until they are enough, or time is up after `limit` pairs."""
-    reference, candidate = noise.pairs(np.random.default_rng(seed), limit, ratio)
+    reference, candidate, *_ = noise.pairs(np.random.default_rng(seed), limit, ratio)
     rule = StoppingRule()
     taken, stop = 0, False
     while not stop and taken < limit:

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from metalbench.stats import Drift, find_drift
-from metalbench.stats.drift import _trend
+from metalbench.stats.drift import trend_of
 
 RUNS = 200
 
@@ -26,7 +26,7 @@ def found(logarithms: np.ndarray) -> Drift:
 
 @pytest.mark.parametrize("values", [np.arange(20.0) ** 1.5, np.round(noise(1, 40), 2)])
 def test_tau_slope_and_p_value_are_those_of_scipy(values: np.ndarray) -> None:
-    trend = _trend(values, 1, 0.98, values.size)
+    trend = trend_of(values, 1, values.size, 0.98)
     slope = scipy_stats.theilslopes(values, alpha=0.98)
     tau = scipy_stats.kendalltau(np.arange(values.size), values, method="asymptotic", variant="c")
     assert trend.per_sample.value == pytest.approx(slope.slope)

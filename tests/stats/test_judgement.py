@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from simulation import Noise
+from noise import Noise
 
 from metalbench.stats import Cause, CrossCheck, Interval, Judgement, Verdict, assess, assess_suite
 
@@ -100,14 +100,14 @@ def test_a_candidate_faster_in_both_its_modes_is_faster() -> None:
 
 def test_modes_of_the_machine_are_compared_with_each_other() -> None:
     noise = Noise(slow_share=0.3, spread=0.005, dwell=1.0)
-    judgement = assess(*noise.pairs(np.random.default_rng(4), 800, 1.05))
+    judgement = assess(*noise.pairs(np.random.default_rng(4), 800, 1.05)[:2])
     assert judgement.verdict is Verdict.FASTER
     assert [np.exp(mode.value) for mode in judgement.modes] == pytest.approx([1.05] * 2, abs=0.005)
 
 
 def test_a_cross_check_that_disagrees_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     unsure = CrossCheck(Interval(1.1, 0.98, 1.2), p_above=0.2, p_below=0.8, blocks=12)
-    monkeypatch.setattr("metalbench.stats.judgement.cross_check", lambda _: unsure)
+    monkeypatch.setattr("metalbench.stats.paired.cross_check", lambda _: unsure)
     judgement = assess(*pairs(500, 1.1))
     assert judgement.verdict is Verdict.INCONCLUSIVE
     assert causes(judgement) == [Cause.CROSS_CHECK]

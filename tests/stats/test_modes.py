@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from simulation import Noise
+from noise import Noise
 
 from metalbench.stats import find_modes
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from simulation import Noise
+from noise import Noise
 
 from metalbench.stats import StoppingRule
 
