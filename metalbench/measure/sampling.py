@@ -136,4 +136,9 @@ def _judgement(series: Series, samples: SampleSet) -> Judgement:
 
 
 def _assessed(samples: SampleSet) -> Judgement:
-    return assess(samples.reference_ns, samples.candidate_ns)
+    return assess(
+        samples.reference_ns,
+        samples.candidate_ns,
+        candidate_first=samples.candidate_first,
+        look=samples.look,
+    )

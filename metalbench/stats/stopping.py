@@ -24,7 +24,6 @@ GROWTH = 1.5
 EARLY_CONFIDENCE = 0.999
 # With fewer independent pairs the noise of their correlation chooses the moment.
 LEAST_EFFECTIVE = 30.0
-DECIDED = (Verdict.FASTER, Verdict.SLOWER, Verdict.SAME)
 
 
 @dataclass
@@ -100,20 +99,24 @@ class StoppingRule:
 
 
 def settled(judgement: Judgement) -> bool:
-    """Whether a verdict would be the same at the confidence of a look that ends the sampling."""
-    if judgement.verdict not in DECIDED or judgement.effective_pairs < LEAST_EFFECTIVE:
+    """Whether a verdict holds at the confidence of a look that ends the sampling.
+
+    SAME of few blocks or of looks with levels never does: their interval has too few values.
+    """
+    if judgement.effective_pairs < LEAST_EFFECTIVE:
         return False
-    return judge(_widened(judgement.ratio)) is judgement.verdict
+    if judgement.verdict in (Verdict.FASTER, Verdict.SLOWER):
+        return judgement.p_value <= 1.0 - EARLY_CONFIDENCE
+    by_ranks = judgement.blocks is None and judgement.levels is None
+    return judgement.verdict is Verdict.SAME and by_ranks and _is_same(judgement.ratio)
 
 
-def _widened(ratio: Interval) -> Interval:
-    """The ratio's interval at `EARLY_CONFIDENCE`: on the log scale as wide as a normal one."""
+def _is_same(ratio: Interval) -> bool:
+    """Whether the interval is within the margin at `EARLY_CONFIDENCE`, scaled as a normal one."""
     from scipy.special import ndtri  # type: ignore[import-untyped,unused-ignore]
 
     early, usual = (float(ndtri(0.5 + each / 2.0)) for each in (EARLY_CONFIDENCE, CONFIDENCE))
-    wider = early / usual
-    return Interval(
-        ratio.value,
-        ratio.value * (ratio.low / ratio.value) ** wider,
-        ratio.value * (ratio.high / ratio.value) ** wider,
+    low, high = (
+        ratio.value * (end / ratio.value) ** (early / usual) for end in (ratio.low, ratio.high)
     )
+    return judge(Interval(ratio.value, low, high)) is Verdict.SAME

@@ -158,6 +158,24 @@ def test_progress_rises_to_the_end_of_the_time() -> None:
     assert 0.4 < told[-1] <= 1.0
 
 
+def test_levels_of_looks_are_judged_as_such() -> None:
+    def candidate(random: np.random.Generator, pairs: int) -> np.ndarray:
+        return 1e4 * random.lognormal(0.0, 0.03) * random.lognormal(0.0, 0.002, pairs)
+
+    sampler = ScriptedSampler(candidate, steady(1e4, 0.002), seconds_per_pair=0.002)
+    judgement = run(sampler, Plan(seconds=1.0)).judgement
+    assert judgement is not None
+    assert judgement.levels == pytest.approx(0.03, rel=0.5)
+
+
+def test_what_being_second_costs_is_taken_out() -> None:
+    sampler = ScriptedSampler(steady(1e4, 0.002), steady(1e4, 0.002), second=0.02)
+    result = run(sampler, Plan(seconds=1.0))
+    assert result.judgement is not None
+    assert result.judgement.second == pytest.approx(0.02, rel=0.1)
+    assert result.verdict is Verdict.SAME
+
+
 def test_a_verdict_comes_with_what_it_rests_on() -> None:
     noisy = ScriptedSampler(steady(1e4, 0.3), steady(1e4, 0.3), seconds_per_pair=0.002)
     judgement = run(noisy, Plan(seconds=1.0)).judgement

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from noise import Noise, Process
 from scipy.stats import binom
-from simulation import Noise
 
 from metalbench.stats import Interval, StoppingRule, Verdict, assess
 from metalbench.stats.stopping import settled
@@ -29,6 +29,9 @@ NOISES = {
     "own, AR(1) 0.8": Noise(rho=0.8, own=True),
     "own, AR(1) 0.8, 5 %": Noise(rho=0.8, own=True, spread=0.05),
     "own, AR(1) 0.95": Noise(rho=0.95, own=True),
+    "one side alone, AR(1) 0.9, 5 %": Noise(spread=0.003, alone=Process(rho=0.9, spread=0.05)),
+    "level per look of 3 %": Noise(level=0.03),
+    "second 2 % slower": Noise(second=0.02),
 }
 
 
@@ -42,13 +45,13 @@ class Ended:
 
 def measured(noise: Noise, ratio: float, limit: int, seed: int) -> Ended:
     """Look at 64, 96, 160, ... pairs until they are enough, or time is up after `limit` pairs."""
-    reference, candidate, *_ = noise.pairs(np.random.default_rng(seed), limit, ratio)
+    reference, candidate, first, look = noise.pairs(np.random.default_rng(seed), limit, ratio)
     rule = StoppingRule()
     taken, enough = 0, False
     while not enough and taken < limit:
         taken = min(rule.next_look(taken), limit)
         times, others = candidate[:taken], reference[:taken]
-        judgement = assess(others, times)
+        judgement = assess(others, times, candidate_first=first[:taken], look=look[:taken])
         enough = rule.look(times, others / times, judgement=judgement)
     return Ended(judgement.verdict, judgement.ratio, taken, rule.settled and taken < limit)
 
@@ -84,12 +87,12 @@ def test_a_rule_that_takes_any_verdict_for_settled_would_be_found_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Differences of the margin itself: whatever is said of them is wrong in half of the cases."""
-    noise, trials = Noise(own=True, spread=0.05), 200
+    noise, trials = Noise(own=True, spread=0.05), 100
     monkeypatch.setattr("metalbench.stats.stopping.LEAST_EFFECTIVE", 0.0)
 
     def said(confidence: float) -> int:
         monkeypatch.setattr("metalbench.stats.stopping.EARLY_CONFIDENCE", confidence)
-        return told_apart(outcomes(noise, 1.01, 400, trials))
+        return told_apart(outcomes(noise, 1.01, 300, trials))
 
     careful, careless = said(0.999), said(0.9)
     assert careful <= binom.ppf(1 - 1e-3, trials, 0.03)
