@@ -28,7 +28,7 @@ LEAST_EFFECTIVE = 30.0
 
 @dataclass
 class StoppingRule:
-    """Looks at a growing series, at 64, 96, 160, 256, ... samples, until it is known well enough.
+    """Looks at a growing series, at 128, 192, 288, 448, ... samples, until it is known well enough.
 
     It is if the verdict is settled and the time known to a few per cent; or, whatever the verdict,
     if every series is precise on two looks running: its median's interval is narrow and the samples
@@ -37,7 +37,7 @@ class StoppingRule:
     Attributes
     ----------
     first_look
-        Samples at the first look.
+        Samples at the first look. In fewer than four sets of inputs a level of each does not show.
     half_width
         Of the intervals, relative, that is narrow enough.
     min_effective
@@ -55,7 +55,7 @@ class StoppingRule:
     before the last at a confidence of 99.9 % leave the last one's error as it is.
     """
 
-    first_look: int = 64
+    first_look: int = 128
     half_width: float = 0.005
     min_effective: float = 100.0
     settled_half_width: float = 0.02
