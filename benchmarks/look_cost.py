@@ -3,9 +3,9 @@
     python benchmarks/look_cost.py
 
 Correlated log-normal times (AR(1), rho 0.8, 2 %), other ones at every call. Against scipy's own
-bootstrap of the same median ratio. Medians of repeated calls, in ms of processor time. The last line
-but one is what all looks at a measurement of the most pairs cost together, which take at least 8 s
-to sample.
+bootstrap of the same median ratio. Medians of repeated calls, in ms of processor time. The last
+line but one is what all looks at a measurement of the most pairs cost together, which take at least
+8 s to sample.
 """
 
 from __future__ import annotations
