@@ -18,6 +18,7 @@ from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
 from metalbench.task import Task
 from metalbench.task.drawn_size import drawn
 from metalbench.task.workload import workload
+from metalbench.verify.ahead import workloads_ahead
 from metalbench.verify.error_rule import Yardstick
 from metalbench.verify.examine import Examiner
 from metalbench.verify.faults import finding
@@ -95,9 +96,9 @@ def _verify_size(
     report = Report()
     bound: Bound | None = None
     yardsticks: dict[str, dict[str, Yardstick]] = {}
-    for seed in seeds:
+    works = workloads_ahead(compiled.task, size, seeds, dtype_name=compiled.dtype.name)
+    for seed, work in zip(seeds, works, strict=True):
         progress(f"{size}, seed {seed}")
-        work = workload(compiled.task, size, dtype_name=compiled.dtype.name, seed=seed)
         try:
             bound = bound.load(work) if bound else compiled.bind(work)
             examiner = Examiner(bound, compiled.device, time_limit, yardsticks, compiled)

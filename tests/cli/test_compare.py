@@ -165,7 +165,8 @@ def db(tmp_path: Path) -> Path:
 def test_runs_of_the_store_compare(db: Path) -> None:
     result = command("compare", "latest~1", "--db", db, "--fail-on", "slower")
     assert result.exit_code == 1, result.output
-    assert "1 SLOWER, 1 SAME" in result.stdout
+    # Three runs of one source are too few to know how much its runs differ.
+    assert "1 SLOWER, 1 INCONCLUSIVE" in result.stdout
     assert command("compare", "run:1", "run:2", "--db", db, "--fail-on", "slower").exit_code == 0
 
 
