@@ -99,7 +99,7 @@ def _summary(series: Series, samples: SampleSet, stopped: Stopped) -> Measuremen
         judgement=judgement,
         stability=stability(times),
         outliers=int(outliers(times).sum()),
-        effective_pairs=effective_count(times),
+        effective_pairs=judgement.effective_pairs if judgement else effective_count(times),
         floor_ns=float(np.median(samples.floor_ns)) if samples.floor_ns.size else 0.0,
         stopped=stopped,
         mode=series.plan.mode,
@@ -119,7 +119,9 @@ def _verdict(series: Series, judgement: Judgement | None) -> Verdict | None:
 
 
 def _judgement(series: Series, samples: SampleSet) -> Judgement:
-    judgement = assess(samples.reference_ns, samples.candidate_ns)
+    judgement = assess(
+        samples.reference_ns, samples.candidate_ns, candidate_first=samples.candidate_first
+    )
     if not series.throttled:
         return judgement
     reason = throttled(series.drop, series.steadiness.retries)

@@ -63,6 +63,10 @@ class Ranks:
         below = math.ceil(share * self.effective)
         return float(min(1.0, 2.0 * bdtr(below, self.effective, 0.5)))
 
+    def scattered(self, low: float, high: float) -> bool:
+        """Never: ranks need no blocks."""
+        return False
+
 
 @dataclass(frozen=True)
 class Blocks:
