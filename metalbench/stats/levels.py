@@ -11,8 +11,8 @@ from metalbench.stats.drift import SIGNIFICANCE
 
 # A look that is cut short, to less than this part of the usual length, joins the one before.
 SHORTEST = 0.5
-# More would be too short for correlated pairs, fewer find less. Simulated, looks of 32 pairs with an
-# AR(1) noise of each side: 1 % false at rho = 0, 2 % at 0.5, 5 % at 0.8.
+# More would be too short for correlated pairs, fewer find less. Simulated: looks of 32 pairs with
+# an AR(1) noise of each side have 1 % false at rho = 0, 2 % at 0.5, 5 % at 0.8.
 PARTS = 4
 
 

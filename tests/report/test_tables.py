@@ -190,6 +190,17 @@ def test_ratios_without_an_interval_are_no_part_of_the_mean() -> None:
     assert suite_ratio([correct(), correct(seed=1), without_interval(correct())]) is not None
 
 
+def test_the_mean_says_which_kernels_it_covers() -> None:
+    def mean(*results: Result) -> str:
+        return summary_lines(results, 1.0)[-1].partition("ratios of ")[2].partition(":")[0]
+
+    assert mean(correct(), correct("relu")) == "all 2 kernels"
+    few = without_interval(correct("gelu"))
+    assert mean(correct(), correct("relu"), few) == "2 of 3 kernels (without gelu)"
+    half = replace(few, case=replace(few.case, task="relu", dtype="float16"))
+    assert mean(correct(), correct("relu"), half).endswith("(without relu (float16))")
+
+
 def test_an_interval_that_was_not_carried_is_explained() -> None:
     few = without_interval(correct())
     for renderable in (
