@@ -59,6 +59,13 @@ def test_two_looks_of_different_levels_say_little_and_cover() -> None:
     assert covered >= 30
 
 
+def test_two_looks_however_different_leave_ends() -> None:
+    look = np.repeat([0, 1], 16)
+    judgement = assess(np.where(look == 0, 1e-20, 1e20), np.ones(32), look=look)
+    assert judgement.ratio.bounded
+    assert judgement.verdict is Verdict.INCONCLUSIVE
+
+
 @pytest.mark.parametrize("noise", [Noise(), Noise(rho=0.8), Noise(rho=0.5, own=True)])
 def test_noise_without_levels_seldom_has_any(noise: Noise) -> None:
     found = 0
