@@ -166,7 +166,7 @@ def test_runs_of_the_store_compare(db: Path) -> None:
     result = command("compare", "latest~1", "--db", db, "--fail-on", "slower")
     assert result.exit_code == 1, result.output
     # Three runs of one source are too few to know how much its runs differ.
-    assert "1 SLOWER, 1 INCONCLUSIVE" in result.stdout
+    assert ": 1 SLOWER, 1 INCONCLUSIVE." in result.stdout
     assert command("compare", "run:1", "run:2", "--db", db, "--fail-on", "slower").exit_code == 0
 
 
@@ -192,7 +192,7 @@ def test_history_of_all_tasks_is_a_line_each(db: Path) -> None:
     relu, softmax = (line.split() for line in result.stdout.splitlines()[2:4])
     assert (relu[0], softmax[0]) == ("relu", "softmax")
     assert "██▁" in softmax
-    assert softmax[-4:-2] == ["0.500x", "SLOWER"]
+    assert softmax[-3] == "SLOWER"
     assert "SLOWER" not in relu
     assert "Slower than before: softmax; " in result.stdout
     assert command("history", "--db", db, "--fail-on", "slower").exit_code == 1
