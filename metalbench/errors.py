@@ -18,6 +18,7 @@ __all__ = [
     "CompileError",
     "DeclarationError",
     "DispatchError",
+    "EncodingError",
     "KernelFault",
     "MetalBenchError",
     "StoreError",
@@ -34,6 +35,10 @@ class DeclarationError(MetalBenchError):
 
 class TaskError(DeclarationError):
     """The code of a task failed: its file, its oracle or its reference. No kernel is to blame."""
+
+
+class EncodingError(MetalBenchError, ValueError):
+    """A message between processes, or what should be one, is not what was declared."""
 
 
 class StoreError(MetalBenchError):

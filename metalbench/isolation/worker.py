@@ -24,7 +24,7 @@ def work(channel: int, lifeline: int, parent: int, device: str) -> None:
     """Serve the process `parent` over the descriptor `channel`: one trial on `device`."""
     means = confine(lifeline, parent)
     try:
-        _serve(Channel(Connection(channel)), device, means)
+        _serve(Channel.of_worker(Connection(channel)), device, means)
     except (EOFError, OSError):
         # Nobody is there any more to be told.
         return

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from metalbench.errors import EncodingError
 from metalbench.isolation import death
 from metalbench.isolation.limits import Limits
 from metalbench.isolation.memory import resident_bytes
@@ -137,7 +136,7 @@ class _Worker:
         self._case: Case | None = None
         self._start = self._looked = monotonic()
         if trial is not None:
-            self._send("prepare", _portable(trial))
+            self._send("prepare", trial)
 
     def begin(self, trial: Trial) -> None:
         """Let the trial begin; it is the one that was prepared, if one was."""
@@ -145,12 +144,12 @@ class _Worker:
         if self._prepares:
             self._send("begin")
         else:
-            self._send("try", _portable(trial))
+            self._send("try", trial)
 
     def opened(self) -> str:
         """Wait until the worker has opened its device; returns how its network is cut off."""
         try:
-            _, means = self.process.channel.receive_plain()
+            _, means = self.process.channel.receive()
         except (EOFError, OSError):
             raise self._end() from None
         return str(means)
@@ -162,9 +161,9 @@ class _Worker:
     def settle(self) -> None:
         """Return when nothing is being prepared any more, or it takes too long, or has failed."""
         end = monotonic() + SECONDS_FOR_QUIET
-        with suppress(EOFError, OSError, pickle.UnpicklingError):
+        with suppress(EOFError, OSError, EncodingError):
             while not self._ready and self.process.channel.waiting(max(0.0, end - monotonic())):
-                self._note(self.process.channel.receive_plain())
+                self._note(self.process.channel.receive())
 
     def receive(self, limits: Limits) -> Message:
         """Wait for what the worker tells of its trial.
@@ -176,10 +175,10 @@ class _Worker:
             try:
                 if not self.process.channel.waiting(self._patience):
                     continue
-                message = self.process.channel.receive_plain()
+                message = self.process.channel.receive()
             except (EOFError, OSError):
                 raise self._end() from None
-            except pickle.UnpicklingError as error:
+            except EncodingError as error:
                 raise death.garbled(str(error)) from error
             if self._note(message):
                 return message
@@ -245,8 +244,3 @@ def _pass_on(words: str) -> None:
     """Print what a task's code has printed where nobody saw it."""
     if words:
         print(words, file=sys.stderr, flush=True)
-
-
-def _portable(trial: Trial) -> Trial:
-    """The trial without the task's code, which the worker loads by itself."""
-    return replace(trial, entry=replace(trial.entry))

@@ -45,7 +45,7 @@ EXPLICABLE = {
 class Trial:
     """A kernel to be tried: which, at what size (None: the task's headline), and how.
 
-    `broken` is the error with which it fails, if its file could not even be read.
+    `broken` is how it fails, if its file could not even be read.
     """
 
     entry: Entry
@@ -55,7 +55,7 @@ class Trial:
     seed: int = 0
     plan: Plan = field(default_factory=Plan)
     tunables: Mapping[str, int] = field(default_factory=dict)
-    broken: MetalBenchError | None = None
+    broken: Failure | None = None
 
     @classmethod
     def unreadable(cls, entry: Entry, error: MetalBenchError, **options: Any) -> Trial:
@@ -63,7 +63,8 @@ class Trial:
         path = entry.kernel_paths[0] if entry.kernel_paths else Path(f"{entry.name}.metal")
         source = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
         kernel = Kernel(entry.name, path, source, chip=None, description="", dispatches=())
-        return cls(entry, kernel, "float32", broken=error, **options)
+        broken = Failure(Stage.COMPILE.value, type(error).__name__, str(error))
+        return cls(entry, kernel, "float32", broken=broken, **options)
 
     def compile(self, device: Device, *, checked: bool = False) -> Compiled:
         """Compile the kernel for `device`, or find it in the cache; raises as `compile_kernel`."""
@@ -136,7 +137,8 @@ class _Attempt:
         trial = self._trial
         self._enter(Stage.COMPILE)
         if trial.broken is not None:
-            raise trial.broken
+            self._failures.append(trial.broken)
+            raise _Stopped
         task = trial.entry.task
         size = trial.size or task.headline
         task.values(size)
