@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metalbench.cli.capture import capture_after, capture_option, check_capture
+from metalbench.cli.failure import Failure
+from metalbench.cli.interruption import INTERRUPTED
 from metalbench.cli.isolation import isolation_options, workers_for
 from metalbench.cli.output import csv_option, json_option, write_text
 from metalbench.cli.parameters import (
@@ -23,6 +25,7 @@ from metalbench.cli.parameters import (
     store_option,
 )
 from metalbench.cli.trials import trials_for
+from metalbench.cli.untried import tell_untried
 from metalbench.cli.warning import warn
 
 if TYPE_CHECKING:
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
     from metalbench.run.runner import Outcome
 
 TARGETS = ("speed", "compute", "memory", "stable", "balanced")
-INTERRUPTED = 130
 
 
 EXAMPLES = """\b
@@ -151,7 +153,7 @@ def _control(options: dict[str, Any]) -> int:
 
 def _run(options: dict[str, Any], workers: Workers | None) -> int:
     from metalbench import _core
-    from metalbench.errors import StoreError
+    from metalbench.errors import MachineError
     from metalbench.report.judged import judged_together
     from metalbench.result.environment import environment
     from metalbench.run.runner import Outcome
@@ -172,7 +174,7 @@ def _run(options: dict[str, Any], workers: Workers | None) -> int:
         try:
             with progress:
                 outcome = run(device, trials, store, here, progress, attempts=workers)
-        except StoreError:
+        except MachineError:
             shown = Outcome(tuple(progress.results), "failed")
             _report(out, shown, options, perf_counter() - start)
             raise
@@ -216,6 +218,7 @@ def _report(out: Console, outcome: Outcome, options: dict[str, Any], seconds: fl
         out.print()
     elif results:
         out.print(suite_report(results, out, seconds))
+    tell_untried(out, outcome.untried)
 
 
 def _finished(results: Sequence[Result]) -> str:
@@ -256,4 +259,6 @@ def _plain(options: dict[str, Any]) -> dict[str, Any]:
 def _exit_code(outcome: Outcome) -> int:
     if outcome.ended == "interrupted":
         return INTERRUPTED
+    if outcome.untried:
+        return Failure.exit_code
     return 0 if outcome.correct else 1

@@ -22,6 +22,10 @@ def of_workers() -> dict[str, Any]:
         "detail": str,
         "progress": float,
         "result": Result,
+        # These end a trial, and no kernel is to blame: what the machine lacks, and what is wrong
+        # with the task's file or with what was asked for.
+        "machine": str,
+        "untried": str,
     }
 
 

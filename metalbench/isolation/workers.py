@@ -9,7 +9,7 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from metalbench.errors import EncodingError
+from metalbench.errors import DeclarationError, EncodingError, MachineError
 from metalbench.isolation import death
 from metalbench.isolation.limits import Limits
 from metalbench.isolation.memory import resident_bytes
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from metalbench.run.stages import Observer, Stage
     from metalbench.run.trial import Trial
 
+# Messages that end a trial for which no kernel is to blame.
+NO_RESULT = {"machine": MachineError, "untried": DeclarationError}
 # How often a worker is looked at: seldom while it measures, and then not at its children.
 SECONDS_BETWEEN_LOOKS = 0.1
 SECONDS_BETWEEN_LOOKS_MEASURING = 0.5
@@ -61,8 +63,9 @@ class Workers:
     ) -> Result:
         """Take one kernel through all stages but the recording, and make the next one ready.
 
-        A process that dies, hangs or eats all memory is a result too. Raises WorkerError if no
-        process can be made ready.
+        A process that dies, hangs or eats all memory is a result too. Raises MachineError if the
+        machine is at fault, which includes that no process can be made ready, and DeclarationError
+        if the task's file is wrong or lacks the size or the element type.
         """
         limits = self._limits = self._limits or Limits()
         worker, self._next = self._next or _Worker(self._device), None
@@ -99,6 +102,8 @@ class Workers:
             if name == "result":
                 result: Result = value
                 return result
+            if name in NO_RESULT:
+                raise NO_RESULT[name](value)
             if name == "stage":
                 if value is Stage.MEASURE and self._next is not None:
                     self._next.settle()

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "attributes.h"
+#include "numbers.h"
 #include "sync.h"
 
 namespace mb {
@@ -26,6 +27,7 @@ template <class P>
 struct pointee {
   using type = P;
   static constexpr bool constant = false;
+  static constexpr Element element = numbers_of<P>;
 };
 template <class T>
 struct pointee<T*> : pointee<T&> {};
@@ -35,13 +37,18 @@ template <class T>
 struct pointee<T&> {
   using type = bare<T>;
   static constexpr bool constant = __is_const(T);
+  static constexpr Element element = numbers_of<T>;
 };
 
 // `device void*` is bytes.
 template <>
-struct pointee<void*> : pointee<u8&> {};
+struct pointee<void*> : pointee<u8&> {
+  static constexpr Element element = Element::any;
+};
 template <>
-struct pointee<const void*> : pointee<const u8&> {};
+struct pointee<const void*> : pointee<const u8&> {
+  static constexpr Element element = Element::any;
+};
 
 // What a texture parameter demands: texture_entry.h.
 template <class P, class = void>
@@ -177,11 +184,12 @@ struct Kernel<function, void (*)(P...), Bindings...> {
     constexpr bool memory[] = {(__is_pointer(P) || __is_lvalue_reference(P))..., false};
     constexpr u32 bytes[] = {sizeof(typename pointee<P>::type)..., 0};
     constexpr u32 align[] = {alignof(typename pointee<P>::type)..., 0};
+    constexpr Element elements[] = {pointee<P>::element..., Element::any};
     constexpr u32 count[] = {opaque_use<bare<P>>::count..., 0};
     constexpr TextureUse uses[] = {opaque_use<bare<P>>::use..., {}};
     for (u32 i = 0; i < sizeof...(P); ++i) {
-      if (memory[i]) result.argument[i] = ArgumentInfo{bytes[i], align[i], 1, {}};
-      else result.argument[i] = ArgumentInfo{0, 0, count[i], uses[i]};
+      if (memory[i]) result.argument[i] = ArgumentInfo{bytes[i], align[i], 1, {}, elements[i]};
+      else result.argument[i] = ArgumentInfo{0, 0, count[i], uses[i], Element::any};
     }
     return result;
   }

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 from metalbench._core import CompileError
+from metalbench.msl.building.answer import answer_of
 from metalbench.msl.building.messages import REPORT
 from metalbench.msl.building.toolchain import Toolchain, flags
-
-TIME_LIMIT_S = 300
 
 
 def compile_shared_object(
@@ -48,20 +46,7 @@ def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -
 
 
 def _run(command: list[str], text: str, translate: Callable[[str], str]) -> None:
-    try:
-        answer = subprocess.run(
-            command,
-            input=text,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=TIME_LIMIT_S,
-        )
-    except subprocess.TimeoutExpired:
-        raise CompileError(
-            f"{Path(command[0]).name}: no result after {TIME_LIMIT_S} s; simplify the kernel"
-        ) from None
+    answer = answer_of(command, text)
     if answer.returncode == 0:
         return
     crashed = (
