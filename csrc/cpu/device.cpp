@@ -22,8 +22,8 @@ class OwnedStorage final : public Storage {
     void* memory = mmap(nullptr, std::max<std::size_t>(size, 1), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
-      throw Error("cpu device: cannot allocate " + std::to_string(size) +
-                  " bytes: " + std::strerror(errno));
+      throw OutOfMemoryError("cpu device: cannot allocate " + std::to_string(size) + " bytes: " +
+                             std::strerror(errno) + "; take smaller sizes, or raise `ulimit -v`");
     }
     data_ = static_cast<std::byte*>(memory);
   }

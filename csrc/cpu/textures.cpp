@@ -84,6 +84,7 @@ void TextureTable::bind(std::uint32_t index, const Samplers& samplers) {
 }
 
 void describe(const mb::ArgumentInfo& found, Argument& argument) {
+  argument.element = static_cast<Element>(found.element);
   argument.texture.count = std::max(found.count, 1U);
   if (argument.kind != ArgumentKind::texture) return;
   argument.texture.type = static_cast<TextureType>(found.texture.type);

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from metalbench.cli.failure import Failure
+from metalbench.cli.interruption import INTERRUPTED
 from metalbench.cli.result_sets import baseline_name, result_set
 
 if TYPE_CHECKING:
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FAILING = ("incorrect", "slower", "regression")
-INTERRUPTED = 130
 
 
 def _share(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
@@ -107,9 +108,11 @@ class Gate:
         return regressions(store, outcome.number, baseline=self.baseline, allowed=self.allowed)
 
     def exit_code(self, outcome: Outcome, found: Sequence[Regression]) -> int:
-        """130 interrupted, 1 failed, 0 passed."""
+        """130 interrupted, 2 not all could be tried, 1 failed, 0 passed."""
         if outcome.ended == "interrupted":
             return INTERRUPTED
+        if outcome.untried:
+            return Failure.exit_code
         slower = "slower" in self.fail_on and any(map(_is_slower, outcome.results))
         regressed = "regression" in self.fail_on and bool(found)
         return int(not outcome.correct or slower or regressed)

@@ -12,6 +12,8 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from metalbench.kernel.library import Entry
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 DTYPES = ("float32", "float16", "bfloat16")
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -27,14 +29,23 @@ def complete_names(
     from metalbench.kernel.library import Library
 
     try:
-        library = Library(ctx.params.get("kernels") or ())
+        entries = [
+            entry
+            for entry in Library(ctx.params.get("kernels") or ())
+            if entry.name.startswith(incomplete)
+        ]
     except MetalBenchError:
         return []
-    return [
-        CompletionItem(entry.name, help=entry.description)
-        for entry in library
-        if entry.name.startswith(incomplete)
-    ]
+    return [CompletionItem(entry.name, help=_description(entry)) for entry in entries]
+
+
+def _description(entry: Entry) -> str:
+    from metalbench.errors import TaskError
+
+    try:
+        return entry.description
+    except TaskError:
+        return "wrong task"
 
 
 def device_option(command: Command) -> Command:

@@ -23,6 +23,7 @@ from metalbench.cli.parameters import (
     time_option,
 )
 from metalbench.cli.trials import trials_for
+from metalbench.cli.untried import tell_untried
 from metalbench.cli.warning import warn
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def _control(options: dict[str, Any]) -> int:
 
 def _run(options: dict[str, Any], workers: Workers | None) -> int:
     from metalbench import _core
-    from metalbench.errors import StoreError
+    from metalbench.errors import MachineError
     from metalbench.report.judged import judged_together
     from metalbench.result.environment import environment
     from metalbench.run.runner import Outcome
@@ -168,7 +169,7 @@ def _run(options: dict[str, Any], workers: Workers | None) -> int:
         try:
             with progress:
                 outcome = run(device, trials, store, here, progress, attempts=workers)
-        except StoreError:
+        except MachineError:
             shown = Outcome(tuple(progress.results), "failed")
             _report(out, shown, options, perf_counter() - start)
             raise
@@ -231,6 +232,7 @@ def _report(out: Console, outcome: Outcome, options: dict[str, Any], seconds: fl
         out.print()
     elif results:
         out.print(suite_report(results, out, seconds, verbose=options["verbose"]))
+    tell_untried(out, outcome.untried)
 
 
 def _finished(results: Sequence[Result]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from metalbench.errors import MetalBenchError
+from metalbench.errors import MachineError
 
 if TYPE_CHECKING:
     from metalbench.verify import Kind
@@ -23,7 +23,7 @@ CAUSES = {
 LINES = 12
 
 
-class WorkerError(MetalBenchError):
+class WorkerError(MachineError):
     """The process for a kernel could not be made ready; no kernel is to blame."""
 
 

@@ -176,11 +176,7 @@ def compile_kernel(
     if checked and not device.checked_builds:
         device = _core.open("cpu")
     task.check_dtype(dtype_name)
-    if dtype_name not in kernel.dtypes:
-        raise DeclarationError(
-            f"[{task.name}] {kernel.path.name} is written for {', '.join(kernel.dtypes)}, not "
-            f"{dtype_name}; if it works add `// dtypes: {', '.join((*kernel.dtypes, dtype_name))}`"
-        )
+    check_written_for(kernel, dtype_name)
     check_names(task, kernel)
     run = dtype(dtype_name)
     chosen = kernel.tuned(tunables)
@@ -196,6 +192,15 @@ def compile_kernel(
     pipelines = _pipelines(library, kernel, task.name)
     check_coverage(task, kernel, pipelines.values(), run)
     return Compiled(device, task, kernel, run, chosen, pipelines)
+
+
+def check_written_for(kernel: Kernel, dtype_name: str) -> None:
+    """Raise DeclarationError unless `kernel` is written for element type `dtype_name`."""
+    if dtype_name not in kernel.dtypes:
+        raise DeclarationError(
+            f"[{kernel.name}] {kernel.path.name} is written for {', '.join(kernel.dtypes)}, not "
+            f"{dtype_name}; if it works add `// dtypes: {', '.join((*kernel.dtypes, dtype_name))}`"
+        )
 
 
 def _pipelines(library: _core.Library, kernel: Kernel, task: str) -> dict[str, _core.Pipeline]:

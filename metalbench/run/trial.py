@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from metalbench import verify
 from metalbench.analysis import Analysis, Occupancy, analyse
-from metalbench.errors import DeclarationError, MetalBenchError
+from metalbench.errors import DeclarationError, MetalBenchError, of_the_machine
 from metalbench.kernel import Kernel
 from metalbench.kernel.library import Entry
-from metalbench.kernel.prepare import Compiled, compile_kernel
+from metalbench.kernel.prepare import Compiled, check_written_for, compile_kernel
 from metalbench.measure import Measurement, Plan
 from metalbench.result import Case, Check, Failure, Result, Status
 from metalbench.result.conditions import Facts, warnings
@@ -45,7 +45,7 @@ EXPLICABLE = {
 class Trial:
     """A kernel to be tried: which, at what size (None: the task's headline), and how.
 
-    `broken` is the error with which it fails, if its file could not even be read.
+    `broken` is how it fails, if its file could not even be read.
     """
 
     entry: Entry
@@ -55,7 +55,7 @@ class Trial:
     seed: int = 0
     plan: Plan = field(default_factory=Plan)
     tunables: Mapping[str, int] = field(default_factory=dict)
-    broken: MetalBenchError | None = None
+    broken: Failure | None = None
 
     @classmethod
     def unreadable(cls, entry: Entry, error: MetalBenchError, **options: Any) -> Trial:
@@ -63,7 +63,18 @@ class Trial:
         path = entry.kernel_paths[0] if entry.kernel_paths else Path(f"{entry.name}.metal")
         source = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
         kernel = Kernel(entry.name, path, source, chip=None, description="", dispatches=())
-        return cls(entry, kernel, "float32", broken=error, **options)
+        broken = Failure(Stage.COMPILE.value, type(error).__name__, str(error))
+        return cls(entry, kernel, "float32", broken=broken, **options)
+
+    def check(self) -> None:
+        """Raise DeclarationError if what is asked for cannot be tried, whatever the kernel is.
+
+        The task's file may be wrong, or it may lack the size or the element type.
+        """
+        task = self.entry.task
+        task.check_size(self.size or task.headline)
+        task.check_dtype(self.dtype)
+        check_written_for(self.kernel, self.dtype)
 
     def compile(self, device: Device, *, checked: bool = False) -> Compiled:
         """Compile the kernel for `device`, or find it in the cache; raises as `compile_kernel`."""
@@ -87,8 +98,12 @@ def attempt(
     """Take one kernel through all stages but the recording.
 
     `hush` is called before measuring: it returns when nothing else keeps the machine busy. What the
-    kernel, its task or its header does wrong is in the result; only KeyboardInterrupt comes out.
+    kernel, its task or its header does wrong is in the result. What comes out is KeyboardInterrupt,
+    and that for which no kernel is to blame: MachineError, and of a size, an element type or a task
+    file that are wrong DeclarationError.
     """
+    if trial.broken is None:
+        trial.check()
     return _Attempt(device, trial, observer, hush).run()
 
 
@@ -126,20 +141,23 @@ class _Attempt:
             self._go()
         except _Stopped:
             pass
-        except MetalBenchError as error:
-            self._failures.append(Failure(self._stage.value, type(error).__name__, str(error)))
-        except Exception as error:  # a task's own Python: its fault must not end the run
-            self._failures.append(Failure(self._stage.value, type(error).__name__, _place(error)))
+        except Exception as error:
+            machine = of_the_machine(error)
+            if machine is not None:
+                raise machine from error
+            # A task's own Python, too: its fault must not end the run.
+            message = str(error) if isinstance(error, MetalBenchError) else _place(error)
+            self._failures.append(Failure(self._stage.value, type(error).__name__, message))
         return self._result(perf_counter() - start)
 
     def _go(self) -> None:
         trial = self._trial
         self._enter(Stage.COMPILE)
         if trial.broken is not None:
-            raise trial.broken
+            self._failures.append(trial.broken)
+            raise _Stopped
         task = trial.entry.task
         size = trial.size or task.headline
-        task.values(size)
         compiled = trial.compile(self._device)
         first, after_timing, *others = range(trial.seed, trial.seed + SEEDS)
         self._enter(Stage.VERIFY)

@@ -8,6 +8,7 @@ from metalbench import _core
 from metalbench.errors import (
     CompileError,
     DispatchError,
+    MachineError,
     MetalBenchError,
     TaskError,
     TimeLimitExceeded,
@@ -71,7 +72,8 @@ def verify(
     By default these are `all_sizes` and, of each, `seeds_for` it, both from `seed` on. After a
     failure the other seeds of that size are skipped. `time_limit` is in seconds for one
     run of all dispatches. What the kernel does wrong is in the report; raises DeclarationError for
-    an unknown size or element type, and TaskError if the task's own code fails.
+    an unknown size or element type, TaskError if the task's own code fails, and MachineError if the
+    machine does.
     """
     task.check_dtype(dtype_name)
     chosen = list(sizes if sizes is not None else all_sizes(task, seed))
@@ -79,6 +81,8 @@ def verify(
         task.values(size)
     try:
         compiled = compile_kernel(device, kernel, task, dtype_name=dtype_name, tunables=tunables)
+    except MachineError:
+        raise
     except MetalBenchError as error:
         return Report((finding(error),))
     report = Report()
@@ -104,7 +108,7 @@ def _verify_size(
             examiner = Examiner(bound, compiled.device, time_limit, yardsticks, compiled)
             first = seed == seeds[0]
             report += examine_repeatedly(examiner) if first else examiner.examine()
-        except TaskError:
+        except (TaskError, MachineError):
             raise
         except MetalBenchError as error:
             report += Report((finding(error, size, seed),))
@@ -134,6 +138,8 @@ def verify_checked(
         compiled = compile_kernel(
             device, kernel, task, dtype_name=dtype_name, tunables=tunables, checked=True
         )
+    except MachineError:
+        raise
     except MetalBenchError as error:
         return _failed_check(device, error)
     for size in sizes if sizes is not None else small_sizes(task):
@@ -142,6 +148,8 @@ def verify_checked(
             bound = compiled.bind(workload(task, size, dtype_name=dtype_name, seed=seed))
             bound.mark_unwritten()
             Examiner(bound, compiled.device, time_limit).run()
+        except MachineError:
+            raise
         except MetalBenchError as error:
             return _failed_check(device, error, size, seed)
     return Report()

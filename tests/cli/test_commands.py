@@ -11,6 +11,8 @@ from click.testing import CliRunner
 
 from metalbench.cli import main
 from metalbench.cli.diagnosis import Health, examinations
+from metalbench.isolation.messages import of_workers
+from metalbench.run.stages import Stage
 
 
 def test_help_teaches_with_examples() -> None:
@@ -115,6 +117,19 @@ def test_doctor_says_what_is_broken_and_what_mends_it(
     assert "-> pip install ziglang" in result.stdout
     assert "/no/such/clang" in result.stdout
     assert "file is not a database" in result.stdout
+
+
+def test_doctor_takes_a_kernel_through_a_process_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    examine = dict(examinations())["isolation"]
+    assert "a trial kernel ran correctly in one" in examine().detail
+    # What a worker sends and this side cannot read.
+    monkeypatch.setitem(of_workers(), "result", Stage)
+    finding = examine()
+    assert finding.health is Health.BROKEN
+    assert "sent what is no result: result: expected Stage, got dict" in finding.detail
+    assert finding.remedy == "metalbench run --in-process"
 
 
 def test_an_examination_that_fails_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,17 +123,6 @@ def test_limits_and_bindings_are_checked(compile_kernel, changes, message):
     assert str(error.value).startswith("[f] ")
 
 
-def test_a_scalar_of_another_size_is_refused(compile_kernel):
-    pipeline = compile_kernel("kernel void f(device uint* x, constant uint& n) { x[0] = n; }")
-    x = np.zeros(4, np.uint32)
-    with pytest.raises(
-        _core.DispatchError, match=r"n: expected uint \(4 bytes\), got int64 \(8 bytes\)"
-    ):
-        _core.Dispatch(pipeline, {"x": x, "n": np.int64(1)}, threads_in_grid=1, threads=1)
-    with pytest.raises(_core.DispatchError, match="n: expected a value for uint, got 'one'"):
-        _core.Dispatch(pipeline, {"x": x, "n": "one"}, threads_in_grid=1, threads=1)
-
-
 def test_reflection(device, compile_kernel):
     pipeline = compile_kernel(
         """

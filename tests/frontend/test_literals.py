@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from metalbench._core import CompileError
 
 from metalbench import _core
+from metalbench._core import CompileError
 from metalbench.msl import engine
 from metalbench.msl.reading.lexer import lex
 from metalbench.msl.rewriting.edits import Edits

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from metalbench._core import CompileError
 
+from metalbench._core import CompileError
 from metalbench.msl import engine
 from metalbench.msl.building import mach_o
 from metalbench.msl.building.compiler import Translate, compile_shared_object

@@ -1,6 +1,6 @@
 import pytest
-from metalbench._core import CompileError
 
+from metalbench._core import CompileError
 from metalbench.msl.rewriting.lower import lower
 from metalbench.msl.rewriting.overloads import merge
 

@@ -108,7 +108,8 @@ SIGNATURE = "kernel void f(device float* out, uint i [[thread_position_in_grid]]
             "enum memory_coherence { memory_coherence_none, memory_coherence_device = 20 };\n"
             "template <typename T> struct is_void { static constant constexpr int value = 300; };\n"
             "using ulong4 = float4; constexpr constant int x = 0; }\n",
-            "atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_system);\n"
+            "atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, "
+            "thread_scope_system);\n"
             "float2 v = {1, 2}; metal::ulong4 w = float4(0.5f);\n"
             "out[i] = thread_scope_system + metal::memory_coherence_device + is_void<void>::value\n"
             "  + v.x + w.w - thread_scope_device + metal::x;",

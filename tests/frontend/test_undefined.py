@@ -1,8 +1,8 @@
 """Functions that nobody defines, and the paths of the files that messages name."""
 
 import pytest
-from metalbench._core import CompileError
 
+from metalbench._core import CompileError
 from metalbench.msl import engine
 from metalbench.msl.building.undefined import undefined
 

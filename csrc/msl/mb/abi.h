@@ -16,7 +16,7 @@ using uptr = __UINTPTR_TYPE__;
 namespace mb {
 
 // Changes whenever anything in this file does; part of the key of every cached kernel.
-inline constexpr u32 abi_version = 8;
+inline constexpr u32 abi_version = 9;
 
 inline constexpr u32 simd_width = 32;
 inline constexpr u32 max_buffers = 31;
@@ -154,11 +154,29 @@ using SpanEntry = void (*)(const Launch*, Group*, u64 first, u64 count);
 
 using InfoEntry = const struct Info* (*)();
 
+// The numbers in memory; `any` where they are not all of one type. As metalbench::Element.
+enum class Element : u32 {
+  any,
+  boolean,
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float16,
+  bfloat16,
+  float32,
+};
+
 struct ArgumentInfo {
   u32 bytes;  // size of what a pointer or reference points to
   u32 align;
   u32 count;  // elements of array<texture2d<T>, N>, else 1
   TextureUse texture;
+  Element element;  // of what a pointer or reference points to
 };
 
 struct Info {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "attributes.h"
+#include "numbers.h"
 #include "sync.h"
 
 namespace mb {
@@ -27,6 +28,7 @@ template <class P>
 struct pointee {
   using target = bare<__remove_pointer(P)>;
   using type = typename conditional<__is_void(target), u8, target>::type;
+  static constexpr Element element = numbers_of<target>;
 };
 
 // What a texture parameter demands: texture_entry.h.
@@ -163,11 +165,12 @@ struct Kernel<function, void (*)(P...), Bindings...> {
     constexpr bool memory[] = {(__is_pointer(P) || __is_lvalue_reference(P))..., false};
     constexpr u32 bytes[] = {sizeof(typename pointee<P>::type)..., 0};
     constexpr u32 align[] = {alignof(typename pointee<P>::type)..., 0};
+    constexpr Element elements[] = {pointee<P>::element..., Element::any};
     constexpr u32 count[] = {opaque_use<bare<P>>::count..., 0};
     constexpr TextureUse uses[] = {opaque_use<bare<P>>::use..., {}};
     for (u32 i = 0; i < sizeof...(P); ++i) {
-      if (memory[i]) result.argument[i] = ArgumentInfo{bytes[i], align[i], 1, {}};
-      else result.argument[i] = ArgumentInfo{0, 0, count[i], uses[i]};
+      if (memory[i]) result.argument[i] = ArgumentInfo{bytes[i], align[i], 1, {}, elements[i]};
+      else result.argument[i] = ArgumentInfo{0, 0, count[i], uses[i], Element::any};
     }
     return result;
   }

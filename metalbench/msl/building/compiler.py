@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from metalbench._core import CompileError
+from metalbench.msl.building.answer import answer_of
 from metalbench.msl.building.messages import REPORT
 from metalbench.msl.building.toolchain import Toolchain, flags
-
-TIME_LIMIT_S = 300
 
 
 @dataclass(frozen=True)
@@ -59,20 +57,7 @@ def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -
 
 def _run(command: list[str], text: str, translate: Callable[[str], str]) -> str:
     """What a program that succeeds says on standard error. Raises CompileError if it fails."""
-    try:
-        answer = subprocess.run(
-            command,
-            input=text,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=TIME_LIMIT_S,
-        )
-    except subprocess.TimeoutExpired:
-        raise CompileError(
-            f"{Path(command[0]).name}: no result after {TIME_LIMIT_S} s; simplify the kernel"
-        ) from None
+    answer = answer_of(command, text)
     if answer.returncode == 0:
         return answer.stderr
     crashed = (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from metalbench._core import CompileError
+from metalbench.msl.building.answer import answer_of
 from metalbench.msl.building.toolchain import toolchain
 
 # What Metal's own compiler defines (Metal 3.2), as far as sources ask for it.
@@ -78,15 +78,8 @@ def preprocess(
     command += [f"-D{name}={value}" for name, value in macros.items()]
     command += [f"-I{Path(folder_).resolve()}" for folder_ in include_dirs]
     command += [f"-isystem{tools.empty_headers}", "-"]
-    answer = subprocess.run(
-        command,
-        input=f'# 1 "{escaped(filename)}"\n{source}',
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-        cwd=folder if folder.is_dir() else None,
-    )
+    text = f'# 1 "{escaped(filename)}"\n{source}'
+    answer = answer_of(command, text, folder if folder.is_dir() else None)
     if answer.returncode != 0:
         said = _IN_MESSAGE.sub(lambda found: _shortened(found[0], folder), answer.stderr.strip())
         raise CompileError(said or f"{filename}: clang -E failed without a message")
