@@ -27,6 +27,9 @@ std::string what_happened(const Fault& fault) {
     case Fault::Kind::bad_address:
       return std::string("access to invalid address ") + address +
              "; an index or pointer is wrong (a checked run names the buffer)";
+    case Fault::Kind::no_address:
+      return "access to an invalid address; an index or pointer is wrong (a checked run names the "
+             "buffer)";
     case Fault::Kind::stack_overflow:
       return "stack overflow: one thread's private memory exceeds 256 KiB, or it recurses";
     case Fault::Kind::arithmetic:

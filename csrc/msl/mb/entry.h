@@ -12,7 +12,6 @@
 
 #include "attributes.h"
 #include "sync.h"
-
 namespace mb {
 
 template <int index>
@@ -50,6 +49,16 @@ struct opaque_use {
   static constexpr TextureUse use{};
 };
 
+// What a reference is bound to no line of the source does, but the dispatch.
+template <class T>
+MB_FUNC MB_UNTRACED void check_reference([[maybe_unused]] const volatile void* target) {
+#if MB_CHECKED
+  if (reinterpret_cast<uptr>(target) % alignof(T) != 0) {
+    misaligned(const_cast<const void*>(target), alignof(T), Use::any, nullptr);
+  }
+#endif
+}
+
 // What a thread's parameter is made from, fetched once before the loop over threads.
 template <class Binding, class P>
 struct Bound;
@@ -65,18 +74,21 @@ template <int index, class T>
 struct Bound<buffer<index>, T&> {
   T* pointer;
   MB_FUNC Bound(const Launch* launch, const u8*)
-      : pointer(static_cast<T*>(launch->buffers[index])) {}
+      : pointer(static_cast<T*>(launch->buffers[index])) {
+    check_reference<T>(pointer);
+  }
   MB_FUNC T& get(const Place&) { return *pointer; }
 };
 // A local copy of a `constant T&`: the loop's stores cannot alias it. Large ones stay where they
-// are.
+// are, and so do all whose reading is to be checked.
 template <int index, class T>
 struct Bound<buffer<index>, const T&> {
-  static constexpr bool small = sizeof(T) <= 256;
+  static constexpr bool small = sizeof(T) <= 256 && !MB_CHECKED;
   using Kept = typename conditional<small, T, const T*>::type;
   Kept kept;
   MB_FUNC Bound(const Launch* launch, const u8*) {
     auto* source = static_cast<const T*>(launch->buffers[index]);
+    check_reference<T>(source);
     if constexpr (small) __builtin_memcpy(&kept, source, sizeof(T));
     else kept = source;
   }

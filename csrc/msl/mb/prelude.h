@@ -7,6 +7,7 @@
 #include "array.h"
 #include "atomic.h"
 #include "checked.h"
+#include "division.h"
 #include "geometric.h"
 #include "initializer_list.h"
 #include "integer.h"

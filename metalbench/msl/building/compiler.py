@@ -1,4 +1,4 @@
-"""C++ text to a shared object: one run of clang, one of its linker."""
+"""C++ text to a shared object: to LLVM IR, which we edit, to an object, through the linker."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from metalbench._core import CompileError
+from metalbench.msl.building.llvm_ir import rewrite
 from metalbench.msl.building.messages import REPORT
 from metalbench.msl.building.toolchain import Toolchain, flags
 
@@ -29,10 +30,13 @@ def compile_shared_object(
     """
     target_object = target.with_suffix(".o")
     options = flags(checked=checked, fast_math=fast_math, goal=tools.target)
-    command = [*tools.clang, "-c", "-x", "c++", *options, *tools.include_flags]
-    command += ["-o", str(target_object), "-"]
+    front = [*tools.clang, "-x", "c++", *options, *tools.include_flags]
+    if checked:
+        front.append(f"-fsanitize-ignorelist={tools.headers / 'unchecked.txt'}")
+    front += ["-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", "-", "-"]
+    back = [*tools.clang, "-c", "-x", "ir", *options, "-o", str(target_object), "-"]
     try:
-        _run(command, text, translate)
+        _run(back, rewrite(_run(front, text, translate), checked=checked), translate)
         _run([*tools.linker, "-shared", "-o", str(target), str(target_object)], "", str)
         if not tools.target.debug_in_object:
             target_object.unlink()
@@ -47,7 +51,7 @@ def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -
     _run([*command, *tools.include_flags, "-"], text, translate)
 
 
-def _run(command: list[str], text: str, translate: Callable[[str], str]) -> None:
+def _run(command: list[str], text: str, translate: Callable[[str], str]) -> str:
     try:
         answer = subprocess.run(
             command,
@@ -63,7 +67,7 @@ def _run(command: list[str], text: str, translate: Callable[[str], str]) -> None
             f"{Path(command[0]).name}: no result after {TIME_LIMIT_S} s; simplify the kernel"
         ) from None
     if answer.returncode == 0:
-        return
+        return answer.stdout
     crashed = (
         answer.returncode < 0
         or answer.returncode >= 128

@@ -83,6 +83,10 @@ CHECKED_FLAGS = [
     "-fno-vectorize",
     "-fno-slp-vectorize",
     "-DMB_CHECKED=1",
+    "-fsanitize=alignment",
+    # The check that fails is known by where it is.
+    "-mllvm",
+    "-enable-tail-merge=false",
     "-fsanitize-coverage=trace-loads,trace-stores,bb,trace-pc-guard",
     "-mllvm",
     "-asan-kernel-mem-intrinsic-prefix=1",
