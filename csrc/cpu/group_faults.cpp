@@ -50,6 +50,10 @@ void GroupRunner::check_barrier() {
 void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64 bytes,
                          mb::AccessKind kind, const void* pc) {
   GroupRunner& self = of(fiber);
+  if (self.stacks_->room_below(__builtin_frame_address(0)) < mb::runtime_bytes) {
+    self.fault_.kind = Fault::Kind::stack_overflow;
+    self.stop(fiber, pc);
+  }
   const auto* begin = const_cast<const std::byte*>(static_cast<const volatile std::byte*>(address));
   if (self.stacks_->contains(begin)) return;
   // Threadgroup variables are found through the runner's own structures.

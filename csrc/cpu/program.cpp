@@ -31,7 +31,9 @@ std::string what_happened(const Fault& fault) {
       return "access to an invalid address; an index or pointer is wrong (a checked run names the "
              "buffer)";
     case Fault::Kind::stack_overflow:
-      return "stack overflow: one thread's private memory exceeds 256 KiB, or it recurses";
+      return "stack overflow: the functions that one thread is in take more than " +
+             std::to_string(mb::private_bytes >> 10) +
+             " KiB of private memory together, or it recurses";
     case Fault::Kind::arithmetic:
       return "integer division by zero";
     case Fault::Kind::illegal:

@@ -31,6 +31,14 @@ inline constexpr uptr stack_bytes = uptr(1) << 19;
 inline constexpr uptr stack_colours = 64;
 inline constexpr uptr colour_bytes = 4096 + 128;
 
+// What a thread may keep on its stack: the lowest has a little more, where the runtime's own
+// functions run. The front end reads it here.
+inline constexpr uptr private_bytes = 220 * 1024;
+inline constexpr uptr runtime_bytes = 10 * 1024;
+inline constexpr uptr largest_page_bytes = 16384;
+static_assert(private_bytes + runtime_bytes + largest_page_bytes + stack_colours * colour_bytes <=
+              stack_bytes);
+
 struct Dim3 {
   u32 x, y, z;
 };

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from metalbench._core import CompileError
+from metalbench.msl.building.frames import Frame, largest_frame
 from metalbench.msl.building.llvm_ir import rewrite
 from metalbench.msl.building.messages import REPORT
 from metalbench.msl.building.toolchain import Toolchain, flags
@@ -22,8 +23,8 @@ def compile_shared_object(
     *,
     checked: bool,
     fast_math: bool,
-) -> None:
-    """Compile lowered text and link it to `target`.
+) -> Frame:
+    """Compile lowered text and link it to `target`; return the largest frame of its functions.
 
     The object file stays beside it where the linker leaves debug information in there. Raises
     CompileError with clang's own messages as `translate` places them.
@@ -34,15 +35,20 @@ def compile_shared_object(
     if checked:
         front.append(f"-fsanitize-ignorelist={tools.headers / 'unchecked.txt'}")
     front += ["-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", "-", "-"]
-    back = [*tools.clang, "-c", "-x", "ir", *options, "-o", str(target_object), "-"]
+    back = [*tools.clang, "-c", "-x", "ir", *options, "-fstack-usage"]
+    back += ["-o", str(target_object), "-"]
+    usage = target.with_suffix(".su")
     try:
         _run(back, rewrite(_run(front, text, translate), checked=checked), translate)
         _run([*tools.linker, "-shared", "-o", str(target), str(target_object)], "", str)
         if not tools.target.debug_in_object:
             target_object.unlink()
+        return largest_frame(usage.read_text())
     except BaseException:
         target_object.unlink(missing_ok=True)
         raise
+    finally:
+        usage.unlink(missing_ok=True)
 
 
 def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -> None:

@@ -42,6 +42,10 @@ COMMON_FLAGS = [
     "-fno-color-diagnostics",
     "-fno-crash-diagnostics",
     "-ftemplate-depth=1024",
+    # Large frames touch every page, so that none skips the one below the stack. The driver has the
+    # option for some systems only.
+    "-Xclang",
+    "-fstack-clash-protection",
 ]
 # Arithmetic in half precision would let the processor fuse a multiplication with an addition,
 # which then rounds once where Metal rounds twice.
