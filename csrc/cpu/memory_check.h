@@ -74,6 +74,8 @@ class MemoryCheck {
   [[nodiscard]] bool allows_arena(const Access& access, Fault& fault);
   [[nodiscard]] bool is_written(const Range& range, const Access& access, Fault& fault) const;
   [[nodiscard]] bool is_written_in_group(const Access& access, Fault& fault);
+  [[nodiscard]] const Range* nearest(const std::byte* address) const;
+  [[nodiscard]] bool report_unlisted(const Access& access, Fault& fault) const;
   void report_stray(const Access& access, Fault& fault) const;
   [[nodiscard]] const Range& range_of(const Access& access) const;
   void report_race(const Access& access, const Clash& clash, Fault& fault) const;

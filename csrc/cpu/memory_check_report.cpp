@@ -49,29 +49,54 @@ const char* verb_of(const Clash& clash) {
 
 }  // namespace
 
-void MemoryCheck::report_stray(const Access& access, Fault& fault) const {
-  const Range* nearest = nullptr;
-  std::ptrdiff_t distance = neighbourhood;
+const Range* MemoryCheck::nearest(const std::byte* address) const {
+  const Range* found = nullptr;
+  std::ptrdiff_t least = neighbourhood;
   for (const Range& range : launch_->ranges) {
-    const std::ptrdiff_t away =
-        access.begin < range.begin ? range.begin - access.begin : access.begin - range.end;
-    if (away < distance) {
-      distance = away;
-      nearest = &range;
+    const std::ptrdiff_t away = address < range.begin ? range.begin - address : address - range.end;
+    if (away < least) {
+      least = away;
+      found = &range;
     }
   }
+  return found;
+}
+
+// Of a buffer that the device has or had, and of which the dispatch has no part.
+bool MemoryCheck::report_unlisted(const Access& access, Fault& fault) const {
+  const auto found = launch_->storages->find(access.begin);
+  if (!found || (!found->is_own && nearest(access.begin) != nullptr)) return false;
+  for (const Range& range : launch_->ranges) {
+    if (range.begin >= found->bytes.data() &&
+        range.begin <= found->bytes.data() + found->bytes.size()) {
+      return false;
+    }
+  }
+  std::snprintf(fault.text.data(), fault.text.size(),
+                "%s of %" PRIu64 " bytes of a buffer that %s: at byte %td of %zu; %s",
+                access.verb(), access.bytes,
+                found->is_freed ? "has been freed" : "the dispatch does not list",
+                access.begin - found->bytes.data(), found->bytes.size(),
+                found->is_freed ? "keep it as long as kernels use its address"
+                                : "bind it, or name it in its `resources`");
+  return true;
+}
+
+void MemoryCheck::report_stray(const Access& access, Fault& fault) const {
+  if (report_unlisted(access, fault)) return;
+  const Range* range = nearest(access.begin);
   char* text = fault.text.data();
   const std::size_t size = fault.text.size();
-  if (nearest == nullptr) {
+  if (range == nullptr) {
     std::snprintf(text, size, "%s of %" PRIu64 " bytes outside of every buffer", access.verb(),
                   access.bytes);
-  } else if (access.begin < nearest->begin) {
+  } else if (access.begin < range->begin) {
     std::snprintf(text, size, "%s of %" PRIu64 " bytes that begins %td bytes before `%s`",
-                  access.verb(), access.bytes, distance, nearest->name.c_str());
+                  access.verb(), access.bytes, range->begin - access.begin, range->name.c_str());
   } else {
     std::snprintf(text, size, "%s of %" PRIu64 " bytes past the end of `%s`: at byte %td of %td",
-                  access.verb(), access.bytes, nearest->name.c_str(), access.begin - nearest->begin,
-                  nearest->end - nearest->begin);
+                  access.verb(), access.bytes, range->name.c_str(), access.begin - range->begin,
+                  range->end - range->begin);
   }
 }
 

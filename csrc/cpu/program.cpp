@@ -103,7 +103,8 @@ class CpuProgram final : public Program {
   ProgramContext context_;
 };
 
-std::vector<std::unique_ptr<Launch>> launches_of(std::span<const Dispatch> dispatches) {
+std::vector<std::unique_ptr<Launch>> launches_of(std::span<const Dispatch> dispatches,
+                                                 const ProgramContext& context) {
   std::vector<std::unique_ptr<Launch>> launches;
   for (const Dispatch& dispatch : dispatches) {
     const auto* pipeline = dynamic_cast<const CpuPipeline*>(dispatch.pipeline.get());
@@ -113,6 +114,7 @@ std::vector<std::unique_ptr<Launch>> launches_of(std::span<const Dispatch> dispa
     }
     auto launch = std::make_unique<Launch>(dispatch, pipeline->module());
     launch->checked = pipeline->checked();
+    launch->storages = context.storages;
     launches.push_back(std::move(launch));
   }
   return launches;
@@ -122,12 +124,13 @@ std::vector<std::unique_ptr<Launch>> launches_of(std::span<const Dispatch> dispa
 
 std::unique_ptr<Program> make_program(std::span<const Dispatch> dispatches,
                                       ProgramContext context) {
-  return std::make_unique<CpuProgram>(launches_of(dispatches), std::move(context));
+  auto launches = launches_of(dispatches, context);
+  return std::make_unique<CpuProgram>(std::move(launches), std::move(context));
 }
 
 std::unique_ptr<Program> make_null_program(std::span<const Dispatch> dispatches,
                                            ProgramContext context) {
-  auto launches = launches_of(dispatches);
+  auto launches = launches_of(dispatches, context);
   for (const auto& launch : launches) launch->make_null();
   return std::make_unique<CpuProgram>(std::move(launches), std::move(context));
 }
