@@ -184,18 +184,24 @@ def compile_kernel(
     check_names(task, kernel)
     run = dtype(dtype_name)
     chosen = kernel.tuned(tunables)
-    macros = {"DTYPE": run.msl, **{name: str(value) for name, value in chosen.items()}}
     library = device.compile(
         kernel.source,
-        filename=str(kernel.path),
-        macros=macros,
-        include_dirs=[str(kernel.path.parent), *map(str, kernel.include_dirs)],
+        **source_options(kernel, run, chosen),
         checked=checked,
         fast_math=kernel.math == "fast",
     )
     pipelines = _pipelines(library, kernel, task.name)
     check_coverage(task, kernel, pipelines.values(), run)
     return Compiled(device, task, kernel, run, chosen, pipelines)
+
+
+def source_options(kernel: Kernel, run: DType, tunables: Mapping[str, int]) -> dict[str, Any]:
+    """What a kernel's source is read with: its name, macros and folders."""
+    return {
+        "filename": str(kernel.path),
+        "macros": {"DTYPE": run.msl, **{name: str(value) for name, value in tunables.items()}},
+        "include_dirs": [str(kernel.path.parent), *map(str, kernel.include_dirs)],
+    }
 
 
 def _pipelines(library: _core.Library, kernel: Kernel, task: str) -> dict[str, _core.Pipeline]:

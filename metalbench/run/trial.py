@@ -18,6 +18,7 @@ from metalbench import verify
 from metalbench.analysis import Analysis, Occupancy, analyse
 from metalbench.errors import DeclarationError, MetalBenchError
 from metalbench.kernel import Kernel
+from metalbench.kernel.fast_math import folded_tests
 from metalbench.kernel.library import Entry
 from metalbench.kernel.prepare import Compiled, compile_kernel
 from metalbench.measure import Measurement, Plan
@@ -141,6 +142,7 @@ class _Attempt:
         size = trial.size or task.headline
         task.values(size)
         compiled = trial.compile(self._device)
+        self._notes += folded_tests(compiled)
         first, after_timing, *others = range(trial.seed, trial.seed + SEEDS)
         self._enter(Stage.VERIFY)
         try:
@@ -270,10 +272,7 @@ def case_of(trial: Trial, task: Task | None) -> Case:
         kernel=kernel.path.name,
         source=kernel.source,
         source_hash=kernel.hash,
-        tunables={
-            **{name: each[0] for name, each in kernel.tunables.items()},
-            **trial.tunables,
-        },
+        tunables={**{name: each[0] for name, each in kernel.tunables.items()}, **trial.tunables},
         reference=task.baseline if task else "",
     )
 

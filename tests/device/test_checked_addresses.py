@@ -43,7 +43,9 @@ def test_a_buffer_that_is_not_listed(device, follow):
         with pytest.raises(_core.KernelFault) as error:
             follow(unlisted.address, [buffers[0]], at=2)
         message = str(error.value)
-        assert "test.metal:6: read of 4 bytes of a buffer that the dispatch does not list" in message
+        assert (
+            "test.metal:6: read of 4 bytes of a buffer that the dispatch does not list" in message
+        )
         assert "at byte 8 of 4096; bind it, or name it in its `resources`" in message
         assert "resources[0]" not in message
         follow(unlisted.address, [buffers[0], unlisted], at=2)

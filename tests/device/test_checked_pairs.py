@@ -80,7 +80,9 @@ def test_thousands_of_threadgroups(pair):
 
 
 def test_atomic_updates_of_many_and_a_plain_read_of_the_last(pair):
-    body = "atomic_fetch_add_explicit((device atomic_uint*)x, 1u, memory_order_relaxed); y[i] = x[0];"
+    body = (
+        "atomic_fetch_add_explicit((device atomic_uint*)x, 1u, memory_order_relaxed); y[i] = x[0];"
+    )
     first, second = pair(body, threads=32, groups=1)
     assert first != second
 
@@ -132,7 +134,9 @@ def barrier_between(release="", acquire="", before="y[i] = i;", after="z[i] = y[
 def test_fences_on_both_sides_of_a_barrier_order(run, release, acquire):
     before = "if (t % 2) y[i] = i;"
     body = barrier_between(release, acquire, before, "if (t % 2 == 0) z[i] = y[i ^ 63];")
-    run("device uint* y, device uint* z", body, y=np.zeros(64, np.uint32), z=np.zeros(64, np.uint32))
+    run(
+        "device uint* y, device uint* z", body, y=np.zeros(64, np.uint32), z=np.zeros(64, np.uint32)
+    )
 
 
 @pytest.mark.parametrize(

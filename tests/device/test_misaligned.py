@@ -15,7 +15,9 @@ WIDE = "struct alignas(16) S { float a[8]; };"
 LOOP = "device float4* p = (device float4*)(x + 1); float4 s = 0; for (int k = 0; k < 8; ++k) s += p[k];"
 TILE = "threadgroup float t[16]; for (int k = 0; k < 16; ++k) t[k] = x[k];"
 OWN = "float t[16]; for (int k = 0; k < 16; ++k) t[k] = x[k]; thread float* p = t + int(x[1]);"
-MATRIX = "simdgroup_float8x8 m; simdgroup_load(m, (device float*)(x + 1), 4); simdgroup_store(m, y, 8);"
+MATRIX = (
+    "simdgroup_float8x8 m; simdgroup_load(m, (device float*)(x + 1), 4); simdgroup_store(m, y, 8);"
+)
 
 # parameters, body, what comes to y[0] where x counts from 0, what the checked build says
 CASES = {
@@ -63,7 +65,9 @@ def test_checked_builds_name_them(device, compile_kernel, case):
     message = str(error.value)
     assert f"test.metal:5: misaligned {noun} of {memory} at byte {byte}: expected" in message
     excess = byte % alignment
-    assert f"a multiple of {alignment}, got one that is {excess} more, by thread (0, 0, 0)" in message
+    assert (
+        f"a multiple of {alignment}, got one that is {excess} more, by thread (0, 0, 0)" in message
+    )
 
 
 def test_private_memory_has_no_name(device, compile_kernel):

@@ -26,9 +26,7 @@ _DIVISION = re.compile(
 _LOCAL = re.compile(r"^  (%[\w.]+) = alloca ", re.MULTILINE)
 _PLACE = re.compile(r", (!dbg !\d+)")
 _FILE = re.compile(r'^(!\d+) = !DIFile\(filename: "([^"]*)"', re.MULTILINE)
-_SUBPROGRAM = re.compile(
-    r"^(!\d+) = distinct !DISubprogram\(.*?\bfile: (!\d+)", re.MULTILINE
-)
+_SUBPROGRAM = re.compile(r"^(!\d+) = distinct !DISubprogram\(.*?\bfile: (!\d+)", re.MULTILINE)
 _HEAD = re.compile(r"define .* !dbg (!\d+) ")
 
 
