@@ -65,6 +65,7 @@ def _print_reflection(
     from rich.text import Text
 
     from metalbench.errors import MetalBenchError
+    from metalbench.kernel.fast_math import folded_tests
     from metalbench.kernel.prepare import compile_kernel
     from metalbench.report.reflection import reflection
 
@@ -74,6 +75,8 @@ def _print_reflection(
         out.print(Text(f"\nThe kernel does not compile:\n{error}", style="red"))
         return
     out.print(reflection(compiled.pipelines.values(), device, terminal=out.is_terminal))
+    for warning in folded_tests(compiled):
+        out.print(Text(f"\nWarning: {warning}", style="yellow"), soft_wrap=True)
 
 
 def _print_history(out: Console, name: str, past: int, db: Path | None) -> None:

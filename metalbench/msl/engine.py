@@ -215,6 +215,7 @@ def _compile(
 ) -> cache.Record:
     from metalbench.msl.building.compiler import Translate, compile_shared_object
     from metalbench.msl.building.diagnostics import Diagnostics
+    from metalbench.msl.building.frames import check_frame
     from metalbench.msl.building.undefined import undefined
     from metalbench.msl.rewriting.lower import lower
 
@@ -224,7 +225,7 @@ def _compile(
     content = cache.digest("object", toolchain().key, repr(options), lowered.code.text)
     target = cache.path_of(content, ".so")
     with cache.replacing(target) as path:
-        compile_shared_object(
+        frame = compile_shared_object(
             lowered.code.text,
             path,
             toolchain(),
@@ -233,7 +234,9 @@ def _compile(
                 lambda said: undefined(said, program.source),
             ),
             options,
+            checked=checked,
         )
+        check_frame(frame, lowered.kernel.name, toolchain().headers)
         made = cache.file_digest(path)
         if toolchain().target.debug_in_object:
             path.with_suffix(".o").replace(target.with_suffix(".o"))

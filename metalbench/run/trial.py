@@ -18,6 +18,7 @@ from metalbench import verify
 from metalbench.analysis import Analysis, Occupancy, analyse
 from metalbench.errors import DeclarationError, MetalBenchError, of_the_machine
 from metalbench.kernel import Kernel
+from metalbench.kernel.fast_math import folded_tests
 from metalbench.kernel.library import Entry
 from metalbench.kernel.prepare import Compiled, check_written_for, compile_kernel
 from metalbench.measure import Measurement, Plan
@@ -159,6 +160,7 @@ class _Attempt:
         task = trial.entry.task
         size = trial.size or task.headline
         compiled = trial.compile(self._device)
+        self._notes += folded_tests(compiled)
         first, after_timing, *others = range(trial.seed, trial.seed + SEEDS)
         self._enter(Stage.VERIFY)
         try:
@@ -288,10 +290,7 @@ def case_of(trial: Trial, task: Task | None) -> Case:
         kernel=kernel.path.name,
         source=kernel.source,
         source_hash=kernel.hash,
-        tunables={
-            **{name: each[0] for name, each in kernel.tunables.items()},
-            **trial.tunables,
-        },
+        tunables={**{name: each[0] for name, each in kernel.tunables.items()}, **trial.tunables},
         reference=task.baseline if task else "",
     )
 

@@ -163,3 +163,14 @@ def test_python_dash_m_is_the_command() -> None:
         [sys.executable, "-m", "metalbench", "--help"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("Usage: metalbench ")
+
+
+def test_a_test_that_fast_math_may_leave_out_is_told(shell: Any, kernels: Any) -> None:
+    path = kernels / "twice.metal"
+    text = path.read_text().replace("2 * x[i]", "isnan(x[i]) ? 0 : 2 * x[i]")
+    path.write_text("// math: fast\n" + text)
+    warning = f"{path}:7:10: `isnan` under `// math: fast`: Metal may take it for granted"
+    for command in ("show", "run"):
+        result = shell(command, "twice")
+        assert result.exit_code == 0, result.output
+        assert warning.replace(" ", "") in "".join(result.stdout.split())

@@ -38,6 +38,15 @@ struct opaque_use {
   static constexpr TextureUse use{};
 };
 
+// What a reference is bound to no line of the source does, but the dispatch.
+template <class T>
+MB_FUNC MB_UNTRACED void check_reference([[maybe_unused]] const volatile T* pointer) {
+#if MB_CHECKED
+  const uptr target = (uptr)pointer;
+  if (target % alignof(T) != 0) misaligned((const void*)target, alignof(T), Use::any, nullptr);
+#endif
+}
+
 // What a thread's parameter is made from, fetched once before the loop over threads.
 template <class Binding, class P>
 struct Bound;
@@ -53,18 +62,21 @@ template <int index, class T>
 struct Bound<buffer<index>, T&> {
   T* pointer;
   MB_FUNC Bound(const Launch* launch, const u8*)
-      : pointer((T*)launch->buffers[index]) {}
+      : pointer((T*)launch->buffers[index]) {
+    check_reference<T>(pointer);
+  }
   MB_FUNC T& get(const Place&) { return *pointer; }
 };
 // A local copy of a `constant T&`: the loop's stores cannot alias it. Large ones stay where they
-// are.
+// are, and so do all whose reading is to be checked.
 template <int index, class T>
 struct Bound<buffer<index>, const T&> {
-  static constexpr bool small = sizeof(T) <= 256;
+  static constexpr bool small = sizeof(T) <= 256 && !MB_CHECKED;
   using Kept = typename conditional<small, unspaced<T>, const T*>::type;
   Kept kept;
   MB_FUNC Bound(const Launch* launch, const u8*) {
     auto* source = launch->buffers[index];
+    check_reference<T>((const T*)source);
     if constexpr (small) __builtin_memcpy(&kept, source, sizeof(T));
     else kept = (const T*)source;
   }

@@ -1,13 +1,16 @@
-"""C++ text to a shared object: one run of clang, one of its linker."""
+"""C++ text to a shared object: to LLVM IR, which we edit, to an object, through the linker."""
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from metalbench._core import CompileError
 from metalbench.msl.building.answer import answer_of
+from metalbench.msl.building.frames import Frame, largest_frame
+from metalbench.msl.building.llvm_ir import rewrite
 from metalbench.msl.building.messages import REPORT
 from metalbench.msl.building.toolchain import Toolchain, flags
 
@@ -26,27 +29,39 @@ def compile_shared_object(
     tools: Toolchain,
     translate: Translate,
     options: Sequence[str],
-) -> None:
-    """Compile lowered text with these flags and link it to `target`.
+    *,
+    checked: bool,
+) -> Frame:
+    """Compile lowered text with these flags and link it; return its functions' largest frame.
 
     The object file stays beside it where the linker leaves debug information in there. Raises
     CompileError with clang's own messages as `translate.clang` places them, and with what
     `translate.linker` makes of the linker's, warnings of names that are defined nowhere.
     """
     target_object = target.with_suffix(".o")
-    command = [*tools.clang, "-c", "-x", "c++", *options, *tools.include_flags]
-    command += ["-o", str(target_object), "-"]
+    front = [*tools.clang, "-x", "c++", *options, *tools.include_flags]
+    if checked:
+        front.append(f"-fsanitize-ignorelist={tools.headers / 'unchecked.txt'}")
+    front += ["-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", "-", "-"]
+    back = [*tools.clang, "-c", "-x", "ir", *options, "-fstack-usage"]
+    back += ["-o", str(target_object), "-"]
+    linking = [*tools.linker, "-shared", "-o", str(target), str(target_object)]
+    usage = target.with_suffix(".su")
     try:
-        _run(command, text, translate.clang)
-        linking = [*tools.linker, "-shared", "-o", str(target), str(target_object)]
-        undefined = translate.linker(_run(linking, "", lambda said: translate.linker(said) or said))
+        code = _run(front, text, translate.clang).stdout
+        _run(back, rewrite(code, checked=checked), translate.clang)
+        linked = _run(linking, "", lambda said: translate.linker(said) or said)
+        undefined = translate.linker(linked.stderr)
         if undefined:
             raise CompileError(undefined)
         if not tools.target.debug_in_object:
             target_object.unlink()
+        return largest_frame(usage.read_text())
     except BaseException:
         target_object.unlink(missing_ok=True)
         raise
+    finally:
+        usage.unlink(missing_ok=True)
 
 
 def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -> None:
@@ -55,11 +70,13 @@ def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -
     _run([*command, *tools.include_flags, "-"], text, translate)
 
 
-def _run(command: list[str], text: str, translate: Callable[[str], str]) -> str:
-    """What a program that succeeds says on standard error. Raises CompileError if it fails."""
+def _run(
+    command: list[str], text: str, translate: Callable[[str], str]
+) -> subprocess.CompletedProcess[str]:
+    """The answer of a program that succeeds. Raises CompileError if it fails."""
     answer = answer_of(command, text)
     if answer.returncode == 0:
-        return answer.stderr
+        return answer
     crashed = (
         answer.returncode < 0
         or answer.returncode >= 128

@@ -40,6 +40,10 @@ COMMON_FLAGS = [
     "-fno-color-diagnostics",
     "-fno-crash-diagnostics",
     "-ftemplate-depth=1024",
+    # Large frames touch every page, so that none skips the one below the stack. The driver has the
+    # option for some systems only.
+    "-Xclang",
+    "-fstack-clash-protection",
 ]
 # Arithmetic in half precision would let the processor fuse a multiplication with an addition,
 # which then rounds once where Metal rounds twice.
@@ -84,6 +88,10 @@ CHECKED_FLAGS = [
     "-fno-vectorize",
     "-fno-slp-vectorize",
     "-DMB_CHECKED=1",
+    "-fsanitize=alignment",
+    # The check that fails is known by where it is.
+    "-mllvm",
+    "-enable-tail-merge=false",
     "-fsanitize-coverage=trace-loads,trace-stores,bb,trace-pc-guard",
     "-mllvm",
     "-asan-kernel-mem-intrinsic-prefix=1",
