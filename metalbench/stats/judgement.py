@@ -30,8 +30,8 @@ from metalbench.stats.reasons import (
 )
 from metalbench.stats.verdict import MARGIN, Verdict, judge
 
-# What an interval says itself: too wide, or too narrow for so many tries.
-OF_INTERVAL = frozenset((Cause.FEW, Cause.WIDE, Cause.STRADDLES, Cause.DISCOVERY))
+# What speaks against a verdict, whatever its interval and p-value say.
+BESIDE_INTERVAL = frozenset((Cause.DRIFT, Cause.MODES, Cause.CROSS_CHECK, Cause.SCATTERED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Judgement:
     @property
     def by_interval(self) -> bool:
         """Whether the ratio's interval decided alone, so that its p-value is one of a suite's."""
-        return all(reason.cause in OF_INTERVAL for reason in self.reasons)
+        return all(reason.cause not in BESIDE_INTERVAL for reason in self.reasons)
 
 
 def assess(
