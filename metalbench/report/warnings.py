@@ -166,8 +166,8 @@ def _disturbed(spread: float | None) -> Iterator[Doubt]:
 
 def _taken_out(judgement: Judgement | None) -> Iterator[Doubt]:
     """What was taken out of the ratio, and is still in the times."""
-    second = judgement.order_effect if judgement is not None else None
-    levels = judgement.look_spread if judgement is not None else None
+    second = judgement.second if judgement is not None else None
+    levels = judgement.levels if judgement is not None else None
     if second is not None and abs(second) >= MARGIN:
         longer = "longer" if second > 0 else "less"
         yield Doubt(

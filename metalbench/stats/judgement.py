@@ -30,8 +30,8 @@ from metalbench.stats.reasons import (
 )
 from metalbench.stats.verdict import MARGIN, Verdict, judge
 
-# What an interval says itself: too wide, or too narrow for so many tries.
-OF_INTERVAL = frozenset((Cause.FEW, Cause.WIDE, Cause.STRADDLES, Cause.DISCOVERY))
+# What speaks against a verdict, whatever its interval and p-value say.
+BESIDE_INTERVAL = frozenset((Cause.DRIFT, Cause.MODES, Cause.CROSS_CHECK, Cause.SCATTERED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class Judgement:
     `reasons` is empty unless the verdict is INCONCLUSIVE. `drift`, `modes` (of the ratio) and
     `cross_check` are there whether or not they matter to the verdict; None where there are too few
     independent pairs for them. `blocks` has the lowest and the highest block of pairs where those
-    decided, because pairs are few or much alike. `order_effect` is the relative time that being
-    second in a pair costs, `look_spread` the relative standard deviation between looks, each None
+    decided, because pairs are few or much alike. `second` is the relative time that being
+    second in a pair costs, `levels` the relative standard deviation between looks, each None
     if chance explains it; both were taken out of the ratio, and what is not known of them is in its
     interval.
     """
@@ -56,13 +56,13 @@ class Judgement:
     modes: tuple[Mode, ...]
     cross_check: CrossCheck | None
     blocks: Interval | None = None
-    order_effect: float | None = None
-    look_spread: float | None = None
+    second: float | None = None
+    levels: float | None = None
 
     @property
     def by_interval(self) -> bool:
         """Whether the ratio's interval decided alone, so that its p-value is one of a suite's."""
-        return all(reason.cause in OF_INTERVAL for reason in self.reasons)
+        return all(reason.cause not in BESIDE_INTERVAL for reason in self.reasons)
 
 
 def assess(
@@ -117,8 +117,8 @@ def assess(
         modes=parts,
         cross_check=check,
         blocks=blocks,
-        order_effect=math.expm1(pairs.order.second) if pairs.order else None,
-        look_spread=math.expm1(pairs.levels.spread) if pairs.levels else None,
+        second=math.expm1(pairs.order.second) if pairs.order else None,
+        levels=math.expm1(pairs.levels.spread) if pairs.levels else None,
     )
 
 

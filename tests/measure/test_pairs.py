@@ -48,7 +48,7 @@ def run(sampler: ScriptedSampler) -> Measurement:
 def test_the_order_in_a_pair_is_taken_out_of_the_ratio() -> None:
     result = run(OrderedSampler(steady(1e4, 0.002), steady(1e4, 0.002)))
     assert result.judgement is not None
-    assert result.judgement.order_effect == pytest.approx(0.02, abs=0.002)
+    assert result.judgement.second == pytest.approx(0.02, abs=0.002)
     assert result.verdict is Verdict.SAME
 
 

@@ -231,13 +231,13 @@ def test_the_order_of_the_pair_and_levels_of_looks_are_told_where_they_are_notab
         judgement = replace(before.judgement, **seen)  # type: ignore[type-var]
         return list(map(str, warnings(replace(before, judgement=judgement))))
 
-    (order,) = doubts(order_effect=0.02)
+    (order,) = doubts(second=0.02)
     assert order.startswith("Order of the pair: what runs second takes 2.0 % longer.")
     assert "taken out of the ratio" in order
-    assert "2.0 % less" in doubts(order_effect=-0.02)[0]
-    (levels,) = doubts(look_spread=0.03)
+    assert "2.0 % less" in doubts(second=-0.02)[0]
+    (levels,) = doubts(levels=0.03)
     assert "the ratio differs by 3.0 % between looks" in levels
-    assert doubts(order_effect=0.003, look_spread=0.002) == []
+    assert doubts(second=0.003, levels=0.002) == []
 
 
 def test_cold_inputs_are_told_of() -> None:

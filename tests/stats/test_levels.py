@@ -39,7 +39,7 @@ def test_levels_make_the_looks_the_values_that_count() -> None:
     reference, candidate, _, look = noise.pairs(np.random.default_rng(1), 512, 1.05)
     judgement = assess(reference, candidate, look=look)
     medians = np.median(np.log(reference / candidate).reshape(16, 32), axis=1)
-    assert judgement.look_spread == pytest.approx(math.expm1(medians.std(ddof=1)))
+    assert judgement.levels == pytest.approx(math.expm1(medians.std(ddof=1)))
     least = student.ppf(0.99, 15) * medians.std(ddof=1) / 4
     assert math.log(judgement.ratio.high / judgement.ratio.low) >= 2 * least * (1 - 1e-9)
     assert judgement.verdict is Verdict.FASTER
@@ -52,7 +52,7 @@ def test_two_looks_of_different_levels_say_little_and_cover() -> None:
     for seed in range(40):
         reference, candidate, _, look = noise.pairs(np.random.default_rng(seed), 64, 1.0)
         judgement = assess(reference, candidate, look=look)
-        if judgement.look_spread is not None:
+        if judgement.levels is not None:
             said += judgement.verdict is not Verdict.INCONCLUSIVE
             covered += judgement.ratio.low <= 1.0 <= judgement.ratio.high
     assert said <= 4
@@ -71,7 +71,7 @@ def test_noise_without_levels_seldom_has_any(noise: Noise) -> None:
     found = 0
     for seed in range(200):
         reference, candidate, _, look = noise.pairs(np.random.default_rng(seed), 256, 1.0)
-        found += assess(reference, candidate, look=look).look_spread is not None
+        found += assess(reference, candidate, look=look).levels is not None
     # Two to ten are expected; eleven of two at 0.01 have a probability below 1e-4.
     assert found <= 10
 

@@ -31,7 +31,7 @@ def test_a_second_that_is_faster_leaves_nothing_open_once_it_is_taken_out() -> N
     for seed in range(20):
         reference, candidate, candidate_first, _ = pairs(noise, seed, 300)
         judgement = assess(reference, candidate, candidate_first=candidate_first)
-        assert judgement.order_effect == pytest.approx(-0.02, abs=0.002)
+        assert judgement.second == pytest.approx(-0.02, abs=0.002)
         known.append(judgement.verdict)
         unknown.append(assess(reference, candidate).verdict)
     assert known == [Verdict.SAME] * 20
@@ -62,7 +62,7 @@ def test_the_coin_alone_seldom_looks_like_an_effect_whatever_the_noise() -> None
 def test_what_is_not_significant_is_left_as_it_is() -> None:
     reference, candidate, candidate_first, _ = pairs(Noise(), 0, 200)
     judgement = assess(reference, candidate, candidate_first=candidate_first)
-    assert judgement.order_effect is None
+    assert judgement.second is None
     assert judgement == assess(reference, candidate)
 
 
