@@ -37,6 +37,7 @@ from metalbench.report.export import interval_json
 from metalbench.report.notice import SIMULATION
 from metalbench.report.plain import plain_table
 from metalbench.report.styles import OF_VERDICT, QUIET, WARNING
+from metalbench.report.summary import covering
 from metalbench.stats import CONFIDENCE, FALSE_DISCOVERY_RATE, Verdict
 from metalbench.stats.apart import ASSUMED_DEVIATION, ENOUGH_REPEATS, RunSpread
 
@@ -141,8 +142,16 @@ def _summary(comparison: Comparison) -> Iterator[str]:
     verdicts = [each.judgement.verdict for each in comparison.compared]
     counts = [f"{verdicts.count(each)} {each.value}" for each in Verdict if each in verdicts]
     line = f"{comparison.after} against {comparison.before}: {', '.join(counts)}."
-    mean = comparison.mean
-    yield line if mean is None else f"{line} Geometric mean of the ratios: {numbers.ratio(mean)}."
+    mean, missing = comparison.mean, _not_in_mean(comparison)
+    if mean is not None:
+        covered = covering(len(comparison.compared) + len(comparison.left_out), missing)
+        line += f" Geometric mean of the ratios of {covered}: {numbers.ratio(mean)}."
+    yield line
+
+
+def _not_in_mean(comparison: Comparison) -> list[str]:
+    few = [each.task for each in comparison.compared if not each.judgement.ratio.bounded]
+    return [*few, *(name for name, _ in comparison.left_out)]
 
 
 def _footnotes(comparison: Comparison) -> Iterator[str]:

@@ -9,6 +9,7 @@ JSON: one object.
     environment     {machine, cpu, cores, memory_bytes, os, python, versions, revision}
     options         the command line's options
     geometric_mean  interval of the ratios, or null; verdicts are those of all results together
+    left_out        [kernel]: those that the mean does not cover, for want of a ratio
     results         list of
         task, set, size, dtype, kernel, source_hash, reference     strings
         sizes, tunables                                            {name: integer}
@@ -24,6 +25,9 @@ JSON: one object.
         verdict      "FASTER", "SLOWER", "SAME", "INCONCLUSIVE", "THROTTLED" or null
         p_value      of a ratio as far from 1, were there no difference that counts; or null
         reasons      [{cause, seen, remedy}]: of an INCONCLUSIVE verdict
+        blocks       interval whose ends are the lowest and highest block of few pairs; or null
+        order_effect  relative cost of being second in a pair, taken out of the ratio; or null
+        look_spread  relative standard deviation between looks, where they differ; or null
         launch_bound  whether a kernel that does nothing takes nearly as long, or null
         usual_times  [{value, share}]: in ns, where the kernel's times have several; else empty
         warnings     [{title, seen, cause, remedy}]: what makes the times worth less
@@ -55,7 +59,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from metalbench.report.notice import simulation_notice
-from metalbench.report.summary import suite_ratio
+from metalbench.report.summary import left_out, suite_ratio
 from metalbench.report.warnings import usual_times, warnings
 
 if TYPE_CHECKING:
@@ -100,6 +104,7 @@ def to_json(
         "environment": environment.as_dict(),
         "options": dict(options),
         "geometric_mean": interval_json(suite_ratio(results)),
+        "left_out": left_out(results),
         "results": [as_dict(result) for result in results],
     }
     return json.dumps(document, indent=2) + "\n"
@@ -175,6 +180,9 @@ def _certainty(measured: Measurement | None) -> dict[str, Any]:
     return {
         "p_value": judgement.p_value if judgement else None,
         "reasons": [asdict(reason) for reason in judgement.reasons] if judgement else [],
+        "blocks": interval_json(judgement.blocks) if judgement else None,
+        "order_effect": judgement.order_effect if judgement else None,
+        "look_spread": judgement.look_spread if judgement else None,
         "launch_bound": measured.launch_bound if measured else None,
         "usual_times": [asdict(each) for each in usual] if len(usual) > 1 else [],
         "warnings": [asdict(each) for each in warnings(measured)] if measured else [],

@@ -9,11 +9,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from metalbench.measure import Mode
-from metalbench.report import numbers
 from metalbench.report.failures import failures
 from metalbench.report.judged import discovery_line
 from metalbench.report.marks import mark_lines
 from metalbench.report.notice import clock_notice, device_line, simulation_notice
+from metalbench.report.shown import meanings
 from metalbench.report.styles import QUIET, WARNING
 from metalbench.report.summary import summary_lines
 from metalbench.report.table import results_table
@@ -48,8 +48,7 @@ def suite_report(results: Sequence[Result], console: Console, seconds: float) ->
     said = (clock_notice(results), discovery_line(results))
     blocks += [Text(line, style=QUIET) for line in said if line]
     blocks += [Text(note, style=WARNING) for note in _notes(results)]
-    if any(not _bounded(result) for result in results):
-        blocks.append(Text(numbers.UNCARRIED_MEANS, style=QUIET))
+    blocks += [Text(line, style=QUIET) for line in meanings(results)]
     notice = simulation_notice(device)
     if notice:
         blocks.append(Text(notice, style=WARNING))
@@ -67,12 +66,3 @@ def _notes(results: Sequence[Result]) -> list[str]:
         f"{'all kernels' if len(about) == every else ', '.join(about)}: {note}."
         for note, about in tasks.items()
     ]
-
-
-def _bounded(result: Result) -> bool:
-    """Whether every interval that the table shows of `result` was carried by its samples."""
-    measured = result.measurement
-    if measured is None:
-        return True
-    shown = (measured.candidate_ns, measured.reference_ns, measured.ratio)
-    return all(interval is None or interval.bounded for interval in shown)

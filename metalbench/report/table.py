@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from metalbench.report import numbers
+from metalbench.report import numbers, shown
 from metalbench.report.marks import LAUNCH_BOUND
 from metalbench.report.plain import plain_table
 from metalbench.report.styles import OF_STATUS, OF_VERDICT, QUIET, WARNING
@@ -104,7 +104,7 @@ def _time(result: Result, side: int, between: str) -> Text:
     measured = result.measurement
     if measured is None:
         return _dash()
-    interval = (measured.candidate_ns, measured.reference_ns, measured.gpu_ns)[side]
+    interval = (shown.kernel_time, shown.reference_time, shown.gpu_time)[side](measured)
     return _dash() if interval is None else _quiet_ends(*numbers.in_time_unit(interval), between)
 
 
@@ -123,15 +123,16 @@ def _quiet_ends(interval: Interval, unit: str, between: str) -> Text:
 
 def _ratio(result: Result, *, verdict_last: bool) -> Text:
     measured = result.measurement
-    if measured is None or measured.ratio is None or measured.verdict is None:
+    ratio = shown.ratio(measured) if measured is not None else None
+    if measured is None or ratio is None or measured.verdict is None:
         return _dash()
     verdict = Text(f" {measured.verdict.value}", style=OF_VERDICT[measured.verdict])
     if measured.launch_bound:
         verdict.append(f" {LAUNCH_BOUND}", style=WARNING)
     if verdict_last:
-        return _quiet_ends(measured.ratio, "x", " ") + verdict
-    first = Text(numbers.estimate(measured.ratio) + "x") + verdict
-    return first.append("\n" + numbers.ends(measured.ratio), style=QUIET)
+        return _quiet_ends(ratio, "x", " ") + verdict
+    first = Text(numbers.estimate(ratio) + "x") + verdict
+    return first.append("\n" + numbers.ends(ratio), style=QUIET)
 
 
 def _rates(result: Result) -> tuple[Text, Text, Text]:

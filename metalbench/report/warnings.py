@@ -20,6 +20,7 @@ from metalbench.stats import MARGIN, Drift, Mode, outliers
 
 if TYPE_CHECKING:
     from metalbench.measure import Measurement
+    from metalbench.stats import Judgement
 
 # Some outliers are usual on any machine that does more than measure.
 USUAL_OUTLIERS = 0.05
@@ -57,7 +58,11 @@ def warnings(measured: Measurement) -> list[Doubt]:
         *_slow_start(times),
         *([] if several else _outliers(times)),
     ]
-    return [*(found or _unsteady(measured.stability)), *_disturbed(measured.steadiness.spread)]
+    return [
+        *(found or _unsteady(measured.stability)),
+        *_disturbed(measured.steadiness.spread),
+        *_taken_out(measured.judgement),
+    ]
 
 
 def warning_lines(results: Sequence[Result]) -> list[str]:
@@ -135,6 +140,28 @@ def _disturbed(spread: float | None) -> Iterator[Doubt]:
             f"work of a fixed length took {100 * spread:.0f} % longer at times",
             "other programs on the same device, or a clock that goes up and down",
             "ratios are of pairs and stand it; for times close other programs and run again",
+        )
+
+
+def _taken_out(judgement: Judgement | None) -> Iterator[Doubt]:
+    """What was taken out of the ratio, and is still in the times."""
+    second = judgement.order_effect if judgement is not None else None
+    levels = judgement.look_spread if judgement is not None else None
+    if second is not None and abs(second) >= MARGIN:
+        longer = "longer" if second > 0 else "less"
+        yield Doubt(
+            "Order of the pair",
+            f"what runs second takes {100 * abs(second):.1f} % {longer}",
+            "caches, clocks or memory that the first leaves in another state for the second",
+            "it is taken out of the ratio; half of the windows of both sides have it",
+        )
+    if levels is not None and levels >= MARGIN:
+        yield Doubt(
+            "A level for each look",
+            f"the ratio differs by {100 * levels:.1f} % between looks, which have other inputs",
+            "a kernel whose time hangs on the values or the place of its inputs",
+            "the looks, not their pairs, are what the ratio's interval counts: more of them come "
+            "with --time",
         )
 
 
