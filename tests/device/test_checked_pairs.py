@@ -109,9 +109,9 @@ def test_whatever_reads_an_atomic_takes_over(run, read):
     parameters = "device uint* x, device atomic_uint* flag, device uint* y"
     memory = {"x": np.zeros(1, np.uint32), "flag": np.zeros(1, np.uint32)}
     run(parameters, body, threads=1, groups=2, y=np.zeros(1, np.uint32), **memory)
+    memory = {"x": np.zeros(1, np.uint32), "flag": np.zeros(1, np.uint32)}
+    body = HAND_OVER.replace("READ", read).replace("FENCE", "")
     with pytest.raises(_core.KernelFault, match="race in device memory"):
-        memory = {"x": np.zeros(1, np.uint32), "flag": np.zeros(1, np.uint32)}
-        body = HAND_OVER.replace("READ", read).replace("FENCE", "")
         run(parameters, body, threads=1, groups=2, y=np.zeros(1, np.uint32), **memory)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -57,7 +58,7 @@ def test_a_frame_that_has_no_room_is_an_error_of_the_compilation(
         compile_kernel(ARRAY.format(count=kilobytes * 256, barrier=barrier), checked=checked)
     message = str(error.value)
     assert f"[big] private memory: expected at most {LIMIT} bytes (220 KiB) a thread" in message
-    frame = int(message.split("a frame of ")[1].split(" bytes", maxsplit=1)[0])
+    (frame,) = map(int, re.findall(r"a frame of (\d+) bytes", message))
     assert kilobytes * 1024 <= frame < kilobytes * 1024 + 4096
 
 

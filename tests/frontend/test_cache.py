@@ -45,9 +45,9 @@ def processes(monkeypatch):
 
 def test_the_second_build_starts_no_process(processes):
     first = built()
-    assert len(processes) == 3
+    assert len(processes) == 4
     assert built() == first
-    assert len(processes) == 3
+    assert len(processes) == 4
 
 
 def test_a_parsed_program_is_kept_too(processes):

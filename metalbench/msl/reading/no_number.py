@@ -1,4 +1,4 @@
-"""Where code asks whether a value is infinite or no number, which fast math may take for granted."""
+"""Where code asks whether a value is a number at all, which fast math may take for granted."""
 
 from __future__ import annotations
 
