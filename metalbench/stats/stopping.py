@@ -107,7 +107,7 @@ def settled(judgement: Judgement) -> bool:
         return False
     if judgement.verdict in (Verdict.FASTER, Verdict.SLOWER):
         return judgement.p_value <= 1.0 - EARLY_CONFIDENCE
-    by_ranks = judgement.blocks is None and judgement.look_spread is None
+    by_ranks = judgement.blocks is None and judgement.levels is None
     return judgement.verdict is Verdict.SAME and by_ranks and _is_same(judgement.ratio)
 
 

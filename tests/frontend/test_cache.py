@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from metalbench._core import CompileError, Error
 
+from metalbench._core import CompileError, Error
 from metalbench.msl import engine
 from metalbench.msl.building import cache
 

@@ -165,14 +165,14 @@ def test_levels_of_looks_are_judged_as_such() -> None:
     sampler = ScriptedSampler(candidate, steady(1e4, 0.002), seconds_per_pair=0.002)
     judgement = run(sampler, Plan(seconds=1.0)).judgement
     assert judgement is not None
-    assert judgement.look_spread == pytest.approx(0.03, rel=0.5)
+    assert judgement.levels == pytest.approx(0.03, rel=0.5)
 
 
 def test_what_being_second_costs_is_taken_out() -> None:
     sampler = ScriptedSampler(steady(1e4, 0.002), steady(1e4, 0.002), second=0.02)
     result = run(sampler, Plan(seconds=1.0))
     assert result.judgement is not None
-    assert result.judgement.order_effect == pytest.approx(0.02, rel=0.1)
+    assert result.judgement.second == pytest.approx(0.02, rel=0.1)
     assert result.verdict is Verdict.SAME
 
 
