@@ -9,39 +9,19 @@
 #include <vector>
 
 #include "core/buffer.h"
+#include "msl/mb/texture_types.h"
 
 namespace metalbench {
 
-// How one component of a texel is stored.
-enum class Channel : std::uint8_t {
-  unorm8,
-  snorm8,
-  uint8,
-  sint8,
-  unorm16,
-  snorm16,
-  uint16,
-  sint16,
-  float16,
-  uint32,
-  sint32,
-  float32,
-};
-// What a kernel gets of a texel.
-enum class TexelKind : std::uint8_t { floating, signed_integer, unsigned_integer };
-
-enum class TextureType : std::uint8_t {
-  none,
-  texture1d,
-  texture1d_array,
-  texture2d,
-  texture2d_array,
-  texture2d_ms,
-  texture3d,
-  texturecube,
-  texturecube_array,
-  texture_buffer,
-};
+using mb::AddressMode;
+using mb::BorderColor;
+using mb::Channel;
+using mb::CompareFunction;
+using mb::Filter;
+using mb::MipFilter;
+using mb::Sampler;
+using mb::TexelKind;
+using mb::TextureType;
 
 struct PixelFormat {
   Channel channel = Channel::unorm8;
@@ -95,42 +75,6 @@ class Texture {
  private:
   Buffer buffer_;
   TextureDescriptor descriptor_;
-};
-
-enum class AddressMode : std::uint8_t {
-  clamp_to_zero,
-  clamp_to_edge,
-  repeat,
-  mirrored_repeat,
-  clamp_to_border,
-};
-enum class Filter : std::uint8_t { nearest, linear };
-enum class MipFilter : std::uint8_t { none, nearest, linear };
-enum class BorderColor : std::uint8_t { transparent_black, opaque_black, opaque_white };
-enum class CompareFunction : std::uint8_t {
-  none,
-  never,
-  less,
-  less_equal,
-  greater,
-  greater_equal,
-  equal,
-  not_equal,
-  always,
-};
-
-struct Sampler {
-  bool normalized = true;
-  AddressMode address[3] = {AddressMode::clamp_to_edge, AddressMode::clamp_to_edge,
-                            AddressMode::clamp_to_edge};
-  Filter mag_filter = Filter::nearest;
-  Filter min_filter = Filter::nearest;
-  MipFilter mip_filter = MipFilter::none;
-  BorderColor border = BorderColor::transparent_black;
-  CompareFunction compare = CompareFunction::none;
-  std::uint8_t max_anisotropy = 1;
-  float lod_min = 0;
-  float lod_max = 3.402823466e+38F;
 };
 
 // What a kernel's texture parameter demands.
