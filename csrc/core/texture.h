@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/buffer.h"
@@ -25,7 +26,7 @@ using mb::TextureType;
 
 struct PixelFormat {
   Channel channel = Channel::unorm8;
-  std::uint8_t channels = 4;  // 1, 2 or 4
+  std::uint8_t channels = 4;  // 1, 2 or 4; 1 of a packed format, whose texels are one number
   bool bgra = false;
 
   [[nodiscard]] std::uint32_t channel_bytes() const;
@@ -34,7 +35,8 @@ struct PixelFormat {
   [[nodiscard]] bool operator==(const PixelFormat&) const = default;
 };
 
-// Metal's names without the prefix: rgba8unorm, r32float, bgra8unorm. Throws DispatchError.
+// Metal's names without the prefix: rgba8unorm, r32float, bgra8unorm_srgb, rgb10a2unorm. Throws
+// DispatchError.
 [[nodiscard]] PixelFormat pixel_format(std::string_view name);
 [[nodiscard]] std::string to_string(const PixelFormat& format);
 
@@ -72,9 +74,17 @@ class Texture {
   [[nodiscard]] const Buffer& buffer() const { return buffer_; }
   [[nodiscard]] const TextureDescriptor& descriptor() const { return descriptor_; }
 
+  // What stands for the texture in a buffer that a kernel reads it from; null where the device has
+  // nothing of the kind (Device::describe).
+  [[nodiscard]] const std::shared_ptr<const void>& handle() const { return handle_; }
+  void set_handle(std::shared_ptr<const void> handle) { handle_ = std::move(handle); }
+  // The texels' memory, and with it the handle, for as long as a dispatch needs them.
+  [[nodiscard]] Buffer resource() const;
+
  private:
   Buffer buffer_;
   TextureDescriptor descriptor_;
+  std::shared_ptr<const void> handle_;
 };
 
 // What a kernel's texture parameter demands.

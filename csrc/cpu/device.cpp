@@ -12,6 +12,7 @@
 #include "cpu/library.h"
 #include "cpu/pool.h"
 #include "cpu/program.h"
+#include "cpu/textures.h"
 
 namespace metalbench::cpu {
 namespace {
@@ -75,6 +76,9 @@ class CpuDevice final : public Device {
     return std::make_shared<WrappedStorage>(memory, std::move(owner));
   }
 
+  [[nodiscard]] std::shared_ptr<const void> describe(const Texture& texture) const override {
+    return cpu::describe(texture);
+  }
   [[nodiscard]] std::unique_ptr<Program> prepare(std::span<const Dispatch> dispatches) override {
     return make_program(dispatches, {pool_, front_end_});
   }

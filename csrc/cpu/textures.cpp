@@ -32,22 +32,33 @@ Access access_of(mb::TextureAccess access) {
 
 }  // namespace
 
+std::shared_ptr<const mb::Texture> describe(const Texture& texture) {
+  struct Described {
+    mb::Texture texture;
+    std::vector<mb::TextureLevel> smaller;
+    Texture owner;
+  };
+  const TextureDescriptor& descriptor = texture.descriptor();
+  auto made = std::make_shared<Described>(Described{{}, {}, texture});
+  // It would own itself.
+  made->owner.set_handle(nullptr);
+  for (std::size_t i = 1; i < descriptor.levels.size(); ++i) {
+    made->smaller.push_back(level_of(texture, descriptor.levels[i]));
+  }
+  made->texture = {level_of(texture, descriptor.levels.front()),
+                   made->smaller.data(),
+                   static_cast<mb::u32>(descriptor.levels.size()),
+                   descriptor.format.channel,
+                   descriptor.format.channels,
+                   descriptor.format.bgra};
+  return {made, &made->texture};
+}
+
 void TextureTable::bind(std::uint32_t index, const Textures& textures) {
   textures_.resize(std::max(textures_.size(), index + textures.size()));
   for (const Texture& texture : textures) {
-    const TextureDescriptor& descriptor = texture.descriptor();
-    const std::size_t smaller = descriptor.levels.size() - 1;
-    levels_.push_back(std::make_unique<mb::TextureLevel[]>(smaller));
-    for (std::size_t i = 0; i < smaller; ++i) {
-      levels_.back()[i] = level_of(texture, descriptor.levels[i + 1]);
-    }
-    textures_[index++] = {level_of(texture, descriptor.levels.front()),
-                          levels_.back().get(),
-                          static_cast<mb::u32>(descriptor.levels.size()),
-                          descriptor.format.channel,
-                          descriptor.format.channels,
-                          descriptor.format.bgra};
-    owners_.push_back(texture);
+    owners_.push_back(describe(texture));
+    textures_[index++] = *owners_.back();
   }
 }
 

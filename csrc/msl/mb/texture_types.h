@@ -18,7 +18,20 @@ enum class Channel : unsigned char {
   uint32,
   sint32,
   float32,
+  unorm8_srgb,  // of colours; alpha is unorm8
+  // All components in one number, the first named in its lowest bits.
+  b5g6r5_unorm,
+  a1bgr5_unorm,
+  abgr4_unorm,
+  bgr5a1_unorm,
+  rgb10a2_unorm,
+  bgr10a2_unorm,
+  rgb10a2_uint,
+  rg11b10_float,
+  rgb9e5_float,
 };
+
+constexpr bool is_packed(Channel channel) { return channel >= Channel::b5g6r5_unorm; }
 
 // What a texture consists of; `depth` textures have one floating-point component.
 enum class TextureType : unsigned char {
