@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <variant>
 
 #include "bindings/bindings.h"
 #include "core/errors.h"
@@ -65,7 +66,7 @@ std::map<std::string, Value> values_from(const BoundPipeline& pipeline, const nb
 void construct(BoundDispatch* self, const BoundPipeline& pipeline, const nb::dict& arguments,
                const nb::object& threadgroups, const nb::object& threads_in_grid,
                const nb::object& threads, const nb::dict& threadgroup_bytes,
-               const std::vector<Buffer>& resources) {
+               const std::vector<std::variant<Buffer, Texture>>& resources) {
   const std::string& name = pipeline.pipeline->info().name;
   if (threadgroups.is_none() == threads_in_grid.is_none()) {
     throw DispatchError("[" + name +
@@ -74,7 +75,11 @@ void construct(BoundDispatch* self, const BoundPipeline& pipeline, const nb::dic
   DispatchRequest request;
   request.arguments = values_from(pipeline, arguments);
   request.threadgroup_bytes = sizes_from(threadgroup_bytes, name);
-  request.resources = resources;
+  for (const auto& resource : resources) {
+    const auto* texture = std::get_if<Texture>(&resource);
+    request.resources.push_back(texture != nullptr ? texture->resource()
+                                                   : std::get<Buffer>(resource));
+  }
   request.grid_in_threads = threadgroups.is_none();
   request.grid = request.grid_in_threads ? size_from(threads_in_grid, name, "threads_in_grid")
                                          : size_from(threadgroups, name, "threadgroups");
@@ -139,12 +144,12 @@ void define_dispatches(nb::module_& module) {
       .def("__init__", &construct, nb::arg("pipeline"), nb::arg("arguments"), nb::kw_only(),
            nb::arg("threadgroups") = nb::none(), nb::arg("threads_in_grid") = nb::none(),
            nb::arg("threads"), nb::arg("threadgroup_bytes") = nb::dict(),
-           nb::arg("resources") = std::vector<Buffer>{},
+           nb::arg("resources") = std::vector<std::variant<Buffer, Texture>>{},
            nb::sig("def __init__(self, pipeline: Pipeline, arguments: dict[str, object], *, "
                    "threadgroups: int | tuple[int, ...] | None = None, "
                    "threads_in_grid: int | tuple[int, ...] | None = None, "
                    "threads: int | tuple[int, ...], threadgroup_bytes: dict[str, int] = {}, "
-                   "resources: collections.abc.Sequence[Buffer] = ()) -> None"),
+                   "resources: collections.abc.Sequence[Buffer | Texture] = ()) -> None"),
            "Bind `arguments` (Buffer, NumPy array, NumPy or Python scalar, bytes, Texture, "
            "Sampler; by "
            "name) and set\n"
@@ -152,7 +157,8 @@ void define_dispatches(nb::module_& module) {
            "dimensions,\n"
            "and `threads` a threadgroup. `threadgroup_bytes` sizes dynamic threadgroup memory by "
            "name.\n"
-           "`resources` are buffers that the kernel reaches through addresses in other buffers.\n"
+           "`resources` are buffers and textures that the kernel reaches through what other "
+           "buffers hold:\n`Buffer.address`, `Texture.resource_id`.\n"
            "Raises DispatchError.")
       .def_prop_ro(
           "threads", [](const BoundDispatch& self) { return to_tuple(self.dispatch.threads); },

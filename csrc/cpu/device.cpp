@@ -13,6 +13,7 @@
 #include "cpu/pool.h"
 #include "cpu/program.h"
 #include "cpu/storages.h"
+#include "cpu/textures.h"
 
 namespace metalbench::cpu {
 namespace {
@@ -93,6 +94,9 @@ class CpuDevice final : public Device {
     return std::make_shared<WrappedStorage>(memory, std::move(owner), storages_);
   }
 
+  [[nodiscard]] std::shared_ptr<const void> describe(const Texture& texture) const override {
+    return cpu::describe(texture);
+  }
   [[nodiscard]] std::unique_ptr<Program> prepare(std::span<const Dispatch> dispatches) override {
     return make_program(dispatches, {pool_, front_end_, storages_});
   }

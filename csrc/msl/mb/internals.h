@@ -5,7 +5,7 @@
 #include "geometric.h"
 #include "integer.h"
 #include "logging.h"
-#include "quadgroup.h"
+#include "simd_functions.h"
 #include "traits.h"
 
 #ifndef __METAL_MAYBE_FAST_MATH__

@@ -18,7 +18,6 @@
 #include "matrix.h"
 #include "names.h"
 #include "pack.h"
-#include "quadgroup.h"
 #include "relational.h"
 #include "traits.h"
 
