@@ -141,25 +141,30 @@ void define_dispatches(nb::module_& module) {
           "cpu device: whether its threads synchronise, so that each needs a stack of its own.");
   nb::class_<BoundDispatch>(module, "Dispatch",
                             "One launch of a kernel, with its arguments bound by name.")
-      .def("__init__", &construct, nb::arg("pipeline"), nb::arg("arguments"), nb::kw_only(),
-           nb::arg("threadgroups") = nb::none(), nb::arg("threads_in_grid") = nb::none(),
-           nb::arg("threads"), nb::arg("threadgroup_bytes") = nb::dict(),
-           nb::arg("resources") = std::vector<std::variant<Buffer, Texture>>{},
-           nb::sig("def __init__(self, pipeline: Pipeline, arguments: dict[str, object], *, "
-                   "threadgroups: int | tuple[int, ...] | None = None, "
-                   "threads_in_grid: int | tuple[int, ...] | None = None, "
-                   "threads: int | tuple[int, ...], threadgroup_bytes: dict[str, int] = {}, "
-                   "resources: collections.abc.Sequence[Buffer | Texture] = ()) -> None"),
-           "Bind `arguments` (Buffer, NumPy array, NumPy or Python scalar, bytes, Texture, "
-           "Sampler; by "
-           "name) and set\n"
-           "the grid: either `threadgroups` or `threads_in_grid`, each with up to three "
-           "dimensions,\n"
-           "and `threads` a threadgroup. `threadgroup_bytes` sizes dynamic threadgroup memory by "
-           "name.\n"
-           "`resources` are buffers and textures that the kernel reaches through what other "
-           "buffers hold:\n`Buffer.address`, `Texture.resource_id`.\n"
-           "Raises DispatchError.")
+      .def(
+          "__init__", &construct, nb::arg("pipeline"), nb::arg("arguments"), nb::kw_only(),
+          nb::arg("threadgroups") = nb::none(), nb::arg("threads_in_grid") = nb::none(),
+          nb::arg("threads"), nb::arg("threadgroup_bytes") = nb::dict(),
+          nb::arg("resources") = std::vector<std::variant<Buffer, Texture>>{},
+          nb::sig("def __init__(self, pipeline: Pipeline, arguments: dict[str, object], *, "
+                  "threadgroups: int | tuple[int, ...] | None = None, "
+                  "threads_in_grid: int | tuple[int, ...] | None = None, "
+                  "threads: int | tuple[int, ...], threadgroup_bytes: dict[str, int] = {}, "
+                  "resources: collections.abc.Sequence[Buffer | Texture] = ()) -> None"),
+          "Bind `arguments` (Buffer, NumPy array, NumPy or Python scalar, bytes, Texture, "
+          "Sampler; by "
+          "name) and set\n"
+          "the grid: either `threadgroups` or `threads_in_grid`, each with up to three "
+          "dimensions,\n"
+          "and `threads` a threadgroup. `threadgroup_bytes` sizes dynamic threadgroup memory by "
+          "name.\n"
+          "`resources` are buffers and textures that the kernel reaches through what other "
+          "buffers hold:\n`Buffer.address`, `Texture.resource_id`.\n"
+          "An array's elements must be what the kernel's pointer leads to: vectors and packed "
+          "types by\n"
+          "their components, integers by their size, those of a struct may be anything. Raw bytes\n"
+          "always fit: `array.view(numpy.uint8)`, `bytes`, or a Buffer of `Device.allocate`.\n"
+          "Raises DispatchError, and its kin ArgumentTypeError for what is of a wrong type.")
       .def_prop_ro(
           "threads", [](const BoundDispatch& self) { return to_tuple(self.dispatch.threads); },
           nb::for_getter(nb::sig("def threads(self) -> tuple[int, int, int]")))

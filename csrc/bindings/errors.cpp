@@ -17,7 +17,7 @@ void define_errors(nb::module_& module) {
   // Translators registered later are asked first: from the root to the special ones.
   auto root = nb::exception<Error>(module, "Error");
   root.doc() = "Root of every error that metalbench raises on purpose.";
-  nb::exception<CompileError>(module, "CompileError", root).doc() =
+  nb::exception<CompileError>(module, "CompileError", both(root, PyExc_ValueError)).doc() =
       "The source does not compile; the message is the compiler's own.";
   nb::exception<Unsupported>(module, "Unsupported", root).doc() =
       "This device or machine cannot do it; the message says why and what would help.";

@@ -200,6 +200,6 @@ NB_MODULE(_core, module) {
   define_samples(module);
   define_sampling(module, device);
   module.def("open", &open_device, nb::arg("kind") = "auto",
-             "Open a device: `auto`, `cpu` or `metal`. Raises Unsupported.");
+             "Open a device: `auto`, `cpu` or `metal`. Raises Unsupported where it is not there.");
   module.def("devices", &device_kinds, "The kinds of device that this machine has, best first.");
 }

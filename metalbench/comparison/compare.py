@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from metalbench.comparison.past import run_spread
 from metalbench.comparison.result_set import Key, ResultSet, Row, by_key, row_of
-from metalbench.errors import MetalBenchError
+from metalbench.errors import DeclarationError
 from metalbench.stats import Interval, Judgement, Verdict, assess_suite, geometric_mean
 from metalbench.stats.apart import RunSpread, assess_apart
 from metalbench.store import HistoryEntry
@@ -65,7 +65,7 @@ def compare(before: ResultSet, after: ResultSet) -> Comparison:
 
     Raises
     ------
-    MetalBenchError
+    DeclarationError
         If devices, clocks, modes or sizes differ: such times do not compare; or if no kernel is in
         both sets.
     """
@@ -84,7 +84,7 @@ def compare(before: ResultSet, after: ResultSet) -> Comparison:
         compared.append(_compared(older[key], newer[key], others))
     if not compared:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out[:3]) or "both are empty"
-        raise MetalBenchError(
+        raise DeclarationError(
             f"{before.name} and {after.name} have no kernel in common that was timed: {reasons}"
         )
     judgements = assess_suite([each.judgement for each in compared])
@@ -150,7 +150,7 @@ def _size(row: Row) -> str:
 
 def _expect_equal(what: str, where: str, first: tuple[str, str], second: tuple[str, str]) -> None:
     if first[1] != second[1]:
-        raise MetalBenchError(
+        raise DeclarationError(
             f"{where}expected the same {what} in both, got {first[1]} in {first[0]} and "
             f"{second[1]} in {second[0]}; such times do not compare: run both alike"
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metalbench.errors import MetalBenchError, StoreError
+from metalbench.errors import DeclarationError, StoreError
 from metalbench.stats import Interval
 
 if TYPE_CHECKING:
@@ -86,20 +86,22 @@ class ResultSet:
 
     @classmethod
     def of_file(cls, path: Path) -> ResultSet:
-        """Read what `metalbench run --json` wrote; raises MetalBenchError if `path` is no such."""
+        """Read what `metalbench run --json` wrote; raises DeclarationError if it is none."""
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
             if document["schema"] != SCHEMA:
-                raise MetalBenchError(
+                raise DeclarationError(
                     f"{path}: expected results of schema {SCHEMA}, got {document['schema']}; "
                     "another version of metalbench wrote them"
                 )
             mlx = document["environment"]["versions"].get("mlx")
             rows = tuple(_row_of_json(entry, mlx) for entry in document["results"])
             device = f"{document['device']['kind']} ({document['device']['name']})"
+        except DeclarationError:
+            raise
         except (OSError, ValueError, KeyError, TypeError) as error:
             cause = f"{type(error).__name__}: {error}"
-            raise MetalBenchError(
+            raise DeclarationError(
                 f"{path}: expected results from `metalbench run --json FILE`; {cause}"
             ) from error
         return cls(str(path), device, rows)

@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from metalbench.errors import MetalBenchError
+from metalbench.errors import DeclarationError, MachineError
 from metalbench.kernel import Kernel, parse
 
 
@@ -15,14 +15,15 @@ def kernel_at(kernel: Kernel, revision: str) -> Kernel:
 
     Raises
     ------
-    MetalBenchError
-        If the file is in no repository, or `revision` is unknown or has no such file.
     DeclarationError
-        If its header was wrong then.
+        If the file is in no repository, `revision` is unknown or has no such file, or its header
+        was wrong then.
+    MachineError
+        If there is no git.
     """
     where = f"[{kernel.name}] {kernel.path.name}@{revision}"
     if revision.startswith("-") or ":" in revision:
-        raise MetalBenchError(f"{where}: expected a revision of git, such as HEAD~1 or v1.0")
+        raise DeclarationError(f"{where}: expected a revision of git, such as HEAD~1 or v1.0")
     folder = kernel.path.resolve().parent
     text = _git(folder, "show", f"{revision}:./{kernel.path.name}", where=where)
     then = parse(text, name=kernel.name, path=kernel.path, chip=kernel.chip)
@@ -69,14 +70,14 @@ def _git(folder: Path, *command: str, where: str) -> str:
             ("git", "-C", str(folder), *command), capture_output=True, check=False
         )
     except OSError as error:
-        raise MetalBenchError(f"{where}: git cannot be run: {error}") from error
+        raise MachineError(f"{where}: git cannot be run: {error}") from error
     if done.returncode:
         if _asked(folder, "rev-parse") is None:
             raise MetalBenchError(
                 f"{where}: {folder} lies in no repository of git, so that it has no revisions"
             )
         said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise MetalBenchError(
+        raise DeclarationError(
             f"{where}: git says: {said}; `git log -- {folder.name}` in {folder.parent} lists "
             "the revisions"
         )
