@@ -43,7 +43,7 @@ def versioned(path: Path, installed: Path) -> Path:
         found = Path(top.decode().strip(), "kernels", path.relative_to(installed))
         if found.is_file():
             return found
-    raise MetalBenchError(
+    raise DeclarationError(
         f"{path} is the installed copy, which lies in no repository of git; to compare revisions "
         "run it within a checkout of MetalBench, or name the folder with --kernels"
     )
@@ -73,7 +73,7 @@ def _git(folder: Path, *command: str, where: str) -> str:
         raise MachineError(f"{where}: git cannot be run: {error}") from error
     if done.returncode:
         if _asked(folder, "rev-parse") is None:
-            raise MetalBenchError(
+            raise DeclarationError(
                 f"{where}: {folder} lies in no repository of git, so that it has no revisions"
             )
         said = done.stderr.decode(errors="replace").strip().partition("\n")[0]

@@ -62,7 +62,10 @@ def test_vectors_are_components_with_commas(capfd, checked):
 
 def test_a_long_message_ends_with_its_line(capfd):
     device = _core.open("cpu")
-    text = VECTORS.split("  os_log")[0] + 'os_log_default.log("%v2f %2000d", float2(1), 1); }'
+    text = (
+        VECTORS.split("  os_log", maxsplit=1)[0]
+        + 'os_log_default.log("%v2f %2000d", float2(1), 1); }'
+    )
     pipeline, values = device.compile(text).pipeline(), np.zeros(1, np.float32)
     device.run([_core.Dispatch(pipeline, {"a": values}, threads_in_grid=1, threads=1)])
     said = capfd.readouterr().err
