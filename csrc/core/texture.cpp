@@ -117,7 +117,7 @@ PixelFormat pixel_format(string_view name) {
     (whole_texel ? packed : known).append(", ").append(channel.name);
   }
   reject("format: expected r, rg or rgba and one of " + known.substr(2) +
-         " (such as rgba8unorm), bgra8unorm, bgra8unorm_srgb" + packed + "; got " +
+         " (such as rgba8unorm), or one of bgra8unorm, bgra8unorm_srgb" + packed + "; got " +
          std::string(name));
 }
 

@@ -221,6 +221,23 @@ def test_member_functions_write_the_object_itself(run):
     assert run(declarations, body)[:5] == [3, 42, 6, 2, 3]
 
 
+def test_member_functions_of_templates_defined_outside(run):
+    declarations = """
+    template <typename T> struct Box { T inner; };
+    template <typename T, int N> struct Row {
+      T v[N]; thread T& at(int i) thread; device T& at(int i) device; int kind() constant;
+    };
+    template <typename T, int N> thread T& Row<T, N>::at(int i) thread { return v[0]; }
+    template <typename T, int N> device T& Row<T, N>::at(int i) device { return v[i]; }
+    template <typename T, int N> int Row<T, N>::kind() constant { return int(v[1].inner) + 40; }
+    """
+    body = """Row<Box<float>, 2> own = {};
+    device Row<Box<float>, 2>* p = (device Row<Box<float>, 2>*)d;
+    constant Row<Box<float>, 2>* q = (constant Row<Box<float>, 2>*)c;
+    """ + results("by(own.at(1).inner)", "by(p->at(1).inner)", "int(p->at(1).inner)", "q->kind()")
+    assert run(declarations, body)[:4] == [1, 3, 1, 41]
+
+
 def test_records_with_default_constructors_stay_aggregates(run):
     declarations = """
     struct Pair { float a, b; Pair() = default; Pair() threadgroup = default; };

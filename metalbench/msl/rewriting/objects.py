@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from metalbench.msl.reading.angles import open_angle
 from metalbench.msl.reading.declarations import Declaration, every
 from metalbench.msl.reading.parameters import parameters_of
 from metalbench.msl.reading.program import Source
@@ -87,7 +88,7 @@ def _record_of(
     # The member of a record, defined outside of it.
     start = before - 1
     if tokens.text[start] == ">":
-        start = next(i for i in range(start, declaration.head, -1) if tokens.text[i] == "<") - 1
+        start = open_angle(tokens, start, declaration.head) - 1
     named = source.by_name.get(tokens.text[start], [])
     spelling = tokens.join(start, before)
     return next((_Record(each, spelling) for each in named if each.kind == "record"), None)
@@ -139,20 +140,28 @@ class _Method:
 
 def _members(source: Source, record: Declaration) -> Iterator[Declaration]:
     """Members of a record that are objects' own, with those of its bases that are no templates."""
+    tokens, waiting, seen = source.tokens, [record], set()
+    while waiting:
+        record = waiting.pop()
+        if record.first in seen:
+            continue
+        seen.add(record.first)
+        waiting += _bases(source, record)
+        for member in record.members:
+            stop = member.parameters[0] if member.parameters else member.last
+            if member.kind == "record" and not member.name and not _declarators(tokens, member):
+                waiting.append(member)
+            elif "static" not in tokens.text[member.head : stop]:
+                yield member
+
+
+def _bases(source: Source, record: Declaration) -> Iterator[Declaration]:
     tokens = source.tokens
     assert record.body is not None
-    for member in record.members:
-        if member.kind == "record" and not member.name and not _declarators(tokens, member):
-            yield from _members(source, member)
-        else:
-            stop = member.parameters[0] if member.parameters else member.last
-            if "static" not in tokens.text[member.head : stop]:
-                yield member
     for index in range(max(record.name_index, record.head) + 1, record.body[0]):
         if tokens.at(index + 1) != "<":
-            for base in source.by_name.get(tokens.text[index], ()):
-                if base.kind == "record" and base is not record:
-                    yield from _members(source, base)
+            named = source.by_name.get(tokens.text[index], ())
+            yield from (base for base in named if base.kind == "record")
 
 
 def _data(tokens: Tokens, member: Declaration) -> Iterable[str]:
