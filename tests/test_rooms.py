@@ -17,6 +17,7 @@ ROOMS = (
     "errors",
     "stats",
     "msl.reading",
+    "msl.ir",
     "msl.rewriting",
     "msl.building",
     "msl",

@@ -1,0 +1,1 @@
+"""LLVM IR as data: read from clang's text, with its control flow."""

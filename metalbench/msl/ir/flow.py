@@ -1,0 +1,226 @@
+"""The control flow of a function: dominators, loops, an order of blocks that keeps loops whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from metalbench.msl.ir.model import Block, Function
+from metalbench.msl.ir.text import IrError
+
+_Neighbours = Callable[[Block], Iterable[Block]]
+
+
+@dataclass(eq=False)
+class Loop:
+    """A natural loop: the blocks from which its header is reached again, without leaving it."""
+
+    header: Block
+    blocks: set[Block]
+    latches: list[Block] = field(default_factory=list)
+    parent: Loop | None = None
+
+    @property
+    def exits(self) -> list[tuple[Block, Block]]:
+        """The edges that leave it."""
+        return [
+            (block, after)
+            for block in self.blocks
+            for after in block.successors
+            if after not in self.blocks
+        ]
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What is known of a function's control flow; blocks that are never reached are no part of it.
+
+    `order` has every block behind those that reach it without going back, and the blocks of a loop,
+    or of a region between a branch and where its ways meet, side by side. `exit` stands behind all
+    blocks that end the function. `loops` come inner ones first.
+    """
+
+    order: tuple[Block, ...]
+    exit: Block
+    dominator: Mapping[Block, Block]
+    postdominator: Mapping[Block, Block]
+    loops: tuple[Loop, ...]
+    loop_of: Mapping[Block, Loop]
+    position: Mapping[Block, int]
+
+    def dominates(self, above: Block, block: Block) -> bool:
+        """Whether every way to `block` goes through `above`."""
+        return _is_above(self.dominator, above, block)
+
+    def postdominates(self, below: Block, block: Block) -> bool:
+        """Whether every way from `block` to the end goes through `below`."""
+        return _is_above(self.postdominator, below, block)
+
+
+def flow_of(function: Function) -> Flow:
+    """Analyse a function; blocks that are never reached are removed from it.
+
+    Raises IrError for loops with several entries, and for those that nothing ever leaves.
+    """
+    reached = _reverse_postorder(function.entry, lambda block: block.successors)
+    _drop_unreached(function, set(reached))
+    dominator = _dominators(reached, lambda block: block.predecessors)
+    loops = _loops(reached, dominator)
+    loop_of: dict[Block, Loop] = {}
+    for loop in loops:
+        for block in loop.blocks:
+            loop_of.setdefault(block, loop)
+    exit_, postdominator = _postdominators(reached)
+    order = _compact(reached, loop_of, function.entry)
+    return Flow(
+        tuple(order),
+        exit_,
+        dominator,
+        postdominator,
+        tuple(loops),
+        loop_of,
+        {block: at for at, block in enumerate(order)},
+    )
+
+
+def _drop_unreached(function: Function, reached: set[Block]) -> None:
+    for name, block in list(function.blocks.items()):
+        if block not in reached:
+            del function.blocks[name]
+        block.predecessors = [each for each in block.predecessors if each in reached]
+
+
+def _reverse_postorder(start: Block, successors: _Neighbours) -> list[Block]:
+    """As the text has them, where the edges leave a choice."""
+    seen: set[Block] = {start}
+    finished: list[Block] = []
+
+    def others(block: Block) -> Iterator[Block]:
+        return iter([*successors(block)][::-1])
+
+    stack = [(start, others(start))]
+    while stack:
+        block, rest = stack[-1]
+        fresh = next((each for each in rest if each not in seen), None)
+        if fresh is None:
+            finished.append(block)
+            stack.pop()
+        else:
+            seen.add(fresh)
+            stack.append((fresh, others(fresh)))
+    return finished[::-1]
+
+
+def _dominators(order: list[Block], predecessors: _Neighbours) -> dict[Block, Block]:
+    """Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm"; the first is its own."""
+    number = {block: at for at, block in enumerate(order)}
+    dominator = {order[0]: order[0]}
+
+    def meet(one: Block, other: Block) -> Block:
+        while one is not other:
+            while number[one] > number[other]:
+                one = dominator[one]
+            while number[other] > number[one]:
+                other = dominator[other]
+        return one
+
+    changed = True
+    while changed:
+        changed = False
+        for block in order[1:]:
+            known = [each for each in predecessors(block) if each in dominator]
+            new = known[0]
+            for each in known[1:]:
+                new = meet(each, new)
+            changed |= dominator.get(block) is not new
+            dominator[block] = new
+    return dominator
+
+
+def _is_above(dominator: Mapping[Block, Block], above: Block, block: Block) -> bool:
+    while block is not above:
+        if dominator[block] is block:
+            return False
+        block = dominator[block]
+    return True
+
+
+def _loops(order: list[Block], dominator: Mapping[Block, Block]) -> list[Loop]:
+    number = {block: at for at, block in enumerate(order)}
+    loops: dict[Block, Loop] = {}
+    for block in order:
+        for target in block.successors:
+            if number[target] > number[block]:
+                continue
+            if not _is_above(dominator, target, block):
+                raise IrError(f"a loop with several entries, one of them {target.name}")
+            loop = loops.setdefault(target, Loop(target, {target}))
+            loop.latches.append(block)
+            _add_body(loop, block)
+    inner_first = sorted(loops.values(), key=lambda loop: len(loop.blocks))
+    for at, loop in enumerate(inner_first):
+        around = (each for each in inner_first[at + 1 :] if loop.header in each.blocks)
+        loop.parent = next(around, None)
+    return inner_first
+
+
+def _add_body(loop: Loop, latch: Block) -> None:
+    work = [latch]
+    while work:
+        block = work.pop()
+        if block not in loop.blocks:
+            loop.blocks.add(block)
+            work += block.predecessors
+
+
+def _postdominators(order: list[Block]) -> tuple[Block, dict[Block, Block]]:
+    exit_ = Block("exit")
+    ends = [block for block in order if not block.successors]
+    backwards = _reverse_postorder(
+        exit_, lambda block: ends if block is exit_ else block.predecessors
+    )
+    if len(backwards) != len(order) + 1:
+        raise IrError("a loop that nothing ever leaves")
+    return exit_, _dominators(backwards, lambda block: block.successors or (exit_,))
+
+
+def _compact(order: list[Block], loop_of: Mapping[Block, Loop], entry: Block) -> list[Block]:
+    """A topological order, but for back edges, in which each loop's blocks stand together."""
+    number = {block: at for at, block in enumerate(order)}
+
+    def inside(loop: Loop | None, blocks: Iterable[Block]) -> list[Block]:
+        head = loop.header if loop is not None else entry
+        node = {block: _child(loop_of.get(block), loop) or block for block in blocks}
+        waits_for = dict.fromkeys(node.values(), 0)
+        after: dict[Block | Loop, list[Block | Loop]] = {}
+        for block, here in node.items():
+            for target in block.successors:
+                if target in node and target is not head and node[target] is not here:
+                    after.setdefault(here, []).append(node[target])
+                    waits_for[node[target]] += 1
+        ready = [each for each, missing in waits_for.items() if missing == 0]
+        placed: list[Block] = []
+        while ready:
+            ready.sort(key=lambda each: number[_first_of(each)])
+            here = ready.pop(0)
+            placed += inside(here, here.blocks) if isinstance(here, Loop) else [here]
+            for each in after.get(here, ()):
+                waits_for[each] -= 1
+                if waits_for[each] == 0:
+                    ready.append(each)
+        return placed
+
+    return inside(None, order)
+
+
+def _child(loop: Loop | None, around: Loop | None) -> Loop | None:
+    """The loop directly inside of `around` that holds `loop`; None if that is `around` itself."""
+    if loop is around:
+        return None
+    while loop is not None and loop.parent is not around:
+        loop = loop.parent
+    return loop
+
+
+def _first_of(node: Block | Loop) -> Block:
+    return node.header if isinstance(node, Loop) else node
