@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from metalbench._core import (
     CompileError,
     DispatchError,
+    Disturbed,
     KernelFault,
     TimeLimitExceeded,
     Unsupported,
@@ -18,6 +19,7 @@ __all__ = [
     "CompileError",
     "DeclarationError",
     "DispatchError",
+    "Disturbed",
     "KernelFault",
     "MetalBenchError",
     "StoreError",

@@ -41,8 +41,10 @@ void define_textures(nb::module_& module, nb::class_<Device>& device);
 void define_samples(nb::module_& module);
 void define_sampling(nb::module_& module, nb::class_<Device>& device);
 
-// A Python object kept alive from C++ threads: released with the GIL held.
+// A Python object kept alive from C++ threads: released with the GIL held; never, once Python ends.
 [[nodiscard]] std::shared_ptr<void> keep_alive(nb::object object);
+// Lets what keep_alive() holds be, from Python's end on.
+void release_nothing_at_exit();
 
 // A buffer over a NumPy array's memory where the device allows it, else a copy.
 [[nodiscard]] Buffer buffer_from_array(Device& device, const nb::object& array);

@@ -124,6 +124,7 @@ NB_MODULE(_core, module) {
       "layout.";
   nb::set_leak_warnings(false);
   define_errors(module);
+  release_nothing_at_exit();
   nb::class_<Limits>(module, "Limits", "What a device can take.")
       .def_ro("max_threads_per_threadgroup", &Limits::max_threads_per_threadgroup)
       .def_ro("max_threadgroup_bytes", &Limits::max_threadgroup_bytes)

@@ -183,6 +183,7 @@ Samples run_plan(Device& device, const DispatchList& list, const nb::object& ref
   SamplePlan plan = plan_from(options);
   plan.tick_ns = device.tick_ns();
   const nb::gil_scoped_release released;
+  const std::shared_ptr<void> attention = device.attention();
   return sample(sources, plan);
 }
 

@@ -81,6 +81,8 @@ class Device {
   [[nodiscard]] virtual double tick_ns() const = 0;
   // What may change while it runs: power mode, heat.
   [[nodiscard]] virtual Facts state() const { return {}; }
+  // To be held by a thread while it measures: what the system shall do for it. May be null.
+  [[nodiscard]] virtual std::shared_ptr<void> attention() { return nullptr; }
   // Runs one window and leaves a GPU trace of it at `path`. Throws Unsupported.
   virtual void capture(Program& program, const RunOptions& options, const std::string& path);
 };

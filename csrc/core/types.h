@@ -59,7 +59,8 @@ struct Argument {
   std::string address_space;  // "device", "constant", "threadgroup"; empty for a texture
   Access access = Access::read;
   std::uint32_t element_bytes = 0;
-  TextureUse texture;  // of textures and samplers
+  std::uint32_t alignment = 0;  // of what is pointed to, in bytes; 0 where it is not known
+  TextureUse texture;           // of textures and samplers
 };
 
 // A parameter that the device fills in: `thread_position_in_grid` and its kin.

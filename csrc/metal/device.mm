@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "metal/attention.h"
 #include "metal/buffer.h"
 #include "metal/capabilities.h"
 #include "metal/capture.h"
@@ -65,6 +66,8 @@ class MetalDevice final : public Device {
   [[nodiscard]] Facts state() const override {
     return with_pool([&] { return state_of(gpu_->device()); });
   }
+
+  [[nodiscard]] std::shared_ptr<void> attention() override { return std::make_shared<Attention>(); }
 
   void capture(Program& program, const RunOptions& options, const std::string& path) override {
     with_pool([&] {

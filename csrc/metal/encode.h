@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/dispatch.h"
+#include "metal/gpu.h"
 #include "metal/textures.h"
 
 namespace metalbench::metal {
@@ -44,7 +45,7 @@ using Commands = std::vector<Command>;
 // from one dispatch to the next is said: passes of one dispatch are one setup and a message each.
 class Script {
  public:
-  explicit Script(id<MTLDevice> device) : device_(device), textures_(device) {}
+  explicit Script(const Gpu& gpu) : device_(gpu.device()), textures_(gpu) {}
 
   // Adds a dispatch, whose textures are noted already, with this kernel. Throws DispatchError for
   // memory of another device's.

@@ -57,10 +57,11 @@ MTLTextureType texture_type_of(TextureType type) {
   return MTLTextureType2D;
 }
 
-bool takes_atomics(const PixelFormat& format) {
+bool takes_atomics(const PixelFormat& format, TextureAtomics atomics) {
   const bool whole = format.channel == Channel::uint32 || format.channel == Channel::sint32;
-  return (whole && format.channels == 1) ||
-         (format.channel == Channel::uint32 && format.channels == 2);
+  if (whole && format.channels == 1) return atomics != TextureAtomics::none;
+  const bool pair = format.channel == Channel::uint32 && format.channels == 2;
+  return pair && atomics == TextureAtomics::pairs;
 }
 
 }  // namespace metalbench::metal

@@ -73,6 +73,7 @@ void describe_buffer(id<MTLBufferBinding> binding, Argument& argument) {
   argument.type = type_name(binding.bufferDataType);
   argument.address_space = "device";
   argument.element_bytes = static_cast<std::uint32_t>(binding.bufferDataSize);
+  argument.alignment = static_cast<std::uint32_t>(binding.bufferAlignment);
 }
 
 void describe_threadgroup(id<MTLThreadgroupBinding> binding, Argument& argument) {

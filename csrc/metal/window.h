@@ -32,7 +32,7 @@ class Window final : public Running {
   void leave() noexcept;
   // Before its end: nobody waits for it any more, and its memory stays until it has ended.
   void abandon() noexcept;
-  [[nodiscard]] Timing timing(Clock::time_point known_at) const;
+  [[nodiscard]] Timing timing() const;
   [[nodiscard]] double device_ns() const;
   [[nodiscard]] double counter_ns() const;
 

@@ -88,14 +88,12 @@ Timing Window::wait() {
 }
 
 Timing Window::await_timing() {
-  const bool was_ended = completion_->ended();
   await_end();
-  const Clock::time_point known_at = was_ended ? completion_->ended_at : Clock::now();
   leave();
   // Metal may ignore what else comes to a queue that had a fault.
   if (completion_->status != MTLCommandBufferStatusCompleted) lane_->closed = true;
   check(*completion_, script_->names());
-  return timing(known_at);
+  return timing();
 }
 
 void Window::leave() noexcept {
@@ -140,13 +138,13 @@ void Window::abandon() noexcept {
   gpu_->keep_until_ended(completion_, std::const_pointer_cast<Script>(script_));
 }
 
-Timing Window::timing(Clock::time_point known_at) const {
+Timing Window::timing() const {
   // Queues end in order, but the host may learn of it in another one.
   const bool queued = before_ != nullptr && before_->wait_until(Clock::now() + poll_interval);
   const Clock::time_point start = queued ? std::max(begun_at_, before_->ended_at) : begun_at_;
   return {.device_ns = device_ns(),
           .counter_ns = counter_ns(),
-          .wall_ns = ns_between(start, known_at),
+          .wall_ns = ns_between(start, completion_->ended_at),
           .encode_ns = ns_between(begun_at_, committed_at_)};
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -128,9 +130,37 @@ class Compiled:
         if geometry.threads_per_threadgroup > most:
             raise DispatchError(
                 f"{where} threads={geometry.threads}: expected at most {most} threads in a "
-                f"threadgroup, got {geometry.threads_per_threadgroup}; lower threads="
+                f"threadgroup{self._why_at_most(most)}, got {geometry.threads_per_threadgroup}; "
+                + self._smaller(line, values, most)
             )
         return geometry
+
+    def _why_at_most(self, most: int) -> str:
+        device = self.device.limits.max_threads_per_threadgroup
+        if most >= device:
+            return ""
+        return (
+            f" (the device takes {device}, but not of this kernel: it needs many registers, or "
+            "says max_total_threads_per_threadgroup)"
+        )
+
+    def _smaller(self, line: Dispatch, values: Mapping[str, int], most: int) -> str:
+        """Which of the kernel's own tunables make a threadgroup of at most `most` threads."""
+        lists = self.kernel.tunables
+        names = [name for name in lists if any(name in each.names for each in line.threads)]
+        if not names:
+            return "lower threads="
+        fitting = []
+        for choice in itertools.product(*(lists[name] for name in names)):
+            chosen = dict(zip(names, choice, strict=True))
+            threads = _threads(line, {**values, **chosen})
+            if threads is not None and threads <= most:
+                fitting.append((threads, choice))
+        if not fitting:
+            named = " and ".join(f"`// tune: {name}`" for name in names)
+            return f"no value of {named} is small enough: add one that is, as the first"
+        found = ", ".join(map("{} = {}".format, names, max(fitting)[1]))
+        return f"{found} fits: let the `// tune:` line begin with it"
 
     def _scratches(self, values: Mapping[str, int]) -> dict[str, GuardedBuffer]:
         result = {}
@@ -229,6 +259,15 @@ def _check_threadgroup_arguments(
             raise DeclarationError(
                 f"{where}: no threadgroup argument {name!r}; {suggestion(name, takes)}"
             )
+
+
+def _threads(line: Dispatch, values: Mapping[str, int]) -> int | None:
+    """Threads in a threadgroup with these values; None where they make no size."""
+    try:
+        extents = [each.evaluate(values) for each in line.threads]
+    except DeclarationError:
+        return None
+    return math.prod(extents) if min(extents) > 0 else None
 
 
 def _value(expression: Expression, values: Mapping[str, int], where: str) -> int:

@@ -7,23 +7,24 @@ clock starts soon. A measurement counts only if all of them pass.
 from __future__ import annotations
 
 import contextlib
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from metalbench import verify
 from metalbench.analysis import Analysis, Occupancy, analyse
-from metalbench.errors import DeclarationError, MetalBenchError
+from metalbench.errors import DeclarationError, Disturbed, MetalBenchError
 from metalbench.kernel import Kernel
 from metalbench.kernel.library import Entry
 from metalbench.kernel.prepare import Compiled, compile_kernel
 from metalbench.measure import Measurement, Plan
 from metalbench.result import Case, Check, Failure, Result, Status
 from metalbench.result.conditions import Facts, warnings
-from metalbench.run.observed import check_of, device_facts, occupancy_of
+from metalbench.run.disturbance import undisturbed
+from metalbench.run.observed import check_of, device_facts, occupancy_of, place_of
 from metalbench.run.stages import Observer, Stage
 from metalbench.run.timed import Timed
 from metalbench.task import Task
@@ -89,7 +90,8 @@ def attempt(
     `hush` is called before measuring: it returns when nothing else keeps the machine busy. What the
     kernel, its task or its header does wrong is in the result; only KeyboardInterrupt comes out.
     """
-    return _Attempt(device, trial, observer, hush).run()
+    begin = partial(_Attempt, device, trial, observer, hush)
+    return undisturbed(lambda notes, last: begin(notes).run(last=last))
 
 
 def precompile(device: Device, trial: Trial, *, checked: bool) -> None:
@@ -105,6 +107,7 @@ class _Attempt:
         trial: Trial,
         observer: Observer,
         hush: Callable[[], None] | None,
+        notes: Sequence[str],
     ) -> None:
         self._hush = hush
         self._device = device
@@ -113,23 +116,25 @@ class _Attempt:
         self._stage = Stage.COMPILE
         self._failures: list[Failure] = []
         self._checks: list[Check] = []
-        self._notes: list[str] = []
+        self._notes = list(notes)
         self._wrong = False
         self._state: Facts | None = None
         self._occupancy: tuple[Occupancy, ...] = ()
         self._measurement: Measurement | None = None
         self._analysis: Analysis | None = None
 
-    def run(self) -> Result:
+    def run(self, *, last: bool) -> Result:
         start = perf_counter()
         try:
             self._go()
         except _Stopped:
             pass
-        except MetalBenchError as error:
-            self._failures.append(Failure(self._stage.value, type(error).__name__, str(error)))
-        except Exception as error:  # a task's own Python: its fault must not end the run
-            self._failures.append(Failure(self._stage.value, type(error).__name__, _place(error)))
+        except Exception as error:
+            if isinstance(error, Disturbed) and not last:
+                raise
+            # Also of a task's own Python: its fault must not end the run.
+            said = str(error) if isinstance(error, MetalBenchError) else place_of(error)
+            self._failures.append(Failure(self._stage.value, type(error).__name__, said))
         return self._result(perf_counter() - start)
 
     def _go(self) -> None:
@@ -291,8 +296,3 @@ def _extents(task: Task, size: str) -> Mapping[str, int]:
         return task.extents(size)
     except DeclarationError:
         return {}
-
-
-def _place(error: Exception) -> str:
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{error} (in {frame.name}, {Path(frame.filename).name}:{frame.lineno})"

@@ -8,6 +8,7 @@ from metalbench import _core
 from metalbench.errors import (
     CompileError,
     DispatchError,
+    Disturbed,
     MetalBenchError,
     TaskError,
     TimeLimitExceeded,
@@ -70,7 +71,8 @@ def verify(
     By default these are `all_sizes` and, of each, `seeds_for` it, both from `seed` on. After a
     failure the other seeds of that size are skipped. `time_limit` is in seconds for one
     run of all dispatches. What the kernel does wrong is in the report; raises DeclarationError for
-    an unknown size or element type, and TaskError if the task's own code fails.
+    an unknown size or element type, TaskError if the task's own code fails, and Disturbed if the
+    system ended a run.
     """
     task.check_dtype(dtype_name)
     chosen = list(sizes if sizes is not None else all_sizes(task, seed))
@@ -103,7 +105,7 @@ def _verify_size(
             examiner = Examiner(bound, compiled.device, time_limit, yardsticks, compiled)
             first = seed == seeds[0]
             report += examine_repeatedly(examiner) if first else examiner.examine()
-        except TaskError:
+        except (TaskError, Disturbed):
             raise
         except MetalBenchError as error:
             report += Report((finding(error, size, seed),))

@@ -108,6 +108,29 @@ def test_the_geometry_is_that_of_the_header(device):
     assert second.threadgroup_bytes == {"tile": 256}
 
 
+LIMITED = RIGHT.replace(
+    "kernel void scale", "[[max_total_threads_per_threadgroup(64)]]\nkernel void scale"
+)
+
+
+@pytest.mark.parametrize(
+    ("tune", "threads", "remedy"),
+    [
+        ("TG = 256, 32, 64, 128", "(TG)", "TG = 64 fits: let the `// tune:` line begin with it"),
+        ("TG = 256, 128", "(TG)", "no value of `// tune: TG` is small enough: add one that is"),
+        ("TG = 256, 32, 64", "(TG / 2, 2)", "TG = 64 fits: let the `// tune:` line"),
+        ("TG = 64, 32", "(256)", "lower threads="),
+    ],
+)
+def test_a_kernel_that_takes_fewer_threads_is_told_the_tune_value(device, tune, threads, remedy):
+    source = LIMITED.replace("TG = 32, 64", tune).replace("threads=(TG)", f"threads={threads}")
+    with pytest.raises(DispatchError) as caught:
+        bound(device, source)
+    told = str(caught.value)
+    assert "expected at most 64 threads in a threadgroup (the device takes 1024, but not of" in told
+    assert "got 256; " + remedy in told
+
+
 def test_another_seed_is_loaded_into_the_same_buffers(device):
     ready = bound(device)
     other = workload(scaled, "small", seed=1)

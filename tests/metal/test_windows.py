@@ -29,6 +29,8 @@ kernel void twice(device float* x, uint i [[thread_position_in_grid]]) { x[i] *=
 INTERNAL, TIMEOUT, PAGE_FAULT, ACCESS_REVOKED = 1, 2, 3, 4
 NOT_PERMITTED, OUT_OF_MEMORY, INVALID_RESOURCE, MEMORYLESS = 7, 8, 9, 10
 DEVICE_REMOVED, STACK_OVERFLOW = 11, 12
+# The driver's, which are INTERNAL to Metal: 100 and its number.
+IGNORED, INNOCENT_VICTIM, IMPACTING_INTERACTIVITY = 104, 105, 114
 
 
 @pytest.fixture
@@ -74,7 +76,10 @@ def test_passes_of_one_dispatch_are_one_setup_and_a_message_each(
     ("code", "error", "words"),
     [
         (PAGE_FAULT, _core.KernelFault, r"^\[add\] Caused GPU Address Fault Error"),
-        (ACCESS_REVOKED, _core.KernelFault, r"^\[add\] Ignored"),
+        (ACCESS_REVOKED, _core.Disturbed, r"^\[add\] Ignored .* not to blame, run it again"),
+        (IGNORED, _core.Disturbed, r"^\[add\] Ignored .* not to blame, run it again"),
+        (INNOCENT_VICTIM, _core.Disturbed, r"^\[add\] Discarded .*: the fault of other work"),
+        (IMPACTING_INTERACTIVITY, _core.Disturbed, r"^\[add\] Impacting .* for the screen"),
         (NOT_PERMITTED, _core.KernelFault, r"^\[add\] Insufficient Permission"),
         (INVALID_RESOURCE, _core.KernelFault, r"^\[add\] Invalid Resource"),
         (MEMORYLESS, _core.KernelFault, r"^\[add\] Memoryless"),
@@ -89,6 +94,16 @@ def test_a_failed_command_buffer_is_an_error(device, add, metal_double, code, er
     x = np.zeros(32, np.float32)
     metal_double.set("fail_command_buffer", code)
     with pytest.raises(error, match=words):
+        device.run([dispatch(add, x, step=np.float32(1))])
+    still_works(device, add)
+
+
+@pytest.mark.parametrize("code", [TIMEOUT, ACCESS_REVOKED, OUT_OF_MEMORY])
+def test_a_code_means_nothing_in_another_domain(device, add, metal_double, code):
+    x = np.zeros(32, np.float32)
+    metal_double.set("foreign_errors")
+    metal_double.set("fail_command_buffer", code)
+    with pytest.raises(_core.KernelFault, match=rf"^\[add\] .* \(DoubleErrorDomain {code}\)$"):
         device.run([dispatch(add, x, step=np.float32(1))])
     still_works(device, add)
 

@@ -9,6 +9,7 @@ set(double_sources
   foundation/names.mm
   foundation/number.mm
   foundation/process_info.mm
+  foundation/qos.cpp
   foundation/registry.mm
   foundation/string.mm
   foundation/url.mm

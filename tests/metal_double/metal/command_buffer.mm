@@ -162,8 +162,7 @@ using metal_double::violation;
     _start_s = scale * metal_double::to_seconds(reversed ? end : start);
     _end_s = scale * metal_double::to_seconds(reversed ? start : end);
     if (outcome.error_code != 0) {
-      _error = metal_double::make_error(MTLCommandBufferErrorDomain, outcome.error_code,
-                                        metal_double::error_text(outcome));
+      _error = metal_double::error_of(outcome);
     }
     _status =
         outcome.error_code == 0 ? MTLCommandBufferStatusCompleted : MTLCommandBufferStatusError;

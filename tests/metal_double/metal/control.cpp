@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "call_cost.h"
+#include "foundation/qos.h"
 #include "runtime/live_objects.h"
 
 namespace metal_double {
@@ -26,6 +27,7 @@ constexpr std::array<std::string_view, switch_count> switch_names = {
     "hang_command_buffer",
     "fail_command_buffer_count",
     "fail_command_buffer",
+    "foreign_errors",
     "fail_archive_load",
     "fail_archive_write",
     "fail_capture",
@@ -42,6 +44,8 @@ constexpr std::array<std::string_view, switch_count> switch_names = {
     "no_queue",
     "no_encoder",
     "no_sampler",
+    "gpu_family",
+    "max_threads",
     "no_engine",
     "low_power",
     "thermal_state",
@@ -49,8 +53,8 @@ constexpr std::array<std::string_view, switch_count> switch_names = {
 };
 
 constexpr std::array<std::string_view, count_count> count_names = {
-    "dispatches",    "command_buffers",      "compiles", "pipelines",  "archive_hits",
-    "encoder_calls", "resident_allocations", "captures", "violations",
+    "dispatches",    "command_buffers",      "compiles", "pipelines",          "archive_hits",
+    "encoder_calls", "resident_allocations", "captures", "wakeful_activities", "violations",
 };
 
 // Never destroyed: the worker threads may outlive the program's end.
@@ -138,6 +142,7 @@ double metal_double_get(const char* name) {
   if (what != count_count) return state().counts[what];
   if (std::string_view(name) == "live_objects") return static_cast<double>(live_object_count());
   if (std::string_view(name) == "call_ns") return encoder_call_ns();
+  if (std::string_view(name) == "qos_class") return qos_class();
   return std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -157,7 +162,9 @@ void metal_double_reset() {
   const std::scoped_lock lock(state().mutex);
   for (auto& one : state().switches) one = 0;
   for (std::size_t i = 0; i < count_count; ++i) {
-    if (static_cast<Count>(i) != Count::resident_allocations) state().counts[i] = 0;
+    const auto what = static_cast<Count>(i);
+    const bool is_now = what == Count::resident_allocations || what == Count::wakeful_activities;
+    if (!is_now) state().counts[i] = 0;
   }
   state().at(Switch::watchdog_s) = default_watchdog_s;
   state().violations.clear();

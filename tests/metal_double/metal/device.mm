@@ -81,9 +81,14 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
   return is_on(Switch::no_counters) ? nil : metal_double::counter_sets();
 }
 - (BOOL)supportsFamily:(MTLGPUFamily)gpuFamily {
-  return (gpuFamily >= MTLGPUFamilyApple1 && gpuFamily <= MTLGPUFamilyApple9) ||
-         (gpuFamily >= MTLGPUFamilyCommon1 && gpuFamily <= MTLGPUFamilyCommon3) ||
-         gpuFamily == MTLGPUFamilyMac2 || gpuFamily == MTLGPUFamilyMetal3;
+  const double set = metal_double::value(Switch::gpu_family);
+  const NSInteger newest =
+      set == 0 ? MTLGPUFamilyApple9 : MTLGPUFamilyApple1 + static_cast<NSInteger>(set) - 1;
+  if (gpuFamily == MTLGPUFamilyMac2 || gpuFamily == MTLGPUFamilyMetal3) {
+    return newest >= MTLGPUFamilyApple7;
+  }
+  return (gpuFamily >= MTLGPUFamilyApple1 && gpuFamily <= newest) ||
+         (gpuFamily >= MTLGPUFamilyCommon1 && gpuFamily <= MTLGPUFamilyCommon3);
 }
 - (BOOL)supportsCounterSampling:(MTLCounterSamplingPoint)samplingPoint {
   return samplingPoint == MTLCounterSamplingPointAtStageBoundary && !is_on(Switch::no_counters);

@@ -1,5 +1,7 @@
 #pragma once
 
+#import <Foundation/Foundation.h>
+
 #include <cstdint>
 #include <string>
 
@@ -9,7 +11,7 @@ namespace metal_double {
 
 struct Outcome {
   std::int64_t end = 0;  // in ticks
-  int error_code = 0;    // an MTLCommandBufferError
+  int error_code = 0;    // as of Switch::fail_command_buffer
   std::string text;      // the engine's words for it
 };
 
@@ -17,6 +19,6 @@ struct Outcome {
 [[nodiscard]] Outcome execute(const Pass& pass, std::int64_t start);
 
 // As Metal describes it.
-[[nodiscard]] std::string error_text(const Outcome& outcome);
+[[nodiscard]] NSError* error_of(const Outcome& outcome);
 
 }  // namespace metal_double

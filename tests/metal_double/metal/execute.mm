@@ -8,6 +8,7 @@
 #include "control.h"
 #include "core/errors.h"
 #include "engine.h"
+#include "errors.h"
 #include "gpu_clock.h"
 #include "replay.h"
 
@@ -44,6 +45,8 @@ double run(const Replay& replay) {
   return engine().prepare(dispatches)->run(options).device_ns;
 }
 
+constexpr int first_of_driver = 100;
+
 const char* metals_words(int code) {
   switch (code) {
     case MTLCommandBufferErrorTimeout:
@@ -67,6 +70,15 @@ const char* metals_words(int code) {
       return "Device Removed";
     case MTLCommandBufferErrorStackOverflow:
       return "Stack Overflow";
+    case first_of_driver + 4:
+      return "Ignored (for causing prior/excessive GPU errors) "
+             "(00000004:kIOGPUCommandBufferCallbackErrorSubmissionsIgnored)";
+    case first_of_driver + 5:
+      return "Discarded (victim of GPU error/recovery) "
+             "(00000005:kIOGPUCommandBufferCallbackErrorInnocentVictim)";
+    case first_of_driver + 14:
+      return "Impacting Interactivity "
+             "(0000000e:kIOGPUCommandBufferCallbackErrorImpactingInteractivity)";
     default:
       return "Internal Error (0000000e:Internal Error)";
   }
@@ -93,9 +105,13 @@ Outcome execute(const Pass& pass, std::int64_t start) {
   }
 }
 
-std::string error_text(const Outcome& outcome) {
-  const std::string words = metals_words(outcome.error_code);
-  return outcome.text.empty() ? words : words + ": " + outcome.text;
+NSError* error_of(const Outcome& outcome) {
+  std::string words = metals_words(outcome.error_code);
+  if (!outcome.text.empty()) words += ": " + outcome.text;
+  const bool is_drivers = outcome.error_code >= first_of_driver;
+  NSString* const domain =
+      is_on(Switch::foreign_errors) ? @"DoubleErrorDomain" : MTLCommandBufferErrorDomain;
+  return make_error(domain, is_drivers ? MTLCommandBufferErrorInternal : outcome.error_code, words);
 }
 
 }  // namespace metal_double

@@ -64,7 +64,7 @@ using metalbench::ArgumentKind;
 
 @implementation DoubleBufferBinding
 - (NSUInteger)bufferAlignment {
-  return 16;
+  return _bound.alignment;
 }
 - (NSUInteger)bufferDataSize {
   return _bound.element_bytes;

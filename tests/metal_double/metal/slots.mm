@@ -35,6 +35,10 @@ Value buffer_value(const Argument& argument, const BufferSlot& slot, const Pass&
   if (slot.buffer == nil) reject(argument, "no buffer is set");
   const NSUInteger length = slot.buffer->_length;
   if (slot.offset > length) reject(argument, "the offset is beyond the buffer's length");
+  if (slot.offset % std::max(argument.alignment, 1U) != 0) {
+    reject(argument, "the offset " + std::to_string(slot.offset) + " is no multiple of " +
+                         std::to_string(argument.alignment) + ", its alignment");
+  }
   if (argument.address_space == "constant" && length - slot.offset < argument.element_bytes) {
     reject(argument, "the buffer has " + std::to_string(length - slot.offset) +
                          " bytes from its offset, the kernel reads " +
