@@ -1,31 +1,71 @@
-"""Benchmark, check and improve Metal compute kernels against MLX, on a Mac or anywhere else."""
+"""Benchmark, check and improve Metal compute kernels against MLX, on a Mac or anywhere else.
+
+    metalbench.check(kernel, inputs, expected, grid=..., threadgroup=...)
+    metalbench.assert_kernel(...)        the same, and raises AssertionError
+    metalbench.time(kernel, inputs, outputs, grid=..., threadgroup=...)
+    metalbench.metal_kernel(...)         `mx.fast.metal_kernel` on any machine
+    metalbench.patch_mlx()               the same for code that calls MLX's own
+    metalbench._core                     devices, buffers, dispatches, raw times
+
+Tasks of your own: `from metalbench.task import task, normal, output`.
+"""
 
 from __future__ import annotations
 
 from pkgutil import extend_path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from metalbench._core import Error as MetalBenchError
     from metalbench.custom_kernel import metal_kernel, patch_mlx, patched_mlx
+    from metalbench.testing import Checked, Timing, assert_kernel, check, time
+
+    __version__: str
 
 # From within a checkout this folder is found first; what was compiled lies in site-packages.
 __path__ = extend_path(__path__, __name__)
 
-__all__ = ["MetalBenchError", "__version__", "metal_kernel", "patch_mlx", "patched_mlx"]
+__all__ = [
+    "Checked",
+    "MetalBenchError",
+    "Timing",
+    "__version__",
+    "assert_kernel",
+    "check",
+    "metal_kernel",
+    "patch_mlx",
+    "patched_mlx",
+    "time",
+]
+
+# Where each is found when it is asked for: to import them all costs a hundred times this file.
+_PLACES = {
+    "MetalBenchError": ("metalbench._core", "Error"),
+    **{
+        name: ("metalbench.custom_kernel", name)
+        for name in ("metal_kernel", "patch_mlx", "patched_mlx")
+    },
+    **{
+        name: ("metalbench.testing", name)
+        for name in ("Checked", "Timing", "assert_kernel", "check", "time")
+    },
+}
+
+if not TYPE_CHECKING:  # which knows all names from above, and tells one that does not exist
+
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("metalbench")
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        module, attribute = _PLACES[name]
+        found = globals()[name] = getattr(import_module(module), attribute)
+        return found
 
 
-def __getattr__(name: str) -> Any:
-    # These cost more than everything else in this file: they are looked up when asked for.
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("metalbench")
-    if name == "MetalBenchError":
-        from metalbench._core import Error
-
-        return Error
-    if name in {"metal_kernel", "patch_mlx", "patched_mlx"}:
-        from metalbench import custom_kernel
-
-        return getattr(custom_kernel, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,6 +1,15 @@
-"""``python -m metalbench`` is the command ``metalbench``."""
+"""The command ``metalbench``, which is also ``python -m metalbench``."""
 
-from metalbench.cli import main
+from metalbench.cli.interruption import leave_at_once
+
+
+def main() -> None:
+    """Run the command."""
+    leave_at_once()
+    from metalbench.cli import main as command
+
+    command(prog_name="metalbench")
+
 
 if __name__ == "__main__":
-    main(prog_name="metalbench")
+    main()

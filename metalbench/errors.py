@@ -3,34 +3,43 @@
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
 
 from metalbench._core import (
+    ArgumentTypeError,
     CompileError,
     DispatchError,
     Disturbed,
     KernelFault,
+    MachineError,
+    OutOfMemoryError,
     TimeLimitExceeded,
     Unsupported,
 )
 from metalbench._core import Error as MetalBenchError
 
 __all__ = [
+    "ArgumentTypeError",
     "CompileError",
     "DeclarationError",
     "DispatchError",
     "Disturbed",
+    "EncodingError",
     "KernelFault",
+    "MachineError",
     "MetalBenchError",
+    "OutOfMemoryError",
     "StoreError",
     "TaskError",
     "TimeLimitExceeded",
     "Unsupported",
+    "of_the_machine",
     "suggestion",
 ]
 
 
-class DeclarationError(MetalBenchError):
+class DeclarationError(MetalBenchError, ValueError):
     """A task file, a kernel's header or a name given by the user is wrong."""
 
 
@@ -38,8 +47,37 @@ class TaskError(DeclarationError):
     """The code of a task failed: its file, its oracle or its reference. No kernel is to blame."""
 
 
-class StoreError(MetalBenchError):
+class EncodingError(MetalBenchError, ValueError):
+    """A message between processes, or what should be one, is not what was declared."""
+
+
+class StoreError(MachineError):
     """The result store cannot be read or written."""
+
+
+# What the system says when the machine, and nothing that runs on it, is at fault.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_LACKS = (*_NO_ROOM, errno.EROFS, errno.EMFILE, errno.ENFILE)
+
+
+def of_the_machine(error: BaseException) -> MachineError | None:
+    """The MachineError that `error` is or comes from; None if something else is at fault."""
+    seen: BaseException | None = error
+    while seen is not None:
+        number = seen.errno if isinstance(seen, OSError) else None
+        if isinstance(seen, MachineError):
+            return seen
+        if isinstance(seen, MemoryError) or number == errno.ENOMEM:
+            return OutOfMemoryError(
+                f"memory does not suffice: {error}; take a smaller --size, or raise `ulimit -v`"
+            )
+        if isinstance(seen, OSError) and number in _LACKS:
+            where = f"{seen.filename}: " if seen.filename else ""
+            remedy = "free some space" if number in _NO_ROOM else "mend it"
+            return MachineError(f"{where}{seen.strerror}; {remedy} and run again")
+        hidden = seen.__cause__ is not None or seen.__suppress_context__
+        seen = seen.__cause__ if hidden else seen.__context__
+    return None
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

@@ -1,4 +1,7 @@
-"""A Metal device off a Mac: results are the cpu device's; clocks, state and traces are told."""
+"""A Metal device off a Mac: results are the cpu device's; clocks, state and traces are told.
+
+No clock of this machine is asked, so that nothing depends on how busy it is.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import numpy as np
 from metalbench import _core
 
 SHARE = 0.8  # of the wall time, on the GPU's clock
+PASS_NS = 1e5
 
 
 class ScriptedGpu:
@@ -28,6 +32,7 @@ class ScriptedGpu:
         self.capabilities = {"family": "apple9", "memory_bytes": 2**34, "gpu_trace": True}
         self.told = {"low_power_mode": False, "thermal_state": "nominal"}
         self.counted = 1.0
+        self._now_ns = 0.0
         self.compiled: list[dict[str, Any]] = []
         self.capabilities |= changes.pop("capabilities", {})
         self.__dict__ |= changes
@@ -42,8 +47,31 @@ class ScriptedGpu:
         self.compiled.append(options)
         return self._cpu.compile(source, **options)
 
-    def sample(self, *arguments: Any, **plan: Any) -> TwoClocks:
-        return TwoClocks(self._cpu.sample(*arguments, **plan), self.counted)
+    def sample(
+        self,
+        candidate: Sequence[_core.Dispatch],
+        reference: Any = None,
+        *,
+        probe: Sequence[_core.Dispatch] = (),
+        **plan: Any,
+    ) -> TwoClocks:
+        """Windows in which the candidate runs once, and takes as long as it is told to."""
+        told = _core.sample_script(
+            lambda passes: self._take(PASS_NS * passes, candidate),
+            None if reference is None else lambda passes: self._take(2 * PASS_NS * passes),
+            floor=lambda passes: self._take(PASS_NS / 10 * passes),
+            probe=(lambda passes: self._take(PASS_NS * passes)) if probe else None,
+            now_ns=lambda: self._now_ns,
+            rest=self._take,
+            **plan,
+        )
+        return TwoClocks(told, self.counted)
+
+    def _take(self, ns: float, dispatches: Sequence[_core.Dispatch] = ()) -> float:
+        if dispatches:
+            self._cpu.run(dispatches)
+        self._now_ns += ns
+        return ns
 
     def capture(self, dispatches: Sequence[_core.Dispatch], path: str) -> None:
         self._cpu.run(dispatches)

@@ -1,17 +1,19 @@
-"""What the README shows works as it stands there."""
+"""What the README and its pages show works as it stands there."""
 
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 README = Path(__file__).parents[1] / "README.md"
+DOCS = README.parent / "docs"
 
 
-def block(language: str, containing: str) -> str:
-    blocks = re.findall(rf"```{language}\n(.*?)```", README.read_text(), re.DOTALL)
+def block(language: str, containing: str, page: Path = README) -> str:
+    blocks = re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.DOTALL)
     (found,) = [each for each in blocks if containing in each]
     return found
 
@@ -20,22 +22,60 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
 
 
-def test_the_script_runs():
-    answer = run("-c", block("python", "_core.open"))
+def test_the_script_of_scripting_runs():
+    answer = run("-c", block("python", "_core.open", DOCS / "scripting.md"))
     assert answer.stderr == ""
     assert answer.stdout.startswith("[0. 3. 6. 9.] ")
     assert answer.stdout.endswith(" ns\n")
 
 
-def test_a_kernel_as_mlx_takes_it():
-    answer = run("-c", block("python", "import metal_kernel"))
-    assert (answer.stdout, answer.stderr) == ("[ 0.   2.5  5.   7.5 10. ]\n", "")
+def test_the_two_commands_stand_alone_with_what_they_need():
+    text = README.read_text()
+    commands = [block("console", "metalbench run\n"), block("console", "pytest")]
+    assert commands == ["pip install . && metalbench run\n", "pip install '.[test]' && pytest\n"]
+    before = text.partition(commands[0])[0]
+    assert "Python 3.10 or newer, in a virtual environment" in before
+    assert "python3 -m venv" in before
+    assert before.index("MLX / kernel") < before.index("Python 3.10")
+
+
+def test_the_fixtures_test(tmp_path):
+    (tmp_path / "test_scale.py").write_text(block("python", "def test_scale"))
+    answer = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", str(tmp_path))
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "1 passed" in answer.stdout
+
+
+def test_the_commands_for_ci(tmp_path):
+    own_kernel(tmp_path / "kernels")
+    short = ("--db", str(tmp_path / "results.db"), "--time", "0.05")
+    for line in block("console", "--baseline").splitlines():
+        name, *arguments = shlex.split(line)
+        assert name == "metalbench"
+        command = [sys.executable, "-m", "metalbench", *arguments, *short]
+        answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        # On a busy machine the second may be slower.
+        assert answer.returncode in (0, 1), answer.stdout + answer.stderr
+        assert "1 of 1 correct" in answer.stdout or "double  correct" in answer.stdout
+    assert 'name="double[float32-seed]"' in (tmp_path / "results.xml").read_text()
+
+
+def own_kernel(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "double.py").write_text(block("python", "def double"))
+    (folder / "double.metal").write_text(block("metal", "kernel void twice"))
 
 
 def test_a_kernel_of_ones_own_takes_two_files(tmp_path):
-    (tmp_path / "double.py").write_text(block("python", "def double"))
-    (tmp_path / "double.metal").write_text(block("metal", "kernel void twice"))
-    options = ("--kernels", str(tmp_path), "--db", str(tmp_path / "results.db"), "--time", "0.1")
+    own_kernel(tmp_path / "own")
+    options = (
+        "--kernels",
+        str(tmp_path / "own"),
+        "--db",
+        str(tmp_path / "results.db"),
+        "--time",
+        "0.1",
+    )
     answer = run("-m", "metalbench", "run", "double", *options)
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert "double  correct" in answer.stdout

@@ -33,6 +33,8 @@ ROOMS = (
     "isolation",
     "comparison",
     "report",
+    "testing",
+    "pytest_plugin",
     "cli",
     "__main__",
     "",

@@ -36,7 +36,10 @@ def cells(samples: _core.Samples | None) -> tuple[str, str, Interval | None]:
 
 def mean(ratios: Sequence[Interval | None]) -> str:
     known = [one for one in ratios if one is not None and one.bounded]
-    return ratio(geometric_mean(known), GOAL) if known else "-"
+    if not known:
+        return "-"
+    covered = "" if len(known) == len(ratios) else f", {len(known)} of {len(ratios)}"
+    return ratio(geometric_mean(known), GOAL) + covered
 
 
 def table(results: Sequence[Result], title: str) -> Table:

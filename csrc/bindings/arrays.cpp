@@ -2,7 +2,6 @@
 #include <nanobind/stl/string.h>
 
 #include <cstring>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,68 +17,75 @@ struct ArrayMemory {
   bool writable = false;
 };
 
-bool is_array(const nb::object& object) { return nb::hasattr(object, "__array_interface__"); }
-bool is_numpy_scalar(const nb::object& object) {
-  return is_array(object) && nb::cast<std::size_t>(object.attr("ndim")) == 0;
+bool is_array(const nb::object& object) {
+  return nb::hasattr(object, "__array_interface__") && nb::hasattr(object, "dtype");
+}
+
+bool is_scalar(const nb::object& array) { return nb::cast<std::size_t>(array.attr("ndim")) == 0; }
+
+void check_plain(const nb::object& array, const std::string& where) {
+  const nb::object dtype = array.attr("dtype");
+  if (nb::cast<bool>(dtype.attr("hasobject"))) {
+    throw ArgumentTypeError(where + ": expected numbers, got " + dtype_name(array) +
+                            "s of Python; pass array.astype(numpy.float32) or the like");
+  }
+  if (!nb::cast<bool>(dtype.attr("isnative"))) {
+    throw ArgumentTypeError(where + ": expected this machine's byte order, got " +
+                            nb::cast<std::string>(nb::str(nb::object(dtype.attr("str")))) +
+                            "; pass array.astype(array.dtype.newbyteorder('='))");
+  }
 }
 
 // Read through __array_interface__, which also describes dtypes that NumPy itself does not know.
-ArrayMemory memory_of(const nb::object& array) {
+ArrayMemory memory_of(const nb::object& array, const std::string& where) {
+  check_plain(array, where);
   const nb::object interface = array.attr("__array_interface__");
   if (!nb::cast<bool>(array.attr("flags")["C_CONTIGUOUS"])) {
-    throw DispatchError(
-        "array: expected C-contiguous memory, got strides; pass numpy.ascontiguousarray(array)");
+    throw DispatchError(where +
+                        ": expected C-contiguous memory, got strides; pass "
+                        "numpy.ascontiguousarray(array)");
   }
   const nb::object data = interface["data"];
   auto* begin = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(data[0]));
   return {{begin, nb::cast<std::size_t>(array.attr("nbytes"))}, !nb::cast<bool>(data[1])};
 }
 
-Bytes bytes_of(const nb::object& object) {
-  const auto raw = nb::cast<nb::bytes>(object);
-  const auto* begin = static_cast<const std::byte*>(raw.data());
-  return {begin, begin + raw.size()};
-}
-
-// NumPy's name of an MSL scalar type; null where a Python number cannot stand for it.
-const char* numpy_name(const std::string& type) {
-  static const std::map<std::string, const char*> names = {
-      {"bool", "bool"},          {"char", "int8"},       {"uchar", "uint8"},
-      {"short", "int16"},        {"ushort", "uint16"},   {"int", "int32"},
-      {"uint", "uint32"},        {"long", "int64"},      {"ulong", "uint64"},
-      {"half", "float16"},       {"float", "float32"},   {"int8_t", "int8"},
-      {"uint8_t", "uint8"},      {"int16_t", "int16"},   {"uint16_t", "uint16"},
-      {"int32_t", "int32"},      {"uint32_t", "uint32"}, {"int64_t", "int64"},
-      {"uint64_t", "uint64"},    {"size_t", "uint64"},   {"unsigned", "uint32"},
-      {"unsigned int", "uint32"}};
-  const auto found = names.find(type);
-  return found == names.end() ? nullptr : found->second;
-}
-
-Bytes bytes_of_number(const PipelineInfo& kernel, const Argument& argument,
-                      const nb::object& number) {
-  const char* name = numpy_name(argument.type);
-  const std::string where = "[" + kernel.name + "] " + argument.name;
-  if (name == nullptr) {
-    throw DispatchError(where + ": cannot turn a Python number into " + argument.type +
-                        "; pass a NumPy array or bytes");
+Buffer buffer_over(Device& device, const nb::object& array, const std::string& where) {
+  const ArrayMemory memory = memory_of(array, where);
+  if (memory.writable) {
+    if (auto storage = device.wrap(memory.bytes, keep_alive(array)))
+      return {std::move(storage), true, dtype_name(array)};
   }
-  const nb::object numpy = nb::module_::import_("numpy");
-  try {
-    return bytes_of(numpy.attr(name)(number).attr("tobytes")());
-  } catch (nb::python_error& error) {
-    throw DispatchError(where + ": expected a value for " + argument.type + ", got " +
-                        nb::cast<std::string>(nb::repr(number)));
+  Buffer copy(device.allocate(memory.bytes.size()), false, dtype_name(array));
+  if (!memory.bytes.empty()) {
+    std::memcpy(copy.bytes().data(), memory.bytes.data(), memory.bytes.size());
   }
+  return copy;
 }
 
-void check_scalar(const PipelineInfo& kernel, const Argument& argument, const nb::object& object,
-                  std::size_t size) {
-  if (argument.element_bytes == 0 || size == argument.element_bytes) return;
-  throw DispatchError("[" + kernel.name + "] " + argument.name + ": expected " + argument.type +
-                      " (" + std::to_string(argument.element_bytes) + " bytes), got " +
-                      nb::cast<std::string>(nb::str(nb::object(object.attr("dtype")))) + " (" +
-                      std::to_string(size) + " bytes)");
+Value bytes_of_scalar(const PipelineInfo& kernel, const Argument& argument,
+                      const nb::object& scalar) {
+  const std::string dtype = dtype_name(scalar);
+  const bool is_struct = nb::hasattr(scalar.attr("dtype").attr("names"), "__len__");
+  if (!is_struct && dtype != numpy_name(element_of(argument))) {
+    return bytes_of_number(kernel, argument, scalar);
+  }
+  check_plain(scalar, "[" + kernel.name + "] " + argument.name);
+  Bytes bytes = bytes_of(scalar.attr("tobytes")());
+  check_memory(kernel, argument, dtype, bytes.size());
+  return bytes;
+}
+
+Value memory_for(Device& device, const PipelineInfo& kernel, const Argument& argument,
+                 const nb::object& array) {
+  Buffer buffer = buffer_over(device, array, "[" + kernel.name + "] " + argument.name);
+  check_memory(kernel, argument, buffer.dtype(), buffer.size());
+  if (!buffer.shared() && argument.access == Access::read_write) {
+    reject_value(kernel, argument,
+                 "the kernel writes to it, but the array is read-only or not aligned to 16 bytes; "
+                 "use Device.buffer() and read Buffer.numpy()");
+  }
+  return buffer;
 }
 
 // One object, or as many as a list has.
@@ -111,17 +117,21 @@ Value texture_or_sampler(const PipelineInfo& kernel, const Argument& argument,
 
 }  // namespace
 
+std::string dtype_name(const nb::handle& array) {
+  return nb::cast<std::string>(nb::str(nb::object(array.attr("dtype").attr("name"))));
+}
+
+Bytes bytes_of(const nb::object& object) {
+  const auto raw = nb::cast<nb::bytes>(object);
+  const auto* begin = static_cast<const std::byte*>(raw.data());
+  return {begin, begin + raw.size()};
+}
+
 Buffer buffer_from_array(Device& device, const nb::object& array) {
-  const ArrayMemory memory = memory_of(array);
-  if (memory.writable) {
-    if (auto storage = device.wrap(memory.bytes, keep_alive(array)))
-      return {std::move(storage), true};
+  if (!is_array(array)) {
+    throw ArgumentTypeError("array: expected a NumPy array, got " + described(array));
   }
-  Buffer copy(device.allocate(memory.bytes.size()), false);
-  if (!memory.bytes.empty()) {
-    std::memcpy(copy.bytes().data(), memory.bytes.data(), memory.bytes.size());
-  }
-  return copy;
+  return buffer_over(device, array, "array");
 }
 
 nb::object numpy_view(const Buffer& buffer, const nb::object& dtype) {
@@ -140,23 +150,22 @@ Value value_from_python(Device& device, const PipelineInfo& kernel, const Argume
   }
   if (nb::isinstance<Texture>(object)) return Textures{nb::cast<Texture>(object)};
   if (nb::isinstance<Sampler>(object)) return Samplers{nb::cast<Sampler>(object)};
-  if (nb::isinstance<Buffer>(object)) return nb::cast<Buffer>(object);
-  if (nb::isinstance<nb::bytes>(object)) return bytes_of(object);
-  if (is_numpy_scalar(object)) {
-    Bytes bytes = bytes_of(object.attr("tobytes")());
-    check_scalar(kernel, argument, object, bytes.size());
-    return bytes;
-  }
-  if (is_array(object)) {
-    Buffer buffer = buffer_from_array(device, object);
-    if (!buffer.shared() && argument.access == Access::read_write) {
-      throw DispatchError("[" + kernel.name + "] " + argument.name +
-                          ": the kernel writes to it, but the array is read-only or not aligned to "
-                          "16 bytes; use Device.buffer() and read Buffer.numpy()");
-    }
+  if (nb::isinstance<Buffer>(object)) {
+    auto buffer = nb::cast<Buffer>(object);
+    // Of plain bytes kernels may well look at none.
+    const bool is_plain = buffer.dtype().empty() && argument.address_space != "constant";
+    check_memory(kernel, argument, buffer.dtype(),
+                 is_plain ? argument.element_bytes : buffer.size());
     return buffer;
   }
-  return bytes_of_number(kernel, argument, object);
+  if (nb::isinstance<nb::bytes>(object)) {
+    Bytes bytes = bytes_of(object);
+    check_memory(kernel, argument, "", bytes.size());
+    return bytes;
+  }
+  if (!is_array(object)) return bytes_of_number(kernel, argument, object);
+  if (is_scalar(object)) return bytes_of_scalar(kernel, argument, object);
+  return memory_for(device, kernel, argument, object);
 }
 
 }  // namespace metalbench::bindings

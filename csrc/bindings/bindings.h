@@ -3,7 +3,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +48,34 @@ void define_sampling(nb::module_& module, nb::class_<Device>& device);
 // Lets what keep_alive() holds be, from Python's end on.
 void release_nothing_at_exit();
 
+// Whether memory is what an argument takes it for. `dtype` is NumPy's name of what it consists of;
+// plain bytes (none, or uint8) are whatever the kernel makes of them.
+void check_memory(const PipelineInfo& kernel, const Argument& argument, const std::string& dtype,
+                  std::size_t size);
+[[nodiscard]] Element element_of(const Argument& argument);
+[[nodiscard]] const char* numpy_name(Element element);
+// Whether a constant is one number, and neither a vector nor a struct.
+[[nodiscard]] bool is_single_number(const Argument& argument);
+[[noreturn]] void reject_type(const PipelineInfo& kernel, const Argument& argument,
+                              const std::string& what);
+[[noreturn]] void reject_value(const PipelineInfo& kernel, const Argument& argument,
+                               const std::string& what);
+
+// A number of Python or NumPy as a constant; throws DispatchError where it does not fit its type.
+[[nodiscard]] Bytes bytes_of_number(const PipelineInfo& kernel, const Argument& argument,
+                                    const nb::object& number);
+// NumPy's scalars and arrays without axes, as Python has them; all else as it is.
+[[nodiscard]] nb::object plain_number(const nb::object& number);
+// Python's integer for whatever counts as one, such as numpy.int64; not valid for anything else.
+[[nodiscard]] nb::object integer_of(const nb::handle& object);
+// 0 to 2^32 - 1; nothing for anything else.
+[[nodiscard]] std::optional<std::uint32_t> count_of(const nb::handle& object);
+// What errors say of a value: its repr, cut short; and that with its type.
+[[nodiscard]] std::string repr_of(const nb::handle& object);
+[[nodiscard]] std::string described(const nb::handle& object);
+
+[[nodiscard]] std::string dtype_name(const nb::handle& array);
+[[nodiscard]] Bytes bytes_of(const nb::object& object);
 // A buffer over a NumPy array's memory where the device allows it, else a copy.
 [[nodiscard]] Buffer buffer_from_array(Device& device, const nb::object& array);
 [[nodiscard]] nb::object numpy_view(const Buffer& buffer, const nb::object& dtype);

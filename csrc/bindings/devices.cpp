@@ -15,7 +15,7 @@ namespace {
 std::shared_ptr<Device> make_device(const std::string& kind) {
   if (kind == "cpu") return cpu::make_device(python_front_end());
   if (kind == "metal") return metal::make_device(python_cache(), python_signatures());
-  throw Unsupported("device: expected auto, cpu or metal, got " + kind);
+  throw DispatchError("device: expected auto, cpu or metal, got " + kind);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <variant>
 
 #include "bindings/bindings.h"
 #include "core/errors.h"
@@ -14,30 +15,42 @@ namespace metalbench::bindings {
 namespace {
 
 Size3 size_from(const nb::handle& object, const std::string& kernel, const char* name) {
-  std::vector<std::int64_t> sizes;
-  if (nb::isinstance<nb::int_>(object)) {
-    sizes = {nb::cast<std::int64_t>(object)};
-  } else {
-    for (const nb::handle item : object) sizes.push_back(nb::cast<std::int64_t>(item));
+  std::vector<std::optional<std::uint32_t>> sizes;
+  if (integer_of(object).is_valid()) {
+    sizes.push_back(count_of(object));
+  } else if (PySequence_Check(object.ptr()) != 0 && !nb::isinstance<nb::str>(object)) {
+    for (const nb::handle item : object) sizes.push_back(count_of(item));
   }
   const bool fits = !sizes.empty() && sizes.size() <= 3 &&
-                    std::ranges::all_of(
-                        sizes, [](std::int64_t size) { return size >= 0 && size <= 0xffffffffLL; });
+                    std::ranges::all_of(sizes, [](const auto& size) { return size.has_value(); });
   if (!fits) {
     throw DispatchError("[" + kernel + "] " + name +
-                        ": expected one to three sizes of 0 to 2^32 - 1, got " +
-                        nb::cast<std::string>(nb::repr(object)));
+                        ": expected one to three sizes of 0 to 2^32 - 1, got " + repr_of(object));
   }
   sizes.resize(3, 1);
-  return {static_cast<std::uint32_t>(sizes[0]), static_cast<std::uint32_t>(sizes[1]),
-          static_cast<std::uint32_t>(sizes[2])};
+  return {*sizes[0], *sizes[1], *sizes[2]};
+}
+
+// Sizes of dynamic threadgroup memory by name.
+std::map<std::string, std::uint32_t> sizes_from(const nb::dict& given, const std::string& kernel) {
+  std::map<std::string, std::uint32_t> sizes;
+  for (const auto& [key, value] : given) {
+    const auto size = count_of(value);
+    const std::string name = nb::cast<std::string>(nb::str(key));
+    if (!size) {
+      throw DispatchError("[" + kernel + "] threadgroup_bytes: " + name +
+                          ": expected a count of bytes, got " + repr_of(value));
+    }
+    sizes.emplace(name, *size);
+  }
+  return sizes;
 }
 
 std::map<std::string, Value> values_from(const BoundPipeline& pipeline, const nb::dict& arguments) {
   const PipelineInfo& kernel = pipeline.pipeline->info();
   std::map<std::string, Value> values;
   for (const auto& [key, object] : arguments) {
-    const auto name = nb::cast<std::string>(key);
+    const auto name = nb::cast<std::string>(nb::str(key));
     const auto argument = std::ranges::find(kernel.arguments, name, &Argument::name);
     if (argument == kernel.arguments.end()) {
       // bind() says what there is; it only needs the name.
@@ -52,8 +65,8 @@ std::map<std::string, Value> values_from(const BoundPipeline& pipeline, const nb
 
 void construct(BoundDispatch* self, const BoundPipeline& pipeline, const nb::dict& arguments,
                const nb::object& threadgroups, const nb::object& threads_in_grid,
-               const nb::object& threads, std::map<std::string, std::uint32_t> threadgroup_bytes,
-               const std::vector<Buffer>& resources) {
+               const nb::object& threads, const nb::dict& threadgroup_bytes,
+               const std::vector<std::variant<Buffer, Texture>>& resources) {
   const std::string& name = pipeline.pipeline->info().name;
   if (threadgroups.is_none() == threads_in_grid.is_none()) {
     throw DispatchError("[" + name +
@@ -61,8 +74,12 @@ void construct(BoundDispatch* self, const BoundPipeline& pipeline, const nb::dic
   }
   DispatchRequest request;
   request.arguments = values_from(pipeline, arguments);
-  request.threadgroup_bytes = std::move(threadgroup_bytes);
-  request.resources = resources;
+  request.threadgroup_bytes = sizes_from(threadgroup_bytes, name);
+  for (const auto& resource : resources) {
+    const auto* texture = std::get_if<Texture>(&resource);
+    request.resources.push_back(texture != nullptr ? texture->resource()
+                                                   : std::get<Buffer>(resource));
+  }
   request.grid_in_threads = threadgroups.is_none();
   request.grid = request.grid_in_threads ? size_from(threads_in_grid, name, "threads_in_grid")
                                          : size_from(threadgroups, name, "threadgroups");
@@ -124,25 +141,30 @@ void define_dispatches(nb::module_& module) {
           "cpu device: whether its threads synchronise, so that each needs a stack of its own.");
   nb::class_<BoundDispatch>(module, "Dispatch",
                             "One launch of a kernel, with its arguments bound by name.")
-      .def("__init__", &construct, nb::arg("pipeline"), nb::arg("arguments"), nb::kw_only(),
-           nb::arg("threadgroups") = nb::none(), nb::arg("threads_in_grid") = nb::none(),
-           nb::arg("threads"),
-           nb::arg("threadgroup_bytes") = std::map<std::string, std::uint32_t>{},
-           nb::arg("resources") = std::vector<Buffer>{},
-           nb::sig("def __init__(self, pipeline: Pipeline, arguments: dict[str, object], *, "
-                   "threadgroups: int | tuple[int, ...] | None = None, "
-                   "threads_in_grid: int | tuple[int, ...] | None = None, "
-                   "threads: int | tuple[int, ...], threadgroup_bytes: dict[str, int] = {}, "
-                   "resources: collections.abc.Sequence[Buffer] = ()) -> None"),
-           "Bind `arguments` (Buffer, NumPy array, NumPy or Python scalar, bytes, Texture, "
-           "Sampler; by "
-           "name) and set\n"
-           "the grid: either `threadgroups` or `threads_in_grid`, each with up to three "
-           "dimensions,\n"
-           "and `threads` a threadgroup. `threadgroup_bytes` sizes dynamic threadgroup memory by "
-           "name.\n"
-           "`resources` are buffers that the kernel reaches through addresses in other buffers.\n"
-           "Raises DispatchError.")
+      .def(
+          "__init__", &construct, nb::arg("pipeline"), nb::arg("arguments"), nb::kw_only(),
+          nb::arg("threadgroups") = nb::none(), nb::arg("threads_in_grid") = nb::none(),
+          nb::arg("threads"), nb::arg("threadgroup_bytes") = nb::dict(),
+          nb::arg("resources") = std::vector<std::variant<Buffer, Texture>>{},
+          nb::sig("def __init__(self, pipeline: Pipeline, arguments: dict[str, object], *, "
+                  "threadgroups: int | tuple[int, ...] | None = None, "
+                  "threads_in_grid: int | tuple[int, ...] | None = None, "
+                  "threads: int | tuple[int, ...], threadgroup_bytes: dict[str, int] = {}, "
+                  "resources: collections.abc.Sequence[Buffer | Texture] = ()) -> None"),
+          "Bind `arguments` (Buffer, NumPy array, NumPy or Python scalar, bytes, Texture, "
+          "Sampler; by "
+          "name) and set\n"
+          "the grid: either `threadgroups` or `threads_in_grid`, each with up to three "
+          "dimensions,\n"
+          "and `threads` a threadgroup. `threadgroup_bytes` sizes dynamic threadgroup memory by "
+          "name.\n"
+          "`resources` are buffers and textures that the kernel reaches through what other "
+          "buffers hold:\n`Buffer.address`, `Texture.resource_id`.\n"
+          "An array's elements must be what the kernel's pointer leads to: vectors and packed "
+          "types by\n"
+          "their components, integers by their size, those of a struct may be anything. Raw bytes\n"
+          "always fit: `array.view(numpy.uint8)`, `bytes`, or a Buffer of `Device.allocate`.\n"
+          "Raises DispatchError, and its kin ArgumentTypeError for what is of a wrong type.")
       .def_prop_ro(
           "threads", [](const BoundDispatch& self) { return to_tuple(self.dispatch.threads); },
           nb::for_getter(nb::sig("def threads(self) -> tuple[int, int, int]")))

@@ -4,16 +4,33 @@
 
 namespace metalbench::bindings {
 
+namespace {
+
+// What a user's mistake is to those who know only Python's own errors.
+nb::tuple both(const nb::handle& ours, PyObject* pythons) {
+  return nb::make_tuple(ours, nb::handle(pythons));
+}
+
+}  // namespace
+
 void define_errors(nb::module_& module) {
   // Translators registered later are asked first: from the root to the special ones.
   auto root = nb::exception<Error>(module, "Error");
   root.doc() = "Root of every error that metalbench raises on purpose.";
-  nb::exception<CompileError>(module, "CompileError", root).doc() =
+  nb::exception<CompileError>(module, "CompileError", both(root, PyExc_ValueError)).doc() =
       "The source does not compile; the message is the compiler's own.";
   nb::exception<Unsupported>(module, "Unsupported", root).doc() =
       "This device or machine cannot do it; the message says why and what would help.";
-  nb::exception<DispatchError>(module, "DispatchError", root).doc() =
-      "Arguments or sizes of a dispatch do not fit the kernel or the device.";
+  auto machine = nb::exception<MachineError>(module, "MachineError", root);
+  machine.doc() =
+      "The machine is at fault, and no kernel: its memory, its disk, a missing program.";
+  nb::exception<OutOfMemoryError>(module, "OutOfMemoryError", both(machine, PyExc_MemoryError))
+      .doc() = "Memory or address space of this machine does not suffice.";
+  auto dispatch =
+      nb::exception<DispatchError>(module, "DispatchError", both(root, PyExc_ValueError));
+  dispatch.doc() = "Arguments or sizes of a dispatch do not fit the kernel or the device.";
+  nb::exception<ArgumentTypeError>(module, "ArgumentTypeError", both(dispatch, PyExc_TypeError))
+      .doc() = "An argument of a dispatch is of a type that the kernel does not take.";
   nb::exception<KernelFault>(module, "KernelFault", root).doc() =
       "The kernel did what no kernel may: out of bounds, a race, a crash.";
   nb::exception<TimeLimitExceeded>(module, "TimeLimitExceeded", root).doc() =

@@ -14,30 +14,49 @@ namespace metalbench::bindings {
 namespace {
 
 template <class Result>
-Result constant_from(const nb::handle& value) {
+Result constant_from(const nb::handle& given, const std::string& where) {
+  const nb::object value = plain_number(nb::borrow(given));
   if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value);
-  if (nb::isinstance<nb::int_>(value)) return nb::cast<std::int64_t>(value);
-  return nb::cast<double>(value);
+  if (nb::isinstance<nb::float_>(value)) return nb::cast<double>(value);
+  std::int64_t integer = 0;
+  if (!nb::isinstance<nb::int_>(value)) {
+    throw ArgumentTypeError(where + ": expected a number, True, False or a list of them, got " +
+                            described(given));
+  }
+  if (!nb::try_cast(value, integer)) {
+    throw DispatchError(where + ": expected an integer of 64 bits, got " + repr_of(value));
+  }
+  return integer;
 }
 
 FunctionConstants constants_from(const nb::dict& dict) {
   FunctionConstants constants;
   for (const auto& [key, value] : dict) {
-    ConstantKey name;
-    if (nb::isinstance<nb::int_>(key)) {
-      name = nb::cast<std::uint32_t>(key);
-    } else {
-      name = nb::cast<std::string>(key);
+    const std::string where = "constant " + nb::cast<std::string>(nb::str(key));
+    ConstantKey name = nb::cast<std::string>(nb::str(key));
+    if (!nb::isinstance<nb::str>(key)) {
+      const auto index = count_of(key);
+      if (!index) throw ArgumentTypeError(where + ": expected a name or an index as key");
+      name = *index;
     }
     if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value)) {
       std::vector<ConstantScalar> components;
-      for (const nb::handle item : value) components.push_back(constant_from<ConstantScalar>(item));
+      for (const nb::handle item : value) {
+        components.push_back(constant_from<ConstantScalar>(item, where));
+      }
       constants.emplace(std::move(name), std::move(components));
     } else {
-      constants.emplace(std::move(name), constant_from<ConstantValue>(value));
+      constants.emplace(std::move(name), constant_from<ConstantValue>(value, where));
     }
   }
   return constants;
+}
+
+std::size_t bytes_from(const nb::object& given, const char* where) {
+  const nb::object integer = integer_of(given);
+  std::size_t bytes = 0;
+  if (integer.is_valid() && nb::try_cast(integer, bytes)) return bytes;
+  throw DispatchError(std::string(where) + ": expected a count of bytes, got " + described(given));
 }
 
 BoundPipeline make_pipeline(const BoundLibrary& library, const std::optional<std::string>& name,
@@ -104,8 +123,11 @@ void define_device(nb::class_<Device>& device) {
           "pipeline is made.")
       .def(
           "allocate",
-          [](Device& self, std::size_t nbytes) { return Buffer(self.allocate(nbytes), false); },
-          nb::arg("nbytes"), "A zeroed, page-aligned buffer.")
+          [](Device& self, const nb::object& nbytes) {
+            return Buffer(self.allocate(bytes_from(nbytes, "allocate: nbytes")), false);
+          },
+          nb::arg("nbytes"), nb::sig("def allocate(self, nbytes: int) -> Buffer"),
+          "A zeroed, page-aligned buffer. Raises OutOfMemoryError.")
       .def(
           "buffer",
           [](Device& self, const nb::object& array) { return buffer_from_array(self, array); },
@@ -146,8 +168,15 @@ NB_MODULE(_core, module) {
           "reads that come first are faults of the kernel in checked runs. What the host fills in\n"
           "is not seen; `mark_written` says so. Slices share the marks.")
       .def("mark_written", &Buffer::mark_written)
-      .def("slice", &Buffer::slice, nb::arg("offset"), nb::arg("nbytes"),
-           "A view of a range of bytes. Checked builds hold kernels to it.")
+      .def(
+          "slice",
+          [](const Buffer& self, const nb::object& offset, const nb::object& nbytes) {
+            return self.slice(bytes_from(offset, "slice: offset"),
+                              bytes_from(nbytes, "slice: nbytes"));
+          },
+          nb::arg("offset"), nb::arg("nbytes"),
+          nb::sig("def slice(self, offset: int, nbytes: int) -> Buffer"),
+          "A view of a range of bytes. Checked builds hold kernels to it.")
       .def("numpy", &numpy_view, nb::arg("dtype") = "uint8",
            nb::sig("def numpy(self, dtype: object = 'uint8') -> numpy.typing.NDArray[typing.Any]"),
            "A writable one-dimensional view of the memory.");
@@ -172,6 +201,6 @@ NB_MODULE(_core, module) {
   define_samples(module);
   define_sampling(module, device);
   module.def("open", &open_device, nb::arg("kind") = "auto",
-             "Open a device: `auto`, `cpu` or `metal`. Raises Unsupported.");
+             "Open a device: `auto`, `cpu` or `metal`. Raises Unsupported where it is not there.");
   module.def("devices", &device_kinds, "The kinds of device that this machine has, best first.");
 }

@@ -5,13 +5,17 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <cmath>
+#include <cstdio>
 #include <map>
 #include <optional>
 #include <thread>
+#include <type_traits>
 #include <variant>
 
 #include "bindings/bindings.h"
 #include "core/errors.h"
+#include "core/nearest.h"
 
 // The fields of SamplePlan as keyword arguments, for the stub.
 #define PLAN_OPTIONS                                                                            \
@@ -41,6 +45,11 @@ std::vector<Dispatch> dispatches_of(const Device& device, const DispatchList& li
 
 std::chrono::nanoseconds seconds(double value) {
   constexpr double longest = 1e9;  // s; what is longer is for ever
+  if (!(value > 0)) {
+    char got[32];  // not by Python: windows are started without the GIL
+    std::snprintf(got, sizeof got, "%g", value);
+    throw DispatchError("time_limit: expected seconds above 0, got " + std::string(got));
+  }
   return std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(value, longest) * 1e9));
 }
 
@@ -94,6 +103,39 @@ Source source_of(const nb::callable& function) {
   return {start, false};
 }
 
+// Times, shares and counts: none is negative, infinite or nothing.
+template <typename T>
+T option_of(const std::string& name, const nb::handle& object) {
+  if constexpr (std::is_integral_v<T>) {
+    const nb::object integer = integer_of(object);
+    T count = 0;
+    if (integer.is_valid() && nb::try_cast(integer, count)) return count;
+  } else {
+    double value = -1;
+    const nb::object number = plain_number(nb::borrow(object));
+    if (nb::isinstance<nb::float_>(number) || integer_of(number).is_valid()) {
+      value = nb::cast<double>(nb::float_(number));
+    }
+    if (std::isfinite(value) && value >= 0) return value;
+  }
+  throw DispatchError("[sample] " + name + ": expected " +
+                      (std::is_integral_v<T> ? "a count of 0 or more" : "a number of 0 or more") +
+                      ", got " + described(object));
+}
+
+template <typename Fields>
+[[noreturn]] void reject_option(const std::string& name, const Fields& fields) {
+  std::vector<std::string> known;
+  std::string listed;
+  for (const auto& [each, field] : fields) {
+    known.push_back(each);
+    listed += (listed.empty() ? "" : ", ") + each;
+  }
+  const std::string near = did_you_mean(name, known);
+  throw ArgumentTypeError("[sample] no option " + name + "; " +
+                          (near.empty() ? "expected one of " + listed : near));
+}
+
 SamplePlan plan_from(const nb::kwargs& options) {
   using Field =
       std::variant<double SamplePlan::*, std::uint32_t SamplePlan::*, std::uint64_t SamplePlan::*>;
@@ -120,9 +162,9 @@ SamplePlan plan_from(const nb::kwargs& options) {
   for (const auto& [key, value] : options) {
     const auto name = nb::cast<std::string>(key);
     const auto field = fields.find(name);
-    if (field == fields.end()) throw nb::type_error(("sample: no option " + name).c_str());
-    std::visit([&plan, object = nb::handle(value)]<typename T>(
-                   T SamplePlan::* member) { plan.*member = nb::cast<T>(object); },
+    if (field == fields.end()) reject_option(name, fields);
+    std::visit([&plan, &name, object = nb::handle(value)]<typename T>(
+                   T SamplePlan::* member) { plan.*member = option_of<T>(name, object); },
                field->second);
   }
   return plan;

@@ -17,9 +17,11 @@ namespace metalbench::bindings {
 namespace {
 
 // NumPy's names of the channels, in their order.
-constexpr std::array<const char*, 12> dtypes = {"uint8",   "int8",   "uint8",  "int8",
-                                                "uint16",  "int16",  "uint16", "int16",
-                                                "float16", "uint32", "int32",  "float32"};
+constexpr std::array<const char*, 22> dtypes = {
+    "uint8",   "int8",   "uint8",  "int8",    "uint16", "int16",  "uint16", "int16",
+    "float16", "uint32", "int32",  "float32", "uint8",  "uint16", "uint16", "uint16",
+    "uint16",  "uint32", "uint32", "uint32",  "uint32", "uint32"};
+static_assert(dtypes.size() == static_cast<std::size_t>(Channel::rgb9e5_float) + 1);
 
 const char* dtype_of(Channel channel) { return dtypes[static_cast<std::size_t>(channel)]; }
 
@@ -188,10 +190,20 @@ Texture texture_from(Device& device, const nb::object& given,
     }
     descriptor.format = found;
   }
-  if (arrays.size() == 1) {
-    if (auto shared = shared_texture(device, arrays.front(), descriptor)) return *shared;
+  std::optional<Texture> made;
+  if (arrays.size() == 1) made = shared_texture(device, arrays.front(), descriptor);
+  if (!made) made = copied_texture(device, arrays, std::move(descriptor));
+  made->set_handle(device.describe(*made));
+  return *made;
+}
+
+std::uint64_t resource_id(const Texture& texture) {
+  if (texture.handle() == nullptr) {
+    throw Unsupported(
+        "texture: this device has no resource_id for textures inside of buffers; pass the texture "
+        "as an argument of the kernel");
   }
-  return copied_texture(device, arrays, std::move(descriptor));
+  return reinterpret_cast<std::uintptr_t>(texture.handle().get());
 }
 
 nb::object numpy_of(const Texture& texture, std::size_t number) {
@@ -237,6 +249,10 @@ void define_textures(nb::module_& module, nb::class_<Device>& device) {
       .def_prop_ro(
           "shared", [](const Texture& self) { return self.buffer().shared(); },
           "Whether a NumPy array is the memory itself.")
+      .def_prop_ro("resource_id", &resource_id,
+                   "What a kernel reads as this texture where a buffer holds it: eight bytes for "
+                   "a member\nsuch as `texture2d<float>`. The texture must be among the "
+                   "`resources` of the dispatch. Raises\nUnsupported on a `metal` device.")
       .def("numpy", &numpy_of, nb::arg("level") = 0,
            nb::sig("def numpy(self, level: int = 0) -> numpy.typing.NDArray[typing.Any]"),
            "A writable view of one mip level's texels; with an axis of components where there are "
@@ -249,7 +265,8 @@ void define_textures(nb::module_& module, nb::class_<Device>& device) {
              "list\ngives the mip levels. `kind` is 1d, 1d_array, 2d, 2d_array, 2d_ms, 3d, cube, "
              "cube_array or\nbuffer; axes are ([slices,] [rows,] columns[, components]). Without a "
              "`format` (such as\nrgba8unorm) uint8 stands for 8unorm and every other type for "
-             "itself. Raises DispatchError.");
+             "itself; a format such as\nrgb10a2unorm takes one integer for each texel. Raises "
+             "DispatchError.");
 }
 
 }  // namespace metalbench::bindings

@@ -17,8 +17,11 @@ void Storage::mark(std::size_t offset, std::size_t size, bool is_unwritten) {
   }
 }
 
-Buffer::Buffer(std::shared_ptr<Storage> storage, bool shared)
-    : storage_(std::move(storage)), size_(storage_->bytes().size()), shared_(shared) {}
+Buffer::Buffer(std::shared_ptr<Storage> storage, bool shared, std::string dtype)
+    : storage_(std::move(storage)),
+      size_(storage_->bytes().size()),
+      shared_(shared),
+      dtype_(std::move(dtype)) {}
 
 Buffer Buffer::slice(std::size_t offset, std::size_t size) const {
   if (offset > size_ || size > size_ - offset) {

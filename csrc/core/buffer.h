@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace metalbench {
 
@@ -31,7 +32,7 @@ class Storage {
 // A view of some storage: what a kernel may touch when it is bound.
 class Buffer {
  public:
-  Buffer(std::shared_ptr<Storage> storage, bool shared);
+  Buffer(std::shared_ptr<Storage> storage, bool shared, std::string dtype = "");
 
   // Throws DispatchError when the range does not lie inside of this view.
   [[nodiscard]] Buffer slice(std::size_t offset, std::size_t size) const;
@@ -42,6 +43,8 @@ class Buffer {
   [[nodiscard]] std::size_t size() const { return size_; }
   // Whether an array of the caller's is the storage itself.
   [[nodiscard]] bool shared() const { return shared_; }
+  // What it was made of, in NumPy's words; empty for plain bytes.
+  [[nodiscard]] const std::string& dtype() const { return dtype_; }
   // What a checked run makes of reads that come before any write. Not to be called during a run.
   void mark_unwritten() const { storage_->mark(offset_, size_, true); }
   void mark_written() const { storage_->mark(offset_, size_, false); }
@@ -57,6 +60,7 @@ class Buffer {
   std::size_t offset_ = 0;
   std::size_t size_ = 0;
   bool shared_ = false;
+  std::string dtype_;
 };
 
 }  // namespace metalbench

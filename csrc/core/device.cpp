@@ -4,6 +4,8 @@
 
 namespace metalbench {
 
+std::shared_ptr<const void> Device::describe(const Texture& /*texture*/) const { return nullptr; }
+
 void Device::capture(Program& /*program*/, const RunOptions& /*options*/,
                      const std::string& /*path*/) {
   throw Unsupported(info().kind +

@@ -73,6 +73,9 @@ class Device {
   // Storage over the caller's memory, kept alive by `owner`; null where the device needs a copy.
   [[nodiscard]] virtual std::shared_ptr<Storage> wrap(std::span<std::byte> memory,
                                                       std::shared_ptr<void> owner) = 0;
+  // What stands for a texture inside of a buffer: kernels get its address. Null where the device
+  // has no such thing.
+  [[nodiscard]] virtual std::shared_ptr<const void> describe(const Texture& texture) const;
   [[nodiscard]] virtual std::unique_ptr<Program> prepare(std::span<const Dispatch> dispatches) = 0;
   // The same grids and bindings with kernels that do nothing: what a launch costs.
   [[nodiscard]] virtual std::unique_ptr<Program> prepare_null(

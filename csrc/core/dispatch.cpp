@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "core/nearest.h"
 #include "core/texture_binding.h"
 
 namespace metalbench {
@@ -11,20 +12,31 @@ namespace {
 
 constexpr std::uint32_t threadgroup_alignment = 16;  // as Metal demands of dynamic sizes
 
-std::string quoted_names(const PipelineInfo& info, bool (*wanted)(ArgumentKind)) {
-  std::string names;
-  for (const Argument& argument : info.arguments) {
-    if (!wanted(argument.kind)) continue;
-    if (!names.empty()) names += ", ";
-    names += '`';
-    names += argument.name;
-    names += '`';
-  }
-  return names.empty() ? "none" : names;
-}
-
 [[noreturn]] void reject(const PipelineInfo& info, const std::string& what) {
   throw DispatchError("[" + info.name + "] " + what);
+}
+
+bool is_threadgroup(const Argument& argument) { return argument.kind == ArgumentKind::threadgroup; }
+
+// What is given must be an argument: a name that is mistyped is told before the one that is
+// missing.
+template <typename T>
+void check_names(const PipelineInfo& info, const std::map<std::string, T>& given,
+                 bool threadgroup) {
+  std::vector<std::string> known;
+  std::string listed;
+  for (const Argument& argument : info.arguments) {
+    if (is_threadgroup(argument) != threadgroup) continue;
+    known.push_back(argument.name);
+    listed += (listed.empty() ? "`" : ", `") + argument.name + "`";
+  }
+  for (const auto& [name, value] : given) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    const std::string near = did_you_mean(name, known);
+    reject(info, name + ": the kernel has no such " + (threadgroup ? "threadgroup " : "") +
+                     "argument; " + (near.empty() ? "" : near + " ") + "it has " +
+                     (listed.empty() ? "none" : listed));
+  }
 }
 
 // A kernel loads whole vectors from where its buffer starts.
@@ -74,45 +86,30 @@ std::string expected(const Argument& argument) {
 }
 
 std::vector<Binding> bind_values(const PipelineInfo& info, std::map<std::string, Value> values) {
+  check_names(info, values, false);
   std::vector<Binding> bindings;
   for (const Argument& argument : info.arguments) {
-    if (argument.kind == ArgumentKind::threadgroup) continue;
+    if (is_threadgroup(argument)) continue;
     const auto value = values.find(argument.name);
     if (value == values.end()) {
       reject(info, argument.name + ": missing argument; expected " + expected(argument));
     }
     check_value(info, argument, value->second);
     bindings.push_back({argument.index, argument.name, std::move(value->second)});
-    values.erase(value);
-  }
-  if (!values.empty()) {
-    reject(info, values.begin()->first + ": the kernel has no such argument; it has " +
-                     quoted_names(info, [](ArgumentKind kind) {
-                       return kind != ArgumentKind::threadgroup;
-                     }));
   }
   return bindings;
 }
 
-std::vector<ThreadgroupMemory> bind_threadgroup_memory(const PipelineInfo& info,
-                                                       std::map<std::string, std::uint32_t> sizes) {
+std::vector<ThreadgroupMemory> bind_threadgroup_memory(
+    const PipelineInfo& info, const std::map<std::string, std::uint32_t>& sizes) {
+  check_names(info, sizes, true);
   std::vector<ThreadgroupMemory> memory;
   for (const Argument& argument : info.arguments) {
-    if (argument.kind != ArgumentKind::threadgroup) continue;
+    if (!is_threadgroup(argument)) continue;
     const auto size = sizes.find(argument.name);
-    std::uint32_t bytes = argument.element_bytes;
-    if (size != sizes.end()) {
-      bytes = size->second;
-      sizes.erase(size);
-    }
+    std::uint32_t bytes = size == sizes.end() ? argument.element_bytes : size->second;
     bytes = (bytes + threadgroup_alignment - 1) / threadgroup_alignment * threadgroup_alignment;
     memory.push_back({argument.index, bytes});
-  }
-  if (!sizes.empty()) {
-    reject(info, sizes.begin()->first + ": the kernel has no such threadgroup argument; it has " +
-                     quoted_names(info, [](ArgumentKind kind) {
-                       return kind == ArgumentKind::threadgroup;
-                     }));
   }
   return memory;
 }
@@ -199,7 +196,7 @@ Dispatch bind(std::shared_ptr<const Pipeline> pipeline, DispatchRequest request,
   Dispatch dispatch{
       .pipeline = pipeline,
       .bindings = bind_values(info, std::move(request.arguments)),
-      .threadgroup_memory = bind_threadgroup_memory(info, std::move(request.threadgroup_bytes)),
+      .threadgroup_memory = bind_threadgroup_memory(info, request.threadgroup_bytes),
       .resources = std::move(request.resources),
       .grid = request.grid,
       .grid_in_threads = request.grid_in_threads,

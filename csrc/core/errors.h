@@ -23,10 +23,28 @@ class Unsupported : public Error {
   using Error::Error;
 };
 
+// The machine cannot, whatever the kernel is: its memory, its disk or a program that is missing.
+class MachineError : public Error {
+ public:
+  using Error::Error;
+};
+
+// Memory or address space does not suffice; Python's MemoryError.
+class OutOfMemoryError : public MachineError {
+ public:
+  using MachineError::MachineError;
+};
+
 // Arguments or sizes of a dispatch do not fit the kernel or the device.
 class DispatchError : public Error {
  public:
   using Error::Error;
+};
+
+// A value of a type that cannot be bound; Python's TypeError.
+class ArgumentTypeError : public DispatchError {
+ public:
+  using DispatchError::DispatchError;
 };
 
 // The kernel did what no kernel may: touched foreign memory, raced, crashed.

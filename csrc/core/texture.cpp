@@ -30,6 +30,16 @@ constexpr std::array channels = {
     ChannelInfo{"32uint", 4, TexelKind::unsigned_integer},
     ChannelInfo{"32sint", 4, TexelKind::signed_integer},
     ChannelInfo{"32float", 4, TexelKind::floating},
+    ChannelInfo{"8unorm_srgb", 1, TexelKind::floating},
+    ChannelInfo{"b5g6r5unorm", 2, TexelKind::floating},
+    ChannelInfo{"a1bgr5unorm", 2, TexelKind::floating},
+    ChannelInfo{"abgr4unorm", 2, TexelKind::floating},
+    ChannelInfo{"bgr5a1unorm", 2, TexelKind::floating},
+    ChannelInfo{"rgb10a2unorm", 4, TexelKind::floating},
+    ChannelInfo{"bgr10a2unorm", 4, TexelKind::floating},
+    ChannelInfo{"rgb10a2uint", 4, TexelKind::unsigned_integer},
+    ChannelInfo{"rg11b10float", 4, TexelKind::floating},
+    ChannelInfo{"rgb9e5float", 4, TexelKind::floating},
 };
 
 struct TypeInfo {
@@ -46,6 +56,8 @@ constexpr std::array types = {
 
 const ChannelInfo& info_of(Channel channel) { return channels[static_cast<std::size_t>(channel)]; }
 const TypeInfo& info_of(TextureType type) { return types[static_cast<std::size_t>(type)]; }
+
+bool is_known(Channel channel) { return static_cast<std::size_t>(channel) < channels.size(); }
 
 [[noreturn]] void reject(const std::string& what) { throw DispatchError("texture: " + what); }
 
@@ -83,26 +95,38 @@ TexelKind PixelFormat::kind() const { return info_of(channel).kind; }
 PixelFormat pixel_format(string_view name) {
   constexpr std::array<std::pair<string_view, int>, 5> prefixes = {
       {{"rgba", 4}, {"rg", 2}, {"r", 1}, {"bgra", 4}, {"depth", 1}}};
+  const auto channel_of = [](string_view part) {
+    const auto found = std::ranges::find(channels, part, &ChannelInfo::name);
+    return static_cast<Channel>(found - channels.begin());
+  };
+  const Channel whole = channel_of(name);
+  if (is_known(whole) && mb::is_packed(whole)) return {whole, 1, false};
   for (const auto& [prefix, count] : prefixes) {
     if (!name.starts_with(prefix)) continue;
-    const auto found = std::ranges::find(channels, name.substr(prefix.size()), &ChannelInfo::name);
-    if (found == channels.end()) continue;
-    const PixelFormat format{static_cast<Channel>(found - channels.begin()),
-                             static_cast<std::uint8_t>(count), prefix == "bgra"};
+    const Channel found = channel_of(name.substr(prefix.size()));
+    if (!is_known(found) || mb::is_packed(found)) continue;
+    const PixelFormat format{found, static_cast<std::uint8_t>(count), prefix == "bgra"};
     const bool depth = prefix != "depth" || name == "depth16unorm" || name == "depth32float";
-    if (depth && (!format.bgra || name == "bgra8unorm")) return format;
+    const bool swapped = name == "bgra8unorm" || name == "bgra8unorm_srgb";
+    if (depth && (!format.bgra || swapped)) return format;
   }
   std::string known;
-  for (const ChannelInfo& channel : channels) known += ", " + std::string(channel.name);
+  std::string packed;
+  for (const ChannelInfo& channel : channels) {
+    const bool whole_texel = mb::is_packed(channel_of(channel.name));
+    (whole_texel ? packed : known).append(", ").append(channel.name);
+  }
   reject("format: expected r, rg or rgba and one of " + known.substr(2) +
-         " (such as rgba8unorm), or bgra8unorm; got " + std::string(name));
+         " (such as rgba8unorm), or one of bgra8unorm, bgra8unorm_srgb" + packed + "; got " +
+         std::string(name));
 }
 
 std::string to_string(const PixelFormat& format) {
-  const char* prefix = format.bgra            ? "bgra"
-                       : format.channels == 4 ? "rgba"
-                       : format.channels == 2 ? "rg"
-                                              : "r";
+  const char* prefix = format.bgra                     ? "bgra"
+                       : mb::is_packed(format.channel) ? ""
+                       : format.channels == 4          ? "rgba"
+                       : format.channels == 2          ? "rg"
+                                                       : "r";
   return std::string(prefix).append(info_of(format.channel).name);
 }
 
@@ -147,6 +171,14 @@ Texture::Texture(Buffer buffer, TextureDescriptor descriptor)
              std::to_string(buffer_.size()));
     }
   }
+}
+
+Buffer Texture::resource() const {
+  const std::shared_ptr<Storage>& storage = buffer_.storage();
+  auto both = std::make_shared<std::pair<std::shared_ptr<const void>, std::shared_ptr<Storage>>>(
+      handle_, storage);
+  const Buffer whole(std::shared_ptr<Storage>(std::move(both), storage.get()), buffer_.shared());
+  return whole.slice(buffer_.offset(), buffer_.size());
 }
 
 }  // namespace metalbench

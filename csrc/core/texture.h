@@ -6,46 +6,27 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/buffer.h"
+#include "msl/mb/texture_types.h"
 
 namespace metalbench {
 
-// How one component of a texel is stored.
-enum class Channel : std::uint8_t {
-  unorm8,
-  snorm8,
-  uint8,
-  sint8,
-  unorm16,
-  snorm16,
-  uint16,
-  sint16,
-  float16,
-  uint32,
-  sint32,
-  float32,
-};
-// What a kernel gets of a texel.
-enum class TexelKind : std::uint8_t { floating, signed_integer, unsigned_integer };
-
-enum class TextureType : std::uint8_t {
-  none,
-  texture1d,
-  texture1d_array,
-  texture2d,
-  texture2d_array,
-  texture2d_ms,
-  texture3d,
-  texturecube,
-  texturecube_array,
-  texture_buffer,
-};
+using mb::AddressMode;
+using mb::BorderColor;
+using mb::Channel;
+using mb::CompareFunction;
+using mb::Filter;
+using mb::MipFilter;
+using mb::Sampler;
+using mb::TexelKind;
+using mb::TextureType;
 
 struct PixelFormat {
   Channel channel = Channel::unorm8;
-  std::uint8_t channels = 4;  // 1, 2 or 4
+  std::uint8_t channels = 4;  // 1, 2 or 4; 1 of a packed format, whose texels are one number
   bool bgra = false;
 
   [[nodiscard]] std::uint32_t channel_bytes() const;
@@ -54,7 +35,8 @@ struct PixelFormat {
   [[nodiscard]] bool operator==(const PixelFormat&) const = default;
 };
 
-// Metal's names without the prefix: rgba8unorm, r32float, bgra8unorm. Throws DispatchError.
+// Metal's names without the prefix: rgba8unorm, r32float, bgra8unorm_srgb, rgb10a2unorm. Throws
+// DispatchError.
 [[nodiscard]] PixelFormat pixel_format(std::string_view name);
 [[nodiscard]] std::string to_string(const PixelFormat& format);
 
@@ -92,45 +74,17 @@ class Texture {
   [[nodiscard]] const Buffer& buffer() const { return buffer_; }
   [[nodiscard]] const TextureDescriptor& descriptor() const { return descriptor_; }
 
+  // What stands for the texture in a buffer that a kernel reads it from; null where the device has
+  // nothing of the kind (Device::describe).
+  [[nodiscard]] const std::shared_ptr<const void>& handle() const { return handle_; }
+  void set_handle(std::shared_ptr<const void> handle) { handle_ = std::move(handle); }
+  // The texels' memory, and with it the handle, for as long as a dispatch needs them.
+  [[nodiscard]] Buffer resource() const;
+
  private:
   Buffer buffer_;
   TextureDescriptor descriptor_;
-};
-
-enum class AddressMode : std::uint8_t {
-  clamp_to_zero,
-  clamp_to_edge,
-  repeat,
-  mirrored_repeat,
-  clamp_to_border,
-};
-enum class Filter : std::uint8_t { nearest, linear };
-enum class MipFilter : std::uint8_t { none, nearest, linear };
-enum class BorderColor : std::uint8_t { transparent_black, opaque_black, opaque_white };
-enum class CompareFunction : std::uint8_t {
-  none,
-  never,
-  less,
-  less_equal,
-  greater,
-  greater_equal,
-  equal,
-  not_equal,
-  always,
-};
-
-struct Sampler {
-  bool normalized = true;
-  AddressMode address[3] = {AddressMode::clamp_to_edge, AddressMode::clamp_to_edge,
-                            AddressMode::clamp_to_edge};
-  Filter mag_filter = Filter::nearest;
-  Filter min_filter = Filter::nearest;
-  MipFilter mip_filter = MipFilter::none;
-  BorderColor border = BorderColor::transparent_black;
-  CompareFunction compare = CompareFunction::none;
-  std::uint8_t max_anisotropy = 1;
-  float lod_min = 0;
-  float lod_max = 3.402823466e+38F;
+  std::shared_ptr<const void> handle_;
 };
 
 // What a kernel's texture parameter demands.

@@ -16,7 +16,8 @@ std::string mismatch(const Argument& argument, const TextureDescriptor& given) {
            argument.type + ", got " + to_string(given.type);
   }
   const PixelFormat& format = given.format;
-  if (format.kind() != use.texel || (use.depth && format.channels != 1)) {
+  if (format.kind() != use.texel ||
+      (use.depth && (format.channels != 1 || mb::is_packed(format.channel)))) {
     return "expected a" + std::string(use.texel == TexelKind::unsigned_integer ? "n " : " ") +
            to_string(use.texel) + " format" + (use.depth ? " of one component" : "") + " for " +
            argument.type + ", got " + to_string(format);

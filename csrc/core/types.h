@@ -50,6 +50,23 @@ enum class Access { read, read_write, write, sample };
 [[nodiscard]] const char* to_string(ArgumentKind kind);
 [[nodiscard]] const char* to_string(Access access);
 
+// The numbers in memory; `any` where they are not all of one type, as in a struct.
+enum class Element : std::uint8_t {
+  any,
+  boolean,
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float16,
+  bfloat16,
+  float32,
+};
+
 // One parameter of a kernel that the caller must bind.
 struct Argument {
   std::string name;
@@ -58,9 +75,10 @@ struct Argument {
   std::string type;           // of what is pointed to, as written: "float4"
   std::string address_space;  // "device", "constant", "threadgroup"; empty for a texture
   Access access = Access::read;
-  std::uint32_t element_bytes = 0;
-  std::uint32_t alignment = 0;  // of what is pointed to, in bytes; 0 where it is not known
-  TextureUse texture;           // of textures and samplers
+  std::uint32_t element_bytes = 0;  // of `type`: 16 for float4
+  Element element = Element::any;   // of what `type` consists: float32 for float4
+  std::uint32_t alignment = 0;      // that its address must have, in bytes; 0 for any
+  TextureUse texture;               // of textures and samplers
 };
 
 // A parameter that the device fills in: `thread_position_in_grid` and its kin.

@@ -12,38 +12,57 @@
 #include "cpu/library.h"
 #include "cpu/pool.h"
 #include "cpu/program.h"
+#include "cpu/storages.h"
+#include "cpu/textures.h"
 
 namespace metalbench::cpu {
 namespace {
 
+// What lies between two buffers, so that an index that is too large does not reach the next one
+// and a checked run can tell them apart. It takes no memory as long as nothing touches it.
+constexpr std::size_t gap_bytes = 16 * 1024;
+
 class OwnedStorage final : public Storage {
  public:
-  explicit OwnedStorage(std::size_t size) : size_(size) {
-    void* memory = mmap(nullptr, std::max<std::size_t>(size, 1), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  OwnedStorage(std::size_t size, std::shared_ptr<Storages> storages)
+      : size_(size), storages_(std::move(storages)) {
+    void* memory =
+        mmap(nullptr, mapped_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
-      throw Error("cpu device: cannot allocate " + std::to_string(size) +
-                  " bytes: " + std::strerror(errno));
+      throw OutOfMemoryError("cpu device: cannot allocate " + std::to_string(size) + " bytes: " +
+                             std::strerror(errno) + "; take smaller sizes, or raise `ulimit -v`");
     }
-    data_ = static_cast<std::byte*>(memory);
+    mapping_ = static_cast<std::byte*>(memory);
+    storages_->add({mapping_ + gap_bytes, size_}, true);
   }
-  ~OwnedStorage() override { munmap(data_, std::max<std::size_t>(size_, 1)); }
-  [[nodiscard]] std::span<std::byte> bytes() override { return {data_, size_}; }
+  ~OwnedStorage() override {
+    storages_->remove({mapping_ + gap_bytes, size_});
+    munmap(mapping_, mapped_bytes());
+  }
+  [[nodiscard]] std::span<std::byte> bytes() override { return {mapping_ + gap_bytes, size_}; }
 
  private:
+  [[nodiscard]] std::size_t mapped_bytes() const { return size_ + 2 * gap_bytes; }
+
   std::size_t size_;
-  std::byte* data_ = nullptr;
+  std::byte* mapping_ = nullptr;
+  std::shared_ptr<Storages> storages_;
 };
 
 class WrappedStorage final : public Storage {
  public:
-  WrappedStorage(std::span<std::byte> memory, std::shared_ptr<void> owner)
-      : memory_(memory), owner_(std::move(owner)) {}
+  WrappedStorage(std::span<std::byte> memory, std::shared_ptr<void> owner,
+                 std::shared_ptr<Storages> storages)
+      : memory_(memory), owner_(std::move(owner)), storages_(std::move(storages)) {
+    storages_->add(memory_, false);
+  }
+  ~WrappedStorage() override { storages_->remove(memory_); }
   [[nodiscard]] std::span<std::byte> bytes() override { return memory_; }
 
  private:
   std::span<std::byte> memory_;
   std::shared_ptr<void> owner_;
+  std::shared_ptr<Storages> storages_;
 };
 
 class CpuDevice final : public Device {
@@ -64,7 +83,7 @@ class CpuDevice final : public Device {
   }
 
   [[nodiscard]] std::shared_ptr<Storage> allocate(std::size_t size) override {
-    return std::make_shared<OwnedStorage>(size);
+    return std::make_shared<OwnedStorage>(size, storages_);
   }
 
   [[nodiscard]] std::shared_ptr<Storage> wrap(std::span<std::byte> memory,
@@ -72,16 +91,19 @@ class CpuDevice final : public Device {
     // Kernels load vectors whole; MSL aligns none beyond 16 bytes... but doubles of it may be used.
     constexpr std::uintptr_t alignment = 16;
     if (reinterpret_cast<std::uintptr_t>(memory.data()) % alignment != 0) return nullptr;
-    return std::make_shared<WrappedStorage>(memory, std::move(owner));
+    return std::make_shared<WrappedStorage>(memory, std::move(owner), storages_);
   }
 
+  [[nodiscard]] std::shared_ptr<const void> describe(const Texture& texture) const override {
+    return cpu::describe(texture);
+  }
   [[nodiscard]] std::unique_ptr<Program> prepare(std::span<const Dispatch> dispatches) override {
-    return make_program(dispatches, {pool_, front_end_});
+    return make_program(dispatches, {pool_, front_end_, storages_});
   }
 
   [[nodiscard]] std::unique_ptr<Program> prepare_null(
       std::span<const Dispatch> dispatches) override {
-    return make_null_program(dispatches, {pool_, front_end_});
+    return make_null_program(dispatches, {pool_, front_end_, storages_});
   }
 
   [[nodiscard]] double tick_ns() const override { return clock_tick_ns(); }
@@ -89,6 +111,7 @@ class CpuDevice final : public Device {
  private:
   std::shared_ptr<FrontEnd> front_end_;
   std::shared_ptr<Pool> pool_;
+  std::shared_ptr<Storages> storages_ = std::make_shared<Storages>();
   DeviceInfo info_;
 };
 

@@ -13,6 +13,7 @@ struct Fault {
     none,
     reported,     // by a check; `text` says what
     bad_address,  // SIGSEGV, SIGBUS
+    no_address,   // likewise, and nobody knows which
     stack_overflow,
     arithmetic,  // SIGFPE: an integer division by zero
     illegal,     // SIGILL: a trap

@@ -23,7 +23,8 @@ void GroupRunner::check_barrier() {
     const std::uint32_t bit = 1u << fiber->lane;
     if ((fiber->simdgroup->at_barrier & bit) != 0) {
       if (first == nullptr) first = fiber;
-      mem_flags &= reinterpret_cast<mb::uptr>(fiber->simdgroup->operand[fiber->lane]);
+      mem_flags &= reinterpret_cast<mb::uptr>(fiber->simdgroup->operand[fiber->lane]) |
+                   memory_check_->fences_of(fiber->index);
       if (site_of(fiber) == site_of(first)) continue;
       fault_.kind = Fault::Kind::reported;
       std::snprintf(fault_.text.data(), fault_.text.size(),
@@ -49,6 +50,10 @@ void GroupRunner::check_barrier() {
 void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64 bytes,
                          mb::AccessKind kind, const void* pc) {
   GroupRunner& self = of(fiber);
+  if (self.stacks_->room_below(__builtin_frame_address(0)) < mb::runtime_bytes) {
+    self.fault_.kind = Fault::Kind::stack_overflow;
+    self.stop(fiber, pc);
+  }
   const auto* begin = const_cast<const std::byte*>(static_cast<const volatile std::byte*>(address));
   if (self.stacks_->contains(begin)) return;
   // Threadgroup variables are found through the runner's own structures.
@@ -58,7 +63,17 @@ void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64
 }
 
 void GroupRunner::fence(mb::Fiber* fiber, mb::u32 mem_flags) {
-  of(fiber).memory_check_->fence(mem_flags);
+  of(fiber).memory_check_->fence(mem_flags, fiber->index);
+}
+
+void GroupRunner::misaligned(mb::Fiber* fiber, const void* address, mb::u64 alignment, mb::Use use,
+                             const void* pc) {
+  GroupRunner& self = of(fiber);
+  const bool is_private = self.stacks_->contains(address);
+  const Misaligned what{static_cast<const std::byte*>(address), alignment, use, is_private};
+  if (!self.memory_check_->is_known(what, self.fault_)) return;
+  self.fault_.kind = Fault::Kind::reported;
+  self.stop(fiber, pc);
 }
 
 void GroupRunner::fail(mb::Fiber* fiber, const char* what, const void* pc) {

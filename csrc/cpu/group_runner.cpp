@@ -64,7 +64,7 @@ void release_meeting(mb::Simdgroup& simdgroup) {
 
 const mb::Runtime GroupRunner::runtime = {
     &GroupRunner::next_stack, &GroupRunner::yield, &GroupRunner::access,
-    &GroupRunner::fail,       &GroupRunner::fence,
+    &GroupRunner::fail,       &GroupRunner::fence, &GroupRunner::misaligned,
 };
 
 GroupRunner::GroupRunner()

@@ -64,6 +64,8 @@ class GroupRunner {
                      const void* pc);
   static void fail(mb::Fiber*, const char* what, const void* pc);
   static void fence(mb::Fiber*, mb::u32 mem_flags);
+  static void misaligned(mb::Fiber*, const void* address, mb::u64 alignment, mb::Use,
+                         const void* pc);
   MB_NEVER_RETURNS static void fiber_main();
   MB_NEVER_RETURNS static void span_main();
 

@@ -10,6 +10,7 @@
 #include "core/dispatch.h"
 #include "cpu/memory_check_shadow.h"
 #include "cpu/module.h"
+#include "cpu/storages.h"
 #include "cpu/textures.h"
 #include "msl/mb/abi.h"
 
@@ -49,7 +50,8 @@ struct Launch {
   bool use_span = false;
   bool checked = false;
   std::vector<Range> ranges;
-  std::shared_ptr<Shadow> shadow;  // of checked launches
+  std::shared_ptr<Shadow> shadow;            // of checked launches
+  std::shared_ptr<const Storages> storages;  // of the device
 
  private:
   void bind(const Binding& binding, const PipelineInfo& kernel);

@@ -25,7 +25,6 @@ class CpuLibrary final : public metalbench::Library {
     for (std::size_t i = 0; i < built.arguments.size(); ++i) {
       Argument& argument = built.arguments[i];
       argument.element_bytes = found.argument[built.parameters[i]].bytes;
-      argument.alignment = found.argument[built.parameters[i]].align;
       describe(found.argument[built.parameters[i]], argument);
       info.arguments.push_back(std::move(argument));
     }

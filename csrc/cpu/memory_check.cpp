@@ -32,27 +32,26 @@ void MemoryCheck::begin(const Launch& launch, std::uint64_t run) {
 void MemoryCheck::start_group(const mb::Group& group, std::uint64_t number) {
   group_ = &group;
   ++group_serial_;
-  ++arena_clock_.epoch;
-  fenced_ = 0;
+  arena_clock_.advance();
+  fenced_.fill(0);
   doubt_.access.reset();
   device_clock_.start_group(number);
 }
 
 void MemoryCheck::barrier(std::uint32_t mem_flags) {
-  mem_flags |= fenced_;
-  fenced_ = 0;
-  if ((mem_flags & mb::mem_threadgroup) != 0) ++arena_clock_.epoch;
-  if ((mem_flags & mb::mem_device) != 0) device_clock_.barrier();
+  fenced_.fill(0);
+  if ((mem_flags & mb::mem_threadgroup) != 0) arena_clock_.advance();
+  device_clock_.barrier((mem_flags & mb::mem_device) != 0);
 }
 
-void MemoryCheck::fence(std::uint32_t mem_flags) {
-  fenced_ |= mem_flags;
-  if ((mem_flags & mb::mem_device) != 0) device_clock_.fence();
+void MemoryCheck::fence(std::uint32_t mem_flags, std::uint32_t thread) {
+  fenced_[thread] |= mem_flags;
+  if ((mem_flags & mb::mem_device) != 0) device_clock_.fence(thread);
 }
 
 bool MemoryCheck::allows(const Access& access, Fault& fault) {
   if (doubt_.access && !is_settled(fault)) return false;
-  if (allows_now(access, fault)) return true;
+  if (is_aligned(access, fault) && allows_now(access, fault)) return true;
   blame(access, fault);
   return false;
 }
@@ -84,6 +83,12 @@ bool MemoryCheck::is_settled(Fault& fault) {
   doubt_.clash.is_write_after_write = false;
   blame(access, fault);
   return allows_clash(access, doubt_.clash, doubt_.is_arena, fault);
+}
+
+// Of others clang knows what their types demand.
+bool MemoryCheck::is_aligned(const Access& access, Fault& fault) const {
+  if (!access.atomic() || reinterpret_cast<mb::uptr>(access.begin) % access.bytes == 0) return true;
+  return !is_known({access.begin, access.bytes, access.use(), false}, fault);
 }
 
 bool MemoryCheck::allows_now(const Access& access, Fault& fault) {
@@ -120,7 +125,7 @@ bool MemoryCheck::allows_range(const Range& range, const Access& access, Fault& 
   const auto clash = range.region->touch(access, own, device_clock_);
   if (clash) return allows_clash(access, *clash, false, fault);
   if (!access.atomic()) return true;
-  if (access.reads()) device_clock_.read_atomically();
+  if (access.acquires()) device_clock_.read_atomically();
   if (access.writes()) device_clock_.write_atomically();
   return true;
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cpu/fault.h"
@@ -28,12 +29,15 @@ class MemoryCheck {
   void start_group(const mb::Group& group, std::uint64_t number);
   // All threads of the group have met.
   void barrier(std::uint32_t mem_flags);
-  // A fence of one thread.
-  void fence(std::uint32_t mem_flags);
+  void fence(std::uint32_t mem_flags, std::uint32_t thread);
+  // The mem_flags of the thread's own fences since the last barrier.
+  [[nodiscard]] std::uint32_t fences_of(std::uint32_t thread) const { return fenced_[thread]; }
 
   // False when the kernel must not do it, or must not have done what it was doubtful about before;
   // `fault` then says what, where and who.
   [[nodiscard]] bool allows(const Access& access, Fault& fault);
+  // Whether it is memory of the kernel's; `fault` then says what is wrong with it.
+  [[nodiscard]] bool is_known(const Misaligned& what, Fault& fault) const;
   // False when the last access of the group was one too many.
   [[nodiscard]] bool ends_well(Fault& fault) { return !doubt_.access || is_settled(fault); }
 
@@ -41,7 +45,11 @@ class MemoryCheck {
   // Of threadgroup memory: each runner has its own, and only barriers order its accesses.
   struct ArenaClock {
     std::uint32_t epoch = 1;
-    [[nodiscard]] bool is_over(const Mark& mark) const { return mark.segment() != epoch; }
+    void advance() { epoch = epoch + 1 == Mark::segments ? 1 : epoch + 1; }
+    [[nodiscard]] bool is_over(const Mark& mark, std::uint32_t) const {
+      return mark.segment() != epoch;
+    }
+    [[nodiscard]] static bool is_own(std::uint32_t) { return true; }
     [[nodiscard]] bool is_concurrent(std::uint32_t segment) const { return segment == epoch; }
   };
 
@@ -56,6 +64,7 @@ class MemoryCheck {
     std::vector<std::byte> before;
   };
 
+  [[nodiscard]] bool is_aligned(const Access& access, Fault& fault) const;
   [[nodiscard]] bool allows_now(const Access& access, Fault& fault);
   [[nodiscard]] bool allows_clash(const Access& access, const Clash& clash, bool is_arena,
                                   Fault& fault);
@@ -65,11 +74,13 @@ class MemoryCheck {
   [[nodiscard]] bool allows_arena(const Access& access, Fault& fault);
   [[nodiscard]] bool is_written(const Range& range, const Access& access, Fault& fault) const;
   [[nodiscard]] bool is_written_in_group(const Access& access, Fault& fault);
+  [[nodiscard]] const Range* nearest(const std::byte* address) const;
+  [[nodiscard]] bool report_unlisted(const Access& access, Fault& fault) const;
   void report_stray(const Access& access, Fault& fault) const;
   [[nodiscard]] const Range& range_of(const Access& access) const;
   void report_race(const Access& access, const Clash& clash, Fault& fault) const;
   void report_arena_race(const Access& access, const Clash& clash, Fault& fault) const;
-  [[nodiscard]] std::array<mb::Dim3, 2> place_of(const Mark& mark) const;
+  [[nodiscard]] std::string name_of(std::uint32_t segment, std::uint32_t thread) const;
 
   const Launch* launch_ = nullptr;
   const mb::Group* group_ = nullptr;
@@ -81,7 +92,7 @@ class MemoryCheck {
   Region arena_region_;
   std::uint32_t group_serial_ = 0;
   std::vector<std::uint32_t> written_by_;  // by byte of threadgroup memory: serial of the group
-  std::uint32_t fenced_ = 0;               // mem_flags of fences since the last barrier
+  std::array<std::uint32_t, mb::max_threads> fenced_{};
   Doubt doubt_;
 };
 

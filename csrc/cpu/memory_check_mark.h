@@ -11,31 +11,52 @@ namespace metalbench::cpu {
 class Mark {
  public:
   // Several may have read the same bytes, updated them atomically, or written the same to them,
-  // with nothing in between.
+  // with nothing in between. Then the mark is of the last, and knows one other: of another lane,
+  // another SIMD-group or another threadgroup.
   enum class By : std::uint64_t { thread, lanes, simdgroups, threadgroups };
+
+  static constexpr std::uint32_t segments = 1U << 28;
 
   Mark() = default;
   bool operator==(const Mark&) const = default;
   Mark(std::uint32_t segment, std::uint32_t thread, std::uint32_t round)
-      : bits_(segment | std::uint64_t{thread % 1024} << 32 | std::uint64_t{round} << 44) {}
+      : bits_(segment | std::uint64_t{thread % 1024} << 28 | std::uint64_t{round} << 45) {}
 
-  [[nodiscard]] Mark with(By by) const {
-    Mark mark = *this;
-    mark.bits_ |= static_cast<std::uint64_t>(by) << 42;
-    return mark;
-  }
-
-  [[nodiscard]] std::uint32_t segment() const {  // 0: nobody
-    return static_cast<std::uint32_t>(bits_);
-  }
-  // In its group; of several, the last.
-  [[nodiscard]] std::uint32_t thread() const { return bits_ >> 32 & 1023; }
+  [[nodiscard]] std::uint32_t segment() const { return bits_ % segments; }   // 0: nobody
+  [[nodiscard]] std::uint32_t thread() const { return bits_ >> 28 & 1023; }  // in its group
   [[nodiscard]] std::uint32_t simdgroup() const { return thread() / mb::simd_width; }
-  [[nodiscard]] By by() const { return static_cast<By>(bits_ >> 42 & 3); }
-  // Of its SIMD-group, as many as fit.
-  [[nodiscard]] std::uint32_t round() const { return static_cast<std::uint32_t>(bits_ >> 44); }
+  [[nodiscard]] By by() const { return static_cast<By>(bits_ >> 38 & 3); }
+  // Of its SIMD-group, as many as fit; not kept where marks of any round clash.
+  [[nodiscard]] std::uint32_t round() const { return static_cast<std::uint32_t>(bits_ >> 45); }
+
+  [[nodiscard]] Mark with_lane(std::uint32_t other) const {
+    return Mark(bits_ | of(By::lanes) | std::uint64_t{other % mb::simd_width} << 40);
+  }
+  [[nodiscard]] Mark with_simdgroup_of(std::uint32_t thread) const {
+    return Mark(bits_ % (1ULL << 40) | of(By::simdgroups) | std::uint64_t{thread} << 40);
+  }
+  [[nodiscard]] Mark with_threadgroup_of(std::uint32_t segment, std::uint32_t thread) const {
+    const std::uint64_t other = std::uint64_t{segment % near_segments} << 10 | thread;
+    return Mark(bits_ % (1ULL << 40) | of(By::threadgroups) | other << 40);
+  }
+
+  [[nodiscard]] std::uint32_t other_thread() const {
+    if (by() != By::lanes) return bits_ >> 40 & 1023;
+    return simdgroup() * mb::simd_width + (bits_ >> 40) % mb::simd_width;
+  }
+  // Whatever ends like it and is nearest: threadgroups that meet in memory run at about one time.
+  [[nodiscard]] std::uint32_t other_segment() const {
+    const std::uint32_t half = near_segments / 2;
+    const auto end = static_cast<std::uint32_t>(bits_ >> 50);
+    return segment() + (end + half - segment()) % near_segments - half;
+  }
 
  private:
+  static constexpr std::uint32_t near_segments = 1U << 14;
+
+  explicit Mark(std::uint64_t bits) : bits_(bits) {}
+  static std::uint64_t of(By by) { return static_cast<std::uint64_t>(by) << 38; }
+
   std::uint64_t bits_ = 0;
 };
 

@@ -32,8 +32,8 @@ struct Clash {
 // A range of bytes. What is remembered of it takes memory only where it is touched. Marks are for
 // whole words, until somebody touches less than one; from then on those of words are only read.
 //
-// A Clock says which marks belong to what is over (is_over), and which to threads of the same
-// threadgroup with no barrier in between (is_concurrent).
+// A Clock says which marks belong to what is over for a thread (is_over), and which to threads of
+// the same threadgroup (is_own), with no barrier in between (is_concurrent).
 class Region {
  public:
   // Words are powers of two of bytes, 4 at most.
@@ -103,7 +103,7 @@ class Region {
 
   template <typename Clock>
   static bool clashes(const Mark& mark, const Mark& own, const Clock& clock) {
-    if (mark == own || mark.segment() == 0 || clock.is_over(mark)) return false;
+    if (mark == own || mark.segment() == 0 || clock.is_over(mark, own.thread())) return false;
     if (mark.by() == Mark::By::threadgroups || !clock.is_concurrent(mark.segment())) return true;
     if (mark.by() == Mark::By::simdgroups) return true;
     if (mark.by() == Mark::By::thread && mark.thread() == own.thread()) return false;
@@ -114,15 +114,19 @@ class Region {
   // `own` together with those of the mark that it does not follow.
   template <typename Clock>
   static Mark joined(const Mark& mark, const Mark& own, const Clock& clock) {
-    if (mark == own || mark.segment() == 0 || clock.is_over(mark)) return own;
+    if (mark == own || mark.segment() == 0 || clock.is_over(mark, own.thread())) return own;
     if (mark.by() == Mark::By::threadgroups || !clock.is_concurrent(mark.segment())) {
-      return own.with(Mark::By::threadgroups);
+      const bool is_own = mark.by() == Mark::By::threadgroups && clock.is_own(mark.segment());
+      return own.with_threadgroup_of(is_own ? mark.other_segment() : mark.segment(),
+                                     is_own ? mark.other_thread() : mark.thread());
     }
     if (mark.by() == Mark::By::simdgroups || mark.simdgroup() != own.simdgroup()) {
-      return own.with(Mark::By::simdgroups);
+      const bool is_own = mark.simdgroup() == own.simdgroup();
+      return own.with_simdgroup_of(is_own ? mark.other_thread() : mark.thread());
     }
-    const bool is_other = mark.by() == Mark::By::lanes || mark.thread() != own.thread();
-    return is_other && mark.round() == own.round() ? own.with(Mark::By::lanes) : own;
+    if (mark.round() != own.round()) return own;
+    if (mark.thread() != own.thread()) return own.with_lane(mark.thread());
+    return mark.by() == Mark::By::lanes ? own.with_lane(mark.other_thread()) : own;
   }
 
   template <typename Clock>

@@ -26,6 +26,15 @@ mb::Dim3 position_in(mb::Dim3 size, std::uint64_t index) {
           static_cast<mb::u32>(index / size.x / size.y)};
 }
 
+// Of the two in the mark, one that nothing has ordered before `thread`: of another lane or, where
+// several SIMD-groups have come, of another SIMD-group.
+std::uint32_t other_thread(const Mark& mark, std::uint32_t thread) {
+  const bool is_own = mark.by() == Mark::By::simdgroups
+                          ? mark.simdgroup() == thread / mb::simd_width
+                          : mark.by() == Mark::By::lanes && mark.thread() == thread;
+  return is_own ? mark.other_thread() : mark.thread();
+}
+
 const char* verb_of(const Clash& clash) {
   switch (clash.with) {
     case Clash::With::read:
@@ -40,43 +49,68 @@ const char* verb_of(const Clash& clash) {
 
 }  // namespace
 
-void MemoryCheck::report_stray(const Access& access, Fault& fault) const {
-  const Range* nearest = nullptr;
-  std::ptrdiff_t distance = neighbourhood;
+const Range* MemoryCheck::nearest(const std::byte* address) const {
+  const Range* found = nullptr;
+  std::ptrdiff_t least = neighbourhood;
   for (const Range& range : launch_->ranges) {
-    const std::ptrdiff_t away =
-        access.begin < range.begin ? range.begin - access.begin : access.begin - range.end;
-    if (away < distance) {
-      distance = away;
-      nearest = &range;
+    const std::ptrdiff_t away = address < range.begin ? range.begin - address : address - range.end;
+    if (away < least) {
+      least = away;
+      found = &range;
     }
   }
+  return found;
+}
+
+// Of a buffer that the device has or had, and of which the dispatch has no part.
+bool MemoryCheck::report_unlisted(const Access& access, Fault& fault) const {
+  const auto found = launch_->storages->find(access.begin);
+  if (!found || (!found->is_own && nearest(access.begin) != nullptr)) return false;
+  for (const Range& range : launch_->ranges) {
+    if (range.begin >= found->bytes.data() &&
+        range.begin <= found->bytes.data() + found->bytes.size()) {
+      return false;
+    }
+  }
+  std::snprintf(fault.text.data(), fault.text.size(),
+                "%s of %" PRIu64 " bytes of a buffer that %s: at byte %td of %zu; %s",
+                access.verb(), access.bytes,
+                found->is_freed ? "has been freed" : "the dispatch does not list",
+                access.begin - found->bytes.data(), found->bytes.size(),
+                found->is_freed ? "keep it as long as kernels use its address"
+                                : "bind it, or name it in its `resources`");
+  return true;
+}
+
+void MemoryCheck::report_stray(const Access& access, Fault& fault) const {
+  if (report_unlisted(access, fault)) return;
+  const Range* range = nearest(access.begin);
   char* text = fault.text.data();
   const std::size_t size = fault.text.size();
-  if (nearest == nullptr) {
+  if (range == nullptr) {
     std::snprintf(text, size, "%s of %" PRIu64 " bytes outside of every buffer", access.verb(),
                   access.bytes);
-  } else if (access.begin < nearest->begin) {
+  } else if (access.begin < range->begin) {
     std::snprintf(text, size, "%s of %" PRIu64 " bytes that begins %td bytes before `%s`",
-                  access.verb(), access.bytes, distance, nearest->name.c_str());
+                  access.verb(), access.bytes, range->begin - access.begin, range->name.c_str());
   } else {
     std::snprintf(text, size, "%s of %" PRIu64 " bytes past the end of `%s`: at byte %td of %td",
-                  access.verb(), access.bytes, nearest->name.c_str(), access.begin - nearest->begin,
-                  nearest->end - nearest->begin);
+                  access.verb(), access.bytes, range->name.c_str(), access.begin - range->begin,
+                  range->end - range->begin);
   }
 }
 
-// Thread and threadgroup. A group at the edge of the grid may be smaller than the others.
-std::array<mb::Dim3, 2> MemoryCheck::place_of(const Mark& mark) const {
+// A group at the edge of the grid may be smaller than the others.
+std::string MemoryCheck::name_of(std::uint32_t segment, std::uint32_t thread) const {
   const mb::Launch& shared = launch_->shared;
-  const std::uint64_t number = device_clock_.group_of(mark.segment());
+  const std::uint64_t number = device_clock_.group_of(segment);
   const mb::Dim3 group = position_in(shared.threadgroups_per_grid, number);
   const mb::Dim3 full = shared.threads_per_threadgroup;
   const mb::Dim3 grid = shared.threads_per_grid;
   const mb::Dim3 size = {std::min(full.x, grid.x - group.x * full.x),
                          std::min(full.y, grid.y - group.y * full.y),
                          std::min(full.z, grid.z - group.z * full.z)};
-  return {position_in(size, mark.thread()), group};
+  return cpu::name_of(position_in(size, thread), group).data();
 }
 
 // Where memory is bound twice, what is written is taken to be meant by what can be written.
@@ -92,31 +126,64 @@ const Range& MemoryCheck::range_of(const Access& access) const {
 
 void MemoryCheck::report_race(const Access& access, const Clash& clash, Fault& fault) const {
   const Range& range = range_of(access);
-  const auto [thread, group] = place_of(clash.mark);
-  const bool same_group = device_clock_.is_concurrent(clash.mark.segment());
+  const Mark& mark = clash.mark;
+  std::uint32_t segment = mark.segment();
+  std::uint32_t thread = other_thread(mark, access.thread->index);
+  if (mark.by() == Mark::By::threadgroups && device_clock_.is_own(segment)) {
+    segment = mark.other_segment();
+    thread = mark.other_thread();
+  }
+  const bool is_own = device_clock_.is_own(segment);
+  std::string other = "a thread of another threadgroup";
+  const bool is_certain = mark.by() != Mark::By::threadgroups || !is_own;
+  if (is_certain && device_clock_.is_of_this_launch(segment)) other = name_of(segment, thread);
   const char* missing = "only atomics with fences order threadgroups of one dispatch";
-  if (same_group) missing = "a barrier with mem_flags::mem_device is missing in between";
+  if (mark.by() != Mark::By::threadgroups && is_own) {
+    missing = "a barrier with mem_flags::mem_device is missing in between";
+  }
   std::snprintf(fault.text.data(), fault.text.size(),
                 "race in device memory: %s%s of %" PRIu64
                 " bytes of `%s` at byte %td by %s after %s by "
                 "%s; %s",
                 access.atomic() ? "atomic " : "", access.verb(), access.bytes, range.name.c_str(),
-                clash.at - range.begin, name_of(access.thread->position, group_->position).data(),
-                verb_of(clash), name_of(thread, group).data(), missing);
+                clash.at - range.begin,
+                cpu::name_of(access.thread->position, group_->position).data(), verb_of(clash),
+                other.c_str(), missing);
   fault.names_thread = true;
 }
 
 void MemoryCheck::report_arena_race(const Access& access, const Clash& clash, Fault& fault) const {
-  const mb::Dim3 thread = position_in(group_->size, clash.mark.thread());
+  const mb::Dim3 thread = position_in(group_->size, other_thread(clash.mark, access.thread->index));
   std::snprintf(
       fault.text.data(), fault.text.size(),
       "race in threadgroup memory: %s%s of %" PRIu64
       " bytes at byte %td by %s after %s by "
       "thread (%u, %u, %u); a barrier with mem_flags::mem_threadgroup is missing in between",
       access.atomic() ? "atomic " : "", access.verb(), access.bytes, clash.at - arena_,
-      name_of(access.thread->position, group_->position).data(), verb_of(clash), thread.x, thread.y,
-      thread.z);
+      cpu::name_of(access.thread->position, group_->position).data(), verb_of(clash), thread.x,
+      thread.y, thread.z);
   fault.names_thread = true;
+}
+
+bool MemoryCheck::is_known(const Misaligned& what, Fault& fault) const {
+  char place[160] = "private memory";
+  const auto range = std::ranges::find_if(launch_->ranges, [&](const Range& candidate) {
+    return what.begin >= candidate.begin && what.begin < candidate.end;
+  });
+  if (range != launch_->ranges.end()) {
+    std::snprintf(place, sizeof place, "`%s` at byte %td", range->name.c_str(),
+                  what.begin - range->begin);
+  } else if (what.begin >= arena_ && what.begin < arena_ + launch_->arena_bytes) {
+    std::snprintf(place, sizeof place, "threadgroup memory at byte %td", what.begin - arena_);
+  } else if (!what.is_private) {
+    return false;
+  }
+  const std::uint64_t excess = reinterpret_cast<std::uintptr_t>(what.begin) % what.alignment;
+  std::snprintf(fault.text.data(), fault.text.size(),
+                "misaligned %s of %s: expected an address that is a multiple of %" PRIu64
+                ", got one that is %" PRIu64 " more",
+                what.noun(), place, what.alignment, excess);
+  return true;
 }
 
 }  // namespace metalbench::cpu

@@ -21,8 +21,9 @@ Reserved::Reserved(std::size_t size, [[maybe_unused]] bool is_dense) : size_(siz
 #endif
   memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (memory_ == MAP_FAILED) {
-    throw Error("cpu device: no address space for a checked run: wanted " + std::to_string(size) +
-                " bytes: " + std::strerror(errno) + "; check smaller sizes, or raise `ulimit -v`");
+    throw OutOfMemoryError("cpu device: no address space for a checked run: wanted " +
+                           std::to_string(size) + " bytes: " + std::strerror(errno) +
+                           "; check smaller sizes, or raise `ulimit -v`");
   }
 }
 

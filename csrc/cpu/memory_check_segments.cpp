@@ -1,5 +1,6 @@
 #include "cpu/memory_check_segments.h"
 
+#include <algorithm>
 #include <tuple>
 
 namespace metalbench::cpu {
@@ -32,6 +33,8 @@ void GroupClock::enter(Segments& segments, std::uint64_t run) {
 void GroupClock::start_group(std::uint64_t number) {
   group_ = number;
   epoch_ = 0;
+  phase_ = 1;
+  fenced_in_.clear();
   acquired_ = 0;
   has_fenced_ = has_read_atomically_ = false;
   unreleased_.clear();
@@ -45,6 +48,7 @@ void GroupClock::next_segment() {
   Segment& segment = segments_->at(segment_);
   segment.group = group_;
   segment.epoch = epoch_;
+  segment.phase = phase_;
   unreleased_.push_back(segment_);
 }
 
@@ -52,19 +56,23 @@ void GroupClock::acquire() {
   if (has_read_atomically_) acquired_ = segments_->now();
 }
 
-void GroupClock::barrier() {
-  ++epoch_;
-  has_fenced_ = true;
-  acquire();
+void GroupClock::barrier(bool is_device) {
+  if (is_device) {
+    ++epoch_;
+    has_fenced_ = true;
+    acquire();
+  } else if (std::ranges::find(fenced_in_, phase_) == fenced_in_.end()) {
+    return;
+  }
+  ++phase_;
   next_segment();
 }
 
-void GroupClock::fence() {
+void GroupClock::fence(std::uint32_t thread) {
+  if (fenced_in_.empty()) fenced_in_.resize(mb::max_threads);
+  fenced_in_[thread] = phase_;
   has_fenced_ = true;
-  if (!has_read_atomically_) return;
   acquire();
-  ++epoch_;
-  next_segment();
 }
 
 void GroupClock::write_atomically() {
@@ -85,13 +93,22 @@ bool GroupClock::is_concurrent(std::uint32_t segment) const {
   return other.group == group_ && other.epoch == epoch_;
 }
 
-bool GroupClock::is_over(const Mark& mark) const {
+bool GroupClock::is_handed_over(const Mark& mark, std::uint32_t thread) const {
+  if (fenced_in_.empty()) return false;
+  const std::uint32_t phase = segments_->at(mark.segment()).phase;
+  return fenced_in_[mark.thread()] >= phase && fenced_in_[thread] > phase;
+}
+
+bool GroupClock::is_over(const Mark& mark, std::uint32_t thread) const {
   if (mark.segment() < first_) return true;
   // Which others there were, nobody knows any more.
   if (mark.by() == Mark::By::threadgroups && acquired_ != 0) return true;
   if (mark.segment() == segment_) return false;
   const Segment& other = segments_->at(mark.segment());
-  if (other.group == group_) return other.epoch != epoch_ && mark.by() != Mark::By::threadgroups;
+  if (other.group == group_) {
+    return mark.by() != Mark::By::threadgroups &&
+           (other.epoch != epoch_ || is_handed_over(mark, thread));
+  }
   const std::uint32_t released = other.released.load(std::memory_order_acquire);
   return released != 0 && released <= acquired_;
 }

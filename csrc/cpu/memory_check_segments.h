@@ -16,6 +16,7 @@ namespace metalbench::cpu {
 struct Segment {
   std::uint64_t group = 0;
   std::uint32_t epoch = 0;                 // a barrier lies between two different ones
+  std::uint32_t phase = 0;                 // likewise, one without mem_device
   std::atomic<std::uint32_t> released{0};  // when another threadgroup could first know; 0: never
 };
 
@@ -29,13 +30,14 @@ class Segments {
   [[nodiscard]] std::uint32_t enter(std::uint64_t run);
   // The numbers from first to second - 1; none when there are no more: what follows is not watched.
   [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> take();
+  [[nodiscard]] std::uint32_t end() const { return next_.load(); }
   [[nodiscard]] Segment& at(std::uint32_t number) const { return entries_.as<Segment>()[number]; }
 
   [[nodiscard]] std::uint32_t now() const { return time_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint32_t advance() { return 1 + time_.fetch_add(1); }
 
  private:
-  static constexpr std::uint32_t most = 1U << 28;
+  static constexpr std::uint32_t most = Mark::segments;
 
   Reserved entries_;
   std::atomic<std::uint32_t> next_{1};
@@ -47,7 +49,8 @@ class Segments {
 
 // The segments of the threadgroups that one runner runs, one after the other.
 //
-// Threads of one group are ordered by a barrier with mem_device. Two groups are ordered as in the
+// Threads of one group are ordered by a barrier with mem_device, or by any other one if the first
+// has a fence before it and the second one after it. Two groups are ordered as in the
 // C++ memory model: by a fence, then an atomic write of the one; an atomic read of the other, then
 // a fence. Which atomic object it was is not looked at: too few races may be seen, never too many.
 // A barrier with mem_device counts as a fence; Metal had no other before 3.2.
@@ -56,17 +59,22 @@ class GroupClock {
   // Of launch run `run`.
   void enter(Segments& segments, std::uint64_t run);
   void start_group(std::uint64_t number);
-  void barrier();
-  void fence();
+  void barrier(bool is_device);
+  void fence(std::uint32_t thread);
   void read_atomically() { has_read_atomically_ = true; }
   void write_atomically();
 
   [[nodiscard]] std::uint32_t segment() const { return segment_; }
-  // Whether the segment is one of this group, with no barrier since.
+  // Whether the segment, of this launch, is one of this group.
+  [[nodiscard]] bool is_own(std::uint32_t segment) const { return group_of(segment) == group_; }
+  // And with no barrier since.
   [[nodiscard]] bool is_concurrent(std::uint32_t segment) const;
-  // Whether what another one did is over for certain: in an earlier launch, before a barrier, or
-  // released to this group.
-  [[nodiscard]] bool is_over(const Mark& mark) const;
+  // Whether what another one did is over for certain when `thread` comes: in an earlier launch,
+  // before a barrier, or released to this thread or group.
+  [[nodiscard]] bool is_over(const Mark& mark, std::uint32_t thread) const;
+  [[nodiscard]] bool is_of_this_launch(std::uint32_t segment) const {
+    return segment >= first_ && segment < segments_->end();
+  }
   [[nodiscard]] std::uint64_t group_of(std::uint32_t segment) const {
     return segments_->at(segment).group;
   }
@@ -74,6 +82,7 @@ class GroupClock {
  private:
   void next_segment();
   void acquire();
+  [[nodiscard]] bool is_handed_over(const Mark& mark, std::uint32_t thread) const;
 
   Segments* segments_ = nullptr;
   std::uint32_t first_ = 0;  // of this launch
@@ -82,10 +91,13 @@ class GroupClock {
   std::uint64_t group_ = 0;
   std::uint32_t segment_ = 0;
   std::uint32_t epoch_ = 0;
+  std::uint32_t phase_ = 1;
   std::uint32_t acquired_ = 0;  // time; 0: never
   bool has_fenced_ = false;     // since the last release
   bool has_read_atomically_ = false;
   std::vector<std::uint32_t> unreleased_;
+  // By thread: the phase of its last fence; 0: none. Empty until there is one.
+  std::vector<std::uint32_t> fenced_in_;
 };
 
 }  // namespace metalbench::cpu

@@ -17,7 +17,7 @@ Function symbol(void* handle, const char* name) {
 Module::Module(const std::string& path) : path_(path) {
   handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr)
-    throw Error("cpu device: cannot load a compiled kernel: " + std::string(dlerror()));
+    throw MachineError("cpu device: cannot load a compiled kernel: " + std::string(dlerror()));
   const auto info = symbol<mb::InfoEntry>(handle_, "mb_info");
   thread_ = symbol<mb::ThreadEntry>(handle_, "mb_thread");
   span_ = symbol<mb::SpanEntry>(handle_, "mb_span");

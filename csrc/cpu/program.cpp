@@ -27,8 +27,13 @@ std::string what_happened(const Fault& fault) {
     case Fault::Kind::bad_address:
       return std::string("access to invalid address ") + address +
              "; an index or pointer is wrong (a checked run names the buffer)";
+    case Fault::Kind::no_address:
+      return "access to an invalid address; an index or pointer is wrong (a checked run names the "
+             "buffer)";
     case Fault::Kind::stack_overflow:
-      return "stack overflow: one thread's private memory exceeds 256 KiB, or it recurses";
+      return "stack overflow: the functions that one thread is in take more than " +
+             std::to_string(mb::private_bytes >> 10) +
+             " KiB of private memory together, or it recurses";
     case Fault::Kind::arithmetic:
       return "integer division by zero";
     case Fault::Kind::illegal:
@@ -98,7 +103,8 @@ class CpuProgram final : public Program {
   ProgramContext context_;
 };
 
-std::vector<std::unique_ptr<Launch>> launches_of(std::span<const Dispatch> dispatches) {
+std::vector<std::unique_ptr<Launch>> launches_of(std::span<const Dispatch> dispatches,
+                                                 const ProgramContext& context) {
   std::vector<std::unique_ptr<Launch>> launches;
   for (const Dispatch& dispatch : dispatches) {
     const auto* pipeline = dynamic_cast<const CpuPipeline*>(dispatch.pipeline.get());
@@ -108,6 +114,7 @@ std::vector<std::unique_ptr<Launch>> launches_of(std::span<const Dispatch> dispa
     }
     auto launch = std::make_unique<Launch>(dispatch, pipeline->module());
     launch->checked = pipeline->checked();
+    launch->storages = context.storages;
     launches.push_back(std::move(launch));
   }
   return launches;
@@ -117,12 +124,13 @@ std::vector<std::unique_ptr<Launch>> launches_of(std::span<const Dispatch> dispa
 
 std::unique_ptr<Program> make_program(std::span<const Dispatch> dispatches,
                                       ProgramContext context) {
-  return std::make_unique<CpuProgram>(launches_of(dispatches), std::move(context));
+  auto launches = launches_of(dispatches, context);
+  return std::make_unique<CpuProgram>(std::move(launches), std::move(context));
 }
 
 std::unique_ptr<Program> make_null_program(std::span<const Dispatch> dispatches,
                                            ProgramContext context) {
-  auto launches = launches_of(dispatches);
+  auto launches = launches_of(dispatches, context);
   for (const auto& launch : launches) launch->make_null();
   return std::make_unique<CpuProgram>(std::move(launches), std::move(context));
 }

@@ -6,12 +6,14 @@
 #include "core/device.h"
 #include "cpu/front_end.h"
 #include "cpu/pool.h"
+#include "cpu/storages.h"
 
 namespace metalbench::cpu {
 
 struct ProgramContext {
   std::shared_ptr<Pool> pool;
   std::shared_ptr<FrontEnd> front_end;
+  std::shared_ptr<const Storages> storages;
 };
 
 [[nodiscard]] std::unique_ptr<Program> make_program(std::span<const Dispatch> dispatches,

@@ -48,6 +48,15 @@ void pass_on(int signal, siginfo_t* info, void* context) {
   }
 }
 
+// Of an address that has no place in any address space the processor does not say which it was.
+bool tells_address([[maybe_unused]] const siginfo_t& info) {
+#ifdef SI_KERNEL
+  return info.si_code != SI_KERNEL;
+#else
+  return true;
+#endif
+}
+
 void on_signal(int signal, siginfo_t* info, void* raw_context) {
   const Context context(raw_context);
   void* stack_pointer = context.stack_pointer();
@@ -56,7 +65,9 @@ void on_signal(int signal, siginfo_t* info, void* raw_context) {
     return;
   }
   const void* address = info->si_addr;
-  void* own = guarded->abandon(kind_of(signal, address), context.pc(), address, stack_pointer);
+  Fault::Kind kind = kind_of(signal, address);
+  if (kind == Fault::Kind::bad_address && !tells_address(*info)) kind = Fault::Kind::no_address;
+  void* own = guarded->abandon(kind, context.pc(), address, stack_pointer);
   context.jump(own, &mb_resume);
 }
 

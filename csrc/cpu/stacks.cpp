@@ -20,8 +20,8 @@ Stacks::Stacks(std::uint32_t count)
 #endif
   void* mapping = mmap(nullptr, mapping_bytes_, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (mapping == MAP_FAILED) {
-    throw Error("cpu device: no address space for " + std::to_string(count) +
-                " stacks: " + std::strerror(errno));
+    throw OutOfMemoryError("cpu device: no address space for " + std::to_string(count) +
+                           " stacks: " + std::strerror(errno) + "; raise `ulimit -v`");
   }
   mapping_ = static_cast<std::byte*>(mapping);
   const auto start = reinterpret_cast<mb::uptr>(mapping_);

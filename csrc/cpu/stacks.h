@@ -26,6 +26,11 @@ class Stacks {
   }
   // After GPU threads that were cut off.
   void forget_frames() const { cpu::forget_frames(base_, count_ * mb::stack_bytes); }
+  // From a place on one of the stacks down to its forbidden page.
+  [[nodiscard]] std::size_t room_below(const void* address) const {
+    const std::size_t offset = reinterpret_cast<mb::uptr>(address) % mb::stack_bytes;
+    return offset < page_bytes_ ? 0 : offset - page_bytes_;
+  }
   // Whether it lies in the forbidden page of one of the stacks.
   [[nodiscard]] bool in_guard(const void* address) const;
 

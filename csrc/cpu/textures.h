@@ -21,9 +21,11 @@ class TextureTable {
  private:
   std::vector<mb::Texture> textures_;
   std::vector<mb::Sampler> samplers_;
-  std::vector<std::unique_ptr<mb::TextureLevel[]>> levels_;
-  std::vector<Texture> owners_;
+  std::vector<std::shared_ptr<const mb::Texture>> owners_;
 };
+
+// A texture as kernels find it through an address in a buffer.
+[[nodiscard]] std::shared_ptr<const mb::Texture> describe(const Texture& texture);
 
 // What the compiler found out about a texture or sampler parameter.
 void describe(const mb::ArgumentInfo& found, Argument& argument);

@@ -18,7 +18,7 @@ std::uintptr_t round_up(std::uintptr_t value, std::uintptr_t multiple) {
 
 [[noreturn]] void out_of_memory(const Gpu& gpu, std::size_t size) {
   const Capabilities& capabilities = gpu.capabilities();
-  throw Error("metal: cannot allocate " + std::to_string(size) + " bytes; " + capabilities.name +
+  throw OutOfMemoryError("metal: cannot allocate " + std::to_string(size) + " bytes; " + capabilities.name +
               " takes at most " + std::to_string(capabilities.max_buffer_bytes) +
               " in one buffer, and " + std::to_string(gpu.device().currentAllocatedSize) +
               " bytes are allocated already");

@@ -7,26 +7,12 @@
 #include <string>
 
 #include "core/texture.h"
+#include "core/types.h"
 
 namespace metalbench::metal {
 
-enum class ScalarType : std::uint8_t {
-  boolean,
-  int8,
-  uint8,
-  int16,
-  uint16,
-  int32,
-  uint32,
-  int64,
-  uint64,
-  float16,
-  bfloat16,
-  float32,
-};
-
 struct VectorType {
-  ScalarType scalar = ScalarType::float32;
+  Element scalar = Element::float32;
   std::uint32_t components = 1;
 };
 

@@ -6,23 +6,23 @@ namespace {
 // A scalar and its vectors of two to four components have consecutive numbers.
 struct Family {
   MTLDataType first;
-  ScalarType scalar;
+  Element scalar;
   const char* name;
 };
 
 constexpr Family families[] = {
-    {MTLDataTypeFloat, ScalarType::float32, "float"},
-    {MTLDataTypeHalf, ScalarType::float16, "half"},
-    {MTLDataTypeInt, ScalarType::int32, "int"},
-    {MTLDataTypeUInt, ScalarType::uint32, "uint"},
-    {MTLDataTypeShort, ScalarType::int16, "short"},
-    {MTLDataTypeUShort, ScalarType::uint16, "ushort"},
-    {MTLDataTypeChar, ScalarType::int8, "char"},
-    {MTLDataTypeUChar, ScalarType::uint8, "uchar"},
-    {MTLDataTypeBool, ScalarType::boolean, "bool"},
-    {MTLDataTypeLong, ScalarType::int64, "long"},
-    {MTLDataTypeULong, ScalarType::uint64, "ulong"},
-    {MTLDataTypeBFloat, ScalarType::bfloat16, "bfloat"},
+    {MTLDataTypeFloat, Element::float32, "float"},
+    {MTLDataTypeHalf, Element::float16, "half"},
+    {MTLDataTypeInt, Element::int32, "int"},
+    {MTLDataTypeUInt, Element::uint32, "uint"},
+    {MTLDataTypeShort, Element::int16, "short"},
+    {MTLDataTypeUShort, Element::uint16, "ushort"},
+    {MTLDataTypeChar, Element::int8, "char"},
+    {MTLDataTypeUChar, Element::uint8, "uchar"},
+    {MTLDataTypeBool, Element::boolean, "bool"},
+    {MTLDataTypeLong, Element::int64, "long"},
+    {MTLDataTypeULong, Element::uint64, "ulong"},
+    {MTLDataTypeBFloat, Element::bfloat16, "bfloat"},
 };
 
 const Family* family_of(MTLDataType type) {
@@ -65,16 +65,16 @@ TexelKind texel_kind(MTLDataType type) {
   const auto vector = vector_type(type);
   if (!vector) return TexelKind::floating;
   switch (vector->scalar) {
-    case ScalarType::int8:
-    case ScalarType::int16:
-    case ScalarType::int32:
-    case ScalarType::int64:
+    case Element::int8:
+    case Element::int16:
+    case Element::int32:
+    case Element::int64:
       return TexelKind::signed_integer;
-    case ScalarType::boolean:
-    case ScalarType::uint8:
-    case ScalarType::uint16:
-    case ScalarType::uint32:
-    case ScalarType::uint64:
+    case Element::boolean:
+    case Element::uint8:
+    case Element::uint16:
+    case Element::uint32:
+    case Element::uint64:
       return TexelKind::unsigned_integer;
     default:
       return TexelKind::floating;

@@ -44,7 +44,7 @@ void check(const Completion& completion, const std::string& names) {
     case MTLCommandBufferErrorTimeout:
       throw TimeLimitExceeded(text);
     case MTLCommandBufferErrorOutOfMemory:
-      throw Error(text + "; use smaller sizes, or free other buffers");
+      throw OutOfMemoryError(text + "; use smaller sizes, or free other buffers");
     default:
       throw KernelFault(text);
   }

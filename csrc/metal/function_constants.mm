@@ -93,31 +93,33 @@ struct Encoded {
   }
 };
 
-void append(Encoded& encoded, ScalarType type, const ConstantScalar& value) {
+void append(Encoded& encoded, Element type, const ConstantScalar& value) {
   switch (type) {
-    case ScalarType::boolean:
+    case Element::any:  // no constant is of such a type
+      return;
+    case Element::boolean:
       return encoded.append_bool(value);
-    case ScalarType::int8:
+    case Element::int8:
       return encoded.append_integer<std::int8_t>(value);
-    case ScalarType::uint8:
+    case Element::uint8:
       return encoded.append_integer<std::uint8_t>(value);
-    case ScalarType::int16:
+    case Element::int16:
       return encoded.append_integer<std::int16_t>(value);
-    case ScalarType::uint16:
+    case Element::uint16:
       return encoded.append_integer<std::uint16_t>(value);
-    case ScalarType::int32:
+    case Element::int32:
       return encoded.append_integer<std::int32_t>(value);
-    case ScalarType::uint32:
+    case Element::uint32:
       return encoded.append_integer<std::uint32_t>(value);
-    case ScalarType::int64:
+    case Element::int64:
       return encoded.append_integer<std::int64_t>(value);
-    case ScalarType::uint64:
+    case Element::uint64:
       return encoded.append_integer<std::uint64_t>(value);
-    case ScalarType::float16:
+    case Element::float16:
       return encoded.append(static_cast<_Float16>(as_double(value)));
-    case ScalarType::bfloat16:
+    case Element::bfloat16:
       return encoded.append(bfloat_bits(static_cast<float>(as_double(value))));
-    case ScalarType::float32:
+    case Element::float32:
       return encoded.append(static_cast<float>(as_double(value)));
   }
 }

@@ -7,7 +7,7 @@ namespace metalbench::metal {
 namespace {
 
 // In the order of Channel; of one, two and four components.
-constexpr std::array<std::array<MTLPixelFormat, 3>, 12> formats = {{
+constexpr std::array<std::array<MTLPixelFormat, 3>, 13> formats = {{
     {MTLPixelFormatR8Unorm, MTLPixelFormatRG8Unorm, MTLPixelFormatRGBA8Unorm},
     {MTLPixelFormatR8Snorm, MTLPixelFormatRG8Snorm, MTLPixelFormatRGBA8Snorm},
     {MTLPixelFormatR8Uint, MTLPixelFormatRG8Uint, MTLPixelFormatRGBA8Uint},
@@ -20,16 +20,28 @@ constexpr std::array<std::array<MTLPixelFormat, 3>, 12> formats = {{
     {MTLPixelFormatR32Uint, MTLPixelFormatRG32Uint, MTLPixelFormatRGBA32Uint},
     {MTLPixelFormatR32Sint, MTLPixelFormatRG32Sint, MTLPixelFormatRGBA32Sint},
     {MTLPixelFormatR32Float, MTLPixelFormatRG32Float, MTLPixelFormatRGBA32Float},
+    {MTLPixelFormatR8Unorm_sRGB, MTLPixelFormatRG8Unorm_sRGB, MTLPixelFormatRGBA8Unorm_sRGB},
 }};
+// The packed ones, in the order of Channel behind those.
+constexpr std::array<MTLPixelFormat, 9> packed_formats = {
+    MTLPixelFormatB5G6R5Unorm,   MTLPixelFormatA1BGR5Unorm,  MTLPixelFormatABGR4Unorm,
+    MTLPixelFormatBGR5A1Unorm,   MTLPixelFormatRGB10A2Unorm, MTLPixelFormatBGR10A2Unorm,
+    MTLPixelFormatRGB10A2Uint,   MTLPixelFormatRG11B10Float, MTLPixelFormatRGB9E5Float,
+};
 
 }  // namespace
 
 MTLPixelFormat pixel_format_of(const PixelFormat& format, bool depth) {
   if (depth && format.channel == Channel::float32) return MTLPixelFormatDepth32Float;
   if (depth && format.channel == Channel::unorm16) return MTLPixelFormatDepth16Unorm;
-  if (format.bgra) return MTLPixelFormatBGRA8Unorm;
+  if (format.bgra) {
+    const bool srgb = format.channel == Channel::unorm8_srgb;
+    return srgb ? MTLPixelFormatBGRA8Unorm_sRGB : MTLPixelFormatBGRA8Unorm;
+  }
+  const auto number = static_cast<std::size_t>(format.channel);
+  if (mb::is_packed(format.channel)) return packed_formats[number - formats.size()];
   const std::size_t count = format.channels == 4 ? 2 : format.channels == 2 ? 1 : 0;
-  return formats[static_cast<std::size_t>(format.channel)][count];
+  return formats[number][count];
 }
 
 MTLTextureType texture_type_of(TextureType type) {

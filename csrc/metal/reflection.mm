@@ -74,6 +74,7 @@ void describe_buffer(id<MTLBufferBinding> binding, Argument& argument) {
   argument.address_space = "device";
   argument.element_bytes = static_cast<std::uint32_t>(binding.bufferDataSize);
   argument.alignment = static_cast<std::uint32_t>(binding.bufferAlignment);
+  if (const auto vector = vector_type(binding.bufferDataType)) argument.element = vector->scalar;
 }
 
 void describe_threadgroup(id<MTLThreadgroupBinding> binding, Argument& argument) {

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.parameters import complete_names, kernels_option
+from metalbench.cli.failure import Failure
+from metalbench.cli.parameters import complete_names, kernels_option, seed_option
 
 if TYPE_CHECKING:
     from metalbench.verify.admission import Trial
@@ -24,7 +25,7 @@ Examples:
 @click.argument("names", nargs=-1, shell_complete=complete_names)
 @click.option("--set", "set_name", metavar="SET", help="Only this set: common, standard, full.")
 @click.option("--size", "sizes", metavar="NAME", multiple=True, help="Only this size. Repeatable.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Inputs.")
+@seed_option("Of the inputs.")
 @click.option("--json", "as_json", is_flag=True, help="Print every trial as JSON.")
 @kernels_option
 def admit(names: tuple[str, ...], **options: Any) -> None:
@@ -33,18 +34,23 @@ def admit(names: tuple[str, ...], **options: Any) -> None:
     Zeros, a constant, another seed's output, copies of inputs, a missing tile, permuted rows and
     arithmetic in bfloat16 must all be rejected, at every size. Exit code 1 if one is let through.
     """
+    from metalbench.errors import DeclarationError
     from metalbench.kernel.library import find
     from metalbench.verify.admission import admit as tried
 
-    entries = find(names, options["set_name"], options["kernels"])
-    trials = {
-        entry.name: tried(entry.task, sizes=options["sizes"] or None, seed=options["seed"])
-        for entry in entries
-    }
+    trials, untried = {}, []
+    for entry in find(names, options["set_name"], options["kernels"]):
+        try:
+            sizes = options["sizes"] or None
+            trials[entry.name] = tried(entry.task, sizes=sizes, seed=options["seed"])
+        except DeclarationError as error:
+            untried.append(str(error))
     if options["as_json"]:
         _print_json(trials)
     else:
         _print_table(trials)
+    if untried:
+        raise Failure("\n".join(untried))
     if not all(trial.rejected for each in trials.values() for trial in each):
         raise click.exceptions.Exit(1)
 

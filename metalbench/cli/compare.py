@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,28 +9,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metalbench.cli.output import json_option, write_text
-from metalbench.cli.parameters import (
-    DTYPES,
-    device_option,
-    include_option,
-    kernels_option,
-    store_option,
-)
+from metalbench.cli.parameters import dtype_option, kernel_options, seed_option, time_option
+from metalbench.cli.result_sets import result_set
 
 if TYPE_CHECKING:
     from metalbench._core import Device
-    from metalbench.comparison import Comparison, ResultSet
+    from metalbench.comparison import Comparison
     from metalbench.kernel import Kernel
+    from metalbench.kernel.library import Entry
     from metalbench.measure import Measurement
 
-RUN = re.compile(r"run:(\d+)")
-LATEST = re.compile(r"latest(?:~(\d+))?")
 FAILING = ("slower", "inconclusive")
 
 EXAMPLES = """\b
 Examples:
   metalbench compare latest~1 latest
   metalbench compare run:12 --fail-on slower
+  metalbench compare main
   metalbench compare before.json after.json --json -
   metalbench compare softmax@HEAD~3
   metalbench compare softmax@v1.0 softmax@HEAD --time 10
@@ -47,44 +41,24 @@ Examples:
     multiple=True,
     help="Exit code 1 if some kernel has this verdict. Repeatable.",
 )
-@click.option(
-    "--dtype",
-    type=click.Choice(DTYPES),
-    default="float32",
-    show_default=True,
-    help="Of NAME@REVISION: element type.",
-)
+@dtype_option(default="float32", show_default=True, help="Of NAME@REVISION: element type.")
 @click.option("--size", metavar="NAME", help="Of NAME@REVISION: size; else the task's headline.")
-@click.option(
-    "--seed",
-    metavar="N",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Of NAME@REVISION: of the inputs and of the order of samples.",
-)
-@click.option(
-    "--time",
-    "seconds",
-    type=click.FloatRange(min=0.01),
-    default=5.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Of NAME@REVISION: longest time to sample.",
-)
+@seed_option("Of NAME@REVISION: of the inputs and of the order of samples.")
+@time_option(5.0, "Of NAME@REVISION: longest time to sample.")
 @json_option
-@device_option
-@kernels_option
-@include_option
-@store_option
+@kernel_options
 @click.pass_context
 def compare(ctx: click.Context, /, before: str, after: str | None, **options: Any) -> None:
     """Compare two runs kernel by kernel, or two versions of one kernel in turn.
 
     BEFORE and AFTER are each a file that `run --json` wrote, a run of the store (run:12, latest,
-    latest~1), or a kernel at a revision of git (softmax@HEAD~1; without the revision as it is now).
-    Without AFTER it is the latest run, or the kernel as it is now. A ratio above 1 says that AFTER
-    is faster.
+    latest~1, or the NAME of a `run --save NAME`), or a kernel at a revision of git (softmax@HEAD~1;
+    without the revision as it is now). Without AFTER it is the latest run, or the kernel as it is
+    now. A ratio above 1 says that AFTER is faster. Revisions are of the repository that the kernel
+    lies in: of --kernels, or of the checkout of MetalBench that the current folder is in.
+
+    Exit codes: 0; 1 by --fail-on, or if a version of the kernel is wrong; 2 wrong usage or
+    environment; 130 interrupted.
     """
     kernels = [_is_kernel(name) for name in (before, after) if name is not None]
     if any(kernels) and not kernels[0]:
@@ -108,30 +82,8 @@ def _is_kernel(name: str) -> bool:
 def _runs(before: str, after: str | None, options: dict[str, Any]) -> Comparison:
     from metalbench.comparison import compare
 
-    older, newer = (_result_set(each, options["db"]) for each in (before, after or "latest"))
+    older, newer = (result_set(each, options["db"]) for each in (before, after or "latest"))
     return compare(older, newer)
-
-
-def _result_set(name: str, db: Path | None) -> ResultSet:
-    from metalbench.comparison import ResultSet
-    from metalbench.store import Store, location
-
-    run, latest = RUN.fullmatch(name), LATEST.fullmatch(name)
-    if run is None and latest is None:
-        if not Path(name).is_file():
-            raise click.UsageError(
-                f"{name}: expected a file of `run --json`, run:NUMBER, latest, latest~1, or "
-                "NAME@REVISION; there is no such file"
-            )
-        return ResultSet.of_file(Path(name))
-    path = location(db)
-    if not path.exists():
-        raise click.UsageError(f"{name}: the store {path} is empty; `metalbench run` fills it")
-    with Store(path) as store:
-        if run is not None:
-            return ResultSet.of_run(store, int(run[1]), name)
-        assert latest is not None
-        return ResultSet.of_latest(store, int(latest[1] or 0), name)
 
 
 def _kernels(
@@ -140,7 +92,6 @@ def _kernels(
     from metalbench import _core
     from metalbench.cli.waiting import waiting
     from metalbench.comparison.head_to_head import Contest, WrongKernelError, head_to_head
-    from metalbench.kernel.library import find
     from metalbench.measure import Plan
     from metalbench.report.console import console
 
@@ -151,8 +102,8 @@ def _kernels(
             f"{after}: expected {name} or {name}@REVISION, for kernels of different tasks do not "
             "compare"
         )
-    (entry,) = find([name], None, options["kernels"])
     device = _core.open(options["device"])
+    entry = _entry(name, options["kernels"], device.chip)
     older, newer = (_kernel(entry.kernel(device.chip), each, options) for each in names)
     contest = Contest(
         entry.task,
@@ -169,6 +120,21 @@ def _kernels(
             return head_to_head(device, contest, progress)
         except WrongKernelError as error:
             raise click.ClickException(str(error)) from error
+
+
+def _entry(name: str, folders: tuple[Path, ...], chip: str | None) -> Entry:
+    """The task, of a library that is installed from the checkout around, if there is one."""
+    from metalbench.comparison.revision import versioned
+    from metalbench.kernel import library
+
+    (entry,) = library.find([name], None, folders)
+    path, installed = entry.kernel_path(chip), library.installed_folder()
+    found = versioned(path, installed)
+    if found == path:
+        return entry
+    own = found.parents[len(path.relative_to(installed).parts) - 1]
+    (entry,) = library.find([name], None, [own, *folders])
+    return entry
 
 
 def _kernel(present: Kernel, name: str, options: dict[str, Any]) -> Kernel:

@@ -19,17 +19,23 @@ def control(
     device: Device, trials: Sequence[Trial], progress: LineProgress | LiveProgress
 ) -> Outcome:
     """Time each task's reference against itself. Nothing is kept: these are no kernel's results."""
+    from metalbench.errors import DeclarationError
     from metalbench.run.control import attempt_control
     from metalbench.run.runner import Outcome
 
+    untried = []
+    ended = "finished"
     with progress:
         try:
             for index, trial in enumerate(trials):
                 progress.kernel_started(index, len(trials), trial.entry.name, trial.dtype)
-                progress.kernel_finished(attempt_control(device, trial, progress))
+                try:
+                    progress.kernel_finished(attempt_control(device, trial, progress))
+                except DeclarationError as error:
+                    untried.append(str(error))
         except KeyboardInterrupt:
-            return Outcome(tuple(progress.results), "interrupted")
-    return Outcome(tuple(progress.results), "finished")
+            ended = "interrupted"
+    return Outcome(tuple(progress.results), ended, untried=tuple(untried))
 
 
 def tell_control(out: Console, results: Sequence[Result]) -> bool:

@@ -17,8 +17,10 @@ from metalbench.result.environment import environment, usable_cores
 
 if TYPE_CHECKING:
     from metalbench._core import Device
+    from metalbench.isolation import Limits
 
 REINSTALL = "pip install --force-reinstall metalbench"
+WITHOUT_PROCESSES = "metalbench run --in-process"
 TRIAL = """
 #include <metal_stdlib>
 using namespace metal;
@@ -27,6 +29,7 @@ kernel void trial(device float* x, uint i [[thread_position_in_grid]]) {
 }
 """
 LANES = 32
+SAMPLE = Path(__file__).parent / "sample"
 
 
 class Health(str, Enum):
@@ -60,8 +63,8 @@ def examinations(db: Path | None = None) -> Iterator[tuple[str, Examination]]:
     )
     yield "metal device", partial(_guarded, _metal, REINSTALL)
     yield "mlx", partial(_guarded, _mlx, _mlx_remedy())
-    yield "isolation", partial(_guarded, _isolation, "metalbench run --in-process")
     yield "library", partial(_guarded, _library, REINSTALL)
+    yield "isolation", partial(_guarded, _isolation, WITHOUT_PROCESSES)
     yield "store", partial(_guarded, partial(_store, db), "metalbench run --db FILE")
     yield "cache", partial(_guarded, _cache, "export METALBENCH_CACHE=DIR")
 
@@ -173,9 +176,12 @@ def _isolation() -> Finding:
     from metalbench.isolation import Limits, network_of_workers
 
     means, limits = network_of_workers("cpu"), Limits()
+    wrong = _trial_in_a_worker(limits)
+    if wrong:
+        return Finding(Health.BROKEN, wrong, WITHOUT_PROCESSES)
     detail = (
         f"each kernel has a process of its own, for {limits.seconds:.0f} s and "
-        f"{limits.memory_bytes / 2**30:.1f} GiB at most"
+        f"{limits.memory_bytes / 2**30:.1f} GiB at most; a trial kernel ran correctly in one"
     )
     if means:
         return Finding(Health.GOOD, f"{detail}; its network is cut off by {means}")
@@ -184,6 +190,24 @@ def _isolation() -> Finding:
         f"{detail}; its network cannot be cut off here",
         "run kernels that you do not trust in a container without network",
     )
+
+
+def _trial_in_a_worker(limits: Limits) -> str:
+    """Take a kernel all the way through a process of its own; returns what goes wrong."""
+    from metalbench import _core
+    from metalbench.isolation import Workers
+    from metalbench.kernel.library import Library
+    from metalbench.measure import Plan
+    from metalbench.run.observed import device_facts
+    from metalbench.run.stages import Silent
+    from metalbench.run.trial import Trial
+
+    entry = Library([SAMPLE]).entry("twice")
+    plan = Plan(seconds=0.01, warmup_ns=0, window_ns=10_000, long_windows=0)
+    trial = Trial(entry, entry.kernel(), "float32", plan=plan)
+    with Workers("cpu", limits) as workers:
+        result = workers.attempt(device_facts(_core.open("cpu")), trial, (), Silent())
+    return "\n".join(each.message for each in result.failures)
 
 
 def _library() -> Finding:

@@ -8,10 +8,12 @@ import click
 
 from metalbench.cli.admit import admit
 from metalbench.cli.compare import compare
+from metalbench.cli.compiling import compile_file
 from metalbench.cli.completion import completion
 from metalbench.cli.doctor import doctor
-from metalbench.cli.failure import Failure
+from metalbench.cli.failure import Failure, Interrupted
 from metalbench.cli.history import history
+from metalbench.cli.interruption import raise_from_now_on
 from metalbench.cli.listing import list_tasks
 from metalbench.cli.run import run
 from metalbench.cli.show import show
@@ -23,28 +25,44 @@ Start here:
   metalbench run softmax       one kernel, with the full report
   metalbench show softmax      its task, source, arguments and history
   metalbench compare latest~1  the latest run against the one before
-  metalbench history softmax   its results over time: did it get slower?
+  metalbench history           every kernel over time: did it get slower?
+  metalbench compile a.metal   any MSL file: its errors, and what its kernels take
 
-Exit codes: 0 all correct, 1 something is incorrect, 2 wrong usage or environment,
-130 interrupted.
+Exit codes: 0 all correct, 1 something is incorrect or fails by --fail-on, 2 wrong usage or
+environment, 130 interrupted.
 """
 
 
 class ErrorsAreMessages(click.Group):
-    """A group whose commands end with the message of a MetalBenchError, and exit code 2."""
+    """A group whose commands end with the message of a MetalBenchError, and exit code 2.
+
+    When they are interrupted they say so, and end with 130: click itself would give 1.
+    """
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Read the command line."""
+        try:
+            return super().make_context(*arguments, **options)
+        except KeyboardInterrupt:
+            raise Interrupted from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was asked for."""
+        # From here on there may be something to put away.
+        raise_from_now_on()
         try:
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
+        except KeyboardInterrupt:
+            raise Interrupted from None
         except Exception as error:
-            from metalbench.errors import MetalBenchError
+            from metalbench.errors import MetalBenchError, of_the_machine
 
-            if not isinstance(error, MetalBenchError):
+            told = error if isinstance(error, MetalBenchError) else of_the_machine(error)
+            if told is None:
                 raise
-            raise Failure(str(error)) from error
+            raise Failure(str(told)) from error
 
 
 def _version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
@@ -76,5 +94,15 @@ def main() -> None:
     """
 
 
-for command in (run, list_tasks, show, compare, history, admit, doctor, completion):
+for command in (
+    run,
+    list_tasks,
+    show,
+    compile_file,
+    compare,
+    history,
+    admit,
+    doctor,
+    completion,
+):
     main.add_command(command)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from metalbench.cli.output import json_option, write_text
 from metalbench.cli.parameters import complete_names, store_option
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from metalbench.comparison.past import Past
+    from metalbench.store import HistoryEntry
+
 EXAMPLES = """\b
 Examples:
+  metalbench history
   metalbench history softmax
   metalbench history softmax --last 100 --fail-on slower
   metalbench history softmax --json -
@@ -18,7 +26,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES, short_help="Show a kernel's past, and whether it got slower.")
-@click.argument("name", shell_complete=complete_names)
+@click.argument("name", required=False, shell_complete=complete_names)
 @click.option(
     "--last",
     type=click.IntRange(min=1),
@@ -35,29 +43,54 @@ Examples:
 @json_option
 @store_option
 @click.pass_context
-def history(ctx: click.Context, /, name: str, **options: Any) -> None:
+def history(ctx: click.Context, /, name: str | None, **options: Any) -> None:
     """Show the earlier results of a kernel, the latest against the best and against the last.
 
-    Results compare within one device, element type, size and mode, by their ratios to MLX where
-    there are such, else by their times. The name need not be in the library any more.
+    Without a NAME it is one line for every kernel that has results. Results compare within one
+    device, element type, size and mode, by their ratios to MLX where there are such, else by their
+    times. The name need not be in the library any more.
+
+    Exit codes: 0; 1 by --fail-on; 2 wrong usage or environment.
     """
     from metalbench.comparison.past import pasts
     from metalbench.report.console import console
-    from metalbench.report.history import history_report
-    from metalbench.report.history_json import history_json
+    from metalbench.report.history_json import all_json, history_json
+
+    found = {task: list(pasts(entries)) for task, entries in _entries(name, options).items()}
+    out = console(to_stderr=str(options["json_file"]) == "-")
+    _show(out, name, found, options)
+    if options["json_file"]:
+        text = all_json(found) if name is None else history_json(name, found[name])
+        write_text(options["json_file"], text)
+    regressed = any(past.regressed for each in found.values() for past in each)
+    ctx.exit(int(options["fail_on"] is not None and regressed))
+
+
+def _entries(name: str | None, options: dict[str, Any]) -> dict[str, list[HistoryEntry]]:
+    """The results by task: of the one that was named, be there any or not, else of all."""
     from metalbench.store import Store, location
 
     path = location(options["db"])
-    entries = []
-    if path.exists():
-        with Store(path) as store:
-            entries = store.history(name, options["last"])
-    found = list(pasts(entries))
-    out = console(to_stderr=str(options["json_file"]) == "-")
-    for past in found:
-        out.print(history_report(past, out))
-    if not found:
-        out.print(f"{name}: no results in {path}; `metalbench run {name}` makes some")
-    if options["json_file"]:
-        write_text(options["json_file"], history_json(name, found))
-    ctx.exit(int(options["fail_on"] is not None and any(past.regressed for past in found)))
+    if not path.exists():
+        return {} if name is None else {name: []}
+    with Store(path) as store:
+        tasks = store.tasks() if name is None else [name]
+        return {task: store.history(task, options["last"]) for task in tasks}
+
+
+def _show(
+    out: Console, name: str | None, found: Mapping[str, Sequence[Past]], options: dict[str, Any]
+) -> None:
+    from metalbench.report.history import history_report
+    from metalbench.report.overview import overview
+    from metalbench.store import location
+
+    if not any(found.values()):
+        about, command = ("", "run") if name is None else (f"{name}: ", f"run {name}")
+        path = location(options["db"])
+        out.print(f"{about}no results in {path}; `metalbench {command}` makes some")
+    elif name is None:
+        out.print(overview(found, out))
+    else:
+        for past in found[name]:
+            out.print(history_report(past, out))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from metalbench.cli.failure import Failure
 from metalbench.cli.parameters import kernels_option
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def list_tasks(set_name: str | None, kernels: tuple[Path, ...]) -> None:
     """List the tasks, their kernels and the types that these are written for."""
     from rich.text import Text
 
+    from metalbench.errors import TaskError
     from metalbench.kernel.library import find
     from metalbench.report.console import console
     from metalbench.report.plain import plain_table
@@ -35,9 +37,17 @@ def list_tasks(set_name: str | None, kernels: tuple[Path, ...]) -> None:
     table = plain_table(terminal=out.is_terminal)
     for name in ("task", "set", "types", "what"):
         table.add_column(name, no_wrap=name != "what")
+    wrong = []
     for entry in find((), set_name, kernels):
-        table.add_row(*map(Text, (entry.name, entry.set, _types(entry), entry.description)))
+        try:
+            what = entry.description
+        except TaskError as error:
+            wrong.append(str(error))
+            what = "wrong task"
+        table.add_row(*map(Text, (entry.name, entry.set, _types(entry), what)))
     out.print(table)
+    if wrong:
+        raise Failure("\n".join(wrong))
 
 
 def _types(entry: Entry) -> str:

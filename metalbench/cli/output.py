@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,23 +13,31 @@ from metalbench.cli.failure import Failure
 from metalbench.cli.parameters import writable
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+FORMS = {"junitxml": "JUnit's XML", "markdown": "Markdown", "csv": "CSV", "json": "JSON"}
 FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
 
 def json_option(command: Command) -> Command:
     """``--json``."""
-    return _file_option("JSON")(command)
+    return _file_option("json", "JSON")(command)
 
 
-def csv_option(command: Command) -> Command:
-    """``--csv``."""
-    return _file_option("CSV")(command)
+def result_options(command: Command) -> Command:
+    """``--json``, ``--csv``, ``--markdown`` and ``--junitxml``: a run for other programs."""
+    for name, kind in FORMS.items():
+        command = _file_option(name, kind)(command)
+    return command
 
 
-def _file_option(kind: str) -> Callable[[Command], Command]:
+def is_taken(options: Mapping[str, Any]) -> bool:
+    """Whether results go to standard output, where else the report goes."""
+    return any(str(options[f"{name}_file"]) == "-" for name in FORMS)
+
+
+def _file_option(name: str, kind: str) -> Callable[[Command], Command]:
     return click.option(
-        f"--{kind.lower()}",
-        f"{kind.lower()}_file",
+        f"--{name}",
+        f"{name}_file",
         type=FILE,
         callback=writable,
         metavar="FILE",

@@ -12,6 +12,8 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from metalbench.kernel.library import Entry
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 DTYPES = ("float32", "float16", "bfloat16")
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -27,14 +29,23 @@ def complete_names(
     from metalbench.kernel.library import Library
 
     try:
-        library = Library(ctx.params.get("kernels") or ())
+        entries = [
+            entry
+            for entry in Library(ctx.params.get("kernels") or ())
+            if entry.name.startswith(incomplete)
+        ]
     except MetalBenchError:
         return []
-    return [
-        CompletionItem(entry.name, help=entry.description)
-        for entry in library
-        if entry.name.startswith(incomplete)
-    ]
+    return [CompletionItem(entry.name, help=_description(entry)) for entry in entries]
+
+
+def _description(entry: Entry) -> str:
+    from metalbench.errors import TaskError
+
+    try:
+        return entry.description
+    except TaskError:
+        return "wrong task"
 
 
 def device_option(command: Command) -> Command:
@@ -78,6 +89,44 @@ def store_option(command: Command) -> Command:
         metavar="FILE",
         help="The store of results; else in $METALBENCH_HOME, else in your data folder.",
     )(command)
+
+
+def kernel_options(command: Command) -> Command:
+    """Where kernels come from, where they run and where results are kept."""
+    for option in (store_option, include_option, kernels_option, device_option):
+        command = option(command)
+    return command
+
+
+def dtype_option(*declarations: str, **attributes: Any) -> Callable[[Command], Command]:
+    """``--dtype``; with `multiple` also all types at once."""
+    choices = (*DTYPES, "all") if attributes.get("multiple") else DTYPES
+    return click.option("--dtype", *declarations, type=click.Choice(choices), **attributes)
+
+
+def seed_option(text: str) -> Callable[[Command], Command]:
+    """``--seed``, with `text` as its help."""
+    return click.option(
+        "--seed",
+        metavar="N",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help=text,
+    )
+
+
+def time_option(default: float, text: str) -> Callable[[Command], Command]:
+    """``--time`` in seconds, with `text` as its help."""
+    return click.option(
+        "--time",
+        "seconds",
+        type=click.FloatRange(min=0.01),
+        default=default,
+        show_default=True,
+        metavar="SECONDS",
+        help=text,
+    )
 
 
 def writable(ctx: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:

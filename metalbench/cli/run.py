@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metalbench.cli.capture import capture_after, capture_option, check_capture
+from metalbench.cli.gate import Gate, annotate, gate_options, tell_regressions
 from metalbench.cli.isolation import isolation_options, workers_for
-from metalbench.cli.output import csv_option, json_option, write_text
+from metalbench.cli.output import is_taken, result_options, write_text
 from metalbench.cli.parameters import (
-    DTYPES,
     complete_names,
-    device_option,
-    include_option,
-    kernels_option,
-    store_option,
+    dtype_option,
+    kernel_options,
+    seed_option,
+    time_option,
 )
 from metalbench.cli.trials import trials_for
+from metalbench.cli.untried import tell_untried
 from metalbench.cli.warning import warn
 
 if TYPE_CHECKING:
@@ -30,13 +31,15 @@ if TYPE_CHECKING:
 
     from metalbench._core import Device
     from metalbench.cli.progress import LineProgress, LiveProgress
+    from metalbench.comparison.regression import Regression
+    from metalbench.errors import MetalBenchError
     from metalbench.isolation import Workers
     from metalbench.result import Result
     from metalbench.result.environment import Environment
     from metalbench.run.runner import Outcome
+    from metalbench.store import Store
 
 TARGETS = ("speed", "compute", "memory", "stable", "balanced")
-INTERRUPTED = 130
 
 
 EXAMPLES = """\b
@@ -45,6 +48,9 @@ Examples:
   metalbench run softmax
   metalbench run relu softmax --dtype all
   metalbench run --set standard --json results.json
+  metalbench run relu --size seed --size large
+  metalbench run --save main
+  metalbench run --baseline main --max-regression 5% --junitxml results.xml
   metalbench run my_kernel --kernels ./my_kernels --time 5
   MTL_CAPTURE_ENABLED=1 metalbench run softmax --capture softmax.gputrace
 """
@@ -53,14 +59,15 @@ Examples:
 @click.command(epilog=EXAMPLES, short_help="Check kernels and time them against MLX.")
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_names)
 @click.option("--set", "set_name", metavar="SET", help="Only this set: common, standard, full.")
-@device_option
 @click.option(
-    "--size", metavar="NAME", help="Size to time, such as seed or large; else the task's headline."
+    "--size",
+    "sizes",
+    metavar="NAME",
+    multiple=True,
+    help="Size to time, such as seed or large; else the task's headline. Repeatable.",
 )
-@click.option(
-    "--dtype",
+@dtype_option(
     "dtypes",
-    type=click.Choice([*DTYPES, "all"]),
     multiple=True,
     default=["float32"],
     show_default=True,
@@ -73,25 +80,12 @@ Examples:
     show_default=True,
     help="The score in the headline of a full report.",
 )
-@click.option(
-    "--seed",
-    metavar="N",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Of the inputs and of the order of samples.",
-)
-@click.option(
-    "--time",
-    "seconds",
-    type=click.FloatRange(min=0.01),
-    default=2.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Longest time to sample each kernel; the sampling of a steady one ends sooner.",
-)
-@json_option
-@csv_option
+@seed_option("Of the inputs and of the order of samples.")
+@time_option(2.0, "Longest time to sample each kernel; the sampling of a steady one ends sooner.")
+@result_options
+@gate_options
+@click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong, and the summary.")
+@click.option("-v", "--verbose", is_flag=True, help="Print warnings in full.")
 @click.option(
     "--cold",
     is_flag=True,
@@ -105,15 +99,16 @@ Examples:
 @capture_option
 @isolation_options
 @click.option("--fail-fast", is_flag=True, help="Stop at the first kernel that is not correct.")
-@kernels_option
-@include_option
-@store_option
+@kernel_options
 @click.pass_context
 def run(ctx: click.Context, /, **options: Any) -> None:
     """Check kernels, time them against MLX, and keep the results.
 
     Without a NAME the whole library runs; with a single one the full report is printed. Every
     finished kernel is kept at once: Ctrl-C loses none.
+
+    Exit codes: 0 all correct and nothing that --fail-on names; 1 not so; 2 wrong usage or
+    environment; 130 interrupted. In a job of GitHub's what is wrong is annotated at its line.
     """
     if options["ab_control"]:
         _check_control(options)
@@ -123,10 +118,11 @@ def run(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _check_control(options: Mapping[str, Any]) -> None:
-    for name in ("cold", "capture"):
+    for name in ("cold", "capture", "save", "baseline", "max_regression", "fail_on"):
         if options[name]:
+            option = name.replace("_", "-")
             raise click.UsageError(
-                f"--ab-control: expected no --{name}, for no kernel is run; leave one of them out"
+                f"--ab-control: expected no --{option}, for no kernel is run; leave one out"
             )
 
 
@@ -145,13 +141,13 @@ def _control(options: dict[str, Any]) -> int:
     outcome = replace(outcome, results=judged_together(outcome.results))
     _report(out, outcome, options, perf_counter() - start)
     right = tell_control(out, outcome.results)
-    _export(outcome, device, environment(), options, _plain(options))
-    return _exit_code(outcome) or int(not right)
+    _export(outcome, device, environment(), options, seconds=perf_counter() - start)
+    return Gate().exit_code(outcome, ()) or int(not right)
 
 
 def _run(options: dict[str, Any], workers: Workers | None) -> int:
     from metalbench import _core
-    from metalbench.errors import StoreError
+    from metalbench.errors import MachineError
     from metalbench.report.judged import judged_together
     from metalbench.result.environment import environment
     from metalbench.run.runner import Outcome
@@ -163,40 +159,58 @@ def _run(options: dict[str, Any], workers: Workers | None) -> int:
     trials = trials_for(options, device)
     if options["capture"]:
         check_capture(device, trials)
+    gate = Gate.of(options, device)
     out, log = _consoles(options)
     warn(log, device)
-    described, here = _plain(options), environment()
+    here = environment()
     progress = _progress(out, log, options["seconds"])
     with Store(location(options["db"])) as store:
-        run = partial(run_trials, options=described, fail_fast=options["fail_fast"])
+        run = partial(run_trials, options=_plain(options), fail_fast=options["fail_fast"])
         try:
             with progress:
                 outcome = run(device, trials, store, here, progress, attempts=workers)
-        except StoreError:
+        except MachineError:
             shown = Outcome(tuple(progress.results), "failed")
             _report(out, shown, options, perf_counter() - start)
             raise
         outcome = replace(outcome, results=judged_together(outcome.results))
         _report(out, outcome, options, perf_counter() - start)
-        out.print(f"Kept in {store.path}", soft_wrap=True)
+        if not options["quiet"]:
+            out.print(f"Kept in {store.path}", soft_wrap=True)
+        slower, fault = _regressions(gate, store, outcome)
+    tell_regressions(out, slower)
     if options["capture"] and outcome.ended != "interrupted":
         capture_after(out, device, trials[0], outcome.results, options["capture"])
-    _export(outcome, device, here, options, described)
-    return _exit_code(outcome)
+    annotate(outcome, trials, slower, to_stderr=is_taken(options))
+    _export(outcome, device, here, options, slower=slower, seconds=perf_counter() - start)
+    if fault is not None:
+        raise fault
+    return gate.exit_code(outcome, slower)
+
+
+def _regressions(
+    gate: Gate, store: Store, outcome: Outcome
+) -> tuple[Sequence[Regression], MetalBenchError | None]:
+    """What became slower, or why that cannot be told, which must not keep results from files."""
+    from metalbench.errors import MetalBenchError
+
+    try:
+        return gate.regressions(store, outcome), None
+    except MetalBenchError as error:
+        return (), error
 
 
 def _consoles(options: dict[str, Any]) -> tuple[Console, Console]:
     """Where the report goes, unless results take its place, and where messages go."""
     from metalbench.report.console import console
 
-    piped = any(str(options[name]) == "-" for name in ("json_file", "csv_file"))
-    return console(to_stderr=piped), console(to_stderr=True)
+    return console(to_stderr=is_taken(options)), console(to_stderr=True, quiet=options["quiet"])
 
 
 def _progress(out: Console, log: Console, seconds: float) -> LineProgress | LiveProgress:
     from metalbench.cli.progress import LineProgress, LiveProgress
 
-    if log.is_terminal and out.is_terminal:
+    if log.is_terminal and out.is_terminal and not log.quiet:
         return LiveProgress(out, seconds)
     return LineProgress(log, seconds)
 
@@ -204,18 +218,21 @@ def _progress(out: Console, log: Console, seconds: float) -> LineProgress | Live
 def _report(out: Console, outcome: Outcome, options: dict[str, Any], seconds: float) -> None:
     from metalbench.analysis import Target
     from metalbench.report.single import full_report
-    from metalbench.report.suite import suite_report
+    from metalbench.report.suite import brief_report, suite_report
 
     results = outcome.results
     if outcome.ended == "interrupted":
         out.print(f"Interrupted. {_finished(results)}\n", style="yellow")
     elif outcome.ended == "stopped":
         out.print("Stopped at the first failure (--fail-fast).\n", style="yellow")
-    if len(results) == 1 and len(options["names"]) == 1:
+    if options["quiet"]:
+        out.print(brief_report(results, seconds))
+    elif len(results) == 1 and len(options["names"]) == 1:
         out.print(full_report(results[0], Target(options["target"])))
         out.print()
     elif results:
-        out.print(suite_report(results, out, seconds))
+        out.print(suite_report(results, out, seconds, verbose=options["verbose"]))
+    tell_untried(out, outcome.untried)
 
 
 def _finished(results: Sequence[Result]) -> str:
@@ -230,16 +247,25 @@ def _export(
     device: Device,
     here: Environment,
     options: dict[str, Any],
-    described: dict[str, Any],
+    *,
+    slower: Sequence[Regression] = (),
+    seconds: float,
 ) -> None:
     from metalbench.report.export import to_csv, to_json
+    from metalbench.report.junit import to_junit
+    from metalbench.report.markdown import to_markdown
     from metalbench.run.observed import device_facts
 
-    if options["json_file"]:
-        text = to_json(outcome.results, device_facts(device), here, described)
-        write_text(options["json_file"], text)
-    if options["csv_file"]:
-        write_text(options["csv_file"], to_csv(outcome.results))
+    results, facts = outcome.results, device_facts(device)
+    forms: dict[str, Callable[[], str]] = {
+        "json": lambda: to_json(results, facts, here, _plain(options)),
+        "csv": lambda: to_csv(results),
+        "markdown": lambda: to_markdown(results, seconds, slower),
+        "junitxml": lambda: to_junit(results, slower),
+    }
+    for name, text in forms.items():
+        if options[f"{name}_file"]:
+            write_text(options[f"{name}_file"], text())
 
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:
@@ -251,9 +277,3 @@ def _plain(options: dict[str, Any]) -> dict[str, Any]:
         return str(value) if isinstance(value, Path) else value
 
     return {name: plain(value) for name, value in options.items()}
-
-
-def _exit_code(outcome: Outcome) -> int:
-    if outcome.ended == "interrupted":
-        return INTERRUPTED
-    return 0 if outcome.correct else 1

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.parameters import (
-    DTYPES,
-    complete_names,
-    device_option,
-    include_option,
-    kernels_option,
-    store_option,
-)
+from metalbench.cli.parameters import complete_names, dtype_option, kernel_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,9 +27,7 @@ Examples:
 
 @click.command(epilog=EXAMPLES, short_help="Show a task, its kernel and its history.")
 @click.argument("name", shell_complete=complete_names)
-@click.option(
-    "--dtype", type=click.Choice(DTYPES), help="Element type to reflect; else the kernel's first."
-)
+@dtype_option(help="Element type to reflect; else the kernel's first.")
 @click.option(
     "--history",
     "past",
@@ -47,10 +38,7 @@ Examples:
     help="How many earlier results.",
 )
 @click.option("--no-source", is_flag=True, help="Leave out the kernel's source.")
-@device_option
-@kernels_option
-@include_option
-@store_option
+@kernel_options
 def show(name: str, **options: Any) -> None:
     """Show a task: its sizes, its kernel's source and arguments, and its earlier results."""
     from metalbench import _core
@@ -77,6 +65,7 @@ def _print_reflection(
     from rich.text import Text
 
     from metalbench.errors import MetalBenchError
+    from metalbench.kernel.fast_math import folded_tests
     from metalbench.kernel.prepare import compile_kernel
     from metalbench.report.reflection import reflection
 
@@ -85,7 +74,9 @@ def _print_reflection(
     except MetalBenchError as error:
         out.print(Text(f"\nThe kernel does not compile:\n{error}", style="red"))
         return
-    out.print(reflection(compiled, terminal=out.is_terminal))
+    out.print(reflection(compiled.pipelines.values(), device, terminal=out.is_terminal))
+    for warning in folded_tests(compiled):
+        out.print(Text(f"\nWarning: {warning}", style="yellow"), soft_wrap=True)
 
 
 def _print_history(out: Console, name: str, past: int, db: Path | None) -> None:

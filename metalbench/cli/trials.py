@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from metalbench._core import Device
+    from metalbench.kernel import Kernel
     from metalbench.kernel.library import Entry
     from metalbench.run.trial import Trial
 
@@ -24,7 +26,6 @@ def trials_for(options: Mapping[str, Any], device: Device) -> list[Trial]:
 
     entries = find(options["names"], options["set_name"], options["kernels"])
     common: dict[str, Any] = {
-        "size": options["size"],
         "seed": options["seed"],
         "plan": Plan(seconds=options["seconds"], mode=Mode.COLD if options["cold"] else Mode.WARM),
     }
@@ -33,33 +34,55 @@ def trials_for(options: Mapping[str, Any], device: Device) -> list[Trial]:
         try:
             kernel = replace(entry.kernel(device.chip), include_dirs=options["include"])
         except DeclarationError as error:
-            trials.append(Trial.unreadable(entry, error, **common))
+            size = next(iter(options["sizes"]), None)
+            trials.append(Trial.unreadable(entry, error, size=size, **common))
             continue
-        wanted = _dtypes(options, kernel.dtypes)
-        trials += [Trial(entry, kernel, dtype, **common) for dtype in wanted]
+        wanted = product(_dtypes(options, kernel), options["sizes"] or [None])
+        trials += [Trial(entry, kernel, dtype, size, **common) for dtype, size in wanted]
     if not trials:
         asked = ", ".join(options["dtypes"])
         raise click.UsageError(f"no kernel is written for {asked}; see `metalbench list`")
-    if options["size"]:
-        _check_size(options["size"], [trial.entry for trial in trials])
+    for size in options["sizes"]:
+        _check_size(size, [trial.entry for trial in trials])
     return trials
 
 
 def _check_size(size: str, entries: Sequence[Entry]) -> None:
-    """Refuse a size that no task has; a task that lacks what others have fails by itself."""
-    from metalbench.errors import DeclarationError
+    """Refuse a size that no task has; a task that lacks what others have is not tried."""
+    from metalbench.errors import DeclarationError, TaskError
     from metalbench.task.sizes import is_spelled
 
     known: dict[str, None] = {}
+    refused = []
     for entry in entries:
-        with contextlib.suppress(DeclarationError):
-            known |= dict.fromkeys(entry.task.sizes)
-    if known and size not in known and not is_spelled(size):
+        # A file that is wrong is told of when it is its turn.
+        with contextlib.suppress(TaskError):
+            try:
+                known |= dict.fromkeys(entry.task.sizes)
+                entry.task.check_size(size)
+            except TaskError:
+                raise
+            except DeclarationError as error:
+                refused.append(str(error))
+            else:
+                return
+    if len(refused) == 1 or (refused and is_spelled(size)):
+        raise click.UsageError(f"--size: {refused[0]}")
+    if refused:
         raise click.UsageError(f"--size {size}: expected one of {', '.join(known)}")
 
 
-def _dtypes(options: Mapping[str, Any], written_for: Sequence[str]) -> list[str]:
-    """Types to run: of a kernel that was named whatever was asked, else what it is written for."""
+def _dtypes(options: Mapping[str, Any], kernel: Kernel) -> list[str]:
+    """Types to run: of a kernel that was named whatever was asked, else what it is written for.
+
+    Raises DeclarationError for a named kernel that is not written for what was asked.
+    """
+    from metalbench.kernel.prepare import check_written_for
+
     if "all" in options["dtypes"]:
-        return list(written_for)
-    return [each for each in options["dtypes"] if options["names"] or each in written_for]
+        return list(kernel.dtypes)
+    if not options["names"]:
+        return [each for each in options["dtypes"] if each in kernel.dtypes]
+    for each in options["dtypes"]:
+        check_written_for(kernel, each)
+    return list(options["dtypes"])

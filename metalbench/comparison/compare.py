@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from metalbench.comparison.past import run_spread
-from metalbench.comparison.result_set import ResultSet, Row, by_key, row_of
-from metalbench.errors import MetalBenchError
+from metalbench.comparison.result_set import Key, ResultSet, Row, by_key, row_of
+from metalbench.errors import DeclarationError
 from metalbench.stats import Interval, Judgement, Verdict, assess_suite, geometric_mean
 from metalbench.stats.apart import RunSpread, assess_apart
 from metalbench.store import HistoryEntry
@@ -65,17 +65,18 @@ def compare(before: ResultSet, after: ResultSet) -> Comparison:
 
     Raises
     ------
-    MetalBenchError
+    DeclarationError
         If devices, clocks, modes or sizes differ: such times do not compare; or if no kernel is in
         both sets.
     """
     _expect_equal("device", "", (before.name, before.device), (after.name, after.device))
     older, newer = by_key(before.rows), by_key(after.rows)
     compared, left_out = [], []
-    for key in dict.fromkeys((*older, *newer)):
+    keys = dict.fromkeys((*older, *newer))
+    for key in keys:
         missing = _missing(older.get(key), newer.get(key), before.name, after.name)
         if missing is not None:
-            left_out.append((_name(key), missing))
+            left_out.append((_name(key, keys), missing))
             continue
         _check(before.name, older[key], after.name, newer[key])
         # What is judged must not excuse itself.
@@ -83,7 +84,7 @@ def compare(before: ResultSet, after: ResultSet) -> Comparison:
         compared.append(_compared(older[key], newer[key], others))
     if not compared:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out[:3]) or "both are empty"
-        raise MetalBenchError(
+        raise DeclarationError(
             f"{before.name} and {after.name} have no kernel in common that was timed: {reasons}"
         )
     judgements = assess_suite([each.judgement for each in compared])
@@ -92,7 +93,7 @@ def compare(before: ResultSet, after: ResultSet) -> Comparison:
         before=before.name,
         after=after.name,
         device=before.device,
-        mode=newer[compared[0].task, compared[0].dtype].mode,
+        mode=newer[compared[0].task, compared[0].dtype, compared[0].size].mode,
         compared=tuple(replace(each, judgement=judgement) for each, judgement in judged),
         left_out=tuple(left_out),
     )
@@ -149,12 +150,16 @@ def _size(row: Row) -> str:
 
 def _expect_equal(what: str, where: str, first: tuple[str, str], second: tuple[str, str]) -> None:
     if first[1] != second[1]:
-        raise MetalBenchError(
+        raise DeclarationError(
             f"{where}expected the same {what} in both, got {first[1]} in {first[0]} and "
             f"{second[1]} in {second[0]}; such times do not compare: run both alike"
         )
 
 
-def _name(key: tuple[str, str]) -> str:
-    task, dtype = key
-    return task if dtype == "float32" else f"{task} ({dtype})"
+def _name(key: Key, others: Collection[Key]) -> str:
+    """The task, and what tells it from others."""
+    task, dtype, size = key
+    sizes = {each[2] for each in others if each[:2] == (task, dtype)}
+    about = [dtype] if dtype != "float32" else []
+    about += [size] if len(sizes) > 1 else []
+    return f"{task} ({', '.join(about)})" if about else task

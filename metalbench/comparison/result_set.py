@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metalbench.errors import MetalBenchError, StoreError
+from metalbench.errors import DeclarationError, StoreError
 from metalbench.stats import Interval
 
 if TYPE_CHECKING:
     from metalbench.store import HistoryEntry, Store
 
 SCHEMA = 1
+Key = tuple[str, str, str]
 # Earlier results of a task that are looked at for how much runs differ.
 MOST_OTHERS = 200
 
@@ -41,9 +42,9 @@ class Row:
     ratio: Interval | None
 
     @property
-    def key(self) -> tuple[str, str]:
-        """What makes two rows the same kernel: task and element type."""
-        return self.task, self.dtype
+    def key(self) -> Key:
+        """What makes two rows the same kernel: task, element type and size."""
+        return self.task, self.dtype, self.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +86,22 @@ class ResultSet:
 
     @classmethod
     def of_file(cls, path: Path) -> ResultSet:
-        """Read what `metalbench run --json` wrote; raises MetalBenchError if `path` is no such."""
+        """Read what `metalbench run --json` wrote; raises DeclarationError if it is none."""
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
             if document["schema"] != SCHEMA:
-                raise MetalBenchError(
+                raise DeclarationError(
                     f"{path}: expected results of schema {SCHEMA}, got {document['schema']}; "
                     "another version of metalbench wrote them"
                 )
             mlx = document["environment"]["versions"].get("mlx")
             rows = tuple(_row_of_json(entry, mlx) for entry in document["results"])
             device = f"{document['device']['kind']} ({document['device']['name']})"
+        except DeclarationError:
+            raise
         except (OSError, ValueError, KeyError, TypeError) as error:
             cause = f"{type(error).__name__}: {error}"
-            raise MetalBenchError(
+            raise DeclarationError(
                 f"{path}: expected results from `metalbench run --json FILE`; {cause}"
             ) from error
         return cls(str(path), device, rows)
@@ -157,6 +160,6 @@ def _device(entry: HistoryEntry) -> str:
     return f"{entry.device_kind} ({entry.device_name})"
 
 
-def by_key(rows: Sequence[Row]) -> dict[tuple[str, str], Row]:
-    """Rows by task and element type; of several the last."""
+def by_key(rows: Sequence[Row]) -> dict[Key, Row]:
+    """Rows by what makes them the same kernel; of several the last."""
     return {row.key: row for row in rows}

@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from metalbench.errors import MetalBenchError
+from metalbench.errors import DeclarationError, MachineError
 from metalbench.kernel import Kernel, parse
 
 
@@ -15,18 +15,53 @@ def kernel_at(kernel: Kernel, revision: str) -> Kernel:
 
     Raises
     ------
-    MetalBenchError
-        If the file is in no repository, or `revision` is unknown or has no such file.
     DeclarationError
-        If its header was wrong then.
+        If the file is in no repository, `revision` is unknown or has no such file, or its header
+        was wrong then.
+    MachineError
+        If there is no git.
     """
     where = f"[{kernel.name}] {kernel.path.name}@{revision}"
     if revision.startswith("-") or ":" in revision:
-        raise MetalBenchError(f"{where}: expected a revision of git, such as HEAD~1 or v1.0")
+        raise DeclarationError(f"{where}: expected a revision of git, such as HEAD~1 or v1.0")
     folder = kernel.path.resolve().parent
     text = _git(folder, "show", f"{revision}:./{kernel.path.name}", where=where)
     then = parse(text, name=kernel.name, path=kernel.path, chip=kernel.chip)
     return replace(then, include_dirs=kernel.include_dirs)
+
+
+def versioned(path: Path, installed: Path) -> Path:
+    """The file at `path`, or of one in the `installed` library the same in the checkout around.
+
+    Raises MetalBenchError if the installed one is in no repository, and the current folder in no
+    checkout.
+    """
+    if not path.is_relative_to(installed) or _is_tracked(path):
+        return path
+    top = _asked(Path.cwd(), "rev-parse", "--show-toplevel")
+    if top is not None:
+        found = Path(top.decode().strip(), "kernels", path.relative_to(installed))
+        if found.is_file():
+            return found
+    raise DeclarationError(
+        f"{path} is the installed copy, which lies in no repository of git; to compare revisions "
+        "run it within a checkout of MetalBench, or name the folder with --kernels"
+    )
+
+
+def _is_tracked(path: Path) -> bool:
+    return _asked(path.resolve().parent, "ls-files", "--error-unmatch", path.name) is not None
+
+
+def _asked(folder: Path, *command: str) -> bytes | None:
+    """What git answers; None if it says no, or is not there."""
+    try:
+        done = subprocess.run(
+            ("git", "-C", str(folder), *command), capture_output=True, check=False
+        )
+    except OSError:
+        return None
+    return None if done.returncode else done.stdout
 
 
 def _git(folder: Path, *command: str, where: str) -> str:
@@ -35,10 +70,14 @@ def _git(folder: Path, *command: str, where: str) -> str:
             ("git", "-C", str(folder), *command), capture_output=True, check=False
         )
     except OSError as error:
-        raise MetalBenchError(f"{where}: git cannot be run: {error}") from error
+        raise MachineError(f"{where}: git cannot be run: {error}") from error
     if done.returncode:
+        if _asked(folder, "rev-parse") is None:
+            raise DeclarationError(
+                f"{where}: {folder} lies in no repository of git, so that it has no revisions"
+            )
         said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise MetalBenchError(
+        raise DeclarationError(
             f"{where}: git says: {said}; `git log -- {folder.name}` in {folder.parent} lists "
             "the revisions"
         )

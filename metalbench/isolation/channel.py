@@ -1,56 +1,74 @@
 """Messages between a run and its workers.
 
-What comes from a worker has been where a kernel could write: nothing in it is run, and only results
-and what they are made of come out.
+What comes from a worker has been where a kernel could write: nothing in it is run, and what comes
+out is made of the types that `messages` declares.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import io
-import pickle
-from enum import Enum
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-ARRAYS = {
-    ("numpy", "dtype"),
-    ("numpy", "ndarray"),
-    ("numpy._core.multiarray", "_reconstruct"),
-    ("numpy._core.multiarray", "scalar"),
-    ("numpy._core.numeric", "_frombuffer"),
-    ("numpy.core.multiarray", "_reconstruct"),
-    ("numpy.core.multiarray", "scalar"),
-    ("numpy.core.numeric", "_frombuffer"),
-}
+from metalbench.errors import EncodingError
+from metalbench.isolation.messages import of_runs, of_workers
 
 Message = tuple[str, Any]
+# Far more than any result has.
+MOST_BYTES = 2**28
 
 
 class Channel:
     """One end of a connection. Raises EOFError or OSError when the other end is gone."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        sends: Callable[[], dict[str, Any]],
+        hears: Callable[[], dict[str, Any]],
+    ) -> None:
         self._connection = connection
+        self._sends = sends
+        self._hears = hears
+
+    @classmethod
+    def of_run(cls, connection: Connection) -> Channel:
+        """The end at which the run is."""
+        return cls(connection, of_runs, of_workers)
+
+    @classmethod
+    def of_worker(cls, connection: Connection) -> Channel:
+        """The end at which the worker is."""
+        return cls(connection, of_workers, of_runs)
 
     def send(self, name: str, value: object = None) -> None:
-        """Send a message."""
-        self._connection.send_bytes(pickle.dumps((name, value), pickle.HIGHEST_PROTOCOL))
+        """Send a message; raises EncodingError if `value` is not what messages `name` have."""
+        from metalbench.isolation.encoding import encode
+
+        encoded = encode(value, self._sends()[name], name)
+        self._connection.send_bytes(name.encode("ascii") + b"\n" + encoded)
 
     def receive(self) -> Message:
-        """Wait for a message, from one that is trusted."""
-        message: Message = pickle.loads(self._connection.recv_bytes())
-        return message
+        """Wait for a message; raises EncodingError if what comes is none."""
+        from metalbench.isolation.encoding import decode
 
-    def receive_plain(self) -> Message:
-        """Wait for a message of results only; raises UnpicklingError for any other."""
+        head, _, data = self._bytes().partition(b"\n")
+        name = head.decode("ascii", errors="replace")
+        known = self._hears()
+        if name not in known:
+            raise EncodingError(f"message: expected one of {', '.join(known)}; got {name[:40]!r}")
+        return name, decode(data, known[name], name)
+
+    def _bytes(self) -> bytes:
         try:
-            name, value = _Plain(io.BytesIO(self._connection.recv_bytes())).load()
-        except (EOFError, OSError, pickle.UnpicklingError):
-            raise
-        except Exception as error:
-            raise pickle.UnpicklingError(f"{type(error).__name__}: {error}") from error
-        return name, value
+            return self._connection.recv_bytes(MOST_BYTES)
+        except OSError as error:
+            if self._connection.readable:
+                raise
+            # A connection that was told of more than it may take hears nothing any more.
+            raise EncodingError(
+                f"message: expected {MOST_BYTES} bytes at most, got more"
+            ) from error
 
     def waiting(self, seconds: float) -> bool:
         """Whether within this time a message comes, or the end."""
@@ -59,16 +77,3 @@ class Channel:
     def close(self) -> None:
         """Close this end."""
         self._connection.close()
-
-
-class _Plain(pickle.Unpickler):
-    def find_class(self, module: str, name: str, /) -> Any:
-        found = None
-        if (module, name) in ARRAYS or module.partition(".")[0] == "metalbench":
-            found = super().find_class(module, name)
-        plain = isinstance(found, type) and (
-            dataclasses.is_dataclass(found) or issubclass(found, Enum)
-        )
-        if plain or (module, name) in ARRAYS:
-            return found
-        raise pickle.UnpicklingError(f"{module}.{name} is no part of a result")

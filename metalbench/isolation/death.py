@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from metalbench.errors import MetalBenchError
+from metalbench.errors import MachineError, OutOfMemoryError
 
 if TYPE_CHECKING:
     from metalbench.verify import Kind
@@ -21,9 +21,17 @@ CAUSES = {
     "SIGSYS": "it asked the system for what it may not do",
 }
 LINES = 12
+# What those say who find no memory, address space or thread any more.
+LACKING = (
+    "MemoryError",
+    "bad_alloc",
+    "Cannot allocate memory",
+    "can't start new thread",
+    "failed to map segment",
+)
 
 
-class WorkerError(MetalBenchError):
+class WorkerError(MachineError):
     """The process for a kernel could not be made ready; no kernel is to blame."""
 
 
@@ -36,9 +44,18 @@ class Ended(Exception):  # noqa: N818 - what happened, to be told as a finding
         self.message = message
 
 
-def by_itself(code: int, last_words: str) -> Ended:
-    """A process that ended with `code`, negative for a signal, having printed `last_words`."""
+def by_itself(code: int, last_words: str) -> Ended | MachineError:
+    """A process that ended with `code`, negative for a signal, having printed `last_words`.
+
+    That it found no memory is no kernel's fault: its own memory kernels get from the device.
+    """
     from metalbench.verify import Kind
+
+    if any(word in last_words for word in LACKING):
+        return OutOfMemoryError(
+            "[isolation] memory does not suffice for a kernel's process; close other programs, or "
+            f"raise `ulimit -v`{_quoted(last_words)}"
+        )
 
     kind = Kind.CRASH
     if code < 0:

@@ -40,7 +40,7 @@ class Process:
         finally:
             theirs.close()
             os.close(end)
-        self.channel = Channel(ours)
+        self.channel = Channel.of_run(ours)
 
     @property
     def number(self) -> int:

@@ -9,6 +9,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
+from metalbench.errors import DeclarationError, MachineError
 from metalbench.isolation.channel import Channel
 from metalbench.isolation.confinement import confine
 from metalbench.run.stages import Stage
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
     from metalbench.result import Result
 
 # Every kernel needs these, and they take their time.
-NEEDED = ("mlx.core", "scipy.special", "metalbench.reference", "metalbench.run.trial")
+NEEDED = ("mlx.core", "scipy.special", "metalbench.reference", "metalbench.run.attempt")
 
 
 def work(channel: int, lifeline: int, parent: int, device: str) -> None:
     """Serve the process `parent` over the descriptor `channel`: one trial on `device`."""
     means = confine(lifeline, parent)
     try:
-        _serve(Channel(Connection(channel)), device, means)
+        _serve(Channel.of_worker(Connection(channel)), device, means)
     except (EOFError, OSError):
         # Nobody is there any more to be told.
         return
@@ -34,7 +35,8 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
     for module in NEEDED:
         importlib.import_module(module)
     from metalbench import _core
-    from metalbench.run.trial import attempt, case_of, precompile, task_of
+    from metalbench.run.attempt import attempt, precompile
+    from metalbench.run.trial import case_of, task_of
 
     device = _core.open(device_name)
     channel.send("open", means)
@@ -50,8 +52,14 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
         # The checked build, which is needed after the plain one.
         pending = [executor.submit(precompile, device, trial, checked=True)]
         observer = _Remote(channel)
-        result = attempt(device, trial, observer, hush=partial(_settle, pending))
-    channel.send("result", result)
+        try:
+            result = attempt(device, trial, observer, hush=partial(_settle, pending))
+        except MachineError as error:
+            channel.send("machine", str(error))
+        except DeclarationError as error:
+            channel.send("untried", str(error))
+        else:
+            channel.send("result", result)
     # The other side ends this process when it has the result.
     channel.receive()
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from metalbench.errors import DeclarationError, EncodingError, MachineError
 from metalbench.isolation import death
 from metalbench.isolation.limits import Limits
 from metalbench.isolation.memory import resident_bytes
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from metalbench.run.stages import Observer, Stage
     from metalbench.run.trial import Trial
 
+# Messages that end a trial for which no kernel is to blame.
+NO_RESULT = {"machine": MachineError, "untried": DeclarationError}
 # How often a worker is looked at: seldom while it measures, and then not at its children.
 SECONDS_BETWEEN_LOOKS = 0.1
 SECONDS_BETWEEN_LOOKS_MEASURING = 0.5
@@ -62,8 +63,9 @@ class Workers:
     ) -> Result:
         """Take one kernel through all stages but the recording, and make the next one ready.
 
-        A process that dies, hangs or eats all memory is a result too. Raises WorkerError if no
-        process can be made ready.
+        A process that dies, hangs or eats all memory is a result too. Raises MachineError if the
+        machine is at fault, which includes that no process can be made ready, and DeclarationError
+        if the task's file is wrong or lacks the size or the element type.
         """
         limits = self._limits = self._limits or Limits()
         worker, self._next = self._next or _Worker(self._device), None
@@ -100,6 +102,8 @@ class Workers:
             if name == "result":
                 result: Result = value
                 return result
+            if name in NO_RESULT:
+                raise NO_RESULT[name](value)
             if name == "stage":
                 if value is Stage.MEASURE and self._next is not None:
                     self._next.settle()
@@ -137,7 +141,7 @@ class _Worker:
         self._case: Case | None = None
         self._start = self._looked = monotonic()
         if trial is not None:
-            self._send("prepare", _portable(trial))
+            self._send("prepare", trial)
 
     def begin(self, trial: Trial) -> None:
         """Let the trial begin; it is the one that was prepared, if one was."""
@@ -145,12 +149,12 @@ class _Worker:
         if self._prepares:
             self._send("begin")
         else:
-            self._send("try", _portable(trial))
+            self._send("try", trial)
 
     def opened(self) -> str:
         """Wait until the worker has opened its device; returns how its network is cut off."""
         try:
-            _, means = self.process.channel.receive_plain()
+            _, means = self.process.channel.receive()
         except (EOFError, OSError):
             raise self._end() from None
         return str(means)
@@ -162,9 +166,9 @@ class _Worker:
     def settle(self) -> None:
         """Return when nothing is being prepared any more, or it takes too long, or has failed."""
         end = monotonic() + SECONDS_FOR_QUIET
-        with suppress(EOFError, OSError, pickle.UnpicklingError):
+        with suppress(EOFError, OSError, EncodingError):
             while not self._ready and self.process.channel.waiting(max(0.0, end - monotonic())):
-                self._note(self.process.channel.receive_plain())
+                self._note(self.process.channel.receive())
 
     def receive(self, limits: Limits) -> Message:
         """Wait for what the worker tells of its trial.
@@ -176,10 +180,10 @@ class _Worker:
             try:
                 if not self.process.channel.waiting(self._patience):
                     continue
-                message = self.process.channel.receive_plain()
+                message = self.process.channel.receive()
             except (EOFError, OSError):
                 raise self._end() from None
-            except pickle.UnpicklingError as error:
+            except EncodingError as error:
                 raise death.garbled(str(error)) from error
             if self._note(message):
                 return message
@@ -245,8 +249,3 @@ def _pass_on(words: str) -> None:
     """Print what a task's code has printed where nobody saw it."""
     if words:
         print(words, file=sys.stderr, flush=True)
-
-
-def _portable(trial: Trial) -> Trial:
-    """The trial without the task's code, which the worker loads by itself."""
-    return replace(trial, entry=replace(trial.entry))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import sys
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,16 +21,24 @@ SETS = ("common", "standard", "full")
 
 @dataclass
 class Entry:
-    """A task and the kernel files that solve it; those of the user's folders come first."""
+    """A task and the kernel files that solve it; those of the user's folders come first.
+
+    `orphaned` says what is missing where there are only kernel files.
+    """
 
     name: str
     set: str
     task_path: Path
     kernel_paths: list[Path] = field(default_factory=list)
+    orphaned: str = ""
 
     @cached_property
     def description(self) -> str:
-        """The first line of the task file's docstring; the file is parsed but not run."""
+        """The first line of the task file's docstring; the file is parsed but not run.
+
+        Raises TaskError if it cannot be.
+        """
+        self._check_task_file()
         tree = _parsed(self.task_path)
         return (ast.get_docstring(tree) or "").partition("\n")[0]
 
@@ -37,9 +46,15 @@ class Entry:
     def task(self) -> Task:
         """The declared task. Imports its file, and with it MLX.
 
-        Raises DeclarationError if the file cannot be imported or declares no such task.
+        Raises TaskError, with file and line, if the file cannot be imported or declares no such
+        task.
         """
+        self._check_task_file()
         return _load(self.name, self.task_path, f"metalbench_tasks.{self.set}.{self.name}")
+
+    def _check_task_file(self) -> None:
+        if self.orphaned:
+            raise TaskError(self.orphaned)
 
     def kernel_path(self, chip: str | None = None) -> Path:
         """The file for `chip` ("m4_max"): made for it, else for its family ("m4"), else for all.
@@ -68,8 +83,9 @@ class Entry:
 class Library:
     """The tasks of the library's own folder and of `folders`, later ones overriding earlier ones.
 
-    A user's folder may hold NAME.py with NAME.metal, or NAME.metal alone for a known task.
-    Raises DeclarationError for a folder that does not exist or a kernel without a task.
+    A user's folder may hold NAME.py with NAME.metal, or NAME.metal alone for a known task. What is
+    wrong with a task, or that a kernel has none, shows when its entry is used. Raises
+    DeclarationError for a folder that does not exist.
     """
 
     def __init__(self, folders: Iterable[Path | str] = (), *, root: Path | None = None) -> None:
@@ -81,13 +97,16 @@ class Library:
                 self._add(root / name, name)
         for folder in folders:
             self._add_user_folder(Path(folder))
+        known = list(self._entries)
         for path in self._orphans:
             name = path.name.partition(".")[0]
-            if name not in self._entries:
-                raise DeclarationError(
-                    f"[{name}] {path} solves no known task: {suggestion(name, self._entries)}; "
+            if name not in known:
+                missing = (
+                    f"[{name}] {path} solves no known task: {suggestion(name, known)}; "
                     f"a new task needs {name}.py beside it"
                 )
+                task_path = path.with_name(f"{name}.py")
+                self._entries[name] = Entry(name, "user", task_path, [path], missing)
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries.values())
@@ -154,8 +173,23 @@ def find(
 def _parsed(path: Path) -> ast.Module:
     try:
         return ast.parse(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, SyntaxError, ValueError) as error:
-        raise DeclarationError(f"[{path.stem}] {path} cannot be read: {error}") from error
+    except SyntaxError as error:
+        raise TaskError(_syntax_error(path, error)) from error
+    except (OSError, ValueError) as error:
+        raise TaskError(f"[{path.stem}] {path} cannot be read: {error}") from error
+
+
+def _syntax_error(path: Path, error: SyntaxError) -> str:
+    # Of another file, which the task imports.
+    where = path if error.filename in (None, str(path)) else f"{path}: {error.filename}"
+    return f"[{path.stem}] {where}:{error.lineno}: SyntaxError: {error.msg}"
+
+
+def _place(path: Path, error: BaseException) -> str:
+    """File and line of the task file at which it raised `error`."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+    return f"{path}:{lines[-1]}" if lines else str(path)
 
 
 def _load(name: str, path: Path, module_name: str) -> Task:
@@ -166,11 +200,14 @@ def _load(name: str, path: Path, module_name: str) -> Task:
     sys.modules[module_name] = module
     try:
         spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise TaskError(_syntax_error(path, error)) from error
     except MetalBenchError as error:
-        raise TaskError(f"{error} ({path})") from error
-    except Exception as error:  # a task file is the user's code: whatever it raises is its fault
+        raise TaskError(f"{error} ({_place(path, error)})") from error
+    except (Exception, SystemExit) as error:  # the user's code: whatever it raises is its fault
         cause = f"{type(error).__name__}: {error}"
-        raise TaskError(f"[{name}] {path} cannot be imported: {cause}") from error
+        where = _place(path, error)
+        raise TaskError(f"[{name}] {where} cannot be imported: {cause}") from error
     declared = getattr(module, name, None)
     if not isinstance(declared, Task):
         raise TaskError(f"[{name}] {path}: expected a function {name!r} under @task(...)")

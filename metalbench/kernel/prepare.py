@@ -206,26 +206,37 @@ def compile_kernel(
     if checked and not device.checked_builds:
         device = _core.open("cpu")
     task.check_dtype(dtype_name)
-    if dtype_name not in kernel.dtypes:
-        raise DeclarationError(
-            f"[{task.name}] {kernel.path.name} is written for {', '.join(kernel.dtypes)}, not "
-            f"{dtype_name}; if it works add `// dtypes: {', '.join((*kernel.dtypes, dtype_name))}`"
-        )
+    check_written_for(kernel, dtype_name)
     check_names(task, kernel)
     run = dtype(dtype_name)
     chosen = kernel.tuned(tunables)
-    macros = {"DTYPE": run.msl, **{name: str(value) for name, value in chosen.items()}}
     library = device.compile(
         kernel.source,
-        filename=str(kernel.path),
-        macros=macros,
-        include_dirs=[str(kernel.path.parent), *map(str, kernel.include_dirs)],
+        **source_options(kernel, run, chosen),
         checked=checked,
         fast_math=kernel.math == "fast",
     )
     pipelines = _pipelines(library, kernel, task.name)
     check_coverage(task, kernel, pipelines.values(), run)
     return Compiled(device, task, kernel, run, chosen, pipelines)
+
+
+def check_written_for(kernel: Kernel, dtype_name: str) -> None:
+    """Raise DeclarationError unless `kernel` is written for element type `dtype_name`."""
+    if dtype_name not in kernel.dtypes:
+        raise DeclarationError(
+            f"[{kernel.name}] {kernel.path.name} is written for {', '.join(kernel.dtypes)}, not "
+            f"{dtype_name}; if it works add `// dtypes: {', '.join((*kernel.dtypes, dtype_name))}`"
+        )
+
+
+def source_options(kernel: Kernel, run: DType, tunables: Mapping[str, int]) -> dict[str, Any]:
+    """What a kernel's source is read with: its name, macros and folders."""
+    return {
+        "filename": str(kernel.path),
+        "macros": {"DTYPE": run.msl, **{name: str(value) for name, value in tunables.items()}},
+        "include_dirs": [str(kernel.path.parent), *map(str, kernel.include_dirs)],
+    }
 
 
 def _pipelines(library: _core.Library, kernel: Kernel, task: str) -> dict[str, _core.Pipeline]:

@@ -51,8 +51,9 @@ class Measurement:
     the reference has no such time the other times are wall times. `judgement` is what `ratio` and
     `verdict` are taken from, with the reasons of an INCONCLUSIVE or THROTTLED one; None without a
     reference, or of a measurement that was not kept whole. `drift` and `modes` (of logarithms) are
-    the candidate's own. `forms` are all forms of the reference, timed briefly. `remarks` are doubts
-    that arose around the sampling.
+    the candidate's own; `effective_pairs` tells how many independent pairs the ratio's would be
+    worth, or the candidate's samples without a reference. `forms` are all forms of the reference,
+    timed briefly. `remarks` are doubts that arose around the sampling.
     """
 
     samples: SampleSet

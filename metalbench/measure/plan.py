@@ -66,7 +66,7 @@ class Plan:
     window_ns: int = 1_000_000
     warmup_ns: int = 200_000_000
     look_pairs: int = 32
-    first_look: int = 64
+    first_look: int = 128
     min_pairs: int = 12
     max_pairs: int = 4096
     settled_half_width: float = 0.02

@@ -105,7 +105,7 @@ def _summary(series: Series, samples: SampleSet, stopped: Stopped) -> Measuremen
         judgement=judgement,
         stability=stability(times),
         outliers=int(outliers(times).sum()),
-        effective_pairs=effective_count(times),
+        effective_pairs=judgement.effective_pairs if judgement else effective_count(times),
         floor_ns=float(np.median(samples.floor_ns)) if samples.floor_ns.size else 0.0,
         stopped=stopped,
         mode=series.plan.mode,

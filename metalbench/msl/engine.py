@@ -213,24 +213,30 @@ def _compile(
     key: str,
     kind: tuple[bool, bool],
 ) -> cache.Record:
-    from metalbench.msl.building.compiler import compile_shared_object
+    from metalbench.msl.building.compiler import Translate, compile_shared_object
     from metalbench.msl.building.diagnostics import Diagnostics
+    from metalbench.msl.building.frames import check_frame
+    from metalbench.msl.building.undefined import undefined
     from metalbench.msl.rewriting.lower import lower
 
     checked, fast_math = kind
     lowered = lower(program.source, function, constants)
-    options = repr(flags(checked=checked, fast_math=fast_math))
-    content = cache.digest("object", toolchain().key, options, lowered.code.text)
+    options = flags(checked=checked, fast_math=fast_math, spaces=lowered.spaces)
+    content = cache.digest("object", toolchain().key, repr(options), lowered.code.text)
     target = cache.path_of(content, ".so")
     with cache.replacing(target) as path:
-        compile_shared_object(
+        frame = compile_shared_object(
             lowered.code.text,
             path,
             toolchain(),
-            Diagnostics(program.source, lowered.code).translate,
+            Translate(
+                Diagnostics(program.source, lowered.code).translate,
+                lambda said: undefined(said, program.source),
+            ),
+            options,
             checked=checked,
-            fast_math=fast_math,
         )
+        check_frame(frame, lowered.kernel.name, toolchain().headers)
         made = cache.file_digest(path)
         if toolchain().target.debug_in_object:
             path.with_suffix(".o").replace(target.with_suffix(".o"))

@@ -37,6 +37,7 @@ from metalbench.report.export import interval_json
 from metalbench.report.notice import SIMULATION
 from metalbench.report.plain import plain_table
 from metalbench.report.styles import OF_VERDICT, QUIET, WARNING
+from metalbench.report.summary import covering
 from metalbench.stats import CONFIDENCE, FALSE_DISCOVERY_RATE, Verdict
 from metalbench.stats.apart import ASSUMED_DEVIATION, ENOUGH_REPEATS, RunSpread
 
@@ -104,12 +105,14 @@ def _table(comparison: Comparison, console: Console) -> Table:
     narrow.add_column("task\nsource", no_wrap=True)
     for name in (*names, RATIO):
         narrow.add_column(name, overflow="fold")
+    several = len({each.size for each in comparison.compared}) > 1
     for each in comparison.compared:
+        dtype = f"{each.dtype} {each.size}" if several else each.dtype
         source = "same" if each.same_source else "changed"
         times = [numbers.time(side) for side in (each.before_ns, each.after_ns)]
-        wide.add_row(each.task, each.dtype, source, *times, _ratio(each, " "))
+        wide.add_row(each.task, dtype, source, *times, _ratio(each, " "))
         below = [time.replace(" [", "\n[") for time in times]
-        narrow.add_row(f"{each.task}\n{source} {each.dtype}", *below, _ratio(each, "\n"))
+        narrow.add_row(f"{each.task}\n{source} {dtype}", *below, _ratio(each, "\n"))
     unlimited = console.options.update(max_width=10 * console.width)
     fits = console.measure(wide, options=unlimited).maximum <= console.width
     return wide if fits else narrow
@@ -141,8 +144,16 @@ def _summary(comparison: Comparison) -> Iterator[str]:
     verdicts = [each.judgement.verdict for each in comparison.compared]
     counts = [f"{verdicts.count(each)} {each.value}" for each in Verdict if each in verdicts]
     line = f"{comparison.after} against {comparison.before}: {', '.join(counts)}."
-    mean = comparison.mean
-    yield line if mean is None else f"{line} Geometric mean of the ratios: {numbers.ratio(mean)}."
+    mean, missing = comparison.mean, _not_in_mean(comparison)
+    if mean is not None:
+        covered = covering(len(comparison.compared) + len(comparison.left_out), missing)
+        line += f" Geometric mean of the ratios of {covered}: {numbers.ratio(mean)}."
+    yield line
+
+
+def _not_in_mean(comparison: Comparison) -> list[str]:
+    few = [each.task for each in comparison.compared if not each.judgement.ratio.bounded]
+    return [*few, *(name for name, _ in comparison.left_out)]
 
 
 def _footnotes(comparison: Comparison) -> Iterator[str]:

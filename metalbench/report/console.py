@@ -13,15 +13,17 @@ if TYPE_CHECKING:
 PIPE_WIDTH = 10_000
 
 
-def console(*, to_stderr: bool = False) -> Console:
-    """Console for reports, on standard output unless that is taken."""
+def console(*, to_stderr: bool = False, quiet: bool = False) -> Console:
+    """Console for reports, on standard output unless that is taken; none at all if `quiet`."""
     from rich.console import Console
 
     stream = sys.stderr if to_stderr else sys.stdout
     if stream.isatty():
-        return Console(file=stream, highlight=False, emoji=False, markup=False)
+        return Console(file=stream, highlight=False, emoji=False, markup=False, quiet=quiet)
     plain = cast(IO[str], _Unpadded(stream))
-    return Console(file=plain, width=PIPE_WIDTH, highlight=False, emoji=False, markup=False)
+    return Console(
+        file=plain, width=PIPE_WIDTH, highlight=False, emoji=False, markup=False, quiet=quiet
+    )
 
 
 class _Unpadded:

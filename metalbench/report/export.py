@@ -9,11 +9,12 @@ JSON: one object.
     environment     {machine, cpu, cores, memory_bytes, os, python, versions, revision}
     options         the command line's options
     geometric_mean  interval of the ratios, or null; verdicts are those of all results together
+    left_out        [kernel]: those that the mean does not cover, for want of a ratio
     results         list of
         task, set, size, dtype, kernel, source_hash, reference     strings
         sizes, tunables                                            {name: integer}
         status       "correct", "incorrect" or "failed"
-        failures     [{stage, kind, message}]
+        failures     [{stage, kind, message, place}]
         notes        [string]: what could not be checked here, what makes times doubtful
         state        {name: value}: of the device when the kernel had been timed
         checks       [{size, seed, passed, worst, where, message}]; worst is error / bound
@@ -24,6 +25,9 @@ JSON: one object.
         verdict      "FASTER", "SLOWER", "SAME", "INCONCLUSIVE", "THROTTLED" or null
         p_value      of a ratio as far from 1, were there no difference that counts; or null
         reasons      [{cause, seen, remedy}]: of an INCONCLUSIVE verdict
+        blocks       interval whose ends are the lowest and highest block of few pairs; or null
+        order_effect  relative cost of being second in a pair, taken out of the ratio; or null
+        look_spread  relative standard deviation between looks, where they differ; or null
         launch_bound  whether a kernel that does nothing takes nearly as long, or null
         usual_times  [{value, share}]: in ns, where the kernel's times have several; else empty
         warnings     [{title, seen, cause, remedy}]: what makes the times worth less
@@ -41,6 +45,10 @@ An interval is {value, low, high}; the ends are null where the samples carried n
 reference time / kernel time; gflops and gbytes_per_s follow from gpu_ns where there is one. The raw
 samples are in the store.
 
+A place is {file, line, column, buffer, index, byte, address, thread, threadgroup}, each null where
+the message does not tell it: `index` is that of an output's element, `byte` an offset in the
+buffer, `address` a pointer as 0x..., `thread` and `threadgroup` are [x, y, z].
+
 CSV: a header and one line for each result, with the columns of `CSV_COLUMNS`; what is unknown is
 empty, times are nanoseconds of one pass.
 """
@@ -55,12 +63,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from metalbench.report.notice import simulation_notice
-from metalbench.report.summary import suite_ratio
+from metalbench.report.summary import left_out, suite_ratio
 from metalbench.report.warnings import usual_times, warnings
+from metalbench.verify import place_of
 
 if TYPE_CHECKING:
     from metalbench.measure import FormTime, Measurement
-    from metalbench.result import DeviceFacts, Result
+    from metalbench.result import DeviceFacts, Failure, Result
     from metalbench.result.environment import Environment
     from metalbench.stats import Interval
 
@@ -100,6 +109,7 @@ def to_json(
         "environment": environment.as_dict(),
         "options": dict(options),
         "geometric_mean": interval_json(suite_ratio(results)),
+        "left_out": left_out(results),
         "results": [as_dict(result) for result in results],
     }
     return json.dumps(document, indent=2) + "\n"
@@ -134,7 +144,7 @@ def as_dict(result: Result) -> dict[str, Any]:
         "sizes": dict(case.sizes),
         "tunables": dict(case.tunables),
         "status": result.status.value,
-        "failures": [asdict(failure) for failure in result.failures],
+        "failures": [_failure(failure) for failure in result.failures],
         "notes": list(result.notes),
         "state": dict(result.state),
         "checks": [asdict(check) for check in result.checks],
@@ -164,6 +174,10 @@ def as_dict(result: Result) -> dict[str, Any]:
     }
 
 
+def _failure(failure: Failure) -> dict[str, Any]:
+    return asdict(failure) | {"place": asdict(place_of(failure.message))}
+
+
 def _form(form: FormTime) -> dict[str, Any]:
     return asdict(form) | {"time_ns": interval_json(form.time_ns)}
 
@@ -175,6 +189,9 @@ def _certainty(measured: Measurement | None) -> dict[str, Any]:
     return {
         "p_value": judgement.p_value if judgement else None,
         "reasons": [asdict(reason) for reason in judgement.reasons] if judgement else [],
+        "blocks": interval_json(judgement.blocks) if judgement else None,
+        "order_effect": judgement.second if judgement else None,
+        "look_spread": judgement.levels if judgement else None,
         "launch_bound": measured.launch_bound if measured else None,
         "usual_times": [asdict(each) for each in usual] if len(usual) > 1 else [],
         "warnings": [asdict(each) for each in warnings(measured)] if measured else [],

@@ -59,13 +59,18 @@ def revision_text(revision: str | None) -> str:
     return f"{short.removesuffix('-dirty')}+" if short.endswith("-dirty") else short
 
 
-def _course(past: Past, console: Console) -> Iterator[Text]:
+def course(past: Past, console: Console, longest: int = LONGEST_LINE) -> str:
+    """The scores of the last results as a line of bars, the latest last."""
     timed = {entry.id for entry in past.timed}
-    shown = list(past.entries[:LONGEST_LINE])[::-1]
+    shown = list(past.entries[:longest])[::-1]
     values = [past.score(entry).value if entry.id in timed else None for entry in shown]
+    return sparkline(values, encoding=console.encoding)
+
+
+def _course(past: Past, console: Console) -> Iterator[Text]:
     measure = "ratio to MLX" if past.by_reference else "speed"
-    line = sparkline(values, encoding=console.encoding)
-    yield Text(f"  course    {line}").append(f"  {measure}, the latest last", style=QUIET)
+    line = f"  course    {course(past, console)}"
+    yield Text(line).append(f"  {measure}, the latest last", style=QUIET)
     for name, entry in (("latest", past.latest), ("best", past.best)):
         if entry is not None:
             yield Text(f"  {name:<8}  {_one(entry)}")

@@ -19,12 +19,14 @@ JSON: one object.
             recorded_at, source_hash, status     strings
             revision, mlx, form, verdict         strings, or null
             kernel_ns, gpu_ns, ratio             intervals, or null
+
+Of all tasks: one object {schema, tasks}, where tasks is a list of {task, pasts}.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +47,14 @@ def history_json(task: str, pasts: Sequence[Past]) -> str:
     """The past of `task` as the JSON described above."""
     document = {"schema": SCHEMA, "task": task, "pasts": [_past(each) for each in pasts]}
     return json.dumps(document, indent=2) + "\n"
+
+
+def all_json(pasts: Mapping[str, Sequence[Past]]) -> str:
+    """The pasts of several tasks as the JSON described above."""
+    tasks = [
+        {"task": task, "pasts": [_past(each) for each in found]} for task, found in pasts.items()
+    ]
+    return json.dumps({"schema": SCHEMA, "tasks": tasks}, indent=2) + "\n"
 
 
 def _past(past: Past) -> dict[str, Any]:

@@ -29,7 +29,9 @@ def judged_together(results: Sequence[Result]) -> tuple[Result, ...]:
 
 def discovery_line(results: Sequence[Result]) -> str | None:
     """What was done about chance among many verdicts; None where there are fewer than two."""
-    count = sum(map(_judged, results))
+    timed = [result.measurement for result in results if _judged(result)]
+    judgements = [each.judgement for each in timed if each is not None]
+    count = sum(each is not None and each.by_interval for each in judgements)
     if count < 2:
         return None
     return (

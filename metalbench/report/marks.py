@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from metalbench.report import numbers
+from metalbench.report.labels import label
 from metalbench.result import Result
 from metalbench.stats import Verdict
 
@@ -22,11 +23,14 @@ UNKNOWN = {
 
 def mark_lines(results: Sequence[Result]) -> Iterator[str]:
     """``softmax: INCONCLUSIVE: the ratio's interval is 4.0% wide, ...; measure ...``."""
-    several = len({result.case.dtype for result in results}) > 1
+    cases = [result.case for result in results]
+    several = len({case.dtype for case in cases}) > 1
+    sizes = len({case.size for case in cases}) > 1
     for result in results:
         if result.measurement is None:
             continue
-        about = f"{result.case.task} ({result.case.dtype})" if several else result.case.task
+        case = result.case
+        about = label(case.task, case.dtype if several else "float32", case.size if sizes else "")
         for mark, why in marks(result.measurement):
             yield f"{about}: {mark}: {why}."
 

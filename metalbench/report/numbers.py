@@ -7,21 +7,23 @@ claims no more than was measured.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from metalbench.stats import Interval
+from metalbench.stats import BlockRange, Interval
 
 TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 BYTE_UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 MOST_DECIMALS = 4
 UNCARRIED = "[?, ?]"
-UNCARRIED_MEANS = "[?, ?]: too few independent samples for an interval; more come with --time."
+UNCARRIED_MEANS = "[?, ?]: too few samples for an interval; more come with --time."
+BLOCKS_MEAN = (
+    "{low, high}: the lowest and highest of eight blocks of windows, where they are too few or too "
+    "much alike for an interval of their ranks; more come with --time."
+)
 MISSING = "-"
 
 
 def with_interval(interval: Interval, unit: str = "") -> str:
-    """``12.34 us [12.31, 12.38]``; ``[?, ?]`` where the samples carried no interval."""
+    """``12.34 us [12.31, 12.38]``; ``{12.1, 12.9}`` of blocks; ``[?, ?]`` of too few."""
     return f"{estimate(interval)}{unit} {ends(interval)}"
 
 
@@ -31,11 +33,12 @@ def estimate(interval: Interval) -> str:
 
 
 def ends(interval: Interval) -> str:
-    """The interval's ends in brackets."""
+    """The interval's ends in brackets; those of blocks in braces."""
     if not interval.bounded:
         return UNCARRIED
     decimals = _decimals(interval)
-    return f"[{interval.low:.{decimals}f}, {interval.high:.{decimals}f}]"
+    both = f"{interval.low:.{decimals}f}, {interval.high:.{decimals}f}"
+    return f"{{{both}}}" if isinstance(interval, BlockRange) else f"[{both}]"
 
 
 def in_time_unit(nanoseconds: Interval) -> tuple[Interval, str]:

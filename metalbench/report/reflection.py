@@ -14,12 +14,11 @@ from metalbench.report.plain import plain_table
 from metalbench.report.styles import HEADING, QUIET
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from metalbench._core import Device, Pipeline
     from metalbench.kernel import Kernel
     from metalbench.kernel.library import Entry
-    from metalbench.kernel.prepare import Compiled
     from metalbench.task.inputs import Array
 
 
@@ -88,14 +87,14 @@ def _form(device: Device, pipeline: Pipeline) -> str:
     )
 
 
-def reflection(compiled: Compiled, *, terminal: bool) -> Group:
-    """List what the compiled kernels take, and their limits."""
+def reflection(pipelines: Iterable[Pipeline], device: Device, *, terminal: bool) -> Group:
+    """List what compiled kernels take, and their limits on a device."""
     blocks: list[RenderableType] = []
-    for pipeline in compiled.pipelines.values():
+    for pipeline in pipelines:
         title = Text(f"\n{pipeline.name}", style=HEADING)
         title.append(
             f"  at most {pipeline.max_threads} threads, {pipeline.threadgroup_bytes} bytes of "
-            f"threadgroup memory{_form(compiled.device, pipeline)}",
+            f"threadgroup memory{_form(device, pipeline)}",
             style="not bold",
         )
         table = plain_table(terminal=terminal)
@@ -103,6 +102,8 @@ def reflection(compiled: Compiled, *, terminal: bool) -> Group:
             table.add_column(name, no_wrap=True)
         for each in pipeline.arguments:
             index = f"{each.kind}({each.index})"
-            table.add_row(each.name, index, each.type, each.address_space, each.access)
+            # As text: a type such as `texture2d<float>` is no markup.
+            row = (each.name, index, each.type, each.address_space, each.access)
+            table.add_row(*map(Text, row))
         blocks += [title, table]
     return Group(*blocks)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from metalbench.analysis import Analysis, Occupancy, Roofline, Target
 from metalbench.measure import Measurement, Mode
-from metalbench.report import numbers
+from metalbench.report import numbers, shown
 from metalbench.report.facts import facts_text
 from metalbench.report.failures import failures
 from metalbench.report.marks import LAUNCH_BOUND, marks
@@ -124,20 +124,20 @@ def _correctness(result: Result) -> Rows:
 
 
 def _times(result: Result, measured: Measurement) -> Rows:
-    yield "kernel", numbers.time(measured.candidate_ns)
+    yield "kernel", numbers.time(shown.kernel_time(measured))
     usual = usual_times(measured)
     if len(usual) > 1:
         yield "usual times", f"{modes_text(usual)} of the windows"
     if measured.reference_ns is not None:
         form = measured.reference_name or result.case.reference
-        yield "MLX", f"{numbers.time(measured.reference_ns)}  ({form})"
+        yield "MLX", f"{numbers.time(shown.reference_time(measured))}  ({form})"
     if measured.ratio is not None and measured.verdict is not None:
-        text = Text(f"{numbers.ratio(measured.ratio)} ")
+        text = Text(f"{numbers.ratio(shown.ratio(measured))} ")
         yield "MLX / kernel", text.append(measured.verdict.value, OF_VERDICT[measured.verdict])
     yield from _forms(measured)
     clocks = clock_notice([result])
     if measured.gpu_ns is not None and clocks is not None:
-        yield "GPU time", numbers.time(measured.gpu_ns)
+        yield "GPU time", numbers.time(shown.gpu_time(measured))
         yield "clocks", clocks
     yield "stability", f"{measured.stability:.3f}"
     yield (
@@ -147,8 +147,7 @@ def _times(result: Result, measured: Measurement) -> Rows:
     )
     yield from _conditions(measured)
     yield "intervals", f"{100 * CONFIDENCE:g} % confidence, of the median"
-    if not measured.candidate_ns.bounded:
-        yield "", numbers.UNCARRIED_MEANS
+    yield from (("", line) for line in shown.meanings([result]))
     floor = Text(f"{numbers.short_time(measured.floor_ns)} for an empty kernel")
     if measured.launch_bound:
         floor.append(f" {LAUNCH_BOUND}", style=WARNING)

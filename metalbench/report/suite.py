@@ -9,15 +9,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from metalbench.measure import Mode
-from metalbench.report import numbers
 from metalbench.report.failures import failures
 from metalbench.report.judged import discovery_line
 from metalbench.report.marks import mark_lines
 from metalbench.report.notice import clock_notice, device_line, simulation_notice
+from metalbench.report.shown import meanings
 from metalbench.report.styles import QUIET, WARNING
 from metalbench.report.summary import summary_lines
 from metalbench.report.table import results_table
-from metalbench.report.warnings import warning_lines
+from metalbench.report.warnings import brief_warning_lines, warning_lines
 from metalbench.result import Result
 from metalbench.stats import CONFIDENCE
 
@@ -25,13 +25,25 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def suite_report(results: Sequence[Result], console: Console, seconds: float) -> Group:
-    """Table, failures, doubts and summary of at least one result, judged together."""
+def brief_report(results: Sequence[Result], seconds: float) -> Group:
+    """Failures and summary alone."""
+    wrong = [failures(results)] if any(result.failures for result in results) else []
+    return Group(*wrong, *(Text(line) for line in summary_lines(results, seconds)))
+
+
+def suite_report(
+    results: Sequence[Result], console: Console, seconds: float, *, verbose: bool = False
+) -> Group:
+    """Table, failures, doubts and summary of at least one result, judged together.
+
+    A warning is one line, or if `verbose` all of its text.
+    """
     device = results[0].device
     blocks: list[RenderableType] = [results_table(results, console), Text()]
     if any(result.failures for result in results):
         blocks.append(failures(results))
-    doubts = [*mark_lines(results), *(f"Warning: {line}" for line in warning_lines(results))]
+    told = warning_lines(results) if verbose else brief_warning_lines(results)
+    doubts = [*mark_lines(results), *(f"Warning: {line}" for line in told)]
     blocks += [Text(line, style=WARNING) for line in doubts]
     blocks += [Text(line) for line in ([""] if doubts else [])]
     blocks += [Text(line) for line in summary_lines(results, seconds)]
@@ -48,8 +60,7 @@ def suite_report(results: Sequence[Result], console: Console, seconds: float) ->
     said = (clock_notice(results), discovery_line(results))
     blocks += [Text(line, style=QUIET) for line in said if line]
     blocks += [Text(note, style=WARNING) for note in _notes(results)]
-    if any(not _bounded(result) for result in results):
-        blocks.append(Text(numbers.UNCARRIED_MEANS, style=QUIET))
+    blocks += [Text(line, style=QUIET) for line in meanings(results)]
     notice = simulation_notice(device)
     if notice:
         blocks.append(Text(notice, style=WARNING))
@@ -67,12 +78,3 @@ def _notes(results: Sequence[Result]) -> list[str]:
         f"{'all kernels' if len(about) == every else ', '.join(about)}: {note}."
         for note, about in tasks.items()
     ]
-
-
-def _bounded(result: Result) -> bool:
-    """Whether every interval that the table shows of `result` was carried by its samples."""
-    measured = result.measurement
-    if measured is None:
-        return True
-    shown = (measured.candidate_ns, measured.reference_ns, measured.ratio)
-    return all(interval is None or interval.bounded for interval in shown)

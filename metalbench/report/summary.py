@@ -11,14 +11,24 @@ from metalbench.stats import Interval, Verdict, geometric_mean
 
 def suite_ratio(results: Sequence[Result]) -> Interval | None:
     """Geometric mean of the ratios that carry an interval; None if fewer than two do."""
-    ratios = [
-        result.measurement.ratio
-        for result in results
-        if result.measurement is not None
-        and result.measurement.ratio is not None
-        and result.measurement.ratio.bounded
-    ]
+    ratios = [ratio for ratio in map(_ratio, results) if ratio is not None]
     return geometric_mean(ratios) if len(ratios) > 1 else None
+
+
+def left_out(results: Sequence[Result]) -> list[str]:
+    """Names of the kernels that the mean leaves out: incorrect, failed, not compared, or few."""
+    several = len({result.case.dtype for result in results}) > 1
+    return [
+        f"{result.case.task} ({result.case.dtype})" if several else result.case.task
+        for result in results
+        if _ratio(result) is None
+    ]
+
+
+def _ratio(result: Result) -> Interval | None:
+    """The ratio, if it carries an interval."""
+    ratio = result.measurement.ratio if result.measurement is not None else None
+    return ratio if ratio is not None and ratio.bounded else None
 
 
 def summary_lines(results: Sequence[Result], seconds: float) -> list[str]:
@@ -33,5 +43,14 @@ def summary_lines(results: Sequence[Result], seconds: float) -> list[str]:
         lines.append(f"Against MLX: {', '.join(counts)}.")
     mean = suite_ratio(results)
     if mean is not None:
-        lines[-1] += f" Geometric mean of the ratios: {numbers.ratio(mean)}."
+        covered = covering(len(results), left_out(results))
+        lines[-1] += f" Geometric mean of the ratios of {covered}: {numbers.ratio(mean)}."
     return lines
+
+
+def covering(total: int, names: Sequence[str]) -> str:
+    """``all 20 kernels``, or ``18 of 20 kernels (without conv2d, gelu)``: what a mean is of."""
+    if not names:
+        return f"all {numbers.count(total, 'kernel')}"
+    kernels = numbers.count(total, "kernel")
+    return f"{total - len(names)} of {kernels} (without {', '.join(names)})"

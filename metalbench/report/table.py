@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from metalbench.report import numbers
+from metalbench.report import numbers, shown
 from metalbench.report.marks import LAUNCH_BOUND
 from metalbench.report.plain import plain_table
 from metalbench.report.styles import OF_STATUS, OF_VERDICT, QUIET, WARNING
@@ -39,8 +39,9 @@ def _wide(results: Sequence[Result], *, terminal: bool) -> Table:
     # A pipe always gets the same columns; a terminal is spared one that says nothing.
     with_dtype = not terminal or _several_dtypes(results)
     with_gpu = _any_gpu_time(results)
-    spared = {"dtype": not with_dtype, GPU_TIME: not with_gpu}
-    for name in ("task", "dtype", "correct", "kernel", "MLX", RATIO, GPU_TIME):
+    with_size = _several_sizes(results)
+    spared = {"dtype": not with_dtype, "size": not with_size, GPU_TIME: not with_gpu}
+    for name in ("task", "dtype", "size", "correct", "kernel", "MLX", RATIO, GPU_TIME):
         if not spared.get(name):
             table.add_column(name, no_wrap=True)
     for name in ("GFLOP/s", "GB/s", "stability"):
@@ -49,6 +50,7 @@ def _wide(results: Sequence[Result], *, terminal: bool) -> Table:
         table.add_row(
             result.case.task,
             *([result.case.dtype] if with_dtype else []),
+            *([result.case.size] if with_size else []),
             _status(result),
             _time(result, 0, " "),
             _time(result, 1, " "),
@@ -67,6 +69,13 @@ def _several_dtypes(results: Sequence[Result]) -> bool:
     return len({result.case.dtype for result in results}) > 1
 
 
+def _several_sizes(results: Sequence[Result]) -> bool:
+    """Whether a task was run at more than one; tasks may differ in what they are run at."""
+    return len({(result.case.task, result.case.size) for result in results}) > len(
+        {result.case.task for result in results}
+    )
+
+
 def _narrow(results: Sequence[Result]) -> Table:
     table = plain_table(terminal=True, gap=1)
     for name in ("task\ncorrect", "kernel", "MLX"):
@@ -76,12 +85,13 @@ def _narrow(results: Sequence[Result]) -> Table:
     with_gpu = _any_gpu_time(results)
     last = f"{GPU_TIME}\nstable" if with_gpu else "stable"
     table.add_column(last, justify="right", no_wrap=True)
-    several = _several_dtypes(results)
+    several, with_size = _several_dtypes(results), _several_sizes(results)
     for result in results:
         gflops, gbytes, stability = _rates(result)
         second = Text(f" {result.case.dtype}", style=QUIET) if several else Text()
+        first = f"{result.case.task} {result.case.size}" if with_size else result.case.task
         table.add_row(
-            Text(result.case.task + "\n") + _status(result) + second,
+            Text(first + "\n") + _status(result) + second,
             _time(result, 0, "\n"),
             _time(result, 1, "\n"),
             _ratio(result, verdict_last=False),
@@ -104,7 +114,7 @@ def _time(result: Result, side: int, between: str) -> Text:
     measured = result.measurement
     if measured is None:
         return _dash()
-    interval = (measured.candidate_ns, measured.reference_ns, measured.gpu_ns)[side]
+    interval = (shown.kernel_time, shown.reference_time, shown.gpu_time)[side](measured)
     return _dash() if interval is None else _quiet_ends(*numbers.in_time_unit(interval), between)
 
 
@@ -123,15 +133,16 @@ def _quiet_ends(interval: Interval, unit: str, between: str) -> Text:
 
 def _ratio(result: Result, *, verdict_last: bool) -> Text:
     measured = result.measurement
-    if measured is None or measured.ratio is None or measured.verdict is None:
+    ratio = shown.ratio(measured) if measured is not None else None
+    if measured is None or ratio is None or measured.verdict is None:
         return _dash()
     verdict = Text(f" {measured.verdict.value}", style=OF_VERDICT[measured.verdict])
     if measured.launch_bound:
         verdict.append(f" {LAUNCH_BOUND}", style=WARNING)
     if verdict_last:
-        return _quiet_ends(measured.ratio, "x", " ") + verdict
-    first = Text(numbers.estimate(measured.ratio) + "x") + verdict
-    return first.append("\n" + numbers.ends(measured.ratio), style=QUIET)
+        return _quiet_ends(ratio, "x", " ") + verdict
+    first = Text(numbers.estimate(ratio) + "x") + verdict
+    return first.append("\n" + numbers.ends(ratio), style=QUIET)
 
 
 def _rates(result: Result) -> tuple[Text, Text, Text]:

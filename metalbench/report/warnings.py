@@ -20,12 +20,15 @@ from metalbench.stats import MARGIN, Drift, Mode, outliers
 
 if TYPE_CHECKING:
     from metalbench.measure import Measurement
+    from metalbench.stats import Judgement
 
 # Some outliers are usual on any machine that does more than measure.
 USUAL_OUTLIERS = 0.05
 STEADY = 0.90
 # A probe of fixed work that takes so much longer at times did not have its device to itself.
 UNDISTURBED = 0.10
+# Of kernels in one line.
+MOST_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +60,41 @@ def warnings(measured: Measurement) -> list[Doubt]:
         *_slow_start(times),
         *([] if several else _outliers(times)),
     ]
-    return [*(found or _unsteady(measured.stability)), *_disturbed(measured.steadiness.spread)]
+    return [
+        *(found or _unsteady(measured.stability)),
+        *_disturbed(measured.steadiness.spread),
+        *_taken_out(measured.judgement),
+    ]
 
 
 def warning_lines(results: Sequence[Result]) -> list[str]:
     """Each kind of warning once, with the kernels that it is about and their figures."""
-    about: dict[str, list[str]] = {}
-    advice: dict[str, str] = {}
+    lines = []
+    for title, found in _by_title(results).items():
+        about = ", ".join(f"{task} ({each.seen})" for task, each in found)
+        lines.append(f"{title}: {about}. {found[0][1].advice}")
+    return lines
+
+
+def brief_warning_lines(results: Sequence[Result]) -> list[str]:
+    """Each kind of warning in one line that fits a terminal, and who tells more."""
+    lines = []
+    for title, found in _by_title(results).items():
+        tasks = list(dict.fromkeys(task for task, _ in found))
+        more = f" and {len(tasks) - MOST_NAMES} more" if len(tasks) > MOST_NAMES else ""
+        lines.append(f"{title}: {', '.join(tasks[:MOST_NAMES])}{more}.")
+    if lines:
+        lines[-1] += " Causes and remedies: -v, or one NAME alone."
+    return lines
+
+
+def _by_title(results: Sequence[Result]) -> dict[str, list[tuple[str, Doubt]]]:
+    """Every warning by its title, with the task that it is about."""
+    about: dict[str, list[tuple[str, Doubt]]] = {}
     for result in results:
         for each in warnings(result.measurement) if result.measurement is not None else ():
-            about.setdefault(each.title, []).append(f"{result.case.task} ({each.seen})")
-            advice[each.title] = each.advice
-    return [f"{title}: {', '.join(about[title])}. {advice[title]}" for title in about]
+            about.setdefault(each.title, []).append((result.case.task, each))
+    return about
 
 
 def usual_times(measured: Measurement) -> tuple[Mode, ...]:
@@ -135,6 +161,28 @@ def _disturbed(spread: float | None) -> Iterator[Doubt]:
             f"work of a fixed length took {100 * spread:.0f} % longer at times",
             "other programs on the same device, or a clock that goes up and down",
             "ratios are of pairs and stand it; for times close other programs and run again",
+        )
+
+
+def _taken_out(judgement: Judgement | None) -> Iterator[Doubt]:
+    """What was taken out of the ratio, and is still in the times."""
+    second = judgement.second if judgement is not None else None
+    levels = judgement.levels if judgement is not None else None
+    if second is not None and abs(second) >= MARGIN:
+        longer = "longer" if second > 0 else "less"
+        yield Doubt(
+            "Order of the pair",
+            f"what runs second takes {100 * abs(second):.1f} % {longer}",
+            "caches, clocks or memory that the first leaves in another state for the second",
+            "it is taken out of the ratio; half of the windows of both sides have it",
+        )
+    if levels is not None and levels >= MARGIN:
+        yield Doubt(
+            "A level for each look",
+            f"the ratio differs by {100 * levels:.1f} % between looks, which have other inputs",
+            "a kernel whose time hangs on the values or the place of its inputs",
+            "the looks, not their pairs, are what the ratio's interval counts: more of them come "
+            "with --time",
         )
 
 

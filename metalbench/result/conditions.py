@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-Fact: TypeAlias = "bool | int | float | str | list[str]"
+Fact: TypeAlias = bool | int | float | str | list[str]
 Facts: TypeAlias = Mapping[str, Fact]
 
 # Apple, "Respond to thermal state changes": at `fair` fans may be heard, above it clocks drop.

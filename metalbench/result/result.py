@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from metalbench.analysis import Analysis, Occupancy
-    from metalbench.measure import Measurement
-    from metalbench.result.conditions import Facts
+# Not for type checkers alone: results come out of other processes by their declared types.
+from metalbench.analysis import Analysis, Occupancy
+from metalbench.measure import Measurement
+from metalbench.result.conditions import Facts
 
 
 class Status(str, Enum):

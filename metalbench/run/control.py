@@ -9,7 +9,7 @@ from time import perf_counter, perf_counter_ns, sleep
 from typing import TYPE_CHECKING, Any
 
 from metalbench.analysis import analyse
-from metalbench.errors import MetalBenchError, Unsupported
+from metalbench.errors import MachineError, MetalBenchError, Unsupported
 from metalbench.measure import Measurement, Plan, Sides, measure
 from metalbench.measure.series import Progress
 from metalbench.result import Failure, Result, Status
@@ -27,18 +27,21 @@ Run = Callable[[int], None]
 def attempt_control(device: Device, trial: Trial, observer: Observer) -> Result:
     """Time the reference of a trial's task against itself, as kernels are timed against it.
 
-    The result's kernel is called after the reference. What goes wrong is in the result.
+    The result's kernel is called after the reference. What goes wrong is in the result; raises as
+    `attempt` does.
     """
+    trial.check()
     start = perf_counter()
     observer.stage_started(Stage.MEASURE)
-    case = case_of(trial, None)
+    task = trial.entry.task
+    case = case_of(trial, task)
     try:
-        task = trial.entry.task
-        case = case_of(trial, task)
         size = trial.size or task.headline
         work = workload(task, size, dtype_name=trial.dtype, seed=trial.seed)
         plan = replace(trial.plan, seed=trial.seed)
         measured, name = against_itself(device, work, plan, observer.stage_progress)
+    except MachineError:
+        raise
     except MetalBenchError as error:
         failure = Failure(Stage.MEASURE.value, type(error).__name__, str(error))
         seconds = perf_counter() - start

@@ -8,11 +8,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from metalbench.errors import DeclarationError
 from metalbench.result import DeviceFacts, Result, Status
 from metalbench.result.environment import Environment
+from metalbench.run.attempt import attempt, precompile
 from metalbench.run.observed import device_facts
 from metalbench.run.stages import Observer, Stage
-from metalbench.run.trial import Trial, attempt, precompile
+from metalbench.run.trial import Trial
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -21,16 +23,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run came to. `ended` is 'finished', 'interrupted' or 'stopped' (by --fail-fast)."""
+    """What a run came to. `ended` is 'finished', 'interrupted' or 'stopped' (by --fail-fast).
+
+    `number` is that of the run in the store, None if it was not kept.
+    `untried` says of each kernel that could not be tried why, for no fault of its own.
+    """
 
     results: tuple[Result, ...]
     ended: str
+    number: int | None = None
+    untried: tuple[str, ...] = ()
 
     @property
     def correct(self) -> bool:
         """Whether every kernel was tried and found correct."""
         right = all(result.status is Status.CORRECT for result in self.results)
-        return right and self.ended == "finished"
+        return right and self.ended == "finished" and not self.untried
 
 
 class Attempts(Protocol):
@@ -55,25 +63,34 @@ def run(
 ) -> Outcome:
     """Try every kernel in turn; each finished result is in `store` before the next begins.
 
-    `attempts` says where: in processes of their own, say; without it all are tried in this one.
+    `attempts` says where: in processes of their own, say; without it all are tried in this one. One
+    whose task is wrong does not keep the others from being tried, and has no result.
     Ctrl-C ends the run with what has finished.
 
     Raises
     ------
     StoreError
         If a result cannot be kept; those before it are.
-    WorkerError
-        If no process can be made ready.
+    MachineError
+        If the machine is at fault: no process can be made ready, memory or disk do not suffice.
     """
     number = store.begin_run(options, device_facts(device), environment)
     results: list[Result] = []
+    untried: list[str] = []
     ended = "finished"
     try:
         with attempts or _InProcess(device) as place:
             for index, trial in enumerate(trials):
                 observer.kernel_started(index, len(trials), trial.entry.name, trial.dtype)
                 following = trials[index + 1 : index + 2]
-                result = place.attempt(device_facts(device), trial, following, observer)
+                try:
+                    result = place.attempt(device_facts(device), trial, following, observer)
+                except DeclarationError as error:
+                    untried.append(str(error))
+                    if not fail_fast:
+                        continue
+                    ended = "stopped"
+                    break
                 observer.stage_started(Stage.RECORD)
                 results.append(result)
                 try:
@@ -87,7 +104,7 @@ def run(
     except KeyboardInterrupt:
         ended = "interrupted"
     store.finish_run(number, ended)
-    return Outcome(tuple(results), ended)
+    return Outcome(tuple(results), ended, number, tuple(untried))
 
 
 class _InProcess:

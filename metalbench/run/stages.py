@@ -39,5 +39,20 @@ class Observer(Protocol):
         """The current kernel is done; its result is in the store unless that has failed."""
 
 
-class Silent(Observer):
+class Silent:
     """An observer that does nothing."""
+
+    def kernel_started(self, index: int, total: int, task: str, dtype: str) -> None:
+        """Not told."""
+
+    def stage_started(self, stage: Stage) -> None:
+        """Not told."""
+
+    def stage_detail(self, detail: str) -> None:
+        """Not told."""
+
+    def stage_progress(self, fraction: float) -> None:
+        """Not told."""
+
+    def kernel_finished(self, result: Result) -> None:
+        """Not told."""

@@ -1,6 +1,7 @@
 """Statistics of timings: numpy and scipy only, knows nothing of kernels or devices."""
 
 from metalbench.stats.autocorrelation import autocorrelation_time, effective_count
+from metalbench.stats.blocks import BlockRange, block_range
 from metalbench.stats.clock import clock_grain
 from metalbench.stats.crosscheck import CrossCheck, cross_check
 from metalbench.stats.discovery import FALSE_DISCOVERY_RATE, discoveries, surviving_verdicts
@@ -20,6 +21,7 @@ __all__ = [
     "CONFIDENCE",
     "FALSE_DISCOVERY_RATE",
     "MARGIN",
+    "BlockRange",
     "Cause",
     "CrossCheck",
     "Drift",
@@ -32,6 +34,7 @@ __all__ = [
     "assess",
     "assess_suite",
     "autocorrelation_time",
+    "block_range",
     "clock_grain",
     "cross_check",
     "discoveries",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,19 @@ def block_length(count: int, tau: float) -> int | None:
     return length if count // length >= FEWEST_BLOCKS else None
 
 
+@dataclass(frozen=True, slots=True)
+class BlockRange(Interval):
+    """The median of a series with the lowest and the highest median of its blocks.
+
+    It shows how far a series goes; no confidence comes with it.
+    """
+
+    @classmethod
+    def of(cls, value: float, medians: NDArray[np.float64]) -> BlockRange:
+        """The blocks' ends, which reach to `value` where it lies outside of them."""
+        return cls(value, min(float(medians.min()), value), max(float(medians.max()), value))
+
+
 def eight_medians(samples: NDArray[np.float64]) -> NDArray[np.float64]:
     """Medians of eight contiguous blocks of equal length, to within one, of at least eight samples.
 
@@ -31,15 +45,11 @@ def eight_medians(samples: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array([np.median(block) for block in blocks], dtype=np.float64)
 
 
-def block_range(samples: NDArray[np.float64]) -> Interval | None:
-    """The median with the lowest and the highest of eight blocks; None for fewer samples.
-
-    It shows how far a series goes whose samples are too few, or too much alike, for an interval.
-    """
+def block_range(samples: NDArray[np.float64]) -> BlockRange | None:
+    """The range of eight contiguous blocks; None for fewer samples."""
     if samples.size < FEWEST_BLOCKS:
         return None
-    medians, median = eight_medians(samples), float(np.median(samples))
-    return Interval(median, min(float(medians.min()), median), max(float(medians.max()), median))
+    return BlockRange.of(float(np.median(samples)), eight_medians(samples))
 
 
 def block_medians(samples: NDArray[np.float64], length: int) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 CONFIDENCE = 0.98
 
@@ -33,9 +33,9 @@ class Interval:
     def map(self, function: Callable[[float], float]) -> Interval:
         """Apply a monotone function of the quantity; a falling one swaps the ends."""
         if not self.bounded:
-            return Interval(function(self.value), -math.inf, math.inf)
+            return replace(self, value=function(self.value))
         low, high = sorted((function(self.low), function(self.high)))
-        return Interval(function(self.value), low, high)
+        return replace(self, value=function(self.value), low=low, high=high)
 
     def scaled(self, factor: float) -> Interval:
         """Multiply the quantity by ``factor``."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metalbench.stats.autocorrelation import effective_count
+from metalbench.stats.blocks import BlockRange
 from metalbench.stats.crosscheck import CrossCheck
 from metalbench.stats.discovery import FALSE_DISCOVERY_RATE, surviving_verdicts
 from metalbench.stats.drift import Drift
 from metalbench.stats.interval import Interval
-from metalbench.stats.location import Blocks
+from metalbench.stats.location import Blocks, Ranks
 from metalbench.stats.modes import Mode
 from metalbench.stats.paired import Paired
 from metalbench.stats.reasons import (
@@ -28,8 +30,8 @@ from metalbench.stats.reasons import (
 )
 from metalbench.stats.verdict import MARGIN, Verdict, judge
 
-# What an interval says itself: too wide, or too narrow for so many tries.
-OF_INTERVAL = frozenset((Cause.FEW, Cause.WIDE, Cause.STRADDLES, Cause.DISCOVERY))
+# What speaks against a verdict, whatever its interval and p-value say.
+BESIDE_INTERVAL = frozenset((Cause.DRIFT, Cause.MODES, Cause.CROSS_CHECK, Cause.SCATTERED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,10 @@ class Judgement:
     `reasons` is empty unless the verdict is INCONCLUSIVE. `drift`, `modes` (of the ratio) and
     `cross_check` are there whether or not they matter to the verdict; None where there are too few
     independent pairs for them. `blocks` has the lowest and the highest block of pairs where those
-    decided, because pairs are few or much alike. `second` is the relative time that being second in
-    a pair costs, `levels` the relative standard deviation between looks, each None if chance
-    explains it; both were taken out of the ratio, and what is not known of them is in its interval.
+    decided, because pairs are few or much alike. `second` is the relative time that being
+    second in a pair costs, `levels` the relative standard deviation between looks, each None
+    if chance explains it; both were taken out of the ratio, and what is not known of them is in its
+    interval.
     """
 
     verdict: Verdict
@@ -59,7 +62,7 @@ class Judgement:
     @property
     def by_interval(self) -> bool:
         """Whether the ratio's interval decided alone, so that its p-value is one of a suite's."""
-        return all(reason.cause in OF_INTERVAL for reason in self.reasons)
+        return all(reason.cause not in BESIDE_INTERVAL for reason in self.reasons)
 
 
 def assess(
@@ -99,16 +102,11 @@ def assess(
     ratio = location.interval().map(math.exp)
     alone = judge(ratio, margin)
     trend, parts, check = pairs.drift(), pairs.modes(), pairs.cross_check()
+    blocks = _range_of(location)
     reasons = [undecided(ratio, margin)] if alone is Verdict.INCONCLUSIVE else []
-    blocks = location if isinstance(location, Blocks) else None
-    if alone is not Verdict.INCONCLUSIVE and blocks is not None and blocks.scattered(*edges):
-        reasons.append(scattered(_range_of(blocks), margin))
-    if trend is not None and _turned_by_drift(alone, ratio, trend, margin):
-        reasons.append(drifts(ratio, trend))
-    if _turned_by_modes(alone, parts, margin):
-        reasons.append(has_modes(parts))
-    if check is not None and check.disagrees(alone, margin):
-        reasons.append(contradicted(alone, check))
+    if not reasons and blocks is not None and location.scattered(*edges):
+        reasons.append(scattered(blocks, margin))
+    reasons += _overturned(alone, ratio, margin, trend=trend, parts=parts, check=check)
     return Judgement(
         verdict=Verdict.INCONCLUSIVE if reasons else alone,
         ratio=ratio,
@@ -118,10 +116,28 @@ def assess(
         drift=trend,
         modes=parts,
         cross_check=check,
-        blocks=_range_of(blocks) if blocks is not None else None,
+        blocks=blocks,
         second=math.expm1(pairs.order.second) if pairs.order else None,
         levels=math.expm1(pairs.levels.spread) if pairs.levels else None,
     )
+
+
+def _overturned(
+    verdict: Verdict,
+    ratio: Interval,
+    margin: float,
+    *,
+    trend: Drift | None,
+    parts: tuple[Mode, ...],
+    check: CrossCheck | None,
+) -> Iterator[Reason]:
+    """What speaks against a verdict that the interval has."""
+    if trend is not None and _turned_by_drift(verdict, ratio, trend, margin):
+        yield drifts(ratio, trend)
+    if _turned_by_modes(verdict, parts, margin):
+        yield has_modes(parts)
+    if check is not None and check.disagrees(verdict, margin):
+        yield contradicted(verdict, check)
 
 
 def assess_suite(
@@ -153,11 +169,11 @@ def _as_one_of(judgement: Judgement, verdict: Verdict, tries: int, rate: float) 
     return replace(judgement, verdict=verdict, reasons=(reason,))
 
 
-def _range_of(blocks: Blocks) -> Interval:
-    """The lowest and the highest of them, as ratios."""
-    low, high = float(blocks.medians.min()), float(blocks.medians.max())
-    value = blocks.value
-    return Interval(value, min(low, value), max(high, value)).map(math.exp)
+def _range_of(location: Ranks | Blocks) -> Interval | None:
+    """The range of blocks that were cut from few pairs, as ratios; None of anything else."""
+    if not isinstance(location, Blocks) or location.looks:
+        return None
+    return BlockRange.of(location.value, location.medians).map(math.exp)
 
 
 def _turned_by_drift(verdict: Verdict, ratio: Interval, trend: Drift, margin: float) -> bool:

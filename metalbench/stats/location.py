@@ -26,6 +26,8 @@ FEW = 30.0
 UNCORRELATED = 0.6
 # What widens an interval most, for the correlation of eight values can come near 1.
 MOST_CORRELATED = 0.95
+# Two looks may leave an interval whose ends float64 has no exponential of.
+LARGEST = 700.0
 # A block nearer to the margin than this part of all blocks' range may lie beyond it the next time.
 NEAREST = 0.25
 
@@ -62,6 +64,10 @@ class Ranks:
         )
         below = math.ceil(share * self.effective)
         return float(min(1.0, 2.0 * bdtr(below, self.effective, 0.5)))
+
+    def scattered(self, low: float, high: float) -> bool:
+        """Never: ranks need no blocks."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -166,4 +172,6 @@ def _uncorrelated(values: NDArray[np.float64]) -> bool:
 
 
 def _about(value: float, low: float, high: float) -> Interval:
-    return Interval(value, min(low, value), max(high, value))
+    if math.isinf(high - low):
+        return Interval(value, -math.inf, math.inf)
+    return Interval(value, max(min(low, value), -LARGEST), min(max(high, value), LARGEST))

@@ -24,12 +24,11 @@ GROWTH = 1.5
 EARLY_CONFIDENCE = 0.999
 # With fewer independent pairs the noise of their correlation chooses the moment.
 LEAST_EFFECTIVE = 30.0
-DECIDED = (Verdict.FASTER, Verdict.SLOWER, Verdict.SAME)
 
 
 @dataclass
 class StoppingRule:
-    """Looks at a growing series, at 64, 96, 160, 256, ... samples, until it is known well enough.
+    """Looks at a growing series, at 128, 192, 288, 448, ... samples, until it is known well enough.
 
     It is if the verdict is settled and the time known to a few per cent; or, whatever the verdict,
     if every series is precise on two looks running: its median's interval is narrow and the samples
@@ -38,7 +37,7 @@ class StoppingRule:
     Attributes
     ----------
     first_look
-        Samples at the first look.
+        Samples at the first look. In fewer than four sets of inputs a level of each does not show.
     half_width
         Of the intervals, relative, that is narrow enough.
     min_effective
@@ -56,7 +55,7 @@ class StoppingRule:
     before the last at a confidence of 99.9 % leave the last one's error as it is.
     """
 
-    first_look: int = 64
+    first_look: int = 128
     half_width: float = 0.005
     min_effective: float = 100.0
     settled_half_width: float = 0.02
@@ -100,20 +99,24 @@ class StoppingRule:
 
 
 def settled(judgement: Judgement) -> bool:
-    """Whether a verdict would be the same at the confidence of a look that ends the sampling."""
-    if judgement.verdict not in DECIDED or judgement.effective_pairs < LEAST_EFFECTIVE:
+    """Whether a verdict holds at the confidence of a look that ends the sampling.
+
+    SAME of few blocks or of looks with levels never does: their interval has too few values.
+    """
+    if judgement.effective_pairs < LEAST_EFFECTIVE:
         return False
-    return judge(_widened(judgement.ratio)) is judgement.verdict
+    if judgement.verdict in (Verdict.FASTER, Verdict.SLOWER):
+        return judgement.p_value <= 1.0 - EARLY_CONFIDENCE
+    by_ranks = judgement.blocks is None and judgement.levels is None
+    return judgement.verdict is Verdict.SAME and by_ranks and _is_same(judgement.ratio)
 
 
-def _widened(ratio: Interval) -> Interval:
-    """The ratio's interval at `EARLY_CONFIDENCE`: on the log scale as wide as a normal one."""
+def _is_same(ratio: Interval) -> bool:
+    """Whether the interval is within the margin at `EARLY_CONFIDENCE`, scaled as a normal one."""
     from scipy.special import ndtri  # type: ignore[import-untyped,unused-ignore]
 
     early, usual = (float(ndtri(0.5 + each / 2.0)) for each in (EARLY_CONFIDENCE, CONFIDENCE))
-    wider = early / usual
-    return Interval(
-        ratio.value,
-        ratio.value * (ratio.low / ratio.value) ** wider,
-        ratio.value * (ratio.high / ratio.value) ** wider,
+    low, high = (
+        ratio.value * (end / ratio.value) ** (early / usual) for end in (ratio.low, ratio.high)
     )
+    return judge(Interval(ratio.value, low, high)) is Verdict.SAME

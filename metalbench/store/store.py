@@ -105,6 +105,21 @@ class Store:
             ).fetchall()
         return [number for (number,) in rows]
 
+    def baselines(self) -> dict[str, int]:
+        """The names that finished runs were saved under, and the latest run of each."""
+        with explained(self.path):
+            rows = self._connection.execute(
+                "SELECT json_extract(options, '$.save') AS name, max(id) FROM runs WHERE outcome ="
+                " 'finished' AND name IS NOT NULL GROUP BY name ORDER BY max(id) DESC"
+            ).fetchall()
+        return dict(rows)
+
+    def tasks(self) -> list[str]:
+        """Every task that has results, by name."""
+        with explained(self.path):
+            rows = self._connection.execute("SELECT DISTINCT task FROM results ORDER BY task")
+            return [name for (name,) in rows]
+
     def results(self, run: int) -> list[HistoryEntry]:
         """Every result of run number `run`, in order; none if there is no such run."""
         with explained(self.path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -144,16 +145,20 @@ def workload(task: Task, size: str, *, dtype_name: str = "float32", seed: int = 
     """
     task.check_dtype(dtype_name)
     key = (id(task), size, dtype_name, seed)
-    kept = _recent.pop(key, None)
+    with _keeping:
+        kept = _recent.pop(key, None)
     found = kept if kept is not None else _drawn(task, size, dtype_name, seed)
-    _recent[key] = found
-    while len(_recent) > 1 and sum(each.nbytes for each in _recent.values()) > KEPT_BYTES:
-        _recent.pop(next(iter(_recent)))
+    with _keeping:
+        _recent[key] = found
+        while len(_recent) > 1 and sum(each.nbytes for each in _recent.values()) > KEPT_BYTES:
+            _recent.pop(next(iter(_recent)))
     return found
 
 
 # The key's id stays that task's own for as long as the workload, which holds it, is here.
 _recent: dict[tuple[int, str, str, int], Workload] = {}
+# Checks have the next workload drawn in another thread.
+_keeping = threading.Lock()
 
 
 def _drawn(task: Task, size: str, dtype_name: str, seed: int) -> Workload:

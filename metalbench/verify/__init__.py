@@ -8,6 +8,7 @@ from metalbench.verify.flow import (
     verify,
     verify_checked,
 )
+from metalbench.verify.place import Place, place_of
 from metalbench.verify.verdict import Comparison, Finding, Kind, Report, merged
 
 __all__ = [
@@ -15,9 +16,11 @@ __all__ = [
     "Comparison",
     "Finding",
     "Kind",
+    "Place",
     "Report",
     "all_sizes",
     "merged",
+    "place_of",
     "seeds_for",
     "small_sizes",
     "verify",

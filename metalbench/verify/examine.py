@@ -8,8 +8,9 @@ from typing import Any
 from metalbench.kernel.prepare import Bound, Compiled
 from metalbench.task.sizes import is_spelled
 from metalbench.task.workload import Workload
-from metalbench.verify import error_rule, hints
+from metalbench.verify import error_rule
 from metalbench.verify.error_rule import Yardstick
+from metalbench.verify.mismatch import mismatch
 from metalbench.verify.verdict import Comparison, Finding, Kind, Report
 
 
@@ -115,21 +116,12 @@ class Examiner:
         got, unwritten = self.bound.read(name).copy(), self.bound.outputs[name].unwritten()
         if bad.any() and unwritten[bad].any():
             unwritten = unwritten & self._unwritten_in_other_turn(name)
-        missing = bool(bad.any()) and bool(unwritten[bad].all())
-        kind = Kind.NOT_WRITTEN if missing else Kind.WRONG_RESULT
-        if not bad.any():
-            message = (
-                f"{name}: expected an rms error of at most {compared.rms_bound:.3g}, "
-                f"got {compared.rms_error:.3g}; no single element is far off: precision is lost "
-                "everywhere"
-            )
-            return self.finding(kind, message, name)
-        hint = hints.describe(got, expected, bad, unwritten, self.workload.inputs)
-        place = compared.index[0] if len(compared.index) == 1 else compared.index
-        came = "nothing" if unwritten[compared.index] else f"{compared.got:.9g}"
-        message = (
-            f"{name}: expected {compared.expected:.9g} at {place}, got {came}; "
-            f"{int(bad.sum())} of {bad.size} elements are wrong (allowed error there "
-            f"{compared.bound:.3g})" + (f"; {hint}" if hint else "")
+        kind, message = mismatch(
+            compared,
+            got,
+            expected,
+            bad=bad,
+            unwritten=unwritten,
+            inputs=self.workload.inputs,
         )
         return self.finding(kind, message, name)

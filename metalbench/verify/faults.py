@@ -30,6 +30,7 @@ _FAULTS = (
     ("past the end of", Kind.OUT_OF_BOUNDS),
     ("bytes before", Kind.OUT_OF_BOUNDS),
     ("outside of every buffer", Kind.OUT_OF_BOUNDS),
+    ("of a buffer that", Kind.OUT_OF_BOUNDS),
 )
 
 

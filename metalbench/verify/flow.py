@@ -9,6 +9,7 @@ from metalbench.errors import (
     CompileError,
     DispatchError,
     Disturbed,
+    MachineError,
     MetalBenchError,
     TaskError,
     TimeLimitExceeded,
@@ -19,6 +20,7 @@ from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
 from metalbench.task import Task
 from metalbench.task.drawn_size import drawn
 from metalbench.task.workload import workload
+from metalbench.verify.ahead import workloads_ahead
 from metalbench.verify.error_rule import Yardstick
 from metalbench.verify.examine import Examiner
 from metalbench.verify.faults import finding
@@ -71,8 +73,8 @@ def verify(
     By default these are `all_sizes` and, of each, `seeds_for` it, both from `seed` on. After a
     failure the other seeds of that size are skipped. `time_limit` is in seconds for one
     run of all dispatches. What the kernel does wrong is in the report; raises DeclarationError for
-    an unknown size or element type, TaskError if the task's own code fails, and Disturbed if the
-    system ended a run.
+    an unknown size or element type, TaskError if the task's own code fails, MachineError if the
+    machine does, and Disturbed if the system ended a run.
     """
     task.check_dtype(dtype_name)
     chosen = list(sizes if sizes is not None else all_sizes(task, seed))
@@ -80,6 +82,8 @@ def verify(
         task.values(size)
     try:
         compiled = compile_kernel(device, kernel, task, dtype_name=dtype_name, tunables=tunables)
+    except MachineError:
+        raise
     except MetalBenchError as error:
         return Report((finding(error),))
     report = Report()
@@ -97,15 +101,15 @@ def _verify_size(
     report = Report()
     bound: Bound | None = None
     yardsticks: dict[str, dict[str, Yardstick]] = {}
-    for seed in seeds:
+    works = workloads_ahead(compiled.task, size, seeds, dtype_name=compiled.dtype.name)
+    for seed, work in zip(seeds, works, strict=True):
         progress(f"{size}, seed {seed}")
-        work = workload(compiled.task, size, dtype_name=compiled.dtype.name, seed=seed)
         try:
             bound = bound.load(work) if bound else compiled.bind(work)
             examiner = Examiner(bound, compiled.device, time_limit, yardsticks, compiled)
             first = seed == seeds[0]
             report += examine_repeatedly(examiner) if first else examiner.examine()
-        except (TaskError, Disturbed):
+        except (TaskError, MachineError, Disturbed):
             raise
         except MetalBenchError as error:
             report += Report((finding(error, size, seed),))
@@ -135,6 +139,8 @@ def verify_checked(
         compiled = compile_kernel(
             device, kernel, task, dtype_name=dtype_name, tunables=tunables, checked=True
         )
+    except MachineError:
+        raise
     except MetalBenchError as error:
         return _failed_check(device, error)
     for size in sizes if sizes is not None else small_sizes(task):
@@ -143,6 +149,8 @@ def verify_checked(
             bound = compiled.bind(workload(task, size, dtype_name=dtype_name, seed=seed))
             bound.mark_unwritten()
             Examiner(bound, compiled.device, time_limit).run()
+        except MachineError:
+            raise
         except MetalBenchError as error:
             return _failed_check(device, error, size, seed)
     return Report()

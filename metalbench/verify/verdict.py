@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
+from metalbench.verify.place import Place, place_of
+
 
 class Kind(str, Enum):
     """What is wrong with a kernel."""
@@ -60,6 +62,11 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.message}"
+
+    @property
+    def place(self) -> Place:
+        """Where it happened: line, buffer, thread, as far as `message` tells."""
+        return place_of(self.message)
 
 
 @dataclass(frozen=True)

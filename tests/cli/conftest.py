@@ -56,12 +56,12 @@ class Shell:
 
     def __init__(self, db: Path, kernels: Path) -> None:
         self.db = db
-        self._kernels = kernels
+        self.kernels = kernels
 
     def __call__(self, *arguments: object) -> Result:
         command = [str(argument) for argument in arguments]
         if command[0] in ("run", "show", "list"):
-            command += ["--kernels", str(self._kernels)]
+            command += ["--kernels", str(self.kernels)]
         if command[0] == "run":
             # A device that a test has scripted is in this process only.
             command[1:1] = ["--time", "0.01", "--in-process"]

@@ -11,6 +11,8 @@ from click.testing import CliRunner
 
 from metalbench.cli import main
 from metalbench.cli.diagnosis import Health, examinations
+from metalbench.isolation.messages import of_workers
+from metalbench.run.stages import Stage
 
 
 def test_help_teaches_with_examples() -> None:
@@ -20,11 +22,28 @@ def test_help_teaches_with_examples() -> None:
     assert "Exit codes: 0 all correct" in result.output
 
 
-@pytest.mark.parametrize("command", ["run", "list", "show", "doctor", "completion"])
+@pytest.mark.parametrize("command", sorted(main.commands))
 def test_every_command_has_help(command: str) -> None:
     result = CliRunner().invoke(main, [command, "-h"])
     assert result.exit_code == 0
     assert result.output.startswith(f"Usage: main {command}")
+
+
+@pytest.mark.parametrize("command", ["run", "compare", "history", "compile"])
+def test_commands_that_may_fail_say_how(command: str) -> None:
+    said = " ".join(CliRunner().invoke(main, [command, "-h"]).output.split())
+    assert "Exit codes: 0" in said
+    assert "2 wrong usage or environment" in said
+
+
+@pytest.mark.parametrize("option", ["--device", "--kernels", "--include", "--db"])
+def test_what_commands_share_is_declared_once(option: str) -> None:
+    declared = [
+        next(each for each in main.commands[name].params if option in each.opts)
+        for name in ("run", "show", "compare")
+    ]
+    first, *others = [(each.name, each.multiple, each.help) for each in declared]
+    assert others == [first, first]
 
 
 def test_version() -> None:
@@ -100,6 +119,19 @@ def test_doctor_says_what_is_broken_and_what_mends_it(
     assert "file is not a database" in result.stdout
 
 
+def test_doctor_takes_a_kernel_through_a_process_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    examine = dict(examinations())["isolation"]
+    assert "a trial kernel ran correctly in one" in examine().detail
+    # What a worker sends and this side cannot read.
+    monkeypatch.setitem(of_workers(), "result", Stage)
+    finding = examine()
+    assert finding.health is Health.BROKEN
+    assert "sent what is no result: result: expected Stage, got dict" in finding.detail
+    assert finding.remedy == "metalbench run --in-process"
+
+
 def test_an_examination_that_fails_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mlx.core", None)
     (mlx,) = [examine for name, examine in examinations() if name == "mlx"]
@@ -131,3 +163,14 @@ def test_python_dash_m_is_the_command() -> None:
         [sys.executable, "-m", "metalbench", "--help"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("Usage: metalbench ")
+
+
+def test_a_test_that_fast_math_may_leave_out_is_told(shell: Any, kernels: Any) -> None:
+    path = kernels / "twice.metal"
+    text = path.read_text().replace("2 * x[i]", "isnan(x[i]) ? 0 : 2 * x[i]")
+    path.write_text("// math: fast\n" + text)
+    warning = f"{path}:7:10: `isnan` under `// math: fast`: Metal may take it for granted"
+    for command in ("show", "run"):
+        result = shell(command, "twice")
+        assert result.exit_code == 0, result.output
+        assert warning.replace(" ", "") in "".join(result.stdout.split())

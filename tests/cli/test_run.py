@@ -103,7 +103,10 @@ def test_size_target_and_set(shell: Any) -> None:
     ("arguments", "message"),
     [
         (["twise"], "unknown kernel 'twise'; did you mean 'twice'?"),
-        (["twice", "--size", "huge"], "--size huge: expected one of small, odd1, seed, large"),
+        (["twice", "--size", "huge"], "--size: [twice] unknown size 'huge'; expected one of large"),
+        (["twice", "--size", "rows=3"], "size rows=3: expected the names n, got rows"),
+        (["twice", "thrice", "--size", "huge"], "--size huge: expected one of small, odd1, seed"),
+        (["twice", "--dtype", "float16"], "if it works add `// dtypes: float32, float16`"),
         (["--set", "commun"], "did you mean 'common'?"),
         (["twice", "--json", "/no/such/folder/r.json"], "/no/such/folder does not exist"),
         (["twice", "--dtype", "float8"], "float8"),
@@ -117,12 +120,6 @@ def test_wrong_usage_is_exit_code_2(shell: Any, arguments: list[str], message: s
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())
     assert not shell.db.exists()
-
-
-def test_a_named_kernel_without_the_type_says_how_to_add_it(shell: Any) -> None:
-    result = shell("run", "twice", "--dtype", "float16")
-    assert result.exit_code == 1
-    assert "// dtypes: float32, float16" in result.stdout
 
 
 def test_a_metal_device_is_refused_where_there_is_none(shell: Any) -> None:

@@ -8,9 +8,9 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from example_results import CPU, GPU, correct, incorrect, on_gpu
+from example_rows import results, row
 from rich.console import Console
 
 from metalbench.comparison import ResultSet, Row, compare
@@ -19,65 +19,8 @@ from metalbench.report import comparison as report
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.export import to_json
 from metalbench.result.environment import environment
-from metalbench.stats import Interval, Judgement, Verdict
-from metalbench.stats.apart import UNREPEATED, RunSpread
-from metalbench.store import HistoryEntry, Store
-
-
-def about(value: float, half_width: float = 0.004) -> Interval:
-    return Interval(value, value / (1 + half_width), value * (1 + half_width))
-
-
-def row(task: str = "softmax", time_ns: float = 1000.0, ratio: float | None = None) -> Row:
-    return Row(
-        task=task,
-        dtype="float32",
-        size="seed",
-        sizes={"n": 4096},
-        status="correct",
-        mode="warm",
-        clock=None,
-        source_hash="abc",
-        reference=(None, "0.32"),
-        time_ns=about(time_ns),
-        ratio=None if ratio is None else about(ratio),
-    )
-
-
-def kept(row: Row, run: int) -> HistoryEntry:
-    """`row` as the store has it of another run."""
-    return HistoryEntry(
-        id=run,
-        run=run,
-        recorded_at="2030-01-01T10:00:00+00:00",
-        device_kind="cpu",
-        device_name="Example CPU",
-        task=row.task,
-        size=row.size,
-        dtype=row.dtype,
-        kernel="softmax.metal",
-        source_hash=row.source_hash,
-        status=row.status,
-        verdict="SAME",
-        mode=row.mode,
-        clock=row.clock,
-        p_value=1.0,
-        revision=None,
-        mlx=row.reference[1],
-        form=row.reference[0],
-        tunables={},
-        sizes=row.sizes,
-        kernel_ns=row.time_ns,
-        reference_ns=None,
-        ratio=row.ratio,
-        gpu_ns=None,
-    )
-
-
-def results(name: str, *rows: Row, others: int = 8, device: str = "cpu (Example CPU)") -> ResultSet:
-    """A run of which so many others are known, which all gave the same."""
-    repeated = {row.key: tuple(kept(row, run) for run in range(others)) for row in rows}
-    return ResultSet(name, device, rows, repeated)
+from metalbench.stats import Verdict
+from metalbench.store import Store
 
 
 def verdicts(before: Row, after: Row) -> tuple[Verdict, str]:
@@ -154,77 +97,6 @@ def test_the_mean_has_an_interval() -> None:
     assert found.mean.low < 1.0 < found.mean.high
 
 
-def test_two_runs_alone_say_no_more_than_is_known_of_runs() -> None:
-    def judged(after: Row) -> Judgement:
-        before = results("a", row(), others=0)
-        (compared,) = compare(before, results("b", after, others=0)).compared
-        assert compared.between == UNREPEATED
-        return compared.judgement
-
-    assert judged(row(time_ns=900.0)).verdict is Verdict.FASTER
-    for time_ns in (1000.0, 970.0):
-        unsure = judged(row(time_ns=time_ns))
-        assert unsure.verdict is Verdict.INCONCLUSIVE
-        assert "run too seldom" in unsure.reasons[0].seen
-
-
-def test_the_report_says_what_is_assumed_of_runs() -> None:
-    before, known = results("a", row(), row("relu"), others=0), results("b", row(), row("relu"))
-    never = replace(known, others={row().key: known.others[row().key]})
-    for after, words in (
-        (
-            results("b", row(), others=0),
-            "1% is the least, which is assumed where fewer than 5 runs",
-        ),
-        (never, "1% is the least of 1 of 2 kernels, which is assumed"),
-    ):
-        console = Console(file=io.StringIO(), width=PIPE_WIDTH, highlight=False)
-        console.print(report.comparison_report(compare(before, after), console))
-        assert isinstance(console.file, io.StringIO)
-        assert words in console.file.getvalue()
-
-
-def test_runs_that_are_known_to_differ_little_are_told_apart() -> None:
-    known = results("b", row(time_ns=970.0), others=8)
-    (compared,) = compare(results("a", row(), others=0), known).compared
-    assert compared.judgement.verdict is Verdict.FASTER
-    assert compared.between == RunSpread(0.0, 7)
-
-
-def test_of_runs_against_another_mlx_ratios_to_it_say_nothing_of_the_spread() -> None:
-    after = row(ratio=2.0)
-    others = {after.key: tuple(kept(replace(after, reference=(None, "0.29")), i) for i in range(8))}
-    known = replace(results("b", after), others=others)
-    (compared,) = compare(results("a", row(ratio=2.0), others=0), known).compared
-    assert compared.between == UNREPEATED
-
-
-@pytest.mark.parametrize("others", [0, 1, 2, 4, 16])
-def test_runs_of_one_program_that_differ_by_a_percent_are_seldom_told_apart(others: int) -> None:
-    """Each run has a level of its own, by 1 %, beyond its interval of 0.4 %."""
-    random = np.random.default_rng(others)
-    trials, false = 1000, 0
-    for _ in range(trials):
-        levels = [row(time_ns=1000 * random.lognormal(0.0, 0.01)) for _ in range(others + 2)]
-        *earlier, before, after = levels
-        past = [kept(each, run) for run, each in enumerate((*earlier, before))]
-        known = ResultSet("b", "cpu (Example CPU)", (after,), {after.key: tuple(past[::-1])})
-        (compared,) = compare(results("a", before, others=0), known).compared
-        false += compared.judgement.verdict in (Verdict.FASTER, Verdict.SLOWER)
-    print(f"\n{others} other runs: {false / trials:.1%} false")
-    assert false <= 0.05 * trials
-
-
-def test_the_store_knows_the_other_runs_under_the_same_conditions(tmp_path: Path) -> None:
-    with Store(tmp_path / "results.db") as store:
-        for each in (correct(), correct("relu"), on_gpu(correct()), correct(seed=1), correct()):
-            store.record(store.begin_run({}, each.device, environment()), each)
-        found = ResultSet.of_run(store, 5, "run:5")
-    ((key, others),) = found.others.items()
-    assert key == found.rows[0].key
-    assert [each.run for each in others] == [4, 1]
-
-
 def test_a_file_and_the_run_that_it_was_written_of_are_the_same(tmp_path: Path) -> None:
     here = environment()
     both = [on_gpu(correct()), replace(incorrect("relu"), device=GPU)]
@@ -268,7 +140,8 @@ def test_the_report_says_what_the_ratios_rest_on() -> None:
         "1.100x [1.094, 1.106] FASTER",
         "softmax: its text is the same in both, so that FASTER is of its headers",
         "gelu: left out: not in run:2.",
-        "run:2 against run:1: 1 FASTER, 1 SLOWER. Geometric mean of the ratios: 1.000x",
+        "run:2 against run:1: 1 FASTER, 1 SLOWER. Geometric mean of the ratios of "
+        "2 of 3 kernels (without gelu): 1.000x",
         "what slowed one run down cancels",
         "times that were taken apart",
         "Allowed for: runs of one source differ by up to 0.0% beyond their intervals.",

@@ -117,7 +117,7 @@ def test_part_of_a_word_conflicts_with_the_word(run, type_):
     body = "if (g == 0) y[t] = 1; else x[64 + t] = 1;"
     memory = np.zeros(64, np.uint32)
     with pytest.raises(_core.KernelFault, match="race in device memory"):
-        run(parameters, body, groups=2, x=memory, y=memory)
+        run(parameters, body, groups=2, x=memory.view(np.uint8), y=memory)
 
 
 BETWEEN_THREADS = "y[i] = i; BARRIER z[i] = y[i ^ FLIP];"

@@ -64,3 +64,36 @@ def test_other_elements_have_no_atomic_functions(compile_kernel):
     message = r"test\.metal:4:\d+: error: atomic functions are those of textures of int or uint"
     with pytest.raises(_core.CompileError, match=message):
         compile_kernel(source)
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_faces_of_cubes(device, compile_kernel, checked):
+    pipeline = compile_kernel(
+        """
+        kernel void f(texturecube<uint, access::read_write> one,
+                      texturecube_array<int, access::read_write> more, device int* before,
+                      uint i [[thread_position_in_grid]]) {
+          one.atomic_fetch_add(uint2(1, 0), i % 6, uint4(i));
+          more.atomic_fetch_max(uint2(0, 1), i % 6, i / 6, int4(i));
+          one.atomic_store(uint4(7), uint2(0, 0), 6);
+          if (i == 0) {
+            before[0] = one.atomic_exchange(uint2(0, 1), 5, uint4(9)).x;
+            before[1] = one.atomic_load(uint2(0, 1), 5).x;
+            int4 expected = 1;
+            before[2] = more.atomic_compare_exchange_weak(uint2(1, 1), 3, 1, &expected, int4(20));
+          }
+        }
+        """,
+        checked=checked,
+    )
+    one, more = np.ones((6, 2, 2), np.uint32), np.ones((12, 2, 2), np.int32)
+    before = np.zeros(3, np.int32)
+    arguments = {"one": device.texture(one, kind="cube"), "before": before}
+    arguments["more"] = device.texture(more, kind="cube_array")
+    device.run([_core.Dispatch(pipeline, arguments, threads_in_grid=12, threads=12)])
+    assert before.tolist() == [1, 9, 1]
+    assert one[:, 0, 1].tolist() == [1 + 2 * face + 6 for face in range(6)]
+    assert one[5, 1, 0] == 9
+    assert more[:, 1, 0].tolist() == [max(1, i) for i in range(12)]
+    assert more[9, 1, 1] == 20
+    assert (one[:, 0, 0] == 1).all()

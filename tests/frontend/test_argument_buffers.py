@@ -81,3 +81,60 @@ def test_a_checked_run_names_the_resource_that_is_overrun(device):
 def test_a_slice_has_the_address_of_its_part(device):
     buffer = device.allocate(64)
     assert buffer.slice(16, 8).address == buffer.address + 16
+
+
+TEXTURES = """#include <metal_stdlib>
+using namespace metal;
+struct Args {
+  texture2d<float> first [[id(0)]];
+  array<texture2d<float, access::read_write>, 2> more [[id(1)]];
+  device float* out [[id(3)]];
+  texture2d<float> none [[id(4)]];
+};
+kernel void f(constant Args& args [[buffer(0)]], uint2 p [[thread_position_in_grid]]) {
+  constexpr sampler pixels(coord::pixel, filter::nearest);
+  float x = args.first.sample(pixels, float2(p) + 0.5f).x + args.first.get_width();
+  args.out[p.y * 3 + p.x] = x + args.none.read(p).x + (is_null_texture(args.none) ? 100 : 0);
+  args.more[1].write(args.more[0].read(p) * 2, p);
+}
+"""
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_textures_in_a_struct(device, checked):
+    image = np.arange(6, dtype=np.float32).reshape(2, 3)
+    doubled = np.zeros_like(image)
+    textures = [device.texture(array) for array in (image, image.copy(), doubled)]
+    out = device.allocate(24)
+    ids = [texture.resource_id for texture in textures]
+    struct = np.array([*ids, out.address, 0], np.uint64)
+    dispatch = _core.Dispatch(
+        device.compile(TEXTURES, checked=checked).pipeline(),
+        {"args": struct},
+        resources=[*textures, out],
+        threads_in_grid=(3, 2),
+        threads=(3, 2),
+    )
+    # The dispatch keeps what it needs.
+    textures.clear()
+    device.run([dispatch])
+    np.testing.assert_array_equal(out.numpy("float32").reshape(2, 3), image + 103)
+    np.testing.assert_array_equal(doubled, image * 2)
+
+
+def test_textures_of_levels_in_a_struct(device):
+    text = """#include <metal_stdlib>
+    using namespace metal;
+    struct Args { texture2d<uint, access::read> levels; };
+    kernel void f(constant Args* args, device uint* out, uint i [[thread_position_in_grid]]) {
+      out[i] = args[i].levels.read(uint2(0), 1).x * 10 + args[i].levels.get_num_mip_levels();
+    }"""
+    levels = [np.full((2, 2), 3, np.uint32), np.full((1, 1), 4, np.uint32)]
+    two, one = device.texture(levels), device.texture(levels[0])
+    out = np.zeros(2, np.uint32)
+    arguments = {"args": np.array([two.resource_id, one.resource_id], np.uint64), "out": out}
+    pipeline = device.compile(text, checked=True).pipeline()
+    device.run(
+        [_core.Dispatch(pipeline, arguments, resources=[two, one], threads_in_grid=2, threads=2)]
+    )
+    assert out.tolist() == [42, 1]

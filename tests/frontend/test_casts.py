@@ -75,6 +75,9 @@ def rewritten(source, text):
         ("return (half)(y)[2];", "return mb::cast<half>((y)[2]);"),
         ("x = (half)(float)y + 1;", "x = mb::cast<half>((float)y) + 1;"),
         ("x = (half)(float)(int)y * 2;", "x = mb::cast<half>((float)(int)y) * 2;"),
+        ("x = (half)(bfloat)y * 2;", "x = mb::cast<half>(mb::cast<bfloat>(y)) * 2;"),
+        ("if (a) (*p)(half);", "if (a) (*p)(half);"),
+        ("x = f(y)(half) * 2;", "x = f(y)(half) * 2;"),
         ("x = (half)(y) + 1;", "x = mb::cast<half>((y)) + 1;"),
         ("x = half(y + 1);", "x = mb::cast<half>(y + 1);"),
         ("x = half();", "x = half();"),
@@ -85,3 +88,25 @@ def rewritten(source, text):
 def test_casts_end_where_their_operand_ends(source, before, after):
     text = f"void f() {{\n{before} }}"
     assert rewritten(source, text) == f"{after} }}"
+
+
+@pytest.mark.parametrize(
+    "alias",
+    [
+        "typedef bfloat bfloat16_t; typedef half float16_t;",
+        "using bfloat16_t = bfloat; using float16_t = half;",
+    ],
+)
+def test_names_that_the_file_itself_gives(source, alias):
+    text = f"{alias}\nx = (bfloat16_t)y + (float16_t)(y);"
+    assert rewritten(source, text) == "x = mb::cast<bfloat16_t>(y) + mb::cast<float16_t>((y));"
+
+
+def test_casts_to_names_that_the_file_itself_gives():
+    text = """typedef half float16_t; typedef bfloat bfloat16_t; typedef bfloat16_t narrow;
+    kernel void f(device half* a, device half* c, uint i [[thread_position_in_grid]]) {
+      c[i] = (float16_t)(bfloat16_t)a[i] + (float16_t)((bfloat16_t)1.0h) + (half)(narrow)a[i];
+    }"""
+    a, c = np.arange(8, dtype=np.float16), np.zeros(8, np.float16)
+    run(text, {"a": a, "c": c})
+    np.testing.assert_array_equal(c, a + 1 + a)

@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from metalbench._core import CompileError
 from metalbench.msl import engine
 from metalbench.msl.building import mach_o
-from metalbench.msl.building.compiler import compile_shared_object
+from metalbench.msl.building.compiler import Translate, compile_shared_object
 from metalbench.msl.building.symbolize import symbolize
 from metalbench.msl.building.targets import MACH_O
+from metalbench.msl.building.toolchain import flags
+from metalbench.msl.building.undefined import undefined
 from metalbench.msl.rewriting.lower import lower
 
 TEXT = """#include <metal_stdlib>
@@ -38,7 +41,8 @@ def tools():
 def test_addresses_in_a_library_lead_to_the_users_lines(tools, tmp_path, checked):
     lowered = lower(engine.parse(TEXT, "dir/my.metal").source, "f", {})
     library = tmp_path / "kernel.so"
-    compile_shared_object(lowered.code.text, library, tools, str, checked=checked, fast_math=True)
+    options = flags(checked=checked, fast_math=True, spaces=lowered.spaces, goal=tools.target)
+    compile_shared_object(lowered.code.text, library, tools, Translate(), options)
     with library.open("rb") as stream:
         file = mach_o.MachO(stream)
     assert {"_mb_info", "_mb_thread"} <= set(file.functions)
@@ -52,6 +56,24 @@ def test_addresses_in_a_library_lead_to_the_users_lines(tools, tmp_path, checked
 def test_a_library_without_its_object_has_no_lines(tools, tmp_path):
     lowered = lower(engine.parse(TEXT).source, "f", {})
     library = tmp_path / "kernel.so"
-    compile_shared_object(lowered.code.text, library, tools, str, checked=False, fast_math=True)
+    options = flags(checked=False, fast_math=True, goal=tools.target)
+    compile_shared_object(lowered.code.text, library, tools, Translate(), options)
     library.with_suffix(".o").unlink()
     assert symbolize(str(library), 0x4000) is None
+
+
+@pytest.mark.parametrize("call", ["helper(*a)", "by(a) + by(t)"])
+def test_names_that_are_defined_nowhere_and_address_spaces(tools, tmp_path, call):
+    text = f"""float helper(float x); int by(device float* x) {{ return 1; }}
+    int by(threadgroup float* x) {{ return 2; }}
+    kernel void f(device float* a) {{ threadgroup float t[2]; *a = {call}; }}"""
+    source = engine.parse(text, "my.metal").source
+    lowered = lower(source, "f", {})
+    options = flags(checked=False, fast_math=True, spaces=lowered.spaces, goal=tools.target)
+    translate = Translate(str, lambda said: undefined(said, source))
+    library = tmp_path / "kernel.so"
+    if lowered.spaces:
+        compile_shared_object(lowered.code.text, library, tools, translate, options)
+        return
+    with pytest.raises(CompileError, match=r"my\.metal:1:7: error: __Z6helperf is called"):
+        compile_shared_object(lowered.code.text, library, tools, translate, options)

@@ -21,13 +21,15 @@ def message(body, parameters="device float4* a"):
 @pytest.mark.parametrize(
     ("clang", "metal"),
     [
-        ("'metal::vec<unsigned int, 4>'", "'uint4'"),
-        ("'float4' (aka 'metal::vec<float, 4>')", "'float4'"),
-        ("'metal::float4' (aka 'metal::vec<float, 4>')", "'float4'"),
+        ("'metal::mb_vec<unsigned int, char[4]>'", "'uint4'"),
+        ("'float4' (aka 'metal::mb_vec<float, char[4]>')", "'float4'"),
+        ("'metal::float4' (aka 'metal::mb_vec<float, char[4]>')", "'float4'"),
         ("'half' (aka '_Float16')", "'half'"),
-        ("'const vec<__bf16, 3> &'", "'const bfloat3 &'"),
-        ("'packed_vec<float, 3> *'", "'packed_float3 *'"),
-        ("'matrix<_Float16, 4, 2>'", "'half4x2'"),
+        ("'const mb_vec<__bf16, char[3]> &'", "'const bfloat3 &'"),
+        ("'mb_packed_vec<float, char[3]> *'", "'packed_float3 *'"),
+        ("'mb_matrix<_Float16, char[4], char[2]>'", "'half4x2'"),
+        ("'metal::mb_array<mb_vec<float, char[4]>, char[3]>'", "'metal::array<float4, 3>'"),
+        ("'vec<T, N>' (aka 'mb_vec<T, char[N]>')", "'vec<T, N>'"),
         ("'simdgroup_matrix<float, 8, 8>'", "'simdgroup_float8x8'"),
         ("'_atomic<unsigned int>'", "'atomic_uint'"),
         ("'my_t' (aka 'unsigned char')", "'my_t' (aka 'uchar')"),
@@ -47,6 +49,8 @@ def test_types_are_spelled_as_metal_does(clang, metal):
         ("a[0] = clamp(a[0], 1);", "3 arguments, but 2 were provided"),
         ("half h = static_cast<half>(a[0]); bfloat b;", "cannot convert 'float4' to 'half'"),
         ("a[0].q = 1;", "error: no member named 'q' in 'float4'"),
+        ("array<float3, 2> r; int i = r;", "no viable conversion from 'array<float3, 2>' to 'int'"),
+        ("float4x4 m; half3x3 n = m;", "from 'float4x4' to 'half3x3'"),
         ("simdgroup_float8x8 m = a[0];", "'float4' to 'simdgroup_float8x8'"),
     ],
 )
@@ -54,7 +58,7 @@ def test_messages_are_in_metals_terms_at_the_users_line(body, expected):
     found = message(body)
     assert found.startswith("my.metal:4:")
     assert expected in found
-    for word in ("vec<", "_Float16", "__bf16", "mb::", "MB_", "msl/mb", "[...]"):
+    for word in ("vec<", "_Float16", "__bf16", "mb::", "mb_", "char[", "MB_", "msl/mb", "[...]"):
         assert word not in found
 
 

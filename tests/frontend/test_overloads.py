@@ -1,6 +1,6 @@
 import pytest
-from metalbench._core import CompileError
 
+from metalbench._core import CompileError
 from metalbench.msl.rewriting.lower import lower
 from metalbench.msl.rewriting.overloads import merge
 
@@ -51,22 +51,32 @@ int g(threadgroup int* a) { return 2; }
 kernel void f(device int* a) { *a = CALL; }"""
 
 
-def test_different_bodies_are_an_error_where_they_matter(source):
-    parsed = source(DIFFERENT, CALL="g(a)")
-    with pytest.raises(
-        CompileError, match=r"kernel\.metal:2:1: error: g differs from .*kernel\.metal:1:1"
-    ):
-        lower(parsed, "f", {})
+def test_address_spaces_stay_where_different_bodies_are_reached(source):
+    lowered = lower(source(DIFFERENT, CALL="g(a)"), "f", {})
+    assert lowered.spaces
+    assert "return 1" in lowered.code.text
+    assert "return 2" in lowered.code.text
 
 
-def test_different_bodies_do_not_matter_to_other_kernels(source):
-    assert "return 1" in lower(source(DIFFERENT, CALL="3"), "f", {}).code.text
+def test_address_spaces_go_where_they_are_not(source):
+    lowered = lower(source(DIFFERENT, CALL="3"), "f", {})
+    assert not lowered.spaces
+    assert "opencl" not in lowered.code.text
 
 
-def test_operators_of_a_record_that_is_used_must_not_differ(source):
-    text = """struct S { int a; S operator+(S b) const { return b; }
-    S operator+(S b) const device { return *this; } };
-    kernel void f(device S* a) { a[0] = a[0] + a[1]; }"""
-    with pytest.raises(CompileError, match=r"operator\+ differs from"):
-        lower(source(text), "f", {})
-    assert lower(source(text.replace("*this", "b")), "f", {})
+@pytest.mark.parametrize(("other", "spaces"), [("*this", True), ("b", False)])
+def test_operators_of_a_record_that_is_used(source, other, spaces):
+    text = f"""struct S {{ int a; S operator+(S b) const {{ return b; }}
+    S operator+(S b) const device {{ return {other}; }} }};
+    kernel void f(device S* a) {{ a[0] = a[0] + a[1]; }}"""
+    assert lower(source(text), "f", {}).spaces == spaces
+
+
+def test_what_no_space_tells_apart_is_an_error_where_it_matters(source):
+    text = """struct S { int a; S() thread { a = 1; }
+    S() threadgroup { a = 2; } };
+    kernel void f(device int* a) { *a = CALL; }"""
+    message = r"kernel\.metal:2:5: error: S differs from .*kernel\.metal:1:19"
+    with pytest.raises(CompileError, match=message):
+        lower(source(text, CALL="S().a"), "f", {})
+    assert not lower(source(text, CALL="3"), "f", {}).spaces

@@ -83,6 +83,15 @@ SIGNATURE = "kernel void f(device float* out, uint i [[thread_position_in_grid]]
             "  default: x += c.y + d.w; }\nout[i] = x;",
             [14, 20, 9, 9],
         ),
+        # How often a loop is unrolled, from macros.
+        (
+            "#define TIMES 2\n#define FOUR (2 * TIMES)\n",
+            "float x = 0;\n#pragma unroll(FOUR)\nfor (int k = 0; k < 4; ++k) x += k;\n"
+            "#pragma unroll TIMES\nfor (int k = 0; k < 4; ++k) x += k;\n"
+            "#pragma clang loop unroll_count(FOUR)\nfor (int k = 0; k < 4; ++k) x += k;\n"
+            "out[i] = x;",
+            [18] * 4,
+        ),
         # Lists of any length, and shifts by counts of another type.
         (
             "struct List { float sum = 0;\n"
@@ -90,6 +99,21 @@ SIGNATURE = "kernel void f(device float* out, uint i [[thread_position_in_grid]]
             "List list = {1, 2, 3}; int2 s = int2(1) << uint2(3, 4); s >>= uint2(1);\n"
             "out[i] = list.sum + s.x + s.y;",
             [18] * 4,
+        ),
+        # Names in metal that the headers have, too, defined by the source itself.
+        (
+            "namespace metal {\n"
+            "constexpr constant metal::thread_scope thread_scope_system =\n"
+            "    static_cast<thread_scope>(thread_scope_device + 1);\n"
+            "enum memory_coherence { memory_coherence_none, memory_coherence_device = 20 };\n"
+            "template <typename T> struct is_void { static constant constexpr int value = 300; };\n"
+            "using ulong4 = float4; constexpr constant int x = 0; }\n",
+            "atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, "
+            "thread_scope_system);\n"
+            "float2 v = {1, 2}; metal::ulong4 w = float4(0.5f);\n"
+            "out[i] = thread_scope_system + metal::memory_coherence_device + is_void<void>::value\n"
+            "  + v.x + w.w - thread_scope_device + metal::x;",
+            [322.5] * 4,
         ),
         # Limits of vectors.
         ("", "float4 m = numeric_limits<float4>::lowest(); out[i] = m.w < -1e38;", [1] * 4),

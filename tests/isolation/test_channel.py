@@ -4,55 +4,94 @@ from __future__ import annotations
 
 import os
 import pickle
-import sys
-from multiprocessing.connection import Pipe
+from collections.abc import Iterator
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from example_results import correct, failed
+from example_results import correct
 
+import metalbench.isolation
+from metalbench.errors import EncodingError
+from metalbench.isolation import channel
 from metalbench.isolation.channel import Channel
 from metalbench.run.stages import Stage
 
 
 @pytest.fixture
-def ends() -> tuple[Channel, Channel]:
+def pipe() -> Iterator[tuple[Connection, Connection]]:
     left, right = Pipe()
-    return Channel(left), Channel(right)
+    with left, right:
+        yield left, right
+
+
+@pytest.fixture
+def ends(pipe: tuple[Connection, Connection]) -> tuple[Channel, Channel]:
+    """The worker's end and the run's."""
+    return Channel.of_worker(pipe[0]), Channel.of_run(pipe[1])
+
+
+def test_messages_come_out_as_they_went_in(ends: tuple[Channel, Channel]) -> None:
+    worker, run = ends
+    for name, value in (("open", "a filter"), ("stage", Stage.CHECK), ("progress", 0.5)):
+        worker.send(name, value)
+        assert run.receive() == (name, value)
+    worker.send("result", correct("relu"))
+    assert repr(run.receive()) == repr(("result", correct("relu")))
+    run.send("go on")
+    assert worker.receive() == ("go on", None)
 
 
 class Command:
-    """Runs a command when it is unpickled."""
+    """Leaves a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return os.system, ("true",)
+        return os.mkdir, (str(self.path),)
 
 
-@pytest.mark.parametrize("value", [Command(), pickle.loads, np.load, Path(), sys.exit, correct])
-def test_only_results_come_out(ends: tuple[Channel, Channel], value: object) -> None:
-    ends[0].send("result", value)
-    with pytest.raises(pickle.UnpicklingError, match="no part of a result"):
-        ends[1].receive_plain()
+def test_nothing_that_comes_is_unpickled(
+    pipe: tuple[Connection, Connection], ends: tuple[Channel, Channel], tmp_path: Path
+) -> None:
+    for data in (pickle.dumps(("result", Command(tmp_path / "a"))), b"result\n"):
+        pipe[0].send_bytes(data + pickle.dumps(Command(tmp_path / "a")))
+        with pytest.raises(EncodingError):
+            ends[1].receive()
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_results_come_out_as_they_went_in(ends: tuple[Channel, Channel]) -> None:
-    for value in (correct("relu"), failed("gelu"), Stage.CHECK, 0.5, "small", np.float64(2)):
-        ends[0].send("result", value)
-        name, got = ends[1].receive_plain()
-        assert name == "result"
-        assert repr(got) == repr(value)
+def test_no_file_that_talks_to_workers_knows_pickle() -> None:
+    folder = Path(metalbench.isolation.__file__).parent
+    assert [path.name for path in folder.rglob("*.py") if "pickle" in path.read_text()] == []
 
 
-def test_bytes_that_are_no_message_are_refused(ends: tuple[Channel, Channel]) -> None:
-    ends[0]._connection.send_bytes(b"\x80\x05nonsense")
-    with pytest.raises(pickle.UnpicklingError):
-        ends[1].receive_plain()
+def test_each_side_hears_only_what_the_other_one_says(
+    pipe: tuple[Connection, Connection], ends: tuple[Channel, Channel]
+) -> None:
+    with pytest.raises(KeyError):
+        ends[0].send("try")
+    for name in (b"go on\n", b"\xff\n", b""):
+        pipe[0].send_bytes(name)
+        with pytest.raises(EncodingError, match="message: expected one of open, ready"):
+            ends[1].receive()
+
+
+def test_a_message_that_is_too_long_is_refused_before_it_is_read(
+    pipe: tuple[Connection, Connection],
+    ends: tuple[Channel, Channel],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(channel, "MOST_BYTES", 100)
+    pipe[0].send_bytes(bytes(101))
+    with pytest.raises(EncodingError, match="expected 100 bytes at most"):
+        ends[1].receive()
 
 
 def test_the_end_of_the_other_side_is_told(ends: tuple[Channel, Channel]) -> None:
     ends[0].close()
     assert ends[1].waiting(0)
     with pytest.raises(EOFError):
-        ends[1].receive_plain()
+        ends[1].receive()

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from metalbench.errors import OutOfMemoryError
 from metalbench.isolation import Limits
-from metalbench.isolation.death import WorkerError
+from metalbench.isolation.death import Ended, WorkerError, by_itself
 from metalbench.result import Status
 from metalbench.verify import Kind
 
@@ -33,6 +34,23 @@ def test_a_process_that_dies_is_a_finding_and_the_run_goes_on(runs: Any) -> None
         assert result.case.sizes == {"n": 100}
         assert [each.status for each in runs.store.history(result.case.task)] == ["failed"]
     assert after.status is Status.CORRECT
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "RuntimeError: can't start new thread",
+        "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 8.00 MiB",
+        "terminate called after throwing an instance of 'std::bad_alloc'",
+    ],
+)
+def test_a_process_without_memory_is_no_kernels_fault(words: str) -> None:
+    for code in (1, -6):
+        error = by_itself(code, f"Traceback\n{words}")
+        assert isinstance(error, OutOfMemoryError)
+        assert words in str(error)
+        assert "ulimit -v" in str(error)
+    assert isinstance(by_itself(1, "RuntimeError: something else"), Ended)
 
 
 def test_a_process_that_hangs_is_ended(runs: Any) -> None:

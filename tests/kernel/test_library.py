@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from metalbench.errors import DeclarationError
+from metalbench.errors import DeclarationError, TaskError
 from metalbench.kernel.library import Library, find
 
 HEADER = "// {0}.\n// dispatch: f threadgroups=(1) threads=(1)\n"
@@ -111,10 +111,13 @@ def test_an_unknown_name_comes_with_a_suggestion():
         find([], "comon")
 
 
-def test_a_kernel_without_a_task_is_an_error(tmp_path):
+def test_a_kernel_without_a_task_is_an_error_when_it_is_used(tmp_path):
     (tmp_path / "sofmax.metal").write_text(HEADER.format("Mine"))
-    with pytest.raises(DeclarationError, match=r"\[sofmax\] .* did you mean 'softmax'.*sofmax.py"):
-        Library([tmp_path])
+    entry = Library([tmp_path]).entry("sofmax")
+    assert entry.kernel().name == "sofmax"
+    for use in (lambda: entry.task, lambda: entry.description):
+        with pytest.raises(TaskError, match=r"\[sofmax\] .* did you mean 'softmax'.*sofmax.py"):
+            use()
 
 
 def test_a_task_without_a_kernel_is_an_error_when_it_is_used(folder):
@@ -131,10 +134,11 @@ def test_a_missing_folder_is_an_error(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("import nonesuch", r"cannot be imported: ModuleNotFoundError: .*nonesuch"),
-        ("1 +", "cannot be imported: SyntaxError"),
+        ("\nimport nonesuch", r"twice.py:2 cannot be imported: ModuleNotFoundError: .*nonesuch"),
+        ("\n\n1 +", r"twice.py:3: SyntaxError"),
+        ("raise SystemExit(1)", r"twice.py:1 cannot be imported: SystemExit: 1"),
         ("x = 1", "expected a function 'twice' under @task"),
-        (TASK.replace("seed=", "small="), r"\[twice\] headline: no size 'seed'"),
+        (TASK.replace("seed=", "small="), r"\[twice\] headline: no size 'seed'.*twice\.py:\d+\)"),
         (TASK.replace('output("n")', 'output("m")'), "unknown name 'm'"),
         (TASK.replace("lambda x", "lambda z"), r"oracle: expected the arguments \(x\), got \(z\)"),
         (TASK.replace("dict(n=8)", "dict(n=8, x=1)"), "'x' names two things"),

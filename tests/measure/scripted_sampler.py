@@ -34,12 +34,16 @@ class ScriptedSamples:
 
 @dataclass
 class ScriptedSampler:
-    """Draws times from `candidate` and `reference`, and moves its own clock by what they cost."""
+    """Draws times from `candidate` and `reference`, and moves its own clock by what they cost.
+
+    Who is second in a pair takes `second` longer, as a fraction.
+    """
 
     candidate: Callable[[np.random.Generator, int], np.ndarray]
     reference: Callable[[np.random.Generator, int], np.ndarray] | None
     seconds_per_pair: float = 0.001
     floor_ns: float = 500.0
+    second: float = 0.0
     now: float = 0.0
     calls: list[dict[str, Any]] = field(default_factory=list)
     own_clock: bool = False
@@ -56,10 +60,14 @@ class ScriptedSampler:
         for done in range(pairs):
             plan["progress"](done, pairs)
             self.now += self.seconds_per_pair
+        first = random.random(pairs) < 0.5
+        reference_ns = self.reference(random, pairs) if self.reference else None
         return ScriptedSamples(
-            candidate_ns=self.candidate(random, pairs),
-            reference_ns=self.reference(random, pairs) if self.reference else np.array([]),
-            candidate_first=random.random(pairs) < 0.5,
+            candidate_ns=self.candidate(random, pairs) * (1 + self.second * ~first),
+            reference_ns=np.array([])
+            if reference_ns is None
+            else reference_ns * (1 + self.second * first),
+            candidate_first=first,
             floor_ns=np.full(4, self.floor_ns),
             warmup_ns=plan["warmup_ns"],
         )

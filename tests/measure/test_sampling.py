@@ -26,7 +26,7 @@ def test_a_steady_kernel_stops_when_its_verdict_is_settled() -> None:
     result = run(sampler)
     assert {call["max_pairs"] for call in looks_of(sampler)} == {32}
     assert result.stopped is Stopped.SETTLED
-    assert result.pairs <= 96
+    assert result.pairs <= 192
     assert result.verdict is Verdict.FASTER
     assert result.ratio is not None
     assert result.ratio.value == pytest.approx(2.0, rel=1e-3)
@@ -37,7 +37,7 @@ def test_ten_percent_are_settled_in_a_tenth_of_what_a_precise_ratio_takes() -> N
     sampler = ScriptedSampler(steady(1e4, 0.02), steady(1.1e4, 0.02), seconds_per_pair=1e-4)
     result = run(sampler)
     assert (result.stopped, result.verdict) == (Stopped.SETTLED, Verdict.FASTER)
-    assert result.pairs <= 128
+    assert result.pairs <= 192
     assert result.candidate_ns.relative_half_width <= 0.02
 
 
@@ -156,6 +156,24 @@ def test_progress_rises_to_the_end_of_the_time() -> None:
     assert told == sorted(told)
     assert told[0] == 0.0
     assert 0.4 < told[-1] <= 1.0
+
+
+def test_levels_of_looks_are_judged_as_such() -> None:
+    def candidate(random: np.random.Generator, pairs: int) -> np.ndarray:
+        return 1e4 * random.lognormal(0.0, 0.03) * random.lognormal(0.0, 0.002, pairs)
+
+    sampler = ScriptedSampler(candidate, steady(1e4, 0.002), seconds_per_pair=0.002)
+    judgement = run(sampler, Plan(seconds=1.0)).judgement
+    assert judgement is not None
+    assert judgement.levels == pytest.approx(0.03, rel=0.5)
+
+
+def test_what_being_second_costs_is_taken_out() -> None:
+    sampler = ScriptedSampler(steady(1e4, 0.002), steady(1e4, 0.002), second=0.02)
+    result = run(sampler, Plan(seconds=1.0))
+    assert result.judgement is not None
+    assert result.judgement.second == pytest.approx(0.02, rel=0.1)
+    assert result.verdict is Verdict.SAME
 
 
 def test_a_verdict_comes_with_what_it_rests_on() -> None:

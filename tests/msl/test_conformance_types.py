@@ -132,6 +132,46 @@ def test_limits_that_are_flags(compiles):
     """)
 
 
+OWN_LIMITS = """
+    struct Fixed {
+      int bits;
+      constexpr bool operator<(Fixed other) const { return bits < other.bits; }
+    };
+    struct Plain {};
+    struct Other {};
+    namespace metal {
+    template <> struct _numeric_limits_impl<Fixed> : _fp_numeric_limits_impl_base {
+      static constexpr constant int digits = 15;
+      static constexpr Fixed max() { return Fixed{32767}; }
+      static constexpr Fixed lowest() { return Fixed{-32768}; }
+    };
+    }
+    template <typename T> struct Pair { T a, b; };
+    template <typename T> struct metal::_numeric_limits_impl<Pair<T>> {
+      static constexpr Pair<T> max() { return {numeric_limits<T>::max(), 0}; }
+    };
+    static_assert(numeric_limits<Fixed>::max().bits == 32767 && numeric_limits<Fixed>::digits == 15);
+    static_assert(metal::numeric_limits<const Fixed>::lowest() < Fixed{0});
+    static_assert(numeric_limits<Fixed>::is_specialized && !numeric_limits<Fixed>::is_integer);
+    static_assert(numeric_limits<Pair<uchar>>::max().a == 255);
+    static_assert(!numeric_limits<Plain>::is_specialized && numeric_limits<short2>::max() == 32767);
+    template <> struct metal::numeric_limits<Other> { static constexpr int digits = 3; };
+    static_assert(numeric_limits<Other>::digits == 3);
+"""
+
+
+def test_limits_of_the_sources_own_types(compiles):
+    compiles(OWN_LIMITS)
+
+
+def test_the_type_of_null_pointers(compiles):
+    compiles("""
+        constexpr bool is_null(metal::nullptr_t) { return true; }
+        constexpr bool is_null(thread const int*) { return false; }
+        static_assert(is_null(nullptr) && is_same_v<nullptr_t, decltype(nullptr)>);
+    """)
+
+
 VALUES = {
     "E": math.e,
     "LOG2E": math.log2(math.e),
@@ -189,6 +229,11 @@ TRAITS = """
     union U { int x; };
     #define BOTH(name, yes, no) static_assert(name<yes>::value && !name##_v<no>);
     BOTH(is_void, void, int) BOTH(is_integral, int, float) BOTH(is_floating_point, half, int)
+    BOTH(is_integral, int4, half4) BOTH(is_integral, const bool2, float2)
+    BOTH(is_floating_point, float4, int4) BOTH(is_floating_point, const volatile bfloat3, uchar3)
+    BOTH(is_scalar, half, int2) BOTH(is_vector, const ulong2, ulong)
+    static_assert(is_integral_v<short3> && is_floating_point_v<half2> && is_scalar_v<uint>);
+    static_assert(is_vector_v<bool4> && !is_scalar<float2>::value && !is_vector<half>::value);
     BOTH(is_arithmetic, bfloat, float2) BOTH(is_scalar, int, float4) BOTH(is_fundamental, int, Base)
     BOTH(is_compound, Base, int) BOTH(is_object, int, int&) BOTH(is_enum, E, int)
     BOTH(is_class, Base, int) BOTH(is_union, U, Base) BOTH(is_array, int[2], int)

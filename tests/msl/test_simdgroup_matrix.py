@@ -128,3 +128,15 @@ def test_half_accumulator_rounds_once(threadgroup):
     """
     got = threadgroup(body, x, count=64).reshape(8, 8)
     np.testing.assert_allclose(got, x @ x, rtol=2**-11, atol=1e-6)
+
+
+def test_what_a_lane_has_is_the_storage_type(compiles):
+    compiles("""
+        static_assert(is_same_v<simdgroup_float8x8::storage_type, float2>);
+        static_assert(sizeof(simdgroup_half8x8::storage_type) / sizeof(half) == 2);
+        """)
+    compiles("""
+        void halved(thread simdgroup_half8x8& to, thread simdgroup_float8x8& from) {
+          simdgroup_float8x8::storage_type all = from.thread_elements();
+          to.thread_elements() = simdgroup_half8x8::storage_type(all);
+        }""")

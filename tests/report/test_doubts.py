@@ -37,6 +37,7 @@ from metalbench.stats import (
 
 RANDOM = np.random.default_rng(5)
 STEADY = 12_000.0 * RANDOM.lognormal(0.0, 0.005, 400)
+NOISE = np.random.default_rng(6).lognormal(0.0, 0.005, 400)
 
 
 def pipe() -> Console:
@@ -183,6 +184,60 @@ def test_what_many_kernels_explain_is_no_discovery() -> None:
     assert first.verdict is Verdict.INCONCLUSIVE
     assert [reason.cause for reason in first.judgement.reasons] == [Cause.DISCOVERY]
     assert together[1:] == (incorrect(), *[same] * 98)
+
+
+def test_verdicts_that_drift_took_are_none_of_many() -> None:
+    slipping = measured(STEADY, STEADY * np.linspace(0.99, 1.07, 400) * NOISE)
+    assert slipping.judgement is not None
+    assert Cause.DRIFT in [reason.cause for reason in slipping.judgement.reasons]
+    line = discovery_line([result(slipping), correct(), correct("relu")])
+    assert line is not None
+    assert "these 2 verdicts at most 5%" in line
+
+
+def few(count: int = 24) -> Measurement:
+    """Pairs that take one level for a while, then another."""
+    noise = np.random.default_rng(3)
+    levels = np.repeat(noise.normal(0.0, 0.05, count // 3), 3)
+    kernel = 12_000.0 * np.exp(levels + noise.normal(0.0, 0.002, count))
+    return measured(kernel, 36_000.0 * noise.lognormal(0.0, 0.002, count))
+
+
+def test_few_pairs_show_their_lowest_and_highest_block() -> None:
+    shown = few()
+    assert shown.judgement is not None
+    blocks = shown.judgement.blocks
+    assert blocks is not None
+    assert shown.verdict is Verdict.FASTER
+    for report in (
+        suite_report([result(shown), correct("relu")], pipe(), 1.0),
+        full_report(result(shown), Target.SPEED),
+    ):
+        text = printed(report)
+        assert f"{{{blocks.low:.1f}, {blocks.high:.1f}}} FASTER" in text
+        assert "{low, high}: the lowest and highest of eight blocks of windows" in text
+        assert "[?, ?]" not in text
+    plain = printed(suite_report([correct(), correct("relu")], pipe(), 1.0))
+    assert "{" not in plain
+    entry = json.loads(to_json([result(shown)], CPU, environment(), {}))["results"][0]
+    assert entry["blocks"] == {"value": blocks.value, "low": blocks.low, "high": blocks.high}
+
+
+def test_the_order_of_the_pair_and_levels_of_looks_are_told_where_they_are_notable() -> None:
+    before = measured(STEADY)
+    assert before.judgement is not None
+
+    def doubts(**seen: float) -> list[str]:
+        judgement = replace(before.judgement, **seen)  # type: ignore[type-var]
+        return list(map(str, warnings(replace(before, judgement=judgement))))
+
+    (order,) = doubts(second=0.02)
+    assert order.startswith("Order of the pair: what runs second takes 2.0 % longer.")
+    assert "taken out of the ratio" in order
+    assert "2.0 % less" in doubts(second=-0.02)[0]
+    (levels,) = doubts(levels=0.03)
+    assert "the ratio differs by 3.0 % between looks" in levels
+    assert doubts(second=0.003, levels=0.002) == []
 
 
 def test_cold_inputs_are_told_of() -> None:

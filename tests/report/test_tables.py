@@ -179,12 +179,26 @@ def test_an_impossible_time_is_said_to_be_invalid() -> None:
 def test_the_summary_counts_and_averages() -> None:
     lines = summary_lines([*RESULTS, correct("softmax", seed=1)], 127.0)
     assert lines[0] == "2 of 4 correct, in 2 min 07 s."
-    assert lines[1].startswith("Against MLX: 2 FASTER. Geometric mean of the ratios: 2.00")
+    assert lines[1].startswith(
+        "Against MLX: 2 FASTER. Geometric mean of the ratios of 2 of 4 kernels "
+        "(without relu, gelu): 2.00"
+    )
 
 
 def test_ratios_without_an_interval_are_no_part_of_the_mean() -> None:
     assert suite_ratio([correct(), without_interval(correct())]) is None
     assert suite_ratio([correct(), correct(seed=1), without_interval(correct())]) is not None
+
+
+def test_the_mean_says_which_kernels_it_covers() -> None:
+    def mean(*results: Result) -> str:
+        return summary_lines(results, 1.0)[-1].partition("ratios of ")[2].partition(":")[0]
+
+    assert mean(correct(), correct("relu")) == "all 2 kernels"
+    few = without_interval(correct("gelu"))
+    assert mean(correct(), correct("relu"), few) == "2 of 3 kernels (without gelu)"
+    half = replace(few, case=replace(few.case, task="relu", dtype="float16"))
+    assert mean(correct(), correct("relu"), half).endswith("(without relu (float16))")
 
 
 def test_an_interval_that_was_not_carried_is_explained() -> None:
@@ -194,7 +208,7 @@ def test_an_interval_that_was_not_carried_is_explained() -> None:
         full_report(few, Target.SPEED),
     ):
         text = printed(renderable, pipe())
-        assert "[?, ?]: too few independent samples for an interval" in text
+        assert "[?, ?]: too few samples for an interval" in text
     text = printed(suite_report([correct()], pipe(), 1.0), pipe())
     assert "[?, ?]" not in text
     assert SIMULATION in text

@@ -9,9 +9,10 @@ from metalbench.errors import Disturbed
 from metalbench.kernel.library import Library
 from metalbench.measure import Plan
 from metalbench.result import Result, Status
+from metalbench.run.attempt import attempt
 from metalbench.run.disturbance import RERUNS
 from metalbench.run.stages import Silent
-from metalbench.run.trial import Trial, attempt
+from metalbench.run.trial import Trial
 from metalbench.verify.examine import Examiner
 from metalbench.verify.verdict import Finding, Kind, Report
 

@@ -29,7 +29,7 @@ class Outcome:
 
 
 def measurement(noise: Noise, ratio: float, limit: int, seed: int) -> Outcome:
-    """Look at 64, 128, 256, ... pairs until they are enough, or time is up after `limit` pairs."""
+    """Look at 128, 192, 288, ... pairs until they are enough, or time is up after `limit` pairs."""
     reference, candidate, *_ = noise.pairs(np.random.default_rng(seed), limit, ratio)
     rule = StoppingRule()
     taken, stop = 0, False

@@ -101,9 +101,9 @@ class Rates:
             verdicts.append(judgement.verdict)
             covered += judgement.ratio.low <= ratio * (1 + 1e-12)
             covered -= judgement.ratio.high < ratio * (1 - 1e-12)
-        found = verdicts.count(true) / trials
-        silent = verdicts.count(Verdict.INCONCLUSIVE) / trials
-        return cls(found, 1.0 - found - silent, silent, covered / trials)
+        found, silent = verdicts.count(true), verdicts.count(Verdict.INCONCLUSIVE)
+        counts = found, trials - found - silent, silent, covered
+        return cls(*(count / trials for count in counts))
 
 
 def rows(cases: dict[str, tuple[Noise, Sequence[int]]], trials: int) -> None:

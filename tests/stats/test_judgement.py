@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from noise import Noise
 
-from metalbench.stats import Cause, CrossCheck, Interval, Judgement, Verdict, assess, assess_suite
+from metalbench.stats import (
+    MARGIN,
+    Cause,
+    CrossCheck,
+    Interval,
+    Judgement,
+    Verdict,
+    assess,
+    assess_suite,
+)
+from metalbench.stats.reasons import LONGEST, times_as_long
 
 random = np.random.default_rng(1)
 
@@ -52,6 +65,35 @@ def test_a_time_that_nobody_would_wait_is_no_remedy() -> None:
     assert "times as long" not in reason.remedy
 
 
+@pytest.mark.parametrize(
+    ("low", "value", "high", "times"),
+    [
+        (1.005, 1.03, 1.055, 2),  # 2.5 % towards a margin that is 2 % away
+        (0.97, 1.03, 1.09, 9),
+        (0.91, 0.97, 1.03, 9),
+        (0.98, 1.0, 1.02, 4),
+        (0.95, 0.995, 1.02, 81),
+        (0.50, 3.0, 9.0, 2),
+        (0.99, 1.0099, 1.03, LONGEST + 1),
+        (0.99, 1.01, 1.03, LONGEST + 1),
+    ],
+)
+def test_how_much_longer_comes_from_the_distance_to_the_margin(
+    low: float, value: float, high: float, times: int
+) -> None:
+    assert times_as_long(Interval(value, low, high), MARGIN) == times
+
+
+def test_so_many_times_the_pairs_do_decide() -> None:
+    (reason,) = assess(*pairs(100, 1.04, spread=0.1)).reasons
+    told = re.search(r"about (\d+) times", reason.remedy)
+    assert told is not None
+    assert 1 < int(told[1]) <= 10
+    # Where the estimate was off by much, so is the advice.
+    decided = [assess(*pairs(300 * int(told[1]), 1.04, spread=0.1)).verdict for _ in range(8)]
+    assert decided.count(Verdict.FASTER) >= 6
+
+
 def test_a_ratio_at_the_margin_is_said_to_be_there() -> None:
     judgement = assess(*pairs(1000, 1.01))
     assert causes(judgement) == [Cause.STRADDLES]
@@ -72,6 +114,13 @@ def test_a_ratio_that_drifts_far_from_the_margin_is_one() -> None:
     assert judgement.verdict is Verdict.FASTER
     assert judgement.drift is not None
     assert judgement.drift.significant
+
+
+def test_a_drift_far_from_the_margin_is_one_in_a_suite_too() -> None:
+    reference, candidate = pairs(600, 3.0)
+    judgement = assess(reference * np.exp(np.linspace(-0.04, 0.04, 600)), candidate)
+    assert judgement.p_value < 1e-6
+    assert assess_suite([judgement]) == [judgement]
 
 
 def test_a_drift_of_both_does_not_matter() -> None:
@@ -128,6 +177,30 @@ def test_one_of_many_that_chance_explains_says_so() -> None:
     assert "among 20 tasks" in suite[0].reasons[0].seen
     assert suite[1:] == [same] * 19
     assert assess_suite([barely]) == [barely]
+
+
+def test_what_drifts_or_has_modes_is_no_try_of_a_suite() -> None:
+    barely = replace(assess(*pairs(500, 1.1)), p_value=0.019)
+    reference, candidate = pairs(600, 1.03)
+    drifting = assess(reference * np.exp(np.linspace(-0.04, 0.04, 600)), candidate)
+    assert drifting.verdict is Verdict.INCONCLUSIVE
+    assert not drifting.by_interval
+    # One of three at 0.019 is chance, one alone is not; whatever drifts is neither for nor against.
+    assert assess_suite([barely] + [drifting] * 19) == [barely] + [drifting] * 19
+    assert assess_suite([replace(drifting, p_value=0.001)] * 19 + [barely])[-1] == barely
+    noise = np.exp(np.random.default_rng(3).normal(0.0, 0.1, (2, 100)))
+    wide = assess(noise[0], noise[1])
+    assert causes(wide) == [Cause.WIDE]
+    assert wide.by_interval
+    assert assess_suite([barely, wide, wide])[0].verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_probability_of_one_is_no_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    opposite = CrossCheck(Interval(0.9, 0.85, 0.98), p_above=1.0, p_below=0.0, blocks=12)
+    monkeypatch.setattr("metalbench.stats.paired.cross_check", lambda _: opposite)
+    (reason,) = assess(*pairs(500, 1.1)).reasons
+    assert "p = 1" not in str(reason)
+    assert "signed ranks point the other way" in reason.seen
 
 
 def test_no_pairs_are_an_error() -> None:

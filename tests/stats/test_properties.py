@@ -112,7 +112,13 @@ def test_a_bootstrap_contains_its_estimate(times: np.ndarray) -> None:
 @UNTIMED
 @given(TIMES, st.integers(0, 2**32))
 def test_only_an_inconclusive_judgement_has_reasons(times: np.ndarray, seed: int) -> None:
-    judgement = assess(times, np.random.default_rng(seed).permutation(times))
+    random = np.random.default_rng(seed)
+    judgement = assess(
+        times,
+        random.permutation(times),
+        candidate_first=random.random(times.size) < 0.5,
+        look=np.arange(times.size) // 8,
+    )
     assert (judgement.verdict is Verdict.INCONCLUSIVE) == bool(judgement.reasons)
     assert 0.0 <= judgement.p_value <= 1.0
     assert 1.0 <= judgement.effective_pairs <= times.size

@@ -6,19 +6,19 @@ The long form (`pytest -m slow tests/stats`) has 2000 trials of everything, the 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from noise import Noise, Process
 from scipy.stats import binom
-from simulation import Noise
 
 from metalbench.stats import Interval, StoppingRule, Verdict, assess
 from metalbench.stats.stopping import settled
 
 TRIALS = 2000
 SHORT_TRIALS = 40
-LIMITS = (96, 900)  # a slow kernel's pairs, and a usual one's
+LIMITS = (160, 900)  # a slow kernel's pairs, and a usual one's
 FALSE_VERDICTS = 0.05
 NOISES = {
     "independent": Noise(),
@@ -29,6 +29,9 @@ NOISES = {
     "own, AR(1) 0.8": Noise(rho=0.8, own=True),
     "own, AR(1) 0.8, 5 %": Noise(rho=0.8, own=True, spread=0.05),
     "own, AR(1) 0.95": Noise(rho=0.95, own=True),
+    "one side alone, AR(1) 0.9, 5 %": Noise(spread=0.003, alone=Process(rho=0.9, spread=0.05)),
+    "level per look of 3 %": Noise(level=0.03),
+    "second 2 % slower": Noise(second=0.02),
 }
 
 
@@ -40,15 +43,17 @@ class Ended:
     early: bool
 
 
-def measured(noise: Noise, ratio: float, limit: int, seed: int) -> Ended:
-    """Look at 64, 96, 160, ... pairs until they are enough, or time is up after `limit` pairs."""
-    reference, candidate, *_ = noise.pairs(np.random.default_rng(seed), limit, ratio)
-    rule = StoppingRule()
+def measured(
+    noise: Noise, ratio: float, limit: int, seed: int, rule: StoppingRule | None = None
+) -> Ended:
+    """Look at 128, 192, 288, ... pairs until they are enough, or time is up after `limit` pairs."""
+    reference, candidate, first, look = noise.pairs(np.random.default_rng(seed), limit, ratio)
+    rule = rule or StoppingRule()
     taken, enough = 0, False
     while not enough and taken < limit:
         taken = min(rule.next_look(taken), limit)
         times, others = candidate[:taken], reference[:taken]
-        judgement = assess(others, times)
+        judgement = assess(others, times, candidate_first=first[:taken], look=look[:taken])
         enough = rule.look(times, others / times, judgement=judgement)
     return Ended(judgement.verdict, judgement.ratio, taken, rule.settled and taken < limit)
 
@@ -80,20 +85,29 @@ def test_ten_percent_are_found_soon(name: str) -> None:
     assert all(each.early for each in ended)
 
 
-def test_a_rule_that_takes_any_verdict_for_settled_would_be_found_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Differences of the margin itself: whatever is said of them is wrong in half of the cases."""
-    noise, trials = Noise(own=True, spread=0.05), 200
-    monkeypatch.setattr("metalbench.stats.stopping.LEAST_EFFECTIVE", 0.0)
+def test_levels_would_be_taken_for_differences_after_two_looks() -> None:
+    noise, trials = NOISES["level per look of 3 %"], 150
 
-    def said(confidence: float) -> int:
-        monkeypatch.setattr("metalbench.stats.stopping.EARLY_CONFIDENCE", confidence)
-        return told_apart(outcomes(noise, 1.01, 400, trials))
+    def false(first_look: int) -> int:
+        rule = StoppingRule(first_look=first_look)
+        return told_apart(
+            [measured(noise, 1.0, 160, seed, replace(rule)) for seed in range(trials)]
+        )
 
-    careful, careless = said(0.999), said(0.9)
-    assert careful <= binom.ppf(1 - 1e-3, trials, 0.03)
-    assert careless > careful
+    assert false(StoppingRule.first_look) <= binom.ppf(1 - 1e-3, trials, 0.02)
+    assert false(64) > false(StoppingRule.first_look)
+
+
+def test_a_verdict_at_the_usual_confidence_settles_nothing() -> None:
+    pairs = Noise().pairs(np.random.default_rng(0), 300, 1.1)
+    faster = assess(pairs.reference, pairs.candidate)
+    assert settled(faster)
+    assert not settled(replace(faster, p_value=0.01))
+    same = assess(pairs.reference / 1.1, pairs.candidate)
+    assert (same.verdict, settled(same)) == (Verdict.SAME, True)
+    # Just within the margin of 1 % at 98 %, beyond it at 99.9 %.
+    assert not settled(replace(same, ratio=Interval(1.0, 0.991, 1.009)))
+    assert not settled(replace(same, look_spread=0.01))
 
 
 def test_few_independent_pairs_settle_nothing() -> None:

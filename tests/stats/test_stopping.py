@@ -18,10 +18,10 @@ def test_every_look_has_half_as_many_samples_more() -> None:
     taken = [0]
     while len(taken) < 6:
         taken.append(rule.next_look(taken[-1]))
-    assert taken == [0, 64, 96, 160, 256, 384]
+    assert taken == [0, 128, 192, 288, 448, 672]
 
 
-@pytest.mark.parametrize(("taken", "wanted"), [(1, 64), (63, 64), (65, 96), (300, 384)])
+@pytest.mark.parametrize(("taken", "wanted"), [(1, 128), (127, 128), (130, 192), (300, 448)])
 def test_a_look_that_was_cut_short_is_made_up_for(taken: int, wanted: int) -> None:
     assert StoppingRule().next_look(taken) == wanted
 

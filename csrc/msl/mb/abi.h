@@ -16,9 +16,10 @@ using uptr = __UINTPTR_TYPE__;
 namespace mb {
 
 // Changes whenever anything in this file does; part of the key of every cached kernel.
-inline constexpr u32 abi_version = 8;
+inline constexpr u32 abi_version = 9;
 
 inline constexpr u32 simd_width = 32;
+inline constexpr u32 max_threads = 1024;  // of a threadgroup
 inline constexpr u32 max_buffers = 31;
 inline constexpr u32 max_threadgroup_arguments = 31;
 
@@ -29,6 +30,14 @@ inline constexpr u32 max_threadgroup_arguments = 31;
 inline constexpr uptr stack_bytes = uptr(1) << 19;
 inline constexpr uptr stack_colours = 64;
 inline constexpr uptr colour_bytes = 4096 + 128;
+
+// What a thread may keep on its stack: the lowest has a little more, where the runtime's own
+// functions run. The front end reads it here.
+inline constexpr uptr private_bytes = 220 * 1024;
+inline constexpr uptr runtime_bytes = 10 * 1024;
+inline constexpr uptr largest_page_bytes = 16384;
+static_assert(private_bytes + runtime_bytes + largest_page_bytes + stack_colours * colour_bytes <=
+              stack_bytes);
 
 struct Dim3 {
   u32 x, y, z;
@@ -54,8 +63,20 @@ struct Group;
 using Combine = void (*)(void* const* operand, u32 mask);
 
 // What a thread does to memory. An atomic update reads what is there; an atomic write does not. A
-// copy reads a whole struct with whatever lies between its members.
-enum class AccessKind : u32 { read, write, atomic_read, atomic_write, atomic_update, copy };
+// copy reads a whole struct with whatever lies between its members. An exchange may be meant to
+// write only: what it reads need not be there.
+enum class AccessKind : u32 {
+  read,
+  write,
+  atomic_read,
+  atomic_write,
+  atomic_update,
+  atomic_exchange,
+  copy
+};
+
+// What misaligned memory was about to be used for.
+enum class Use : u32 { read, write, any };
 
 // metal::mem_flags, as far as it matters to a checked build.
 inline constexpr u32 mem_device = 1;
@@ -72,6 +93,7 @@ struct Runtime {
                  const void* pc);
   void (*fail)(Fiber*, const char* what, const void* pc);
   void (*fence)(Fiber*, u32 mem_flags);
+  void (*misaligned)(Fiber*, const void* address, u64 alignment, Use, const void* pc);
 };
 
 struct Group {
@@ -154,11 +176,29 @@ using SpanEntry = void (*)(const Launch*, Group*, u64 first, u64 count);
 
 using InfoEntry = const struct Info* (*)();
 
+// The numbers in memory; `any` where they are not all of one type. As metalbench::Element.
+enum class Element : u32 {
+  any,
+  boolean,
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float16,
+  bfloat16,
+  float32,
+};
+
 struct ArgumentInfo {
   u32 bytes;  // size of what a pointer or reference points to
   u32 align;
   u32 count;  // elements of array<texture2d<T>, N>, else 1
   TextureUse texture;
+  Element element;  // of what a pointer or reference points to
 };
 
 struct Info {

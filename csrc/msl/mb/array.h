@@ -5,25 +5,25 @@
 
 namespace metal {
 
+// The size is the bound of an array type, as that of vec is.
+template <class T, class Size>
+struct mb_array;
 template <class T, unsigned long N>
-struct array {
+using array = mb_array<T, char[N]>;
+
+template <class T, unsigned long N>
+struct mb_array<T, char[N]> {
   using value_type = T;
-  T __elems[N ? N : 1];
+  T __elems[N];
 
   static constexpr unsigned long size() { return N; }
-  static constexpr bool empty() { return N == 0; }
-  MB_FUNC constexpr T& operator[](unsigned long i) { return __elems[i]; }
-  MB_FUNC constexpr const T& operator[](unsigned long i) const { return __elems[i]; }
-  MB_FUNC constexpr T* data() { return __elems; }
-  MB_FUNC constexpr const T* data() const { return __elems; }
-  MB_FUNC constexpr T* begin() { return __elems; }
-  MB_FUNC constexpr const T* begin() const { return __elems; }
-  MB_FUNC constexpr T* end() { return __elems + N; }
-  MB_FUNC constexpr const T* end() const { return __elems + N; }
-  MB_FUNC constexpr T& front() { return __elems[0]; }
-  MB_FUNC constexpr const T& front() const { return __elems[0]; }
-  MB_FUNC constexpr T& back() { return __elems[N - 1]; }
-  MB_FUNC constexpr const T& back() const { return __elems[N - 1]; }
+  static constexpr bool empty() { return false; }
+  MB_ACCESSOR(auto&, operator[], self.__elems[i], unsigned long i)
+  MB_ACCESSOR(auto*, data, self.__elems + 0)
+  MB_ACCESSOR(auto*, begin, self.__elems + 0)
+  MB_ACCESSOR(auto*, end, self.__elems + N)
+  MB_ACCESSOR(auto&, front, self.__elems[0])
+  MB_ACCESSOR(auto&, back, self.__elems[N - 1])
   MB_FUNC constexpr const T* cbegin() const { return __elems; }
   MB_FUNC constexpr const T* cend() const { return __elems + N; }
   MB_FUNC constexpr void fill(const T& value) {
@@ -31,15 +31,28 @@ struct array {
   }
   static constexpr unsigned long max_size() { return N; }
 
-  MB_FUNC friend constexpr bool operator==(const array& a, const array& b) {
+  MB_FUNC friend constexpr bool operator==(const mb_array& a, const mb_array& b) {
     bool same = true;
     for (unsigned long i = 0; i < N; ++i) same = same && a[i] == b[i];
     return same;
   }
-  MB_FUNC friend constexpr bool operator!=(const array& a, const array& b) { return !(a == b); }
+  MB_FUNC friend constexpr bool operator!=(const mb_array& a, const mb_array& b) { return !(a == b); }
 };
+// No bound is deduced from an array of none.
+template <class T>
+struct mb_array<T, char[0]> {
+  using value_type = T;
+  static constexpr unsigned long size() { return 0; }
+  static constexpr unsigned long max_size() { return 0; }
+  static constexpr bool empty() { return true; }
+  MB_FUNC constexpr const T* data() const { return nullptr; }
+  MB_FUNC constexpr const T* begin() const { return nullptr; }
+  MB_FUNC constexpr const T* end() const { return nullptr; }
+  MB_FUNC constexpr void fill(const T&) {}
+};
+
 template <class T, class... Rest>
-array(T, Rest...) -> array<T, 1 + sizeof...(Rest)>;
+mb_array(T, Rest...) -> mb_array<T, char[1 + sizeof...(Rest)]>;
 
 template <class T>
 class array_ref {

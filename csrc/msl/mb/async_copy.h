@@ -13,7 +13,8 @@
 #include "sync.h"
 #include "vec.h"
 
-#define MB_CALLED_BY_LABEL extern "C" __attribute__((used, visibility("hidden"))) MB_UNTRACED
+#define MB_CALLED_BY_LABEL \
+  extern "C" MB_EMITTED __attribute__((used, visibility("hidden"))) MB_UNTRACED
 
 namespace mb {
 

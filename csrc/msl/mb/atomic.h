@@ -97,7 +97,7 @@ MB_FUNC T atomic_load_explicit(const volatile _atomic<T>* object, memory_order) 
 }
 template <class T, class U>
 MB_FUNC T atomic_exchange_explicit(volatile _atomic<T>* object, U desired, memory_order) {
-  MB_ACCESS(object, sizeof(T), atomic_write);
+  MB_ACCESS(object, sizeof(T), atomic_exchange);
   if (mb_has_fibers) mb::spin();
   return mb::atomic_swap<T>(&object->mb_value, T(desired));
 }

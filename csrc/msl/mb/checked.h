@@ -6,7 +6,20 @@
 
 #if MB_CHECKED
 
-#define MB_TRACE extern "C" [[gnu::visibility("hidden")]] MB_UNTRACED
+namespace mb {
+
+// What clang passes on.
+struct TypeMismatch {
+  const char* file;
+  u32 line, column;
+  const void* type;
+  u8 log_alignment;
+  u8 use;  // 0 and 1 as in Use; more are references, members and the like
+};
+
+}  // namespace mb
+
+#define MB_TRACE extern "C" [[gnu::visibility("hidden")]] MB_EMITTED MB_UNTRACED
 
 #define MB_TRACED(bytes)                                                  \
   MB_TRACE void __sanitizer_cov_load##bytes(mb::u8* address) {            \
@@ -45,6 +58,26 @@ MB_TRACE void* __asan_memset(void* to, int value, mb::uptr bytes) {
   mb::Fiber* self = mb::current();
   self->simdgroup->group->runtime->access(self, to, bytes, mb::AccessKind::write, __builtin_return_address(0));
   return __builtin_memset(to, value, bytes);
+}
+
+// What -fsanitize=alignment asks about: scalars, members and references; the front end adds copies
+// of whole structs, which it leaves out.
+MB_TRACE void __ubsan_handle_type_mismatch_v1(const mb::TypeMismatch* what, mb::u8* address) {
+  const auto use = what->use <= mb::u8(mb::Use::write) ? mb::Use(what->use) : mb::Use::any;
+  mb::misaligned(address, mb::u64(1) << what->log_alignment, use, __builtin_return_address(0));
+}
+MB_TRACE void __ubsan_handle_alignment_assumption(const void*, mb::u8* address, mb::u64 alignment,
+                                                  mb::u64 offset) {
+  mb::misaligned(address - offset, alignment, mb::Use::any, __builtin_return_address(0));
+}
+[[gnu::noinline]] MB_UNTRACED static void mb_misaligned_copy(const void* address, mb::u64 alignment,
+                                                             mb::u32 writes) {
+  mb::misaligned(address, alignment, mb::Use(writes), __builtin_return_address(0));
+}
+extern "C" [[gnu::used, gnu::visibility("hidden")]] MB_FUNC MB_UNTRACED void mb_check_alignment(
+    const void* address, mb::u64 alignment, mb::u32 writes) {
+  const bool is_aligned = (reinterpret_cast<mb::uptr>(address) & (alignment - 1)) == 0;
+  if (__builtin_expect(!is_aligned, 0)) mb_misaligned_copy(address, alignment, writes);
 }
 
 // Loads and stores are traced only together with basic blocks, which are of no interest here.

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "attributes.h"
+#include "numbers.h"
 #include "sync.h"
 
 namespace mb {
@@ -22,26 +23,13 @@ struct threadgroup {};
 template <class A>
 struct attribute {};
 
+// What a parameter points or refers to; `device void*` are bytes.
 template <class P>
 struct pointee {
-  using type = P;
-  static constexpr bool constant = false;
+  using target = bare<__remove_pointer(P)>;
+  using type = typename conditional<__is_void(target), u8, target>::type;
+  static constexpr Element element = numbers_of<target>;
 };
-template <class T>
-struct pointee<T*> : pointee<T&> {};
-template <class T>
-struct pointee<T* const> : pointee<T&> {};
-template <class T>
-struct pointee<T&> {
-  using type = bare<T>;
-  static constexpr bool constant = __is_const(T);
-};
-
-// `device void*` is bytes.
-template <>
-struct pointee<void*> : pointee<u8&> {};
-template <>
-struct pointee<const void*> : pointee<const u8&> {};
 
 // What a texture parameter demands: texture_entry.h.
 template <class P, class = void>
@@ -49,6 +37,15 @@ struct opaque_use {
   static constexpr u32 count = 1;
   static constexpr TextureUse use{};
 };
+
+// What a reference is bound to no line of the source does, but the dispatch.
+template <class T>
+MB_FUNC MB_UNTRACED void check_reference([[maybe_unused]] const volatile T* pointer) {
+#if MB_CHECKED
+  const uptr target = (uptr)pointer;
+  if (target % alignof(T) != 0) misaligned((const void*)target, alignof(T), Use::any, nullptr);
+#endif
+}
 
 // What a thread's parameter is made from, fetched once before the loop over threads.
 template <class Binding, class P>
@@ -58,39 +55,42 @@ template <int index, class T>
 struct Bound<buffer<index>, T*> {
   T* pointer;
   MB_FUNC Bound(const Launch* launch, const u8*)
-      : pointer(static_cast<T*>(launch->buffers[index])) {}
+      : pointer((T*)launch->buffers[index]) {}
   MB_FUNC T* get(const Place&) { return pointer; }
 };
 template <int index, class T>
 struct Bound<buffer<index>, T&> {
   T* pointer;
   MB_FUNC Bound(const Launch* launch, const u8*)
-      : pointer(static_cast<T*>(launch->buffers[index])) {}
+      : pointer((T*)launch->buffers[index]) {
+    check_reference<T>(pointer);
+  }
   MB_FUNC T& get(const Place&) { return *pointer; }
 };
 // A local copy of a `constant T&`: the loop's stores cannot alias it. Large ones stay where they
-// are.
+// are, and so do all whose reading is to be checked.
 template <int index, class T>
 struct Bound<buffer<index>, const T&> {
-  static constexpr bool small = sizeof(T) <= 256;
-  using Kept = typename conditional<small, T, const T*>::type;
+  static constexpr bool small = sizeof(T) <= 256 && !MB_CHECKED;
+  using Kept = typename conditional<small, unspaced<T>, const T*>::type;
   Kept kept;
   MB_FUNC Bound(const Launch* launch, const u8*) {
-    auto* source = static_cast<const T*>(launch->buffers[index]);
+    auto* source = launch->buffers[index];
+    check_reference<T>((const T*)source);
     if constexpr (small) __builtin_memcpy(&kept, source, sizeof(T));
-    else kept = source;
+    else kept = (const T*)source;
   }
   MB_FUNC const T& get(const Place&) {
-    if constexpr (small) return kept;
+    if constexpr (small) return *(const T*)__builtin_addressof(kept);
     else return *kept;
   }
 };
 template <int index, class P>
 struct Bound<threadgroup<index>, P> {
-  using T = typename pointee<P>::type;
-  T* pointer;
+  using Pointer = __add_pointer(__remove_pointer(P));
+  Pointer pointer;
   MB_FUNC Bound(const Launch* launch, const u8* arena)
-      : pointer((T*)(arena + launch->threadgroup_offset[index])) {}
+      : pointer((Pointer)(arena + launch->threadgroup_offset[index])) {}
   MB_FUNC P get(const Place&) {
     if constexpr (__is_lvalue_reference(P)) return *pointer;
     else return pointer;
@@ -177,11 +177,12 @@ struct Kernel<function, void (*)(P...), Bindings...> {
     constexpr bool memory[] = {(__is_pointer(P) || __is_lvalue_reference(P))..., false};
     constexpr u32 bytes[] = {sizeof(typename pointee<P>::type)..., 0};
     constexpr u32 align[] = {alignof(typename pointee<P>::type)..., 0};
+    constexpr Element elements[] = {pointee<P>::element..., Element::any};
     constexpr u32 count[] = {opaque_use<bare<P>>::count..., 0};
     constexpr TextureUse uses[] = {opaque_use<bare<P>>::use..., {}};
     for (u32 i = 0; i < sizeof...(P); ++i) {
-      if (memory[i]) result.argument[i] = ArgumentInfo{bytes[i], align[i], 1, {}};
-      else result.argument[i] = ArgumentInfo{0, 0, count[i], uses[i]};
+      if (memory[i]) result.argument[i] = ArgumentInfo{bytes[i], align[i], 1, {}, elements[i]};
+      else result.argument[i] = ArgumentInfo{0, 0, count[i], uses[i], Element::any};
     }
     return result;
   }
@@ -189,7 +190,7 @@ struct Kernel<function, void (*)(P...), Bindings...> {
 
 }  // namespace mb
 
-#define MB_EXPORT extern "C" [[gnu::visibility("default")]] MB_UNTRACED
+#define MB_EXPORT extern "C" [[gnu::visibility("default")]] MB_EMITTED MB_UNTRACED
 
 #define MB_KERNEL(function, needs_fibers, max_threads, ...)                               \
   extern const bool mb_has_fibers = needs_fibers || MB_CHECKED;                           \

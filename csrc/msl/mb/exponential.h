@@ -26,7 +26,7 @@ MB_FUNC F power_of_two(ints_of<F> n) {
 
 // Adding this rounds to an integer, which then sits in the low bits.
 inline constexpr float rounder = 12582912.0f;
-inline constexpr double wide_rounder = 6755399441055744.0_d;
+inline constexpr double wide_rounder = 6755399441055744.0;
 
 // v 2^n, rounded once even when the result is subnormal; |n| < 252.
 template <class F>

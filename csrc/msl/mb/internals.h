@@ -5,7 +5,7 @@
 #include "geometric.h"
 #include "integer.h"
 #include "logging.h"
-#include "quadgroup.h"
+#include "simd_functions.h"
 #include "traits.h"
 
 #ifndef __METAL_MAYBE_FAST_MATH__
@@ -92,9 +92,8 @@ MB_FUNC ushort __metal_get_thread_index_in_simdgroup(ushort) { return ushort(mb:
 
 namespace metal {
 
-// With the address spaces erased there is nothing left to remove but the qualifiers.
 template <class T>
-using remove_addrspace_t = remove_cv_t<T>;
+using remove_addrspace_t = mb::unspaced<remove_cv_t<T>>;
 template <class T>
 struct remove_addrspace {
   using type = remove_addrspace_t<T>;

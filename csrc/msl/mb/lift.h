@@ -5,8 +5,6 @@
 
 namespace mb {
 
-using metal::packed_vec;
-
 // What a function sees of an argument: packed vectors as vectors, enumerations as int.
 template <class T, class = void>
 struct argument {};

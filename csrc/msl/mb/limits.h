@@ -14,26 +14,29 @@ enum float_round_style {
 };
 enum float_denorm_style { denorm_indeterminate = -1, denorm_absent, denorm_present };
 
+// What all floating-point types share; sources derive the limits of their own types from it, too.
+struct _fp_numeric_limits_impl_base {
+  static constexpr bool is_specialized = true, is_signed = true;
+  static constexpr bool is_integer = false, is_exact = false;
+  static constexpr bool has_infinity = true, has_quiet_NaN = true, has_signaling_NaN = true;
+  static constexpr bool is_iec559 = true, is_bounded = true, is_modulo = false, traps = false;
+  static constexpr bool has_denorm_loss = false, tinyness_before = false;
+  static constexpr float_round_style round_style = round_to_nearest;
+  static constexpr float_denorm_style has_denorm = denorm_present;
+};
+
 }  // namespace metal
 
 namespace mb {
 
 // What differs between the floating-point types: digits, exponents and the bit patterns of the ends.
 template <class T, class I, int digits_, int digits10_, int min_exponent_, int max_exponent_>
-struct float_limits {
-  static constexpr bool is_specialized = true, is_signed = true;
-  static constexpr bool is_integer = false, is_exact = false;
-  static constexpr bool has_infinity = true, has_quiet_NaN = true, has_signaling_NaN = true;
-  static constexpr bool is_iec559 = true, is_bounded = true, is_modulo = false, traps = false;
-  static constexpr bool has_denorm_loss = false, tinyness_before = false;
+struct float_limits : metal::_fp_numeric_limits_impl_base {
   static constexpr int digits = digits_, digits10 = digits10_, radix = 2;
   static constexpr int max_digits10 = digits_ * 3 / 10 + 2;
   static constexpr int min_exponent = min_exponent_, max_exponent = max_exponent_;
   static constexpr int min_exponent10 = (min_exponent_ - 1) * 301 / 1000;
   static constexpr int max_exponent10 = max_exponent_ * 3 / 10;
-
-  static constexpr metal::float_round_style round_style = metal::round_to_nearest;
-  static constexpr metal::float_denorm_style has_denorm = metal::denorm_present;
 
   static constexpr I hidden = I(I(1) << (digits_ - 1));
   static constexpr I top = I(I(~I(0)) >> 1);
@@ -50,13 +53,9 @@ struct float_limits {
   static constexpr T epsilon() { return as_type<T>(I(as_type<I>(T(1)) - (digits_ - 1) * hidden)); }
 };
 
-}  // namespace mb
-
-namespace metal {
-
 template <class T>
-struct numeric_limits {
-  static constexpr bool is_specialized = __is_integral(T), is_signed = T(-1) < T(0);
+struct integer_limits {
+  static constexpr bool is_specialized = true, is_signed = T(-1) < T(0);
   static constexpr bool is_integer = true, is_exact = true, has_infinity = false;
   static constexpr bool has_quiet_NaN = false, has_signaling_NaN = false, is_iec559 = false;
   static constexpr bool is_bounded = true, is_modulo = !is_signed, traps = false;
@@ -64,8 +63,8 @@ struct numeric_limits {
   static constexpr int digits10 = digits * 3 / 10, max_digits10 = 0, radix = 2;
   static constexpr int min_exponent = 0, max_exponent = 0, min_exponent10 = 0, max_exponent10 = 0;
   static constexpr bool has_denorm_loss = false, tinyness_before = false;
-  static constexpr float_round_style round_style = round_toward_zero;
-  static constexpr float_denorm_style has_denorm = denorm_absent;
+  static constexpr metal::float_round_style round_style = metal::round_toward_zero;
+  static constexpr metal::float_denorm_style has_denorm = metal::denorm_absent;
 
   static constexpr T max() { return T(~0ull >> (64 - digits)); }
   static constexpr T min() { return is_signed ? T(-max() - 1) : T(0); }
@@ -77,17 +76,61 @@ struct numeric_limits {
   static constexpr T denorm_min() { return T(0); }
   static constexpr T round_error() { return T(0); }
 };
-template <>
-struct numeric_limits<float> : mb::float_limits<float, uint, 24, 6, -125, 128> {};
-template <>
-struct numeric_limits<half> : mb::float_limits<half, ushort, 11, 3, -13, 16> {};
-template <>
-struct numeric_limits<bfloat> : mb::float_limits<bfloat, ushort, 8, 2, -125, 128> {};
+
+// Of any other type: nothing is known, and every value is T().
 template <class T>
-struct numeric_limits<const T> : numeric_limits<T> {};
+struct no_limits {
+  static constexpr bool is_specialized = false, is_signed = false;
+  static constexpr bool is_integer = false, is_exact = false;
+  static constexpr bool has_infinity = false, has_quiet_NaN = false, has_signaling_NaN = false;
+  static constexpr bool is_iec559 = false, is_bounded = false, is_modulo = false, traps = false;
+  static constexpr bool has_denorm_loss = false, tinyness_before = false;
+  static constexpr int digits = 0, digits10 = 0, max_digits10 = 0, radix = 0;
+  static constexpr int min_exponent = 0, max_exponent = 0, min_exponent10 = 0, max_exponent10 = 0;
+  static constexpr metal::float_round_style round_style = metal::round_toward_zero;
+  static constexpr metal::float_denorm_style has_denorm = metal::denorm_absent;
+
+  static constexpr T max() { return T(); }
+  static constexpr T min() { return T(); }
+  static constexpr T lowest() { return T(); }
+  static constexpr T epsilon() { return T(); }
+  static constexpr T infinity() { return T(); }
+  static constexpr T quiet_NaN() { return T(); }
+  static constexpr T signaling_NaN() { return T(); }
+  static constexpr T denorm_min() { return T(); }
+  static constexpr T round_error() { return T(); }
+};
+
+template <bool is_integer>
+struct limits_of {
+  template <class T>
+  using type = no_limits<T>;
+};
+template <>
+struct limits_of<true> {
+  template <class T>
+  using type = integer_limits<T>;
+};
+
+}  // namespace mb
+
+namespace metal {
+
+// Sources specialise it for types of their own.
+template <class T>
+struct _numeric_limits_impl : mb::limits_of<__is_integral(T)>::template type<T> {};
+template <>
+struct _numeric_limits_impl<float> : mb::float_limits<float, uint, 24, 6, -125, 128> {};
+template <>
+struct _numeric_limits_impl<half> : mb::float_limits<half, ushort, 11, 3, -13, 16> {};
+template <>
+struct _numeric_limits_impl<bfloat> : mb::float_limits<bfloat, ushort, 8, 2, -125, 128> {};
 // Of every component: a scalar becomes a vector where one is wanted.
 template <class T, int N>
-struct numeric_limits<vec<T, N>> : numeric_limits<T> {};
+struct _numeric_limits_impl<vec<T, N>> : _numeric_limits_impl<T> {};
+
+template <class T>
+struct numeric_limits : _numeric_limits_impl<__remove_cv(T)> {};
 
 }  // namespace metal
 

@@ -5,72 +5,76 @@
 
 namespace metal {
 
+template <class T, class Columns, class Rows>
+struct mb_matrix;
 template <class T, int C, int R>
-struct matrix {
+using matrix = mb_matrix<T, char[C], char[R]>;
+
+template <class T, int C, int R>
+struct mb_matrix<T, char[C], char[R]> {
   using Column = vec<T, R>;
   Column columns[C];
 
-  matrix() = default;
-  // The diagonal matrix of a value.
-  MB_FUNC constexpr explicit matrix(T diagonal) : columns{} {
+  mb_matrix() = default;
+  // The diagonal mb_matrix of a value.
+  MB_FUNC constexpr explicit mb_matrix(T diagonal) : columns{} {
     for (int i = 0; i < C && i < R; ++i) columns[i][i] = diagonal;
   }
   // Plain parameters, so that braces may stand for columns.
 #define MB_COLUMNS(n) template <int K = C, class = typename mb::enable_if<K == n>::type>
-  MB_COLUMNS(2) MB_FUNC constexpr matrix(Column a, Column b) : columns{a, b} {}
-  MB_COLUMNS(3) MB_FUNC constexpr matrix(Column a, Column b, Column c) : columns{a, b, c} {}
+  MB_COLUMNS(2) MB_FUNC constexpr mb_matrix(Column a, Column b) : columns{a, b} {}
+  MB_COLUMNS(3) MB_FUNC constexpr mb_matrix(Column a, Column b, Column c) : columns{a, b, c} {}
   MB_COLUMNS(4)
-  MB_FUNC constexpr matrix(Column a, Column b, Column c, Column d) : columns{a, b, c, d} {}
+  MB_FUNC constexpr mb_matrix(Column a, Column b, Column c, Column d) : columns{a, b, c, d} {}
 #undef MB_COLUMNS
   // All elements, column by column.
   template <class... E, class = typename mb::enable_if<sizeof...(E) == C * R - 4>::type>
-  MB_FUNC constexpr matrix(T a, T b, T c, T d, E... rest) : columns{} {
+  MB_FUNC constexpr mb_matrix(T a, T b, T c, T d, E... rest) : columns{} {
     T all[] = {a, b, c, d, T(rest)...};
     for (int i = 0; i < C * R; ++i) columns[i / R][i % R] = all[i];
   }
   template <class U>
-  MB_FUNC constexpr explicit matrix(const matrix<U, C, R>& m) : columns{} {
+  MB_FUNC constexpr explicit mb_matrix(const matrix<U, C, R>& m) : columns{} {
     for (int i = 0; i < C; ++i) columns[i] = Column(m.columns[i]);
   }
 
-  MB_FUNC constexpr Column& operator[](unsigned long i) { return columns[i]; }
-  MB_FUNC constexpr const Column& operator[](unsigned long i) const { return columns[i]; }
+  MB_ACCESSOR(auto&, operator[], self.columns[i], unsigned long i)
 
 #define MB_EACH_COLUMN(...)                       \
-  matrix r{};                                     \
+  mb_matrix r{};                                     \
   for (int i = 0; i < C; ++i) r[i] = __VA_ARGS__; \
   return r
-  MB_FUNC friend constexpr matrix operator+(const matrix& a, const matrix& b) {
+  MB_FUNC friend constexpr mb_matrix operator+(const mb_matrix& a, const mb_matrix& b) {
     MB_EACH_COLUMN(a[i] + b[i]);
   }
-  MB_FUNC friend constexpr matrix operator-(const matrix& a, const matrix& b) {
+  MB_FUNC friend constexpr mb_matrix operator-(const mb_matrix& a, const mb_matrix& b) {
     MB_EACH_COLUMN(a[i] - b[i]);
   }
-  MB_FUNC friend constexpr matrix operator-(const matrix& a) { MB_EACH_COLUMN(-a[i]); }
-  MB_FUNC friend constexpr matrix operator*(const matrix& a, T b) { MB_EACH_COLUMN(a[i] * b); }
-  MB_FUNC friend constexpr matrix operator*(T a, const matrix& b) { MB_EACH_COLUMN(a * b[i]); }
-  MB_FUNC friend constexpr matrix operator/(const matrix& a, T b) { MB_EACH_COLUMN(a[i] / b); }
+  MB_FUNC friend constexpr mb_matrix operator-(const mb_matrix& a) { MB_EACH_COLUMN(-a[i]); }
+  MB_FUNC friend constexpr mb_matrix operator*(const mb_matrix& a, T b) { MB_EACH_COLUMN(a[i] * b); }
+  MB_FUNC friend constexpr mb_matrix operator*(T a, const mb_matrix& b) { MB_EACH_COLUMN(a * b[i]); }
+  MB_FUNC friend constexpr mb_matrix operator/(const mb_matrix& a, T b) { MB_EACH_COLUMN(a[i] / b); }
 #undef MB_EACH_COLUMN
-  MB_FUNC constexpr matrix& operator+=(const matrix& b) { return *this = *this + b; }
-  MB_FUNC constexpr matrix& operator-=(const matrix& b) { return *this = *this - b; }
-  MB_FUNC constexpr matrix& operator*=(T b) { return *this = *this * b; }
-  MB_FUNC constexpr matrix& operator*=(const matrix<T, C, C>& b) { return *this = *this * b; }
-  MB_FUNC constexpr matrix& operator/=(T b) { return *this = *this / b; }
+  MB_FUNC constexpr mb_matrix& operator+=(const mb_matrix& b) { return *this = *this + b; }
+  MB_FUNC constexpr mb_matrix& operator-=(const mb_matrix& b) { return *this = *this - b; }
+  MB_FUNC constexpr mb_matrix& operator*=(T b) { return *this = *this * b; }
+  MB_FUNC constexpr mb_matrix& operator*=(const matrix<T, C, C>& b) { return *this = *this * b; }
+  MB_FUNC constexpr mb_matrix& operator/=(T b) { return *this = *this / b; }
 
-  MB_FUNC friend constexpr bool operator==(const matrix& a, const matrix& b) {
+  MB_FUNC friend constexpr bool operator==(const mb_matrix& a, const mb_matrix& b) {
     bool same = true;
     for (int i = 0; i < C * R; ++i) same &= a[i / R][i % R] == b[i / R][i % R];
     return same;
   }
-  MB_FUNC friend constexpr bool operator!=(const matrix& a, const matrix& b) { return !(a == b); }
+  MB_FUNC friend constexpr bool operator!=(const mb_matrix& a, const mb_matrix& b) { return !(a == b); }
 
   // The vector is a column on the right, a row on the left.
-  MB_FUNC friend constexpr Column operator*(const matrix& m, vec<T, C> v) {
+  MB_FUNC friend constexpr Column operator*(const mb_matrix& m, vec<T, C> v) {
     Column sum = m[0] * v[0];
     for (int i = 1; i < C; ++i) sum += m[i] * v[i];
     return sum;
   }
-  MB_FUNC friend constexpr vec<T, C> operator*(Column v, const matrix& m) {
+  MB_FUNC friend constexpr vec<T, C> operator*(Column v, const mb_matrix& m) {
     vec<T, C> result = T(0);
     for (int i = 0; i < C; ++i) result[i] = mb::dot_of(v, m[i]);
     return result;

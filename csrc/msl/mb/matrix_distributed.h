@@ -10,7 +10,8 @@ namespace metal {
 template <class T, int Cols, int Rows = Cols>
 struct simdgroup_matrix {
   static_assert(Cols == 8 && Rows == 8, "Metal has simdgroup_matrix<T, 8, 8> only");
-  vec<T, 2> mb_pair;
+  using storage_type = vec<T, 2>;
+  storage_type mb_pair;
 
   simdgroup_matrix() = default;
   MB_FUNC explicit simdgroup_matrix(T diagonal) {
@@ -18,8 +19,8 @@ struct simdgroup_matrix {
     mb::u32 row = at / 8, col = at % 8;
     mb_pair = vec<T, 2>(row == col ? diagonal : T(0), row == col + 1 ? diagonal : T(0));
   }
-  MB_FUNC vec<T, 2>& thread_elements() { return mb_pair; }
-  MB_FUNC const vec<T, 2>& thread_elements() const { return mb_pair; }
+  MB_FUNC storage_type& thread_elements() { return mb_pair; }
+  MB_FUNC const storage_type& thread_elements() const { return mb_pair; }
 };
 
 }  // namespace metal

@@ -20,7 +20,7 @@ MB_FUNC simdgroup_matrix<T, C, R> make_filled_simdgroup_matrix(mb::same<T> value
 template <class T, class U>
 MB_FUNC void simdgroup_load(simdgroup_matrix<T, 8, 8>& m, const U* source, ulong stride = 8,
                             ulong2 origin = 0, bool transpose = false) {
-  mb::matrix_read(m, source + origin.y * stride + origin.x, stride, transpose);
+  mb::matrix_read(m, mb::plain(source) + origin.y * stride + origin.x, stride, transpose);
 }
 template <class T, class U>
 MB_FUNC void simdgroup_load(simdgroup_matrix<T, 8, 8>& m, const volatile U* source,
@@ -30,7 +30,7 @@ MB_FUNC void simdgroup_load(simdgroup_matrix<T, 8, 8>& m, const volatile U* sour
 template <class T, class U>
 MB_FUNC void simdgroup_store(simdgroup_matrix<T, 8, 8> m, U* target, ulong stride = 8,
                              ulong2 origin = 0, bool transpose = false) {
-  mb::matrix_write(m, target + origin.y * stride + origin.x, stride, transpose);
+  mb::matrix_write(m, mb::plain(target) + origin.y * stride + origin.x, stride, transpose);
 }
 
 template <class D, class A, class B>

@@ -21,6 +21,7 @@ MB_ALL_NAMES
 
 namespace metal {
 MB_ALL_NAMES
+using nullptr_t = decltype(nullptr);
 using ::as_type;
 using ::bfloat;
 using ::half;

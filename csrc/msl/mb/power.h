@@ -9,7 +9,7 @@ namespace mb {
 MB_FUNC float power_of_size(float x, float y) {
   MB_EXACT
   double exponent = double(y) * wide_log(x);
-  double inner = wide_exp(wide_limited(exponent, -200.0_d, 200.0_d));
+  double inner = wide_exp(wide_limited(exponent, -200.0, 200.0));
   float value = float(inner);
   // wide_log wants a positive, finite argument.
   bool grows = y > 0.0f;

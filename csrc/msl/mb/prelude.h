@@ -5,8 +5,10 @@
 #pragma once
 
 #include "array.h"
+#include "assert.h"
 #include "atomic.h"
 #include "checked.h"
+#include "division.h"
 #include "geometric.h"
 #include "initializer_list.h"
 #include "integer.h"
@@ -16,7 +18,6 @@
 #include "matrix.h"
 #include "names.h"
 #include "pack.h"
-#include "quadgroup.h"
 #include "relational.h"
 #include "traits.h"
 

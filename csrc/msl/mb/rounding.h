@@ -8,7 +8,7 @@ namespace mb {
 // Rounded once, but for one in a hundred million arguments.
 MB_FUNC float rsqrt_rounded(float x) {
   MB_EXACT
-  return float(1.0_d / __builtin_sqrt(double(x)));
+  return float(1.0 / __builtin_sqrt(double(x)));
 }
 
 // Not the processor's estimate: its refinement makes NaN of 0 and infinity.
@@ -61,7 +61,7 @@ MB_FUNC float fmod_once(float x, float y) {
   MB_EXACT
   double a = __builtin_fabs(double(x)), b = __builtin_fabs(double(y));
   double r = fused(-__builtin_trunc(a / b), b, a);
-  r = r < 0.0_d ? r + b : r;
+  r = r < 0.0 ? r + b : r;
   r = b == __builtin_inf() && a != b ? a : r;
   return __builtin_copysignf(float(r), x);
 }
@@ -69,14 +69,14 @@ MB_FUNC float fmod_once(float x, float y) {
 MB_FUNC float fmod_exact(float x, float y) {
   MB_EXACT
   double a = __builtin_fabs(double(x)), b = __builtin_fabs(double(y));
-  if (!(a < __builtin_inf()) || b != b || b == 0.0_d) return __builtin_nanf("");
+  if (!(a < __builtin_inf()) || b != b || b == 0.0) return __builtin_nanf("");
   if (b == __builtin_inf()) return x;
   while (a >= b) {
     // 28 bits of the quotient at a time keep the product exact.
     double step = b;
-    while (a / step >= 0x1p28_d) step *= 0x1p28_d;
+    while (a / step >= 0x1p28) step *= 0x1p28;
     double r = fused(-__builtin_trunc(a / step), step, a);
-    a = r < 0.0_d ? r + step : r;
+    a = r < 0.0 ? r + step : r;
   }
   return __builtin_copysignf(float(a), x);
 }

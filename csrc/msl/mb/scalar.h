@@ -2,6 +2,7 @@
 #pragma once
 
 #include "abi.h"
+#include "spaces.h"
 
 #define MB_FUNC [[gnu::always_inline]] inline
 #ifndef MB_CHECKED
@@ -48,25 +49,9 @@ MB_FUNC constexpr To as_type(From from) {
 
 namespace mb {
 
-// double, although unsuffixed literals are float as in Metal (-cl-single-precision-constant).
-constexpr double operator""_d(long double v) { return static_cast<double>(v); }
-
+// A type without reference, qualifiers and address space.
 template <class T>
-struct remove_cvref {
-  using type = T;
-};
-template <class T>
-struct remove_cvref<T&> : remove_cvref<T> {};
-template <class T>
-struct remove_cvref<T&&> : remove_cvref<T> {};
-template <class T>
-struct remove_cvref<const T> : remove_cvref<T> {};
-template <class T>
-struct remove_cvref<volatile T> : remove_cvref<T> {};
-template <class T>
-struct remove_cvref<const volatile T> : remove_cvref<T> {};
-template <class T>
-using bare = typename remove_cvref<T>::type;
+using bare = unspaced<__remove_cvref(T)>;
 
 template <bool, class T = void>
 struct enable_if {};
@@ -126,7 +111,7 @@ MB_FUNC constexpr To convert(From from) {
 
 #if defined(__x86_64__) && !defined(__AVX512BF16__)
 // What clang calls to round a float to bfloat; nothing else in a kernel's shared object defines it.
-extern "C" [[gnu::used, gnu::weak, gnu::visibility("hidden")]] bfloat __truncsfbf2(float value) {
+extern "C" [[gnu::used, gnu::weak, gnu::visibility("hidden")]] MB_EMITTED bfloat __truncsfbf2(float value) {
   unsigned bits = __builtin_bit_cast(unsigned, value);
   unsigned rounded = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
   unsigned quiet = bits >> 16 | 0x40;

@@ -1,77 +1,89 @@
-// The names of the SIMD-group functions.
+// The names of the functions of SIMD-groups and quads, which are the same but for the width.
 #pragma once
 
 #include "simdgroup.h"
 
 namespace metal {
 
-class simd_vote {
- public:
-  using vote_t = ulong;
-  MB_FUNC explicit constexpr simd_vote(vote_t votes = 0) : votes_(votes) {}
-  MB_FUNC explicit constexpr operator vote_t() const { return votes_; }
-  MB_FUNC constexpr bool all() const { return votes_ == 0xffffffff; }
-  MB_FUNC constexpr bool any() const { return votes_ != 0; }
+#define MB_VOTE(name, Type, every)                                      \
+  class name {                                                          \
+   public:                                                              \
+    using vote_t = Type;                                                \
+    MB_FUNC explicit constexpr name(vote_t votes = 0) : votes_(votes) {} \
+    MB_FUNC explicit constexpr operator vote_t() const { return votes_; } \
+    MB_FUNC constexpr bool all() const { return votes_ == every; }      \
+    MB_FUNC constexpr bool any() const { return votes_ != 0; }          \
+                                                                        \
+   private:                                                             \
+    vote_t votes_;                                                      \
+  };
+MB_VOTE(simd_vote, ulong, 0xffffffff)
+MB_VOTE(quad_vote, uint, 15)
+#undef MB_VOTE
 
- private:
-  vote_t votes_;
-};
-
-#define MB_SIMD1(name, ...)                \
+#define MB_OF_ONE(name, ...)               \
   template <class A, class R = mb::arg<A>> \
   MB_FUNC R name(A a) {                    \
     R x = mb::lift<R>(a);                  \
     return __VA_ARGS__;                    \
   }
-#define MB_SIMD2(name, ...)                \
-  template <class A, class R = mb::arg<A>> \
-  MB_FUNC R name(A a, ushort by) {         \
-    R x = mb::lift<R>(a);                  \
-    return __VA_ARGS__;                    \
+#define MB_SHUFFLE(name, size, move)                      \
+  template <class A, class R = mb::arg<A>>                \
+  MB_FUNC R name(A a, ushort by) {                        \
+    return mb::shuffle<size, move>(mb::lift<R>(a), by);   \
+  }
+#define MB_FILL(name, size, up)                                                           \
+  template <class A, class B, class R = mb::join<A, B>>                                   \
+  MB_FUNC R name(A a, B fill, ushort by, ushort modulo = size) {                          \
+    return mb::shuffle_and_fill<up>(mb::lift<R>(a), mb::lift<R>(fill), by, modulo);       \
   }
 
-MB_SIMD1(simd_sum, mb::simd_reduce<mb::Sum>(x))
-MB_SIMD1(simd_product, mb::simd_reduce<mb::Product>(x))
-MB_SIMD1(simd_min, mb::simd_reduce<mb::Least>(x))
-MB_SIMD1(simd_max, mb::simd_reduce<mb::Greatest>(x))
-MB_SIMD1(simd_and, mb::simd_reduce<mb::And>(x))
-MB_SIMD1(simd_or, mb::simd_reduce<mb::Or>(x))
-MB_SIMD1(simd_xor, mb::simd_reduce<mb::Xor>(x))
-MB_SIMD1(simd_prefix_inclusive_sum, mb::simd_scan<mb::Sum, true>(x))
-MB_SIMD1(simd_prefix_exclusive_sum, mb::simd_scan<mb::Sum, false>(x))
-MB_SIMD1(simd_prefix_inclusive_product, mb::simd_scan<mb::Product, true>(x))
-MB_SIMD1(simd_prefix_exclusive_product, mb::simd_scan<mb::Product, false>(x))
-MB_SIMD1(simd_broadcast_first, mb::simd_first(x))
-MB_SIMD2(simd_broadcast, mb::simd_move<mb::Move::to>(x, by))
-MB_SIMD2(simd_shuffle, mb::simd_move<mb::Move::to>(x, by))
-MB_SIMD2(simd_shuffle_up, mb::simd_move<mb::Move::up>(x, by))
-MB_SIMD2(simd_shuffle_down, mb::simd_move<mb::Move::down>(x, by))
-MB_SIMD2(simd_shuffle_xor, mb::simd_move<mb::Move::exclusive_or>(x, by))
-MB_SIMD2(simd_shuffle_rotate_up, mb::simd_move<mb::Move::rotate_up>(x, by))
-MB_SIMD2(simd_shuffle_rotate_down, mb::simd_move<mb::Move::rotate_down>(x, by))
-#undef MB_SIMD1
-#undef MB_SIMD2
+// `part` is the prefix of the names, `size` how many lanes take part.
+#define MB_GROUP_FUNCTIONS(part, size)                                                    \
+  MB_OF_ONE(part##_sum, mb::reduce<size, mb::Sum>(x))                                     \
+  MB_OF_ONE(part##_product, mb::reduce<size, mb::Product>(x))                             \
+  MB_OF_ONE(part##_min, mb::reduce<size, mb::Least>(x))                                   \
+  MB_OF_ONE(part##_max, mb::reduce<size, mb::Greatest>(x))                                \
+  MB_OF_ONE(part##_and, mb::reduce<size, mb::And>(x))                                     \
+  MB_OF_ONE(part##_or, mb::reduce<size, mb::Or>(x))                                       \
+  MB_OF_ONE(part##_xor, mb::reduce<size, mb::Xor>(x))                                     \
+  MB_OF_ONE(part##_prefix_inclusive_sum, mb::scan<size, mb::Sum, true>(x))                \
+  MB_OF_ONE(part##_prefix_exclusive_sum, mb::scan<size, mb::Sum, false>(x))               \
+  MB_OF_ONE(part##_prefix_inclusive_product, mb::scan<size, mb::Product, true>(x))        \
+  MB_OF_ONE(part##_prefix_exclusive_product, mb::scan<size, mb::Product, false>(x))       \
+  MB_OF_ONE(part##_broadcast_first, mb::broadcast_first<size>(x))                         \
+  MB_SHUFFLE(part##_broadcast, size, mb::Move::to)                                        \
+  MB_SHUFFLE(part##_shuffle, size, mb::Move::to)                                          \
+  MB_SHUFFLE(part##_shuffle_up, size, mb::Move::up)                                       \
+  MB_SHUFFLE(part##_shuffle_down, size, mb::Move::down)                                   \
+  MB_SHUFFLE(part##_shuffle_xor, size, mb::Move::exclusive_or)                            \
+  MB_SHUFFLE(part##_shuffle_rotate_up, size, mb::Move::rotate_up)                         \
+  MB_SHUFFLE(part##_shuffle_rotate_down, size, mb::Move::rotate_down)                     \
+  MB_FILL(part##_shuffle_and_fill_up, size, true)                                         \
+  MB_FILL(part##_shuffle_and_fill_down, size, false)                                      \
+                                                                                          \
+  MB_FUNC part##_vote part##_ballot(bool vote) {                                          \
+    return part##_vote(mb::ballot<size>(vote).votes);                                     \
+  }                                                                                       \
+  MB_FUNC part##_vote part##_active_threads_mask() {                                      \
+    return part##_vote(mb::ballot<size>(true).votes);                                     \
+  }                                                                                       \
+  MB_FUNC bool part##_any(bool vote) { return mb::ballot<size>(vote).votes != 0; }        \
+  MB_FUNC bool part##_all(bool vote) {                                                    \
+    mb::Ballot all = mb::ballot<size>(vote);                                              \
+    return all.votes == all.active;                                                       \
+  }                                                                                       \
+  MB_FUNC bool part##_is_first() {                                                        \
+    mb::u32 active = mb::ballot<size>(true).votes;                                        \
+    return (active & -active) == 1u << mb::lane() % size;                                 \
+  }                                                                                       \
+  MB_FUNC bool part##_is_helper_thread() { return false; }
 
-template <class A, class B, class R = mb::join<A, B>>
-MB_FUNC R simd_shuffle_and_fill_up(A a, B fill, ushort by, ushort modulo = 32) {
-  return mb::simd_fill<true>(mb::lift<R>(a), mb::lift<R>(fill), by, modulo);
-}
-template <class A, class B, class R = mb::join<A, B>>
-MB_FUNC R simd_shuffle_and_fill_down(A a, B fill, ushort by, ushort modulo = 32) {
-  return mb::simd_fill<false>(mb::lift<R>(a), mb::lift<R>(fill), by, modulo);
-}
-
-MB_FUNC simd_vote simd_ballot(bool vote) { return simd_vote(mb::ballot(vote).votes); }
-MB_FUNC simd_vote simd_active_threads_mask() { return simd_vote(mb::ballot(true).votes); }
-MB_FUNC bool simd_any(bool vote) { return mb::ballot(vote).votes != 0; }
-MB_FUNC bool simd_all(bool vote) {
-  mb::Ballot all = mb::ballot(vote);
-  return all.votes == all.active;
-}
-MB_FUNC bool simd_is_first() {
-  mb::u32 active = mb::ballot(true).votes;
-  return (active & -active) == 1u << mb::lane();
-}
-MB_FUNC bool simd_is_helper_thread() { return false; }
+MB_GROUP_FUNCTIONS(simd, mb::simd_width)
+MB_GROUP_FUNCTIONS(quad, mb::quad_width)
+#undef MB_GROUP_FUNCTIONS
+#undef MB_OF_ONE
+#undef MB_SHUFFLE
+#undef MB_FILL
 
 }  // namespace metal

@@ -1,4 +1,5 @@
-// SIMD-group functions. Every lane hands in its operand; one combine call computes all results.
+// Functions of SIMD-groups, and of quads: every four lanes of one. Every lane hands in its operand;
+// one combine call computes all results.
 // A lane that does not take part reads as zero, whatever the function.
 #pragma once
 
@@ -6,18 +7,22 @@
 
 namespace mb {
 
-template <class T, class Op>
-struct SimdReduction {
+inline constexpr u32 quad_width = 4;
+
+// Of every `size` lanes by themselves.
+template <class T, class Op, u32 size>
+struct Reduction {
   T value;
 
   // A tree over the lanes, so that the order does not depend on which lane arrives last.
   MB_UNTRACED static void combine(void* const* operand, u32 mask) {
     Lanes<T> lanes(operand, mask, Op::template identity<T>());
-    for (u32 width = simd_width / 2; width; width /= 2) {
-      for (u32 i = 0; i < width; ++i)
-        lanes.value[i] = Op::of(lanes.value[i], lanes.value[i + width]);
+    for (T* part = lanes.value; part != lanes.value + simd_width; part += size) {
+      for (u32 width = size / 2; width; width /= 2) {
+        for (u32 i = 0; i < width; ++i) part[i] = Op::of(part[i], part[i + width]);
+      }
+      for (u32 i = 1; i < size; ++i) part[i] = part[0];
     }
-    for (u32 i = 1; i < simd_width; ++i) lanes.value[i] = lanes.value[0];
     scatter(operand, mask, lanes.value);
   }
 
@@ -26,6 +31,7 @@ struct SimdReduction {
     Lanes<T> lanes(operand, mask, Op::template identity<T>());
     T running = Op::template identity<T>();
     for (u32 i = 0; i < simd_width; ++i) {
+      if (i % size == 0) running = Op::template identity<T>();
       T before = running;
       running = Op::of(running, lanes.value[i]);
       lanes.value[i] = inclusive ? running : before;
@@ -34,17 +40,17 @@ struct SimdReduction {
   }
 };
 
-template <class Op, class T>
-MB_FUNC T simd_reduce(T x) {
-  SimdReduction<T, Op> operand{x};
-  meet(&operand, SimdReduction<T, Op>::combine);
+template <u32 size, class Op, class T>
+MB_FUNC T reduce(T x) {
+  Reduction<T, Op, size> operand{x};
+  meet(&operand, Reduction<T, Op, size>::combine);
   return operand.value;
 }
 
-template <class Op, bool inclusive, class T>
-MB_FUNC T simd_scan(T x) {
-  SimdReduction<T, Op> operand{x};
-  meet(&operand, SimdReduction<T, Op>::template scan<inclusive>);
+template <u32 size, class Op, bool inclusive, class T>
+MB_FUNC T scan(T x) {
+  Reduction<T, Op, size> operand{x};
+  meet(&operand, Reduction<T, Op, size>::template scan<inclusive>);
   return operand.value;
 }
 
@@ -128,11 +134,20 @@ struct Shuffle {
   }
 };
 
-template <Move move, class T>
-MB_FUNC T simd_move(T x, u32 by) {
-  Shuffle<T, move> operand{x, by};
-  meet(&operand, Shuffle<T, move>::combine);
-  return operand.value;
+template <u32 size, Move move, class T>
+MB_FUNC T shuffle(T x, u32 by) {
+  if constexpr (size == simd_width) {
+    Shuffle<T, move> operand{x, by};
+    meet(&operand, Shuffle<T, move>::combine);
+    return operand.value;
+  } else {
+    // A source outside of the reader's part is none: lane 32 exists nowhere and reads as zero. But
+    // up and down leave a lane's own value there.
+    u32 base = lane() & ~(size - 1);
+    u32 from = source_lane<move>(lane() & (size - 1), by, size);
+    u32 otherwise = move == Move::up || move == Move::down ? lane() : simd_width;
+    return shuffle<simd_width, Move::to>(x, from < size ? base + from : otherwise);
+  }
 }
 
 // shuffle_and_fill: lanes that would read beyond the (part of the) SIMD-group read from `fill`.
@@ -161,7 +176,7 @@ struct Fill {
 };
 
 template <bool up, class T>
-MB_FUNC T simd_fill(T x, T fill, u32 by, u32 modulo) {
+MB_FUNC T shuffle_and_fill(T x, T fill, u32 by, u32 modulo) {
   Fill<T, up> operand{x, fill, by, modulo};
   meet(&operand, Fill<T, up>::combine);
   return operand.value;
@@ -182,10 +197,14 @@ struct Ballot {
   }
 };
 
+template <u32 size>
 MB_FUNC Ballot ballot(bool vote) {
   Ballot operand{vote, 0};
   meet(&operand, Ballot::combine);
-  return operand;
+  if constexpr (size == simd_width) return operand;
+  constexpr u32 all = (1ull << size) - 1;
+  u32 base = lane() & ~(size - 1);
+  return Ballot{operand.votes >> base & all, operand.active >> base & all};
 }
 
 template <class T>
@@ -199,11 +218,15 @@ struct First {
   }
 };
 
-template <class T>
-MB_FUNC T simd_first(T x) {
-  First<T> operand{x};
-  meet(&operand, First<T>::combine);
-  return operand.value;
+template <u32 size, class T>
+MB_FUNC T broadcast_first(T x) {
+  if constexpr (size == simd_width) {
+    First<T> operand{x};
+    meet(&operand, First<T>::combine);
+    return operand.value;
+  } else {
+    return shuffle<size, Move::to>(x, __builtin_ctz(ballot<size>(true).active));
+  }
 }
 
 }  // namespace mb

@@ -10,6 +10,7 @@ namespace metal {
 template <class T, int Cols, int Rows = Cols>
 struct simdgroup_matrix {
   static_assert(Cols == 8 && Rows == 8, "Metal has simdgroup_matrix<T, 8, 8> only");
+  using storage_type = vec<T, 2>;  // what thread_elements() would give, which is not used
   alignas(32) T mb_element[64];
 
   simdgroup_matrix() = default;
@@ -41,7 +42,7 @@ template <class T, class U>
 MB_FUNC void matrix_read(simdgroup_matrix<T, 8, 8>& m, const U* source, long stride,
                          bool transpose) {
   if (!owns_matrices()) return;
-  for (int i = 0; MB_CHECKED && i < 8; ++i) MB_ACCESS(source + i * stride, 8 * sizeof(U), read);
+  for (int i = 0; MB_CHECKED && i < 8; ++i) MB_ELEMENTS(source + i * stride, 8, read);
   if (transpose) matrix_load_transposed(m.mb_element, source, stride);
   else matrix_load(m.mb_element, source, stride);
 }
@@ -55,7 +56,7 @@ MB_FUNC void matrix_write(simdgroup_matrix<T, 8, 8>& m, U* target, long stride, 
   if (transpose) matrix_store_transposed(m.mb_element, rows, 8);
   else matrix_store(m.mb_element, rows, 8);
   for (int i = 0; i < 8; ++i) {
-    MB_ACCESS(target + i * stride, 8 * sizeof(U), write);
+    MB_ELEMENTS(target + i * stride, 8, write);
     matrix_store_row(rows + 8 * i, target + i * stride);
   }
 #else

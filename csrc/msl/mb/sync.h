@@ -54,12 +54,28 @@ MB_SITE static void threadgroup_meeting(void* mem_flags) {
   self->simdgroup->group->runtime->access(self, address, bytes, kind, __builtin_return_address(0));
 }
 #define MB_ACCESS(address, bytes, kind) mb::access(address, bytes, mb::AccessKind::kind)
+MB_FUNC MB_UNTRACED void misaligned(const void* address, u64 alignment, Use use, const void* pc) {
+  Fiber* self = current();
+  self->simdgroup->group->runtime->misaligned(self, address, alignment, use, pc);
+}
+
+// Of several elements that the caller takes apart.
+template <class T>
+[[gnu::noinline]] MB_UNTRACED static void access_elements(T* first, u32 count, AccessKind kind) {
+  const void* pc = __builtin_return_address(0);
+  const bool is_aligned = reinterpret_cast<uptr>(first) % alignof(T) == 0;
+  if (!is_aligned) misaligned(first, alignof(T), Use(kind), pc);
+  Fiber* self = current();
+  self->simdgroup->group->runtime->access(self, first, count * sizeof(T), kind, pc);
+}
+#define MB_ELEMENTS(first, count, kind) mb::access_elements(first, count, mb::AccessKind::kind)
 [[gnu::noinline]] MB_UNTRACED static void fence(u32 mem_flags) {
   Fiber* self = current();
   self->simdgroup->group->runtime->fence(self, mem_flags);
 }
 #else
 #define MB_ACCESS(address, bytes, kind) ((void)0)
+#define MB_ELEMENTS(first, count, kind) ((void)0)
 #endif
 
 MB_FUNC u32 lane() { return current()->lane; }
@@ -137,4 +153,5 @@ MB_FUNC T& threadgroup_variable(u8* storage) {
 #define MB_THREADGROUP(T, name)                                                             \
   alignas(T) alignas(16) static unsigned char mb_storage_##name[sizeof(T)] __attribute__((  \
       MB_DATA_SECTION(mb_threadgroup)));                                                    \
-  T& name = mb::threadgroup_variable<T>(mb_storage_##name);
+  MB_IN_THREADGROUP T& name =                                                               \
+      *(MB_IN_THREADGROUP T*)&mb::threadgroup_variable<T>(mb_storage_##name);

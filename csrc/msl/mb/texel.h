@@ -1,7 +1,7 @@
 // Texels in memory: pixel formats converted to and from what a kernel sees.
 #pragma once
 
-#include "sync.h"
+#include "texel_packed.h"
 
 // Accesses of textures are defined for every coordinate, so checked builds do not ask about them.
 #if MB_CHECKED
@@ -29,7 +29,7 @@ struct Normalised {
   static constexpr int most = has_sign ? (1 << (8 * sizeof(Raw) - 1)) - 1 : int(Raw(-1));
 
   MB_FUNC static float load(Raw raw) {
-    float value = static_cast<float>(raw * (1.0_d / static_cast<double>(most)));
+    float value = static_cast<float>(raw * (1.0 / static_cast<double>(most)));
     return has_sign && value < -1 ? -1 : value;
   }
   MB_FUNC static Raw store(float value) {
@@ -107,7 +107,8 @@ MB_FUNC void put_raw(u8* at, u32 component, Raw raw) {
 template <class W>
 MB_FUNC vec<W, 4> load_texel(const Texture& t, const u8* at) {
   vec<W, 4> result(0, 0, 0, 1);
-  with_codec<W>(t.channel, [&](auto codec) __attribute__((always_inline)) {
+  if (t.channel > Channel::float32) result = load_rare<W>(t, at);
+  else with_codec<W>(t.channel, [&](auto codec) __attribute__((always_inline)) {
     using Codec = decltype(codec);
     using Raw = typename Codec::Stored;
     result.x = Codec::load(raw_at<Raw>(at, 0));
@@ -124,6 +125,7 @@ MB_FUNC vec<W, 4> load_texel(const Texture& t, const u8* at) {
 template <class W>
 MB_FUNC void store_texel(const Texture& t, u8* at, vec<W, 4> value) {
   if (t.bgra) value = vec<W, 4>(value.z, value.y, value.x, value.w);
+  if (t.channel > Channel::float32) return store_rare<W>(t, at, value);
   with_codec<W>(t.channel, [&](auto codec) __attribute__((always_inline)) {
     using Codec = decltype(codec);
     put_raw(at, 0, Codec::store(value.x));

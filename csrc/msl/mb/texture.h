@@ -135,6 +135,7 @@ struct texturecube : MB_HANDLE(texturecube) {
     return this->template mb_gather<true>(s, p, 0, mb::SampleOptions(), c);
   }
   MB_WIDTH MB_HEIGHT
+  MB_ATOMIC_METHODS(p.x, p.y, MB_FACE, uint2 p, uint face)
 };
 
 MB_TEXTURE_TEMPLATE
@@ -147,6 +148,7 @@ struct texturecube_array : MB_HANDLE(texturecube_array) {
     return this->template mb_gather<true>(s, p, MB_CUBE_LAYER, mb::SampleOptions(), c);
   }
   MB_WIDTH MB_HEIGHT MB_ARRAY_SIZE(6)
+  MB_ATOMIC_METHODS(p.x, p.y, MB_CUBE_SLICE, uint2 p, uint face, uint layer)
 };
 
 template <class T, access a = access::read>

@@ -10,7 +10,8 @@ namespace mb {
 template <class T, class Update>
 MB_TEXEL auto atomic_texel(const Texture* t, u32 x, u32 y, u32 z, Update update) {
   using R = decltype(update(static_cast<volatile T*>(nullptr)));
-  if (!inside(t, x, y, z, 0) || t->channel < Channel::uint32) return R();
+  if (!inside(t, x, y, z, 0) || (t->channel != Channel::uint32 && t->channel != Channel::sint32))
+    return R();
   return update(reinterpret_cast<volatile T*>(address_of(t->base, x, y, z)));
 }
 

@@ -43,8 +43,10 @@ MB_TRAIT2(is_base_of, __is_base_of)
 MB_TRAIT2(is_convertible, __is_convertible_to)
 MB_TRAIT2(is_assignable, __is_assignable)
 MB_TRAIT(is_void, __is_void(T))
-MB_TRAIT(is_integral, __is_integral(T))
-MB_TRAIT(is_floating_point, __is_floating_point(T))
+// As in Metal, of vectors by their components.
+MB_TRAIT(is_integral, __is_integral(mb::element<__remove_cv(T)>))
+MB_TRAIT(is_floating_point, __is_floating_point(mb::element<__remove_cv(T)>))
+MB_TRAIT(is_vector, (mb::element_of<__remove_cv(T)>::count > 1))
 MB_TRAIT(is_arithmetic, __is_arithmetic(T))
 MB_TRAIT(is_scalar, __is_arithmetic(T))
 MB_TRAIT(is_fundamental, __is_fundamental(T))
@@ -76,12 +78,6 @@ struct is_constructible : bool_constant<__is_constructible(T, A...)> {};
 template <class T, class... A>
 inline constexpr bool is_constructible_v = __is_constructible(T, A...);
 
-template <class T>
-struct is_vector : false_type {};
-template <class T, int N>
-struct is_vector<vec<T, N>> : true_type {};
-template <class T>
-inline constexpr bool is_vector_v = is_vector<T>::value;
 template <class T>
 using vec_elements = integral_constant<int, mb::element_of<T>::count>;
 
@@ -150,7 +146,7 @@ MB_FUNC constexpr remove_reference_t<T>&& move(T&& value) {
 }
 template <class T>
 MB_FUNC constexpr void swap(T& a, T& b) {
-  T before = a;
+  mb::unspaced<T> before = a;
   a = b;
   b = before;
 }

@@ -18,12 +18,12 @@ MB_FUNC Reduced<F> reduce(F x) {
   MB_EXACT
   using D = doubles_of<F>;
   D w = lanes_cast<D>(x);
-  D shifted = fused(w, D(0.63661977236758138_d), D(wide_rounder));
+  D shifted = fused(w, D(0.63661977236758138), D(wide_rounder));
   D n = shifted - wide_rounder;
-  D r = fused(n, D(-1.5707963267948966_d), w);
-  r = fused(n, D(-6.123233995736766e-17_d), r);
+  D r = fused(n, D(-1.5707963267948966), w);
+  r = fused(n, D(-6.123233995736766e-17), r);
   // Beyond 2^50 the reduction is meaningless: keep the polynomials in range.
-  r = limited(r, -0.79_d, 0.79_d);
+  r = limited(r, -0.79, 0.79);
   return Reduced<F>{r, lanes_cast<ints_of<F>>(as_type<longs_of<F>>(shifted))};
 }
 
@@ -49,7 +49,7 @@ MB_FUNC Reduced<float> reduce_any(float x) {
   ulong turn = ((mantissa * word[0]) << 32) + middle;
   uint quarter = uint((turn + (1ul << 61)) >> 62);
   long part = long(turn - (ulong(quarter) << 62));
-  double rest = (double(part) * 0x1p-62_d + double(uint(low)) * 0x1p-94_d) * half_pi;
+  double rest = (double(part) * 0x1p-62 + double(uint(low)) * 0x1p-94) * half_pi;
   return x < 0.0f ? Reduced<float>{-rest, -int(quarter)} : Reduced<float>{rest, int(quarter)};
 }
 
@@ -60,8 +60,8 @@ MB_FUNC Reduced<F> reduce_half_turns(F x) {
   // Even from here on.
   x = __builtin_elementwise_abs(x) >= F(16777216.0f) ? x - x : x;
   D w = lanes_cast<D>(x);
-  D shifted = fused(w, D(2.0_d), D(wide_rounder));
-  D r = fused(shifted - wide_rounder, D(-0.5_d), w) * pi;
+  D shifted = fused(w, D(2.0), D(wide_rounder));
+  D r = fused(shifted - wide_rounder, D(-0.5), w) * pi;
   return Reduced<F>{r, lanes_cast<ints_of<F>>(as_type<longs_of<F>>(shifted))};
 }
 
@@ -83,12 +83,12 @@ MB_FUNC F cos_of(Reduced<F> a) {
 MB_FUNC float tan_of(Reduced<float> a) {
   MB_EXACT
   double u = a.rest * a.rest;
-  double s = a.rest * polynomial(u, 0.99999999999999556_d, -0.1666666666661612_d,
-                                 0.0083333333237990363_d, -0.00019841263258720584_d,
-                                 2.7555263801190057e-06_d, -2.4755984539525661e-08_d);
+  double s = a.rest * polynomial(u, 0.99999999999999556, -0.1666666666661612,
+                                 0.0083333333237990363, -0.00019841263258720584,
+                                 2.7555263801190057e-06, -2.4755984539525661e-08);
   double c =
-      polynomial(u, 1.0_d, -0.49999999999997718_d, 0.041666666666139565_d, -0.0013888888846771733_d,
-                 2.4801571477224096e-05_d, -2.7554258581602487e-07_d, 2.058031703119822e-09_d);
+      polynomial(u, 1.0, -0.49999999999997718, 0.041666666666139565, -0.0013888888846771733,
+                 2.4801571477224096e-05, -2.7554258581602487e-07, 2.058031703119822e-09);
   return float(a.quarter & 1 ? -c / s : s / c);
 }
 

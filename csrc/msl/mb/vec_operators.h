@@ -4,12 +4,24 @@
 #include "scalar.h"
 
 namespace metal {
+
+// A size is the bound of an array type, since that is deduced as whatever integer type a template
+// gives its parameter: `template <typename T, uint N> T f(vec<T, N> v)`.
+template <class T, class Size>
+struct mb_vec;
+template <class T, class Size>
+struct mb_packed_vec;
+
 template <class T, int N>
-struct vec;
-}
+using vec = mb_vec<T, char[N]>;
+template <class T, int N>
+using packed_vec = mb_packed_vec<T, char[N]>;
+
+}  // namespace metal
 
 namespace mb {
 
+using metal::packed_vec;
 using metal::vec;
 
 // A base of the vectors, so that argument-dependent lookup finds friends that are no templates:

@@ -9,15 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from metalbench._core import Error
+from metalbench._core import MachineError
 
 Record = dict[str, Any]
+# What systems, compilers and linkers say of a disk or a quota without room.
+FULL = ("No space left", "Disk quota exceeded", "File too large")
 
 
 def digest(*parts: str | bytes) -> str:
@@ -58,7 +61,10 @@ def load(key: str) -> Record | None:
 
 
 def store(key: str, record: Record) -> None:
-    """Keep a record, in place of an older one. Raises Error when the cache cannot be written."""
+    """Keep a record, in place of an older one.
+
+    Raises MachineError when the cache cannot be written.
+    """
     with replacing(path_of(key, ".json")) as path:
         text = json.dumps(record)
         path.write_text(f"{digest(text)}\n{text}")
@@ -67,7 +73,7 @@ def store(key: str, record: Record) -> None:
 def artifact(contents: Sequence[str | bytes], suffix: str) -> str:
     """The file for what was compiled from `contents`, in a folder that exists.
 
-    Raises Error when the cache cannot be written.
+    Raises MachineError when the cache cannot be written.
     """
     path = path_of(digest("artifact", *contents), suffix)
     with _writable():
@@ -81,25 +87,48 @@ def _writable() -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        raise Error(
-            f"the cache of compiled kernels cannot be written: {problem}; "
-            "set METALBENCH_CACHE to a folder that can"
-        ) from problem
+        raise MachineError(unwritable(problem.strerror or str(problem))) from problem
+
+
+def unwritable(reason: str) -> str:
+    """That the cache cannot be written for `reason`, and what to do: a full disk is told as one."""
+    where = folder()
+    if any(word in reason for word in FULL):
+        return (
+            f"the cache of compiled kernels {where} cannot be written: {reason}{_left(where)}; "
+            "free some space there, empty the cache (it fills again), or set METALBENCH_CACHE to a "
+            "folder elsewhere"
+        )
+    return (
+        f"the cache of compiled kernels {where} cannot be written: {reason}; set METALBENCH_CACHE "
+        "to a folder that can"
+    )
+
+
+def _left(where: Path) -> str:
+    """How much room there still is, of the nearest folder that exists."""
+    existing = next((each for each in (where, *where.parents) if each.exists()), None)
+    if existing is None:
+        return ""
+    return f" ({shutil.disk_usage(existing).free / 2**20:.1f} MiB free)"
 
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """A path to write to, which becomes `target` at the end, at once, unless an error is raised."""
+    """A path to write to, which becomes `target` at the end, at once, unless an error is raised.
+
+    An OSError within is one of writing there: raises MachineError that says what to do.
+    """
     with _writable():
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=target.suffix)
-    os.close(handle)
-    path = Path(name)
-    try:
-        yield path
-        path.replace(target)
-    finally:
-        path.unlink(missing_ok=True)
+        os.close(handle)
+        path = Path(name)
+        try:
+            yield path
+            path.replace(target)
+        finally:
+            path.unlink(missing_ok=True)
 
 
 def file_digest(path: str | Path) -> str | None:

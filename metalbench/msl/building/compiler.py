@@ -1,44 +1,67 @@
-"""C++ text to a shared object: one run of clang, one of its linker."""
+"""C++ text to a shared object: to LLVM IR, which we edit, to an object, through the linker."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from metalbench._core import CompileError
+from metalbench.msl.building.answer import answer_of
+from metalbench.msl.building.frames import Frame, largest_frame
+from metalbench.msl.building.llvm_ir import rewrite
 from metalbench.msl.building.messages import REPORT
 from metalbench.msl.building.toolchain import Toolchain, flags
 
-TIME_LIMIT_S = 300
+
+@dataclass(frozen=True)
+class Translate:
+    """How the messages of clang and of its linker become a user's; an empty one is no error."""
+
+    clang: Callable[[str], str] = str
+    linker: Callable[[str], str] = str
 
 
 def compile_shared_object(
     text: str,
     target: Path,
     tools: Toolchain,
-    translate: Callable[[str], str],
+    translate: Translate,
+    options: Sequence[str],
     *,
     checked: bool,
-    fast_math: bool,
-) -> None:
-    """Compile lowered text and link it to `target`.
+) -> Frame:
+    """Compile lowered text with these flags and link it; return its functions' largest frame.
 
     The object file stays beside it where the linker leaves debug information in there. Raises
-    CompileError with clang's own messages as `translate` places them.
+    CompileError with clang's own messages as `translate.clang` places them, and with what
+    `translate.linker` makes of the linker's, warnings of names that are defined nowhere.
     """
     target_object = target.with_suffix(".o")
-    options = flags(checked=checked, fast_math=fast_math, goal=tools.target)
-    command = [*tools.clang, "-c", "-x", "c++", *options, *tools.include_flags]
-    command += ["-o", str(target_object), "-"]
+    front = [*tools.clang, "-x", "c++", *options, *tools.include_flags]
+    if checked:
+        front.append(f"-fsanitize-ignorelist={tools.headers / 'unchecked.txt'}")
+    front += ["-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", "-", "-"]
+    back = [*tools.clang, "-c", "-x", "ir", *options, "-fstack-usage"]
+    back += ["-o", str(target_object), "-"]
+    linking = [*tools.linker, "-shared", "-o", str(target), str(target_object)]
+    usage = target.with_suffix(".su")
     try:
-        _run(command, text, translate)
-        _run([*tools.linker, "-shared", "-o", str(target), str(target_object)], "", str)
+        code = _run(front, text, translate.clang).stdout
+        _run(back, rewrite(code, checked=checked), translate.clang)
+        linked = _run(linking, "", lambda said: translate.linker(said) or said)
+        undefined = translate.linker(linked.stderr)
+        if undefined:
+            raise CompileError(undefined)
         if not tools.target.debug_in_object:
             target_object.unlink()
+        return largest_frame(usage.read_text())
     except BaseException:
         target_object.unlink(missing_ok=True)
         raise
+    finally:
+        usage.unlink(missing_ok=True)
 
 
 def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -> None:
@@ -47,23 +70,13 @@ def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -
     _run([*command, *tools.include_flags, "-"], text, translate)
 
 
-def _run(command: list[str], text: str, translate: Callable[[str], str]) -> None:
-    try:
-        answer = subprocess.run(
-            command,
-            input=text,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=TIME_LIMIT_S,
-        )
-    except subprocess.TimeoutExpired:
-        raise CompileError(
-            f"{Path(command[0]).name}: no result after {TIME_LIMIT_S} s; simplify the kernel"
-        ) from None
+def _run(
+    command: list[str], text: str, translate: Callable[[str], str]
+) -> subprocess.CompletedProcess[str]:
+    """The answer of a program that succeeds. Raises CompileError if it fails."""
+    answer = answer_of(command, text)
     if answer.returncode == 0:
-        return
+        return answer
     crashed = (
         answer.returncode < 0
         or answer.returncode >= 128

@@ -22,12 +22,24 @@ _WORDS = [
     (re.compile(r"\bsigned char\b"), "char"),
     (re.compile(r"\b_Float16\b"), "half"),
     (re.compile(r"\b__bf16\b"), "bfloat"),
+    # The headers keep a size as the bound of an array type: mb_vec<float, char[4]>.
+    (re.compile(r"\bmb_((?:packed_)?vec)<([\w: ]+), char\[([^]]+)\]>"), r"\1<\2, \3>"),
+    (
+        re.compile(r"\bmb_matrix<([\w: ]+), char\[([^]]+)\], char\[([^]]+)\]>"),
+        r"matrix<\1, \2, \3>",
+    ),
+    (re.compile(r"\bmb_array<(.+?), char\[([^]]+)\]>"), r"array<\1, \2>"),
     (re.compile(r"\b(?:metal::)?(packed_)?vec<(\w+), ([234])>"), r"\1\2\3"),
     (re.compile(r"\b(?:metal::)?packed_vec<(\w+), ([234])>"), r"packed_\1\2"),
     (re.compile(r"\b(?:metal::)?matrix<(\w+), ([234]), ([234])>"), r"\1\2x\3"),
     (re.compile(r"\b(?:metal::)?simdgroup_matrix<(\w+), 8, 8>"), r"simdgroup_\g<1>8x8"),
     (re.compile(r"\b(?:metal::)?_atomic<(\w+)>"), r"atomic_\1"),
     (re.compile(r"\bmb_storage_"), ""),
+    # Address spaces, as clang and as its linker write them.
+    (re.compile(r"\b(?:const )?__global_host\b|\bSYhost\b(?: const)?"), "constant"),
+    (re.compile(r"\b(?:__global_|SY)device\b"), "device"),
+    (re.compile(r"\b(?:__|SY)local\b"), "threadgroup"),
+    (re.compile(r"\bin generic address space\b"), "in address space 'thread'"),
     (re.compile(r"'((?:metal::)?[^']*)' \(aka '(?:metal::)?\1'\)"), r"'\1'"),
     (re.compile(r"'metal::(\w+)' \(aka '\1'\)"), r"'\1'"),
 ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from metalbench._core import CompileError
+from metalbench.msl.building.answer import answer_of
 from metalbench.msl.building.toolchain import toolchain
 
 # What Metal's own compiler defines (Metal 3.2), as far as sources ask for it.
@@ -48,7 +50,14 @@ HOST_MACROS = [
     "__AVX__",
     "__AVX2__",
     "__ARM_NEON",
+    "_NATIVE_WCHAR_T_DEFINED",
+    "_WCHAR_T_DEFINED",
 ]
+
+
+# Paths as clang chains them for a file that `a/b.h` includes as "../c.h": `a/../c.h`.
+_IN_MARKER = re.compile(r'^(# \d+ ")((?:[^"\n]*/)?\.\.?/[^"\n]*)', re.M)
+_IN_MESSAGE = re.compile(r"[^\s:'\"]*/\.\.?/[^\s:'\"]*")
 
 
 def preprocess(
@@ -61,26 +70,27 @@ def preprocess(
     tools = toolchain()
     folder = Path(filename).resolve().parent
     command = [*tools.clang, "-E", "-x", "c++", "-std=c++17", "-nostdinc", "-nostdinc++"]
+    # Expands macros in pragmas, too: `#pragma unroll(N)`.
+    command += ["-fms-extensions"]
     command += ["-fno-color-diagnostics", "-Wno-everything", "-ferror-limit=20"]
     command += [f"-U{name}" for name in HOST_MACROS]
     command += [f"-D{name}={value}" for name, value in METAL_MACROS.items()]
     command += [f"-D{name}={value}" for name, value in macros.items()]
     command += [f"-I{Path(folder_).resolve()}" for folder_ in include_dirs]
     command += [f"-isystem{tools.empty_headers}", "-"]
-    answer = subprocess.run(
-        command,
-        input=f'# 1 "{escaped(filename)}"\n{source}',
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-        cwd=folder if folder.is_dir() else None,
-    )
+    text = f'# 1 "{escaped(filename)}"\n{source}'
+    answer = answer_of(command, text, folder if folder.is_dir() else None)
     if answer.returncode != 0:
-        raise CompileError(
-            answer.stderr.strip() or f"{filename}: clang -E failed without a message"
-        )
-    return answer.stdout
+        said = _IN_MESSAGE.sub(lambda found: _shortened(found[0], folder), answer.stderr.strip())
+        raise CompileError(said or f"{filename}: clang -E failed without a message")
+    return _IN_MARKER.sub(lambda found: found[1] + _shortened(found[2], folder), answer.stdout)
+
+
+def _shortened(path: str, folder: Path) -> str:
+    """A path without `a/..`, if that still is the same file: a folder may be a link."""
+    short = os.path.normpath(path)
+    same = os.path.realpath(folder / short) == os.path.realpath(folder / path)
+    return short if same else path
 
 
 def escaped(filename: str) -> str:

@@ -36,10 +36,11 @@ def symbolize(path: str, offset: int) -> tuple[str, int] | None:
     calls = [call for call in lines.inlined if call[0] <= offset < call[1]]
     calls.sort(key=lambda call: call[1] - call[0])
     frames = [(file, line), *((call[2], call[3]) for call in calls)]
-    return next((frame for frame in frames if not _is_ours(frame[0])), frames[0])
+    return next((frame for frame in frames if not is_own(frame[0])), frames[0])
 
 
-def _is_ours(file: str) -> bool:
+def is_own(file: str) -> bool:
+    """Whether a file in debug information is of the MSL headers, not the user's."""
     return any(mark in file for mark in _OWN_HEADERS)
 
 

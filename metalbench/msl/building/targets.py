@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from metalbench._core import Unsupported
 
 _MAC = "14.0"
+_MAC_TRIPLE = f"arm64-apple-macosx{_MAC}"
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Target:
     """
 
     object_format: str
+    triple: str
     compiler: tuple[str, ...]
     kernel_address: tuple[str, ...]
     zig_linker: tuple[str, ...]
@@ -28,25 +30,29 @@ class Target:
     debug_in_object: bool
 
 
+# Names that are defined nowhere are told, with the line that needs them.
+LLD_FLAGS = ("-z", "defs", "--warn-unresolved-symbols")
 _KERNEL_ADDRESS = "-fsanitize=kernel-address"
 
 ELF = Target(
     object_format="elf",
+    triple=f"{platform.machine()}-unknown-linux-gnu",
     compiler=("-march=native",),
     kernel_address=(_KERNEL_ADDRESS,),
-    zig_linker=("ld.lld",),
+    zig_linker=("ld.lld", *LLD_FLAGS),
     clang_linker=("-nostdlib",),
     debug_in_object=False,
 )
 MACH_O = Target(
     object_format="mach_o",
+    triple=_MAC_TRIPLE,
     # What every Mac with Apple silicon has.
-    compiler=(f"--target=arm64-apple-macosx{_MAC}", "-mcpu=apple-m1"),
+    compiler=(f"--target={_MAC_TRIPLE}", "-mcpu=apple-m1"),
     # The driver has it for other systems only; the pass is the same.
     kernel_address=("-Xclang", _KERNEL_ADDRESS),
     # Without its own library zig need not build it first, which takes half a minute.
     zig_linker=("cc", "-target", f"aarch64-macos.{_MAC}", "-nostdlib", "-lSystem"),
-    clang_linker=(f"--target=arm64-apple-macosx{_MAC}",),
+    clang_linker=(f"--target={_MAC_TRIPLE}",),
     debug_in_object=True,
 )
 

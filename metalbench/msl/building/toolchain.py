@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from metalbench._core import Unsupported
-from metalbench.msl.building.targets import ELF, MACH_O, Target, target
+from metalbench.msl.building.targets import ELF, LLD_FLAGS, MACH_O, Target, target
 
 COMMON_FLAGS = [
     "-std=c++17",
@@ -32,8 +32,6 @@ COMMON_FLAGS = [
     "-ffloat16-excess-precision=none",
     "-Xclang",
     "-fbfloat16-excess-precision=none",
-    "-Xclang",
-    "-cl-single-precision-constant",
     "-mrecip=none",
     "-gline-tables-only",
     "-Wno-everything",
@@ -42,6 +40,10 @@ COMMON_FLAGS = [
     "-fno-color-diagnostics",
     "-fno-crash-diagnostics",
     "-ftemplate-depth=1024",
+    # Large frames touch every page, so that none skips the one below the stack. The driver has the
+    # option for some systems only.
+    "-Xclang",
+    "-fstack-clash-protection",
 ]
 # Arithmetic in half precision would let the processor fuse a multiplication with an addition,
 # which then rounds once where Metal rounds twice.
@@ -74,6 +76,9 @@ WRAPPING_FLAGS = [
     "-mllvm",
     "-pragma-vectorize-scev-check-threshold=0",
 ]
+# For sources in which address spaces decide what is called (rewriting/spaces.py). C++23 lets a
+# member function name its object, and with that the space that it is in.
+SPACES_FLAGS = ["-std=c++23", "-DMB_SPACES=1", "-Xclang", "-fsycl-is-device"]
 RELEASE_FLAGS = ["-O3", *CONVERGENT_FLAGS, *WRAPPING_FLAGS]
 # Copies of a whole struct, such as a float4 that does not pass through registers, are no loads and
 # stores to the coverage pass; AddressSanitizer's pass turns them, and only them, into calls.
@@ -83,6 +88,10 @@ CHECKED_FLAGS = [
     "-fno-vectorize",
     "-fno-slp-vectorize",
     "-DMB_CHECKED=1",
+    "-fsanitize=alignment",
+    # The check that fails is known by where it is.
+    "-mllvm",
+    "-enable-tail-merge=false",
     "-fsanitize-coverage=trace-loads,trace-stores,bb,trace-pc-guard",
     "-mllvm",
     "-asan-kernel-mem-intrinsic-prefix=1",
@@ -144,7 +153,9 @@ class Toolchain:
         return self.headers / "empty"
 
 
-def flags(*, checked: bool, fast_math: bool, goal: Target | None = None) -> list[str]:
+def flags(
+    *, checked: bool, fast_math: bool, spaces: bool = False, goal: Target | None = None
+) -> list[str]:
     """The compiler's flags for one kind of build, on this machine if no other is given."""
     goal = goal or target()
     machine = "arm64" if goal is MACH_O else platform.machine()
@@ -153,8 +164,15 @@ def flags(*, checked: bool, fast_math: bool, goal: Target | None = None) -> list
         *goal.compiler,
         *HALF_FLAGS.get(machine, []),
         *(FAST_FLAGS if fast_math else PRECISE_FLAGS),
+        # Without a second target, the same one here, clang 22 crashes on bfloat.
+        *([*SPACES_FLAGS, *_for_frontend("-aux-triple", goal.triple)] if spaces else []),
         *([*goal.kernel_address, *CHECKED_FLAGS] if checked else RELEASE_FLAGS),
     ]
+
+
+def _for_frontend(*options: str) -> list[str]:
+    """Options that clang's driver does not know."""
+    return [part for option in options for part in ("-Xclang", option)]
 
 
 @cache
@@ -170,7 +188,7 @@ def _find(named: str | None) -> Toolchain:
                 f"METALBENCH_CLANG: expected a clang, got {named}, which is not there"
             )
         if linker and goal is ELF:
-            return Toolchain((program,), (linker,), headers, goal)
+            return Toolchain((program,), (linker, *LLD_FLAGS), headers, goal)
         return Toolchain((program,), (program, *goal.clang_linker), headers, goal)
     found = importlib.util.find_spec("ziglang")
     if found is not None and found.origin is not None:

@@ -46,7 +46,7 @@ def rewrite_casts(
 def _targets(tokens: Tokens, declared: list[Declaration], aliases: dict[str, str]) -> Iterator[str]:
     """Names of types that may be half or bfloat."""
     yield from _SCALARS
-    yield from (name for name, meant in aliases.items() if meant in _SCALARS - {name})
+    yield from (n for n, meant in aliases.items() if meant in _SCALARS and n not in _SCALARS)
     found: dict[str, None] = {}
     others = set(_SCALARS)
     for declaration in every(declared):
@@ -80,7 +80,12 @@ def _begins_cast(tokens: Tokens, index: int) -> bool:
     before = tokens.text[index - 1]
     if is_name(before):
         return before in _BEFORE_CAST
-    return before not in (")", "]")
+    if before == ")":
+        # `(half)(bfloat)x`: what stands in front may be a cast itself.
+        opened = tokens.partner[index - 1]
+        between = tokens.text[opened + 1 : index - 1]
+        return bool(between) and all(map(is_name, between)) and _begins_cast(tokens, opened)
+    return before != "]"
 
 
 def _operand(tokens: Tokens, index: int) -> int:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 
 from metalbench.msl.reading.attributes import opens_attribute
-from metalbench.msl.reading.tokens import Tokens
+from metalbench.msl.reading.tokens import Tokens, is_name
 from metalbench.msl.rewriting.edits import Edits
+from metalbench.msl.rewriting.literals import rewrite_literals
 
 ERASED = frozenset({"device", "thread", "threadgroup", "ray_data", "object_data", "kernel"})
-_SUFFIXED = re.compile(
-    r"(?!0[xX](?![^pP]*[pP]))((?:\d[\d']*\.?[\d']*|\.\d[\d']*|0[xX][^pP]*[pP])(?:[eE]?[+-]?\d+)?)(h|H|bf|BF)"
+_OPERATORS = frozenset(
+    {"and", "or", "xor", "bitand", "bitor", "not_eq", "and_eq", "or_eq", "xor_eq"}
 )
 _SWIZZLE = re.compile(r"[xyzw]{2,4}|[rgba]{1,4}")
 _MEMBER = {letter: "xyzw"[index % 4] for index, letter in enumerate("xyzwrgba")}
 
 
 def rewrite_keywords(tokens: Tokens, edits: Edits) -> None:
-    """Erase address spaces and attributes; `constant` becomes `const`, 1.0h becomes half(1.0)."""
+    """Erase address spaces and attributes; `constant` becomes `const`, 1.0 becomes 1.0f."""
     places = tokens.places
     for word in ERASED:
         for index in places.get(word, ()):
@@ -30,16 +31,22 @@ def rewrite_keywords(tokens: Tokens, edits: Edits) -> None:
             edits.blank(tokens.start[index], tokens.end(index + 1))
     for index in places.get("coherent", ()):
         _coherent(tokens, edits, index)
+    _deduced_arrays(tokens, edits)
     for index in places.get("[", ()):
         if opens_attribute(tokens, index):
             edits.blank(tokens.start[index], tokens.end(tokens.partner[index]))
-    for word, indices in places.items():
-        literal = word[0] in ".0123456789" and _SUFFIXED.fullmatch(word)
-        if literal:
-            kind = "half" if literal[2] in "hH" else "bfloat"
-            digits = literal[1] if re.search(r"[.eEpP]", literal[1]) else literal[1] + "."
-            for index in indices:
-                edits.replace(tokens.start[index], tokens.end(index), f"{kind}({digits}f)")
+    rewrite_literals(tokens, edits)
+
+
+def _deduced_arrays(tokens: Tokens, edits: Edits) -> None:
+    """`array a = {1, 2}`: what is deduced here is a class, and mb/array.h makes array an alias."""
+    found = tokens.places.get("array", ())
+    if any(tokens.text[index - 1] in ("struct", "class") for index in found):
+        return
+    for index in found:
+        following = tokens.at(index + 1)
+        if is_name(following) and following not in _OPERATORS:
+            edits.replace(tokens.start[index], tokens.end(index), "mb_array")
 
 
 def _constant(tokens: Tokens, edits: Edits, index: int) -> None:

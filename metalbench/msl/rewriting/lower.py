@@ -1,14 +1,17 @@
-"""MSL to C++17: address spaces erased, one kernel kept, its entry points added at the end."""
+"""MSL to C++: address spaces erased, one kernel kept, its entry points added at the end.
+
+Address spaces stay where the kernel reaches overloads that differ by nothing else (overloads.py).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from metalbench._core import CompileError
 from metalbench.msl.reading.collectives import needs_fibers
 from metalbench.msl.reading.constants import Value, literal, resolve
-from metalbench.msl.reading.declarations import Declaration
+from metalbench.msl.reading.declarations import Declaration, every
 from metalbench.msl.reading.lexer import lex
 from metalbench.msl.reading.parameters import TEXTURE
 from metalbench.msl.reading.program import Source
@@ -16,10 +19,15 @@ from metalbench.msl.reading.reflect import Kernel, stage_of
 from metalbench.msl.reading.tokens import Tokens
 from metalbench.msl.rewriting.bindings import Bindings, bind, max_threads
 from metalbench.msl.rewriting.casts import mixes_half_formats, rewrite_casts
+from metalbench.msl.rewriting.conditionals import rewrite_conditionals
 from metalbench.msl.rewriting.edits import Code, Edits
 from metalbench.msl.rewriting.keywords import rewrite_keywords, swizzle_macros
 from metalbench.msl.rewriting.labels import has_labels, rewrite_labels
-from metalbench.msl.rewriting.overloads import constructor_qualifiers, merge
+from metalbench.msl.rewriting.literals import refuse_double
+from metalbench.msl.rewriting.objects import defaulted, rewrite_objects
+from metalbench.msl.rewriting.overloads import Collision, constructor_qualifiers, merge
+from metalbench.msl.rewriting.own_names import own_names, renamed
+from metalbench.msl.rewriting.spaces import WITHOUT_ATTRIBUTE, rewrite_spaces
 from metalbench.msl.rewriting.threadgroup import rewrite_threadgroup_variables
 from metalbench.msl.rewriting.unsupported import refuse, unsupported_declarations
 
@@ -30,13 +38,17 @@ _FUNCTION = "mb_kernel_function"
 
 @dataclass(frozen=True)
 class Lowered:
-    """C++ text for clang, and what reflection says about the kernel."""
+    """C++ text for clang, and what reflection says about the kernel.
+
+    With `spaces` it has address spaces, and is to be compiled so.
+    """
 
     code: Code
     kernel: Kernel
     bindings: Bindings
     max_threads: int
     needs_fibers: bool
+    spaces: bool
 
 
 def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lowered:
@@ -45,41 +57,50 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
     Raises CompileError or Unsupported, naming the line of the user's own file.
     """
     tokens = source.tokens
+    refuse_double(tokens)
     kernel = source.kernel(name)
     reached = source.references.reached(_roots(source, kernel))
     literals = _literals(source, kernel, constants, reached)
     bindings = bind(source, kernel, literals)
     edits = Edits(tokens.source)
-    removed = _unsupported(source, kernel, reached) + _redundant(source, reached)
+    redundant, spaces = _redundant(source, reached)
+    removed = _unsupported(source, kernel, reached) + redundant
     removed += _other_kernels(source, reached)
     for declaration in removed:
         edits.blank(tokens.start[declaration.first], tokens.end(declaration.last - 1))
     _function_constants(source, edits, literals)
-    scope = _name_kernel(tokens, edits, kernel)
+    scope = _name_kernel(tokens, edits, kernel, spaces=spaces)
     _linkage(source, edits, {declaration.first for declaration in removed})
     for index in constructor_qualifiers(tokens, source.declared):
         edits.blank(tokens.start[index], tokens.end(index))
     rewrite_threadgroup_variables(tokens, edits)
+    if spaces:
+        rewrite_objects(source, edits)
+        rewrite_conditionals(tokens, edits)
+        functions = (found.parameters for found in every(source.declared) if found.parameters)
+        rewrite_spaces(tokens, edits, (opening for opening, _ in functions))
     rewrite_keywords(tokens, edits)
     rewrite_labels(tokens, edits)
     if mixes_half_formats(tokens):
         rewrite_casts(tokens, source.declared, source.aliases, edits)
     fibers = needs_fibers(tokens, source.by_name, reached)
     limit_text, limit = max_threads(source, kernel)
-    opening = prologue(tokens)
+    own = own_names(source)
+    opening = prologue(tokens, own)
+    entry = "#include <mb/absent.h>\n" if bindings.absent else "#include <mb/entry.h>\n"
+    entry += "#include <mb/texture_entry.h>\n" if has_textures(tokens) else ""
     parts = [
         opening,
         edits.apply(),
         '\n# 1 "<metalbench>"\n',
-        "#include <mb/absent.h>\n" if bindings.absent else "#include <mb/entry.h>\n",
-        "#include <mb/texture_entry.h>\n" if has_textures(tokens) else "",
+        renamed(own, entry),
         scope,
         f"MB_KERNEL(mb_entry_function, {int(fibers)}, ({limit_text})",
         *(f", {macro}" for macro in bindings.macros),
         ")\n",
     ]
     code = Code("".join(parts), edits, len(opening))
-    return Lowered(code, kernel, bindings, limit, fibers)
+    return Lowered(code, kernel, bindings, limit, fibers, spaces)
 
 
 def signature(source: Source, name: str, constants: Mapping[str | int, Value]) -> Bindings:
@@ -89,12 +110,15 @@ def signature(source: Source, name: str, constants: Mapping[str | int, Value]) -
     return bind(source, kernel, _literals(source, kernel, constants, reached))
 
 
-def prologue(tokens: Tokens) -> str:
-    """What precedes every source: the MSL headers, set up for what it mentions."""
+def prologue(tokens: Tokens, own: Sequence[str] = ()) -> str:
+    """What precedes every source: the MSL headers, set up for what it mentions.
+
+    `own` are names of theirs that the source defines itself.
+    """
     distributed = "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.places else ""
     textures = "#include <mb/texture.h>\n" if has_textures(tokens) else ""
     copies = "#include <mb/async_copy.h>\n" if has_labels(tokens) else ""
-    headers = f"#include <mb/prelude.h>\n{textures}{copies}"
+    headers = renamed(own, f"#include <mb/prelude.h>\n{textures}{copies}")
     return f'# 1 "<metalbench>"\n{swizzle_macros(tokens)}{distributed}{headers}'
 
 
@@ -142,22 +166,30 @@ def _unsupported(source: Source, kernel: Kernel, reached: set[str]) -> list[Decl
     return found
 
 
-def _redundant(source: Source, reached: set[str]) -> list[Declaration]:
-    """Overloads that another one stands for."""
+def _redundant(source: Source, reached: set[str]) -> tuple[list[Declaration], bool]:
+    """Overloads that another one stands for, and whether address spaces are needed to tell."""
     dropped, collisions = merge(source.tokens, source.declared)
+    if not any(_matters(collision, reached) for collision in collisions):
+        return dropped, False
+    dropped, collisions = merge(source.tokens, source.declared, WITHOUT_ATTRIBUTE)
     for collision in collisions:
-        dropped_one = collision.dropped
-        # Nobody calls an operator by its name.
-        operator = dropped_one.in_record and dropped_one.name.startswith("operator")
-        used = dropped_one.scope[-1].split("@")[0] if operator else dropped_one.name
-        if used in reached:
-            where = source.tokens.where(dropped_one.first)
+        if _matters(collision, reached):
+            where = source.tokens.where(collision.dropped.first)
             raise CompileError(
-                f"{where}: error: {dropped_one.name} differs from the one at "
-                f"{source.tokens.where(collision.kept.first)} only by address space but not in "
-                "what it does; the cpu device has one address space: give one of them another name"
+                f"{where}: error: {collision.dropped.name} differs from the one at "
+                f"{source.tokens.where(collision.kept.first)} only by an address space that the "
+                "cpu device cannot tell there, but not in what it does; make them one, or give one "
+                "of them another name"
             )
-    return dropped
+    return dropped + defaulted(source.tokens, source.declared), True
+
+
+def _matters(collision: Collision, reached: set[str]) -> bool:
+    """Whether code that is reached may call one of two functions that collide."""
+    found = collision.dropped
+    # Nobody calls an operator by its name.
+    operator = found.in_record and found.name.startswith("operator")
+    return (found.scope[-1].split("@")[0] if operator else found.name) in reached
 
 
 def _other_kernels(source: Source, reached: set[str]) -> list[Declaration]:
@@ -212,7 +244,7 @@ def _linkage(source: Source, edits: Edits, removed: set[int]) -> None:
                 edits.insert(start, "inline ")
 
 
-def _name_kernel(tokens: Tokens, edits: Edits, kernel: Kernel) -> str:
+def _name_kernel(tokens: Tokens, edits: Edits, kernel: Kernel, *, spaces: bool) -> str:
     """Give the kernel a name without commas; return the text that refers to it at global scope."""
     if kernel.instantiation is None:
         return f"static constexpr auto& mb_entry_function = {kernel.expression};\n"
@@ -220,18 +252,20 @@ def _name_kernel(tokens: Tokens, edits: Edits, kernel: Kernel) -> str:
     target = f"auto& {_FUNCTION}"
     if kernel.signature is not None:
         parameters = tokens.join(kernel.signature, tokens.partner[kernel.signature] + 1)
-        target = f"void (&{_FUNCTION}){_erase(parameters)}"
-    text = f"static constexpr {target} = {_erase(kernel.expression)};"
+        target = f"void (&{_FUNCTION}){_rewritten(parameters, spaces=spaces)}"
+    text = f"static constexpr {target} = {_rewritten(kernel.expression, spaces=spaces)};"
     start, end = tokens.start[declaration.first], tokens.end(declaration.last - 1)
     edits.replace(start, end, text)
     scope = "".join(f"::{name}" for name in declaration.scope)
     return f"static constexpr auto& mb_entry_function = {scope}::{_FUNCTION};\n"
 
 
-def _erase(text: str) -> str:
-    """Rewrite a fragment by itself."""
+def _rewritten(text: str, *, spaces: bool) -> str:
+    """A name or the parameters of a function, by themselves."""
     tokens = lex(text)
     edits = Edits(text)
+    if spaces:
+        rewrite_spaces(tokens, edits, [0] if text.startswith("(") else [])
     rewrite_keywords(tokens, edits)
     rewrite_labels(tokens, edits)
     return edits.apply().replace("\n", " ")

@@ -1,4 +1,8 @@
-"""Overloads that differ only by address space become one: without address spaces they collide."""
+"""Overloads that differ only by address space.
+
+Most do the same in each: they become one, and address spaces are erased. Where two differ in what
+they do, they collide; then address spaces have to stay (spaces.py).
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,11 @@ from metalbench.msl.reading.declarations import Declaration, Range, every
 from metalbench.msl.reading.parameters import parameters_of
 from metalbench.msl.reading.reflect import template_parameter
 from metalbench.msl.reading.tokens import Tokens
+from metalbench.msl.rewriting.spaces import SPACES, behind_qualifiers
 
-_SPACES = frozenset({"device", "thread", "threadgroup", "ray_data", "object_data"})
 _SPECIFIERS = frozenset({"inline", "static", "METAL_FUNC", "constexpr", "explicit", "friend"})
 Words = tuple[str, ...]
+Spaces = frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -24,8 +29,10 @@ class Collision:
     dropped: Declaration
 
 
-def merge(tokens: Tokens, declared: list[Declaration]) -> tuple[list[Declaration], list[Collision]]:
-    """Which declarations to remove, and which pairs cannot be told apart any more."""
+def merge(
+    tokens: Tokens, declared: list[Declaration], erased: Spaces = SPACES
+) -> tuple[list[Declaration], list[Collision]]:
+    """Which declarations to remove, and which pairs cannot be told apart without these spaces."""
     families: dict[tuple[tuple[str, ...], str], list[Declaration]] = {}
     for declaration in every(declared):
         mergeable = (
@@ -40,27 +47,27 @@ def merge(tokens: Tokens, declared: list[Declaration]) -> tuple[list[Declaration
     collisions: list[Collision] = []
     for family in families.values():
         if len(family) > 1 and any(_mentions_space(tokens, found) for found in family):
-            _merge_family(tokens, family, dropped, collisions)
+            _merge_family(_Spelling(tokens, erased), family, dropped, collisions)
     return dropped, collisions
 
 
 def _mentions_space(tokens: Tokens, declaration: Declaration) -> bool:
     stop = declaration.body[0] if declaration.body else declaration.last
     words = tokens.text[declaration.first : stop]
-    return any(word in _SPACES or word == "constant" for word in words)
+    return not SPACES.isdisjoint(words)
 
 
 def _merge_family(
-    tokens: Tokens,
+    spelling: _Spelling,
     family: list[Declaration],
     dropped: list[Declaration],
     collisions: list[Collision],
 ) -> None:
     kept: dict[Words, tuple[Declaration, Words]] = {}
     for declaration in family:
-        names = _template_names(tokens, declaration)
-        signature = _signature(tokens, declaration, names)
-        content = _content(tokens, declaration, names)
+        names = _template_names(spelling.tokens, declaration)
+        signature = spelling.signature(declaration, names)
+        content = spelling.content(declaration, names)
         if signature not in kept:
             kept[signature] = (declaration, content)
             continue
@@ -75,66 +82,15 @@ def _template_names(tokens: Tokens, declaration: Declaration) -> dict[str, str]:
     return {name: f"${index}" for index, name in enumerate(names) if name}
 
 
-def _words(tokens: Tokens, found: Range, names: dict[str, str]) -> list[str]:
-    """Canonical spelling of a range: no address spaces, template parameters by number."""
-    kept = [tokens.text[index] for index in without_attributes(tokens, *found)]
-    words: list[str] = []
-    for word in kept:
-        if word in _SPACES:
-            continue
-        canonical = "const" if word == "constant" else names.get(word, word)
-        if canonical == "const" and words[-1:] == ["const"]:
-            continue
-        words.append(canonical)
-    return words
-
-
 def _pointee_first(words: Iterable[str]) -> list[str]:
-    """`T const *` as `const T *`."""
+    """`T const device *` as `const device T *`."""
     listed = list(words)
     cut = next(
         (index for index, word in enumerate(listed) if word in ("*", "&", "&&")), len(listed)
     )
     pointee = listed[:cut]
-    if "const" in pointee:
-        pointee = ["const", *(word for word in pointee if word != "const")]
-    return pointee + listed[cut:]
-
-
-def _signature(tokens: Tokens, declaration: Declaration, names: dict[str, str]) -> Words:
-    signature: list[str] = [declaration.kind]
-    for found in declaration.template or ():
-        words = _words(tokens, found, names)
-        depth = 0
-        for index, word in enumerate(words):
-            depth += (word == "<") - (word == ">")
-            if word == "=" and depth <= 0 and words[0] in ("typename", "class"):
-                words = words[:index]
-                break
-        signature += [*words, ","]
-    if declaration.name_arguments:
-        signature += ["<", *_words(tokens, declaration.name_arguments, names), ">"]
-    if declaration.parameters is None:
-        return tuple(signature)
-    result = _words(tokens, (declaration.head, declaration.name_index), names)
-    signature += [word for word in result if word not in _SPECIFIERS]
-    for parameter in parameters_of(tokens, declaration.parameters[0]):
-        words = [word for word in parameter.tokens if word not in _SPACES]
-        words = ["const" if word == "constant" else names.get(word, word) for word in words]
-        words = [word for word in words if word != parameter.name]
-        signature += [",", *_pointee_first(dict.fromkeys(words) if "const" in words else words)]
-    after = declaration.parameters[1] + 1
-    while after < declaration.last and tokens.text[after] in (
-        *_SPACES,
-        "constant",
-        "const",
-        "&",
-        "&&",
-    ):
-        after += 1
-    if is_constructor(declaration):
-        return (*signature, ")")
-    return (*signature, ")", *_words(tokens, (declaration.parameters[1] + 1, after), names))
+    qualifiers = sorted({"const", *SPACES}.intersection(pointee))
+    return qualifiers + [word for word in pointee if word not in qualifiers] + listed[cut:]
 
 
 def is_constructor(declaration: Declaration) -> bool:
@@ -143,25 +99,76 @@ def is_constructor(declaration: Declaration) -> bool:
 
 
 def constructor_qualifiers(tokens: Tokens, declared: list[Declaration]) -> list[int]:
-    """Tokens `constant` behind the parameters of constructors."""
-    found = []
+    """Tokens behind the parameters of constructors: address spaces, for which C++ has no place."""
+    found: list[int] = []
     for declaration in every(declared):
         if declaration.parameters and is_constructor(declaration):
-            index = declaration.parameters[1] + 1
-            while index < declaration.last and tokens.text[index] in (*_SPACES, "constant"):
-                if tokens.text[index] == "constant":
-                    found.append(index)
-                index += 1
+            first = declaration.parameters[1] + 1
+            found += range(first, behind_qualifiers(tokens, first))
     return found
 
 
-def _content(tokens: Tokens, declaration: Declaration, names: dict[str, str]) -> Words:
-    """Everything behind the signature, in canonical spelling."""
-    begin = declaration.head
-    if declaration.parameters:
-        begin = declaration.parameters[1] + 1
-    elif declaration.name_arguments:
-        begin = declaration.name_arguments[1] + 1
-    words = tuple(_words(tokens, (begin, declaration.last), names))
-    words = tuple(word for word in words if word != "const")
-    return ("{", "}") if words == ("=", "default", ";") else words
+@dataclass(frozen=True)
+class _Spelling:
+    """Canonical spelling: without the spaces that are erased, template parameters by number."""
+
+    tokens: Tokens
+    erased: Spaces
+
+    def words(self, found: Range, names: dict[str, str]) -> list[str]:
+        kept = without_attributes(self.tokens, *found)
+        return self._canonical([self.tokens.text[index] for index in kept], names)
+
+    def _canonical(self, given: Iterable[str], names: dict[str, str]) -> list[str]:
+        words: list[str] = []
+        for word in given:
+            if word in self.erased and word != "constant":
+                continue
+            erased = word in self.erased
+            canonical = "const" if erased else names.get(word, word)
+            if canonical == "const" and words[-1:] == ["const"]:
+                continue
+            words.append(canonical)
+        return words
+
+    def signature(self, declaration: Declaration, names: dict[str, str]) -> Words:
+        """What must differ for two declarations to be two."""
+        signature: list[str] = [declaration.kind]
+        for found in declaration.template or ():
+            signature += [*_without_default(self.words(found, names)), ","]
+        if declaration.name_arguments:
+            signature += ["<", *self.words(declaration.name_arguments, names), ">"]
+        if declaration.parameters is None:
+            return tuple(signature)
+        opening, closing = declaration.parameters
+        result = self.words((declaration.head, declaration.name_index), names)
+        signature += [word for word in result if word not in _SPECIFIERS]
+        for parameter in parameters_of(self.tokens, opening):
+            words = self._canonical(parameter.tokens, names)
+            words = [word for word in words if word != parameter.name]
+            signature += [",", *_pointee_first(dict.fromkeys(words) if "const" in words else words)]
+        if is_constructor(declaration):
+            return (*signature, ")")
+        after = behind_qualifiers(self.tokens, closing + 1)
+        return (*signature, ")", *self.words((closing + 1, after), names))
+
+    def content(self, declaration: Declaration, names: dict[str, str]) -> Words:
+        """Everything behind the signature."""
+        begin = declaration.head
+        if declaration.parameters:
+            begin = behind_qualifiers(self.tokens, declaration.parameters[1] + 1)
+        elif declaration.name_arguments:
+            begin = declaration.name_arguments[1] + 1
+        words = tuple(self.words((begin, declaration.last), names))
+        words = tuple(word for word in words if word != "const")
+        return ("{", "}") if words == ("=", "default", ";") else words
+
+
+def _without_default(words: list[str]) -> list[str]:
+    """A type parameter of a template without its default, which is no part of a signature."""
+    depth = 0
+    for index, word in enumerate(words):
+        depth += (word == "<") - (word == ">")
+        if word == "=" and depth <= 0 and words[0] in ("typename", "class"):
+            return words[:index]
+    return words

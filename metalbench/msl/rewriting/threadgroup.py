@@ -71,7 +71,8 @@ def _rewrite(tokens: Tokens, edits: Edits, first: int, number: int) -> None:
         name = tokens.text[begin]
         if not is_name(name):
             # A pointer among them is each thread's own.
-            variables.append(f" {' '.join(kind)} {tokens.join(begin, behind)};")
+            words = f"MB_IN_THREADGROUP {' '.join(kind)} {tokens.join(begin, behind)}"
+            variables.append(f" {words};")
             continue
         types.append(f"mbT{number}_{name}{tokens.join(begin + 1, end)}")
         variables.append(f" {alignment}MB_THREADGROUP(mbT{number}_{name}, {name})")

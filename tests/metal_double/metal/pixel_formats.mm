@@ -54,6 +54,19 @@ constexpr std::array formats = {
     Format{MTLPixelFormatRGBA32Uint, Channel::uint32, 4},
     Format{MTLPixelFormatRGBA32Sint, Channel::sint32, 4},
     Format{MTLPixelFormatRGBA32Float, Channel::float32, 4},
+    Format{MTLPixelFormatR8Unorm_sRGB, Channel::unorm8_srgb, 1},
+    Format{MTLPixelFormatRG8Unorm_sRGB, Channel::unorm8_srgb, 2},
+    Format{MTLPixelFormatRGBA8Unorm_sRGB, Channel::unorm8_srgb, 4},
+    Format{MTLPixelFormatBGRA8Unorm_sRGB, Channel::unorm8_srgb, 4},
+    Format{MTLPixelFormatB5G6R5Unorm, Channel::b5g6r5_unorm, 1},
+    Format{MTLPixelFormatA1BGR5Unorm, Channel::a1bgr5_unorm, 1},
+    Format{MTLPixelFormatABGR4Unorm, Channel::abgr4_unorm, 1},
+    Format{MTLPixelFormatBGR5A1Unorm, Channel::bgr5a1_unorm, 1},
+    Format{MTLPixelFormatRGB10A2Unorm, Channel::rgb10a2_unorm, 1},
+    Format{MTLPixelFormatBGR10A2Unorm, Channel::bgr10a2_unorm, 1},
+    Format{MTLPixelFormatRGB10A2Uint, Channel::rgb10a2_uint, 1},
+    Format{MTLPixelFormatRG11B10Float, Channel::rg11b10_float, 1},
+    Format{MTLPixelFormatRGB9E5Float, Channel::rgb9e5_float, 1},
     Format{MTLPixelFormatDepth16Unorm, Channel::unorm16, 1},
     Format{MTLPixelFormatDepth32Float, Channel::float32, 1},
 };
@@ -75,7 +88,8 @@ constexpr std::array<std::pair<MTLTextureType, TextureType>, 9> types = {{
 metalbench::PixelFormat pixel_format(MTLPixelFormat format) {
   for (const Format& one : formats) {
     if (one.name == format) {
-      return {one.channel, one.channels, format == MTLPixelFormatBGRA8Unorm};
+      return {one.channel, one.channels, format == MTLPixelFormatBGRA8Unorm ||
+                                              format == MTLPixelFormatBGRA8Unorm_sRGB};
     }
   }
   throw std::invalid_argument("pixel format " + std::to_string(format) + " has no texels here");

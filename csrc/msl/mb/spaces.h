@@ -1,0 +1,81 @@
+// Address spaces, which are erased but in sources where they decide what is called: there MB_SPACES
+// is 1, and the front end writes clang's attributes in their place (metalbench/msl/rewriting/spaces.py).
+// Unqualified pointers and references take those of every space; `thread` is unqualified, too.
+#pragma once
+
+#ifndef MB_SPACES
+#define MB_SPACES 0
+#endif
+
+namespace mb {
+
+template <class T>
+struct without_space {
+  using type = T;
+};
+
+#if MB_SPACES
+
+// In this mode clang emits only what such functions call.
+#define MB_EMITTED [[clang::sycl_external]]
+#define MB_IN_THREADGROUP __attribute__((opencl_local))
+
+template <class T>
+struct without_space<__attribute__((opencl_global_device)) T> {
+  using type = T;
+};
+template <class T>
+struct without_space<__attribute__((opencl_global_host)) T> {
+  using type = T;
+};
+template <class T>
+struct without_space<MB_IN_THREADGROUP T> {
+  using type = T;
+};
+
+#define MB_ACCESSOR(result, name, expression, ...)                          \
+  template <class Self>                                                     \
+  MB_FUNC constexpr result name(this Self&& self, ##__VA_ARGS__) {          \
+    return expression;                                                      \
+  }
+
+#else
+
+#define MB_EMITTED
+#define MB_IN_THREADGROUP
+
+// A member function that refers to a part of its object, `self`: a constant part of a constant one,
+// and in the space that the object is in.
+#define MB_ACCESSOR(result, name, expression, ...)      \
+  MB_FUNC constexpr result name(__VA_ARGS__) {          \
+    auto& self = *this;                                 \
+    return expression;                                  \
+  }                                                     \
+  MB_FUNC constexpr result name(__VA_ARGS__) const {    \
+    auto& self = *this;                                 \
+    return expression;                                  \
+  }
+
+#endif
+
+template <class T>
+using unspaced = typename without_space<T>::type;
+
+#if MB_SPACES
+// An operand of a conditional operator: the value of a record that is in a space, anything else as
+// it is.
+template <class T>
+[[gnu::always_inline]] constexpr decltype(auto) operand(T&& x) {
+  using U = unspaced<__remove_cvref(T)>;
+  if constexpr (__is_class(U) && !__is_same(U, __remove_cvref(T))) return U(x);
+  else return static_cast<T&&>(x);
+}
+#endif
+
+// The same memory in the space of all.
+template <class T>
+[[gnu::always_inline]] inline unspaced<T>* plain(T* pointer) {
+  return pointer;
+}
+
+}  // namespace mb

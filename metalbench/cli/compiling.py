@@ -1,0 +1,193 @@
+"""``metalbench compile``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from metalbench.cli.parameters import device_option, include_option
+
+if TYPE_CHECKING:
+    from metalbench._core import Library, Pipeline
+
+EXAMPLES = """\b
+Examples:
+  metalbench compile softmax.metal
+  metalbench compile gemm.metal --function gemm_f16 -D BM=64 -D BN=64 --checked
+  metalbench compile gemm.metal --function gemm_f16 --emit cpp > gemm.cpp
+  cat kernel.metal | metalbench compile -
+
+Errors go to standard error as clang writes them, FILE:LINE:COLUMN: error: ...
+Exit codes: 0 it compiles, 1 it does not, 2 wrong usage or environment.
+"""
+
+
+def _definitions(
+    ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    """Read NAME or NAME=VALUE; a macro without a value is 1, as with clang."""
+    pairs = [value.partition("=") for value in values]
+    for value, (name, _, _) in zip(values, pairs, strict=True):
+        if not name.isidentifier():
+            raise click.BadParameter(f"expected NAME or NAME=VALUE, got {value}", ctx, parameter)
+    return {name: text if equals else "1" for name, equals, text in pairs}
+
+
+def _constants(
+    ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[int | str, bool | int | float]:
+    """Read NAME=VALUE or INDEX=VALUE."""
+    found: dict[int | str, bool | int | float] = {}
+    for value in values:
+        name, _, text = value.partition("=")
+        constant = _number(text)
+        if not name or constant is None:
+            message = f"expected NAME=VALUE with true, false or a number, got {value}"
+            raise click.BadParameter(message, ctx, parameter)
+        found[int(name) if name.isdigit() else name] = constant
+    return found
+
+
+def _number(text: str) -> bool | int | float | None:
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None
+
+
+@click.command(
+    "compile", epilog=EXAMPLES, short_help="Compile any MSL file and show what it takes."
+)
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option(
+    "--function",
+    "functions",
+    metavar="NAME",
+    multiple=True,
+    help="Only this kernel; else all of them. Repeatable.",
+)
+@click.option(
+    "-D",
+    "--define",
+    "macros",
+    metavar="NAME[=VALUE]",
+    multiple=True,
+    callback=_definitions,
+    help="Define a macro. Repeatable.",
+)
+@click.option(
+    "--constant",
+    "constants",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_constants,
+    help="Set a function constant, by name or index. Repeatable.",
+)
+@click.option("--checked", is_flag=True, help="The build that catches undefined behaviour.")
+@click.option("--safe-math", is_flag=True, help="Neither reassociate nor approximate.")
+@click.option(
+    "--emit",
+    type=click.Choice(["reflection", "cpp"]),
+    default="reflection",
+    show_default=True,
+    help="What to print: what the kernels take, or the C++ that one is compiled from off a GPU.",
+)
+@device_option
+@include_option
+@click.pass_context
+def compile_file(ctx: click.Context, /, file: str, **options: Any) -> None:
+    """Compile FILE, any source in Metal's language; no task is needed. - is standard input."""
+    from metalbench.errors import CompileError
+
+    source, filename = _read(file)
+    try:
+        if options["emit"] == "cpp":
+            _emit_cpp(source, filename, options)
+        else:
+            ctx.exit(_emit_reflection(source, filename, options))
+    except CompileError as error:
+        click.echo(str(error), err=True)
+        ctx.exit(1)
+
+
+def _read(file: str) -> tuple[str, str]:
+    from metalbench.cli.failure import Failure
+
+    if file == "-":
+        return sys.stdin.read(), "<stdin>"
+    try:
+        return Path(file).read_text(encoding="utf-8", errors="surrogateescape"), file
+    except OSError as error:
+        raise Failure(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _folders(filename: str, options: dict[str, Any]) -> list[str]:
+    return [str(Path(filename).absolute().parent), *map(str, options["include"])]
+
+
+def _emit_reflection(source: str, filename: str, options: dict[str, Any]) -> int:
+    from metalbench import _core
+    from metalbench.report.console import console
+    from metalbench.report.reflection import reflection
+
+    device = _core.open(options["device"])
+    if options["checked"] and not device.checked_builds:
+        device = _core.open("cpu")
+    library = device.compile(
+        source,
+        filename=filename,
+        macros=options["macros"],
+        include_dirs=_folders(filename, options),
+        checked=options["checked"],
+        fast_math=not options["safe_math"],
+    )
+    wanted = options["functions"] or library.functions
+    pipelines, faults = _pipelines(library, wanted, options["constants"])
+    for fault in faults:
+        click.echo(fault, err=True)
+    out = console()
+    out.print(reflection(pipelines, device, terminal=out.is_terminal))
+    if not wanted:
+        click.echo(f"{filename}: has no kernel", err=True)
+    return int(bool(faults))
+
+
+def _pipelines(
+    library: Library, wanted: Sequence[str], constants: dict[int | str, Any]
+) -> tuple[list[Pipeline], list[str]]:
+    """The kernels that compile, and each error of the others once."""
+    from metalbench.errors import CompileError
+
+    pipelines, faults = [], {}
+    for name in wanted:
+        try:
+            pipelines.append(library.pipeline(name, constants=constants))
+        except CompileError as error:
+            faults[str(error)] = name
+    return pipelines, list(faults)
+
+
+def _emit_cpp(source: str, filename: str, options: dict[str, Any]) -> None:
+    from metalbench.msl import engine
+
+    program = engine.parse(source, filename, options["macros"], _folders(filename, options))
+    wanted = options["functions"] or program.functions
+    if len(wanted) != 1:
+        listed = ", ".join(wanted) or "none"
+        raise click.UsageError(f"--emit cpp: expected --function with one of: {listed}")
+    built = engine.build(
+        program,
+        wanted[0],
+        options["constants"],
+        checked=options["checked"],
+        fast_math=not options["safe_math"],
+    )
+    click.echo(built.lowered)

@@ -1,0 +1,37 @@
+"""What a run and its workers tell each other: names of messages, and the type of what each has."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+NOTHING = type(None)
+
+
+@cache
+def of_workers() -> dict[str, Any]:
+    """What workers send."""
+    from metalbench.result import Case, Result
+    from metalbench.run.stages import Stage
+
+    return {
+        "open": str,
+        "ready": NOTHING,
+        "case": Case,
+        "stage": Stage,
+        "detail": str,
+        "progress": float,
+        "result": Result,
+        # These end a trial, and no kernel is to blame: what the machine lacks, and what is wrong
+        # with the task's file or with what was asked for.
+        "machine": str,
+        "untried": str,
+    }
+
+
+@cache
+def of_runs() -> dict[str, Any]:
+    """What runs send to their workers."""
+    from metalbench.run.trial import Trial
+
+    return {"prepare": Trial, "try": Trial, "begin": NOTHING, "go on": NOTHING}

@@ -1,0 +1,36 @@
+"""What a `// math: fast` kernel must not count on where Metal compiles it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from metalbench._core import Error
+from metalbench.kernel.prepare import Compiled, source_options
+from metalbench.msl import engine
+
+
+def folded_tests(compiled: Compiled) -> tuple[str, ...]:
+    """A warning for every test for NaN or infinity in the code that the kernel runs.
+
+    None where the kernel's math is safe, or where the project's own front end cannot read it.
+    """
+    if compiled.kernel.math != "fast":
+        return ()
+    try:
+        return tuple(dict.fromkeys(_warnings(compiled)))
+    except Error:
+        return ()
+
+
+def _warnings(compiled: Compiled) -> Iterator[str]:
+    from metalbench.msl.reading.no_number import no_number_tests
+
+    options = source_options(compiled.kernel, compiled.dtype, compiled.tunables)
+    program = engine.parse(compiled.kernel.source, **options)
+    for function in compiled.pipelines:
+        for where, test in no_number_tests(program.source, function):
+            yield (
+                f"{where}: `{test}` under `// math: fast`: Metal may take it for granted that no "
+                "value is infinite or NaN, and leave the test out; test the bits "
+                "(as_type<uint>(x)), or compile with safe math"
+            )

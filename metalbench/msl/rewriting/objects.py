@@ -1,0 +1,190 @@
+"""Member functions of objects in an address space: `int f() const device` takes its object by name.
+
+Clang knows no spaces behind a function's parameters. So the object becomes the first parameter, as
+C++23 has it: `int f(this const device S& mb_self)`. Members are then no longer in reach by name
+alone: those that hold data get references of their names around the body, calls of functions get
+the object in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from metalbench.msl.reading.angles import open_angle
+from metalbench.msl.reading.declarations import Declaration, every
+from metalbench.msl.reading.parameters import parameters_of
+from metalbench.msl.reading.program import Source
+from metalbench.msl.reading.tokens import Tokens, is_name
+from metalbench.msl.rewriting.edits import Edits
+from metalbench.msl.rewriting.overloads import is_constructor
+from metalbench.msl.rewriting.spaces import ATTRIBUTES, behind_qualifiers
+
+_OBJECT = "mb_self"
+_OF_AN_OBJECT = (".", "->", "::")
+
+
+def rewrite_objects(source: Source, edits: Edits) -> None:
+    """Name the object of every member function that is qualified by an address space."""
+    listed = list(every(source.declared))
+    records = {each.first: each for each in listed if each.kind == "record"}
+    for declaration in listed:
+        space = _space(source.tokens, declaration)
+        record = _record_of(source, declaration, records) if space else None
+        if record is not None:
+            _Method(source, declaration, record).rewrite(space, edits)
+
+
+def defaulted(tokens: Tokens, declared: list[Declaration]) -> list[Declaration]:
+    """Members that clang has to default by itself.
+
+    It cannot for a space alone. And from C++20 on a record that declares a constructor is no
+    aggregate, even where it is the default one.
+    """
+    found = []
+    for record in every(declared):
+        constructors = [member for member in record.members if is_constructor(member)]
+        aggregate = all(_is_defaulted(tokens, member) for member in constructors)
+        for member in record.members:
+            words = tokens.text[member.head : member.last]
+            spaced = not ATTRIBUTES.keys().isdisjoint(words)
+            droppable = spaced or (aggregate and member in constructors)
+            if droppable and _is_defaulted(tokens, member):
+                found.append(member)
+    return found
+
+
+def _is_defaulted(tokens: Tokens, member: Declaration) -> bool:
+    ending = tokens.text[member.last - 3 : member.last]
+    return member.kind == "function" and ending == ["=", "default", ";"]
+
+
+def _space(tokens: Tokens, declaration: Declaration) -> str:
+    """The address space of a member function's objects; empty for the unqualified one."""
+    if declaration.parameters is None or is_constructor(declaration):
+        return ""
+    first = declaration.parameters[1] + 1
+    words = tokens.text[first : behind_qualifiers(tokens, first)]
+    return next((word for word in words if word in ATTRIBUTES), "")
+
+
+@dataclass(frozen=True)
+class _Record:
+    """The record of a member function, and how its type is written there."""
+
+    declaration: Declaration
+    spelling: str
+
+
+def _record_of(
+    source: Source, declaration: Declaration, records: Mapping[int, Declaration]
+) -> _Record | None:
+    if declaration.in_record:
+        name, _, first = declaration.scope[-1].partition("@")
+        return _Record(records[int(first)], name) if name else None
+    tokens, before = source.tokens, declaration.name_index - 1
+    if tokens.text[before] != "::":
+        return None
+    # The member of a record, defined outside of it.
+    start = before - 1
+    if tokens.text[start] == ">":
+        start = open_angle(tokens, start, declaration.head) - 1
+    named = source.by_name.get(tokens.text[start], [])
+    spelling = tokens.join(start, before)
+    return next((_Record(each, spelling) for each in named if each.kind == "record"), None)
+
+
+@dataclass(frozen=True)
+class _Method:
+    source: Source
+    declaration: Declaration
+    record: _Record
+
+    def rewrite(self, space: str, edits: Edits) -> None:
+        tokens, declaration = self.source.tokens, self.declaration
+        assert declaration.parameters is not None
+        opening, closing = declaration.parameters
+        behind = behind_qualifiers(tokens, closing + 1)
+        words = tokens.text[closing + 1 : behind]
+        kept = " ".join(word for word in words if word in ("const", "volatile"))
+        own = parameters_of(tokens, opening)
+        text = f"this {kept} {ATTRIBUTES[space]} {self.record.spelling}& {_OBJECT}"
+        edits.insert(tokens.end(opening), f"{text}, " if own else text)
+        void = [] if own else range(opening + 1, closing)
+        for index in (*void, *range(closing + 1, behind)):
+            edits.blank(tokens.start[index], tokens.end(index))
+        if declaration.body:
+            self._body({parameter.name for parameter in own}, edits)
+
+    def _body(self, hidden: set[str], edits: Edits) -> None:
+        tokens, body = self.source.tokens, self.declaration.body
+        assert body is not None
+        members = list(_members(self.source, self.record.declaration))
+        functions = {each.name for each in members if each.kind == "function"} - hidden
+        data = {name for each in members for name in _data(tokens, each)} - hidden
+        used = set()
+        for index in range(body[0] + 1, body[1]):
+            word = tokens.text[index]
+            if word == "this":
+                edits.replace(tokens.start[index], tokens.end(index), f"(&{_OBJECT})")
+            elif tokens.text[index - 1] in _OF_AN_OBJECT:
+                continue
+            elif word in functions and tokens.at(index + 1) in ("(", "<"):
+                edits.insert(tokens.start[index], f"{_OBJECT}.")
+            elif word in data:
+                used.add(word)
+        named = "".join(f"auto& {name} = {_OBJECT}.{name}; " for name in sorted(used))
+        edits.insert(tokens.end(body[0]), f" {named}{{")
+        edits.insert(tokens.start[body[1]], "}")
+
+
+def _members(source: Source, record: Declaration) -> Iterator[Declaration]:
+    """Members of a record that are objects' own, with those of its bases that are no templates."""
+    tokens, waiting, seen = source.tokens, [record], set()
+    while waiting:
+        record = waiting.pop()
+        if record.first in seen:
+            continue
+        seen.add(record.first)
+        waiting += _bases(source, record)
+        for member in record.members:
+            stop = member.parameters[0] if member.parameters else member.last
+            if member.kind == "record" and not member.name and not _declarators(tokens, member):
+                waiting.append(member)
+            elif "static" not in tokens.text[member.head : stop]:
+                yield member
+
+
+def _bases(source: Source, record: Declaration) -> Iterator[Declaration]:
+    tokens = source.tokens
+    assert record.body is not None
+    for index in range(max(record.name_index, record.head) + 1, record.body[0]):
+        if tokens.at(index + 1) != "<":
+            named = source.by_name.get(tokens.text[index], ())
+            yield from (base for base in named if base.kind == "record")
+
+
+def _data(tokens: Tokens, member: Declaration) -> Iterable[str]:
+    """Names of the objects that a member declares."""
+    if member.kind == "variable":
+        return [_declared(tokens, *found) for found in tokens.split(member.head, member.last - 1)]
+    return _declarators(tokens, member) if member.kind == "record" else ()
+
+
+def _declarators(tokens: Tokens, record: Declaration) -> list[str]:
+    """Names behind the members of `struct { ... } a, b;`."""
+    assert record.body is not None
+    behind = tokens.split(record.body[1] + 1, record.last - 1)
+    return [_declared(tokens, *found) for found in behind]
+
+
+def _declared(tokens: Tokens, first: int, last: int) -> str:
+    """The name that one declarator declares: the last one in front of bounds and initialiser."""
+    name, index = "", first
+    while index < last and tokens.text[index] not in ("=", "{", ":"):
+        if tokens.text[index] == "[" and tokens.partner[index] > 0:
+            index = tokens.partner[index]
+        elif is_name(tokens.text[index]):
+            name = tokens.text[index]
+        index += 1
+    return name

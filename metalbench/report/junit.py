@@ -1,0 +1,79 @@
+"""A run as JUnit's XML, which every CI system reads: a test case for each kernel.
+
+A kernel that is incorrect, or became slower, is a failure; one that did not get as far an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+from metalbench.comparison.regression import Regression
+from metalbench.report import numbers
+from metalbench.report.notice import device_line
+from metalbench.result import Result, Status
+
+REGRESSION = "REGRESSION"
+# What XML cannot hold, not even escaped.
+_FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def to_junit(results: Sequence[Result], regressions: Sequence[Regression] = ()) -> str:
+    """The results as one test suite called metalbench."""
+    slower: dict[tuple[str, str, str], Regression] = {each.key: each for each in regressions}
+    cases = [_case(result, slower) for result in results]
+    counts = {
+        "tests": len(cases),
+        "failures": sum(case.find("failure") is not None for case in cases),
+        "errors": sum(case.find("error") is not None for case in cases),
+        "skipped": 0,
+    }
+    attributes = {name: str(count) for name, count in counts.items()}
+    attributes["time"] = f"{sum(result.seconds for result in results):.3f}"
+    root = ElementTree.Element("testsuites", attributes)
+    suite = ElementTree.SubElement(root, "testsuite", {"name": "metalbench", **attributes})
+    if results:
+        properties = ElementTree.SubElement(suite, "properties")
+        device = _text(device_line(results[0].device))
+        ElementTree.SubElement(properties, "property", {"name": "device", "value": device})
+    suite.extend(cases)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _case(result: Result, slower: dict[tuple[str, str, str], Regression]) -> ElementTree.Element:
+    case = result.case
+    element = ElementTree.Element(
+        "testcase",
+        {
+            "classname": f"metalbench.{case.set}",
+            "name": f"{case.task}[{case.dtype}-{case.size}]",
+            "time": f"{result.seconds:.3f}",
+        },
+    )
+    kind = "failure" if result.status is Status.INCORRECT else "error"
+    for failure in result.failures:
+        message = f"{failure.stage}: {failure.message.partition(chr(10))[0]}"
+        _add(element, kind, failure.kind, message, failure.message)
+    found = slower.get((case.task, case.dtype, case.size))
+    if found is not None:
+        ratio = numbers.ratio(found.judgement.ratio)
+        _add(element, "failure", REGRESSION, f"slower: {ratio} against {found.against}", "")
+    if result.measurement is not None:
+        times = ElementTree.SubElement(element, "system-out")
+        measured = result.measurement
+        times.text = _text(
+            f"kernel {numbers.time(measured.candidate_ns)}, MLX "
+            f"{numbers.time(measured.reference_ns)}, MLX / kernel {numbers.ratio(measured.ratio)}"
+        )
+    return element
+
+
+def _add(element: ElementTree.Element, tag: str, kind: str, message: str, text: str) -> None:
+    found = ElementTree.SubElement(element, tag, {"type": kind, "message": _text(message)})
+    found.text = _text(text) or None
+
+
+def _text(text: str) -> str:
+    return _FORBIDDEN.sub("?", text)

@@ -1,0 +1,65 @@
+"""A run as Markdown, for a pull request or the summary of a CI job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from metalbench.comparison.regression import Regression
+from metalbench.report import numbers
+from metalbench.report.labels import label
+from metalbench.report.notice import device_line, simulation_notice
+from metalbench.report.summary import summary_lines
+from metalbench.result import Result, Status
+
+COLUMNS = ("task", "size", "dtype", "correct", "kernel", "MLX", "MLX / kernel", "verdict")
+
+
+def to_markdown(
+    results: Sequence[Result], seconds: float, regressions: Sequence[Regression] = ()
+) -> str:
+    """A table of the results, then what is wrong and what became slower."""
+    return "\n".join(_lines(results, seconds, regressions)) + "\n"
+
+
+def _lines(
+    results: Sequence[Result], seconds: float, regressions: Sequence[Regression]
+) -> Iterator[str]:
+    yield "## MetalBench\n"
+    yield from (f"{line}  " for line in summary_lines(results, seconds))
+    yield ""
+    yield f"| {' | '.join(COLUMNS)} |"
+    yield f"|{'---|' * len(COLUMNS)}"
+    for result in results:
+        yield f"| {' | '.join(map(_escaped, _cells(result)))} |"
+    for each in regressions:
+        ratio = numbers.ratio(each.judgement.ratio)
+        yield f"\n**{label(*each.key)} became slower**: {ratio} against {_escaped(each.against)}"
+    for result in results:
+        for failure in result.failures:
+            name = label(result.case.task, result.case.dtype)
+            yield f"\n**{name}: {result.status.value} at {failure.stage}**\n"
+            yield f"```text\n{failure.message.replace('```', '` ` `')}\n```"
+    if results:
+        device = results[0].device
+        yield f"\nDevice: {device_line(device)}. {simulation_notice(device) or ''}".rstrip()
+
+
+def _cells(result: Result) -> tuple[str, ...]:
+    case, measured = result.case, result.measurement
+    status = "correct" if result.status is Status.CORRECT else f"**{result.status.value}**"
+    if measured is None:
+        return (case.task, case.size, case.dtype, status, *[numbers.MISSING] * 4)
+    return (
+        case.task,
+        case.size,
+        case.dtype,
+        status,
+        numbers.time(measured.candidate_ns),
+        numbers.time(measured.reference_ns),
+        numbers.ratio(measured.ratio),
+        measured.verdict.value if measured.verdict else numbers.MISSING,
+    )
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

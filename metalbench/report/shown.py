@@ -1,0 +1,56 @@
+"""Which ends stand beside an estimate: its interval's, or those of the blocks of few windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from metalbench.report import numbers
+from metalbench.stats import BlockRange, Interval, block_range
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from metalbench.measure import Measurement
+    from metalbench.result import Result
+
+
+def kernel_time(measured: Measurement) -> Interval:
+    """Nanoseconds of a pass of the kernel."""
+    return _carried(measured.candidate_ns, measured.samples.candidate_ns)
+
+
+def reference_time(measured: Measurement) -> Interval | None:
+    """Nanoseconds of a pass of MLX; None where it was not timed."""
+    if measured.reference_ns is None:
+        return None
+    return _carried(measured.reference_ns, measured.samples.reference_ns)
+
+
+def gpu_time(measured: Measurement) -> Interval | None:
+    """Nanoseconds of a pass on the GPU's own clock; None where there is none."""
+    if measured.gpu_ns is None or measured.samples.own is None:
+        return measured.gpu_ns
+    return _carried(measured.gpu_ns, measured.samples.own.device_ns)
+
+
+def ratio(measured: Measurement) -> Interval | None:
+    """Time of MLX / time of the kernel; None where MLX was not timed."""
+    blocks = measured.judgement.blocks if measured.judgement is not None else None
+    return blocks or measured.ratio
+
+
+def meanings(results: Sequence[Result]) -> Iterator[str]:
+    """What marks of ends mean that are no intervals', of those that the results show."""
+    timed = [result.measurement for result in results if result.measurement is not None]
+    of = (kernel_time, reference_time, gpu_time, ratio)
+    intervals = [each(measured) for measured in timed for each in of]
+    if any(isinstance(each, BlockRange) for each in intervals):
+        yield numbers.BLOCKS_MEAN
+    if any(each is not None and not each.bounded for each in intervals):
+        yield numbers.UNCARRIED_MEANS
+
+
+def _carried(interval: Interval, samples: NDArray[np.float64]) -> Interval:
+    return interval if interval.bounded else block_range(samples) or interval

@@ -1,0 +1,11 @@
+"""Tests of your own kernels, on any machine: whether they are right, and how fast they are.
+
+`check` and `assert_kernel` take MSL, or Python code over `mx.fast.metal_kernel`; `time` takes MSL.
+The same functions are fixtures of pytest (`metalbench.pytest_plugin`).
+"""
+
+from metalbench.testing.assertion import assert_kernel, check
+from metalbench.testing.checked import Checked
+from metalbench.testing.timing import Timing, time
+
+__all__ = ["Checked", "Timing", "assert_kernel", "check", "time"]

@@ -1,0 +1,95 @@
+"""A kernel's arguments, as it declares them and as they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from metalbench import _core
+from metalbench.custom_kernel.arrays import as_numpy, is_mlx
+from metalbench.errors import DispatchError, suggestion
+from metalbench.kernel.binding import scalar_type
+
+Array = np.ndarray[Any, Any]
+_NUMPY = {
+    "float": "float32",
+    "half": "float16",
+    "bfloat": "bfloat16",
+    **{
+        sign + name: f"{'u' if sign else ''}int{bits}"
+        for sign in ("", "u")
+        for name, bits in {"char": 8, "short": 16, "int": 32, "long": 64}.items()
+    },
+    "bool": "bool",
+}
+# What NumPy makes of Python's own numbers.
+_WIDE = ("float64", "int64", "uint64")
+
+
+def declared_dtype(argument: _core.Argument) -> np.dtype[Any] | None:
+    """The dtype of a buffer's numbers as the kernel declares them; None of its own structs."""
+    found = scalar_type(argument.type)
+    name = _NUMPY.get(found.msl) if found is not None else None
+    if name == "bfloat16":
+        import ml_dtypes
+
+        bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return bfloat16
+    return np.dtype(name) if name is not None else None
+
+
+def buffers_of(pipeline: _core.Pipeline) -> dict[str, _core.Argument]:
+    """The buffers that a kernel takes, by name."""
+    return {each.name: each for each in pipeline.arguments if each.kind == "buffer"}
+
+
+def read_inputs(pipeline: _core.Pipeline, inputs: Mapping[str, object]) -> dict[str, Any]:
+    """The inputs by name: arrays in the types that the kernel declares, scalars as they are.
+
+    NumPy's own float64 and 64-bit integers become the declared type of their kind. Raises
+    DispatchError for a name or a type that the kernel does not take.
+    """
+    known = {each.name: each for each in pipeline.arguments if each.kind != "threadgroup"}
+    for name in inputs:
+        if name not in known:
+            raise DispatchError(
+                f"[{pipeline.name}] inputs: the kernel takes no {name!r}; {suggestion(name, known)}"
+            )
+    return {
+        name: _read(f"[{pipeline.name}] inputs: {name}", value, known[name])
+        for name, value in inputs.items()
+    }
+
+
+def _read(where: str, value: object, argument: _core.Argument) -> Any:
+    if argument.kind != "buffer":
+        return value
+    if isinstance(value, (list, tuple)):
+        value = np.asarray(value)
+    if is_mlx(value):
+        value = as_numpy(value, where)
+    if not isinstance(value, np.ndarray):
+        return value
+    wanted = declared_dtype(argument)
+    if wanted is None or value.dtype == wanted:
+        return np.ascontiguousarray(value)
+    return np.ascontiguousarray(_converted(where, value, wanted, argument.type))
+
+
+def _converted(where: str, array: Array, wanted: np.dtype[Any], written: str) -> Array:
+    numbers = array.dtype.name in _WIDE
+    floats = array.dtype.kind == "f" and _is_float(wanted)
+    integers = array.dtype.kind in "iu" and wanted.kind in "iu"
+    if numbers and (floats or integers):
+        with np.errstate(over="ignore"):
+            converted = array.astype(wanted)
+        if floats or np.array_equal(converted, array):
+            return converted
+        raise DispatchError(f"{where}: expected integers that fit {written}, got {array.dtype}")
+    raise DispatchError(f"{where}: expected {wanted} ({written}), got {array.dtype}")
+
+
+def _is_float(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind == "f" or dtype.name == "bfloat16"

@@ -1,0 +1,121 @@
+"""`metalbench compile`, from the command line to the exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from metalbench.cli import main
+
+SOURCE = """#include <metal_stdlib>
+#include "scale.h"
+using namespace metal;
+constant bool negate [[function_constant(0)]];
+kernel void scale(device const float4* x, device float4* y, texture2d<float> t, constant uint& n,
+                  uint i [[thread_position_in_grid]]) {
+  y[i] = (negate ? -FACTOR : FACTOR) * scaled(x[i]);
+}
+template <typename T> kernel void sums(device const T* x, device T* y, threadgroup T* part,
+                                       uint t [[thread_position_in_threadgroup]]) {
+  part[t] = x[t];
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  y[t] = part[t ^ 1];
+}
+template [[host_name("sums_half")]] kernel decltype(sums<half>) sums<half>;
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "scale.h").write_text("template <typename T> T scaled(T x) { return 2 * x; }\n")
+    path = tmp_path / "scale.metal"
+    path.write_text(SOURCE)
+    return path
+
+
+def command(*arguments: object, given: str | None = None) -> Result:
+    return CliRunner().invoke(main, ["compile", *map(str, arguments)], input=given)
+
+
+def rows(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines() if "(" in line and "at most" not in line]
+
+
+@pytest.mark.parametrize("checked", [[], ["--checked"]])
+def test_every_kernel_is_compiled_and_reflected(file: Path, checked: list[str]) -> None:
+    result = command(file, "-D", "FACTOR=3.0f", "--constant", "negate=true", *checked)
+    assert result.exit_code == 0, result.output
+    assert rows(result.stdout) == [
+        ["x", "buffer(0)", "float4", "device", "read"],
+        ["y", "buffer(1)", "float4", "device", "read_write"],
+        ["t", "texture(0)", "texture2d<float>", "sample"],
+        ["n", "buffer(2)", "uint", "constant", "read"],
+        ["x", "buffer(0)", "half", "device", "read"],
+        ["y", "buffer(1)", "half", "device", "read_write"],
+        ["part", "threadgroup(0)", "half", "threadgroup", "read_write"],
+    ]
+    assert "scale  at most 1024 threads" in result.stdout
+    assert result.stderr == ""
+
+
+def test_errors_are_clangs_and_the_others_go_on(file: Path) -> None:
+    result = command(file, "--constant", "0=false")
+    assert result.exit_code == 1
+    first = result.stderr.splitlines()[0]
+    assert first == f"{file}:7:21: error: use of undeclared identifier 'FACTOR'"
+    assert "sums_half" in result.stdout
+    assert "scale" not in result.stdout
+    alone = command(file, "--function", "sums_half")
+    assert (alone.exit_code, alone.stderr) == (0, "")
+
+
+def test_one_error_of_two_kernels_is_told_once() -> None:
+    source = "kernel void a() { oops; }\nkernel void b() {}"
+    result = command("-", given=f"void oops( {{\n{source}")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("<stdin>:1:")
+    result = command("-", given=source)
+    assert result.stderr.count("undeclared identifier 'oops'") == 1
+
+
+def test_the_lowered_text_is_cpp(file: Path) -> None:
+    result = command(file, "--function", "sums_half", "--emit", "cpp", "-D", "FACTOR")
+    assert result.exit_code == 0, result.output
+    assert "part[t ^ 1]" in result.stdout
+    assert "MB_KERNEL(" in result.stdout
+    assert "kernel void" not in result.stdout
+    broken = command(file, "--function", "scale", "--emit", "cpp", "--constant", "negate=false")
+    assert broken.exit_code == 1
+    assert ":7:21: error: use of undeclared identifier 'FACTOR'" in broken.stderr
+
+
+def test_a_file_without_kernels_is_checked_as_far_as_it_goes(file: Path) -> None:
+    result = command(file.with_name("scale.h"))
+    assert (result.exit_code, result.stdout.strip()) == (0, "")
+    assert "scale.h: has no kernel" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--emit", "cpp"], 2, "expected --function with one of: scale, sums_half"),
+        (["--function", "sum"], 1, "no kernel is named sum; expected one of: scale, sums_half"),
+        (["-D", "=3"], 2, "expected NAME or NAME=VALUE, got =3"),
+        (["--constant", "negate=maybe"], 2, "with true, false or a number, got negate=maybe"),
+        (["--device", "metal"], 2, "metal"),
+    ],
+)
+def test_wrong_usage_says_what_was_expected(
+    file: Path, arguments: list[str], code: int, words: str
+) -> None:
+    result = command(file, *arguments)
+    assert result.exit_code == code
+    assert words in " ".join(result.stderr.split())
+
+
+def test_a_file_that_is_not_there() -> None:
+    result = command("no/such.metal")
+    assert result.exit_code == 2
+    assert "no/such.metal cannot be read: No such file or directory" in result.stderr

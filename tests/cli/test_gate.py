@@ -1,0 +1,253 @@
+"""When `metalbench run` fails, and what it leaves for other programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+from example_results import measurement
+
+from metalbench.cli import main
+from metalbench.run.contest import Settled
+from metalbench.store import Store
+
+
+@pytest.fixture
+def speed(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Sets how many times as fast as MLX every kernel is; samples are scripted."""
+    ratio = {"value": 2.0}
+
+    def measured(*_: object, **__: object) -> Any:
+        return measurement(reference=ratio["value"])
+
+    def faster(value: float) -> None:
+        ratio["value"] = value
+
+    monkeypatch.setattr("metalbench.run.timed.measure", measured)
+    # Which form of the reference is fastest is chance here; ratios to others do not compare.
+    monkeypatch.setattr("metalbench.run.contest.settle", lambda *_, **__: Settled((), None))
+    return faster
+
+
+def compare(shell: Any, *arguments: object) -> Any:
+    command = ["compare", *map(str, arguments), "--db", str(shell.db)]
+    return CliRunner().invoke(main, command)
+
+
+def test_slower_than_mlx_fails_only_if_that_was_asked(shell: Any, speed: Any) -> None:
+    speed(0.5)
+    assert shell("run", "twice").exit_code == 0
+    assert shell("run", "twice", "--fail-on", "slower").exit_code == 1
+    speed(2.0)
+    assert shell("run", "twice", "--fail-on", "slower").exit_code == 0
+    assert shell("run", "thrice", "--fail-on", "incorrect").exit_code == 1
+
+
+def test_a_regression_against_its_own_past(shell: Any, speed: Any) -> None:
+    assert shell("run", "twice", "--fail-on", "regression").exit_code == 0
+    speed(1.8)
+    result = shell("run", "twice", "--fail-on", "regression")
+    assert result.exit_code == 1
+    assert "Regression: twice (seed): 0.9" in result.stdout
+    assert "x [0." in result.stdout
+    assert "against the result before" in result.stdout
+
+
+@pytest.mark.parametrize(("most", "code"), [("5%", 1), ("5", 1), ("20%", 0), ("0%", 1)])
+def test_a_regression_may_be_so_large(shell: Any, speed: Any, most: str, code: int) -> None:
+    shell("run", "twice", "--save", "main")
+    speed(1.8)
+    result = shell("run", "twice", "--baseline", "main", "--max-regression", most)
+    assert result.exit_code == code, result.output
+    assert ("Regression: twice" in result.stdout) is bool(code)
+
+
+def test_a_baseline_alone_tells_and_does_not_fail(shell: Any, speed: Any) -> None:
+    shell("run", "twice", "--save", "main")
+    speed(1.0)
+    result = shell("run", "twice", "--baseline", "main")
+    assert result.exit_code == 0
+    assert "against main" in result.stdout
+
+
+def test_saved_names_are_runs_to_compare_with(shell: Any, speed: Any) -> None:
+    shell("run", "twice", "--save", "main")
+    speed(4.0)
+    shell("run", "twice", "--save", "v2.0")
+    result = compare(shell, "main", "v2.0")
+    assert result.exit_code == 0, result.output
+    assert "v2.0 against main: 1 FASTER" in result.stdout
+    assert "run:2 against v2.0: " in compare(shell, "v2.0").stdout
+    shell("run", "twice", "--save", "main")
+    assert "v2.0 against main: 1 FASTER" not in compare(shell, "main", "v2.0").stdout
+    unknown = compare(shell, "mian")
+    assert unknown.exit_code == 2
+    assert "one of the saved names main, v2.0" in " ".join(unknown.stderr.split())
+
+
+def test_a_baseline_may_be_a_file(shell: Any, speed: Any, tmp_path: Path) -> None:
+    path = tmp_path / "before.json"
+    shell("run", "twice", "--json", path)
+    speed(1.0)
+    result = shell("run", "twice", "--baseline", path, "--max-regression", "10%")
+    assert result.exit_code == 1
+    document = json.loads(path.read_text())
+    document["device"]["name"] = "another"
+    path.write_text(json.dumps(document))
+    result = shell("run", "twice", "--baseline", path)
+    assert result.exit_code == 2
+    assert "those of cpu (another); such times do not compare" in " ".join(result.stderr.split())
+
+
+def test_what_does_not_compare_does_not_lose_the_files(
+    shell: Any, speed: Any, tmp_path: Path
+) -> None:
+    shell("run", "twice", "--save", "main")
+    written = tmp_path / "r.json"
+    arguments = ("--baseline", "main", "--json", written, "--size", "large")
+    result = shell("run", "twice", *arguments)
+    assert result.exit_code == 2
+    assert "no kernel in common" in result.stderr
+    assert json.loads(written.read_text())["results"][0]["status"] == "correct"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--save", "latest~1"], "expected a name of letters"),
+        (["--save", "latest"], "expected a name of letters"),
+        (["--save", "run:3"], "expected a name of letters"),
+        (["--max-regression", "some"], "expected a share such as 5%, got some"),
+        (["--baseline", "main"], "main: there is no such file, and the store"),
+        (["--ab-control", "--fail-on", "slower"], "--ab-control: expected no --fail-on"),
+        (["--junitxml", "/no/such/r.xml"], "/no/such does not exist"),
+    ],
+)
+def test_wrong_usage_is_told_before_anything_runs(
+    shell: Any, arguments: list[str], message: str
+) -> None:
+    result = shell("run", "twice", *arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+
+
+def test_a_name_is_of_finished_runs_only(shell: Any, speed: Any) -> None:
+    shell("run", "thrice", "twice", "--save", "main", "--fail-fast")
+    with Store(shell.db) as store:
+        assert store.baselines() == {}
+    shell("run", "twice", "--save", "main")
+    with Store(shell.db) as store:
+        assert store.baselines() == {"main": 2}
+
+
+def test_several_sizes_are_rows_of_their_own(shell: Any, speed: Any) -> None:
+    result = shell("run", "twice", "--size", "seed", "--size", "large")
+    assert result.exit_code == 0, result.output
+    rows = [line.split()[:4] for line in result.stdout.splitlines()[:3]]
+    assert rows == [
+        ["task", "dtype", "size", "correct"],
+        ["twice", "float32", "seed", "correct"],
+        ["twice", "float32", "large", "correct"],
+    ]
+    shell("run", "twice", "--size", "large", "--size", "seed")
+    compared = compare(shell, "latest~1")
+    words = [line.split()[:4] for line in compared.stdout.splitlines()[1:3]]
+    assert words == [["twice", "float32", size, "same"] for size in ("seed", "large")]
+
+
+def test_junit_has_a_case_for_each_kernel(shell: Any, speed: Any, tmp_path: Path) -> None:
+    path = tmp_path / "r.xml"
+    shell("run", "twice", "--save", "main")
+    speed(1.0)
+    arguments = ("--junitxml", path, "--baseline", "main")
+    shell("run", "broken", "thrice", "twice", *arguments)
+    root = ElementTree.parse(path).getroot()
+    assert [root.get(name) for name in ("tests", "failures", "errors")] == ["3", "2", "1"]
+    broken, thrice, twice = root.iter("testcase")
+    assert (twice.get("classname"), twice.get("name")) == ("metalbench.user", "twice[float32-seed]")
+    error, failure, slower = broken.find("error"), thrice.find("failure"), twice.find("failure")
+    assert error is not None
+    assert "broken.metal:6:" in (error.get("message") or "")
+    assert "undeclared identifier 'z'" in (error.text or "")
+    assert failure is not None
+    assert failure.get("type") == "WRONG_RESULT"
+    assert slower is not None
+    assert slower.get("type") == "REGRESSION"
+    assert "kernel 12" in (twice.findtext("system-out") or "")
+
+
+def test_markdown_is_a_table_and_what_is_wrong(shell: Any, speed: Any, tmp_path: Path) -> None:
+    result = shell("run", "thrice", "twice", "--markdown", "-")
+    lines = result.stdout.splitlines()
+    assert lines[0] == "## MetalBench"
+    rows = [line.split(" | ") for line in lines if line.startswith("| t")]
+    assert [row[:4] for row in rows] == [
+        ["| task", "size", "dtype", "correct"],
+        ["| thrice", "seed", "float32", "**incorrect**"],
+        ["| twice", "seed", "float32", "correct"],
+    ]
+    assert {len(row) for row in rows} == {8}
+    assert "**thrice: incorrect at verify**" in lines
+    assert "every element is 1.5 times what it should be" in result.stdout
+    assert "twice  " in result.stderr  # where the report went
+
+
+def test_json_has_the_place_of_what_is_wrong(shell: Any) -> None:
+    results = json.loads(shell("run", "beyond", "broken", "--json", "-").stdout)["results"]
+    places = {each["task"]: each["failures"][-1]["place"] for each in results}
+    assert places["beyond"]["line"] == 6
+    assert places["beyond"]["buffer"] == "x"
+    assert places["beyond"]["byte"] == 400
+    assert places["beyond"]["thread"] == [99, 0, 0]
+    assert places["beyond"]["threadgroup"] == [0, 0, 0]
+    assert (places["broken"]["line"], places["broken"]["column"]) == (6, 14)
+
+
+def test_github_gets_annotations_at_the_line(
+    shell: Any, speed: Any, kernels: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(kernels.parent))
+    shell("run", "twice", "--save", "main")
+    speed(1.0)
+    result = shell("run", "broken", "thrice", "twice", "--baseline", "main")
+    broken, thrice, twice = [
+        line for line in result.stdout.splitlines() if line.startswith("::error ")
+    ]
+    place = "file=kernels/broken.metal,line=6,col=14,title=broken%3A CompileError"
+    assert broken.startswith(f"::error {place}::")
+    assert "%0A" in broken
+    assert thrice.startswith("::error file=kernels/thrice.metal,title=thrice%3A WRONG_RESULT::")
+    assert twice.startswith("::error file=kernels/twice.metal,title=twice (seed)%3A slower::")
+    monkeypatch.delenv("GITHUB_ACTIONS")
+    assert "::error" not in shell("run", "broken").output
+
+
+def test_quiet_prints_what_is_wrong_and_the_summary(shell: Any, speed: Any) -> None:
+    result = shell("run", "thrice", "twice", "--quiet")
+    assert result.stderr == ""
+    assert "every element is 1.5 times" in result.stdout
+    assert "1 of 2 correct" in result.stdout
+    assert "MLX / kernel" not in result.stdout
+    assert "Kept in" not in result.stdout
+
+
+def test_warnings_are_one_line_each_unless_asked_for(
+    shell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metalbench.report.warnings.STEADY", 2.0)
+    monkeypatch.setattr("metalbench.run.timed.measure", lambda *_, **__: measurement())
+    folder = ("twice", "thrice")
+    brief = shell("run", *folder).stdout.splitlines()
+    assert [line for line in brief if line.startswith("Warning")] == [
+        "Warning: Unsteady times: twice. Causes and remedies: -v, or one NAME alone."
+    ]
+    full = shell("run", *folder, "-v").stdout
+    assert "Warning: Unsteady times: twice (the central 90 % spread by" in full
+    assert "close other programs and run again" in full
+    alone = shell("run", "twice").stdout
+    assert "close other programs and run again" in " ".join(alone.split())

@@ -1,0 +1,100 @@
+"""A cache that cannot be written, and compilers without room: told as such, and no CompileError."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metalbench._core import CompileError, MachineError, OutOfMemoryError
+from metalbench.msl import engine
+from metalbench.msl.building import cache
+from metalbench.msl.building.answer import answer_of
+
+KERNEL = "kernel void f(device float* x) { x[0] = 1; }"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def full(*_: Any, **__: Any) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is full")
+def test_a_full_disk_is_told_with_the_folder_and_what_to_do(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = cache.tempfile.mkstemp
+
+    def on_a_full_disk(**options: Any) -> tuple[int, str]:
+        handle, name = made(**options)
+        Path(name).unlink()
+        Path(name).symlink_to("/dev/full")
+        return handle, name
+
+    monkeypatch.setattr(cache.tempfile, "mkstemp", on_a_full_disk)
+    with pytest.raises(MachineError) as caught:
+        engine.parse(KERNEL, "f.metal")
+    for part in (f"{folder} cannot be written: No space left", "MiB free", "free some space there"):
+        assert part in str(caught.value)
+    assert "METALBENCH_CACHE" in str(caught.value)
+    assert [path for path in folder.rglob("*") if path.is_file() or path.is_symlink()] == []
+
+
+@pytest.mark.parametrize("place", ["mkdir", "write_text"])
+def test_every_way_to_be_full_is(folder: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    monkeypatch.setattr(Path, place, full)
+    with pytest.raises(MachineError, match="No space left on device"):
+        engine.parse(KERNEL, "f.metal")
+
+
+def test_a_folder_in_the_way_is_no_full_disk(folder: Path) -> None:
+    folder.write_text("in the way")
+    with pytest.raises(
+        MachineError, match=r"cannot be written: .*; set METALBENCH_CACHE to a folder"
+    ):
+        engine.parse(KERNEL, "f.metal")
+
+
+def saying(what: str, code: int = 1) -> list[str]:
+    return [sys.executable, "-c", f"import sys; sys.stderr.write({what!r}); sys.exit({code})"]
+
+
+@pytest.mark.parametrize(
+    ("what", "error", "message"),
+    [
+        ("error: unable to open output file 'x.o': No space left on device", MachineError, "free"),
+        ("ld: error: failed to write: Disk quota exceeded", MachineError, "Disk quota exceeded"),
+        ("LLVM ERROR: out of memory", OutOfMemoryError, "memory does not suffice to compile"),
+        ("terminate called after throwing 'std::bad_alloc'", OutOfMemoryError, "ulimit -v"),
+    ],
+)
+def test_a_compiler_without_room_is_no_kernels_fault(
+    folder: Path, what: str, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        answer_of(saying(what), "")
+
+
+def test_a_compiler_that_is_killed_found_no_memory(folder: Path) -> None:
+    command = [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]
+    with pytest.raises(OutOfMemoryError, match="it was killed"):
+        answer_of(command, "")
+
+
+def test_a_compiler_that_is_missing_is_no_kernels_fault() -> None:
+    with pytest.raises(MachineError, match="/no/such/clang cannot be run: No such file"):
+        answer_of(["/no/such/clang"], "")
+
+
+def test_other_failures_are_for_the_caller_to_judge() -> None:
+    assert answer_of(saying("error: unknown type name 'flaot'"), "").returncode == 1
+    with pytest.raises(CompileError):
+        engine.build(engine.parse("kernel void f(device flaot* x) {}", "f.metal"), "f")

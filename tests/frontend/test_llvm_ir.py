@@ -1,0 +1,79 @@
+"""What is changed in a kernel's LLVM IR before it is optimised."""
+
+from __future__ import annotations
+
+import re
+
+from metalbench.msl.building.frames import Frame, largest_frame
+from metalbench.msl.building.llvm_ir import rewrite
+
+FUNCTION = """\
+define void @f(ptr align 16 dereferenceable(16) %r, ptr sret(%S) align 16 %s) !dbg !5 {
+entry:
+  %v = alloca %"struct.metal::vec", align 16
+  %p.addr = alloca ptr, align 8
+  store ptr %r, ptr %p.addr, align 8, !tbaa !1
+  %0 = load ptr, ptr %p.addr, align 8, !tbaa !1, !nonnull !9, !align !10
+  call void @llvm.memcpy.p0.p0.i64(ptr align 16 %v, ptr align 16 %0, i64 16, i1 false), !dbg !7
+  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %0, ptr align 4 %v, i64 16, i1 false), !dbg !8
+  %1 = load float, ptr %0, align 4, !dbg !7
+  %2 = load atomic i32, ptr %0 monotonic, align 4, !dbg !7
+  store atomic i32 %2, ptr %0 monotonic, align 4, !dbg !7
+  %3 = atomicrmw add ptr %0, i32 1 monotonic, align 4, !dbg !7
+  %div = sdiv i32 %2, %3, !dbg !7
+  %rem = srem i64 -5, %q
+  %by4 = sdiv exact i64 %q, 4, !dbg !7
+  %half = udiv i32 %2, %3, !dbg !7
+  ret void
+}
+"""
+DEBUG = """\
+!3 = !DIFile(filename: "FILE", directory: "/")
+!5 = distinct !DISubprogram(name: "f", scope: !3, file: !3, line: 1)
+"""
+
+
+def lines(text: str, part: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if part in line]
+
+
+def test_plain_builds_count_on_no_alignment_but_of_atomics_and_of_the_stack():
+    text = rewrite(FUNCTION, checked=False)
+    assert "ptr dereferenceable(16) %r, ptr sret(%S) align 16 %s" in text
+    assert lines(text, "= load ptr") == [
+        "%0 = load ptr, ptr %p.addr, align 1, !tbaa !1, !nonnull !9"
+    ]
+    assert [re.findall(r"align (\d+)", line) for line in lines(text, "memcpy")] == [["1", "1"]] * 2
+    assert lines(text, "= load float") == ["%1 = load float, ptr %0, align 1, !dbg !7"]
+    assert lines(text, "alloca") == lines(FUNCTION, "alloca")
+    assert lines(text, "atomic") == lines(FUNCTION, "atomic")
+
+
+def test_checked_builds_ask_before_the_users_copies():
+    text = rewrite(FUNCTION + DEBUG.replace("FILE", "user.metal"), checked=True)
+    assert lines(text, "@mb_check_alignment") == [
+        "call void @mb_check_alignment(ptr %0, i64 16, i32 0), !dbg !7",
+        "call void @mb_check_alignment(ptr %0, i64 8, i32 1), !dbg !8",
+    ]
+    assert lines(text, "memcpy") == lines(FUNCTION, "memcpy")
+    own = rewrite(FUNCTION + DEBUG.replace("FILE", "/any/msl/mb/vec.h"), checked=True)
+    assert not lines(own, "@mb_check_alignment")
+
+
+def test_signed_divisions_get_a_divisor_that_does_not_overflow():
+    for checked in (False, True):
+        text = rewrite(FUNCTION, checked=checked)
+        assert lines(text, "div") == [
+            "%mb.divisor.div = call i32 @mb_divisor_i32(i32 %2, i32 %3), !dbg !7",
+            "%div = sdiv i32 %2, %mb.divisor.div, !dbg !7",
+            "%mb.divisor.rem = call i64 @mb_divisor_i64(i64 -5, i64 %q)",
+            "%rem = srem i64 -5, %mb.divisor.rem",
+            "%by4 = sdiv exact i64 %q, 4, !dbg !7",
+            "%half = udiv i32 %2, %3, !dbg !7",
+        ]
+
+
+def test_the_largest_frame_is_found_in_clangs_own_account():
+    usage = "a.metal:3:helper\t96\tstatic\n<metalbench>:3:mb_thread\t299880\tstatic\n"
+    assert largest_frame(usage) == Frame(299880, "<metalbench>:3", "mb_thread")
+    assert largest_frame("").bytes == 0

@@ -1,0 +1,33 @@
+"""What the first pass leaves of a source."""
+
+import pytest
+
+from metalbench.msl.building.preprocess import preprocess
+
+LOOP = "for (int k = 0; k < 16; ++k) x += k;"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("#pragma unroll(N)", "#pragma unroll(4)"),
+        ("#pragma unroll N", "#pragma unroll 4"),
+        ("#pragma unroll(TWICE(N))", "#pragma unroll((2 * 4))"),
+        ("#pragma clang loop unroll_count(N)", "#pragma clang loop unroll_count(4)"),
+        ('_Pragma("unroll(N)")', "#pragma unroll(4)"),
+        ("#pragma unroll(size)", "#pragma unroll(size)"),
+        ("#pragma unroll(GIVEN)", "#pragma unroll(8)"),
+        ("#pragma METAL internals : enable", "#pragma METAL internals : enable"),
+    ],
+)
+def test_macros_in_pragmas_are_expanded(before, after):
+    text = f"#define N 4\n#define TWICE(x) (2 * x)\n{before}\n{LOOP}\n"
+    lines = preprocess(text, "kernel.metal", {"GIVEN": "8"}, []).splitlines()
+    assert after in lines
+
+
+def test_the_host_does_not_show():
+    text = "\n".join(
+        f"#ifdef {name}\n#error {name}\n#endif" for name in ("__linux__", "_WCHAR_T_DEFINED")
+    )
+    preprocess(text, "kernel.metal", {}, [])

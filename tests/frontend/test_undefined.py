@@ -1,0 +1,101 @@
+"""Functions that nobody defines, and the paths of the files that messages name."""
+
+import pytest
+
+from metalbench._core import CompileError
+from metalbench.msl import engine
+from metalbench.msl.building.undefined import undefined
+
+HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
+DECLARED = """float helper(float x);
+template <typename T> T other(T x);
+struct S { float get(device float* x) const; };
+"""
+KERNEL = "kernel void f(device float* out) {\n  out[0] = CALL;\n}\n"
+
+
+def build(text, **options):
+    return engine.build(engine.parse(HEADER + text, "dir/my.metal"), "f", **options)
+
+
+@pytest.mark.parametrize("checked", [False, True])
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("helper(out[1])", r"^dir/my\.metal:7:12: error: helper\(float\) is called, but nothing"),
+        ("1 + other(out[1])", r"^dir/my\.metal:7:16: error: float other<float>\(float\) is called"),
+        ("S().get(out)", r"^dir/my\.metal:7:16: error: S::get\(float\*\) const is called"),
+    ],
+)
+def test_a_function_that_nobody_defines_is_an_error_of_its_line(call, message, checked):
+    with pytest.raises(CompileError, match=message):
+        build(DECLARED + KERNEL.replace("CALL", call), checked=checked)
+
+
+def test_every_such_function_is_named_once():
+    with pytest.raises(CompileError) as caught:
+        build(DECLARED + KERNEL.replace("CALL", "helper(1) + helper(2) + other(3)"))
+    assert str(caught.value).count("helper(float)") == 1
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def test_address_spaces_are_spelled_as_in_metal():
+    text = """int by(device float* x) { return 1; } int by(threadgroup float* x) { return 2; }
+float far(device float* a, threadgroup float* b, constant float* c);
+kernel void f(device float* out, constant float* c) {
+  threadgroup float t[1];
+  out[0] = by(out) + by(t) + far(out, t, c);
+}
+"""
+    with pytest.raises(CompileError, match=r"far\(float device\*, float threadgroup\*, float cons"):
+        build(text)
+
+
+def test_functions_that_nobody_calls_need_no_definition():
+    build(DECLARED + KERNEL.replace("CALL", "1"))
+
+
+def test_functions_of_the_c_library_that_clang_calls_are_there():
+    struct = "struct Big { float v[256]; };\n"
+    build(struct + KERNEL.replace("CALL", "1; ((device Big*)out)[1] = ((device Big*)out)[0]"))
+
+
+def test_a_linker_that_tells_no_line():
+    source = engine.parse(HEADER + DECLARED + KERNEL, "my.metal").source
+    said = "error: undefined symbol: __Z6helperf\n    note: referenced by /tmp/k.o:_mb_thread\n"
+    assert undefined(said, source).startswith("my.metal:3:7: error: __Z6helperf is called")
+
+
+@pytest.fixture
+def nested(tmp_path):
+    """The path of a kernel that includes a/x.h, which includes b/y.h by way of its own folder."""
+    for name, text in (("a/x.h", '#include "../b/y.h"\n'), ("b/y.h", "float y() { return Z; }\n")):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    return tmp_path / "k.metal"
+
+
+@pytest.mark.parametrize("included", ["a/x.h", "./a/x.h", "b/../a/x.h"])
+def test_paths_of_nested_includes_are_short(nested, included):
+    program = engine.parse(f'{HEADER}#include "{included}"\n{KERNEL}', str(nested))
+    with pytest.raises(CompileError, match=r"(?m)^b/y\.h:1:20: error: .*'Z'"):
+        engine.build(program, "f")
+
+
+def test_paths_are_short_where_a_file_is_missing(nested):
+    (nested.parent / "b/y.h").write_text('#include "../c/none.h"\n')
+    with pytest.raises(CompileError) as caught:
+        engine.parse(f'{HEADER}#include "a/x.h"\n', str(nested))
+    assert "b/y.h:1:10: fatal error: '../c/none.h' file not found" in str(caught.value)
+    assert "a/.." not in str(caught.value)
+
+
+def test_a_path_through_a_link_stays_what_leads_to_the_file(nested):
+    (nested.parent / "elsewhere/deep").mkdir(parents=True)
+    (nested.parent / "elsewhere/b").mkdir()
+    (nested.parent / "elsewhere/b/y.h").write_text("float y() { return W; }\n")
+    (nested.parent / "elsewhere/deep/x.h").write_text('#include "../b/y.h"\n')
+    (nested.parent / "link").symlink_to(nested.parent / "elsewhere/deep")
+    program = engine.parse(f'{HEADER}#include "link/x.h"\n{KERNEL}', str(nested))
+    with pytest.raises(CompileError, match=r"(?m)^(?:\./)?link/\.\./b/y\.h:1:20: error: .*'W'"):
+        engine.build(program, "f")

@@ -1,0 +1,74 @@
+"""Workloads are worked out ahead, in order, and what is wrong with them is told in its turn."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from metalbench.errors import TaskError
+from metalbench.task import Task, normal, output, task
+from metalbench.task.workload import workload
+from metalbench.verify.ahead import workloads_ahead
+
+
+def declared(oracle) -> Task:
+    @task(
+        sizes=dict(seed=dict(n=1000)),
+        inputs=dict(x=normal("n")),
+        outputs=dict(y=output("n")),
+        oracle=oracle,
+        flops="n",
+    )
+    def doubled(x):
+        return x + x
+
+    return doubled
+
+
+def test_they_come_in_order_and_are_those_of_the_seeds():
+    doubled = declared(lambda x: 2 * x)
+    works = list(workloads_ahead(doubled, "seed", [3, 1, 2], dtype_name="float32"))
+    assert [work.seed for work in works] == [3, 1, 2]
+    for work in works:
+        alone = workload(doubled, "seed", seed=work.seed)
+        np.testing.assert_array_equal(work.inputs["x"], alone.inputs["x"])
+    assert list(workloads_ahead(doubled, "seed", [], dtype_name="float32")) == []
+
+
+def test_the_next_oracle_has_been_asked_by_the_time_it_is_needed():
+    asked = threading.Event()
+    calls = []
+
+    def oracle(x):
+        calls.append(threading.current_thread())
+        if len(calls) == 2:
+            asked.set()
+        return 2 * x
+
+    works = workloads_ahead(declared(oracle), "seed", [0, 1], dtype_name="float32")
+    first = next(works)
+    # Nobody has asked for the second one.
+    assert asked.wait(timeout=60)
+    second = next(works)
+    assert all("expected" in work.__dict__ for work in (first, second))
+    assert threading.current_thread() not in calls
+    assert len(calls) == 2
+
+
+def test_what_is_wrong_with_an_oracle_is_told_where_its_results_are_used():
+    def oracle(x):
+        raise ValueError("no such thing")
+
+    (work,) = workloads_ahead(declared(oracle), "seed", [0], dtype_name="float32")
+    with pytest.raises(TaskError, match="no such thing"):
+        _ = work.expected
+
+
+def test_leaving_early_leaves_no_thread_behind():
+    before = threading.active_count()
+    works = workloads_ahead(declared(lambda x: 2 * x), "seed", [0, 1, 2], dtype_name="float32")
+    next(works)
+    works.close()
+    assert threading.active_count() == before
