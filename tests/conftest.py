@@ -1,1 +1,19 @@
 """This file's folder is where tests of every room find `example_results`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+_AT_FIRST: dict[int, tuple[np.random.Generator, Any]] = {}
+
+
+@pytest.fixture(autouse=True)
+def the_same_draws_in_any_order(request: pytest.FixtureRequest) -> None:
+    """Set a file's generators back: which worker runs which tests must change no draw."""
+    for value in vars(request.module).values() if request.module else ():
+        if isinstance(value, np.random.Generator):
+            _, state = _AT_FIRST.setdefault(id(value), (value, value.bit_generator.state))
+            value.bit_generator.state = state

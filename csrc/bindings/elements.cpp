@@ -22,7 +22,23 @@ constexpr Kind kinds[] = {{"any", 0, false},    {"bool", 1, true},     {"int8", 
 
 const Kind& kind_of(Element element) { return kinds[static_cast<std::size_t>(element)]; }
 
-// By the words of the source, for an argument that a device tells nothing of.
+bool is_extent(char letter) { return letter >= '2' && letter <= '4'; }
+
+// "float" of "packed_float3", "float4x4" and "atomic_float".
+std::string scalar_word(std::string type) {
+  if (type.starts_with("atomic<") && type.ends_with('>')) type = type.substr(7, type.size() - 8);
+  for (const std::string prefix : {"atomic_", "packed_"}) {
+    if (type.starts_with(prefix)) type.erase(0, prefix.size());
+  }
+  if (type.size() < 4 || !is_extent(type.back())) return type;
+  type.pop_back();
+  const std::size_t end = type.size();
+  if (type.back() == 'x' && is_extent(type[end - 2])) type.resize(end - 2);
+  return type;
+}
+
+// By the words of the source, where a device tells nothing: Metal's reflection does not of atomics
+// and matrices.
 Element written_element(const std::string& type) {
   static const std::map<std::string, Element> names = {
       {"bool", Element::boolean},     {"char", Element::int8},
@@ -38,7 +54,7 @@ Element written_element(const std::string& type) {
       {"unsigned", Element::uint32},  {"unsigned int", Element::uint32},
       {"bfloat", Element::bfloat16},  {"bfloat16_t", Element::bfloat16},
       {"float16_t", Element::float16}};
-  const auto found = names.find(type);
+  const auto found = names.find(scalar_word(type));
   return found == names.end() ? Element::any : found->second;
 }
 

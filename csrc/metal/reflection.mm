@@ -90,7 +90,7 @@ void describe_texture(id<MTLTextureBinding> binding, Argument& argument) {
   argument.texture.depth = binding.depthTexture;
   argument.texture.count = std::max(static_cast<std::uint32_t>(binding.arrayLength), 1U);
   argument.access = texture_access(argument.access, argument.texture);
-  argument.type = std::string(component) + to_string(argument.texture.type) + "<" +
+  argument.type = std::string(component) + metalbench::to_string(argument.texture.type) + "<" +
                   type_name(binding.textureDataType) + ">";
 }
 

@@ -55,7 +55,7 @@ class Judgement:
     drift: Drift | None
     modes: tuple[Mode, ...]
     cross_check: CrossCheck | None
-    blocks: Interval | None = None
+    blocks: BlockRange | None = None
     second: float | None = None
     levels: float | None = None
 
@@ -169,11 +169,12 @@ def _as_one_of(judgement: Judgement, verdict: Verdict, tries: int, rate: float) 
     return replace(judgement, verdict=verdict, reasons=(reason,))
 
 
-def _range_of(location: Ranks | Blocks) -> Interval | None:
+def _range_of(location: Ranks | Blocks) -> BlockRange | None:
     """The range of blocks that were cut from few pairs, as ratios; None of anything else."""
     if not isinstance(location, Blocks) or location.looks:
         return None
-    return BlockRange.of(location.value, location.medians).map(math.exp)
+    found = BlockRange.of(location.value, location.medians).map(math.exp)
+    return BlockRange(found.value, found.low, found.high)
 
 
 def _turned_by_drift(verdict: Verdict, ratio: Interval, trend: Drift, margin: float) -> bool:

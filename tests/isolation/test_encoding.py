@@ -15,7 +15,13 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from example_results import correct, failed, incorrect, on_gpu, without_interval
+from example_results import (
+    correct,
+    failed,
+    incorrect,
+    on_gpu,
+    without_interval,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -27,6 +33,7 @@ from metalbench.isolation.messages import of_runs, of_workers
 from metalbench.kernel.library import Library
 from metalbench.result import Result, Status
 from metalbench.run.trial import Trial
+from metalbench.stats import BlockRange
 
 TEXT = st.text(max_size=8)
 
@@ -108,6 +115,14 @@ def test_every_message_comes_back_as_it_was(declared: type) -> None:
     check()
 
 
+def judged_by_blocks(result: Result) -> Result:
+    measured = result.measurement
+    assert measured is not None
+    assert measured.judgement is not None
+    judgement = replace(measured.judgement, blocks=BlockRange(2.0, 1.9, 2.2))
+    return replace(result, measurement=replace(measured, judgement=judgement))
+
+
 @pytest.mark.parametrize(
     "result",
     [
@@ -116,6 +131,7 @@ def test_every_message_comes_back_as_it_was(declared: type) -> None:
         failed(),
         on_gpu(correct()),
         without_interval(correct()),
+        judged_by_blocks(correct()),
         replace(correct(), notes=("über \N{SNOWMAN}\0\ud800",)),
     ],
     ids=lambda result: f"{result.status.value} {result.device.kind}",

@@ -107,7 +107,7 @@ def test_a_verdict_at_the_usual_confidence_settles_nothing() -> None:
     assert (same.verdict, settled(same)) == (Verdict.SAME, True)
     # Just within the margin of 1 % at 98 %, beyond it at 99.9 %.
     assert not settled(replace(same, ratio=Interval(1.0, 0.991, 1.009)))
-    assert not settled(replace(same, look_spread=0.01))
+    assert not settled(replace(same, levels=0.01))
 
 
 def test_few_independent_pairs_settle_nothing() -> None:

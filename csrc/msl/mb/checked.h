@@ -74,7 +74,7 @@ MB_TRACE void __ubsan_handle_alignment_assumption(const void*, mb::u8* address, 
                                                              mb::u32 writes) {
   mb::misaligned(address, alignment, mb::Use(writes), __builtin_return_address(0));
 }
-extern "C" [[gnu::used, gnu::visibility("hidden")]] MB_FUNC MB_UNTRACED void mb_check_alignment(
+extern "C" [[gnu::used, gnu::visibility("hidden")]] MB_EMITTED MB_FUNC MB_UNTRACED void mb_check_alignment(
     const void* address, mb::u64 alignment, mb::u32 writes) {
   const bool is_aligned = (reinterpret_cast<mb::uptr>(address) & (alignment - 1)) == 0;
   if (__builtin_expect(!is_aligned, 0)) mb_misaligned_copy(address, alignment, writes);

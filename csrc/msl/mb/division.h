@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sync.h"
+#include "spaces.h"
 
 namespace mb {
 
@@ -29,7 +30,8 @@ MB_FUNC T safe_divisor(T dividend, T divisor) {
 
 // The front end puts calls of these in front of divisions, which the compiler does not see here.
 #define MB_DIVISOR(T, name)                                                                \
-  extern "C" [[gnu::used, gnu::visibility("hidden")]] MB_FUNC T name(T dividend, T divisor) { \
+  extern "C" [[gnu::used, gnu::visibility("hidden")]] MB_EMITTED MB_FUNC T name(T dividend,   \
+                                                                             T divisor) {  \
     return mb::safe_divisor(dividend, divisor);                                            \
   }
 MB_DIVISOR(int, mb_divisor_i32)

@@ -13,7 +13,7 @@ from metalbench.errors import EncodingError
 from metalbench.isolation.encoding.shape import Rest, Shape
 
 # The bits of other element types could be more than numbers.
-ELEMENTS = (np.dtype(np.float64), np.dtype(np.bool_))
+ELEMENTS = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
 
 
 class Scalar(Shape):
