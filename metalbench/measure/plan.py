@@ -51,8 +51,11 @@ class Plan:
     mode
         Warm or cold.
     probe_drop
-        A probe that is slower than the best one by more is a throttled clock; obeyed on devices
-        with a clock of their own, elsewhere other programs look the same.
+        Of a device with a clock of its own, a probe that is slower than the best one by more shows
+        a lower clock, and is told; elsewhere other programs look the same.
+    obeys_probe
+        Whether pairs of a lower clock are also dropped, until it has recovered, and a clock that
+        does not recover is a verdict of its own. Off: how GPUs' clocks move is to be known first.
     retries
         After throttling, before giving up.
     cool_ns
@@ -74,6 +77,7 @@ class Plan:
     min_effective: float = 100.0
     mode: Mode = Mode.WARM
     probe_drop: float = 0.03
+    obeys_probe: bool = False
     retries: int = 3
     cool_ns: int = 2_000_000_000
     long_windows: int = 7

@@ -51,7 +51,7 @@ def measure(
     plan
         Limits and wanted precision.
     progress
-        Told the fraction of the measurement that is done, as often as the core reports.
+        Told the fraction of the measurement that is done, five times a second at most.
     clock
         Seconds; replaced in tests.
 
@@ -110,6 +110,7 @@ def _summary(series: Series, samples: SampleSet, stopped: Stopped) -> Measuremen
         stopped=stopped,
         mode=series.plan.mode,
         steadiness=series.steadiness,
+        remarks=series.remarks,
         slope=slope(
             times[samples.look == samples.look[-1]],
             samples.candidate_window,

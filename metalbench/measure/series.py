@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,7 +12,7 @@ import numpy as np
 from metalbench.measure.plan import Plan
 from metalbench.measure.samples import SampleSet
 from metalbench.measure.slope import LONGER
-from metalbench.measure.steadiness import Steadiness, spread_of
+from metalbench.measure.steadiness import Steadiness, lower_clock, spread_of
 
 if TYPE_CHECKING:
     from metalbench._core import Dispatch, Samples
@@ -32,6 +33,8 @@ REWARM = 20
 # Windows of four times the passes may take so much of a measurement's time; fewer say nothing.
 LONG_SHARE = 0.25
 FEWEST_LONG = 3
+# Who hears of progress draws it, on the GPU that is timed and with a core that times it.
+SECONDS_BETWEEN_TELLINGS = 0.2
 
 
 class Sampler(Protocol):
@@ -81,6 +84,7 @@ class Series:
     _begun: int = 0
     _windows: tuple[int, int] = 0, 0
     _look_pairs: int = 0
+    _told: float = -math.inf
 
     @property
     def samples(self) -> SampleSet:
@@ -91,6 +95,15 @@ class Series:
     def throttled(self) -> bool:
         """Whether the clock stayed low in spite of all rests."""
         return self.steadiness.throttled
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is to be said of a clock that was seen to be lower at times, and not obeyed."""
+        plan, spread = self.plan, self.steadiness.spread
+        watched = self.device.own_clock and not plan.obeys_probe
+        if not watched or spread is None or spread <= plan.probe_drop:
+            return ()
+        return (lower_clock(spread),)
 
     @property
     def out_of_time(self) -> bool:
@@ -112,7 +125,7 @@ class Series:
     def _take_look(self) -> None:
         plan = self.plan
         pairs = min(self._look_pairs or plan.look_pairs, plan.max_pairs - self.taken)
-        drop = plan.probe_drop if self.device.own_clock else 0.0
+        drop = plan.probe_drop if plan.obeys_probe and self.device.own_clock else 0.0
         look = self._look(
             max_pairs=pairs,
             min_pairs=min(pairs, FEWEST_IN_LOOK),
@@ -204,7 +217,9 @@ class Series:
         self.taken = 0
 
     def _tell(self, start: float, pairs: int) -> None:
-        if self.progress is not None:
-            passed = self.spent + max(0.0, self.clock() - start)
+        now = self.clock()
+        if self.progress is not None and now - self._told >= SECONDS_BETWEEN_TELLINGS:
+            self._told = now
+            passed = self.spent + max(0.0, now - start)
             # A slow kernel goes on beyond its time, until it has its least pairs.
             self.progress(min(1.0, passed / self.plan.seconds, pairs / self.plan.min_pairs))

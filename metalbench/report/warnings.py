@@ -62,7 +62,7 @@ def warnings(measured: Measurement) -> list[Doubt]:
     ]
     return [
         *(found or _unsteady(measured.stability)),
-        *_disturbed(measured.steadiness.spread),
+        *_disturbed(measured),
         *_taken_out(measured.judgement),
     ]
 
@@ -154,8 +154,10 @@ def _outliers(times: NDArray[np.float64]) -> Iterator[Doubt]:
         )
 
 
-def _disturbed(spread: float | None) -> Iterator[Doubt]:
-    if spread is not None and spread > UNDISTURBED:
+def _disturbed(measured: Measurement) -> Iterator[Doubt]:
+    """What the probe saw; of a device with a clock of its own the measurement itself tells it."""
+    spread = measured.steadiness.spread
+    if measured.samples.own is None and spread is not None and spread > UNDISTURBED:
         yield Doubt(
             "Busy machine",
             f"work of a fixed length took {100 * spread:.0f} % longer at times",

@@ -80,7 +80,7 @@ class Timed:
             refresh=self._exchange,
         )
         measured = measure(self.device, sides, plan, progress=progress)
-        return replace(measured, forms=forms, remarks=remarks)
+        return replace(measured, forms=forms, remarks=(*remarks, *measured.remarks))
 
     def left_behind(self) -> Report:
         """Judge what the last window left in memory: of one copy by the oracle, of others by it.

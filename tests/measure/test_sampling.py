@@ -158,6 +158,19 @@ def test_progress_rises_to_the_end_of_the_time() -> None:
     assert 0.4 < told[-1] <= 1.0
 
 
+@pytest.mark.parametrize("seconds_per_pair", [1e-3, 0.03])
+def test_progress_is_told_five_times_a_second_at_most(seconds_per_pair: float) -> None:
+    told: list[float] = []
+    noisy = steady(1e4, 0.3)
+    sampler = ScriptedSampler(noisy, noisy, seconds_per_pair=seconds_per_pair)
+    plan = Plan(seconds=2.0, warmup_ns=0, long_windows=0)
+    run(sampler, plan, progress=lambda _: told.append(sampler.now))
+    gaps = np.diff(told)
+    assert gaps.min() >= 0.2
+    assert gaps.max() <= 0.2 + seconds_per_pair + 1e-6
+    assert len(told) >= 8
+
+
 def test_levels_of_looks_are_judged_as_such() -> None:
     def candidate(random: np.random.Generator, pairs: int) -> np.ndarray:
         return 1e4 * random.lognormal(0.0, 0.03) * random.lognormal(0.0, 0.002, pairs)
