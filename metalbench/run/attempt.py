@@ -1,7 +1,8 @@
 """One kernel's way: compile, verify, measure, verify thoroughly. A failure is a result.
 
 What is plainly wrong is found before it is measured; the longer checks come afterwards, so that the
-clock starts soon. A measurement counts only if all of them pass.
+clock starts soon. A measurement counts only if all of them pass. A kernel that hangs on a GPU stops
+the display with it: there the checked run, which is the cpu device's, comes before all else.
 """
 
 from __future__ import annotations
@@ -115,23 +116,27 @@ class _Attempt:
             self._failures.append(trial.broken)
             raise _Stopped
         task = trial.entry.task
-        size = trial.size or task.headline
+        size = trial.size_on(self._device.kind)
         compiled = trial.compile(self._device)
         self._notes += folded_tests(compiled)
         first, after_timing, *others = range(trial.seed, trial.seed + SEEDS)
+        checked_first = not self._device.checked_builds
+        if checked_first:
+            self._check(task)
         self._enter(Stage.VERIFY)
         try:
             for each in dict.fromkeys((next(iter(task.sizes)), size)):
                 self._verify(task, [each], [first])
         except _Stopped:
-            self._explain(task)
+            if not checked_first:
+                self._explain(task)
             raise
         self._enter(Stage.MEASURE)
         timed = self._measure(compiled, task, size)
         self._enter(Stage.RECHECK)
         self._recheck(timed, task, size, after_timing)
-        self._enter(Stage.CHECK)
-        self._check(task)
+        if not checked_first:
+            self._check(task)
         self._enter(Stage.VERIFY_ALL)
         self._verify(task, [size], others)
         rest = [name for name in verify.all_sizes(task, trial.seed) if name != size]
@@ -157,6 +162,7 @@ class _Attempt:
         )
 
     def _check(self, task: Task) -> None:
+        self._enter(Stage.CHECK)
         self._note(
             verify.verify_checked(
                 self._device,
@@ -172,7 +178,6 @@ class _Attempt:
     def _explain(self, task: Task) -> None:
         """Let a checked build say why results are wrong, where wrong results are all there is."""
         if {failure.kind for failure in self._failures} <= EXPLICABLE:
-            self._enter(Stage.CHECK)
             self._check(task)
 
     def _note(self, report: verify.Report) -> None:
@@ -213,7 +218,7 @@ class _Attempt:
             status = Status.INCORRECT if self._wrong else Status.FAILED
         # A time of wrong results is no time.
         right = status is Status.CORRECT
-        case = case_of(self._trial, task_of(self._trial))
+        case = case_of(self._trial, task_of(self._trial), self._device.kind)
         if right and self._measurement is not None:
             # Of its forms the one that the ratio is against.
             name = self._measurement.reference_name or case.reference

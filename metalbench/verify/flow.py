@@ -12,7 +12,6 @@ from metalbench.errors import (
     MachineError,
     MetalBenchError,
     TaskError,
-    TimeLimitExceeded,
     Unsupported,
 )
 from metalbench.kernel import Kernel
@@ -30,7 +29,7 @@ from metalbench.verify.verdict import Report
 SEEDS = 3
 TIME_LIMIT = 10.0
 # Of a kernel that runs on its own device these say only what the simulation cannot do.
-BEYOND_SIMULATION = (CompileError, DispatchError, TimeLimitExceeded, Unsupported)
+BEYOND_SIMULATION = (CompileError, DispatchError, Unsupported)
 
 Progress = Callable[[str], None]
 
@@ -133,7 +132,8 @@ def verify_checked(
     """Run a checked build at `sizes` (default: small and odd): bounds, races, uninitialised reads.
 
     Stops at the first finding. A device that cannot check leaves it to the `cpu` device; what that
-    cannot do with a kernel of another device is no finding, but told in the report's `skipped`.
+    cannot do with a kernel of another device is no finding, but told in the report's `skipped`. A
+    kernel that does not end is one, for on a GPU it would stop the display.
     """
     try:
         compiled = compile_kernel(
