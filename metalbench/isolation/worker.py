@@ -46,7 +46,7 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
             precompile(device, trial, checked=checked)
         channel.send("ready")
         channel.receive()
-    channel.send("case", case_of(trial, task_of(trial)))
+    channel.send("case", case_of(trial, task_of(trial), device.kind))
     channel.receive()
     with ThreadPoolExecutor(1, thread_name_prefix="compile") as executor:
         # The checked build, which is needed after the plain one.

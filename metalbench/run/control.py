@@ -34,9 +34,9 @@ def attempt_control(device: Device, trial: Trial, observer: Observer) -> Result:
     start = perf_counter()
     observer.stage_started(Stage.MEASURE)
     task = trial.entry.task
-    case = case_of(trial, task)
+    case = case_of(trial, task, device.kind)
     try:
-        size = trial.size or task.headline
+        size = trial.size_on(device.kind)
         work = workload(task, size, dtype_name=trial.dtype, seed=trial.seed)
         plan = replace(trial.plan, seed=trial.seed)
         measured, name = against_itself(device, work, plan, observer.stage_progress)

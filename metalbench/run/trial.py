@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trial:
-    """A kernel to be tried: which, at what size (None: the task's headline), and how.
+    """A kernel to be tried: which, at what size (None: the device's headline), and how.
 
     `broken` is how it fails, if its file could not even be read.
     """
@@ -51,9 +51,14 @@ class Trial:
         The task's file may be wrong, or it may lack the size or the element type.
         """
         task = self.entry.task
-        task.check_size(self.size or task.headline)
+        if self.size is not None:
+            task.check_size(self.size)
         task.check_dtype(self.dtype)
         check_written_for(self.kernel, self.dtype)
+
+    def size_on(self, kind: str) -> str:
+        """The size that is timed on a device of that kind; raises TaskError for a wrong task."""
+        return self.size or self.entry.task.headline_on(kind)
 
     def compile(self, device: Device, *, checked: bool = False) -> Compiled:
         """Compile the kernel for `device`, or find it in the cache; raises as `compile_kernel`."""
@@ -67,10 +72,10 @@ class Trial:
         )
 
 
-def case_of(trial: Trial, task: Task | None) -> Case:
-    """Say what `trial` is about; without its task, as far as the kernel tells."""
+def case_of(trial: Trial, task: Task | None, kind: str) -> Case:
+    """Say what `trial` is about on a device of that kind; without its task, as far as is known."""
     kernel = trial.kernel
-    size = trial.size or (task.headline if task else "")
+    size = trial.size or (task.headline_on(kind) if task else "")
     return Case(
         task=trial.entry.name,
         set=trial.entry.set,
