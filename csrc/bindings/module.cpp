@@ -202,5 +202,7 @@ NB_MODULE(_core, module) {
   define_sampling(module, device);
   module.def("open", &open_device, nb::arg("kind") = "auto",
              "Open a device: `auto`, `cpu` or `metal`. Raises Unsupported where it is not there.");
-  module.def("devices", &device_kinds, "The kinds of device that this machine has, best first.");
+  module.def("devices", &device_kinds,
+             "The kinds of device that this machine has, best first; of those, the ones that\n"
+             "METALBENCH_DEVICES names, where it is set.");
 }
