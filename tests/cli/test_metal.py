@@ -54,6 +54,22 @@ def test_a_run_tells_gpu_time_from_wall_time(shell: Any, plug_in: Any) -> None:
         assert set(store.samples(kept.id)) >= {"gpu", "counter", "wall", "encode"}
 
 
+def test_the_size_that_is_timed_is_the_devices(shell: Any, plug_in: Any) -> None:
+    file = shell.kernels / "twice.py"
+    file.write_text(file.read_text().replace("flops=", 'gpu_headline="large", flops='))
+
+    def sizes() -> list[str]:
+        result = shell("run", "twice", "--json", "-")
+        assert result.exit_code == 0, result.output
+        return [entry["size"] for entry in json.loads(result.stdout)["results"]]
+
+    shown = " ".join(shell("show", "twice", "--no-source").stdout.split())
+    assert re.search(r" seed n 4096 [^:]* headline large n 8192 [^:]* headline on a GPU", shown)
+    assert sizes() == ["seed"]
+    plug_in()
+    assert sizes() == ["large"]
+
+
 def test_without_mlxs_gpu_there_is_no_ratio(
     shell: Any, plug_in: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,6 +73,41 @@ def test_a_spelled_size_is_a_size(relu):
         relu.check_size("rows=0,cols=3")
 
 
+def declared(**options):
+    @task(
+        sizes=dict(seed=dict(n=8), large=dict(n=64)),
+        inputs=dict(x=normal("n")),
+        outputs=dict(y=output("n")),
+        oracle=lambda x: x,
+        flops="n",
+        **options,
+    )
+    def same(x):
+        return x
+
+    return same
+
+
+@pytest.mark.parametrize(
+    ("options", "cpu", "gpu"),
+    [
+        ({}, "seed", "seed"),
+        (dict(headline="large"), "large", "large"),
+        (dict(gpu_headline="large"), "seed", "large"),
+        (dict(headline="large", gpu_headline="seed"), "large", "seed"),
+    ],
+)
+def test_the_headline_is_a_matter_of_the_device(options, cpu, gpu):
+    same = declared(**options)
+    assert (same.headline_on("cpu"), same.headline_on("metal")) == (cpu, gpu)
+
+
+@pytest.mark.parametrize("name", ["headline", "gpu_headline"])
+def test_a_headline_is_a_declared_size(name):
+    with pytest.raises(DeclarationError, match=rf"\[same\] {name}: no size 'larg'; did you mean"):
+        declared(**{name: "larg"})
+
+
 def test_a_multiple_of_nothing_is_refused():
     with pytest.raises(DeclarationError, match="multiples: no size 'm'"):
 
