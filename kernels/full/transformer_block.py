@@ -40,7 +40,7 @@ def block(x, w_qkv, w_out, w_up, w_down, heads, eps):
         odd1=dict(tokens=37, dims=48, hidden=100),
         odd2=dict(tokens=65, dims=64, hidden=130),
         seed=dict(tokens=64, dims=128, hidden=256),
-        large=dict(tokens=1024, dims=512, hidden=2048),
+        large=dict(tokens=640, dims=512, hidden=2048),
     ),
     gpu_headline="large",
     inputs=dict(

@@ -27,7 +27,7 @@ def magnitude(q, k, v):
         odd1=dict(queries=37, keys=100, dims=64),
         odd2=dict(queries=1, keys=257, dims=80),
         seed=dict(queries=128, keys=128, dims=128),
-        large=dict(queries=4096, keys=4096, dims=128),
+        large=dict(queries=4096, keys=2048, dims=128),
     ),
     gpu_headline="large",
     inputs=dict(

@@ -67,15 +67,15 @@ FLOPS_OF_AN_M4 = 4e12
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=name_of)
 def test_on_a_gpu_the_headline_is_much_more_than_a_launch(entry):
-    """At least 16 MB, as its inputs and outputs are declared, or 2 ms of arithmetic at the peak."""
+    """At least 16 MB, as its inputs and outputs are declared, or 1 ms of arithmetic at the peak."""
     task = entry.task
     size = task.headline_on("metal")
     assert size == "large"
     seconds = task.flops(size) / FLOPS_OF_AN_M4
-    assert task.bytes(size, "float32") >= 16e6 or seconds >= 2e-3
-    # Nor so much that the oracle takes for ever, or the windows.
+    assert task.bytes(size, "float32") >= 16e6 or seconds >= 1e-3
+    # Nor so much that every run, which verifies this size too, takes for ever.
     assert task.bytes(size, "float32") <= 256e6
-    assert seconds <= 20e-3
+    assert seconds <= 5e-3
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
