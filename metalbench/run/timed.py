@@ -71,7 +71,7 @@ class Timed:
             seconds = max(FORMS_LEAST_S, FORMS_SHARE * plan.seconds)
             settled = settle(self.reference, seconds=seconds, seed=plan.seed)
             forms = settled.forms
-            remarks = (*remarks, settled.doubt) if settled.doubt is not None else remarks
+            remarks = (*remarks, *settled.doubts)
         sides = Sides(
             self._dispatches,
             self.reference,
