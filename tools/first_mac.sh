@@ -29,7 +29,7 @@ find_python() {
   local candidate homebrew
   homebrew=$(brew --prefix 2>/dev/null) || homebrew=/opt/homebrew
   for candidate in "${PYTHON:-}" "$homebrew/bin/python3" \
-    python3.13 python3.12 python3.11 python3.10 python3; do
+    python3.14 python3.13 python3.12 python3.11 python3.10 python3; do
     if command -v "$candidate" >/dev/null 2>&1 &&
       "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
       printf '%s' "$candidate"
