@@ -8,7 +8,6 @@ import pytest
 from metalbench import _core
 from metalbench.errors import CompileError, DeclarationError, DispatchError
 from metalbench.kernel import header as kernel
-from metalbench.kernel.binding import scalar_type
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.task import integers, normal, output, task
 from metalbench.task.workload import workload
@@ -254,27 +253,3 @@ def test_tunables_and_types_are_checked(device):
 def test_a_compile_error_comes_as_it_is(device):
     with pytest.raises(CompileError, match=r"scaled.metal:13:\d+: error: .*colum"):
         compiled(device, RIGHT.replace("col < cols; col", "colum < cols; col"))
-
-
-@pytest.mark.parametrize(
-    ("written", "name"),
-    [
-        ("float", "float32"),
-        ("float4", "float32"),
-        ("packed_half3", "float16"),
-        ("bfloat4", "bfloat16"),
-        ("uint2", "uint32"),
-        ("uint32_t", "uint32"),
-        ("atomic_uint", "uint32"),
-        ("atomic<float>", "float32"),
-        ("float2x2", "float32"),
-        ("ulong", "ulong"),
-    ],
-)
-def test_the_element_type_of_what_is_written(written, name):
-    assert scalar_type(written).name == name
-
-
-@pytest.mark.parametrize("written", ["T", "Candidate", "vec<T, 4>", "floaty"])
-def test_types_of_the_kernels_own_have_none(written):
-    assert scalar_type(written) is None
