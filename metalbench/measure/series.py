@@ -166,11 +166,18 @@ class Series:
             part = max(part, self.plan.seconds - self.spent)
         return int(part * 1e9)
 
+    def _rewarm_ns(self) -> int:
+        """None where a pair alone takes as long as the first warm-up."""
+        if self.sides.refresh is None:
+            return 0
+        pair_s = self.spent / max(self.taken, 1)
+        return self.plan.warmup_ns // REWARM if pair_s * 1e9 < self.plan.warmup_ns else 0
+
     def _look(self, **options: Any) -> Samples:
         plan, begun = self.plan, self.clock()
         warmup_ns = plan.warmup_ns
         if self._begun:
-            warmup_ns = plan.warmup_ns // REWARM if self.sides.refresh is not None else 0
+            warmup_ns = self._rewarm_ns()
             if self.sides.refresh is not None:
                 self.sides.refresh(self._begun)
         start = begun if self._begun else begun + warmup_ns / 1e9

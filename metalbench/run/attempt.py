@@ -30,6 +30,7 @@ from metalbench.run.trial import Trial, case_of, task_of
 from metalbench.task import Task
 from metalbench.task.workload import workload
 from metalbench.verify import Kind
+from metalbench.verify.examine import Yardsticks
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -86,6 +87,7 @@ class _Attempt:
         self._failures: list[Failure] = []
         self._checks: list[Check] = []
         self._notes = list(notes)
+        self._yardsticks: dict[str, Yardsticks] = {}
         self._wrong = False
         self._state: Facts | None = None
         self._occupancy: tuple[Occupancy, ...] = ()
@@ -139,7 +141,8 @@ class _Attempt:
             self._check(task)
         self._enter(Stage.VERIFY_ALL)
         self._verify(task, [size], others)
-        rest = [name for name in verify.all_sizes(task, trial.seed) if name != size]
+        every = verify.all_sizes(task, trial.seed, upto=size)
+        rest = [name for name in every if name != size]
         self._verify(task, rest)
 
     def _enter(self, stage: Stage) -> None:
@@ -158,6 +161,7 @@ class _Attempt:
                 seeds=seeds,
                 tunables=self._trial.tunables,
                 progress=self._observer.stage_detail,
+                yardsticks=self._yardsticks,
             )
         )
 
@@ -197,6 +201,7 @@ class _Attempt:
             self._hush()
         work = workload(task, size, dtype_name=trial.dtype, seed=trial.seed)
         timed = Timed.prepare(compiled, work, trial.plan.mode)
+        timed.yardsticks = self._yardsticks.setdefault(size, {})
         self._occupancy = occupancy_of(timed.bound, compiled, self._device)
         self._measurement = timed.measure(
             replace(trial.plan, seed=trial.seed), self._observer.stage_progress

@@ -16,8 +16,7 @@ from metalbench.result.environment import environment
 from metalbench.task import Task
 from metalbench.task.workload import Workload, workload
 from metalbench.verify import TIME_LIMIT, Report
-from metalbench.verify.error_rule import Yardstick
-from metalbench.verify.examine import Examiner
+from metalbench.verify.examine import Examiner, Yardsticks
 
 if TYPE_CHECKING:
     from metalbench._core import Device, Dispatch
@@ -41,7 +40,7 @@ class Timed:
     copies: list[Bound]
     reference: Reference | None
     remarks: tuple[str, ...] = ()
-    yardsticks: dict[str, dict[str, Yardstick]] = field(default_factory=dict)
+    yardsticks: Yardsticks = field(default_factory=dict)
     _exchanges: int = 0
 
     @classmethod

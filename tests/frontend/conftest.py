@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
+from frontend.address_spaces import FUNCTIONS, HEADER, KERNEL
 
+from metalbench import _core
 from metalbench.msl.building.parse import parse
 from metalbench.msl.reading.program import Source
-
-HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
 
 
 @pytest.fixture(autouse=True)
@@ -23,3 +24,22 @@ def source() -> Callable[..., Source]:
         return parse(text, "kernel.metal", macros, [])
 
     return parsed
+
+
+@pytest.fixture(params=[False, True], ids=["", "checked"])
+def run_body(request):
+    """Compile declarations and the statements of a kernel, run one thread, give its 8 results."""
+    device = _core.open("cpu")
+
+    def run(declarations, body, name="f", **arguments):
+        text = f"{HEADER}{FUNCTIONS}{declarations}\n{KERNEL}\n{body}\n}}\n"
+        pipeline = device.compile(text, checked=request.param).pipeline(name)
+        given = {"d": np.arange(8, dtype=np.float32), "c": np.arange(8, dtype=np.float32)}
+        given |= {"out": np.zeros(8, np.int32)} | arguments
+        dispatch = _core.Dispatch(
+            pipeline, given, threads_in_grid=1, threads=1, threadgroup_bytes={"dynamic": 32}
+        )
+        device.run([dispatch])
+        return given["out"].tolist()
+
+    return run

@@ -4,48 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from frontend.address_spaces import FUNCTIONS, HEADER, KERNEL, results
 
 from metalbench import _core
-
-HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
-# Each function says which space it was chosen for.
-FUNCTIONS = """
-int by(thread const float& a) { return 1; }
-int by(threadgroup const float& a) { return 2; }
-int by(device const float& a) { return 3; }
-int by(constant const float& a) { return 4; }
-template <typename T> int at(thread const T* a) { return 1; }
-template <typename T> int at(threadgroup const T* a) { return 2; }
-template <typename T> int at(device const T* a) { return 3; }
-template <typename T> int at(constant const T* a) { return 4; }
-"""
-KERNEL = """kernel void f(device int* out, device float* d, constant float* c,
-                          threadgroup float* dynamic [[threadgroup(0)]]) {"""
-
-
-@pytest.fixture(params=[False, True], ids=["", "checked"])
-def run(request):
-    """Compile declarations and the statements of a kernel, run one thread, give its 8 results."""
-    device = _core.open("cpu")
-
-    def run(declarations, body, name="f", **arguments):
-        text = f"{HEADER}{FUNCTIONS}{declarations}\n{KERNEL}\n{body}\n}}\n"
-        pipeline = device.compile(text, checked=request.param).pipeline(name)
-        given = {"d": np.arange(8, dtype=np.float32), "c": np.arange(8, dtype=np.float32)}
-        given |= {"out": np.zeros(8, np.int32)} | arguments
-        dispatch = _core.Dispatch(
-            pipeline, given, threads_in_grid=1, threads=1, threadgroup_bytes={"dynamic": 32}
-        )
-        device.run([dispatch])
-        return given["out"].tolist()
-
-    return run
-
-
-def results(*expressions):
-    """Statements that store these."""
-    return "".join(f"out[{place}] = {each};\n" for place, each in enumerate(expressions))
-
 
 LOCALS = "float x = 0; threadgroup float shared[8]; threadgroup float one;\n"
 
@@ -59,8 +20,8 @@ LOCALS = "float x = 0; threadgroup float shared[8]; threadgroup float one;\n"
         ("at(&x)", "at(dynamic)", "at(&d[1])", "at(&c[1])"),
     ],
 )
-def test_references_and_pointers(run, thread, threadgroup, device, constant):
-    found = run("", LOCALS + results(thread, threadgroup, device, constant))
+def test_references_and_pointers(run_body, thread, threadgroup, device, constant):
+    found = run_body("", LOCALS + results(thread, threadgroup, device, constant))
     assert found[:4] == [1, 2, 3, 4]
 
 
@@ -87,12 +48,12 @@ def test_references_and_pointers(run, thread, threadgroup, device, constant):
         "template <typename P> int forward(P p) { return own(p); }",
     ],
 )
-def test_templates_forward_the_space_that_they_deduce(run, forward):
+def test_templates_forward_the_space_that_they_deduce(run_body, forward):
     body = LOCALS + results("forward(&x)", "forward(shared)", "forward(d)", "forward(c)")
-    assert run(forward, body)[:4] == [11, 22, 33, 44]
+    assert run_body(forward, body)[:4] == [11, 22, 33, 44]
 
 
-def test_parts_are_in_the_space_of_the_whole(run):
+def test_parts_are_in_the_space_of_the_whole(run_body):
     declarations = """
     struct Inner { float v[2]; }; struct Outer { Inner inner[2]; float x; };
     int both(thread const Inner& i) { return 1; } int both(threadgroup const Inner& i) { return 2; }
@@ -109,10 +70,10 @@ def test_parts_are_in_the_space_of_the_whole(run):
         "at(&matrix[1])",
         "by(own.inner[1].v[0])",
     )
-    assert run(declarations, body) == [2, 2, 21, 22, 22, 22, 2, 1]
+    assert run_body(declarations, body) == [2, 2, 21, 22, 22, 22, 2, 1]
 
 
-def test_constants_at_program_scope(run):
+def test_constants_at_program_scope(run_body):
     declarations = """
     struct Pair { float a; float b; };
     constant float table[2][2] = {{1, 2}, {3, 4}};
@@ -121,11 +82,11 @@ def test_constants_at_program_scope(run):
     template <typename T> struct Limits { static constexpr constant float most = 7; };
     """
     body = results("by(table[1][0])", "at(table[0])", "by(pair.b)", "by(one)", "int(table[1][1])")
-    assert run(declarations, body)[:5] == [4, 4, 4, 4, 4]
-    assert run(declarations, results("by(*d)", "int(Limits<int>::most)"))[:2] == [3, 7]
+    assert run_body(declarations, body)[:5] == [4, 4, 4, 4, 4]
+    assert run_body(declarations, results("by(*d)", "int(Limits<int>::most)"))[:2] == [3, 7]
 
 
-def test_pointers_between_spaces_and_back(run):
+def test_pointers_between_spaces_and_back(run_body):
     declarations = """
     struct Views { device float* d; threadgroup float* t; };
     int each(thread const Views& v) { return 10 * by(*v.d) + by(*v.t); }
@@ -139,10 +100,10 @@ def test_pointers_between_spaces_and_back(run):
         "at((device int*)d)",
         "at(reinterpret_cast<threadgroup uint*>(q))",
     )
-    assert run(declarations, body + listed)[:4] == [32, 12, 3, 2]
+    assert run_body(declarations, body + listed)[:4] == [32, 12, 3, 2]
 
 
-def test_partial_specialisations(run):
+def test_partial_specialisations(run_body):
     declarations = """
     template <typename T> struct Kind { static constexpr constant int value = 0; };
     template <typename T> struct Kind<thread T*> { static constexpr constant int value = 1; };
@@ -152,10 +113,10 @@ def test_partial_specialisations(run):
     template <typename P> int kind(P p) { return Kind<P>::value; }
     """
     body = LOCALS + results("kind(&x)", "kind(shared)", "kind(d)", "kind(c)", "kind(1)")
-    assert run(declarations, body)[:5] == [1, 2, 3, 4, 0]
+    assert run_body(declarations, body)[:5] == [1, 2, 3, 4, 0]
 
 
-def test_array_parameters(run):
+def test_array_parameters(run_body):
     declarations = """
     int sum(device const float a[2], constant float b[2][2]) { return a[1] + b[1][1]; }
     int sum(threadgroup const float a[2], constant float b[2][2]) { return 100; }
@@ -165,90 +126,7 @@ def test_array_parameters(run):
         + "constant float (*b)[2] = (constant float (*)[2])c;"
         + results("sum(d, b)", "sum(shared, b)")
     )
-    assert run(declarations, body)[:2] == [4, 100]
-
-
-METHODS = """
-struct Tile {
-  float v[4]; union { int n; uint bits; };
-  thread float& at(int i) { return v[i]; }
-  threadgroup float& at(int i) threadgroup { return v[i]; }
-  device float& at(int i) device { return this->v[i]; }
-  int where() const { return 1; }
-  int where() const threadgroup { return 2 + helper(n) - 1; }
-  int where() const device;
-  int where() constant { return 4; }
-  int helper(int n) const { return 10; }
-  int helper(int n) const threadgroup { float v = 1; return v * n; }
-  int operator+(int b) const { return 10 + b; }
-  int operator+(int b) const device { return 30 + b; }
-  operator int() const { return 1; }
-  operator int() const device { return 3; }
-};
-int Tile::where() const device { return 3 + n; }
-"""
-
-
-def test_member_functions_of_an_object_in_a_space(run):
-    body = """Tile own = {}; threadgroup Tile shared; shared.n = 1;
-    device Tile* far = (device Tile*)d; far->n = 0;
-    constant Tile* fixed = (constant Tile*)c;""" + results(
-        "own.where()",
-        "shared.where()",
-        "far->where()",
-        "fixed->where()",
-        "by(own.at(0)) * 100 + by(shared.at(1)) * 10 + by(far->at(2))",
-        "(own + 1) * 100 + (*far + 2)",
-        "int(own) * 10 + int(*far)",
-    )
-    assert run(METHODS, body)[:7] == [1, 2, 3, 4, 123, 1132, 13]
-
-
-def test_member_functions_write_the_object_itself(run):
-    declarations = """
-    struct Base { float low; };
-    template <typename T> struct Sum : Base {
-      T total; int count[2];
-      void add(T x) thread { total += x; }
-      void add(T x) device { total += 10 * x; count[1]++; low = x; again(2); }
-      template <typename U> void again(U x) device { total = total * x; }
-    };
-    """
-    body = """device Sum<float>* s = (device Sum<float>*)d; s->total = 1; s->count[1] = 5;
-    Sum<float> own = {}; own.add(3); s->add(2);""" + results(
-        "int(own.total)", "int(s->total)", "s->count[1]", "int(s->low)", "by(*d)"
-    )
-    assert run(declarations, body)[:5] == [3, 42, 6, 2, 3]
-
-
-def test_member_functions_of_templates_defined_outside(run):
-    declarations = """
-    template <typename T> struct Box { T inner; };
-    template <typename T, int N> struct Row {
-      T v[N]; thread T& at(int i) thread; device T& at(int i) device; int kind() constant;
-    };
-    template <typename T, int N> thread T& Row<T, N>::at(int i) thread { return v[0]; }
-    template <typename T, int N> device T& Row<T, N>::at(int i) device { return v[i]; }
-    template <typename T, int N> int Row<T, N>::kind() constant { return int(v[1].inner) + 40; }
-    """
-    body = """Row<Box<float>, 2> own = {};
-    device Row<Box<float>, 2>* p = (device Row<Box<float>, 2>*)d;
-    constant Row<Box<float>, 2>* q = (constant Row<Box<float>, 2>*)c;
-    """ + results("by(own.at(1).inner)", "by(p->at(1).inner)", "int(p->at(1).inner)", "q->kind()")
-    assert run(declarations, body)[:4] == [1, 3, 1, 41]
-
-
-def test_records_with_default_constructors_stay_aggregates(run):
-    declarations = """
-    struct Pair { float a, b; Pair() = default; Pair() threadgroup = default; };
-    struct Made { float a; Made() = default; Made(float x) : a(x + 1) {}
-                  Made(float x) constant : a(x + 1) {}
-                  Made(device const Made&) = default; };
-    """
-    body = "Pair p{1, 2}; Made m(3); threadgroup Made t; t = m;" + results(
-        "int(p.b)", "int(t.a)", "by(t.a)"
-    )
-    assert run(declarations, body)[:3] == [2, 4, 2]
+    assert run_body(declarations, body)[:2] == [4, 100]
 
 
 TILES = """
@@ -300,7 +178,7 @@ def test_a_library_of_tiles(checked):
     np.testing.assert_array_equal(y[1:], [a, b])
 
 
-def test_conditional_operators_take_the_values_of_records(run):
+def test_conditional_operators_take_the_values_of_records(run_body):
     declarations = """struct Pair { int a, b; };
     template <bool which> int chosen(device const Pair* p, thread const Pair& own) {
       Pair q = which ? p[1] : own; return q.a;
@@ -319,10 +197,10 @@ def test_conditional_operators_take_the_values_of_records(run):
         "*(i ? r : none)",
         "int(uint{i ? n : 3u})",
     )
-    assert run(declarations, body)[:7] == [57, 96, 33, 4, 1, 1, 5]
+    assert run_body(declarations, body)[:7] == [57, 96, 33, 4, 1, 1, 5]
 
 
-def test_kernels_made_of_templates(run):
+def test_kernels_made_of_templates(run_body):
     declarations = """
     template <typename T, typename P> kernel void made(device int* out, device T* d, constant T* c,
         threadgroup T* dynamic [[threadgroup(0)]]) {
@@ -333,8 +211,8 @@ def test_kernels_made_of_templates(run):
     template [[host_name("two")]] kernel void made<float, device float*>(device int*, device float*,
         constant float*, threadgroup float*);
     """
-    assert run(declarations, "", "one")[:4] == [2, 2, 3, 4]
-    assert run(declarations, "", "two")[:4] == [2, 3, 3, 4]
+    assert run_body(declarations, "", "one")[:4] == [2, 2, 3, 4]
+    assert run_body(declarations, "", "two")[:4] == [2, 3, 3, 4]
 
 
 def test_a_finding_names_the_line():

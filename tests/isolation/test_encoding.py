@@ -15,13 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from example_results import (
-    correct,
-    failed,
-    incorrect,
-    on_gpu,
-    without_interval,
-)
+from example_results import correct, failed, incorrect, on_gpu, without_interval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays

@@ -126,6 +126,12 @@ def test_warming_up_does_not_wait_for_noise_to_settle():
     assert samples.warmup_ns < 3e8
 
 
+def test_a_pass_as_long_as_a_warm_up_is_one():
+    machine = Machine(reference_ns=3e9)
+    machine.sample(warmup_ns=2e8, probed=False, max_pairs=4)
+    assert machine.asked.count(("reference", 1)) == 1 + 4
+
+
 def test_a_clock_that_drops_for_a_while_costs_pairs_and_a_rest_but_no_verdict():
     def throttled(now: float) -> float:
         return 1.2 if 2e8 < now < 3e8 else 1.0

@@ -69,6 +69,16 @@ def test_only_the_first_look_warms_up_and_every_look_has_its_own_seed() -> None:
     assert [call["seed"] for call in sampler.calls[:3]] == [5, 37, 69]
 
 
+@pytest.mark.parametrize(("seconds_per_pair", "again"), [(0.1, 10_000_000), (0.3, 0)])
+def test_new_inputs_are_warmed_up_unless_a_pair_is_as_long_as_that(
+    seconds_per_pair: float, again: int
+) -> None:
+    sampler = ScriptedSampler(steady(1e8, 0.1), steady(1e8, 0.1), seconds_per_pair=seconds_per_pair)
+    sides = Sides(["dispatch"], REFERENCE, refresh=lambda _: None)
+    measure(sampler, sides, Plan(seconds=4.0), clock=sampler.clock)
+    assert [call["warmup_ns"] for call in sampler.calls[:3]] == [200_000_000, again, again]
+
+
 @pytest.mark.parametrize(
     ("seconds_per_pair", "look"), [(1e-3, 32), (0.01, 25), (0.02, 12), (0.06, 4), (0.1, 4)]
 )

@@ -27,6 +27,9 @@ TYPES: dict[str, Any] = {
     "ulong": np.uint64,
 }
 # Digits of the significand and the exponent of the smallest normal number.
+FLOATS = ["float", "half", "bfloat"]
+INTEGERS = [kind for kind in TYPES if kind not in (*FLOATS, "bool")]
+INFOS = {kind: ml_dtypes.finfo(TYPES[kind]) for kind in FLOATS}
 FORMATS = {"float": (24, -126), "half": (11, -14), "bfloat": (8, -126)}
 # How far apart the components of a vector are among the inputs.
 STEP = 17

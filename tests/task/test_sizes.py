@@ -32,6 +32,12 @@ def test_a_drawn_size_lies_between_the_least_and_the_headline(relu):
     assert len({tuple(each.values()) for each in found}) > 150
 
 
+def test_a_drawn_size_is_no_larger_than_the_one_that_is_measured(relu):
+    found = [relu.extents(drawn(relu, seed, upto="small")) for seed in MANY]
+    assert (min(each["rows"] for each in found), max(each["rows"] for each in found)) == (5, 16)
+    assert {each["cols"] for each in found} == {256}
+
+
 def test_the_same_seed_draws_the_same_size(relu):
     assert drawn(relu, 7) == drawn(relu, 7) != drawn(relu, 8)
 
