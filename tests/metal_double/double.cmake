@@ -31,6 +31,7 @@ set(double_sources
   metal/fence.mm
   metal/function_constants.mm
   metal/library.mm
+  metal/mlx.mm
   metal/pipeline.mm
   metal/pixel_formats.mm
   metal/queue.mm
@@ -41,10 +42,12 @@ set(double_sources
   metal/slots.mm
   metal/texture.mm
   runtime/autorelease.cpp
+  runtime/block_methods.cpp
   runtime/blocks.cpp
   runtime/classes.cpp
   runtime/dispatch_table.cpp
   runtime/image.cpp
+  runtime/methods.cpp
   runtime/objects.cpp
   runtime/properties.cpp
   runtime/root_mrc.mm

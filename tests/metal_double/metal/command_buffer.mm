@@ -16,6 +16,19 @@ using metal_double::Pass;
 using metal_double::Switch;
 using metal_double::violation;
 
+namespace metal_double {
+namespace {
+
+// Until the host may learn that the GPU's work ended at this tick.
+void wait_for_news_of(std::int64_t end) {
+  const double latency_ns = value(Switch::latency_out_ns);
+  if (latency_ns == 0 && !is_on(Switch::latency_in_ns)) return;
+  wait_until_ns(static_cast<std::uint64_t>(to_ns(end) + latency_ns));
+}
+
+}  // namespace
+}  // namespace metal_double
+
 @implementation DoubleCommandBuffer {
   DoubleQueue* _queue;
   std::vector<std::shared_ptr<Pass>> _passes;
@@ -24,6 +37,7 @@ using metal_double::violation;
   std::condition_variable _changed;
   MTLCommandBufferStatus _status;
   bool _handled;
+  std::uint64_t _committedNs;
   NSError* _error;
   double _start_s;
   double _end_s;
@@ -111,6 +125,7 @@ using metal_double::violation;
   {
     const std::scoped_lock lock(_mutex);
     _status = MTLCommandBufferStatusCommitted;
+    _committedNs = metal_double::host_ns();
   }
   [_queue run:self];
 }
@@ -140,15 +155,20 @@ using metal_double::violation;
   return all;
 }
 - (std::int64_t)runFrom:(std::int64_t)earliest {
-  if (metal_double::take(Switch::hang_command_buffer)) metal_double::wait_for_reset();
+  if (metal_double::take(Switch::hang_command_buffer)) {
+    metal_double::wait_for_reset();
+    _committedNs = metal_double::host_ns();
+  }
   const int wanted_error = metal_double::take_command_buffer_error();
   const std::int64_t start =
-      std::max(earliest, metal_double::to_ticks(static_cast<double>(metal_double::host_ns())));
+      std::max(earliest, metal_double::to_ticks(static_cast<double>(_committedNs) +
+                                                metal_double::value(Switch::latency_in_ns)));
   metal_double::Outcome outcome =
       wanted_error == 0 ? [self execute:start] : metal_double::Outcome{start, wanted_error, ""};
   const std::int64_t end = std::max(outcome.end, start + 1);
   // As in Metal, what it held on to is released before anybody hears of the end.
   _passes.clear();
+  metal_double::wait_for_news_of(end);
   [self endAt:end from:start with:outcome];
   return end;
 }

@@ -41,6 +41,9 @@ struct Pass {
   id<MTLCounterSampleBuffer> samples = nil;
   NSUInteger start_sample = MTLCounterDontSample;
   NSUInteger end_sample = MTLCounterDontSample;
+  double extra_ns = 0;  // of GPU time, besides that of the commands
+  std::vector<id<MTLFence>> waited_for;
+  std::vector<id<MTLFence>> updated;
   bool ended = false;
 };
 

@@ -47,6 +47,8 @@ constexpr std::array<std::string_view, switch_count> switch_names = {
     "gpu_family",
     "max_threads",
     "no_engine",
+    "latency_in_ns",
+    "latency_out_ns",
     "low_power",
     "thermal_state",
     "watchdog_s",

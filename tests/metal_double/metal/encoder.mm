@@ -158,9 +158,14 @@ static void dispatch(DoubleEncoder* self, bool in_threads, const MTLSize& grid,
 }
 - (void)updateFence:(id<MTLFence>)fence {
   require(self, fence != nil && !_pass->ended, "updateFence: no fence, or after endEncoding");
+  if (fence != nil) _pass->updated.push_back(fence);
 }
 - (void)waitForFence:(id<MTLFence>)fence {
   require(self, fence != nil && !_pass->ended, "waitForFence: no fence, or after endEncoding");
+  if (fence != nil) _pass->waited_for.push_back(fence);
+}
+- (void)spendGPUTime:(double)ns {
+  _pass->extra_ns += ns;
 }
 - (void)endEncoding {
   require(self, !_pass->ended, "endEncoding: a second time");

@@ -91,7 +91,7 @@ Outcome execute(const Pass& pass, std::int64_t start) {
     return Outcome{start + 1, code, std::move(text)};
   };
   try {
-    const double ns = run(replay(pass));
+    const double ns = run(replay(pass)) + pass.extra_ns;
     return {start + std::max<std::int64_t>(1, to_ticks(ns)), 0, ""};
   } catch (const metalbench::KernelFault& fault) {
     return failed(MTLCommandBufferErrorPageFault, fault.what());
