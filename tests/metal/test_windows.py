@@ -53,23 +53,63 @@ def still_works(device, add):
     assert (x == 2).all()
 
 
-def sample(device, dispatches, **options):
+def sample(device, dispatches, reference=None, **options):
     plan = {"max_pairs": 8, "warmup_ns": 0, "window_ns": 1e5, "time_limit_ns": 1e9, **options}
-    return device.sample(dispatches, **plan)
+    return device.sample(dispatches, reference, **plan)
 
 
-def test_passes_of_one_dispatch_are_one_setup_and_a_message_each(
+def test_passes_within_a_command_buffer_are_one_setup_and_a_message_each(
     device, add, metal_double, tmp_path
 ):
     x = np.zeros(32, np.float32)
     calls = []
-    for passes in (1, 2, 101):
+    for passes in (1, 2, 61):
         before = metal_double.get("encoder_calls")
         path = str(tmp_path / f"{passes}.gputrace")
         device.capture([dispatch(add, x, step=np.float32(1))], path, passes=passes)
         calls.append(metal_double.get("encoder_calls") - before)
-    assert [calls[1] - calls[0], calls[2] - calls[0]] == [1, 100]
-    assert (x == 104).all()
+    assert [calls[1] - calls[0], calls[2] - calls[0]] == [1, 60]
+    assert (x == 64).all()
+
+
+@pytest.mark.parametrize(
+    ("passes", "dispatches", "buffers"),
+    [(1, 1, 1), (64, 1, 1), (65, 1, 2), (1000, 1, 5), (33, 2, 2), (3, 64, 2), (1, 100, 1)],
+)
+def test_a_long_window_is_several_command_buffers_of_growing_length(
+    device, add, metal_double, tmp_path, passes, dispatches, buffers
+):
+    x = np.zeros(32, np.float32)
+    before = metal_double.get("command_buffers")
+    one = dispatch(add, x, step=np.float32(1))
+    device.capture([one] * dispatches, str(tmp_path / "x.gputrace"), passes=passes)
+    assert metal_double.get("command_buffers") - before == buffers
+    assert (x == passes * dispatches).all()
+
+
+def test_the_gpu_works_while_the_host_encodes(device, add, metal_double):
+    x = np.zeros(32, np.float32)
+    metal_double.set("no_engine", 1e3)
+    metal_double.set("latency_in_ns", 1e3)
+    one, other = (dispatch(add, x, step=np.float32(step)) for step in (1, 2))
+    plan = {"candidate_window": 5000, "max_pairs": 21}
+    # A function beside it, so that each window is taken for itself.
+    samples = sample(device, [one, other], lambda passes: None, reference_window=1, **plan)
+    window_ns = np.median(samples.wall_ns) * 5000
+    gpu_ns, encode_ns = np.median(samples.device_ns) * 5000, np.median(samples.encode_ns)
+    assert gpu_ns == pytest.approx(2 * 5000 * 1e3, rel=0.01)
+    # All but what is encoded before the first of them, and after the last.
+    assert window_ns < gpu_ns + 0.5 * encode_ns
+
+
+def test_a_fault_of_one_command_buffer_is_that_of_its_window(device, add, metal_double):
+    x = np.zeros(32, np.float32)
+    for nth in (1, 2, 3):
+        metal_double.set("fail_command_buffer", INTERNAL)
+        metal_double.set("fail_command_buffer_count", nth)
+        with pytest.raises(_core.KernelFault, match="Internal Error"):
+            sample(device, [dispatch(add, x, step=np.float32(1))], candidate_window=300)
+    still_works(device, add)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from time import perf_counter_ns
+
 import pytest
 
 from metalbench import _core
 from metalbench.kernel.library import Library
 from metalbench.measure import Mode, Plan, Sides, measure
 from metalbench.result import Status
-from metalbench.run import control
-from metalbench.run.control import HostTimed, attempt_control
+from metalbench.run import path_control
+from metalbench.run.control import attempt_control, attempt_path
 from metalbench.run.stages import Silent
 from metalbench.run.trial import Trial
 from metalbench.stats import Verdict
@@ -45,21 +47,47 @@ def test_where_mlx_has_nothing_to_run_on_the_result_says_so(
     assert "no GPU here" in result.failures[0].message
 
 
-def test_functions_are_timed_by_the_hosts_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0
+def test_functions_are_timed_on_both_sides() -> None:
+    passes: dict[str, int] = {"one": 0, "three": 0}
 
-    def run(cost_ns: int):
-        def passes(count: int) -> None:
-            nonlocal now
-            now += cost_ns * count
+    def counted(name: str, each_ns: int):
+        def run(count: int) -> None:
+            passes[name] += count
+            end = perf_counter_ns() + each_ns * count
+            while perf_counter_ns() < end:
+                pass
 
-        return passes
+        return run
 
-    monkeypatch.setattr(control, "perf_counter_ns", lambda: now)
-    sides = Sides(run(100_000), run(300_000))
-    measured = measure(HostTimed(), sides, QUICK, clock=lambda: now / 1e9)
+    sides = Sides(counted("one", 20_000), counted("three", 60_000))
+    measured = measure(_core.open("cpu"), sides, QUICK)
     assert measured.verdict is Verdict.FASTER
     assert measured.ratio is not None
-    assert measured.ratio.value == pytest.approx(3.0)
+    assert measured.ratio.value == pytest.approx(3.0, rel=0.2)
     assert measured.samples.floor_ns.size == 0
     assert not measured.launch_bound
+    assert min(passes.values()) > 100
+
+
+def test_a_kernel_by_both_ways_computes_the_same() -> None:
+    # MLX's way is that of `metal_kernel`, which this project's engine goes where there is no Metal.
+    device = _core.open("cpu")
+    measured = path_control.measure_path(device, QUICK)
+    assert measured.reference_ns is not None
+
+
+def test_a_way_that_computes_something_else_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = path_control.SOURCE.replace("0.25f", "0.125f")
+    monkeypatch.setattr(path_control, "SOURCE", other)
+    result = attempt_path(_core.open("cpu"), QUICK, Silent())
+    assert result.status is Status.FAILED
+    assert "one of them does not run this kernel" in result.failures[0].message
+
+
+def test_where_mlx_has_no_gpu_the_path_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    from metalbench import reference
+
+    monkeypatch.setattr(reference, "reference_beside", lambda *_: (None, ("no GPU here",)))
+    result = attempt_path(_core.open("cpu"), QUICK, Silent())
+    assert result.status is Status.FAILED
+    assert "[path_control] no GPU here" in result.failures[0].message

@@ -62,6 +62,9 @@ void run_all(const std::shared_ptr<Work>& work) {
 - (id<MTLCommandBuffer>)commandBuffer {
   return [[DoubleCommandBuffer alloc] initWithQueue:self];
 }
+- (id<MTLCommandBuffer>)commandBufferWithUnretainedReferences {
+  return [self commandBuffer];
+}
 - (void)run:(DoubleCommandBuffer*)command_buffer {
   const std::scoped_lock lock(_work->mutex);
   _work->waiting.push_back(command_buffer);
