@@ -23,12 +23,13 @@ class Seen {
  public:
   // To be called before its commit. The handler owns a share.
   static void add(const std::shared_ptr<Seen>& seen, id<MTLCommandBuffer> buffer) {
+    const std::shared_ptr<Seen> share = seen;  // blocks hold on to no reference
     {
-      const std::lock_guard lock(seen->mutex_);
-      ++seen->pending_;
+      const std::lock_guard lock(share->mutex_);
+      ++share->pending_;
     }
     [buffer addCompletedHandler:^(id<MTLCommandBuffer> ended) {
-      seen->take(ended);
+      share->take(ended);
     }];
   }
 

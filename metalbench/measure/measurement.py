@@ -66,9 +66,9 @@ class Measurement:
     `verdict` are taken from, with the reasons of an INCONCLUSIVE or THROTTLED one; None without a
     reference, or of a measurement that was not kept whole. `drift` and `modes` (of logarithms) are
     the candidate's own; `effective_pairs` tells how many independent pairs the ratio's would be
-    worth, or the candidate's samples without a reference. `slope` and `reference_slope` are of the two sides'
-    long windows. `forms` are all forms of the reference,
-    timed briefly. `remarks` are doubts that arose around the sampling.
+    worth, or the candidate's samples without a reference. `slope` and `reference_slope` are of the
+    two sides' long windows. `forms` are all forms of the reference, timed briefly. `remarks` are
+    doubts that arose around the sampling.
     """
 
     samples: SampleSet

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-
 WINDOW_NS = 1_000_000
 # Wall time has the way to the GPU and back in it, up to 0.1 ms: that must be a small part of it.
 GPU_WINDOW_NS = 15_000_000

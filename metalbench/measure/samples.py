@@ -28,8 +28,8 @@ class SampleSet:
     `long_base` and `reference_long_base` passes, `probe_ns` of probes of the clock, shape (any,). A
     window is how many passes one sample averages over. `clock` says what these times are of:
     "device", or "wall" where the device's own clock did not tell every window of both sides; `own`
-    has them by both. `look` is the number of the look that each pair is of, from 0, int64: pairs of one look
-    share their inputs.
+    has them by both. `look` is the number of the look that each pair is of, from 0, int64: pairs
+    of one look share their inputs.
     """
 
     candidate_ns: NDArray[np.float64]

@@ -217,9 +217,9 @@ def _throughput(analysis: Analysis, measured: Measurement) -> Rows:
     if measured.launch_share is not None:
         yield (
             "launches",
-            f"{numbers.significant(100 * measured.launch_share)} % of the GPU time is what launching "
-            "empty kernels takes, the gaps between dispatches among it; rates and roofline have "
-            "it in them",
+            f"{numbers.significant(100 * measured.launch_share)} % of the GPU time is what "
+            "launching empty kernels takes, the gaps between dispatches among it; rates and "
+            "roofline have it in them",
         )
 
 

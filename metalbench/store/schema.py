@@ -53,7 +53,7 @@ CREATE TABLE results (
     floor_ns REAL,
     stopped TEXT,                           -- why sampling ended
     gpu_ns REAL, gpu_ns_low REAL, gpu_ns_high REAL, -- the kernel on the GPU's own clock
-    clock TEXT,                             -- of the other times, `ratio` and `verdict`: 'GPU time',
+    clock TEXT,                             -- of the other times, ratio and verdict: 'GPU time',
                                             -- 'wall time'
     device_state TEXT,                      -- JSON: of the device when the kernel had been timed
     notes TEXT,                             -- JSON: [what was not checked, or is doubtful]

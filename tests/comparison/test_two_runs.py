@@ -62,7 +62,7 @@ def test_kernels_whose_verdicts_are_of_different_clocks_are_left_out() -> None:
     assert [each.task for each in found.compared] == ["relu"]
     why = "verdicts of different clocks do not compare: wall time in a, GPU time in b"
     assert found.left_out == (("softmax", why),)
-    with pytest.raises(MetalBenchError, match="no kernel in common .* wall time in a, GPU time"):
+    with pytest.raises(MetalBenchError, match=r"no kernel in common .* wall time in a, GPU time"):
         compare(results("a", wall), results("b", own))
 
 

@@ -47,16 +47,8 @@ def sample(metal: _core.Device, candidate: Any, reference: Any, **options: Any) 
     return metal.sample(candidate, reference, **{**plan, **options})
 
 
-def plan(**options: Any) -> Plan:
-    return Plan(
-        seconds=1.0,
-        warmup_ns=1_000_000,
-        window_ns=int(WINDOW_NS),
-        first_look=32,
-        max_pairs=48,
-        probe_drop=0.0,
-        **options,
-    )
+def plan() -> Plan:
+    return Plan(seconds=1.0, warmup_ns=1_000_000, probe_drop=0.0)
 
 
 def measured(metal: _core.Device, work: _core.Dispatch, reference: Any) -> Measurement:
@@ -81,9 +73,9 @@ def test_a_reference_of_known_cost_has_its_ratio_by_both_clocks(
 def test_the_four_patterns_of_pairs_have_one_wall_time(
     metal: _core.Device, work: _core.Dispatch, gpu: Any
 ) -> None:
-    # Short windows, of which the way to the GPU is a good part: 60 us of 460 us.
+    # Short windows, of which the way to the GPU is 6 %.
     samples = sample(
-        metal, [work], of_mlx(gpu, COST_NS), window_ns=4 * COST_NS, max_pairs=400, seed=1
+        metal, [work], of_mlx(gpu, COST_NS), window_ns=10 * COST_NS, max_pairs=400, seed=1
     )
     first = samples.candidate_first
     window_ns = samples.wall_ns * samples.candidate_window
