@@ -1,9 +1,10 @@
 #include "buffer.h"
 
-#include <unistd.h>
+#include <mach/vm_page_size.h>
 
 #include <utility>
 
+#include "addresses.h"
 #include "engine.h"
 #include "texture.h"
 
@@ -24,9 +25,11 @@ class Memory final : public metalbench::Storage {
 
 std::shared_ptr<metalbench::Storage> metal_double::new_storage(NSUInteger length) {
   constexpr NSUInteger from_page = 256;
-  if (length >= static_cast<NSUInteger>(getpagesize())) return engine().allocate(length);
-  std::shared_ptr<metalbench::Storage> owner = engine().allocate(from_page + length);
-  return std::make_shared<Memory>(owner->bytes().subspan(from_page), owner);
+  std::shared_ptr<metalbench::Storage> owner = engine().allocate(vm_page_size + length);
+  const auto before = reinterpret_cast<uintptr_t>(owner->bytes().data()) % vm_page_size;
+  const NSUInteger page = before == 0 ? 0 : vm_page_size - before;
+  const NSUInteger begin = length < vm_page_size ? (page + from_page) % vm_page_size : page;
+  return std::make_shared<Memory>(owner->bytes().subspan(begin, length), owner);
 }
 
 std::shared_ptr<metalbench::Storage> metal_double::storage_over(void* pointer, NSUInteger length) {
@@ -43,12 +46,15 @@ std::shared_ptr<metalbench::Storage> metal_double::storage_over(void* pointer, N
 
 - (instancetype)initWithDevice:(id<MTLDevice>)device
                        storage:(std::shared_ptr<metalbench::Storage>)storage
+                       options:(MTLResourceOptions)options
                      allocated:(metal_double::Allocated)allocated
                    deallocator:(void (^)(void* pointer, NSUInteger length))deallocator {
   if ((self = [super init]) != nil) {
     _device = device;
     _storage = std::move(storage);
     _length = _storage->bytes().size();
+    _gpuAddress = metal_double::give_address(_storage->bytes());
+    _tracked = (options & MTLResourceHazardTrackingModeUntracked) == 0;
     _allocated = std::move(allocated);
     _deallocator = [deallocator copy];
     *_allocated += _length;
@@ -57,6 +63,7 @@ std::shared_ptr<metalbench::Storage> metal_double::storage_over(void* pointer, N
 }
 - (void)dealloc {
   *_allocated -= _length;
+  metal_double::take_address_back(_gpuAddress);
   if (_deallocator != nil) _deallocator(_storage->bytes().data(), _length);
 }
 - (NSUInteger)length {
@@ -69,7 +76,7 @@ std::shared_ptr<metalbench::Storage> metal_double::storage_over(void* pointer, N
   return _storage->bytes().data();
 }
 - (uint64_t)gpuAddress {
-  return reinterpret_cast<uintptr_t>(_storage->bytes().data());
+  return _gpuAddress;
 }
 - (id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor*)descriptor
                                     offset:(NSUInteger)offset
