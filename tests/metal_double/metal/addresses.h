@@ -17,6 +17,13 @@ namespace metal_double {
 // The buffer ends.
 void take_address_back(std::uint64_t address);
 
+// Memory where a kernel may find addresses. What lies behind the first `own_bytes` may belong to
+// others in part, because whole pages are lent to a GPU.
+struct Region {
+  std::span<std::byte> memory;
+  std::size_t own_bytes = 0;
+};
+
 // While it lives, addresses of resident buffers are the host's in all memory that was entered, and
 // in what these addresses lead to. Addresses of other buffers stay as they are, and those of the
 // host's become ones that nobody has: a kernel that follows either faults, as on a GPU. At its end
@@ -29,12 +36,12 @@ class Translation {
   Translation(const Translation&) = delete;
   Translation& operator=(const Translation&) = delete;
 
-  void enter(std::span<std::byte> memory);
+  void enter(const Region& region);
 
  private:
   struct Place {
     std::uint64_t gpu = 0;
-    std::span<std::byte> host;
+    Region host;
     bool entered = false;
   };
   struct Changed {
@@ -43,13 +50,13 @@ class Translation {
     std::uint64_t now = 0;
   };
 
-  void translate(std::uint64_t& word);
-  [[nodiscard]] std::uint64_t to_host(std::uint64_t word);
+  void translate(std::uint64_t& word, bool is_own);
+  [[nodiscard]] std::uint64_t to_host(std::uint64_t word, bool is_own);
 
   std::scoped_lock<std::mutex> alone_;  // two of them would translate the same memory twice
   std::vector<Place> resident_;
-  std::vector<std::span<std::byte>> waiting_;
-  std::vector<std::span<std::byte>> entered_;
+  std::vector<Region> waiting_;
+  std::vector<Region> entered_;
   std::vector<Changed> changed_;
 };
 

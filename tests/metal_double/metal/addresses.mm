@@ -90,47 +90,50 @@ Translation::Translation(const std::vector<DoubleBuffer*>& named,
     : alone_(translating()) {
   for (const auto* const buffers : {&named, &resident}) {
     for (DoubleBuffer* buffer : *buffers) {
-      resident_.push_back({buffer->_gpuAddress, buffer->_storage->bytes()});
+      const std::span<std::byte> memory = buffer->_storage->bytes();
+      resident_.push_back({buffer->_gpuAddress, {memory, own_bytes(*buffer->_storage, 0)}});
     }
   }
 }
 
-std::uint64_t Translation::to_host(std::uint64_t word) {
+std::uint64_t Translation::to_host(std::uint64_t word, bool is_own) {
   for (Place& place : resident_) {
-    if (word < place.gpu || word >= place.gpu + place.host.size()) continue;
+    const std::span<std::byte> memory = place.host.memory;
+    if (word < place.gpu || word >= place.gpu + memory.size()) continue;
     if (!place.entered) waiting_.push_back(place.host);
     place.entered = true;
-    return address_of(place.host.data()) + (word - place.gpu);
+    return address_of(memory.data()) + (word - place.gpu);
   }
-  return to_gpu(word) ? word | nowhere : word;
+  return is_own && to_gpu(word) ? word | nowhere : word;
 }
 
-void Translation::enter(std::span<std::byte> memory) {
-  waiting_.push_back(memory);
-  while (!waiting_.empty()) {
-    const std::span<std::byte> next = waiting_.back();
-    waiting_.pop_back();
-    entered_.push_back(next);
-    for_words(next, [this](std::uint64_t& word) { translate(word); });
-  }
-}
-
-void Translation::translate(std::uint64_t& word) {
+void Translation::translate(std::uint64_t& word, bool is_own) {
   if (!may_be_address(word) || std::ranges::find(changed_, &word, &Changed::at) != changed_.end()) {
     return;
   }
-  const std::uint64_t now = to_host(word);
+  const std::uint64_t now = to_host(word, is_own);
   if (now == word) return;
   changed_.push_back({&word, word, now});
   word = now;
+}
+
+void Translation::enter(const Region& region) {
+  waiting_.push_back(region);
+  while (!waiting_.empty()) {
+    const auto [memory, own_bytes] = waiting_.back();
+    waiting_.pop_back();
+    entered_.push_back({memory, own_bytes});
+    for_words(memory.first(own_bytes), [this](std::uint64_t& word) { translate(word, true); });
+    for_words(memory.subspan(own_bytes), [this](std::uint64_t& word) { translate(word, false); });
+  }
 }
 
 Translation::~Translation() {
   for (const Changed& changed : changed_) {
     if (*changed.at == changed.now) *changed.at = changed.before;
   }
-  for (const std::span<std::byte> memory : entered_) {
-    for_words(memory, [](std::uint64_t& word) {
+  for (const Region& region : entered_) {
+    for_words(region.memory.first(region.own_bytes), [](std::uint64_t& word) {
       if (may_be_address(word)) word = to_gpu(word).value_or(word);
     });
   }

@@ -29,6 +29,8 @@ using Allocated = std::shared_ptr<std::atomic<NSUInteger>>;
 
 namespace metal_double {
 
+// How much of a storage is nobody else's: all of it, or so much where pages were lent.
+[[nodiscard]] std::size_t own_bytes(metalbench::Storage& storage, std::size_t of_lent);
 // Memory of the caller's as a storage.
 [[nodiscard]] std::shared_ptr<metalbench::Storage> storage_over(void* pointer, NSUInteger length);
 // Zeroed memory. As in Metal, what is smaller than a page of the GPU's need not begin with one.

@@ -15,6 +15,7 @@ class Memory final : public metalbench::Storage {
   Memory(std::span<std::byte> memory, std::shared_ptr<metalbench::Storage> owner)
       : memory_(memory), owner_(std::move(owner)) {}
   [[nodiscard]] std::span<std::byte> bytes() override { return memory_; }
+  [[nodiscard]] bool is_lent() const { return owner_ == nullptr; }
 
  private:
   std::span<std::byte> memory_;
@@ -22,6 +23,11 @@ class Memory final : public metalbench::Storage {
 };
 
 }  // namespace
+
+std::size_t metal_double::own_bytes(metalbench::Storage& storage, std::size_t of_lent) {
+  const auto* const memory = dynamic_cast<const Memory*>(&storage);
+  return memory != nullptr && memory->is_lent() ? of_lent : storage.bytes().size();
+}
 
 std::shared_ptr<metalbench::Storage> metal_double::new_storage(NSUInteger length) {
   constexpr NSUInteger from_page = 256;

@@ -31,17 +31,18 @@ std::size_t period_of(const std::vector<std::uint32_t>& order) {
 }
 
 // Where a kernel may find addresses: not in arrays of numbers.
-bool may_hold_addresses(const metalbench::PipelineInfo& kernel, const metalbench::Binding& binding) {
-  const auto argument =
-      std::ranges::find(kernel.arguments, binding.name, &metalbench::Argument::name);
-  if (argument->kind != metalbench::ArgumentKind::buffer) return false;
-  const MTLDataType type = data_type(argument->type);
+bool may_hold_addresses(const metalbench::Argument& argument) {
+  if (argument.kind != metalbench::ArgumentKind::buffer) return false;
+  const MTLDataType type = data_type(argument.type);
   return type == MTLDataTypeStruct || type == MTLDataTypeULong || type == MTLDataTypeLong;
 }
 
-std::span<std::byte> memory_of(metalbench::Value& value) {
-  if (auto* bytes = std::get_if<metalbench::Bytes>(&value)) return *bytes;
-  return std::get<metalbench::Buffer>(value).bytes();
+// At least one element is the argument's own.
+Region region_of(const metalbench::Argument& argument, metalbench::Value& value) {
+  if (auto* bytes = std::get_if<metalbench::Bytes>(&value)) return {*bytes, bytes->size()};
+  const auto& buffer = std::get<metalbench::Buffer>(value);
+  const std::size_t own = own_bytes(*buffer.storage(), argument.element_bytes);
+  return {buffer.bytes(), std::min(own, buffer.size())};
 }
 
 double run_on_engine(const Replay& replay) {
@@ -64,10 +65,13 @@ double run(Replay& replay, const std::vector<DoubleResidencySet*>& residency_set
   }
   std::optional<Translation> translation;
   for (Dispatch& dispatch : replay.distinct) {
+    const auto& arguments = dispatch.pipeline->info().arguments;
     for (metalbench::Binding& binding : dispatch.bindings) {
-      if (!may_hold_addresses(dispatch.pipeline->info(), binding)) continue;
+      const auto argument =
+          std::ranges::find(arguments, binding.name, &metalbench::Argument::name);
+      if (!may_hold_addresses(*argument)) continue;
       if (!translation) translation.emplace(replay.resident, resident_buffers(residency_sets));
-      translation->enter(memory_of(binding.value));
+      translation->enter(region_of(*argument, binding.value));
     }
   }
   return run_on_engine(replay);
