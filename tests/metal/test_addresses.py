@@ -43,11 +43,7 @@ def follow(metal: _core.Device, address: int, resources: list[_core.Buffer]) -> 
     arguments = {"node": np.array([address], np.uint64).tobytes(), "y": y}
     pipeline = metal.compile(FOLLOW).pipeline()
     metal.run(
-        [
-            _core.Dispatch(
-                pipeline, arguments, threads_in_grid=32, threads=32, resources=resources
-            )
-        ]
+        [_core.Dispatch(pipeline, arguments, threads_in_grid=32, threads=32, resources=resources)]
     )
     return y
 
@@ -80,7 +76,7 @@ def test_what_is_not_resident_is_not_there(metal) -> None:
 
 
 def test_what_was_freed_is_not_there(metal) -> None:
-    x, there = some(metal)
+    _kept, there = some(metal)
     address = there.address
     del there
     gc.collect()
@@ -99,9 +95,7 @@ def test_addresses_in_memory_that_addresses_lead_to(metal) -> None:
     arguments = {"node": buffers[0], "copy": copy, "y": y}
     resources = [*buffers, there]
     pipeline = metal.compile(LIST).pipeline()
-    last = _core.Dispatch(
-        pipeline, arguments, threads_in_grid=32, threads=32, resources=resources
-    )
+    last = _core.Dispatch(pipeline, arguments, threads_in_grid=32, threads=32, resources=resources)
     for _ in range(2):
         metal.run([last])
     np.testing.assert_array_equal(y, x)

@@ -36,7 +36,9 @@ def windows(metal: _core.Device, add: _core.Dispatch, passes: int, count: int) -
     """Wall and GPU times, and those of encoding, of windows that are alone in the queue."""
     plan = {"max_pairs": 1, "candidate_window": passes, "warmup_ns": 0, "time_limit_ns": 1e9}
     found = [metal.sample([add], **plan) for _ in range(count)]
-    return np.array([[s.wall_ns[0] * passes, s.device_ns[0] * passes, s.encode_ns[0]] for s in found])
+    return np.array(
+        [[s.wall_ns[0] * passes, s.device_ns[0] * passes, s.encode_ns[0]] for s in found]
+    )
 
 
 @pytest.mark.usefixtures("modelled")

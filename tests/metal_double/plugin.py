@@ -49,7 +49,11 @@ class Double:
         self._library.metal_double_text.restype = ctypes.c_char_p
         self._library.metal_double_reset.argtypes = []
         self._library.metal_double_reset.restype = None
-        self._library.metal_double_mlx.argtypes = [ctypes.c_uint32, ctypes.c_uint32, ctypes.c_double]
+        self._library.metal_double_mlx.argtypes = [
+            ctypes.c_uint32,
+            ctypes.c_uint32,
+            ctypes.c_double,
+        ]
         self._library.metal_double_mlx.restype = None
 
     def set(self, name: str, value: float = 1) -> None:

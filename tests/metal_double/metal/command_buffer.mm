@@ -171,9 +171,8 @@ void wait_for_news_of(std::int64_t end) {
   const double arrival_ns =
       static_cast<double>(_committedNs) + metal_double::value(Switch::latency_in_ns);
   const std::int64_t begin = timeline.begin_buffer(metal_double::to_ticks(arrival_ns));
-  metal_double::Outcome outcome = error == 0
-                                      ? [self executeOn:timeline from:begin]
-                                      : metal_double::Outcome{begin, begin, error, ""};
+  metal_double::Outcome outcome = error == 0 ? [self executeOn:timeline from:begin]
+                                             : metal_double::Outcome{begin, begin, error, ""};
   outcome.end = std::max(outcome.end, begin + 1);
   // As in Metal, what it held on to is released before anybody hears of the end.
   _passes.clear();

@@ -118,8 +118,8 @@ NSUInteger alignment_of(const metalbench::Argument& argument) {
   const bool is_packed = type.find("packed_") != std::string_view::npos;
   const NSUInteger bytes = argument.element_bytes;
   for (const Scalar& scalar : scalars) {
-    const auto beyond = static_cast<NSUInteger>(data_type(argument.type)) -
-                        static_cast<NSUInteger>(scalar.first);
+    const auto beyond =
+        static_cast<NSUInteger>(data_type(argument.type)) - static_cast<NSUInteger>(scalar.first);
     if (beyond == 0 || (beyond < 4 && is_packed)) return scalar.bytes;
     if (beyond < 4) return std::bit_ceil(beyond + 1) * scalar.bytes;
   }

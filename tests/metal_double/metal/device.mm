@@ -114,8 +114,7 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
 - (id<MTLFence>)newFence {
   return [[DoubleFence alloc] initWithDevice:self];
 }
-- (id<MTLBuffer>)newBufferWithLength:(NSUInteger)length
-                             options:(MTLResourceOptions)options {
+- (id<MTLBuffer>)newBufferWithLength:(NSUInteger)length options:(MTLResourceOptions)options {
   if (length == 0) violation("newBufferWithLength: length is 0");
   if (length == 0 || length > most_buffer_bytes || take(Switch::out_of_memory)) return nil;
   try {

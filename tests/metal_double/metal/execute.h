@@ -13,8 +13,8 @@ namespace metal_double {
 struct Outcome {
   std::int64_t begin = 0;  // in ticks
   std::int64_t end = 0;
-  int error_code = 0;    // as of Switch::fail_command_buffer
-  std::string text;      // the engine's words for it
+  int error_code = 0;  // as of Switch::fail_command_buffer
+  std::string text;    // the engine's words for it
 };
 
 // The queue that a pass is on.

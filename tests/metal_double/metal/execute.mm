@@ -67,8 +67,7 @@ double run(Replay& replay, const std::vector<DoubleResidencySet*>& residency_set
   for (Dispatch& dispatch : replay.distinct) {
     const auto& arguments = dispatch.pipeline->info().arguments;
     for (metalbench::Binding& binding : dispatch.bindings) {
-      const auto argument =
-          std::ranges::find(arguments, binding.name, &metalbench::Argument::name);
+      const auto argument = std::ranges::find(arguments, binding.name, &metalbench::Argument::name);
       if (!may_hold_addresses(*argument)) continue;
       if (!translation) translation.emplace(replay.resident, resident_buffers(residency_sets));
       translation->enter(region_of(*argument, binding.value));
@@ -85,8 +84,7 @@ Outcome execute(const Pass& pass, const Surroundings& surroundings, std::int64_t
   };
   try {
     Replay recorded = replay(pass);
-    const std::int64_t begin =
-        surroundings.timeline.begin_pass(pass, recorded.uses, earliest);
+    const std::int64_t begin = surroundings.timeline.begin_pass(pass, recorded.uses, earliest);
     const double ns = run(recorded, surroundings.residency_sets) + pass.extra_ns;
     const std::int64_t end = begin + std::max<std::int64_t>(1, to_ticks(ns));
     surroundings.timeline.end_pass(pass, std::move(recorded.uses), end);

@@ -133,7 +133,8 @@ bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0
 // Whether the name is in the source anywhere but where it is declared.
 bool is_used(const std::string& name, const std::string& source) {
   int mentions = 0;
-  for (std::size_t at = source.find(name); at != std::string::npos; at = source.find(name, at + 1)) {
+  for (std::size_t at = source.find(name); at != std::string::npos;
+       at = source.find(name, at + 1)) {
     const std::size_t end = at + name.size();
     const bool begins = at == 0 || !is_letter(source[at - 1]);
     if (begins && (end == source.size() || !is_letter(source[end]))) ++mentions;

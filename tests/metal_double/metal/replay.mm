@@ -65,8 +65,8 @@ void add_use(Replay& replay, DoubleTexture* texture, bool writes) {
 // What the kernel does with what is bound, as its parameters say.
 void add_uses(Replay& replay, const Slots& slots) {
   for (const Argument& argument : slots.pipeline->_pipeline->info().arguments) {
-    const bool writes =
-        argument.access == metalbench::Access::write || argument.access == metalbench::Access::read_write;
+    const bool writes = argument.access == metalbench::Access::write ||
+                        argument.access == metalbench::Access::read_write;
     if (argument.kind == ArgumentKind::buffer) {
       const BufferSlot& slot = slots.buffers.at(argument.index);
       if (slot.buffer != nil) add_use(replay, slot.buffer, slot.offset, writes);

@@ -57,7 +57,8 @@ using metal_double::violation;
 }
 - (void)requestResidency {
   const std::scoped_lock lock(_mutex);
-  if (_committed != _allocations) violation("requestResidency: allocations were added but not committed");
+  if (_committed != _allocations)
+    violation("requestResidency: allocations were added but not committed");
 }
 - (void)endResidency {
 }
