@@ -8,11 +8,13 @@ set(double_sources
   foundation/error.mm
   foundation/names.mm
   foundation/number.mm
+  foundation/page_size.cpp
   foundation/process_info.mm
   foundation/qos.cpp
   foundation/registry.mm
   foundation/string.mm
   foundation/url.mm
+  metal/addresses.mm
   metal/archive.mm
   metal/buffer.mm
   metal/call_cost.mm
@@ -25,6 +27,7 @@ set(double_sources
   metal/descriptors.mm
   metal/device.mm
   metal/domains.mm
+  metal/driver_errors.mm
   metal/encoder.mm
   metal/engine.cpp
   metal/execute.mm
@@ -41,6 +44,7 @@ set(double_sources
   metal/sampler.mm
   metal/slots.mm
   metal/texture.mm
+  metal/timeline.mm
   runtime/autorelease.cpp
   runtime/block_methods.cpp
   runtime/blocks.cpp

@@ -27,7 +27,7 @@ struct Command {
   bool in_threads = false;
   std::uint32_t index = 0;
   std::uint32_t repeats = 1;  // of one dispatch
-  NSUInteger amount = 0;      // an offset, also into the pass's bytes, or a length
+  NSUInteger amount = 0;      // an offset, also into the pass's bytes, a length or a usage
   id object = nil;
   MTLSize grid{};
   MTLSize threads{};

@@ -35,6 +35,7 @@ enum class Switch : std::uint8_t {
   no_encoder,
   no_sampler,
   gpu_family,   // the newest of Apple's that the GPU is of; 0 for 9
+  hide_unused,  // reflection leaves out parameters that the kernel never uses
   max_threads,  // most threads a threadgroup of pipelines that are made now; 0 for the kernel's own
   no_engine,    // dispatches run nothing and take so many ns of GPU time
   latency_in_ns,   // from a commit to the GPU's start on it; with either of the two the host learns
@@ -47,7 +48,8 @@ enum class Switch : std::uint8_t {
 
 enum class Count : std::uint8_t {
   dispatches,
-  command_buffers,
+  commits,
+  command_buffers,  // that have ended
   compiles,
   pipelines,
   archive_hits,

@@ -127,7 +127,9 @@ static void require(DoubleEncoder* self, bool holds, const char* what) {
 }
 - (void)useResource:(id<MTLResource>)resource usage:(MTLResourceUsage)usage {
   require(self, resource != nil && usage != 0, "useResource: no resource, or no usage");
-  record(self, Kind::resource, 0, 1).object = resource;
+  Command& command = record(self, Kind::resource, 0, 1);
+  command.object = resource;
+  command.amount = usage;
 }
 
 static void dispatch(DoubleEncoder* self, bool in_threads, const MTLSize& grid,

@@ -21,9 +21,9 @@ struct Stream {
   id<MTLFence> fence = [device newFence];
 
   Stream() {
-    for (const id kept : {static_cast<id>(device), static_cast<id>(queue), static_cast<id>(fence)}) {
-      metal_double::leave_uncounted((__bridge const void*)kept);
-    }
+    metal_double::leave_uncounted((__bridge const void*)device);
+    metal_double::leave_uncounted((__bridge const void*)queue);
+    metal_double::leave_uncounted((__bridge const void*)fence);
   }
 };
 
