@@ -182,10 +182,12 @@ double Window::device_ns() const {
   const bool queued = before_ != nullptr && before_->ended() && !before_->spans.empty();
   const double from = queued ? before_->spans.back().end_ns : 0;
   const double busy = busy_ns(completion_->spans, from);
-  if (busy > 0 && std::ranges::all_of(completion_->spans, is_time)) return busy;
+  const auto odd = std::ranges::find_if_not(completion_->spans, is_time);
+  if (busy > 0 && odd == completion_->spans.end()) return busy;
+  const Span& shown = odd == completion_->spans.end() ? completion_->spans.back() : *odd;
   throw Error("[" + script_->names() + "] Metal gives no usable GPU time: start " +
-              std::to_string(completion_->spans.front().start_ns) + " ns, end " +
-              std::to_string(completion_->spans.back().end_ns) +
+              std::to_string(shown.start_ns) + " ns, end " +
+              std::to_string(shown.end_ns) +
               " ns, end of the window before " + std::to_string(from) + " ns; run it again");
 }
 

@@ -64,7 +64,7 @@ def test_a_plan_that_fails_gives_no_times(
         sample(
             metal, add, progress=fail_after_five, kernel_time_limit=0.5, long_windows=long_windows
         )
-    assert metal_double.get("commits") - commits < 100, "the rest of the plan is not run"
+    assert metal_double.get("commits") - commits < 200, "the rest of the plan is not run"
     metal_double.reset()
     still_works(metal)
 

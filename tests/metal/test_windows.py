@@ -89,15 +89,16 @@ def test_a_long_window_is_several_command_buffers_of_growing_length(
 
 def test_the_gpu_works_while_the_host_encodes(device, add, metal_double):
     x = np.zeros(32, np.float32)
-    metal_double.set("no_engine", 1e3)
+    metal_double.set("no_engine", 4e3)
     metal_double.set("latency_in_ns", 1e3)
     one, other = (dispatch(add, x, step=np.float32(step)) for step in (1, 2))
-    plan = {"candidate_window": 5000, "max_pairs": 21}
+    plan = {"candidate_window": 1000, "max_pairs": 21}
     # A function beside it, so that each window is taken for itself.
     samples = sample(device, [one, other], lambda passes: None, reference_window=1, **plan)
-    window_ns = np.median(samples.wall_ns) * 5000
-    gpu_ns, encode_ns = np.median(samples.device_ns) * 5000, np.median(samples.encode_ns)
-    assert gpu_ns == pytest.approx(2 * 5000 * 1e3, rel=0.01)
+    # The least disturbed ones of a machine that does other things as well.
+    window_ns, encode_ns = samples.wall_ns.min() * 1000, np.median(samples.encode_ns)
+    gpu_ns = samples.device_ns.min() * 1000
+    assert gpu_ns == pytest.approx(2 * 1000 * 4e3, rel=0.01)
     # All but what is encoded before the first of them, and after the last.
     assert window_ns < gpu_ns + 0.5 * encode_ns
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <mutex>
 
+#include "runtime/live_objects.h"
 #include "runtime/objects.h"
 
 using namespace metal_double::runtime;
@@ -85,7 +86,10 @@ Implementation imp_implementationWithBlock(Object* block) {
   const std::scoped_lock lock(mutex());
   for (std::size_t i = 0; i < places; ++i) {
     if (metal_double_blocks[i] != nullptr) continue;
-    metal_double_blocks[i] = _Block_copy(block);
+    Object* const copy = _Block_copy(block);
+    // A method lives as long as its class.
+    if (copy != nullptr) metal_double::leave_uncounted(copy);
+    metal_double_blocks[i] = copy;
     return reinterpret_cast<Implementation>(
         const_cast<unsigned char*>(metal_double_places + i * PLACE_BYTES));
   }
@@ -102,7 +106,9 @@ signed char imp_removeBlock(Implementation implementation) {
   const std::scoped_lock lock(mutex());
   std::atomic<Object*>* const place = place_of(implementation);
   if (place == nullptr || *place == nullptr) return 0;
-  _Block_release(place->exchange(nullptr));
+  Object* const block = place->exchange(nullptr);
+  metal_double::count_again(block);
+  _Block_release(block);
   return 1;
 }
 }
