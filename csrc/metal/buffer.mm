@@ -1,6 +1,6 @@
 #include "metal/buffer.h"
 
-#include <unistd.h>
+#include <mach/vm_page_size.h>
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +10,7 @@
 namespace metalbench::metal {
 namespace {
 
-std::uintptr_t page_bytes() { return static_cast<std::uintptr_t>(getpagesize()); }
+std::uintptr_t page_bytes() { return vm_page_size; }
 
 std::uintptr_t round_up(std::uintptr_t value, std::uintptr_t multiple) {
   return (value + multiple - 1) / multiple * multiple;

@@ -10,6 +10,7 @@
 #include "metal/capabilities.h"
 #include "metal/capture.h"
 #include "metal/chip.h"
+#include "metal/commit_observer.h"
 #include "metal/gpu.h"
 #include "metal/library.h"
 #include "metal/pool.h"
@@ -68,6 +69,10 @@ class MetalDevice final : public Device {
   }
 
   [[nodiscard]] std::shared_ptr<void> attention() override { return std::make_shared<Attention>(); }
+
+  [[nodiscard]] std::unique_ptr<Observer> observe() override {
+    return with_pool([&] { return observe_commits(*gpu_); });
+  }
 
   void capture(Program& program, const RunOptions& options, const std::string& path) override {
     with_pool([&] {

@@ -55,6 +55,8 @@ class Script {
 
   void encode(id<MTLComputeCommandEncoder> encoder, std::uint32_t passes) const;
 
+  // How many launches one pass has.
+  [[nodiscard]] std::size_t dispatches() const { return dispatches_.size(); }
   // Whether there is anything to run: not when all grids are empty.
   [[nodiscard]] bool empty() const { return dispatches_.empty(); }
   [[nodiscard]] TextureSet& textures() { return textures_; }

@@ -54,7 +54,8 @@ class Sides:
     """What is timed against what.
 
     `candidate` are the dispatches of one pass, which does the work `repeats` times; `reference`
-    runs k chained repetitions to completion, or is the dispatches of a pass of its own, or None.
+    those of a pass of its own, or None. In the place of either may stand a function that runs k
+    chained repetitions to completion.
     `probe` is work of a fixed length in registers alone, none if empty. `refresh` puts other inputs
     in place for both sides.
     """
@@ -144,20 +145,18 @@ class Series:
             self._keep(self._look(**fewest, probe_drop=0.0))
 
     def with_long_windows(self, samples: SampleSet) -> SampleSet:
-        """The samples with the times of long windows, if those can be afforded."""
-        window_ns = samples.candidate_window * self.sides.repeats * float(samples.candidate_ns[-1])
-        affordable = LONG_SHARE * self.plan.seconds * 1e9 / (LONGER * window_ns)
+        """The samples with the times of long windows of both sides, if those can be afforded."""
+        pair_ns = samples.candidate_window * self.sides.repeats * float(samples.candidate_ns[-1])
+        if samples.reference_ns.size:
+            pair_ns += samples.reference_window * float(samples.reference_ns[-1])
+        affordable = LONG_SHARE * self.plan.seconds * 1e9 / (LONGER * pair_ns)
         count = int(min(self.plan.long_windows, affordable))
         if self.throttled or count < FEWEST_LONG:
             return samples
         look = self._look(
             max_pairs=0, min_pairs=0, time_limit_ns=0, probe_drop=0.0, long_windows=count
         )
-        return replace(
-            samples,
-            long_ns=np.asarray(look.long_ns, dtype=np.float64),
-            long_base=int(look.candidate_window),
-        )
+        return samples.with_long(look)
 
     def _look_limit_ns(self) -> int:
         """An equal part of the time for the first look; later ones have the same pairs."""
@@ -186,7 +185,7 @@ class Series:
             self.sides.reference,
             probe=self.sides.probe,
             candidate_repeats=self.sides.repeats,
-            window_ns=plan.window_ns,
+            window_ns=plan.window_ns_on(own_clock=self.device.own_clock),
             candidate_window=self._windows[0],
             reference_window=self._windows[1],
             warmup_ns=warmup_ns,

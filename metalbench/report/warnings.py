@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from metalbench.report import numbers
 from metalbench.result import Result
-from metalbench.stats import MARGIN, Drift, Mode, outliers
+from metalbench.stats import MARGIN, Drift, Mode, Verdict, judge, outliers
 
 if TYPE_CHECKING:
     from metalbench.measure import Measurement
@@ -62,6 +62,7 @@ def warnings(measured: Measurement) -> list[Doubt]:
     ]
     return [
         *(found or _unsteady(measured.stability)),
+        *_clocks(measured),
         *_disturbed(measured),
         *_taken_out(measured.judgement),
     ]
@@ -163,6 +164,20 @@ def _disturbed(measured: Measurement) -> Iterator[Doubt]:
             f"work of a fixed length took {100 * spread:.0f} % longer at times",
             "other programs on the same device, or a clock that goes up and down",
             "ratios are of pairs and stand it; for times close other programs and run again",
+        )
+
+
+def _clocks(measured: Measurement) -> Iterator[Doubt]:
+    """Where wall time would have the opposite verdict."""
+    by_wall, opposite = measured.by_wall, {Verdict.FASTER, Verdict.SLOWER}
+    if by_wall is not None and {measured.verdict, judge(by_wall.ratio)} == opposite:
+        yield Doubt(
+            "Wall time says the opposite",
+            f"MLX / kernel is {numbers.ratio(measured.ratio)} of GPU time and "
+            f"{numbers.ratio(by_wall.ratio)} of wall time",
+            "work of the host, or launches, which cost one side more than the other",
+            "the verdict is of the kernels' own time; a program also waits for the rest, less so "
+            "at larger sizes",
         )
 
 

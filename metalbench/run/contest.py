@@ -60,13 +60,19 @@ class Settled:
 
 
 def settle(
-    reference: Reference, *, seconds: float = 1.5, seed: int = 0, clock: Clock = perf_counter
+    reference: Reference,
+    *,
+    seconds: float = 1.5,
+    seed: int = 0,
+    window_s: float = WINDOW_S,
+    clock: Clock = perf_counter,
 ) -> Settled:
     """Time the forms until the fastest is known, for `seconds` at most; `reference` then runs it.
 
     Forms that differ from the eager one by more than a candidate might, or that do not run, are
     told with their fault; of a reference that takes too long only the eager form is there. Only
-    those that the task's `against` names can be the one to beat. `seed` is of the order of turns.
+    those that the task's `against` names can be the one to beat. `seed` is of the order of turns,
+    `window_s` the least length of one.
     """
     start = clock()
     eager = reference.outputs_of(reference.forms[0])
@@ -77,7 +83,7 @@ def settle(
     sound = [entrant for entrant in entrants if not entrant.fault]
     best, doubt = sound[0], None
     if len(sound) > 1:
-        best, doubt = _fastest(reference, sound, _Turns(reference, seconds, seed, clock))
+        best, doubt = _fastest(reference, sound, _Turns(reference, seconds, seed, clock, window_s))
     doubts = (doubt, _launch_doubt(reference, best, clock))
     reference.form = best.form
     return Settled(
@@ -143,14 +149,27 @@ class _Turns:
     seconds: float
     seed: int
     clock: Clock
+    window_s: float = WINDOW_S
     _deadline: float = 0.0
     _passes: int = 1
 
     def begin(self, entrants: Sequence[_Entrant]) -> None:
         """Warm up, find windows that are long enough, and start the clock."""
-        self._passes = _window(self.reference, entrants, self.clock)
+        self._passes = self._window(entrants)
         self._random = np.random.default_rng(self.seed)
         self._deadline = self.clock() + self.seconds
+
+    def _window(self, entrants: Sequence[_Entrant]) -> int:
+        """Equal passes for all, of which the fastest form's make a window; warms up on the way."""
+        passes = 1
+        while passes < MOST_PASSES:
+            times = [_time(self.reference, each.form, passes, self.clock) for each in entrants]
+            fastest_s = min(times) * passes
+            if fastest_s >= self.window_s:
+                break
+            lacking = MORE * self.window_s / fastest_s
+            passes = math.ceil(passes * min(max(lacking, MORE), MOST_MORE))
+        return passes
 
     @property
     def out_of_time(self) -> bool:
@@ -186,17 +205,6 @@ class _Entrant:
         if not self.times:
             return FormTime(self.form.name, None, fault=self.fault)
         return FormTime(self.form.name, median_interval(1e9 * np.array(self.times)))
-
-
-def _window(reference: Reference, entrants: Sequence[_Entrant], clock: Clock) -> int:
-    """Equal passes for all, of which the fastest form's make a window; warms up on the way."""
-    passes = 1
-    while passes < MOST_PASSES:
-        fastest = min(_time(reference, each.form, passes, clock) for each in entrants)
-        if fastest * passes >= WINDOW_S:
-            break
-        passes = math.ceil(passes * min(max(MORE * WINDOW_S / (fastest * passes), MORE), MOST_MORE))
-    return passes
 
 
 def _time(reference: Reference, form: Form, passes: int, clock: Clock) -> float:

@@ -68,7 +68,8 @@ class Timed:
         remarks = self.remarks
         if self.reference is not None:
             seconds = max(FORMS_LEAST_S, FORMS_SHARE * plan.seconds)
-            settled = settle(self.reference, seconds=seconds, seed=plan.seed)
+            window_s = plan.window_ns_on(own_clock=self.device.own_clock) / 1e9
+            settled = settle(self.reference, seconds=seconds, seed=plan.seed, window_s=window_s)
             forms = settled.forms
             remarks = (*remarks, *settled.doubts)
         sides = Sides(

@@ -13,7 +13,7 @@ from metalbench.measure import Measurement, Mode, Plan, Sides, Stopped, measure
 from metalbench.stats import Cause, Verdict
 
 Lower = Callable[[float], bool]
-PLAN = Plan(seconds=1.0, warmup_ns=10_000_000, cool_ns=50_000_000)
+PLAN = Plan(seconds=1.0, warmup_ns=10_000_000, cool_ns=50_000_000, window_ns=1_000_000)
 OBEYING = replace(PLAN, obeys_probe=True)
 
 
@@ -124,7 +124,7 @@ def test_what_a_window_itself_costs_is_told_if_it_counts(cost_ns: float, told: b
     assert result.slope.share == pytest.approx(cost_ns / window, abs=1e-9)
     assert bool(result.doubts) is told
     if told:
-        assert f"{100 * cost_ns / window:.0f} % of the time" in result.doubts[0]
+        assert f"{100 * cost_ns / window:.0f} % of the kernel's time" in result.doubts[0]
 
 
 def test_long_windows_of_a_slow_kernel_are_left_out() -> None:

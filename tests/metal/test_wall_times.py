@@ -39,9 +39,10 @@ def test_what_keeps_the_waiting_thread_is_no_time_of_the_window(metal, held) -> 
     arguments = {"x": np.zeros(32, np.float32)}
     add = _core.Dispatch(pipeline, arguments, threads_in_grid=32, threads=32)
     plan = {"max_pairs": 48, "candidate_window": 1000, "warmup_ns": 0, "time_limit_ns": 60e9}
+    held_up = 0
     signal.setitimer(signal.ITIMER_REAL, 0.001)
-    samples = metal.sample([add], **plan)
+    while len(held) < 4:
+        samples = metal.sample([add], **plan)
+        held_up += (samples.wall_ns * samples.candidate_window > 1e9 * HELD_S).sum()
     signal.setitimer(signal.ITIMER_REAL, 0)
-    assert len(held) >= 2
-    held_up = samples.wall_ns * samples.candidate_window > 1e9 * min(held)
-    assert held_up.sum() < len(held) / 2
+    assert held_up < len(held) / 2

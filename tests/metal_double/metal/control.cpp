@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <mutex>
 #include <string_view>
@@ -45,16 +46,20 @@ constexpr std::array<std::string_view, switch_count> switch_names = {
     "no_encoder",
     "no_sampler",
     "gpu_family",
+    "hide_unused",
     "max_threads",
     "no_engine",
+    "latency_in_ns",
+    "latency_out_ns",
     "low_power",
     "thermal_state",
     "watchdog_s",
 };
 
 constexpr std::array<std::string_view, count_count> count_names = {
-    "dispatches",    "command_buffers",      "compiles", "pipelines",          "archive_hits",
-    "encoder_calls", "resident_allocations", "captures", "wakeful_activities", "violations",
+    "dispatches",   "commits",       "command_buffers",      "compiles", "pipelines",
+    "archive_hits", "encoder_calls", "resident_allocations", "captures", "wakeful_activities",
+    "violations",
 };
 
 // Never destroyed: the worker threads may outlive the program's end.
@@ -66,7 +71,16 @@ struct State {
   std::uint64_t resets = 0;
   std::vector<std::string> violations;
 
-  State() { at(Switch::watchdog_s) = default_watchdog_s; }
+  State() { rest(); }
+  // Latencies may be asked for in all of a run.
+  void rest() {
+    for (auto& one : switches) one = 0;
+    at(Switch::watchdog_s) = default_watchdog_s;
+    const char* const latency_ns = std::getenv("METAL_DOUBLE_LATENCY_NS");
+    if (latency_ns == nullptr) return;
+    at(Switch::latency_in_ns) = std::atof(latency_ns);
+    at(Switch::latency_out_ns) = std::atof(latency_ns);
+  }
   std::atomic<double>& at(Switch which) { return switches[static_cast<std::size_t>(which)]; }
 };
 
@@ -160,13 +174,12 @@ const char* metal_double_text(const char* name) {
 
 void metal_double_reset() {
   const std::scoped_lock lock(state().mutex);
-  for (auto& one : state().switches) one = 0;
+  state().rest();
   for (std::size_t i = 0; i < count_count; ++i) {
     const auto what = static_cast<Count>(i);
     const bool is_now = what == Count::resident_allocations || what == Count::wakeful_activities;
     if (!is_now) state().counts[i] = 0;
   }
-  state().at(Switch::watchdog_s) = default_watchdog_s;
   state().violations.clear();
   ++state().resets;
   state().was_reset.notify_all();

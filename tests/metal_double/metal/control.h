@@ -35,8 +35,11 @@ enum class Switch : std::uint8_t {
   no_encoder,
   no_sampler,
   gpu_family,   // the newest of Apple's that the GPU is of; 0 for 9
+  hide_unused,  // reflection leaves out parameters that the kernel never uses
   max_threads,  // most threads a threadgroup of pipelines that are made now; 0 for the kernel's own
   no_engine,    // dispatches run nothing and take so many ns of GPU time
+  latency_in_ns,   // from a commit to the GPU's start on it; with either of the two the host learns
+  latency_out_ns,  // of an end when it is due: so long after the modelled end on the GPU
   low_power,
   thermal_state,
   watchdog_s,
@@ -45,7 +48,8 @@ enum class Switch : std::uint8_t {
 
 enum class Count : std::uint8_t {
   dispatches,
-  command_buffers,
+  commits,
+  command_buffers,  // that have ended
   compiles,
   pipelines,
   archive_hits,
@@ -81,4 +85,9 @@ extern "C" {
 // call.
 [[gnu::visibility("default")]] const char* metal_double_text(const char* name);
 [[gnu::visibility("default")]] void metal_double_reset();
+// What MLX does beside us: commits command buffers of `per_buffer` repetitions each, the last one
+// of what is left, to a queue of its own, and waits for the last. A repetition takes `cost_ns` of
+// GPU time, after the one before.
+[[gnu::visibility("default")]] void metal_double_mlx(std::uint32_t repetitions,
+                                                     std::uint32_t per_buffer, double cost_ns);
 }
