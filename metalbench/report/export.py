@@ -184,20 +184,20 @@ def as_dict(result: Result) -> dict[str, Any]:
 
 def _clocks(measured: Measurement | None) -> dict[str, Any]:
     """What each clock says, where a device has one of its own."""
-    own, wall = (None, None), (None, None)
-    if measured is not None and measured.by_wall is not None:
-        wall = measured.by_wall.candidate_ns, measured.by_wall.reference_ns
-    elif measured is not None and measured.clock == "wall time":
-        wall = measured.candidate_ns, measured.reference_ns
-    if measured is not None:
-        own = measured.gpu_ratio, measured.wall_ratio
+    by_wall = measured.by_wall if measured else None
+    wall_ns: Interval | None
+    if by_wall is None and measured is not None and measured.clock == "wall time":
+        wall_ns, wall_reference_ns = measured.candidate_ns, measured.reference_ns
+    else:
+        wall_ns = by_wall.candidate_ns if by_wall else None
+        wall_reference_ns = by_wall.reference_ns if by_wall else None
     return {
         "gpu_ns": interval_json(measured.gpu_ns if measured else None),
         "clock": measured.clock if measured else None,
-        "gpu_ratio": interval_json(own[0]),
-        "wall_ratio": interval_json(own[1]),
-        "wall_ns": interval_json(wall[0]),
-        "wall_reference_ns": interval_json(wall[1]),
+        "gpu_ratio": interval_json(measured.gpu_ratio if measured else None),
+        "wall_ratio": interval_json(measured.wall_ratio if measured else None),
+        "wall_ns": interval_json(wall_ns),
+        "wall_reference_ns": interval_json(wall_reference_ns),
         "gpu_floor_ns": measured.gpu_floor_ns if measured else None,
     }
 
