@@ -42,19 +42,19 @@ def test_windows_that_share_no_memory_have_times_of_their_own(
         np.testing.assert_allclose(times, GPU_NS, atol=2 * samples.tick_ns / passes)
 
 
-def test_windows_over_one_array_see_what_those_before_them_wrote(metal) -> None:
+def test_windows_over_one_array_see_what_those_before_them_wrote(metal, metal_double) -> None:
     # Metal knows of two buffers, not that they are the same memory.
     x = np.ones(32, np.float32)
     first, second = metal.buffer(x), metal.buffer(x)
     assert first.shared
     assert second.shared
-    samples = metal.sample(
-        [dispatch(metal, "add", first)],
-        [dispatch(metal, "twice", second)],
-        time_limit_ns=10e9,
-        **PLAN | {"candidate_window": 1, "reference_window": 1},
-    )
+    add, twice = dispatch(metal, "add", first), dispatch(metal, "twice", second)
+    plan = PLAN | {"candidate_window": 1, "reference_window": 1, "time_limit_ns": 10e9}
+    samples = metal.sample([add], [twice], **plan)
     expected = 1.0
     for candidate_first in samples.candidate_first:
         expected = (expected + 1) * 2 if candidate_first else expected * 2 + 1
     assert (x == expected).all()
+    # So long that the next one is there before the end: stale data would be a violation.
+    metal_double.set("no_engine", GPU_NS)
+    metal.sample([add], [twice], **plan)

@@ -122,6 +122,9 @@ NSUInteger alignment_of(const metalbench::Argument& argument) {
         static_cast<NSUInteger>(data_type(argument.type)) - static_cast<NSUInteger>(scalar.first);
     if (beyond == 0 || (beyond < 4 && is_packed)) return scalar.bytes;
     if (beyond < 4) return std::bit_ceil(beyond + 1) * scalar.bytes;
+    // The matrices: float2x2 to float4x4 and their kin, of columns of two to four.
+    const bool has_matrices = scalar.first == MTLDataTypeFloat || scalar.first == MTLDataTypeHalf;
+    if (has_matrices && beyond < 13) return std::bit_ceil((beyond - 4) % 3 + 2) * scalar.bytes;
   }
   return bytes == 0 ? 1 : std::min(most_of_structures, bytes & (~bytes + 1));
 }
