@@ -93,8 +93,8 @@ void warm_up_again(const Source& source, std::uint32_t passes, const Sources& so
 std::uint32_t warm_up(const Source& source, const Sources& sources, const SamplePlan& plan,
                       double warmup_ns) {
   const Length cold = calibrate(source, sources.clock, plan);
-  // One pass that is a whole warm-up, and will not fall below a window: of what takes seconds, every
-  // pass more is seconds.
+  // One pass that is a whole warm-up, and will not fall below a window: of what takes seconds,
+  // every pass more is seconds.
   if (cold.passes == 1 && cold.elapsed_ns >= std::max(warmup_ns, plan.max_window_ns)) return 1;
   warm_up_again(source, cold.passes, sources, warmup_ns);
   // Once more: what was calibrated was cold.

@@ -40,7 +40,7 @@ class Completion {
   // Known once all have ended: of the first that failed, or of the last.
   MTLCommandBufferStatus status = MTLCommandBufferStatusNotEnqueued;
   NSError* error = nil;
-  std::vector<Span> spans;  // on the GPU's clock, one for each
+  std::vector<Span> spans;     // on the GPU's clock, one for each
   Clock::time_point ended_at;  // when the host came to know
 
   // Known before the commit.

@@ -24,9 +24,9 @@ constexpr std::array<std::array<MTLPixelFormat, 3>, 13> formats = {{
 }};
 // The packed ones, in the order of Channel behind those.
 constexpr std::array<MTLPixelFormat, 9> packed_formats = {
-    MTLPixelFormatB5G6R5Unorm,   MTLPixelFormatA1BGR5Unorm,  MTLPixelFormatABGR4Unorm,
-    MTLPixelFormatBGR5A1Unorm,   MTLPixelFormatRGB10A2Unorm, MTLPixelFormatBGR10A2Unorm,
-    MTLPixelFormatRGB10A2Uint,   MTLPixelFormatRG11B10Float, MTLPixelFormatRGB9E5Float,
+    MTLPixelFormatB5G6R5Unorm, MTLPixelFormatA1BGR5Unorm,  MTLPixelFormatABGR4Unorm,
+    MTLPixelFormatBGR5A1Unorm, MTLPixelFormatRGB10A2Unorm, MTLPixelFormatBGR10A2Unorm,
+    MTLPixelFormatRGB10A2Uint, MTLPixelFormatRG11B10Float, MTLPixelFormatRGB9E5Float,
 };
 
 }  // namespace

@@ -186,8 +186,7 @@ double Window::device_ns() const {
   if (busy > 0 && odd == completion_->spans.end()) return busy;
   const Span& shown = odd == completion_->spans.end() ? completion_->spans.back() : *odd;
   throw Error("[" + script_->names() + "] Metal gives no usable GPU time: start " +
-              std::to_string(shown.start_ns) + " ns, end " +
-              std::to_string(shown.end_ns) +
+              std::to_string(shown.start_ns) + " ns, end " + std::to_string(shown.end_ns) +
               " ns, end of the window before " + std::to_string(from) + " ns; run it again");
 }
 

@@ -250,43 +250,6 @@ def test_counters_that_failed_are_nan(device, add, metal_double, what):
     assert (samples.device_ns > 0).all()
 
 
-def test_a_large_constant(device):
-    source = """
-    struct Table { float values[2048]; };
-    kernel void pick(constant Table& table, device float* x, uint i [[thread_position_in_grid]]) {
-      x[i] = table.values[i];
-    }
-    """
-    table, x = np.arange(2048, dtype=np.float32), np.zeros(2048, np.float32)
-    pipeline = device.compile(source).pipeline()
-    arguments = {"table": table.tobytes(), "x": x}
-    device.run([_core.Dispatch(pipeline, arguments, threads_in_grid=2048, threads=32)])
-    np.testing.assert_array_equal(x, table)
-
-
-def test_dispatches_in_turn_each_get_their_own_arguments(device):
-    library = device.compile(ADD)
-    x, y = np.zeros(32, np.float32), np.zeros(32, np.float32)
-    add, twice = library.pipeline("add"), library.pipeline("twice")
-    order = [
-        dispatch(add, x, step=np.float32(1)),
-        dispatch(add, x, step=np.float32(2)),
-        dispatch(twice, x),
-        dispatch(add, y, step=np.float32(2)),
-    ]
-    for _ in range(3):
-        device.run(order)
-    assert (x == ((0 + 3) * 2 + 3) * 2 * 2 + 6).all()
-    assert (y == 6).all()
-
-
-def test_another_devices_buffer_is_refused(device, add):
-    foreign = _core.open("cpu").allocate(128)
-    arguments = {"x": foreign, "step": np.float32(1)}
-    with pytest.raises(_core.DispatchError, match="another device"):
-        device.run([_core.Dispatch(add, arguments, threads_in_grid=32, threads=32)])
-
-
 def test_a_lost_gpu_is_told(device, add, metal_double):
     x = np.zeros(32, np.float32)
     metal_double.set("no_encoder")
