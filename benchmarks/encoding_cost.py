@@ -26,7 +26,7 @@ class NoDouble:
 
     def get(self, name: str) -> float:
         """As the double's controls have it."""
-        return 1.0 if name == "command_buffers" else 0.0
+        return 0.0
 
 
 def double():
@@ -42,19 +42,17 @@ def double():
 
 def cost(device, controls, dispatches: list, count: int) -> tuple[float, float]:
     """Median host time of a window of `count` dispatches, in us: all, and without the double's."""
-    window_ns = 0.99 * count * GPU_NS
-    calls, buffers = controls.get("encoder_calls"), controls.get("command_buffers")
+    calls = controls.get("encoder_calls")
+    passes = count // len(dispatches)
     samples = device.sample(
         dispatches,
         max_pairs=WINDOWS,
-        window_ns=window_ns,
-        max_window_ns=window_ns,
+        min_pairs=WINDOWS,
+        candidate_window=passes,
         warmup_ns=0,
         time_limit_ns=20e9,
     )
-    calls = controls.get("encoder_calls") - calls
-    buffers = controls.get("command_buffers") - buffers
-    inside_ns = calls / max(buffers, 1) * controls.get("call_ns")
+    inside_ns = (controls.get("encoder_calls") - calls) / WINDOWS * controls.get("call_ns")
     all_ns = float(np.median(samples.encode_ns))
     return all_ns / 1e3, (all_ns - inside_ns) / 1e3
 

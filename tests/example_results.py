@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from metalbench.analysis import Occupancy, analyse
-from metalbench.measure import Measurement, OwnClock, SampleSet, Stopped
+from metalbench.measure import ByWall, Measurement, OwnClock, SampleSet, Stopped
 from metalbench.result import Case, Check, DeviceFacts, Failure, Result, Status
 from metalbench.stats import assess, median_interval
 
@@ -65,16 +65,47 @@ GPU = DeviceFacts("metal", "Apple M4", "m4", 10, {"family": "apple9", "unified_m
 STATE = {"low_power_mode": False, "thermal_state": "nominal", "allocated_bytes": 12 * 2**20}
 
 
-def on_gpu(result: Result, *, chained: bool = True) -> Result:
-    """The same from a GPU whose own clock shows nine tenths of the wall time."""
+def on_gpu(result: Result, *, told: bool = False) -> Result:
+    """The same from a GPU whose own clock shows nine tenths of the wall time.
+
+    Of MLX, if it has `told` its windows, too, three quarters.
+    """
     measured = result.measurement
     assert measured is not None
-    wall = measured.samples.candidate_ns
-    own = OwnClock(0.9 * wall, 0.89 * wall, wall, np.full(wall.size, 15e3))
-    samples = replace(measured.samples, own=own, clock="wall" if chained else "device")
-    timed = replace(measured, samples=samples, gpu_ns=median_interval(own.device_ns))
+    wall, theirs = measured.samples.candidate_ns, measured.samples.reference_ns
+    own = OwnClock(
+        device_ns=0.9 * wall,
+        counter_ns=0.89 * wall,
+        wall_ns=wall,
+        encode_ns=np.full(wall.size, 15e3),
+        reference_device_ns=(0.75 if told else np.nan) * theirs,
+        reference_wall_ns=theirs,
+        floor_ns=np.full(5, 500.0),
+    )
+    samples = replace(measured.samples, own=own, clock="device" if told else "wall")
+    gpu_ns = median_interval(own.device_ns)
+    timed = replace(measured, samples=samples, gpu_ns=gpu_ns, gpu_floor_ns=500.0)
+    if told:
+        timed = _by_gpu_time(timed, own)
     analysis = analyse(timed, 5 * 2.0**20, 8 * 2.0**20, simulated=False)
     return replace(result, device=GPU, measurement=timed, analysis=analysis, state=STATE)
+
+
+def _by_gpu_time(measured: Measurement, own: OwnClock) -> Measurement:
+    ours, theirs = own.device_ns, own.reference_device_ns
+    judgement = assess(theirs, ours)
+    assert measured.reference_ns is not None
+    assert measured.ratio is not None
+    return replace(
+        measured,
+        samples=replace(measured.samples, candidate_ns=ours, reference_ns=theirs),
+        candidate_ns=median_interval(ours),
+        reference_ns=median_interval(theirs),
+        ratio=judgement.ratio,
+        verdict=judgement.verdict,
+        judgement=judgement,
+        by_wall=ByWall(measured.candidate_ns, measured.reference_ns, measured.ratio),
+    )
 
 
 def correct(task: str = "softmax", seed: int = 0) -> Result:

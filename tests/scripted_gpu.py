@@ -32,6 +32,7 @@ class ScriptedGpu:
         self.capabilities = {"family": "apple9", "memory_bytes": 2**34, "gpu_trace": True}
         self.told = {"low_power_mode": False, "thermal_state": "nominal"}
         self.counted = 1.0
+        self.tells_mlx = False
         self._now_ns = 0.0
         self.compiled: list[dict[str, Any]] = []
         self.capabilities |= changes.pop("capabilities", {})
@@ -65,7 +66,7 @@ class ScriptedGpu:
             rest=self._take,
             **plan,
         )
-        return TwoClocks(told, self.counted)
+        return TwoClocks(told, self.counted, self.tells_mlx)
 
     def _take(self, ns: float, dispatches: Sequence[_core.Dispatch] = ()) -> float:
         if dispatches:
@@ -83,10 +84,15 @@ class TwoClocks:
 
     clock = "wall"
 
-    def __init__(self, samples: _core.Samples, counted: float) -> None:
+    def __init__(self, samples: _core.Samples, counted: float, tells_mlx: bool) -> None:
         self._samples = samples
         self.wall_ns = samples.candidate_ns
         self.device_ns = SHARE * samples.candidate_ns
+        self.long_device_ns = SHARE * samples.long_ns
+        self.floor_device_ns = SHARE * samples.floor_ns
+        mlx = SHARE if tells_mlx else np.nan
+        self.reference_device_ns = mlx * samples.reference_ns
+        self.reference_long_device_ns = mlx * samples.reference_long_ns
         self.counter_ns = counted * self.device_ns
         self.encode_ns = np.full(self.wall_ns.size, 15e3)
 

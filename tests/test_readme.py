@@ -36,6 +36,10 @@ def test_the_two_commands_stand_alone_with_what_they_need():
     before = text.partition(commands[0])[0]
     assert "Python 3.10 or newer, in a virtual environment" in before
     assert "python3 -m venv" in before
+    # A Mac's own Python is too old, and Homebrew's takes no packages outside of an environment.
+    mac = block("console", "brew").splitlines()
+    assert mac[0] == "xcode-select --install; brew install python"
+    assert mac[1] == '"$(brew --prefix)/bin/python3" -m venv .venv && . .venv/bin/activate'
     assert before.index("MLX / kernel") < before.index("Python 3.10")
 
 

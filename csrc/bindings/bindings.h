@@ -43,8 +43,10 @@ void define_textures(nb::module_& module, nb::class_<Device>& device);
 void define_samples(nb::module_& module);
 void define_sampling(nb::module_& module, nb::class_<Device>& device);
 
-// A Python object kept alive from C++ threads: released with the GIL held.
+// A Python object kept alive from C++ threads: released with the GIL held; never, once Python ends.
 [[nodiscard]] std::shared_ptr<void> keep_alive(nb::object object);
+// Lets what keep_alive() holds be, from Python's end on.
+void release_nothing_at_exit();
 
 // Whether memory is what an argument takes it for. `dtype` is NumPy's name of what it consists of;
 // plain bytes (none, or uint8) are whatever the kernel makes of them.

@@ -2,7 +2,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdlib>
 #include <map>
+#include <sstream>
 
 #include "bindings/bindings.h"
 #include "core/errors.h"
@@ -11,6 +13,26 @@
 
 namespace metalbench::bindings {
 namespace {
+
+// Why METALBENCH_DEVICES leaves the Metal device out: it names the devices that a process may use,
+// with commas, where not all can be trusted. Empty where it does not. The cpu device always is
+// there.
+std::string why_left_out() {
+  const char* const value = std::getenv("METALBENCH_DEVICES");
+  if (value == nullptr || *value == '\0') return "";
+  std::istringstream names(value);
+  bool named = false;
+  for (std::string name; std::getline(names, name, ',');) {
+    if (name != "cpu" && name != "metal") {
+      throw DispatchError("METALBENCH_DEVICES: expected cpu, metal or metal,cpu, got " +
+                          std::string(value));
+    }
+    named |= name == "metal";
+  }
+  if (named) return "";
+  return "left out by METALBENCH_DEVICES=" + std::string(value) +
+         "; unset it, or use the `cpu` device";
+}
 
 std::shared_ptr<Device> make_device(const std::string& kind) {
   if (kind == "cpu") return cpu::make_device(python_front_end());
@@ -21,7 +43,7 @@ std::shared_ptr<Device> make_device(const std::string& kind) {
 }  // namespace
 
 std::vector<std::string> device_kinds() {
-  if (metal::why_absent().empty()) return {"metal", "cpu"};
+  if (why_left_out().empty() && metal::why_absent().empty()) return {"metal", "cpu"};
   return {"cpu"};
 }
 
@@ -29,6 +51,7 @@ std::shared_ptr<Device> open_device(const std::string& kind) {
   // One of each is enough for a process: they own workers, queues, caches.
   static std::map<std::string, std::weak_ptr<Device>> opened;
   const std::string chosen = kind == "auto" ? device_kinds().front() : kind;
+  if (chosen == "metal" && !why_left_out().empty()) throw Unsupported("metal: " + why_left_out());
   std::shared_ptr<Device> device = opened[chosen].lock();
   if (device == nullptr) {
     device = make_device(chosen);

@@ -100,6 +100,16 @@ void define_reflection(nb::module_& module) {
       .def_prop_ro("access", [](const Argument& self) { return to_string(self.access); })
       .def_ro("element_bytes", &Argument::element_bytes)
       .def_prop_ro(
+          "element",
+          [](const Argument& self) -> std::optional<std::string> {
+            const Element element = element_of(self);
+            if (element == Element::any) return std::nullopt;
+            return numpy_name(element);
+          },
+          "What numbers it is made of, as NumPy calls them: `float16` of a `packed_half3`. None "
+          "of\n"
+          "structs and `void`.")
+      .def_prop_ro(
           "count", [](const Argument& self) { return self.texture.count; },
           "How many textures or samplers it takes: more than one for an array of them.")
       .def("__repr__", [](const Argument& self) {

@@ -1,6 +1,36 @@
+#include <atomic>
+
 #include "bindings/bindings.h"
 
 namespace metalbench::bindings {
+namespace {
+
+// A thread that asks for the GIL when Python has begun to end never gets it, and is ended where it
+// stands. A GPU's work that was given up may end as late as that, and with it what it held.
+class Release {
+ public:
+  Release() { ++running_; }
+  ~Release() {
+    if (--running_ == 0) running_.notify_all();
+  }
+  Release(const Release&) = delete;
+  Release& operator=(const Release&) = delete;
+
+  // Asked after it is counted: either end() waits for it, or it learns of the end.
+  [[nodiscard]] bool may_be() const { return !ended_; }
+
+  // Returns when no other runs any more. Not to be called with the GIL.
+  static void end() {
+    ended_ = true;
+    for (int left = running_; left != 0; left = running_) running_.wait(left);
+  }
+
+ private:
+  inline static std::atomic<int> running_ = 0;
+  inline static std::atomic<bool> ended_ = false;
+};
+
+}  // namespace
 
 InterruptPoll poll_signals() {
   return [] {
@@ -12,9 +42,18 @@ InterruptPoll poll_signals() {
 std::shared_ptr<void> keep_alive(nb::object object) {
   auto* held = new nb::object(std::move(object));
   return {held, [](void* pointer) {
+            const Release release;
+            if (!release.may_be()) return;
             const nb::gil_scoped_acquire gil;
             delete static_cast<nb::object*>(pointer);
           }};
+}
+
+void release_nothing_at_exit() {
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
+    const nb::gil_scoped_release released;
+    Release::end();
+  }));
 }
 
 }  // namespace metalbench::bindings

@@ -146,6 +146,7 @@ NB_MODULE(_core, module) {
       "layout.";
   nb::set_leak_warnings(false);
   define_errors(module);
+  release_nothing_at_exit();
   nb::class_<Limits>(module, "Limits", "What a device can take.")
       .def_ro("max_threads_per_threadgroup", &Limits::max_threads_per_threadgroup)
       .def_ro("max_threadgroup_bytes", &Limits::max_threadgroup_bytes)
@@ -201,5 +202,7 @@ NB_MODULE(_core, module) {
   define_sampling(module, device);
   module.def("open", &open_device, nb::arg("kind") = "auto",
              "Open a device: `auto`, `cpu` or `metal`. Raises Unsupported where it is not there.");
-  module.def("devices", &device_kinds, "The kinds of device that this machine has, best first.");
+  module.def("devices", &device_kinds,
+             "The kinds of device that this machine has, best first; of those, the ones that\n"
+             "METALBENCH_DEVICES names, where it is set.");
 }

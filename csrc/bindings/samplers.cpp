@@ -61,11 +61,11 @@ void set_address(Sampler& sampler, const nb::object& address) {
   }
 }
 
-void construct(Sampler* self, const std::string& filter, const nb::object& address, bool normalized,
-               const std::optional<std::string>& mag_filter,
-               const std::optional<std::string>& min_filter, const std::string& mip_filter,
-               const std::string& border_color, const std::string& compare,
-               std::uint8_t max_anisotropy, const std::pair<float, float>& lod_clamp) {
+void construct_sampler(Sampler* self, const std::string& filter, const nb::object& address,
+                       bool normalized, const std::optional<std::string>& mag_filter,
+                       const std::optional<std::string>& min_filter, const std::string& mip_filter,
+                       const std::string& border_color, const std::string& compare,
+                       std::uint8_t max_anisotropy, const std::pair<float, float>& lod_clamp) {
   Sampler sampler;
   sampler.normalized = normalized;
   set_address(sampler, address);
@@ -87,7 +87,7 @@ void construct(Sampler* self, const std::string& filter, const nb::object& addre
 
 void define_samplers(nb::module_& module) {
   nb::class_<Sampler>(module, "Sampler", "How a kernel's `sample` looks texels up.")
-      .def("__init__", &construct, nb::arg("filter") = "nearest", nb::kw_only(),
+      .def("__init__", &construct_sampler, nb::arg("filter") = "nearest", nb::kw_only(),
            nb::arg("address") = "clamp_to_edge", nb::arg("normalized") = true,
            nb::arg("mag_filter") = nb::none(), nb::arg("min_filter") = nb::none(),
            nb::arg("mip_filter") = "none", nb::arg("border_color") = "transparent_black",

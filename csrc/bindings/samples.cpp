@@ -26,19 +26,46 @@ nb::object bools_of(const std::vector<bool>& values) {
 
 }  // namespace
 
+#define METALBENCH_TIMES(name, values, doc)                       \
+  def_prop_ro(                                                    \
+      name, [](const Samples& self) { return array_of(values); }, \
+      nb::for_getter(nb::sig("def " name "(self) -> numpy.typing.NDArray[numpy.float64]")), doc)
+
 void define_samples(nb::module_& module) {
   nb::class_<Samples>(module, "Samples", "Raw times of one sampling plan, in ns per single pass.")
-      .def_prop_ro(
-          "candidate_ns", [](const Samples& self) { return array_of(self.candidate_ns); },
-          nb::for_getter(nb::sig("def candidate_ns(self) -> numpy.typing.NDArray[numpy.float64]")))
-      .def_prop_ro(
-          "reference_ns", [](const Samples& self) { return array_of(self.reference_ns); },
-          nb::for_getter(nb::sig("def reference_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
-          "One for each of candidate_ns; empty without a reference.")
-      .def_prop_ro(
-          "floor_ns", [](const Samples& self) { return array_of(self.floor_ns); },
-          nb::for_getter(nb::sig("def floor_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
-          "The same launches of kernels that do nothing.")
+      .METALBENCH_TIMES("candidate_ns", self.candidate.on(self.clock), "One for each pair.")
+      .METALBENCH_TIMES("reference_ns", self.reference.on(self.clock),
+                        "One for each of candidate_ns; empty without a reference.")
+      .METALBENCH_TIMES("floor_ns", self.floor.on(self.clock),
+                        "The same launches of kernels that do nothing.")
+      .METALBENCH_TIMES("long_ns", self.long_candidate.on(self.clock),
+                        "The candidate's times in windows of four times the passes.")
+      .METALBENCH_TIMES("reference_long_ns", self.long_reference.on(self.clock), "The reference's.")
+      .METALBENCH_TIMES("device_ns", self.candidate.device_ns,
+                        "The candidate's times on the device's own clock.")
+      .METALBENCH_TIMES("wall_ns", self.candidate.wall_ns,
+                        "The candidate's times from before encoding until the host knows of the "
+                        "end. Where `clock`\n"
+                        "is the device's, windows wait behind each other, and the way to the "
+                        "device is not in them.")
+      .METALBENCH_TIMES("counter_ns", self.counter_ns,
+                        "The candidate's times by counters at the ends of its encoders; NaN where "
+                        "there are none.")
+      .METALBENCH_TIMES(
+          "encode_ns", self.encode_ns,
+          "The host's own work on each of the candidate's windows until all of it was handed over.")
+      .METALBENCH_TIMES(
+          "reference_device_ns", self.reference.device_ns,
+          "How long the device was busy with the reference; NaN where not all of that is known.")
+      .METALBENCH_TIMES("reference_wall_ns", self.reference.wall_ns,
+                        "Until the function had returned.")
+      .METALBENCH_TIMES("floor_device_ns", self.floor.device_ns, "floor_ns on the device's clock.")
+      .METALBENCH_TIMES("long_device_ns", self.long_candidate.device_ns,
+                        "long_ns on the device's clock.")
+      .METALBENCH_TIMES("reference_long_device_ns", self.long_reference.device_ns,
+                        "As reference_device_ns.")
+      .METALBENCH_TIMES("probe_ns", self.probe_ns,
+                        "Times of the probe, in the order in which they were taken.")
       .def_prop_ro(
           "candidate_first", [](const Samples& self) { return bools_of(self.candidate_first); },
           nb::for_getter(nb::sig("def candidate_first(self) -> numpy.typing.NDArray[numpy.bool]")),
@@ -46,32 +73,8 @@ void define_samples(nb::module_& module) {
       .def_prop_ro(
           "clock",
           [](const Samples& self) { return self.clock == Clock::device ? "device" : "wall"; },
-          "What candidate_ns, reference_ns and floor_ns were taken with: the device's own clock,\n"
-          "or wall time where only one side has such a clock.")
-      .def_prop_ro(
-          "device_ns", [](const Samples& self) { return array_of(self.device_ns); },
-          nb::for_getter(nb::sig("def device_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
-          "The candidate's times on the device's own clock.")
-      .def_prop_ro(
-          "counter_ns", [](const Samples& self) { return array_of(self.counter_ns); },
-          nb::for_getter(nb::sig("def counter_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
-          "The candidate's times by counters at the ends of its encoder; NaN where there are none.")
-      .def_prop_ro(
-          "wall_ns", [](const Samples& self) { return array_of(self.wall_ns); },
-          nb::for_getter(nb::sig("def wall_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
-          "The candidate's times from before encoding until the host knows of the end.")
-      .def_prop_ro(
-          "encode_ns", [](const Samples& self) { return array_of(self.encode_ns); },
-          nb::for_getter(nb::sig("def encode_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
-          "The host's own work on each of the candidate's windows until it was handed over.")
-      .def_prop_ro(
-          "long_ns", [](const Samples& self) { return array_of(self.long_ns); },
-          nb::for_getter(nb::sig("def long_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
-          "The candidate's times in windows of four times the passes.")
-      .def_prop_ro(
-          "probe_ns", [](const Samples& self) { return array_of(self.probe_ns); },
-          nb::for_getter(nb::sig("def probe_ns(self) -> numpy.typing.NDArray[numpy.float64]")),
-          "Times of the probe, in the order in which they were taken.")
+          "What candidate_ns, reference_ns, floor_ns and the long ones are of: the device's own\n"
+          "clock, or wall time where a side may have no such clock. The others are by their names.")
       .def_ro("best_probe_ns", &Samples::best_probe_ns)
       .def_ro("discarded", &Samples::discarded, "Pairs dropped because the clock was throttled.")
       .def_ro("retries", &Samples::retries, "How often sampling went on after throttling.")

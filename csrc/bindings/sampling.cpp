@@ -1,29 +1,16 @@
 #include "core/sampling.h"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
-#include <cmath>
 #include <cstdio>
-#include <map>
-#include <optional>
+#include <limits>
 #include <thread>
-#include <type_traits>
-#include <variant>
 
 #include "bindings/bindings.h"
+#include "bindings/plan.h"
 #include "core/errors.h"
-#include "core/nearest.h"
-
-// The fields of SamplePlan as keyword arguments, for the stub.
-#define PLAN_OPTIONS                                                                            \
-  "max_pairs: int = 256, min_pairs: int = 16, window_ns: float = 1e6, max_window_ns: float = "  \
-  "5e7, candidate_window: int = 0, reference_window: int = 0, warmup_ns: float = 2e8, "         \
-  "time_limit_ns: float = 2e9, seed: int = 0, candidate_repeats: int = 1, probe_every: int = "  \
-  "10, probe_drop: float = 0.03, best_probe_ns: float = 0.0, retries: int = 3, cool_ns: float " \
-  "= 2e9, long_windows: int = 0"
 
 namespace metalbench::bindings {
 namespace {
@@ -90,84 +77,28 @@ double now_ns() {
   return std::chrono::duration<double, std::nano>(now).count();
 }
 
-// A Python function that runs so many passes to completion, timed on the host's clock.
-Source source_of(const nb::callable& function) {
-  const auto start = [function](std::uint32_t passes) -> std::unique_ptr<Running> {
-    const nb::gil_scoped_acquire gil;
-    const double start = now_ns();
-    function(passes);
-    const double elapsed = now_ns() - start;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    return std::make_unique<Finished>(Timing{.device_ns = elapsed, .wall_ns = elapsed});
+double wall_ns_of(const nb::callable& function, std::uint32_t passes) {
+  const nb::gil_scoped_acquire gil;
+  const double start = now_ns();
+  function(passes);
+  const double elapsed = now_ns() - start;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  return elapsed;
+}
+
+// A Python function that runs so many passes to completion: timed on the host's clock, and on the
+// device's by an observer. Of a device that has no clock of its own, the host's is both.
+Source source_of(const nb::callable& function, Device& device) {
+  const std::shared_ptr<Observer> observer = device.observe();
+  const bool own_clock = device.info().own_clock;
+  const auto start = [function, observer, own_clock](std::uint32_t passes) {
+    if (observer != nullptr) observer->begin();
+    const double wall_ns = wall_ns_of(function, passes);
+    double device_ns = own_clock ? std::numeric_limits<double>::quiet_NaN() : wall_ns;
+    if (observer != nullptr) device_ns = observer->end();
+    return std::make_unique<Finished>(Timing{.device_ns = device_ns, .wall_ns = wall_ns});
   };
   return {start, false};
-}
-
-// Times, shares and counts: none is negative, infinite or nothing.
-template <typename T>
-T option_of(const std::string& name, const nb::handle& object) {
-  if constexpr (std::is_integral_v<T>) {
-    const nb::object integer = integer_of(object);
-    T count = 0;
-    if (integer.is_valid() && nb::try_cast(integer, count)) return count;
-  } else {
-    double value = -1;
-    const nb::object number = plain_number(nb::borrow(object));
-    if (nb::isinstance<nb::float_>(number) || integer_of(number).is_valid()) {
-      value = nb::cast<double>(nb::float_(number));
-    }
-    if (std::isfinite(value) && value >= 0) return value;
-  }
-  throw DispatchError("[sample] " + name + ": expected " +
-                      (std::is_integral_v<T> ? "a count of 0 or more" : "a number of 0 or more") +
-                      ", got " + described(object));
-}
-
-template <typename Fields>
-[[noreturn]] void reject_option(const std::string& name, const Fields& fields) {
-  std::vector<std::string> known;
-  std::string listed;
-  for (const auto& [each, field] : fields) {
-    known.push_back(each);
-    listed += (listed.empty() ? "" : ", ") + each;
-  }
-  const std::string near = did_you_mean(name, known);
-  throw ArgumentTypeError("[sample] no option " + name + "; " +
-                          (near.empty() ? "expected one of " + listed : near));
-}
-
-SamplePlan plan_from(const nb::kwargs& options) {
-  using Field =
-      std::variant<double SamplePlan::*, std::uint32_t SamplePlan::*, std::uint64_t SamplePlan::*>;
-  static const std::map<std::string, Field> fields = {
-      {"max_pairs", &SamplePlan::max_pairs},
-      {"min_pairs", &SamplePlan::min_pairs},
-      {"window_ns", &SamplePlan::window_ns},
-      {"max_window_ns", &SamplePlan::max_window_ns},
-      {"candidate_window", &SamplePlan::candidate_window},
-      {"reference_window", &SamplePlan::reference_window},
-      {"warmup_ns", &SamplePlan::warmup_ns},
-      {"time_limit_ns", &SamplePlan::time_limit_ns},
-      {"seed", &SamplePlan::seed},
-      {"candidate_repeats", &SamplePlan::candidate_repeats},
-      {"probe_every", &SamplePlan::probe_every},
-      {"probe_drop", &SamplePlan::probe_drop},
-      {"best_probe_ns", &SamplePlan::best_probe_ns},
-      {"retries", &SamplePlan::retries},
-      {"cool_ns", &SamplePlan::cool_ns},
-      {"long_windows", &SamplePlan::long_windows},
-      {"tick_ns", &SamplePlan::tick_ns},
-  };
-  SamplePlan plan;
-  for (const auto& [key, value] : options) {
-    const auto name = nb::cast<std::string>(key);
-    const auto field = fields.find(name);
-    if (field == fields.end()) reject_option(name, fields);
-    std::visit([&plan, &name, object = nb::handle(value)]<typename T>(
-                   T SamplePlan::* member) { plan.*member = option_of<T>(name, object); },
-               field->second);
-  }
-  return plan;
 }
 
 std::function<void(std::uint32_t, std::uint32_t)> progress_of(const nb::object& progress) {
@@ -188,61 +119,82 @@ void rest(double ns) {
   }
 }
 
-struct Prepared {
-  std::unique_ptr<Program> program;
+// What is timed, with what it runs.
+struct Side {
+  std::unique_ptr<Program> program;  // null of a function
   Source source;
 
-  Prepared(std::unique_ptr<Program> made, double time_limit)
+  Side() = default;
+  Side(std::unique_ptr<Program> made, double time_limit)
       : program(std::move(made)), source(source_of(*program, time_limit)) {}
+  explicit Side(Source of_function) : source(std::move(of_function)) {}
 };
 
-Samples run_plan(Device& device, const DispatchList& list, const nb::object& reference,
+bool is_function(const nb::object& work) { return PyCallable_Check(work.ptr()) != 0; }
+
+DispatchList list_of(const nb::object& work, const char* name) {
+  DispatchList list;
+  if (nb::try_cast(work, list)) return list;
+  throw ArgumentTypeError("[sample] " + std::string(name) +
+                          ": expected dispatches, or a function that runs so many passes; got " +
+                          described(work));
+}
+
+Side side_of(Device& device, const nb::object& work, const char* name, double time_limit) {
+  if (is_function(work)) return Side(source_of(nb::cast<nb::callable>(work), device));
+  return Side(device.prepare(dispatches_of(device, list_of(work, name))), time_limit);
+}
+
+Samples run_plan(Device& device, const nb::object& candidate, const nb::object& reference,
                  const DispatchList& probe, double kernel_time_limit, const nb::object& progress,
                  const nb::kwargs& options) {
-  const std::vector<Dispatch> dispatches = dispatches_of(device, list);
-  const Prepared candidate(device.prepare(dispatches), kernel_time_limit);
-  const Prepared floor(device.prepare_null(dispatches), kernel_time_limit);
-  std::optional<Prepared> other;
-  std::optional<Prepared> register_work;
+  const Side ours = side_of(device, candidate, "candidate", kernel_time_limit);
+  Side theirs, floor, register_work;
+  if (!reference.is_none()) theirs = side_of(device, reference, "reference", kernel_time_limit);
+  if (!is_function(candidate)) {
+    const std::vector<Dispatch> dispatches = dispatches_of(device, list_of(candidate, "candidate"));
+    floor = Side(device.prepare_null(dispatches), kernel_time_limit);
+  }
+  if (!probe.empty()) {
+    register_work = Side(device.prepare(dispatches_of(device, probe)), kernel_time_limit);
+  }
   Sources sources;
   sources.now_ns = now_ns;
   sources.rest = rest;
-  sources.candidate = candidate.source;
+  sources.candidate = ours.source;
+  sources.reference = theirs.source;
   sources.floor = floor.source;
-  if (PyCallable_Check(reference.ptr()) != 0) {
-    sources.reference = source_of(nb::cast<nb::callable>(reference));
-    if (device.info().own_clock) sources.clock = Clock::wall;  // the only one that both have
-  } else if (!reference.is_none()) {
-    other.emplace(device.prepare(dispatches_of(device, nb::cast<DispatchList>(reference))),
-                  kernel_time_limit);
-    sources.reference = other->source;
-  }
-  if (!probe.empty()) {
-    register_work.emplace(device.prepare(dispatches_of(device, probe)), kernel_time_limit);
-    sources.probe = register_work->source;
-  }
+  sources.probe = register_work.source;
+  // Functions may do what the device's clock does not tell.
+  const bool any_function = is_function(candidate) || is_function(reference);
+  if (any_function && device.info().own_clock) sources.clock = Clock::wall;
   sources.progress = progress_of(progress);
   SamplePlan plan = plan_from(options);
   plan.tick_ns = device.tick_ns();
   const nb::gil_scoped_release released;
+  const std::shared_ptr<void> attention = device.attention();
   return sample(sources, plan);
 }
 
-// A source that tells times without taking any.
+// A source that tells times without taking any: one by all clocks, or the device's and the wall's.
 Source scripted(const nb::object& function) {
   if (function.is_none()) return {};
   const auto start = [function](std::uint32_t passes) -> std::unique_ptr<Running> {
-    const double told = nb::cast<double>(function(passes));
-    return std::make_unique<Finished>(Timing{.device_ns = told, .wall_ns = told});
+    const nb::object told = function(passes);
+    const bool two = nb::isinstance<nb::tuple>(told);
+    const double device_ns = nb::cast<double>(two ? nb::object(told[0]) : told);
+    const double wall_ns = two ? nb::cast<double>(told[1]) : device_ns;
+    return std::make_unique<Finished>(Timing{.device_ns = device_ns, .wall_ns = wall_ns});
   };
   return {start, true};
 }
 
 Samples run_script(const nb::object& candidate, const nb::object& reference,
                    const nb::object& floor, const nb::object& probe, const nb::callable& now_ns,
-                   const nb::callable& rest, const nb::object& progress,
+                   const nb::callable& rest, const nb::object& progress, bool by_wall,
                    const nb::kwargs& options) {
   Sources sources;
+  if (by_wall) sources.clock = Clock::wall;
   sources.candidate = scripted(candidate);
   sources.reference = scripted(reference);
   sources.floor = scripted(floor);
@@ -269,7 +221,8 @@ void define_sampling(nb::module_& module, nb::class_<Device>& device) {
       "sample", &run_plan, nb::arg("candidate"), nb::arg("reference") = nb::none(), nb::kw_only(),
       nb::arg("probe") = DispatchList{}, nb::arg("kernel_time_limit") = 10.0,
       nb::arg("progress") = nb::none(), nb::arg("options"),
-      nb::sig("def sample(self, candidate: collections.abc.Sequence[Dispatch], reference: "
+      nb::sig("def sample(self, candidate: collections.abc.Callable[[int], object] | "
+              "collections.abc.Sequence[Dispatch], reference: "
               "collections.abc.Callable[[int], object] | collections.abc.Sequence[Dispatch] | None "
               "= None, *, probe: collections.abc.Sequence[Dispatch] = (), "
               "kernel_time_limit: float = 10.0, "
@@ -277,30 +230,39 @@ void define_sampling(nb::module_& module, nb::class_<Device>& device) {
               ") -> Samples"),
       "Time `candidate` against `reference` in pairs, in random order within each pair, in "
       "windows\n"
-      "of as many passes as make `window_ns`. `reference` is a list of dispatches, or a function\n"
-      "that runs so many passes to completion. One call runs the whole plan; the GIL is held only\n"
-      "within `reference` and `progress(done, total)`. `kernel_time_limit` in s ends a hang.\n"
+      "of as many passes as make `window_ns`. Each is a list of dispatches, or a function that "
+      "runs\n"
+      "so many passes to completion; what such a function, or MLX in its name, commits to a GPU "
+      "is\n"
+      "timed by the GPU's clock as well as by the wall's. One call runs the whole plan; the GIL "
+      "is\n"
+      "held only within functions and `progress(done, total)`. `kernel_time_limit` in s ends a "
+      "hang.\n"
       "`probe` is work of a fixed length in registers alone: where it takes longer than its best\n"
       "by `probe_drop`, the clock is throttled; the pairs since the last good probe are dropped,\n"
       "and sampling goes on after `cool_ns`, up to `retries` times. `candidate_repeats` says how\n"
       "often one pass of `candidate` does the work. `long_windows` of four times the passes are\n"
-      "timed at the end. `candidate_window` and `reference_window` are the passes of a window "
+      "timed at the end, of both sides. `candidate_window` and `reference_window` are the passes "
+      "of a window "
       "where\n"
       "an earlier look has found them; then no empty windows are timed.");
   module.def(
       "sample_script", &run_script, nb::arg("candidate"), nb::arg("reference") = nb::none(),
       nb::kw_only(), nb::arg("floor") = nb::none(), nb::arg("probe") = nb::none(),
-      nb::arg("now_ns"), nb::arg("rest"), nb::arg("progress") = nb::none(), nb::arg("options"),
-      nb::sig("def sample_script(candidate: collections.abc.Callable[[int], float], reference: "
-              "collections.abc.Callable[[int], float] | None = None, *, "
-              "floor: collections.abc.Callable[[int], float] | None = None, "
+      nb::arg("now_ns"), nb::arg("rest"), nb::arg("progress") = nb::none(),
+      nb::arg("by_wall") = false, nb::arg("options"),
+      nb::sig("def sample_script(candidate: collections.abc.Callable[[int], float | tuple[float, "
+              "float]], reference: collections.abc.Callable[[int], float | tuple[float, float]] | "
+              "None = None, *, "
+              "floor: collections.abc.Callable[[int], float | tuple[float, float]] | None = None, "
               "probe: collections.abc.Callable[[int], float] | None = None, "
               "now_ns: collections.abc.Callable[[], float], "
               "rest: collections.abc.Callable[[float], object], "
               "progress: collections.abc.Callable[[int, int], object] | None = None, "
-              "tick_ns: float = 1.0, " PLAN_OPTIONS ") -> Samples"),
+              "by_wall: bool = False, tick_ns: float = 1.0, " PLAN_OPTIONS ") -> Samples"),
       "What Device.sample decides, on times that functions tell for so many passes, and on a\n"
-      "clock that a function tells: for tests and simulations.");
+      "clock that a function tells: for tests and simulations. A time may be a pair, on the\n"
+      "device's clock and on the wall's; `by_wall` takes the latter for the length of windows.");
 }
 
 }  // namespace metalbench::bindings

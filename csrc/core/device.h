@@ -23,7 +23,9 @@ struct RunOptions {
 
 // How long one window took, in ns.
 struct Timing {
-  double device_ns = 0;  // the first dispatch's start to the last one's end, on the device's clock
+  // How long the device was busy, on its own clock: from start to end of what was handed over, but
+  // for gaps between pieces of it. NaN where not all of that is known, as of what others ran.
+  double device_ns = 0;
   // The same by counters sampled at the encoder's ends; NaN without them, or when they failed.
   double counter_ns = std::numeric_limits<double>::quiet_NaN();
   double wall_ns = 0;    // from before encoding until the host knows of the end
@@ -62,6 +64,17 @@ class Finished final : public Running {
   Timing timing_;
 };
 
+// Sees what other code in this process runs on a device, such as MLX, for as long as it is there.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  // A window begins: what is handed to the device from now on is of it.
+  virtual void begin() = 0;
+  // Ends it. Waits until the device is done with all of it; how long the device was busy with it,
+  // in ns, or NaN if there was nothing, something failed, or not all of it told its time.
+  [[nodiscard]] virtual double end() = 0;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -84,6 +97,10 @@ class Device {
   [[nodiscard]] virtual double tick_ns() const = 0;
   // What may change while it runs: power mode, heat.
   [[nodiscard]] virtual Facts state() const { return {}; }
+  // To be held by a thread while it measures: what the system shall do for it. May be null.
+  [[nodiscard]] virtual std::shared_ptr<void> attention() { return nullptr; }
+  // Null where nothing can be seen, and where the device has no clock of its own.
+  [[nodiscard]] virtual std::unique_ptr<Observer> observe() { return nullptr; }
   // Runs one window and leaves a GPU trace of it at `path`. Throws Unsupported.
   virtual void capture(Program& program, const RunOptions& options, const std::string& path);
 };

@@ -39,6 +39,18 @@ void check_names(const PipelineInfo& info, const std::map<std::string, T>& given
   }
 }
 
+// A kernel loads whole vectors from where its buffer starts.
+void check_alignment(const PipelineInfo& info, const Argument& argument, const Buffer& buffer) {
+  const std::uint64_t beyond = argument.alignment == 0 ? 0 : buffer.address() % argument.alignment;
+  if (beyond == 0) return;
+  const std::string alignment = std::to_string(argument.alignment);
+  reject(info, argument.name + ": expected an offset at a multiple of " + alignment +
+                   " bytes, the alignment of " + argument.address_space + " " + argument.type +
+                   ", got offset " + std::to_string(buffer.offset()) + ", " +
+                   std::to_string(beyond) + " bytes past one; slice at a multiple of " + alignment +
+                   ", or copy into memory of Device.allocate()");
+}
+
 void check_buffer(const PipelineInfo& info, const Argument& argument, const Value& value) {
   const bool is_bytes = std::holds_alternative<Bytes>(value);
   const std::size_t size =
@@ -52,6 +64,7 @@ void check_buffer(const PipelineInfo& info, const Argument& argument, const Valu
                      std::to_string(argument.element_bytes) + " bytes), got " +
                      std::to_string(size) + " bytes");
   }
+  if (!is_bytes) check_alignment(info, argument, std::get<Buffer>(value));
 }
 
 void check_value(const PipelineInfo& info, const Argument& argument, const Value& value) {

@@ -53,6 +53,13 @@ class KernelFault : public Error {
   using Error::Error;
 };
 
+// The system ended a run for what others did, or for others to go on: no kernel is to blame, and
+// the same run may well succeed. What it had written is undefined.
+class Disturbed : public Error {
+ public:
+  using Error::Error;
+};
+
 class TimeLimitExceeded : public Error {
  public:
   using Error::Error;

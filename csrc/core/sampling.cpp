@@ -37,11 +37,13 @@ class Sampling {
       samples_.reference_window =
           ready(sources_.reference, plan_.reference_window, plan_.warmup_ns / 4);
     }
-    repeat(sources_.floor, plan_.candidate_window == 0 ? floor_windows : 0,
-           samples_.candidate_window, samples_.floor_ns);
+    for (std::uint32_t i = 0; plan_.candidate_window == 0 && i < floor_windows; ++i) {
+      time(sources_.floor, samples_.candidate_window, plan_.candidate_repeats, samples_.floor);
+    }
+    flight_.land_all();
     take_pairs();
-    repeat(sources_.candidate, samples_.throttled ? 0 : plan_.long_windows,
-           long_factor * samples_.candidate_window, samples_.long_ns);
+    for (std::uint32_t i = 0; !samples_.throttled && i < plan_.long_windows; ++i) take_long_pair();
+    flight_.land_all();
     samples_.elapsed_ns = sources_.now_ns() - start_;
     return std::move(samples_);
   }
@@ -75,37 +77,42 @@ class Sampling {
     const bool candidate_first = (random_() >> 63) != 0;
     samples_.candidate_first.push_back(candidate_first);
     if (candidate_first) time_candidate();
-    if (sources_.reference) time_reference();
+    time_reference();
     if (!candidate_first) time_candidate();
   }
 
+  void take_long_pair() {
+    time(sources_.candidate, long_factor * samples_.candidate_window, plan_.candidate_repeats,
+         samples_.long_candidate);
+    time(sources_.reference, long_factor * samples_.reference_window, 1, samples_.long_reference);
+  }
+
   void time_candidate() {
-    flight_.start(sources_.candidate, samples_.candidate_window, [this](const Timing& timing) {
-      const double passes = double{1} * samples_.candidate_window * plan_.candidate_repeats;
-      samples_.candidate_ns.push_back(on(samples_.clock, timing) / passes);
-      samples_.device_ns.push_back(timing.device_ns / passes);
-      samples_.counter_ns.push_back(timing.counter_ns / passes);
-      samples_.wall_ns.push_back(timing.wall_ns / passes);
-      samples_.encode_ns.push_back(timing.encode_ns);
-    });
+    time(sources_.candidate, samples_.candidate_window, plan_.candidate_repeats, samples_.candidate,
+         [this](const Timing& timing, double passes) {
+           samples_.counter_ns.push_back(timing.counter_ns / passes);
+           samples_.encode_ns.push_back(timing.encode_ns);
+         });
   }
 
   void time_reference() {
-    flight_.start(sources_.reference, samples_.reference_window, [this](const Timing& timing) {
-      samples_.reference_ns.push_back(on(samples_.clock, timing) / samples_.reference_window);
-    });
+    time(sources_.reference, samples_.reference_window, 1, samples_.reference);
   }
 
-  // Windows of the candidate's kind, one after the other.
-  void repeat(const Source& source, std::uint32_t count, std::uint32_t passes,
-              std::vector<double>& times) {
+  using Noted = std::function<void(const Timing&, double passes)>;
+
+  // One window of `window` passes, each of which does the work `repeats` times.
+  void time(const Source& source, std::uint32_t window, std::uint32_t repeats, Times& times,
+            Noted noted = {}) {
     if (!source) return;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      flight_.start(source, passes, [&, passes](const Timing& timing) {
-        times.push_back(on(samples_.clock, timing) / passes / plan_.candidate_repeats);
-      });
-    }
-    flight_.land_all();
+    const double passes = double{1} * window * repeats;
+    flight_.start(source, window, [&times, passes, noted](const Timing& timing) {
+      times.device_ns.push_back(timing.device_ns / passes);
+      times.wall_ns.push_back(timing.wall_ns / passes);
+      if (noted) noted(timing, passes);
+    });
+    // The wall time of what is queued behind something else has lost its way to the device.
+    if (samples_.clock == Clock::wall) flight_.land_all();
   }
 
   // Whether the clock is as fast as ever.
@@ -146,9 +153,9 @@ class Sampling {
   void discard_from(std::uint32_t pair) {
     samples_.discarded += taken() - pair;
     truncate(samples_.candidate_first, pair);
-    truncate(samples_.reference_ns, pair);
-    for (auto* times : {&samples_.candidate_ns, &samples_.device_ns, &samples_.counter_ns,
-                        &samples_.wall_ns, &samples_.encode_ns}) {
+    for (auto* times :
+         {&samples_.candidate.device_ns, &samples_.candidate.wall_ns, &samples_.reference.device_ns,
+          &samples_.reference.wall_ns, &samples_.counter_ns, &samples_.encode_ns}) {
       truncate(*times, pair);
     }
   }

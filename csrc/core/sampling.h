@@ -10,7 +10,8 @@
 
 namespace metalbench {
 
-// Both sides of a pair are timed by the same one.
+// The one that windows are made long enough for, and that says when a source has settled: `wall`
+// where a side may have no other. Both sides are timed by both.
 enum class Clock { device, wall };
 
 struct SamplePlan {
@@ -31,21 +32,28 @@ struct SamplePlan {
   double best_probe_ns = 0;             // of what was sampled before; 0 where nothing was
   std::uint32_t retries = 3;            // after throttling, before giving up
   double cool_ns = 2e9;
-  std::uint32_t long_windows = 0;  // of four times the passes, to compare with
+  std::uint32_t long_windows = 0;  // of four times the passes, of both sides, to compare with
+};
+
+// Windows of one kind on both clocks, per single pass in ns.
+struct Times {
+  std::vector<double> device_ns;
+  std::vector<double> wall_ns;
+
+  [[nodiscard]] const std::vector<double>& on(Clock clock) const {
+    return clock == Clock::device ? device_ns : wall_ns;
+  }
 };
 
 struct Samples {
-  // Per single pass in ns on `clock`, one for each pair.
-  std::vector<double> candidate_ns;
-  std::vector<double> reference_ns;
-  std::vector<double> floor_ns;  // the null program, a few windows
-  std::vector<double> long_ns;   // the candidate's windows of four times the passes
+  Times candidate;  // one for each pair; so is what follows
+  Times reference;
+  std::vector<double> counter_ns;  // the candidate's: Timing's, per single pass
+  std::vector<double> encode_ns;   // and per window
+  Times floor;                     // the null program, a few windows
+  Times long_candidate;            // windows of four times the passes
+  Times long_reference;
   Clock clock = Clock::device;
-  // The candidate's same windows otherwise: Timing's fields, per single pass.
-  std::vector<double> device_ns;
-  std::vector<double> counter_ns;
-  std::vector<double> wall_ns;
-  std::vector<double> encode_ns;  // per window
   std::vector<bool> candidate_first;
   std::vector<double> probe_ns;  // on the device's clock
   double best_probe_ns = 0;

@@ -77,6 +77,7 @@ struct Argument {
   Access access = Access::read;
   std::uint32_t element_bytes = 0;  // of `type`: 16 for float4
   Element element = Element::any;   // of what `type` consists: float32 for float4
+  std::uint32_t alignment = 0;      // that its address must have, in bytes; 0 for any
   TextureUse texture;               // of textures and samplers
 };
 

@@ -16,14 +16,19 @@ constexpr double min_ticks = 1000;
 constexpr double settled = 0.01;
 constexpr std::size_t fewest_windows = 8;
 
+struct Length {
+  std::uint32_t passes;
+  double elapsed_ns;  // of the last window
+};
+
 // A window long enough for the clock: grown by what the last one lacked, never more than tenfold.
-std::uint32_t calibrate(const Source& source, Clock clock, const SamplePlan& plan) {
+Length calibrate(const Source& source, Clock clock, const SamplePlan& plan) {
   const double wanted =
       std::min(std::max(plan.window_ns, min_ticks * plan.tick_ns), plan.max_window_ns);
   std::uint32_t passes = 1;
   while (true) {
     const double elapsed = std::max(on(clock, source.start(passes)->wait()), 1.0);
-    if (elapsed >= wanted || passes >= most_passes) return passes;
+    if (elapsed >= wanted || passes >= most_passes) return {passes, elapsed};
     const double factor = std::clamp(1.1 * wanted / elapsed, 1.2, 10.0);
     const double grown = std::ceil(passes * factor);
     passes = static_cast<std::uint32_t>(std::min<double>(grown, most_passes));
@@ -87,10 +92,13 @@ void warm_up_again(const Source& source, std::uint32_t passes, const Sources& so
 
 std::uint32_t warm_up(const Source& source, const Sources& sources, const SamplePlan& plan,
                       double warmup_ns) {
-  const std::uint32_t passes = calibrate(source, sources.clock, plan);
-  warm_up_again(source, passes, sources, warmup_ns);
+  const Length cold = calibrate(source, sources.clock, plan);
+  // One pass that is a whole warm-up, and will not fall below a window: of what takes seconds,
+  // every pass more is seconds.
+  if (cold.passes == 1 && cold.elapsed_ns >= std::max(warmup_ns, plan.max_window_ns)) return 1;
+  warm_up_again(source, cold.passes, sources, warmup_ns);
   // Once more: what was calibrated was cold.
-  return calibrate(source, sources.clock, plan);
+  return calibrate(source, sources.clock, plan).passes;
 }
 
 }  // namespace metalbench

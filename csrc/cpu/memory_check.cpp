@@ -49,14 +49,14 @@ void MemoryCheck::fence(std::uint32_t mem_flags, std::uint32_t thread) {
   if ((mem_flags & mb::mem_device) != 0) device_clock_.fence(thread);
 }
 
-bool MemoryCheck::allows(const Access& access, Fault& fault) {
+bool MemoryCheck::allows(const MemoryAccess& access, Fault& fault) {
   if (doubt_.access && !is_settled(fault)) return false;
   if (is_aligned(access, fault) && allows_now(access, fault)) return true;
   blame(access, fault);
   return false;
 }
 
-void MemoryCheck::blame(const Access& access, Fault& fault) const {
+void MemoryCheck::blame(const MemoryAccess& access, Fault& fault) const {
   fault.kind = Fault::Kind::reported;
   fault.pc = access.pc;
   fault.has_thread = true;
@@ -64,7 +64,7 @@ void MemoryCheck::blame(const Access& access, Fault& fault) const {
   fault.threadgroup = group_->position;
 }
 
-bool MemoryCheck::allows_clash(const Access& access, const Clash& clash, bool is_arena,
+bool MemoryCheck::allows_clash(const MemoryAccess& access, const Clash& clash, bool is_arena,
                                Fault& fault) {
   if (clash.is_write_after_write) {
     doubt_.access = access;
@@ -78,7 +78,7 @@ bool MemoryCheck::allows_clash(const Access& access, const Clash& clash, bool is
 }
 
 bool MemoryCheck::is_settled(Fault& fault) {
-  const Access access = *std::exchange(doubt_.access, std::nullopt);
+  const MemoryAccess access = *std::exchange(doubt_.access, std::nullopt);
   if (std::equal(doubt_.before.begin(), doubt_.before.end(), doubt_.clash.at)) return true;
   doubt_.clash.is_write_after_write = false;
   blame(access, fault);
@@ -86,12 +86,12 @@ bool MemoryCheck::is_settled(Fault& fault) {
 }
 
 // Of others clang knows what their types demand.
-bool MemoryCheck::is_aligned(const Access& access, Fault& fault) const {
+bool MemoryCheck::is_aligned(const MemoryAccess& access, Fault& fault) const {
   if (!access.atomic() || reinterpret_cast<mb::uptr>(access.begin) % access.bytes == 0) return true;
   return !is_known({access.begin, access.bytes, access.use(), false}, fault);
 }
 
-bool MemoryCheck::allows_now(const Access& access, Fault& fault) {
+bool MemoryCheck::allows_now(const MemoryAccess& access, Fault& fault) {
   const std::byte* begin = access.begin;
   const std::byte* end = begin + access.bytes;
   const std::vector<Range>& ranges = launch_->ranges;
@@ -115,7 +115,7 @@ bool MemoryCheck::allows_now(const Access& access, Fault& fault) {
   return false;
 }
 
-bool MemoryCheck::allows_range(const Range& range, const Access& access, Fault& fault) {
+bool MemoryCheck::allows_range(const Range& range, const MemoryAccess& access, Fault& fault) {
   if (range.region == nullptr) return true;
   if (range.buffer->unwritten() != nullptr && !is_written(range, access, fault)) return false;
   if (!range.region->watches(access)) return true;
@@ -131,7 +131,7 @@ bool MemoryCheck::allows_range(const Range& range, const Access& access, Fault& 
 }
 
 // A copy takes what lies between a struct's members along: it has to find something, not all.
-bool MemoryCheck::is_written(const Range& range, const Access& access, Fault& fault) const {
+bool MemoryCheck::is_written(const Range& range, const MemoryAccess& access, Fault& fault) const {
   Storage::Unwritten* marks = range.buffer->unwritten() + (access.begin - range.begin);
   const auto is_missing = [](const auto& mark) { return mark.load() != 0; };
   const bool is_bad = access.kind == mb::AccessKind::copy
@@ -151,7 +151,7 @@ bool MemoryCheck::is_written(const Range& range, const Access& access, Fault& fa
   return true;
 }
 
-bool MemoryCheck::allows_arena(const Access& access, Fault& fault) {
+bool MemoryCheck::allows_arena(const MemoryAccess& access, Fault& fault) {
   const auto offset = static_cast<std::uint64_t>(access.begin - arena_);
   if (offset + access.bytes > launch_->arena_bytes) {
     std::snprintf(fault.text.data(), fault.text.size(),
@@ -166,7 +166,7 @@ bool MemoryCheck::allows_arena(const Access& access, Fault& fault) {
   return !clash || allows_clash(access, *clash, true, fault);
 }
 
-bool MemoryCheck::is_written_in_group(const Access& access, Fault& fault) {
+bool MemoryCheck::is_written_in_group(const MemoryAccess& access, Fault& fault) {
   std::uint32_t* by = written_by_.data() + (access.begin - arena_);
   const auto is_missing = [this](std::uint32_t serial) { return serial != group_serial_; };
   const bool is_bad = access.kind == mb::AccessKind::copy

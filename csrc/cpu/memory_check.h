@@ -35,7 +35,7 @@ class MemoryCheck {
 
   // False when the kernel must not do it, or must not have done what it was doubtful about before;
   // `fault` then says what, where and who.
-  [[nodiscard]] bool allows(const Access& access, Fault& fault);
+  [[nodiscard]] bool allows(const MemoryAccess& access, Fault& fault);
   // Whether it is memory of the kernel's; `fault` then says what is wrong with it.
   [[nodiscard]] bool is_known(const Misaligned& what, Fault& fault) const;
   // False when the last access of the group was one too many.
@@ -58,28 +58,28 @@ class MemoryCheck {
   // harm to them. So it is one if the second write changes anything, which shows at the next access
   // of any thread of the group.
   struct Doubt {
-    std::optional<Access> access;
+    std::optional<MemoryAccess> access;
     Clash clash;
     bool is_arena = false;
     std::vector<std::byte> before;
   };
 
-  [[nodiscard]] bool is_aligned(const Access& access, Fault& fault) const;
-  [[nodiscard]] bool allows_now(const Access& access, Fault& fault);
-  [[nodiscard]] bool allows_clash(const Access& access, const Clash& clash, bool is_arena,
+  [[nodiscard]] bool is_aligned(const MemoryAccess& access, Fault& fault) const;
+  [[nodiscard]] bool allows_now(const MemoryAccess& access, Fault& fault);
+  [[nodiscard]] bool allows_clash(const MemoryAccess& access, const Clash& clash, bool is_arena,
                                   Fault& fault);
   [[nodiscard]] bool is_settled(Fault& fault);
-  void blame(const Access& access, Fault& fault) const;
-  [[nodiscard]] bool allows_range(const Range& range, const Access& access, Fault& fault);
-  [[nodiscard]] bool allows_arena(const Access& access, Fault& fault);
-  [[nodiscard]] bool is_written(const Range& range, const Access& access, Fault& fault) const;
-  [[nodiscard]] bool is_written_in_group(const Access& access, Fault& fault);
+  void blame(const MemoryAccess& access, Fault& fault) const;
+  [[nodiscard]] bool allows_range(const Range& range, const MemoryAccess& access, Fault& fault);
+  [[nodiscard]] bool allows_arena(const MemoryAccess& access, Fault& fault);
+  [[nodiscard]] bool is_written(const Range& range, const MemoryAccess& access, Fault& fault) const;
+  [[nodiscard]] bool is_written_in_group(const MemoryAccess& access, Fault& fault);
   [[nodiscard]] const Range* nearest(const std::byte* address) const;
-  [[nodiscard]] bool report_unlisted(const Access& access, Fault& fault) const;
-  void report_stray(const Access& access, Fault& fault) const;
-  [[nodiscard]] const Range& range_of(const Access& access) const;
-  void report_race(const Access& access, const Clash& clash, Fault& fault) const;
-  void report_arena_race(const Access& access, const Clash& clash, Fault& fault) const;
+  [[nodiscard]] bool report_unlisted(const MemoryAccess& access, Fault& fault) const;
+  void report_stray(const MemoryAccess& access, Fault& fault) const;
+  [[nodiscard]] const Range& range_of(const MemoryAccess& access) const;
+  void report_race(const MemoryAccess& access, const Clash& clash, Fault& fault) const;
+  void report_arena_race(const MemoryAccess& access, const Clash& clash, Fault& fault) const;
   [[nodiscard]] std::string name_of(std::uint32_t segment, std::uint32_t thread) const;
 
   const Launch* launch_ = nullptr;

@@ -8,7 +8,7 @@
 namespace metalbench::cpu {
 
 // What a thread is about to do to memory.
-struct Access {
+struct MemoryAccess {
   const std::byte* begin;
   std::uint64_t bytes;
   mb::AccessKind kind;

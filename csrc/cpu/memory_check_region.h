@@ -46,7 +46,7 @@ class Region {
   [[nodiscard]] const std::byte* end() const { return end_; }
 
   // What is only read needs no watch; that a cast takes a `const` away is seen from then on.
-  [[nodiscard]] bool watches(const Access& access) {
+  [[nodiscard]] bool watches(const MemoryAccess& access) {
     if (is_watched_.load(std::memory_order_relaxed)) return true;
     if (access.writes()) is_watched_ = true;
     return access.writes();
@@ -54,7 +54,7 @@ class Region {
 
   // Takes note of an access that it watches; says whether it clashes with an earlier one.
   template <typename Clock>
-  [[nodiscard]] std::optional<Clash> touch(const Access& access, const Mark& own,
+  [[nodiscard]] std::optional<Clash> touch(const MemoryAccess& access, const Mark& own,
                                            const Clock& clock) {
     if (access.atomic()) has_atomics_.store(true, std::memory_order_relaxed);
     const Words& words = words_for(access);
@@ -80,10 +80,10 @@ class Region {
   };
   struct Words {
     Words(std::size_t bytes, unsigned shift, const Words* coarser, bool is_watched);
-    [[nodiscard]] std::uint64_t first(const Region& region, const Access& access) const {
+    [[nodiscard]] std::uint64_t first(const Region& region, const MemoryAccess& access) const {
       return static_cast<std::uint64_t>(access.begin - region.origin_) >> shift;
     }
-    [[nodiscard]] std::uint64_t last(const Region& region, const Access& access) const {
+    [[nodiscard]] std::uint64_t last(const Region& region, const MemoryAccess& access) const {
       return static_cast<std::uint64_t>(access.begin + access.bytes - 1 - region.origin_) >> shift;
     }
 
@@ -93,7 +93,7 @@ class Region {
     Reserved atomic;  // address space alone, until there is an atomic access
   };
 
-  [[nodiscard]] const Words& words_for(const Access& access) {
+  [[nodiscard]] const Words& words_for(const MemoryAccess& access) {
     const Words& words = *words_.load(std::memory_order_acquire);
     const std::uint64_t edges = static_cast<std::uint64_t>(access.begin - origin_) | access.bytes;
     if ((edges & ((std::uint64_t{1} << words.shift) - 1)) == 0) return words;
@@ -130,8 +130,8 @@ class Region {
   }
 
   template <typename Clock>
-  [[nodiscard]] std::optional<Clash> find(const Words& words, const Access& access, const Mark& own,
-                                          const Clock& clock) const {
+  [[nodiscard]] std::optional<Clash> find(const Words& words, const MemoryAccess& access,
+                                          const Mark& own, const Clock& clock) const {
     constexpr auto acquire = std::memory_order_acquire;
     const bool has_atomics = !access.atomic() && has_atomics_.load(std::memory_order_relaxed);
     const bool writes = access.writes();
@@ -164,7 +164,8 @@ class Region {
   }
 
   template <typename Clock>
-  void note(const Words& words, const Access& access, const Mark& own, const Clock& clock) const {
+  void note(const Words& words, const MemoryAccess& access, const Mark& own,
+            const Clock& clock) const {
     Cells* cells = (access.atomic() ? words.atomic : words.plain).as<Cells>();
     const std::uint64_t last = words.last(*this, access);
     for (std::uint64_t i = words.first(*this, access); i <= last; ++i) {

@@ -63,7 +63,7 @@ const Range* MemoryCheck::nearest(const std::byte* address) const {
 }
 
 // Of a buffer that the device has or had, and of which the dispatch has no part.
-bool MemoryCheck::report_unlisted(const Access& access, Fault& fault) const {
+bool MemoryCheck::report_unlisted(const MemoryAccess& access, Fault& fault) const {
   const auto found = launch_->storages->find(access.begin);
   if (!found || (!found->is_own && nearest(access.begin) != nullptr)) return false;
   for (const Range& range : launch_->ranges) {
@@ -82,7 +82,7 @@ bool MemoryCheck::report_unlisted(const Access& access, Fault& fault) const {
   return true;
 }
 
-void MemoryCheck::report_stray(const Access& access, Fault& fault) const {
+void MemoryCheck::report_stray(const MemoryAccess& access, Fault& fault) const {
   if (report_unlisted(access, fault)) return;
   const Range* range = nearest(access.begin);
   char* text = fault.text.data();
@@ -114,7 +114,7 @@ std::string MemoryCheck::name_of(std::uint32_t segment, std::uint32_t thread) co
 }
 
 // Where memory is bound twice, what is written is taken to be meant by what can be written.
-const Range& MemoryCheck::range_of(const Access& access) const {
+const Range& MemoryCheck::range_of(const MemoryAccess& access) const {
   const auto& ranges = launch_->ranges;
   const Range* found = &ranges[last_range_];
   for (const Range& range : ranges) {
@@ -124,7 +124,7 @@ const Range& MemoryCheck::range_of(const Access& access) const {
   return *found;
 }
 
-void MemoryCheck::report_race(const Access& access, const Clash& clash, Fault& fault) const {
+void MemoryCheck::report_race(const MemoryAccess& access, const Clash& clash, Fault& fault) const {
   const Range& range = range_of(access);
   const Mark& mark = clash.mark;
   std::uint32_t segment = mark.segment();
@@ -152,7 +152,8 @@ void MemoryCheck::report_race(const Access& access, const Clash& clash, Fault& f
   fault.names_thread = true;
 }
 
-void MemoryCheck::report_arena_race(const Access& access, const Clash& clash, Fault& fault) const {
+void MemoryCheck::report_arena_race(const MemoryAccess& access, const Clash& clash,
+                                    Fault& fault) const {
   const mb::Dim3 thread = position_in(group_->size, other_thread(clash.mark, access.thread->index));
   std::snprintf(
       fault.text.data(), fault.text.size(),

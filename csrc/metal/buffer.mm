@@ -1,6 +1,6 @@
 #include "metal/buffer.h"
 
-#include <unistd.h>
+#include <mach/vm_page_size.h>
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +10,7 @@
 namespace metalbench::metal {
 namespace {
 
-std::uintptr_t page_bytes() { return static_cast<std::uintptr_t>(getpagesize()); }
+std::uintptr_t page_bytes() { return vm_page_size; }
 
 std::uintptr_t round_up(std::uintptr_t value, std::uintptr_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -18,10 +18,10 @@ std::uintptr_t round_up(std::uintptr_t value, std::uintptr_t multiple) {
 
 [[noreturn]] void out_of_memory(const Gpu& gpu, std::size_t size) {
   const Capabilities& capabilities = gpu.capabilities();
-  throw OutOfMemoryError("metal: cannot allocate " + std::to_string(size) + " bytes; " + capabilities.name +
-              " takes at most " + std::to_string(capabilities.max_buffer_bytes) +
-              " in one buffer, and " + std::to_string(gpu.device().currentAllocatedSize) +
-              " bytes are allocated already");
+  throw OutOfMemoryError(
+      "metal: cannot allocate " + std::to_string(size) + " bytes; " + capabilities.name +
+      " takes at most " + std::to_string(capabilities.max_buffer_bytes) + " in one buffer, and " +
+      std::to_string(gpu.device().currentAllocatedSize) + " bytes are allocated already");
 }
 
 id<MTLBuffer> new_buffer(const Gpu& gpu, std::size_t length, std::size_t size) {

@@ -10,11 +10,16 @@
 
 namespace metalbench::metal {
 
+// Of what texels a GPU has atomic operations: none; one integer of 32 bits; also pairs of them, as
+// one of 64.
+enum class TextureAtomics : std::uint8_t { none, words, pairs };
+
 // What this GPU and this macOS can do; asked once, when the device is opened.
 struct Capabilities {
   std::string name;         // "Apple M4 Max"
   std::string family;       // "apple9"; "mac2" for GPUs that are not Apple's
   std::uint32_t cores = 0;  // 0 where the registry does not tell
+  TextureAtomics texture_atomics = TextureAtomics::none;
   bool metal3 = false;
   bool metal4 = false;
   bool unified_memory = false;

@@ -19,6 +19,15 @@ std::string family_of(id<MTLDevice> device) {
   return [device supportsFamily:MTLGPUFamilyMac2] ? "mac2" : "";
 }
 
+// https://developer.apple.com/metal/Metal-Feature-Set-Tables.pdf: "Texture atomics" and "64-bit
+// atomic minimum and maximum".
+TextureAtomics texture_atomics_of(id<MTLDevice> device) {
+  if ([device supportsFamily:MTLGPUFamilyApple8]) return TextureAtomics::pairs;
+  const bool words =
+      [device supportsFamily:MTLGPUFamilyApple6] || [device supportsFamily:MTLGPUFamilyMac2];
+  return words ? TextureAtomics::words : TextureAtomics::none;
+}
+
 std::uint32_t core_count() {
   // Consumes the dictionary of IOServiceMatching; 0 is the default port.
   const io_service_t service = IOServiceGetMatchingService(0, IOServiceMatching("AGXAccelerator"));
@@ -80,6 +89,7 @@ Capabilities probe(id<MTLDevice> device) {
   found.name = to_string(device.name);
   found.family = family_of(device);
   found.cores = core_count();
+  found.texture_atomics = texture_atomics_of(device);
   found.metal3 = [device supportsFamily:MTLGPUFamilyMetal3];
   found.metal4 = [device respondsToSelector:NSSelectorFromString(@"newMTL4CommandQueue")];
   found.unified_memory = device.hasUnifiedMemory;

@@ -1,4 +1,4 @@
-// How a command buffer ended; outlives whoever waits for it.
+// How one command buffer or several ended; outlives whoever waits for it.
 #pragma once
 
 #import <Metal/Metal.h>
@@ -8,32 +8,39 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
+#include "metal/busy.h"
 #include "metal/counters.h"
 
 namespace metalbench::metal {
 
 using Clock = std::chrono::steady_clock;
 
-// Filled in by the command buffer's completion handler, on a thread of Metal's.
+// Filled in by command buffers' completion handlers, on a thread of Metal's.
 class Completion {
  public:
+  // Of so many command buffers, which end in order.
+  explicit Completion(std::size_t buffers = 1) : pending_(buffers) {}
+
   // Sees to it that `completion` learns of the end; to be called before the commit. The handler
   // owns a share, so that it never meets a destroyed one.
   static void attach(const std::shared_ptr<Completion>& completion, id<MTLCommandBuffer> buffer);
 
-  // Whether it has ended by then.
+  // So many are never committed.
+  void leave_out(std::size_t buffers);
+
+  // Whether all have ended by then.
   [[nodiscard]] bool wait_until(Clock::time_point deadline);
   [[nodiscard]] bool ended() { return wait_until({}); }
 
   // What the encoder's counters say, once it has ended; read only once.
   [[nodiscard]] std::optional<CounterSpan> counter_span();
 
-  // Known once it has ended.
+  // Known once all have ended: of the first that failed, or of the last.
   MTLCommandBufferStatus status = MTLCommandBufferStatusNotEnqueued;
   NSError* error = nil;
-  double gpu_start_ns = 0;
-  double gpu_end_ns = 0;
+  std::vector<Span> spans;     // on the GPU's clock, one for each
   Clock::time_point ended_at;  // when the host came to know
 
   // Known before the commit.
@@ -49,7 +56,7 @@ class Completion {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool ended_ = false;
+  std::size_t pending_;
   bool resolved_ = false;
   std::optional<CounterSpan> span_;
 };

@@ -19,20 +19,29 @@ void Completion::take(id<MTLCommandBuffer> buffer) {
   {
     const std::lock_guard lock(mutex_);
     ended_at = Clock::now();
-    status = buffer.status;
-    error = buffer.error;
-    gpu_start_ns = buffer.GPUStartTime * ns_per_s;
-    gpu_end_ns = buffer.GPUEndTime * ns_per_s;
-    ended_ = true;
+    if (status != MTLCommandBufferStatusError) {
+      status = buffer.status;
+      error = buffer.error;
+    }
+    spans.push_back({buffer.GPUStartTime * ns_per_s, buffer.GPUEndTime * ns_per_s});
+    --pending_;
+  }
+  changed_.notify_all();
+}
+
+void Completion::leave_out(std::size_t buffers) {
+  {
+    const std::lock_guard lock(mutex_);
+    pending_ -= buffers;
   }
   changed_.notify_all();
 }
 
 bool Completion::wait_until(Clock::time_point deadline) {
   std::unique_lock lock(mutex_);
-  if (ended_) return true;
+  if (pending_ == 0) return true;
   if (deadline == Clock::time_point()) return false;
-  return changed_.wait_until(lock, deadline, [this] { return ended_; });
+  return changed_.wait_until(lock, deadline, [this] { return pending_ == 0; });
 }
 
 std::optional<CounterSpan> Completion::counter_span() {

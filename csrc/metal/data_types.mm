@@ -11,18 +11,12 @@ struct Family {
 };
 
 constexpr Family families[] = {
-    {MTLDataTypeFloat, Element::float32, "float"},
-    {MTLDataTypeHalf, Element::float16, "half"},
-    {MTLDataTypeInt, Element::int32, "int"},
-    {MTLDataTypeUInt, Element::uint32, "uint"},
-    {MTLDataTypeShort, Element::int16, "short"},
-    {MTLDataTypeUShort, Element::uint16, "ushort"},
-    {MTLDataTypeChar, Element::int8, "char"},
-    {MTLDataTypeUChar, Element::uint8, "uchar"},
-    {MTLDataTypeBool, Element::boolean, "bool"},
-    {MTLDataTypeLong, Element::int64, "long"},
-    {MTLDataTypeULong, Element::uint64, "ulong"},
-    {MTLDataTypeBFloat, Element::bfloat16, "bfloat"},
+    {MTLDataTypeFloat, Element::float32, "float"}, {MTLDataTypeHalf, Element::float16, "half"},
+    {MTLDataTypeInt, Element::int32, "int"},       {MTLDataTypeUInt, Element::uint32, "uint"},
+    {MTLDataTypeShort, Element::int16, "short"},   {MTLDataTypeUShort, Element::uint16, "ushort"},
+    {MTLDataTypeChar, Element::int8, "char"},      {MTLDataTypeUChar, Element::uint8, "uchar"},
+    {MTLDataTypeBool, Element::boolean, "bool"},   {MTLDataTypeLong, Element::int64, "long"},
+    {MTLDataTypeULong, Element::uint64, "ulong"},  {MTLDataTypeBFloat, Element::bfloat16, "bfloat"},
 };
 
 const Family* family_of(MTLDataType type) {

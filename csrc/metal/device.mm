@@ -5,10 +5,12 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "metal/attention.h"
 #include "metal/buffer.h"
 #include "metal/capabilities.h"
 #include "metal/capture.h"
 #include "metal/chip.h"
+#include "metal/commit_observer.h"
 #include "metal/gpu.h"
 #include "metal/library.h"
 #include "metal/pool.h"
@@ -64,6 +66,12 @@ class MetalDevice final : public Device {
 
   [[nodiscard]] Facts state() const override {
     return with_pool([&] { return state_of(gpu_->device()); });
+  }
+
+  [[nodiscard]] std::shared_ptr<void> attention() override { return std::make_shared<Attention>(); }
+
+  [[nodiscard]] std::unique_ptr<Observer> observe() override {
+    return with_pool([&] { return observe_commits(*gpu_); });
   }
 
   void capture(Program& program, const RunOptions& options, const std::string& path) override {

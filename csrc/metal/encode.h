@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/dispatch.h"
+#include "metal/gpu.h"
 #include "metal/textures.h"
 
 namespace metalbench::metal {
@@ -44,7 +45,7 @@ using Commands = std::vector<Command>;
 // from one dispatch to the next is said: passes of one dispatch are one setup and a message each.
 class Script {
  public:
-  explicit Script(id<MTLDevice> device) : device_(device), textures_(device) {}
+  explicit Script(const Gpu& gpu) : device_(gpu.device()), textures_(gpu) {}
 
   // Adds a dispatch, whose textures are noted already, with this kernel. Throws DispatchError for
   // memory of another device's.
@@ -54,6 +55,8 @@ class Script {
 
   void encode(id<MTLComputeCommandEncoder> encoder, std::uint32_t passes) const;
 
+  // How many launches one pass has.
+  [[nodiscard]] std::size_t dispatches() const { return dispatches_.size(); }
   // Whether there is anything to run: not when all grids are empty.
   [[nodiscard]] bool empty() const { return dispatches_.empty(); }
   [[nodiscard]] TextureSet& textures() { return textures_; }

@@ -43,8 +43,8 @@ Command constant(id<MTLDevice> device, const Bytes& bytes, const std::string& wh
   const id<MTLBuffer> buffer = [device newBufferWithLength:std::max<NSUInteger>(bytes.size(), 1)
                                                    options:MTLResourceStorageModeShared];
   if (buffer == nil) {
-    throw OutOfMemoryError(where + ": Metal has no memory for a constant of " + std::to_string(bytes.size()) +
-                " bytes");
+    throw OutOfMemoryError(where + ": Metal has no memory for a constant of " +
+                           std::to_string(bytes.size()) + " bytes");
   }
   buffer.label = to_ns(where);
   std::memcpy(buffer.contents, bytes.data(), bytes.size());

@@ -1,15 +1,45 @@
 #include "metal/failure.h"
 
 #include <cstdio>
+#include <string_view>
+#include <utility>
 
 #include "core/errors.h"
 #include "metal/errors.h"
 
 namespace metalbench::metal {
+namespace {
+
+// What the driver calls ends that are not the kernel's fault. Metal has codes for few of them; the
+// name is in the words of the error, as MTLCommandBuffer.h says.
+const char* why_innocent(NSError* error) {
+  constexpr const char* ignored = "macOS takes no work for a while after faults on the GPU";
+  constexpr std::pair<std::string_view, const char*> known[] = {
+      {"CallbackErrorInnocentVictim", "the fault of other work stopped the GPU"},
+      {"CallbackErrorSubmissionsIgnored", ignored},
+      {"CallbackErrorImpactingInteractivity", "macOS needed the GPU for the screen"},
+  };
+  const std::string words = describe(error);
+  for (const auto& [name, reason] : known) {
+    if (words.find(name) != std::string::npos) return reason;
+  }
+  return error.code == MTLCommandBufferErrorAccessRevoked ? ignored : nullptr;
+}
+
+}  // namespace
 
 void check(const Completion& completion, const std::string& names) {
   if (completion.status == MTLCommandBufferStatusCompleted && completion.error == nil) return;
-  const std::string text = "[" + names + "] " + describe(completion.error);
+  const std::string where = "[" + names + "] ";
+  // Codes mean something within their domain only.
+  if (completion.error != nil &&
+      ![completion.error.domain isEqualToString:MTLCommandBufferErrorDomain]) {
+    throw KernelFault(where + describe_with_code(completion.error));
+  }
+  const std::string text = where + describe(completion.error);
+  if (const char* reason = why_innocent(completion.error)) {
+    throw Disturbed(text + ": " + reason + "; the kernel is not to blame, run it again");
+  }
   switch (completion.error.code) {
     case MTLCommandBufferErrorTimeout:
       throw TimeLimitExceeded(text);

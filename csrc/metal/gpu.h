@@ -16,6 +16,9 @@
 
 namespace metalbench::metal {
 
+// Of our queues, by which their command buffers are told from others'.
+extern NSString* const queue_label;
+
 // One queue with what orders the windows on it.
 struct Lane {
   id<MTLCommandQueue> queue;

@@ -9,6 +9,8 @@ namespace metalbench::metal {
 
 using namespace std::chrono_literals;
 
+NSString* const queue_label = @"metalbench";
+
 Gpu::Gpu(id<MTLDevice> device, Capabilities capabilities)
     : device_(device),
       capabilities_(std::move(capabilities)),
@@ -26,7 +28,7 @@ std::shared_ptr<Lane> Gpu::open_lane() {
     throw Error("metal: " + capabilities_.name +
                 " gives no command queue; too many may be in use: end other programs of the GPU");
   }
-  lane->queue.label = @"metalbench";
+  lane->queue.label = queue_label;
   lane->fence.label = @"metalbench: one window after the other";
   residency_->attach(lane->queue);
   return lane;

@@ -3,6 +3,7 @@
 #import <Metal/Metal.h>
 
 #include "core/texture.h"
+#include "metal/capabilities.h"
 
 namespace metalbench::metal {
 
@@ -10,6 +11,6 @@ namespace metalbench::metal {
 [[nodiscard]] MTLPixelFormat pixel_format_of(const PixelFormat& format, bool depth);
 [[nodiscard]] MTLTextureType texture_type_of(TextureType type);
 // Whether kernels may use atomic operations on textures of it.
-[[nodiscard]] bool takes_atomics(const PixelFormat& format);
+[[nodiscard]] bool takes_atomics(const PixelFormat& format, TextureAtomics atomics);
 
 }  // namespace metalbench::metal

@@ -24,9 +24,9 @@ constexpr std::array<std::array<MTLPixelFormat, 3>, 13> formats = {{
 }};
 // The packed ones, in the order of Channel behind those.
 constexpr std::array<MTLPixelFormat, 9> packed_formats = {
-    MTLPixelFormatB5G6R5Unorm,   MTLPixelFormatA1BGR5Unorm,  MTLPixelFormatABGR4Unorm,
-    MTLPixelFormatBGR5A1Unorm,   MTLPixelFormatRGB10A2Unorm, MTLPixelFormatBGR10A2Unorm,
-    MTLPixelFormatRGB10A2Uint,   MTLPixelFormatRG11B10Float, MTLPixelFormatRGB9E5Float,
+    MTLPixelFormatB5G6R5Unorm, MTLPixelFormatA1BGR5Unorm,  MTLPixelFormatABGR4Unorm,
+    MTLPixelFormatBGR5A1Unorm, MTLPixelFormatRGB10A2Unorm, MTLPixelFormatBGR10A2Unorm,
+    MTLPixelFormatRGB10A2Uint, MTLPixelFormatRG11B10Float, MTLPixelFormatRGB9E5Float,
 };
 
 }  // namespace
@@ -69,10 +69,11 @@ MTLTextureType texture_type_of(TextureType type) {
   return MTLTextureType2D;
 }
 
-bool takes_atomics(const PixelFormat& format) {
+bool takes_atomics(const PixelFormat& format, TextureAtomics atomics) {
   const bool whole = format.channel == Channel::uint32 || format.channel == Channel::sint32;
-  return (whole && format.channels == 1) ||
-         (format.channel == Channel::uint32 && format.channels == 2);
+  if (whole && format.channels == 1) return atomics != TextureAtomics::none;
+  const bool pair = format.channel == Channel::uint32 && format.channels == 2;
+  return pair && atomics == TextureAtomics::pairs;
 }
 
 }  // namespace metalbench::metal

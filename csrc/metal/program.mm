@@ -33,7 +33,7 @@ class MetalProgram final : public Program {
 // With `empty` in place of every kernel, or nil for their own.
 std::unique_ptr<Program> make(std::shared_ptr<Gpu> gpu, std::span<const Dispatch> dispatches,
                               id<MTLComputePipelineState> empty) {
-  auto script = std::make_shared<Script>(gpu->device());
+  auto script = std::make_shared<Script>(*gpu);
   for (const Dispatch& dispatch : dispatches) script->textures().note(dispatch);
   for (const Dispatch& dispatch : dispatches) {
     // Dispatches are bound to the device of their pipeline.

@@ -11,6 +11,10 @@
 namespace metalbench::metal {
 namespace {
 
+// https://developer.apple.com/metal/Metal-Feature-Set-Tables.pdf: "Minimum constant buffer offset
+// alignment" of Apple's GPUs.
+constexpr std::uint32_t least_constant_alignment = 4;
+
 std::optional<ArgumentKind> kind_of(MTLBindingType type) {
   switch (type) {
     case MTLBindingTypeBuffer:
@@ -73,6 +77,7 @@ void describe_buffer(id<MTLBufferBinding> binding, Argument& argument) {
   argument.type = type_name(binding.bufferDataType);
   argument.address_space = "device";
   argument.element_bytes = static_cast<std::uint32_t>(binding.bufferDataSize);
+  argument.alignment = static_cast<std::uint32_t>(binding.bufferAlignment);
   if (const auto vector = vector_type(binding.bufferDataType)) argument.element = vector->scalar;
 }
 
@@ -120,6 +125,9 @@ void take_words(const Argument& written, Argument& argument) {
   argument.name = written.name;
   argument.type = written.type;
   argument.address_space = written.address_space;
+  if (argument.address_space == "constant") {
+    argument.alignment = std::max(argument.alignment, least_constant_alignment);
+  }
   if (argument.kind == ArgumentKind::texture) {
     argument.access = texture_access(written.type, argument.access);
   }
@@ -150,7 +158,8 @@ void take_written(const Signature& written, std::vector<Found>& found,
                   std::vector<Argument>& ordered) {
   for (const Argument& parameter : written.arguments) {
     auto match = std::ranges::find_if(found, [&](const Found& one) {
-      return one.argument.kind == parameter.kind && one.argument.index == parameter.index;
+      return one.is_parameter && one.argument.kind == parameter.kind &&
+             one.argument.index == parameter.index;
     });
     if (match != found.end()) {
       take_words(parameter, match->argument);

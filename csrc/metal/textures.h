@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "core/dispatch.h"
+#include "metal/gpu.h"
 
 namespace metalbench::metal {
 
 class TextureSet {
  public:
-  explicit TextureSet(id<MTLDevice> device) : device_(device) {}
+  explicit TextureSet(const Gpu& gpu)
+      : device_(gpu.device()), atomics_(gpu.capabilities().texture_atomics) {}
 
   // What the dispatch does with its textures; for all dispatches before the first of find().
   // Throws Unsupported for what Metal cannot bind.
@@ -42,6 +44,7 @@ class TextureSet {
   void make(Use& use) const;
 
   id<MTLDevice> device_;
+  TextureAtomics atomics_;
   std::vector<Use> uses_;
 };
 

@@ -62,11 +62,11 @@ void for_images(const Texture& texture, const Copy& copy) {
   }
 }
 
-MTLTextureUsage usage_of(bool read, bool written, const PixelFormat& format) {
+MTLTextureUsage usage_of(bool read, bool written, bool atomic) {
   MTLTextureUsage usage = MTLTextureUsageUnknown;
   if (read) usage |= MTLTextureUsageShaderRead;
   if (written) usage |= MTLTextureUsageShaderWrite;
-  if (written && takes_atomics(format)) usage |= MTLTextureUsageShaderAtomic;
+  if (written && atomic) usage |= MTLTextureUsageShaderAtomic;
   return usage;
 }
 
@@ -133,7 +133,10 @@ void TextureSet::note(const Dispatch& dispatch) {
       const std::string why = why_no_texture(texture.descriptor());
       if (!why.empty()) throw Unsupported(where + ": " + why);
       Use* use = find_use(texture, argument.texture.depth);
-      if (use == nullptr) use = &uses_.emplace_back(texture, where, argument.texture.depth);
+      if (use == nullptr) {
+        uses_.push_back({.texture = texture, .where = where, .depth = argument.texture.depth});
+        use = &uses_.back();
+      }
       use->read |= argument.access != Access::write;
       use->written |= argument.access == Access::write || argument.access == Access::read_write;
     }
@@ -155,7 +158,7 @@ id<MTLTexture> TextureSet::find(const Texture& texture, const Argument& argument
 void TextureSet::make(Use& use) const {
   const TextureDescriptor& texture = use.texture.descriptor();
   MTLTextureDescriptor* const descriptor = descriptor_of(texture, use.depth);
-  descriptor.usage = usage_of(use.read, use.written, texture.format);
+  descriptor.usage = usage_of(use.read, use.written, takes_atomics(texture.format, atomics_));
   if (texture.type == TextureType::texture_buffer) {
     // Memory of our own, because the caller's is rarely aligned as Metal wants it.
     constexpr NSUInteger alignment = 256;

@@ -39,11 +39,10 @@ double measure_tick_ns(Gpu& gpu) {
   const id<MTLComputePipelineState> state = gpu.empty_kernel().state();
   std::vector<double> stamps;
   for (int i = 0; i < windows; ++i) {
-    const std::shared_ptr<Completion> completion = run_tiny(lane->queue, state);
-    if (!(0 < completion->gpu_start_ns && completion->gpu_start_ns < completion->gpu_end_ns))
-      continue;
-    stamps.push_back(completion->gpu_start_ns);
-    stamps.push_back(completion->gpu_end_ns);
+    const Span span = run_tiny(lane->queue, state)->spans.back();
+    if (!is_time(span)) continue;
+    stamps.push_back(span.start_ns);
+    stamps.push_back(span.end_ns);
   }
   if (stamps.empty()) {
     throw Error("metal: " + gpu.capabilities().name +

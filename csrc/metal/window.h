@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <vector>
 
 #include "core/device.h"
 #include "metal/encode.h"
@@ -11,10 +12,11 @@
 
 namespace metalbench::metal {
 
-// One committed command buffer: a window of passes of a script.
+// A window of passes of a script, in command buffers of which each is twice as long as the one
+// before: the GPU begins while the host still encodes, as it does with MLX, and few are enough.
 class Window final : public Running {
  public:
-  // Encodes and commits. Throws Error when Metal gives no command encoder.
+  // Encodes and commits all of it. Throws Error when Metal gives no command encoder.
   Window(std::shared_ptr<Gpu> gpu, std::shared_ptr<const Script> script, const RunOptions& options);
   ~Window() override;
   Window(const Window&) = delete;
@@ -23,8 +25,11 @@ class Window final : public Running {
   [[nodiscard]] Timing wait() override;
 
  private:
-  void commit(std::uint32_t passes);
-  [[nodiscard]] id<MTLComputeCommandEncoder> open_encoder(id<MTLCommandBuffer> buffer) const;
+  // How many of the command buffers were committed.
+  [[nodiscard]] std::size_t commit(const std::vector<std::uint32_t>& passes);
+  [[nodiscard]] bool commit(std::uint32_t passes, bool is_first, bool is_last);
+  [[nodiscard]] id<MTLComputeCommandEncoder> open_encoder(id<MTLCommandBuffer> buffer,
+                                                          bool is_first, bool is_last) const;
   [[nodiscard]] Clock::time_point deadline() const;
   [[nodiscard]] Timing await_timing();
   void await_end();
@@ -32,7 +37,7 @@ class Window final : public Running {
   void leave() noexcept;
   // Before its end: nobody waits for it any more, and its memory stays until it has ended.
   void abandon() noexcept;
-  [[nodiscard]] Timing timing(Clock::time_point known_at) const;
+  [[nodiscard]] Timing timing() const;
   [[nodiscard]] double device_ns() const;
   [[nodiscard]] double counter_ns() const;
 
@@ -41,7 +46,7 @@ class Window final : public Running {
   std::chrono::nanoseconds limit_;
   InterruptPoll interrupted_;
   std::shared_ptr<Lane> lane_;
-  std::shared_ptr<Completion> completion_ = std::make_shared<Completion>();
+  std::shared_ptr<Completion> completion_;
   std::shared_ptr<Completion> before_;  // the window before this one; may be null
   Clock::time_point begun_at_ = Clock::now();
   Clock::time_point committed_at_;

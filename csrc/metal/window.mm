@@ -17,6 +17,23 @@ constexpr auto poll_interval = 20ms;
 // How long a window that Ctrl-C ends may still take, so that nothing has to be given up.
 constexpr auto grace = 250ms;
 
+// Encoded in some tens of microseconds.
+constexpr std::size_t first_dispatches = 64;
+
+// Passes of each command buffer. Even 2^20 passes make 15 of them: with three windows on their way
+// fewer than the 64 of a queue, beyond which Metal would let the host wait for the GPU.
+std::vector<std::uint32_t> chunks_of(std::uint32_t passes, std::size_t dispatches) {
+  std::vector<std::uint32_t> chunks;
+  auto next = static_cast<std::uint32_t>(std::max<std::size_t>(1, first_dispatches / dispatches));
+  std::uint32_t left = passes;
+  do {
+    chunks.push_back(std::min(left, next));
+    left -= chunks.back();
+    next *= 2;
+  } while (left > 0);
+  return chunks;
+}
+
 double ns_between(Clock::time_point start, Clock::time_point end) {
   return std::chrono::duration<double, std::nano>(end - start).count();
 }
@@ -32,43 +49,55 @@ Window::Window(std::shared_ptr<Gpu> gpu, std::shared_ptr<const Script> script,
       lane_(gpu_->lane()) {
   const std::lock_guard lock(lane_->mutex);
   before_ = lane_->last;
-  @autoreleasepool {
-    commit(options.passes);
-  }
-  if (committed_at_ == Clock::time_point()) {
-    throw Error("[" + script_->names() + "] Metal gives no command encoder; the GPU may be lost");
-  }
+  const std::vector<std::uint32_t> chunks = chunks_of(options.passes, script_->dispatches());
+  completion_ = std::make_shared<Completion>(chunks.size());
+  completion_->samples = gpu_->counters().take();
+  const std::size_t committed = commit(chunks);
+  committed_at_ = Clock::now();
   lane_->last = completion_;
+  if (committed == chunks.size()) return;
+  completion_->leave_out(chunks.size() - committed);
+  abandon();
+  throw Error("[" + script_->names() + "] Metal gives no command encoder; the GPU may be lost");
 }
 
-// Throws nothing, so that the pool is drained.
-void Window::commit(std::uint32_t passes) {
-  const id<MTLCommandBuffer> buffer = [lane_->queue commandBuffer];
-  const id<MTLComputeCommandEncoder> encoder = open_encoder(buffer);
-  if (encoder == nil) return;
-  buffer.label = script_->label();
-  encoder.label = script_->label();
-  // A fence that nobody updates yet is nothing to wait for.
-  if (before_ != nullptr) [encoder waitForFence:lane_->fence];
-  script_->encode(encoder, passes);
-  [encoder updateFence:lane_->fence];
-  [encoder endEncoding];
-  Completion::attach(completion_, buffer);
+std::size_t Window::commit(const std::vector<std::uint32_t>& passes) {
   const Clock::time_point now = Clock::now();
   const Clock::time_point start =
       before_ == nullptr || before_->ended() ? now : std::max(now, before_->latest_end);
   completion_->latest_end = start + limit_;
-  [buffer commit];
-  committed_at_ = Clock::now();
+  std::size_t done = 0;
+  while (done < passes.size() && commit(passes[done], done == 0, done + 1 == passes.size())) ++done;
+  return done;
 }
 
-id<MTLComputeCommandEncoder> Window::open_encoder(id<MTLCommandBuffer> buffer) const {
-  completion_->samples = gpu_->counters().take();
-  if (completion_->samples == nil) return [buffer computeCommandEncoder];
+// Throws nothing, so that the pool is drained.
+bool Window::commit(std::uint32_t passes, bool is_first, bool is_last) {
+  @autoreleasepool {
+    const id<MTLCommandBuffer> buffer = [lane_->queue commandBuffer];
+    const id<MTLComputeCommandEncoder> encoder = open_encoder(buffer, is_first, is_last);
+    if (encoder == nil) return false;
+    buffer.label = script_->label();
+    encoder.label = script_->label();
+    // A fence that nobody updates yet is nothing to wait for.
+    if (before_ != nullptr || !is_first) [encoder waitForFence:lane_->fence];
+    script_->encode(encoder, passes);
+    [encoder updateFence:lane_->fence];
+    [encoder endEncoding];
+    Completion::attach(completion_, buffer);
+    [buffer commit];
+  }
+  return true;
+}
+
+id<MTLComputeCommandEncoder> Window::open_encoder(id<MTLCommandBuffer> buffer, bool is_first,
+                                                  bool is_last) const {
+  if (completion_->samples == nil || !(is_first || is_last)) return [buffer computeCommandEncoder];
   MTLComputePassDescriptor* const pass = [MTLComputePassDescriptor computePassDescriptor];
-  pass.sampleBufferAttachments[0].sampleBuffer = completion_->samples;
-  pass.sampleBufferAttachments[0].startOfEncoderSampleIndex = 0;
-  pass.sampleBufferAttachments[0].endOfEncoderSampleIndex = 1;
+  MTLComputePassSampleBufferAttachmentDescriptor* const ends = pass.sampleBufferAttachments[0];
+  ends.sampleBuffer = completion_->samples;
+  ends.startOfEncoderSampleIndex = is_first ? 0 : MTLCounterDontSample;
+  ends.endOfEncoderSampleIndex = is_last ? 1 : MTLCounterDontSample;
   return [buffer computeCommandEncoderWithDescriptor:pass];
 }
 
@@ -88,14 +117,12 @@ Timing Window::wait() {
 }
 
 Timing Window::await_timing() {
-  const bool was_ended = completion_->ended();
   await_end();
-  const Clock::time_point known_at = was_ended ? completion_->ended_at : Clock::now();
   leave();
   // Metal may ignore what else comes to a queue that had a fault.
   if (completion_->status != MTLCommandBufferStatusCompleted) lane_->closed = true;
   check(*completion_, script_->names());
-  return timing(known_at);
+  return timing();
 }
 
 void Window::leave() noexcept {
@@ -140,25 +167,26 @@ void Window::abandon() noexcept {
   gpu_->keep_until_ended(completion_, std::const_pointer_cast<Script>(script_));
 }
 
-Timing Window::timing(Clock::time_point known_at) const {
+Timing Window::timing() const {
   // Queues end in order, but the host may learn of it in another one.
   const bool queued = before_ != nullptr && before_->wait_until(Clock::now() + poll_interval);
   const Clock::time_point start = queued ? std::max(begun_at_, before_->ended_at) : begun_at_;
   return {.device_ns = device_ns(),
           .counter_ns = counter_ns(),
-          .wall_ns = ns_between(start, known_at),
+          .wall_ns = ns_between(start, completion_->ended_at),
           .encode_ns = ns_between(begun_at_, committed_at_)};
 }
 
 double Window::device_ns() const {
-  const double start = completion_->gpu_start_ns;
-  const double end = completion_->gpu_end_ns;
   // What waits for the window before it has begun already, for Metal.
-  const double from =
-      before_ != nullptr && before_->ended() ? std::max(start, before_->gpu_end_ns) : start;
-  if (start > 0 && end > from) return end - from;
+  const bool queued = before_ != nullptr && before_->ended() && !before_->spans.empty();
+  const double from = queued ? before_->spans.back().end_ns : 0;
+  const double busy = busy_ns(completion_->spans, from);
+  const auto odd = std::ranges::find_if_not(completion_->spans, is_time);
+  if (busy > 0 && odd == completion_->spans.end()) return busy;
+  const Span& shown = odd == completion_->spans.end() ? completion_->spans.back() : *odd;
   throw Error("[" + script_->names() + "] Metal gives no usable GPU time: start " +
-              std::to_string(start) + " ns, end " + std::to_string(end) +
+              std::to_string(shown.start_ns) + " ns, end " + std::to_string(shown.end_ns) +
               " ns, end of the window before " + std::to_string(from) + " ns; run it again");
 }
 

@@ -14,6 +14,7 @@ from metalbench.task import normal, output, task
         seed=dict(batch=128, m=128, k=256, n=512),
         large=dict(batch=16, m=512, k=512, n=512),
     ),
+    gpu_headline="large",
     inputs=dict(a=normal("batch", "m", "k"), b=normal("batch", "k", "n")),
     outputs=dict(c=output("batch", "m", "n")),
     oracle=lambda a, b: a @ b,

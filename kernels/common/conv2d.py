@@ -24,6 +24,7 @@ def convolution(x, w):
         seed=dict(batch=8, height=64, width=64, channels=64, filters=128),
         large=dict(batch=2, height=128, width=128, channels=64, filters=128),
     ),
+    gpu_headline="large",
     inputs=dict(
         x=normal("batch", "height", "width", "channels"),
         w=normal("filters", 3, 3, "channels"),

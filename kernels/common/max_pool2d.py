@@ -22,6 +22,7 @@ def blocks(x):
         seed=dict(batch=8, height=64, width=64, channels=64),
         large=dict(batch=64, height=64, width=64, channels=64),
     ),
+    gpu_headline="large",
     inputs=dict(
         x=normal("batch", "height", "width", "channels").also(with_special(math.inf, -math.inf))
     ),

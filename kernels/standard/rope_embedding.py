@@ -31,6 +31,7 @@ def magnitude(x, base):
         seed=dict(positions=128, dims=64),
         large=dict(positions=4096, dims=2048),
     ),
+    gpu_headline="large",
     inputs=dict(x=normal("positions", "dims")),
     outputs=dict(y=output("positions", "dims")),
     multiples=dict(dims=2),

@@ -29,6 +29,7 @@ def magnitude(q, k, v):
         seed=dict(queries=128, keys=128, dims=128),
         large=dict(queries=4096, keys=2048, dims=128),
     ),
+    gpu_headline="large",
     inputs=dict(
         q=normal("queries", "dims").only(heavy_tailed(), even(), coarse(), sparse()),
         k=normal("keys", "dims"),

@@ -42,7 +42,7 @@ Examples:
     help="Exit code 1 if some kernel has this verdict. Repeatable.",
 )
 @dtype_option(default="float32", show_default=True, help="Of NAME@REVISION: element type.")
-@click.option("--size", metavar="NAME", help="Of NAME@REVISION: size; else the task's headline.")
+@click.option("--size", metavar="NAME", help="Of NAME@REVISION: size; else the device's headline.")
 @seed_option("Of NAME@REVISION: of the inputs and of the order of samples.")
 @time_option(5.0, "Of NAME@REVISION: longest time to sample.")
 @json_option

@@ -1,4 +1,4 @@
-"""``metalbench run --ab-control``: MLX against itself."""
+"""``metalbench run --ab-control``: MLX against itself, and one kernel by both ways."""
 
 from __future__ import annotations
 
@@ -18,17 +18,26 @@ if TYPE_CHECKING:
 def control(
     device: Device, trials: Sequence[Trial], progress: LineProgress | LiveProgress
 ) -> Outcome:
-    """Time each task's reference against itself. Nothing is kept: these are no kernel's results."""
+    """Time each task's reference against itself, and one kernel by way of MLX where it has a GPU.
+
+    Nothing is kept: these are no kernel's results.
+    """
     from metalbench.errors import DeclarationError
-    from metalbench.run.control import attempt_control
+    from metalbench.run.control import attempt_control, attempt_path
+    from metalbench.run.path_control import NAME
     from metalbench.run.runner import Outcome
 
     untried = []
     ended = "finished"
+    paths = int(device.own_clock and bool(trials))
+    total = len(trials) + paths
     with progress:
         try:
-            for index, trial in enumerate(trials):
-                progress.kernel_started(index, len(trials), trial.entry.name, trial.dtype)
+            if paths:
+                progress.kernel_started(0, total, NAME, "float32")
+                progress.kernel_finished(attempt_path(device, trials[0].plan, progress))
+            for index, trial in enumerate(trials, start=paths):
+                progress.kernel_started(index, total, trial.entry.name, trial.dtype)
                 try:
                     progress.kernel_finished(attempt_control(device, trial, progress))
                 except DeclarationError as error:
@@ -40,6 +49,40 @@ def control(
 
 def tell_control(out: Console, results: Sequence[Result]) -> bool:
     """Say how many verdicts of equals are wrong; whether none is."""
+    from metalbench.run.path_control import SET
+
+    of_path = [each for each in results if each.case.set == SET]
+    of_mlx = [each for each in results if each.case.set != SET]
+    return all([_tell_mlx(out, of_mlx), _tell_path(out, of_path)])
+
+
+def _tell_path(out: Console, results: Sequence[Result]) -> bool:
+    from metalbench.report import numbers
+    from metalbench.stats import Verdict
+
+    if not results:
+        out.print(
+            "Path control: not run, for MLX and metalbench have no GPU in common here.",
+            soft_wrap=True,
+        )
+        return True
+    measured = results[0].measurement
+    if measured is None or measured.verdict is None:
+        out.print("Path control: failed; see above.", style="red")
+        return False
+    right = measured.verdict is Verdict.SAME
+    by_wall = measured.by_wall
+    out.print(
+        "Path control: one kernel by way of MLX and of metalbench, which must be SAME: "
+        f"{measured.verdict.value}, {numbers.ratio(measured.ratio)} of {measured.clock}"
+        + (f", {numbers.ratio(by_wall.ratio)} of wall time." if by_wall else "."),
+        style="green" if right else "red",
+        soft_wrap=True,
+    )
+    return right
+
+
+def _tell_mlx(out: Console, results: Sequence[Result]) -> bool:
     false = [each.case.task for each in results if _differs(each)]
     timed = sum(each.measurement is not None for each in results)
     named = f" ({', '.join(false)})" if false else ""

@@ -161,8 +161,14 @@ def _gpu(device: Device) -> Finding:
 
 
 def _mlx() -> Finding:
+    from metalbench import _core
+
     mx = importlib.import_module("mlx.core")
-    total = mx.sum(mx.arange(LANES)).item()
+    from metalbench.reference.compute import stream_of
+
+    # Where the reference would run.
+    with mx.stream(stream_of(_core.devices()[0])):
+        total = mx.sum(mx.arange(LANES)).item()
     if total != LANES * (LANES - 1) // 2:
         return Finding(Health.BROKEN, f"mlx sums wrongly: {total}", _mlx_remedy())
     return Finding(Health.GOOD, f"mlx {mx.__version__}, the reference")

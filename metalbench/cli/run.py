@@ -64,7 +64,7 @@ Examples:
     "sizes",
     metavar="NAME",
     multiple=True,
-    help="Size to time, such as seed or large; else the task's headline. Repeatable.",
+    help="Size to time, such as seed or large; else the device's headline. Repeatable.",
 )
 @dtype_option(
     "dtypes",

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Contest:
-    """Two kernels, what they are called, and on what they run; `size` None is the headline."""
+    """Two kernels, what they are called, and on what they run.
+
+    `size` None is the task's headline on the device.
+    """
 
     task: Task
     before: Kernel
@@ -33,6 +36,10 @@ class Contest:
     dtype: str = "float32"
     size: str | None = None
     plan: Plan = field(default_factory=Plan)
+
+    def size_on(self, kind: str) -> str:
+        """The size that is timed on a device of that kind."""
+        return self.size or self.task.headline_on(kind)
 
 
 class WrongKernelError(MetalBenchError):
@@ -53,7 +60,7 @@ def head_to_head(
     MetalBenchError
         If one does not compile or fits neither task nor device.
     """
-    task, size = contest.task, contest.size or contest.task.headline
+    task, size = contest.task, contest.size_on(device.kind)
     kernels = (contest.before, contest.after)
     for kernel, name in zip(kernels, contest.names, strict=True):
         _verify(device, contest, kernel, name)
@@ -71,11 +78,17 @@ def head_to_head(
 
 
 def _verify(device: Device, contest: Contest, kernel: Kernel, name: str) -> None:
+    if not device.checked_builds:
+        # Before all else, for a kernel that hangs on a GPU stops the display with it.
+        checked = verify.verify_checked(
+            device, kernel, contest.task, dtype_name=contest.dtype, seed=contest.plan.seed
+        )
+        _expect_right(checked, name)
     report = verify.verify(
         device,
         kernel,
         contest.task,
-        sizes=[contest.size or contest.task.headline],
+        sizes=[contest.size_on(device.kind)],
         dtype_name=contest.dtype,
         seeds=[contest.plan.seed],
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from metalbench.result import Result
 
 # Every kernel needs these, and they take their time.
-NEEDED = ("mlx.core", "scipy.special", "metalbench.reference", "metalbench.run.trial")
+NEEDED = ("mlx.core", "scipy.special", "metalbench.reference", "metalbench.run.attempt")
 
 
 def work(channel: int, lifeline: int, parent: int, device: str) -> None:
@@ -35,7 +35,8 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
     for module in NEEDED:
         importlib.import_module(module)
     from metalbench import _core
-    from metalbench.run.trial import attempt, case_of, precompile, task_of
+    from metalbench.run.attempt import attempt, precompile
+    from metalbench.run.trial import case_of, task_of
 
     device = _core.open(device_name)
     channel.send("open", means)
@@ -45,7 +46,7 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
             precompile(device, trial, checked=checked)
         channel.send("ready")
         channel.receive()
-    channel.send("case", case_of(trial, task_of(trial)))
+    channel.send("case", case_of(trial, task_of(trial), device.kind))
     channel.receive()
     with ThreadPoolExecutor(1, thread_name_prefix="compile") as executor:
         # The checked build, which is needed after the plain one.

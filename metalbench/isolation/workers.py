@@ -70,7 +70,7 @@ class Workers:
         limits = self._limits = self._limits or Limits()
         worker, self._next = self._next or _Worker(self._device), None
         try:
-            result = self._watch(worker, trial, following, observer, limits)
+            result = self._watch(worker, trial, following, observer, limits, kind=device.kind)
             if result.device.kind != device.kind:
                 raise death.WorkerError(
                     f"[isolation] expected the {device.kind} device in the kernel's process, got "
@@ -93,9 +93,13 @@ class Workers:
         following: Sequence[Trial],
         observer: Observer,
         limits: Limits,
+        *,
+        kind: str,
     ) -> Result:
         from metalbench.run.stages import Stage
 
+        # The checked run of a GPU's kernel comes before its timing.
+        after_timing = {Stage.RECHECK, *([Stage.CHECK] if kind == "cpu" else [])}
         worker.begin(trial)
         while True:
             name, value = worker.receive(limits)
@@ -107,7 +111,7 @@ class Workers:
             if name == "stage":
                 if value is Stage.MEASURE and self._next is not None:
                     self._next.settle()
-                elif value in (Stage.RECHECK, Stage.CHECK) and following and self._next is None:
+                elif value in after_timing and following and self._next is None:
                     self._next = _Worker(self._device, following[0])
                 observer.stage_started(value)
             elif name == "detail":
@@ -196,7 +200,7 @@ class _Worker:
 
         stage = (self._stage or Stage.COMPILE).value
         return Result(
-            case=self._case or case_of(trial, None),
+            case=self._case or case_of(trial, None, device.kind),
             device=device,
             status=Status.FAILED,
             failures=(Failure(stage, str(ended.kind), ended.message),),

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
+
+import numpy as np
 
 from metalbench import _core
 from metalbench.errors import DeclarationError, suggestion
 from metalbench.kernel.guard import GuardedBuffer
 from metalbench.kernel.header import Kernel
 from metalbench.task import Task
-from metalbench.task.dtypes import DTYPES, DType
-
-_VECTOR = re.compile(r"(?:packed_)?([a-z]+?)([234])?(?:x[234])?")
-_ATOMIC = re.compile(r"atomic(?:_|<\s*)(\w+?)\s*>?")
-_ALIASES = {"uint32_t": "uint", "int32_t": "int", "bfloat16": "bfloat", "float16_t": "half"}
-_KNOWN = {each.msl: each for each in DTYPES.values()} | {
-    name: DType(name, name, size)
-    for name, size in {"char": 1, "short": 2, "ushort": 2, "long": 8, "ulong": 8}.items()
-}
-
-
-def scalar_type(written: str) -> DType | None:
-    """The element type of an argument's type as written: that of `packed_half4` is half.
-
-    None if it is a type of the kernel's own, such as a struct or a template parameter.
-    """
-    plain = written.strip()
-    atomic = _ATOMIC.fullmatch(plain)
-    if atomic:
-        plain = atomic[1]
-    plain = _ALIASES.get(plain, plain)
-    vector = _VECTOR.fullmatch(plain)
-    return _KNOWN.get(plain) or (_KNOWN.get(vector[1]) if vector else None)
+from metalbench.task.dtypes import FLOATS, DType
 
 
 def check_names(task: Task, kernel: Kernel) -> None:
@@ -92,22 +71,22 @@ def _check_argument(
     arrays: Mapping[str, DType],
     scalars: Mapping[str, int | float],
 ) -> None:
-    name, got = argument.name, scalar_type(argument.type)
+    name, got = argument.name, argument.element
     if name in arrays:
         expected = arrays[name]
         if got is None:
             fits = argument.element_bytes % expected.nbytes == 0
-        elif got.is_float or expected.is_float:
-            fits = got.name == expected.name
+        elif got in FLOATS or expected.is_float:
+            fits = got == expected.name
         else:
-            fits = got.nbytes == expected.nbytes
+            fits = np.dtype(got).itemsize == expected.nbytes
         if not fits:
             raise DeclarationError(
                 f"[{task}] {name}: expected {expected.name} ({expected.msl}), got "
                 f"{argument.type} in kernel {function}; use the macro DTYPE for the run's type"
             )
     elif name in scalars:
-        if isinstance(scalars[name], int) and got is not None and got.is_float:
+        if isinstance(scalars[name], int) and got in FLOATS:
             raise DeclarationError(
                 f"[{task}] {name}: expected an integer such as `constant uint& {name}`, got "
                 f"{argument.type} in kernel {function}"

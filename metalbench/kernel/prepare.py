@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,30 +12,12 @@ import numpy as np
 from metalbench import _core
 from metalbench.errors import DeclarationError, DispatchError, suggestion
 from metalbench.kernel.binding import check_coverage, check_names, values_of
+from metalbench.kernel.geometry import Geometry, extent_of, extents_of, threads_of, value_of
 from metalbench.kernel.guard import GuardedBuffer
 from metalbench.kernel.header import Dispatch, Kernel
 from metalbench.task import Task
 from metalbench.task.dtypes import DType, dtype
-from metalbench.task.expression import Expression
 from metalbench.task.workload import Workload
-
-Extents = tuple[int, int, int]
-
-
-@dataclass(frozen=True)
-class Geometry:
-    """How one dispatch is launched; `grid` counts threads or threadgroups as `in_threads` says."""
-
-    function: str
-    threads: Extents
-    grid: Extents
-    in_threads: bool
-    threadgroup_bytes: Mapping[str, int]
-
-    @property
-    def threads_per_threadgroup(self) -> int:
-        """Threads in one threadgroup."""
-        return int(np.prod(self.threads, dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -119,24 +102,52 @@ class Compiled:
         grid = line.threadgroups or line.threads_in_grid or ()
         geometry = Geometry(
             line.function,
-            _extents(line.threads, values, f"{where} threads"),
-            _extents(grid, values, f"{where} grid"),
+            extents_of(line.threads, values, f"{where} threads"),
+            extents_of(grid, values, f"{where} grid"),
             line.threads_in_grid is not None,
-            {name: _value(each, values, where) for name, each in line.threadgroup_bytes.items()},
+            {name: value_of(each, values, where) for name, each in line.threadgroup_bytes.items()},
         )
         most = self.pipelines[line.function].max_threads
         if geometry.threads_per_threadgroup > most:
             raise DispatchError(
                 f"{where} threads={geometry.threads}: expected at most {most} threads in a "
-                f"threadgroup, got {geometry.threads_per_threadgroup}; lower threads="
+                f"threadgroup{self._why_at_most(most)}, got {geometry.threads_per_threadgroup}; "
+                + self._smaller(line, values, most)
             )
         return geometry
+
+    def _why_at_most(self, most: int) -> str:
+        device = self.device.limits.max_threads_per_threadgroup
+        if most >= device:
+            return ""
+        return (
+            f" (the device takes {device}, but not of this kernel: it needs many registers, or "
+            "says max_total_threads_per_threadgroup)"
+        )
+
+    def _smaller(self, line: Dispatch, values: Mapping[str, int], most: int) -> str:
+        """Which of the kernel's own tunables make a threadgroup of at most `most` threads."""
+        lists = self.kernel.tunables
+        names = [name for name in lists if any(name in each.names for each in line.threads)]
+        if not names:
+            return "lower threads="
+        fitting = []
+        for choice in itertools.product(*(lists[name] for name in names)):
+            chosen = dict(zip(names, choice, strict=True))
+            threads = threads_of(line, {**values, **chosen})
+            if threads is not None and threads <= most:
+                fitting.append((threads, choice))
+        if not fitting:
+            named = " and ".join(f"`// tune: {name}`" for name in names)
+            return f"no value of {named} is small enough: add one that is, as the first"
+        found = ", ".join(map("{} = {}".format, names, max(fitting)[1]))
+        return f"{found} fits: let the `// tune:` line begin with it"
 
     def _scratches(self, values: Mapping[str, int]) -> dict[str, GuardedBuffer]:
         result = {}
         for each in self.kernel.scratches:
             where = f"[{self.task.name}] {self.kernel.path.name}:{each.line}: {each.name}"
-            shape = tuple(_extent(extent, values, where) for extent in each.shape)
+            shape = tuple(extent_of(extent, values, where) for extent in each.shape)
             result[each.name] = GuardedBuffer(self.device, shape, each.type_in(self.dtype))
         return result
 
@@ -240,27 +251,3 @@ def _check_threadgroup_arguments(
             raise DeclarationError(
                 f"{where}: no threadgroup argument {name!r}; {suggestion(name, takes)}"
             )
-
-
-def _value(expression: Expression, values: Mapping[str, int], where: str) -> int:
-    try:
-        return expression.evaluate(values)
-    except DeclarationError as error:
-        raise DeclarationError(f"{where}: {error}") from None
-
-
-def _extent(expression: Expression, values: Mapping[str, int], where: str) -> int:
-    value = _value(expression, values, where)
-    if not 0 < value < 2**32:
-        used = ", ".join(f"{name} = {values[name]}" for name in sorted(expression.names))
-        raise DispatchError(
-            f"{where}: expected 1 to 2^32 - 1 for {expression}, got {value}"
-            + (f" ({used})" if used else "")
-        )
-    return value
-
-
-def _extents(expressions: Sequence[Expression], values: Mapping[str, int], where: str) -> Extents:
-    extents = [_extent(each, values, where) for each in expressions]
-    x, y, z = (*extents, 1, 1, 1)[:3]
-    return x, y, z

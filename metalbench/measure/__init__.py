@@ -1,6 +1,6 @@
 """Timing of a kernel against its reference: what to sample, when to stop, what it amounts to."""
 
-from metalbench.measure.measurement import FormTime, Measurement, Stopped
+from metalbench.measure.measurement import ByWall, FormTime, Measurement, Stopped
 from metalbench.measure.own_clock import OwnClock
 from metalbench.measure.plan import Mode, Plan
 from metalbench.measure.samples import SampleSet
@@ -10,6 +10,7 @@ from metalbench.measure.slope import Slope
 from metalbench.measure.steadiness import Steadiness
 
 __all__ = [
+    "ByWall",
     "FormTime",
     "Measurement",
     "Mode",

@@ -41,19 +41,34 @@ class FormTime:
 
 
 @dataclass(frozen=True, slots=True)
+class ByWall:
+    """The same pairs by wall time, where the verdict is of the GPU's: what a program sees.
+
+    That is with the way to the GPU and back and the host's own work. `ratio` is as a measurement's.
+    """
+
+    candidate_ns: Interval
+    reference_ns: Interval
+    ratio: Interval
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """Times of one pass of a kernel and of its reference, with what they rest on.
 
     All times are nanoseconds of a single pass. `ratio` is reference / candidate: above 1 the
     candidate is faster. Without a reference `reference_ns` and `ratio` are None, and `verdict` too
     unless it is THROTTLED.
-    `gpu_ns` is the candidate's time on the GPU's own clock, None on devices that have none; where
-    the reference has no such time the other times are wall times. `judgement` is what `ratio` and
+    `gpu_ns` is the candidate's time on the GPU's own clock and `gpu_floor_ns` that of a pass of
+    empty kernels, None on devices that have none. All other times, and so the ratio and the
+    verdict, are of that clock too where it told every window of both sides, and `by_wall` has
+    them by the wall's beside it; else they are wall times. `judgement` is what `ratio` and
     `verdict` are taken from, with the reasons of an INCONCLUSIVE or THROTTLED one; None without a
     reference, or of a measurement that was not kept whole. `drift` and `modes` (of logarithms) are
     the candidate's own; `effective_pairs` tells how many independent pairs the ratio's would be
-    worth, or the candidate's samples without a reference. `forms` are all forms of the reference,
-    timed briefly. `remarks` are doubts that arose around the sampling.
+    worth, or the candidate's samples without a reference. `slope` and `reference_slope` are of the
+    two sides' long windows. `forms` are all forms of the reference, timed briefly. `remarks` are
+    doubts that arose around the sampling.
     """
 
     samples: SampleSet
@@ -67,10 +82,13 @@ class Measurement:
     floor_ns: float
     stopped: Stopped
     gpu_ns: Interval | None = None
+    gpu_floor_ns: float | None = None
+    by_wall: ByWall | None = None
     judgement: Judgement | None = None
     mode: Mode = Mode.WARM
     steadiness: Steadiness = field(default_factory=Steadiness)
     slope: Slope | None = None
+    reference_slope: Slope | None = None
     drift: Drift | None = None
     modes: tuple[UsualTime, ...] = ()
     forms: tuple[FormTime, ...] = ()
@@ -84,16 +102,34 @@ class Measurement:
     @property
     def clock(self) -> str | None:
         """What the ratio's times are of, "GPU time" or "wall time"; None where there is but one."""
-        if self.gpu_ns is None:
+        if self.samples.own is None:
             return None
         return "GPU time" if self.samples.clock == "device" else "wall time"
+
+    @property
+    def gpu_ratio(self) -> Interval | None:
+        """The ratio of GPU times; None where the GPU's clock did not tell both sides' windows."""
+        return self.ratio if self.clock == "GPU time" else None
+
+    @property
+    def wall_ratio(self) -> Interval | None:
+        """The ratio of wall times; None where they were not taken, and of one clock alone."""
+        if self.by_wall is not None:
+            return self.by_wall.ratio
+        return self.ratio if self.clock == "wall time" else None
+
+    @property
+    def work_floor_ns(self) -> float:
+        """A pass of empty kernels on the clock of `work_ns`; 0 where none was timed."""
+        return self.floor_ns if self.gpu_floor_ns is None else self.gpu_floor_ns
 
     @property
     def doubts(self) -> tuple[str, ...]:
         """What makes the times doubtful, as sentences."""
         found = (
             self.samples.own.doubt if self.samples.own is not None else None,
-            self.slope.doubt if self.slope is not None else None,
+            self.slope.doubt("the kernel's") if self.slope is not None else None,
+            self.reference_slope.doubt("MLX's") if self.reference_slope is not None else None,
         )
         return (*self.remarks, *(doubt for doubt in found if doubt is not None))
 
@@ -109,5 +145,12 @@ class Measurement:
 
     @property
     def launch_bound(self) -> bool:
-        """Whether a kernel that does nothing takes nearly as long."""
-        return self.candidate_ns.value < LAUNCH_BOUND * self.floor_ns
+        """Whether a kernel that does nothing takes nearly as long, as the device tells it."""
+        return self.work_ns.value < LAUNCH_BOUND * self.work_floor_ns
+
+    @property
+    def launch_share(self) -> float | None:
+        """What empty kernels take of the candidate's GPU time; None without such a clock."""
+        if self.gpu_ns is None or self.gpu_floor_ns is None:
+            return None
+        return min(1.0, self.gpu_floor_ns / self.gpu_ns.value)

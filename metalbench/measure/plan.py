@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+WINDOW_NS = 1_000_000
+# Wall time has the way to the GPU and back in it, up to 0.1 ms: that must be a small part of it.
+GPU_WINDOW_NS = 15_000_000
+
 
 class Mode(str, Enum):
     """Where the inputs are when a pass begins; times of different modes do not compare.
@@ -28,7 +32,8 @@ class Plan:
     seed
         Of the order of candidate and reference within each pair.
     window_ns
-        Least length of a sample: a window of K passes, K as small as reaches it.
+        Least length of a sample: a window of K passes, K as small as reaches it. None takes what
+        suits the device: `WINDOW_NS`, or `GPU_WINDOW_NS` where it has a clock of its own.
     warmup_ns
         Least warm-up before the first sample; a twentieth of it after inputs were exchanged.
     look_pairs
@@ -51,19 +56,23 @@ class Plan:
     mode
         Warm or cold.
     probe_drop
-        A probe that is slower than the best one by more is a throttled clock; obeyed on devices
-        with a clock of their own, elsewhere other programs look the same.
+        Of a device with a clock of its own, a probe that is slower than the best one by more shows
+        a lower clock, and is told; elsewhere other programs look the same.
+    obeys_probe
+        Whether pairs of a lower clock are also dropped, until it has recovered, and a clock that
+        does not recover is a verdict of its own. Off: how GPUs' clocks move is to be known first.
     retries
         After throttling, before giving up.
     cool_ns
         Rest after throttling.
     long_windows
-        Of four times the passes, at the end, for what a window itself costs; 0 takes none.
+        Of four times the passes, of both sides, at the end, for what a window itself costs; 0 takes
+        none.
     """
 
     seconds: float = 2.0
     seed: int = 0
-    window_ns: int = 1_000_000
+    window_ns: int | None = None
     warmup_ns: int = 200_000_000
     look_pairs: int = 32
     first_look: int = 128
@@ -74,6 +83,13 @@ class Plan:
     min_effective: float = 100.0
     mode: Mode = Mode.WARM
     probe_drop: float = 0.03
+    obeys_probe: bool = False
     retries: int = 3
     cool_ns: int = 2_000_000_000
     long_windows: int = 7
+
+    def window_ns_on(self, *, own_clock: bool) -> int:
+        """Least length of a window on a device with or without a clock of its own."""
+        if self.window_ns is not None:
+            return self.window_ns
+        return GPU_WINDOW_NS if own_clock else WINDOW_NS

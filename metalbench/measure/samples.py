@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,12 +24,12 @@ class SampleSet:
     """Every raw sample of a measurement, in the order in which it was taken.
 
     Times are float64 nanoseconds of one pass, shape (pairs,); `floor_ns` those of a pass of empty
-    kernels of the same grids, `long_ns` of passes in windows of four times `long_base` passes,
-    `probe_ns` of probes of the clock, shape (any,). A window is how many passes one sample averages
-    over. `clock` says what these times are
-    of: "device", or "wall" where only one side has a clock of its own; `own` is the candidate on
-    that. `look` is the number of the look that each pair is of, from 0, int64: pairs of one look
-    share their inputs.
+    kernels of the same grids, `long_ns` and `reference_long_ns` of passes in windows of four times
+    `long_base` and `reference_long_base` passes, `probe_ns` of probes of the clock, shape (any,). A
+    window is how many passes one sample averages over. `clock` says what these times are of:
+    "device", or "wall" where the device's own clock did not tell every window of both sides; `own`
+    has them by both. `look` is the number of the look that each pair is of, from 0, int64: pairs
+    of one look share their inputs.
     """
 
     candidate_ns: NDArray[np.float64]
@@ -45,24 +45,51 @@ class SampleSet:
     probe_ns: NDArray[np.float64] = field(default_factory=_none)
     long_ns: NDArray[np.float64] = field(default_factory=_none)
     long_base: int = 0
+    reference_long_ns: NDArray[np.float64] = field(default_factory=_none)
+    reference_long_base: int = 0
 
     @classmethod
     def join(cls, looks: Sequence[Samples], *, own_clock: bool) -> SampleSet:
-        """Concatenate the samples of one look after the other."""
+        """Concatenate the samples of one look after the other, by the clock that both sides have.
+
+        That is the device's own where it told every window, else the one of the core's choice.
+        """
+        own = OwnClock.join(looks) if own_clock else None
+        by_own = own is not None and (looks[-1].clock == "device" or own.tells_both)
 
         def joined(arrays: Iterable[NDArray[Any]], dtype: type) -> NDArray[Any]:
             return np.concatenate([np.asarray(array, dtype=dtype) for array in arrays])
 
         return cls(
-            candidate_ns=joined((look.candidate_ns for look in looks), np.float64),
-            reference_ns=joined((look.reference_ns for look in looks), np.float64),
+            candidate_ns=joined(
+                (look.device_ns if by_own else look.candidate_ns for look in looks), np.float64
+            ),
+            reference_ns=joined(
+                (look.reference_device_ns if by_own else look.reference_ns for look in looks),
+                np.float64,
+            ),
             candidate_first=joined((look.candidate_first for look in looks), np.bool_),
             look=np.repeat(np.arange(len(looks)), [len(look.candidate_ns) for look in looks]),
-            floor_ns=joined((look.floor_ns for look in looks), np.float64),
+            floor_ns=joined(
+                (look.floor_device_ns if by_own else look.floor_ns for look in looks), np.float64
+            ),
             candidate_window=int(looks[-1].candidate_window),
             reference_window=int(looks[-1].reference_window),
             tick_ns=float(looks[-1].tick_ns),
-            clock=looks[-1].clock,
-            own=OwnClock.join(looks) if own_clock else None,
+            clock="device" if by_own else looks[-1].clock,
+            own=own,
             probe_ns=joined((look.probe_ns for look in looks), np.float64),
+        )
+
+    def with_long(self, look: Samples) -> SampleSet:
+        """The same with a look's long windows, by the same clock."""
+        by_own = self.own is not None and self.clock == "device"
+        ours = look.long_device_ns if by_own else look.long_ns
+        theirs = look.reference_long_device_ns if by_own else look.reference_long_ns
+        return replace(
+            self,
+            long_ns=np.asarray(ours, dtype=np.float64),
+            long_base=int(look.candidate_window),
+            reference_long_ns=np.asarray(theirs, dtype=np.float64),
+            reference_long_base=int(look.reference_window),
         )

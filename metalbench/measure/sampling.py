@@ -10,13 +10,15 @@ from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
-from metalbench.measure.measurement import Measurement, Stopped
+from metalbench.measure.measurement import ByWall, Measurement, Stopped
 from metalbench.measure.plan import Plan
 from metalbench.measure.samples import SampleSet
 from metalbench.measure.series import Progress, Sampler, Series, Sides
-from metalbench.measure.slope import slope
+from metalbench.measure.slope import Slope, slope
 from metalbench.stats import (
+    Interval,
     Judgement,
     StoppingRule,
     Verdict,
@@ -51,7 +53,7 @@ def measure(
     plan
         Limits and wanted precision.
     progress
-        Told the fraction of the measurement that is done, as often as the core reports.
+        Told the fraction of the measurement that is done, five times a second at most.
     clock
         Seconds; replaced in tests.
 
@@ -87,7 +89,8 @@ def _look(rule: StoppingRule, samples: SampleSet) -> bool:
     times = samples.candidate_ns
     if not samples.reference_ns.size:
         return rule.look(times)
-    return rule.look(times, samples.reference_ns / times, judgement=_assessed(samples))
+    judgement = _assessed(samples, samples.reference_ns, times)
+    return rule.look(times, samples.reference_ns / times, judgement=judgement)
 
 
 def _summary(series: Series, samples: SampleSet, stopped: Stopped) -> Measurement:
@@ -95,10 +98,13 @@ def _summary(series: Series, samples: SampleSet, stopped: Stopped) -> Measuremen
     has_reference = samples.reference_ns.size > 0
     judgement = _judgement(series, samples) if has_reference else None
     logarithms = np.log(times)
+    last = samples.look == samples.look[-1]
     return Measurement(
         samples=samples,
         candidate_ns=median_interval(times),
-        gpu_ns=median_interval(samples.own.device_ns) if samples.own is not None else None,
+        gpu_ns=_gpu_time(samples),
+        gpu_floor_ns=_gpu_floor(samples),
+        by_wall=_by_wall(samples),
         reference_ns=median_interval(samples.reference_ns) if has_reference else None,
         ratio=judgement.ratio if judgement is not None else None,
         verdict=_verdict(series, judgement),
@@ -110,14 +116,42 @@ def _summary(series: Series, samples: SampleSet, stopped: Stopped) -> Measuremen
         stopped=stopped,
         mode=series.plan.mode,
         steadiness=series.steadiness,
-        slope=slope(
-            times[samples.look == samples.look[-1]],
-            samples.candidate_window,
-            samples.long_ns,
-            samples.long_base,
-        ),
+        remarks=series.remarks,
+        slope=slope(times[last], samples.candidate_window, samples.long_ns, samples.long_base),
+        reference_slope=_reference_slope(samples, last) if has_reference else None,
         drift=find_drift(logarithms),
         modes=find_modes(logarithms, clock_grain(times)),
+    )
+
+
+def _reference_slope(samples: SampleSet, last: NDArray[np.bool_]) -> Slope | None:
+    return slope(
+        samples.reference_ns[last],
+        samples.reference_window,
+        samples.reference_long_ns,
+        samples.reference_long_base,
+    )
+
+
+def _gpu_time(samples: SampleSet) -> Interval | None:
+    if samples.own is None or not np.isfinite(samples.own.device_ns).all():
+        return None
+    return median_interval(samples.own.device_ns)
+
+
+def _gpu_floor(samples: SampleSet) -> float | None:
+    if samples.own is None or not samples.own.floor_ns.size:
+        return None
+    return float(np.median(samples.own.floor_ns))
+
+
+def _by_wall(samples: SampleSet) -> ByWall | None:
+    own = samples.own
+    if own is None or samples.clock == "wall" or not own.reference_wall_ns.size:
+        return None
+    judgement = _assessed(samples, own.reference_wall_ns, own.wall_ns)
+    return ByWall(
+        median_interval(own.wall_ns), median_interval(own.reference_wall_ns), judgement.ratio
     )
 
 
@@ -128,17 +162,19 @@ def _verdict(series: Series, judgement: Judgement | None) -> Verdict | None:
 
 
 def _judgement(series: Series, samples: SampleSet) -> Judgement:
-    judgement = _assessed(samples)
+    judgement = _assessed(samples, samples.reference_ns, samples.candidate_ns)
     if not series.throttled:
         return judgement
     reason = throttled(series.drop, series.steadiness.retries)
     return replace(judgement, verdict=Verdict.THROTTLED, reasons=(reason,))
 
 
-def _assessed(samples: SampleSet) -> Judgement:
+def _assessed(
+    samples: SampleSet, reference_ns: NDArray[np.float64], candidate_ns: NDArray[np.float64]
+) -> Judgement:
     return assess(
-        samples.reference_ns,
-        samples.candidate_ns,
+        reference_ns,
+        candidate_ns,
         candidate_first=samples.candidate_first,
         look=samples.look,
     )

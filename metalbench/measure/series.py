@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,7 +12,7 @@ import numpy as np
 from metalbench.measure.plan import Plan
 from metalbench.measure.samples import SampleSet
 from metalbench.measure.slope import LONGER
-from metalbench.measure.steadiness import Steadiness, spread_of
+from metalbench.measure.steadiness import Steadiness, lower_clock, spread_of
 
 if TYPE_CHECKING:
     from metalbench._core import Dispatch, Samples
@@ -32,6 +33,8 @@ REWARM = 20
 # Windows of four times the passes may take so much of a measurement's time; fewer say nothing.
 LONG_SHARE = 0.25
 FEWEST_LONG = 3
+# Who hears of progress draws it, on the GPU that is timed and with a core that times it.
+SECONDS_BETWEEN_TELLINGS = 0.2
 
 
 class Sampler(Protocol):
@@ -51,7 +54,8 @@ class Sides:
     """What is timed against what.
 
     `candidate` are the dispatches of one pass, which does the work `repeats` times; `reference`
-    runs k chained repetitions to completion, or is the dispatches of a pass of its own, or None.
+    those of a pass of its own, or None. In the place of either may stand a function that runs k
+    chained repetitions to completion.
     `probe` is work of a fixed length in registers alone, none if empty. `refresh` puts other inputs
     in place for both sides.
     """
@@ -81,6 +85,7 @@ class Series:
     _begun: int = 0
     _windows: tuple[int, int] = 0, 0
     _look_pairs: int = 0
+    _told: float = -math.inf
 
     @property
     def samples(self) -> SampleSet:
@@ -91,6 +96,15 @@ class Series:
     def throttled(self) -> bool:
         """Whether the clock stayed low in spite of all rests."""
         return self.steadiness.throttled
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is to be said of a clock that was seen to be lower at times, and not obeyed."""
+        plan, spread = self.plan, self.steadiness.spread
+        watched = self.device.own_clock and not plan.obeys_probe
+        if not watched or spread is None or spread <= plan.probe_drop:
+            return ()
+        return (lower_clock(spread),)
 
     @property
     def out_of_time(self) -> bool:
@@ -112,7 +126,7 @@ class Series:
     def _take_look(self) -> None:
         plan = self.plan
         pairs = min(self._look_pairs or plan.look_pairs, plan.max_pairs - self.taken)
-        drop = plan.probe_drop if self.device.own_clock else 0.0
+        drop = plan.probe_drop if plan.obeys_probe and self.device.own_clock else 0.0
         look = self._look(
             max_pairs=pairs,
             min_pairs=min(pairs, FEWEST_IN_LOOK),
@@ -131,20 +145,18 @@ class Series:
             self._keep(self._look(**fewest, probe_drop=0.0))
 
     def with_long_windows(self, samples: SampleSet) -> SampleSet:
-        """The samples with the times of long windows, if those can be afforded."""
-        window_ns = samples.candidate_window * self.sides.repeats * float(samples.candidate_ns[-1])
-        affordable = LONG_SHARE * self.plan.seconds * 1e9 / (LONGER * window_ns)
+        """The samples with the times of long windows of both sides, if those can be afforded."""
+        pair_ns = samples.candidate_window * self.sides.repeats * float(samples.candidate_ns[-1])
+        if samples.reference_ns.size:
+            pair_ns += samples.reference_window * float(samples.reference_ns[-1])
+        affordable = LONG_SHARE * self.plan.seconds * 1e9 / (LONGER * pair_ns)
         count = int(min(self.plan.long_windows, affordable))
         if self.throttled or count < FEWEST_LONG:
             return samples
         look = self._look(
             max_pairs=0, min_pairs=0, time_limit_ns=0, probe_drop=0.0, long_windows=count
         )
-        return replace(
-            samples,
-            long_ns=np.asarray(look.long_ns, dtype=np.float64),
-            long_base=int(look.candidate_window),
-        )
+        return samples.with_long(look)
 
     def _look_limit_ns(self) -> int:
         """An equal part of the time for the first look; later ones have the same pairs."""
@@ -153,11 +165,18 @@ class Series:
             part = max(part, self.plan.seconds - self.spent)
         return int(part * 1e9)
 
+    def _rewarm_ns(self) -> int:
+        """None where a pair alone takes as long as the first warm-up."""
+        if self.sides.refresh is None:
+            return 0
+        pair_s = self.spent / max(self.taken, 1)
+        return self.plan.warmup_ns // REWARM if pair_s * 1e9 < self.plan.warmup_ns else 0
+
     def _look(self, **options: Any) -> Samples:
         plan, begun = self.plan, self.clock()
         warmup_ns = plan.warmup_ns
         if self._begun:
-            warmup_ns = plan.warmup_ns // REWARM if self.sides.refresh is not None else 0
+            warmup_ns = self._rewarm_ns()
             if self.sides.refresh is not None:
                 self.sides.refresh(self._begun)
         start = begun if self._begun else begun + warmup_ns / 1e9
@@ -166,7 +185,7 @@ class Series:
             self.sides.reference,
             probe=self.sides.probe,
             candidate_repeats=self.sides.repeats,
-            window_ns=plan.window_ns,
+            window_ns=plan.window_ns_on(own_clock=self.device.own_clock),
             candidate_window=self._windows[0],
             reference_window=self._windows[1],
             warmup_ns=warmup_ns,
@@ -204,7 +223,9 @@ class Series:
         self.taken = 0
 
     def _tell(self, start: float, pairs: int) -> None:
-        if self.progress is not None:
-            passed = self.spent + max(0.0, self.clock() - start)
+        now = self.clock()
+        if self.progress is not None and now - self._told >= SECONDS_BETWEEN_TELLINGS:
+            self._told = now
+            passed = self.spent + max(0.0, now - start)
             # A slow kernel goes on beyond its time, until it has its least pairs.
             self.progress(min(1.0, passed / self.plan.seconds, pairs / self.plan.min_pairs))

@@ -28,14 +28,13 @@ class Slope:
     deviation: float
     least: float
 
-    @property
-    def doubt(self) -> str | None:
-        """What is to be said where a window's own cost counts."""
+    def doubt(self, whose: str) -> str | None:
+        """What is to be said where a window's own cost counts, of the times of `whose`."""
         if self.least <= AGREEMENT:
             return None
         return (
-            f"{100 * self.share:.0f} % of the time is the fixed cost of a window, not of its "
-            "passes: the kernel's launches are short; measure a larger size, or longer windows"
+            f"{100 * self.share:.0f} % of {whose} time is the fixed cost of a window, not of its "
+            "passes: the launches are short; measure a larger size"
         )
 
 

@@ -28,3 +28,13 @@ def spread_of(probe_ns: NDArray[np.float64]) -> float | None:
     if not probe_ns.size:
         return None
     return float(np.quantile(probe_ns, 0.95) / probe_ns.min()) - 1
+
+
+def lower_clock(spread: float) -> str:
+    """What is said of a device whose probe took longer at times, by the fraction `spread`."""
+    return (
+        "the GPU's clock was lower at times: work of a fixed length took up to "
+        f"{spread:.0%} longer than at its best; nothing was left out for it, and ratios are of "
+        "pairs, which share a clock; for times let the machine cool, close other programs, and run "
+        "again"
+    )

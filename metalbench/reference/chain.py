@@ -1,8 +1,9 @@
-"""Repetitions of the reference that wait for each other, so that timing them times the work."""
+"""Repetitions of the reference, one after the other, so that timing them times the work."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import mlx.core as mx
@@ -17,7 +18,11 @@ NO_GPU = (
     "MLX has no GPU here, and its times on a CPU do not compare with those of a GPU: there is no "
     "ratio; `pip install mlx` on a Mac with Apple silicon brings one that has"
 )
-_PER_GRAPH = 32
+# So many repetitions at most are handed to MLX as one graph: evaluating one has its own cost, which
+# is then shared. And no more than take so much memory, for what lies in memory, not in a cache, is
+# slow to write; two graphs are under way at a time.
+MOST_IN_GRAPH = 16
+BYTES_UNDER_WAY = 4 << 20
 
 
 def reference_beside(
@@ -32,11 +37,11 @@ def reference_beside(
 class Reference:
     """The reference on one workload; `reference(k)` runs it k times, one after the other.
 
-    Inputs are copied to MLX once, in the run's own element type. Repetitions are chained because
-    MLX overlaps independent ones: on its CPU by an explicit dependency, which costs nothing; on
-    its GPU by one element of the first input that is rewritten (with its own value) behind the last
-    output, for MLX orders GPU work by the buffers that it writes. The GPU is handed the next graph
-    while it works on the last, so that it never waits for the host within a window.
+    Inputs are copied to MLX once, in the run's own element type. Each repetition is put behind the
+    one before, which orders them on MLX's CPU; MLX's GPU overlaps repetitions unless one reads what
+    the one before it has written, and so it does, one element (docs/explanations.md, "How MLX is
+    timed"). MLX is handed some while it works on those before them; results are dropped as soon as
+    they are there, so that the allocator hands their memory on.
 
     Several `copies` of the inputs take turns, from one call to the next; as many outputs are kept,
     so that MLX's allocator takes turns with theirs. `form` is what is run.
@@ -48,11 +53,11 @@ class Reference:
         self.forms = forms_of(workload.task)
         self.form = self.forms[0]
         self._stream = stream_of(kind)
-        self._depend = _by_data if kind == "metal" else _by_graph
+        self._ends = read_ends if kind == "metal" else plain_ends
         self._turn = 0
         self._kept: deque[Any] = deque(maxlen=copies if copies > 1 else 0)
         self._inputs: list[dict[str, mx.array]] = [{} for _ in range(copies)]
-        self._first = next(iter(workload.inputs))
+        self._in_graph: dict[str, int] = {}
         mx.clear_cache()
         self.load(workload)
 
@@ -77,32 +82,54 @@ class Reference:
         return [to_numpy(each) for each in several]
 
     def __call__(self, repetitions: int) -> None:
-        """Run `repetitions` dependent repetitions to completion."""
-        results = None
+        """Run `repetitions` to completion, one after the other."""
         with mx.stream(self._stream):
-            for done in range(repetitions):
+            in_graph = self._most_in_graph()
+            results = under_way = ends = None
+            for done in range(1, repetitions + 1):
                 inputs = self._inputs[self._turn]
                 self._turn = (self._turn + 1) % len(self._inputs)
                 if results is not None:
-                    # Put back, or MLX would copy the whole input instead of rewriting one element.
-                    inputs[self._first] = self._depend(inputs[self._first], results)
+                    ends = self._ends(results, ends)
+                    inputs = behind(inputs, ends)
                 results = self.form.function(**inputs)
                 self._kept.append(results)
-                if (done + 1) % _PER_GRAPH == 0:
+                if done % in_graph == 0:
                     mx.async_eval(results)  # type: ignore[no-untyped-call]
+                    if under_way is not None:
+                        mx.eval(under_way)
+                    under_way = results
             mx.eval(results)
-            mx.synchronize(mx.default_stream(self._stream))
+
+    def _most_in_graph(self) -> int:
+        """How many repetitions are handed over at once, by the memory that one takes."""
+        form = self.form.kind
+        if form not in self._in_graph:
+            before = mx.get_active_memory()
+            mx.reset_peak_memory()
+            mx.eval(self.form.function(**self._inputs[0]))
+            taken = max(1, mx.get_peak_memory() - before)
+            self._in_graph[form] = max(1, min(MOST_IN_GRAPH, BYTES_UNDER_WAY // (2 * taken)))
+        return self._in_graph[form]
 
 
-def _by_graph(array: mx.array, results: Any) -> mx.array:
-    dependent: mx.array = mx.depends(array, results)
-    return dependent
+def behind(inputs: Mapping[str, mx.array], ends: Sequence[mx.array]) -> dict[str, mx.array]:
+    """`inputs`, for operations that MLX is to take up when it has taken up those of `ends`."""
+    return dict(zip(inputs, mx.depends(list(inputs.values()), list(ends)), strict=True))
 
 
-def _by_data(array: mx.array, results: Any) -> mx.array:
-    result = results[0] if isinstance(results, (tuple, list)) else results
-    written = result[(slice(1),) * result.ndim].reshape(1)
-    flat = array.reshape(-1)
-    # A choice between equals, not arithmetic: outputs may be infinite or NaN.
-    head = mx.where(mx.equal(written, written), flat[:1], flat[:1])
-    return mx.slice_update(flat, head, mx.array([0]), (0,)).reshape(array.shape)
+def plain_ends(results: Any, _: Sequence[mx.array] | None) -> list[mx.array]:
+    """The last arrays of a repetition: its results."""
+    return list(results) if isinstance(results, (tuple, list)) else [results]
+
+
+def read_ends(results: Any, before: Sequence[mx.array] | None) -> list[mx.array]:
+    """The last arrays of a repetition, on a GPU: one element of each result, read there.
+
+    `before` are those of the repetition before, which are read as well. MLX lets what reads wait
+    for what writes, and what comes after it in one command buffer with it.
+    """
+    elements = [each[(slice(1),) * each.ndim] for each in plain_ends(results, None)]
+    pairs = zip(elements if before is None else before, elements, strict=True)
+    # Its value is nobody's; it is one kernel, and none is needed for the element type.
+    return [mx.maximum(earlier, later) for earlier, later in pairs]

@@ -21,7 +21,10 @@ JSON: one object.
         occupancy    [{pipeline, threadgroups, threads, max_threads, threadgroup_bytes, ...}]
         kernel_ns, reference_ns, ratio, gflops, gbytes_per_s       intervals, or null
         gpu_ns       interval of the kernel's time on the GPU's own clock, or null
-        clock        "GPU time" or "wall time": of kernel_ns, reference_ns; null if there is but one
+        clock        "GPU time" or "wall time": of kernel_ns, reference_ns, ratio, verdict; or null
+        gpu_ratio, wall_ratio                                      the ratio by each clock, or null
+        wall_ns, wall_reference_ns                                 both sides' wall times, or null
+        gpu_floor_ns  median time of empty kernels on the GPU's own clock, or null; gpu_ns has it
         verdict      "FASTER", "SLOWER", "SAME", "INCONCLUSIVE", "THROTTLED" or null
         p_value      of a ratio as far from 1, were there no difference that counts; or null
         reasons      [{cause, seen, remedy}]: of an INCONCLUSIVE verdict
@@ -38,7 +41,7 @@ JSON: one object.
         mode         "warm" or "cold": whether inputs stayed in the caches; or null
         forms        [{name, time_ns, compared, fault}]: of the reference; time_ns an interval
         throttling   {discarded, retries, throttled, spread}: of the device's clock, or null
-        slope        {pass_ns, share, deviation}: of short against long windows, or null
+        slope, reference_slope  {pass_ns, share, deviation}: of short against long windows, or null
         seconds      wall time spent on the kernel
 
 An interval is {value, low, high}; the ends are null where the samples carried none. A ratio is
@@ -74,7 +77,10 @@ if TYPE_CHECKING:
     from metalbench.stats import Interval
 
 SCHEMA = 1
-INTERVALS = ("kernel_ns", "reference_ns", "ratio", "gflops", "gbytes_per_s", "gpu_ns")
+INTERVALS = (
+    *("kernel_ns", "reference_ns", "ratio", "gflops", "gbytes_per_s", "gpu_ns"),
+    *("gpu_ratio", "wall_ratio", "wall_ns", "wall_reference_ns"),
+)
 PLAIN_BEFORE = ("task", "set", "size", "dtype", "kernel", "source_hash", "device", "status")
 PLAIN_AFTER = (
     "verdict",
@@ -154,8 +160,7 @@ def as_dict(result: Result) -> dict[str, Any]:
         "ratio": interval_json(measured.ratio if measured else None),
         "gflops": interval_json(work.gflops if work else None),
         "gbytes_per_s": interval_json(work.gbytes_per_s if work else None),
-        "gpu_ns": interval_json(measured.gpu_ns if measured else None),
-        "clock": measured.clock if measured else None,
+        **_clocks(measured),
         "verdict": measured.verdict.value if measured and measured.verdict else None,
         **_certainty(measured),
         "stability": measured.stability if measured else None,
@@ -170,7 +175,30 @@ def as_dict(result: Result) -> dict[str, Any]:
         "forms": [_form(form) for form in measured.forms] if measured else [],
         "throttling": asdict(measured.steadiness) if measured else None,
         "slope": asdict(measured.slope) if measured and measured.slope else None,
+        "reference_slope": (
+            asdict(measured.reference_slope) if measured and measured.reference_slope else None
+        ),
         "seconds": result.seconds,
+    }
+
+
+def _clocks(measured: Measurement | None) -> dict[str, Any]:
+    """What each clock says, where a device has one of its own."""
+    by_wall = measured.by_wall if measured else None
+    wall_ns: Interval | None
+    if by_wall is None and measured is not None and measured.clock == "wall time":
+        wall_ns, wall_reference_ns = measured.candidate_ns, measured.reference_ns
+    else:
+        wall_ns = by_wall.candidate_ns if by_wall else None
+        wall_reference_ns = by_wall.reference_ns if by_wall else None
+    return {
+        "gpu_ns": interval_json(measured.gpu_ns if measured else None),
+        "clock": measured.clock if measured else None,
+        "gpu_ratio": interval_json(measured.gpu_ratio if measured else None),
+        "wall_ratio": interval_json(measured.wall_ratio if measured else None),
+        "wall_ns": interval_json(wall_ns),
+        "wall_reference_ns": interval_json(wall_reference_ns),
+        "gpu_floor_ns": measured.gpu_floor_ns if measured else None,
     }
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from metalbench.comparison.regression import Regression
 from metalbench.report import numbers
 from metalbench.report.labels import label
-from metalbench.report.notice import device_line, simulation_notice
+from metalbench.report.notice import clock_notice, device_line, simulation_notice
 from metalbench.report.summary import summary_lines
 from metalbench.result import Result, Status
 
 COLUMNS = ("task", "size", "dtype", "correct", "kernel", "MLX", "MLX / kernel", "verdict")
+BY_WALL = "by wall time"
 
 
 def to_markdown(
@@ -27,10 +28,12 @@ def _lines(
     yield "## MetalBench\n"
     yield from (f"{line}  " for line in summary_lines(results, seconds))
     yield ""
-    yield f"| {' | '.join(COLUMNS)} |"
-    yield f"|{'---|' * len(COLUMNS)}"
+    with_wall = any(each.measurement and each.measurement.by_wall for each in results)
+    columns = (*COLUMNS, BY_WALL) if with_wall else COLUMNS
+    yield f"| {' | '.join(columns)} |"
+    yield f"|{'---|' * len(columns)}"
     for result in results:
-        yield f"| {' | '.join(map(_escaped, _cells(result)))} |"
+        yield f"| {' | '.join(map(_escaped, _cells(result)[: len(columns)]))} |"
     for each in regressions:
         ratio = numbers.ratio(each.judgement.ratio)
         yield f"\n**{label(*each.key)} became slower**: {ratio} against {_escaped(each.against)}"
@@ -41,14 +44,15 @@ def _lines(
             yield f"```text\n{failure.message.replace('```', '` ` `')}\n```"
     if results:
         device = results[0].device
-        yield f"\nDevice: {device_line(device)}. {simulation_notice(device) or ''}".rstrip()
+        said = simulation_notice(device) or clock_notice(results) or ""
+        yield f"\nDevice: {device_line(device)}. {said}".rstrip()
 
 
 def _cells(result: Result) -> tuple[str, ...]:
     case, measured = result.case, result.measurement
     status = "correct" if result.status is Status.CORRECT else f"**{result.status.value}**"
     if measured is None:
-        return (case.task, case.size, case.dtype, status, *[numbers.MISSING] * 4)
+        return (case.task, case.size, case.dtype, status, *[numbers.MISSING] * 5)
     return (
         case.task,
         case.size,
@@ -58,6 +62,7 @@ def _cells(result: Result) -> tuple[str, ...]:
         numbers.time(measured.reference_ns),
         numbers.ratio(measured.ratio),
         measured.verdict.value if measured.verdict else numbers.MISSING,
+        numbers.ratio(measured.by_wall.ratio if measured.by_wall else None),
     )
 
 

@@ -45,7 +45,7 @@ def marks(measured: Measurement) -> Iterator[tuple[str, str]]:
     if measured.launch_bound:
         yield (
             LAUNCH_BOUND,
-            f"a pass takes {numbers.short_time(measured.candidate_ns.value)}, an empty kernel of "
-            f"its shape {numbers.short_time(measured.floor_ns)}: this measures the dispatch, not "
+            f"a pass takes {numbers.short_time(measured.work_ns.value)}, an empty kernel of its "
+            f"shape {numbers.short_time(measured.work_floor_ns)}: this measures the dispatch, not "
             "the work; take a larger --size",
         )

@@ -13,20 +13,28 @@ SIMULATION = (
 )
 
 
-GPU_TIME = "GPU time, GFLOP/s and GB/s are of the kernel alone, on the GPU's own clock"
 CLOCKS = {
-    "GPU time": f"Ratios are of GPU time. {GPU_TIME}.",
+    "GPU time": (
+        "Times, ratios and verdicts are of GPU time, on the GPU's own clock: what the kernels "
+        "cost. By wall time is what a program sees, with the host's work and the way to the GPU."
+    ),
     "wall time": (
-        "Kernel, MLX and their ratio are wall times of equal windows, for MLX has no GPU clock. "
-        f"{GPU_TIME}."
+        "Kernel, MLX and their ratio are wall times of equal windows, for the GPU's clock did not "
+        "tell all of MLX's. GPU time, GFLOP/s and GB/s are of the kernel alone, on that clock."
     ),
 }
 
 
 def clock_notice(results: Sequence[Result]) -> str | None:
     """Which clock the ratios are on, where a device has one of its own."""
-    clocks = {each.measurement.clock for each in results if each.measurement is not None}
-    told = [CLOCKS[clock] for clock in sorted(filter(None, clocks))]
+    tasks: dict[str, dict[str, None]] = {}
+    for each in results:
+        if each.measurement is not None and each.measurement.clock is not None:
+            tasks.setdefault(each.measurement.clock, {})[each.case.task] = None
+    told = [
+        CLOCKS[clock] if len(tasks) == 1 else f"{', '.join(about)}: {CLOCKS[clock]}"
+        for clock, about in sorted(tasks.items())
+    ]
     return " ".join(told) or None
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from metalbench._core import Device, Pipeline
     from metalbench.kernel import Kernel
     from metalbench.kernel.library import Entry
+    from metalbench.task import Task
     from metalbench.task.inputs import Array
 
 
@@ -55,15 +56,22 @@ def _sizes(entry: Entry) -> Table:
     task = entry.task
     table = Table.grid(padding=(0, 2, 0, 0))
     for size, extents in task.sizes.items():
-        headline = "headline" if size == task.headline else ""
         table.add_row(
             f"  {size}",
             _extents(extents),
             numbers.quantity(task.flops(size), "FLOP"),
             numbers.size(task.bytes(size, task.dtypes[0])),
-            Text(headline, style=QUIET),
+            Text(_headline(task, size), style=QUIET),
         )
     return table
+
+
+def _headline(task: Task, size: str) -> str:
+    """Where a size is the one that is timed, if none is asked for."""
+    if task.headline == task.gpu_headline == size:
+        return "headline"
+    places = {task.headline: "headline", task.gpu_headline: "headline on a GPU"}
+    return places.get(size, "")
 
 
 def _extents(extents: Mapping[str, int]) -> str:

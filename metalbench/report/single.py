@@ -51,7 +51,7 @@ def full_report(result: Result, target: Target) -> Group:
         doubts = list(_doubts(result.measurement))
         if doubts:
             blocks.append(_section("Doubts", iter(doubts)))
-        blocks.append(_section("Throughput", _throughput(result.analysis)))
+        blocks.append(_section("Throughput", _throughput(result.analysis, result.measurement)))
         blocks.append(_section("Scores", _scores(result.analysis, target)))
     return Group(*blocks)
 
@@ -135,9 +135,9 @@ def _times(result: Result, measured: Measurement) -> Rows:
         text = Text(f"{numbers.ratio(shown.ratio(measured))} ")
         yield "MLX / kernel", text.append(measured.verdict.value, OF_VERDICT[measured.verdict])
     yield from _forms(measured)
+    yield from _other_clock(measured)
     clocks = clock_notice([result])
-    if measured.gpu_ns is not None and clocks is not None:
-        yield "GPU time", numbers.time(shown.gpu_time(measured))
+    if clocks is not None:
         yield "clocks", clocks
     yield "stability", f"{measured.stability:.3f}"
     yield (
@@ -148,10 +148,21 @@ def _times(result: Result, measured: Measurement) -> Rows:
     yield from _conditions(measured)
     yield "intervals", f"{100 * CONFIDENCE:g} % confidence, of the median"
     yield from (("", line) for line in shown.meanings([result]))
-    floor = Text(f"{numbers.short_time(measured.floor_ns)} for an empty kernel")
+    floor = Text(f"{numbers.short_time(measured.work_floor_ns)} for an empty kernel")
     if measured.launch_bound:
         floor.append(f" {LAUNCH_BOUND}", style=WARNING)
     yield "floor", floor
+
+
+def _other_clock(measured: Measurement) -> Rows:
+    """What the clock says that the verdict is not of."""
+    by_wall = measured.by_wall
+    if by_wall is not None:
+        yield "by wall time", f"{numbers.ratio(by_wall.ratio)}  (MLX / kernel)"
+        yield "", f"kernel {numbers.time(by_wall.candidate_ns)}"
+        yield "", f"MLX {numbers.time(by_wall.reference_ns)}"
+    elif measured.gpu_ns is not None and measured.clock == "wall time":
+        yield "GPU time", numbers.time(shown.gpu_time(measured))
 
 
 def _doubts(measured: Measurement) -> Rows:
@@ -193,7 +204,7 @@ def _windows(measured: Measurement) -> str:
     return f"{pairs} of windows of {passes} and {measured.samples.reference_window}"
 
 
-def _throughput(analysis: Analysis) -> Rows:
+def _throughput(analysis: Analysis, measured: Measurement) -> Rows:
     work = analysis.work
     yield "compute", f"{numbers.with_interval(work.gflops)} GFLOP/s"
     yield "bandwidth", f"{numbers.with_interval(work.gbytes_per_s)} GB/s"
@@ -203,6 +214,13 @@ def _throughput(analysis: Analysis) -> Rows:
         f"{numbers.size(work.bytes)})",
     )
     yield "roofline", _roofline(analysis.roofline)
+    if measured.launch_share is not None:
+        yield (
+            "launches",
+            f"{numbers.significant(100 * measured.launch_share)} % of the GPU time is what "
+            "launching empty kernels takes, the gaps between dispatches among it; rates and "
+            "roofline have it in them",
+        )
 
 
 def _roofline(roofline: Roofline) -> str | Text:

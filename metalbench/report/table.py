@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 RATIO = "MLX / kernel"
 GPU_TIME = "GPU time"
+BY_WALL = "by wall time"
 
 
 def results_table(results: Sequence[Result], console: Console) -> Table:
@@ -38,10 +39,15 @@ def _wide(results: Sequence[Result], *, terminal: bool) -> Table:
     table = plain_table(terminal=terminal)
     # A pipe always gets the same columns; a terminal is spared one that says nothing.
     with_dtype = not terminal or _several_dtypes(results)
-    with_gpu = _any_gpu_time(results)
+    with_gpu, with_wall = _any_gpu_time(results), _any_by_wall(results)
     with_size = _several_sizes(results)
-    spared = {"dtype": not with_dtype, "size": not with_size, GPU_TIME: not with_gpu}
-    for name in ("task", "dtype", "size", "correct", "kernel", "MLX", RATIO, GPU_TIME):
+    spared = {
+        "dtype": not with_dtype,
+        "size": not with_size,
+        GPU_TIME: not with_gpu,
+        BY_WALL: not with_wall,
+    }
+    for name in ("task", "dtype", "size", "correct", "kernel", "MLX", RATIO, BY_WALL, GPU_TIME):
         if not spared.get(name):
             table.add_column(name, no_wrap=True)
     for name in ("GFLOP/s", "GB/s", "stability"):
@@ -55,6 +61,7 @@ def _wide(results: Sequence[Result], *, terminal: bool) -> Table:
             _time(result, 0, " "),
             _time(result, 1, " "),
             _ratio(result, verdict_last=True),
+            *([_by_wall(result, "")] if with_wall else []),
             *([_time(result, 2, " ")] if with_gpu else []),
             *_rates(result),
         )
@@ -62,7 +69,15 @@ def _wide(results: Sequence[Result], *, terminal: bool) -> Table:
 
 
 def _any_gpu_time(results: Sequence[Result]) -> bool:
-    return any(each.measurement and each.measurement.gpu_ns for each in results)
+    """Whether a GPU's clock told what the other columns do not show."""
+    return any(
+        each.measurement and each.measurement.gpu_ns and each.measurement.clock == "wall time"
+        for each in results
+    )
+
+
+def _any_by_wall(results: Sequence[Result]) -> bool:
+    return any(each.measurement and each.measurement.by_wall for each in results)
 
 
 def _several_dtypes(results: Sequence[Result]) -> bool:
@@ -94,7 +109,8 @@ def _narrow(results: Sequence[Result]) -> Table:
             Text(first + "\n") + _status(result) + second,
             _time(result, 0, "\n"),
             _time(result, 1, "\n"),
-            _ratio(result, verdict_last=False),
+            _ratio(result, verdict_last=False)
+            + (_by_wall(result, "\nwall ") if _any_by_wall(results) else Text()),
             gflops + Text("\n") + gbytes,
             _gpu_estimate(result) + Text("\n") + stability if with_gpu else stability,
         )
@@ -143,6 +159,14 @@ def _ratio(result: Result, *, verdict_last: bool) -> Text:
         return _quiet_ends(ratio, "x", " ") + verdict
     first = Text(numbers.estimate(ratio) + "x") + verdict
     return first.append("\n" + numbers.ends(ratio), style=QUIET)
+
+
+def _by_wall(result: Result, before: str) -> Text:
+    """The ratio of wall times, where that is not the one that the verdict is of."""
+    by_wall = result.measurement.by_wall if result.measurement is not None else None
+    if by_wall is None:
+        return _dash() if not before else Text()
+    return Text(before) + _quiet_ends(by_wall.ratio, "x", " ")
 
 
 def _rates(result: Result) -> tuple[Text, Text, Text]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from metalbench.report import numbers
 from metalbench.result import Result
-from metalbench.stats import MARGIN, Drift, Mode, outliers
+from metalbench.stats import MARGIN, Drift, Mode, Verdict, judge, outliers
 
 if TYPE_CHECKING:
     from metalbench.measure import Measurement
@@ -62,7 +62,8 @@ def warnings(measured: Measurement) -> list[Doubt]:
     ]
     return [
         *(found or _unsteady(measured.stability)),
-        *_disturbed(measured.steadiness.spread),
+        *_clocks(measured),
+        *_disturbed(measured),
         *_taken_out(measured.judgement),
     ]
 
@@ -154,13 +155,29 @@ def _outliers(times: NDArray[np.float64]) -> Iterator[Doubt]:
         )
 
 
-def _disturbed(spread: float | None) -> Iterator[Doubt]:
-    if spread is not None and spread > UNDISTURBED:
+def _disturbed(measured: Measurement) -> Iterator[Doubt]:
+    """What the probe saw; of a device with a clock of its own the measurement itself tells it."""
+    spread = measured.steadiness.spread
+    if measured.samples.own is None and spread is not None and spread > UNDISTURBED:
         yield Doubt(
             "Busy machine",
             f"work of a fixed length took {100 * spread:.0f} % longer at times",
             "other programs on the same device, or a clock that goes up and down",
             "ratios are of pairs and stand it; for times close other programs and run again",
+        )
+
+
+def _clocks(measured: Measurement) -> Iterator[Doubt]:
+    """Where wall time would have the opposite verdict."""
+    by_wall, opposite = measured.by_wall, {Verdict.FASTER, Verdict.SLOWER}
+    if by_wall is not None and {measured.verdict, judge(by_wall.ratio)} == opposite:
+        yield Doubt(
+            "Wall time says the opposite",
+            f"MLX / kernel is {numbers.ratio(measured.ratio)} of GPU time and "
+            f"{numbers.ratio(by_wall.ratio)} of wall time",
+            "work of the host, or launches, which cost one side more than the other",
+            "the verdict is of the kernels' own time; a program also waits for the rest, less so "
+            "at larger sizes",
         )
 
 

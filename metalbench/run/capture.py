@@ -35,7 +35,6 @@ def capture(device: Device, trial: Trial, path: Path) -> None:
 
     Raises what compiling and running it raises, and Unsupported.
     """
-    task = trial.entry.task
-    size = trial.size or task.headline
-    work = workload(task, size, dtype_name=trial.dtype, seed=trial.seed)
+    size = trial.size_on(device.kind)
+    work = workload(trial.entry.task, size, dtype_name=trial.dtype, seed=trial.seed)
     device.capture(trial.compile(device).bind(work).dispatches, str(path))

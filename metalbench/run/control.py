@@ -1,27 +1,27 @@
-"""A control: the reference against itself, where nothing but SAME is right."""
+"""Controls: the reference against itself, and one kernel by two ways; nothing but SAME is right."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from time import perf_counter, perf_counter_ns, sleep
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING
 
 from metalbench.analysis import analyse
 from metalbench.errors import MachineError, MetalBenchError, Unsupported
 from metalbench.measure import Measurement, Plan, Sides, measure
 from metalbench.measure.series import Progress
 from metalbench.result import Failure, Result, Status
+from metalbench.run import path_control
 from metalbench.run.observed import device_facts
 from metalbench.run.stages import Observer, Stage
 from metalbench.run.trial import Trial, case_of
 from metalbench.task.workload import Workload, workload
 
 if TYPE_CHECKING:
-    from metalbench._core import Device, Samples
-
-Run = Callable[[int], None]
+    from metalbench._core import Device
+    from metalbench.result import Case
 
 
 def attempt_control(device: Device, trial: Trial, observer: Observer) -> Result:
@@ -31,15 +31,46 @@ def attempt_control(device: Device, trial: Trial, observer: Observer) -> Result:
     `attempt` does.
     """
     trial.check()
-    start = perf_counter()
-    observer.stage_started(Stage.MEASURE)
     task = trial.entry.task
-    case = case_of(trial, task)
-    try:
-        size = trial.size or task.headline
+    size = trial.size_on(device.kind)
+    nothing = hashlib.sha256(b"").hexdigest()
+    case = replace(case_of(trial, task, device.kind), source="", source_hash=nothing, tunables={})
+
+    def timed() -> tuple[Measurement, Case]:
         work = workload(task, size, dtype_name=trial.dtype, seed=trial.seed)
         plan = replace(trial.plan, seed=trial.seed)
         measured, name = against_itself(device, work, plan, observer.stage_progress)
+        return measured, replace(case, kernel=name, reference=name)
+
+    done = task.flops(size), task.bytes(size, trial.dtype)
+    return _result(device, case, done, timed, observer)
+
+
+def attempt_path(device: Device, plan: Plan, observer: Observer) -> Result:
+    """Time one and the same kernel by way of metalbench against MLX's way, on the same GPU.
+
+    What goes wrong is in the result; raises as `attempt` does.
+    """
+    case = path_control.case()
+
+    def timed() -> tuple[Measurement, Case]:
+        return path_control.measure_path(device, plan, observer.stage_progress), case
+
+    return _result(device, case, path_control.work_of_a_pass(), timed, observer)
+
+
+def _result(
+    device: Device,
+    case: Case,
+    work: tuple[float, float],
+    timed: Callable[[], tuple[Measurement, Case]],
+    observer: Observer,
+) -> Result:
+    """The result of what is timed, which does `work` (operations and bytes) in a pass."""
+    start = perf_counter()
+    observer.stage_started(Stage.MEASURE)
+    try:
+        measured, case = timed()
     except MachineError:
         raise
     except MetalBenchError as error:
@@ -47,17 +78,13 @@ def attempt_control(device: Device, trial: Trial, observer: Observer) -> Result:
         seconds = perf_counter() - start
         facts = device_facts(device)
         return Result(case, facts, Status.FAILED, failures=(failure,), seconds=seconds)
-    done = task.flops(size), task.bytes(size, trial.dtype)
-    nothing = hashlib.sha256(b"").hexdigest()
     return Result(
-        case=replace(
-            case, kernel=name, source="", source_hash=nothing, tunables={}, reference=name
-        ),
+        case=case,
         device=device_facts(device),
         status=Status.CORRECT,
         notes=measured.doubts,
         measurement=measured,
-        analysis=analyse(measured, *done, simulated=device.kind == "cpu"),
+        analysis=analyse(measured, *work, simulated=device.kind == "cpu"),
         seconds=perf_counter() - start,
         state=device.state(),
     )
@@ -77,37 +104,8 @@ def against_itself(
     other, _ = reference_beside(device.kind, work)
     if one is None or other is None:
         raise Unsupported(f"[{work.task.name}] nothing to compare with itself: {missing[0]}")
-    forms = settle(one, seed=plan.seed).forms
+    window_s = plan.window_ns_on(own_clock=device.own_clock) / 1e9
+    forms = settle(one, seed=plan.seed, window_s=window_s).forms
     other.form = next(form for form in other.forms if form.name == one.name)
-    measured = measure(HostTimed(), Sides(one, other), plan, progress=progress)
+    measured = measure(device, Sides(one, other), plan, progress=progress)
     return replace(measured, forms=forms), one.name
-
-
-@dataclass(frozen=True)
-class HostTimed:
-    """Times functions that run so many passes to completion, by the host's clock."""
-
-    own_clock: bool = False
-
-    def sample(
-        self, candidate: Run, reference: Run | None = None, *, probe: Sequence[Any], **plan: Any
-    ) -> Samples:
-        """Samples as of a device, but of functions; there is no probe, nor anything empty."""
-        from metalbench import _core
-
-        return _core.sample_script(
-            _timed(candidate),
-            None if reference is None else _timed(reference),
-            now_ns=lambda: float(perf_counter_ns()),
-            rest=lambda ns: sleep(ns / 1e9),
-            **plan,
-        )
-
-
-def _timed(run: Run) -> Callable[[int], float]:
-    def timed(passes: int) -> float:
-        start = perf_counter_ns()
-        run(passes)
-        return float(perf_counter_ns() - start)
-
-    return timed

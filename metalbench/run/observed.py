@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metalbench.analysis import Occupancy
@@ -48,6 +50,12 @@ def occupancy_of(bound: Bound, compiled: Compiled, device: Device) -> tuple[Occu
         )
         for each in bound.geometry
     )
+
+
+def place_of(error: Exception) -> str:
+    """Say what an error of a task's own Python is, and where it was raised."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{error} (in {frame.name}, {Path(frame.filename).name}:{frame.lineno})"
 
 
 def _threadgroups(

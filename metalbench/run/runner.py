@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from metalbench.errors import DeclarationError
 from metalbench.result import DeviceFacts, Result, Status
 from metalbench.result.environment import Environment
+from metalbench.run.attempt import attempt, precompile
 from metalbench.run.observed import device_facts
 from metalbench.run.stages import Observer, Stage
-from metalbench.run.trial import Trial, attempt, precompile
+from metalbench.run.trial import Trial
 
 if TYPE_CHECKING:
     from metalbench._core import Device

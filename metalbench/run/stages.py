@@ -9,7 +9,7 @@ from metalbench.result import Result
 
 
 class Stage(str, Enum):
-    """In this order; a kernel that fails in one skips to RECORD."""
+    """In this order, but on a GPU CHECK follows COMPILE; a kernel that fails skips to RECORD."""
 
     COMPILE = "compile"
     VERIFY = "verify"

@@ -16,8 +16,7 @@ from metalbench.result.environment import environment
 from metalbench.task import Task
 from metalbench.task.workload import Workload, workload
 from metalbench.verify import TIME_LIMIT, Report
-from metalbench.verify.error_rule import Yardstick
-from metalbench.verify.examine import Examiner
+from metalbench.verify.examine import Examiner, Yardsticks
 
 if TYPE_CHECKING:
     from metalbench._core import Device, Dispatch
@@ -41,7 +40,7 @@ class Timed:
     copies: list[Bound]
     reference: Reference | None
     remarks: tuple[str, ...] = ()
-    yardsticks: dict[str, dict[str, Yardstick]] = field(default_factory=dict)
+    yardsticks: Yardsticks = field(default_factory=dict)
     _exchanges: int = 0
 
     @classmethod
@@ -69,9 +68,10 @@ class Timed:
         remarks = self.remarks
         if self.reference is not None:
             seconds = max(FORMS_LEAST_S, FORMS_SHARE * plan.seconds)
-            settled = settle(self.reference, seconds=seconds, seed=plan.seed)
+            window_s = plan.window_ns_on(own_clock=self.device.own_clock) / 1e9
+            settled = settle(self.reference, seconds=seconds, seed=plan.seed, window_s=window_s)
             forms = settled.forms
-            remarks = (*remarks, settled.doubt) if settled.doubt is not None else remarks
+            remarks = (*remarks, *settled.doubts)
         sides = Sides(
             self._dispatches,
             self.reference,
@@ -80,7 +80,7 @@ class Timed:
             refresh=self._exchange,
         )
         measured = measure(self.device, sides, plan, progress=progress)
-        return replace(measured, forms=forms, remarks=remarks)
+        return replace(measured, forms=forms, remarks=(*remarks, *measured.remarks))
 
     def left_behind(self) -> Report:
         """Judge what the last window left in memory: of one copy by the oracle, of others by it.

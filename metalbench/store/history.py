@@ -36,7 +36,7 @@ FACTS = {
     "sizes": "sizes",
 }
 OBJECTS = ("tunables", "sizes")
-INTERVALS = ("kernel_ns", "reference_ns", "ratio", "gpu_ns")
+INTERVALS = ("kernel_ns", "reference_ns", "ratio", "gpu_ns", "gpu_ratio", "wall_ratio")
 RESULTS = f"""
 SELECT {", ".join(FACTS.values())},
        {", ".join(f"{name}, {name}_low, {name}_high" for name in INTERVALS)}
@@ -77,6 +77,8 @@ class HistoryEntry:
     reference_ns: Interval | None
     ratio: Interval | None
     gpu_ns: Interval | None
+    gpu_ratio: Interval | None = None
+    wall_ratio: Interval | None = None
 
     @property
     def conditions(self) -> tuple[object, ...]:

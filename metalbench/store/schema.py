@@ -4,7 +4,7 @@ Times are nanoseconds of one pass, instants ISO 8601 in UTC. An interval has thr
 the estimate, `_low` and `_high`; both ends are NULL where the samples carried no interval.
 """
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 TABLES = """
 CREATE TABLE environments (
@@ -53,7 +53,8 @@ CREATE TABLE results (
     floor_ns REAL,
     stopped TEXT,                           -- why sampling ended
     gpu_ns REAL, gpu_ns_low REAL, gpu_ns_high REAL, -- the kernel on the GPU's own clock
-    clock TEXT,                             -- of the other times: 'GPU time', 'wall time'
+    clock TEXT,                             -- of the other times, ratio and verdict: 'GPU time',
+                                            -- 'wall time'
     device_state TEXT,                      -- JSON: of the device when the kernel had been timed
     notes TEXT,                             -- JSON: [what was not checked, or is doubtful]
     p_value REAL,                           -- of the ratio, were there no difference that counts
@@ -64,7 +65,10 @@ CREATE TABLE results (
     discarded INTEGER,                      -- pairs dropped because the clock was throttled
     retries INTEGER,                        -- rests after throttling
     probe_spread REAL,                      -- of a probe of the clock: p95 / least - 1
-    forms TEXT                              -- JSON: [{name, value, low, high, compared, fault}]
+    forms TEXT,                             -- JSON: [{name, value, low, high, compared, fault}]
+    gpu_ratio REAL, gpu_ratio_low REAL, gpu_ratio_high REAL,        -- by each of two clocks; one of
+    wall_ratio REAL, wall_ratio_low REAL, wall_ratio_high REAL,     -- them is `ratio`
+    gpu_floor_ns REAL                       -- an empty kernel on the GPU's own clock
 );
 CREATE INDEX results_by_task ON results (task, id);
 CREATE TABLE samples (
@@ -72,7 +76,9 @@ CREATE TABLE samples (
     series TEXT NOT NULL,                   -- 'kernel', 'reference', 'floor', 'kernel_first',
                                             -- 'look', which older results lack; 'probe', 'long'
                                             -- where there are such, and of a GPU 'gpu',
-                                            -- 'counter', 'wall', 'encode'
+                                            -- 'counter', 'wall', 'encode', 'floor_gpu'; of its
+                                            -- reference 'reference_gpu', 'reference_wall',
+                                            -- 'reference_long'
     passes INTEGER NOT NULL,                -- that one sample averages over
     dtype TEXT NOT NULL,                    -- numpy's, little-endian
     data BLOB NOT NULL,
@@ -101,5 +107,14 @@ ALTER TABLE results ADD COLUMN discarded INTEGER;
 ALTER TABLE results ADD COLUMN retries INTEGER;
 ALTER TABLE results ADD COLUMN probe_spread REAL;
 ALTER TABLE results ADD COLUMN forms TEXT;
+""",
+    3: """
+ALTER TABLE results ADD COLUMN gpu_ratio REAL;
+ALTER TABLE results ADD COLUMN gpu_ratio_low REAL;
+ALTER TABLE results ADD COLUMN gpu_ratio_high REAL;
+ALTER TABLE results ADD COLUMN wall_ratio REAL;
+ALTER TABLE results ADD COLUMN wall_ratio_low REAL;
+ALTER TABLE results ADD COLUMN wall_ratio_high REAL;
+ALTER TABLE results ADD COLUMN gpu_floor_ns REAL;
 """,
 }

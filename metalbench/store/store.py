@@ -129,8 +129,9 @@ class Store:
         """Raw samples of a result by series: kernel, reference, floor (ns), kernel_first, look.
 
         `look` is the number of the look, which shares its inputs, that a pair is of; results of
-        earlier versions lack it. Also probe and long where there are such, and of a device with a
-        clock of its own gpu, counter, wall and encode, as in `OwnClock`.
+        earlier versions lack it. Also probe, long and reference_long where there are such, and of a
+        device with a clock of its own gpu, counter, wall, encode, floor_gpu, reference_gpu and
+        reference_wall, as in `OwnClock`.
         """
         import numpy as np
 
@@ -163,13 +164,10 @@ class Store:
             rows.append(("probe", 1, "<f8", samples.probe_ns))
         if samples.long_ns.size:
             rows.append(("long", LONGER * samples.long_base, "<f8", samples.long_ns))
-        if samples.own is not None:
-            rows += [
-                ("gpu", passes, "<f8", samples.own.device_ns),
-                ("counter", passes, "<f8", samples.own.counter_ns),
-                ("wall", passes, "<f8", samples.own.wall_ns),
-                ("encode", 1, "<f8", samples.own.encode_ns),
-            ]
+        if samples.reference_long_ns.size:
+            long_passes = LONGER * samples.reference_long_base
+            rows.append(("reference_long", long_passes, "<f8", samples.reference_long_ns))
+        rows += _by_both_clocks(samples)
         self._connection.executemany(
             "INSERT INTO samples (result, series, passes, dtype, data) VALUES (?, ?, ?, ?, ?)",
             [
@@ -177,6 +175,22 @@ class Store:
                 for series, window, dtype, values in rows
             ],
         )
+
+
+def _by_both_clocks(samples: SampleSet) -> list[tuple[str, int, str, NDArray[np.generic]]]:
+    own, passes = samples.own, samples.candidate_window
+    if own is None:
+        return []
+    sides: list[tuple[str, int, NDArray[np.generic]]] = [
+        ("gpu", passes, own.device_ns),
+        ("counter", passes, own.counter_ns),
+        ("wall", passes, own.wall_ns),
+        ("encode", 1, own.encode_ns),
+        ("floor_gpu", passes, own.floor_ns),
+        ("reference_gpu", samples.reference_window, own.reference_device_ns),
+        ("reference_wall", samples.reference_window, own.reference_wall_ns),
+    ]
+    return [(name, each, "<f8", times) for name, each, times in sides if times.size]
 
 
 def _now() -> str:

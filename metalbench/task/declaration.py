@@ -42,6 +42,7 @@ class Task:
     constants: Mapping[str, int | float]
     dtypes: tuple[str, ...]
     headline: str
+    gpu_headline: str
     baseline: str
     flops_expression: Expression
     bytes_expression: Expression | None = field(default=None)
@@ -49,6 +50,13 @@ class Task:
     draw: Callable[[np.random.Generator], Mapping[str, int]] | None = field(default=None)
     fast: Callable[..., Any] | None = field(default=None)
     against: tuple[str, ...] = field(default=("eager", "compiled"))
+
+    def headline_on(self, kind: str) -> str:
+        """The size that is timed, where none is asked for, on a device of that kind.
+
+        What keeps a processor busy may be no more than a launch to a GPU.
+        """
+        return self.headline if kind == "cpu" else self.gpu_headline
 
     def extents(self, size: str) -> Mapping[str, int]:
         """The value of every name of `size`: a declared one, or one spelled `rows=613,cols=77`.
@@ -143,6 +151,7 @@ def task(
     constants: Mapping[str, int | float] | None = None,
     dtypes: Sequence[str] = ("float32",),
     headline: str = "seed",
+    gpu_headline: str = "",
     baseline: str = "",
     multiples: Mapping[str, int] | None = None,
     draw: Callable[[np.random.Generator], Mapping[str, int]] | None = None,
@@ -154,6 +163,9 @@ def task(
     Verification also draws a size at random: every name between its least and its headline value.
     `multiples` says of which number a name must be a multiple, in every size; `draw` takes a numpy
     generator and returns the whole size, where that is not enough.
+
+    On a GPU the size that is timed is `gpu_headline`, where it is another one: there it should move
+    16 MB or more, or take a millisecond.
 
     `fast` is the same by MLX's own fused operations, where the reference is not written with them.
     A candidate is timed against the fastest of the forms that `against` names: "eager" (the
@@ -175,6 +187,7 @@ def task(
             constants=constants or {},
             dtypes=tuple(dtypes),
             headline=headline,
+            gpu_headline=gpu_headline or headline,
             baseline=baseline or f"mlx {reference.__name__}",
             flops_expression=parse(flops),
             bytes_expression=parse(bytes) if bytes is not None else None,
@@ -238,9 +251,10 @@ def _against_fault(declared: Task) -> str:
 
 
 def _sizes_fault(declared: Task) -> str:
-    if declared.headline not in declared.sizes:
-        hint = suggestion(declared.headline, declared.sizes)
-        return f"headline: no size {declared.headline!r}; {hint}"
+    for what in ("headline", "gpu_headline"):
+        named = getattr(declared, what)
+        if named not in declared.sizes:
+            return f"{what}: no size {named!r}; {suggestion(named, declared.sizes)}"
     names = declared.sizes[declared.headline].keys()
     for size, values in declared.sizes.items():
         if values.keys() != names:

@@ -12,19 +12,20 @@ from metalbench.task.declaration import Task
 from metalbench.task.sizes import spelled
 
 
-def drawn(task: Task, seed: int) -> str:
+def drawn(task: Task, seed: int, *, upto: str | None = None) -> str:
     """A size drawn at random, spelled out; the same for every run with that `seed`.
 
-    Every name lies between its least and its headline value, evenly on a logarithmic scale, and is
-    a multiple of what the task demands; a task with a `draw` of its own has the last word. Raises
-    DeclarationError if what comes out is no size of the task.
+    Every name lies between its least value and that of the size `upto` (by default the headline),
+    evenly on a logarithmic scale, and is a multiple of what the task demands; a task with a `draw`
+    of its own has the last word. Raises DeclarationError if what comes out is no size of the task.
     """
     key = hashlib.sha256(f"{task.name}/size/{seed}".encode()).digest()
     random = np.random.Generator(np.random.Philox(int.from_bytes(key[:16], "little")))
     if task.draw is not None:
         size = spelled(task.draw(random))
     else:
-        size = spelled({name: _between(task, name, random) for name in task.extents(task.headline)})
+        most = task.extents(upto or task.headline)
+        size = spelled({name: _between(task, name, most[name], random) for name in most})
     try:
         task.check_size(size)
     except DeclarationError as error:
@@ -35,10 +36,10 @@ def drawn(task: Task, seed: int) -> str:
     return size
 
 
-def _between(task: Task, name: str, random: np.random.Generator) -> int:
+def _between(task: Task, name: str, most: int, random: np.random.Generator) -> int:
     step = task.multiples.get(name, 1)
     least = min(extents[name] for extents in task.sizes.values())
-    most = max(task.sizes[task.headline][name], least)
+    most = max(most, least)
     low, high = math.ceil(least / step), max(most // step, math.ceil(least / step))
     value = math.exp(random.uniform(math.log(low), math.log(high + 1)))
     return step * min(int(value), high)

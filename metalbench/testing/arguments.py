@@ -10,34 +10,20 @@ import numpy as np
 from metalbench import _core
 from metalbench.custom_kernel.arrays import as_numpy, is_mlx
 from metalbench.errors import DispatchError, suggestion
-from metalbench.kernel.binding import scalar_type
 
 Array = np.ndarray[Any, Any]
-_NUMPY = {
-    "float": "float32",
-    "half": "float16",
-    "bfloat": "bfloat16",
-    **{
-        sign + name: f"{'u' if sign else ''}int{bits}"
-        for sign in ("", "u")
-        for name, bits in {"char": 8, "short": 16, "int": 32, "long": 64}.items()
-    },
-    "bool": "bool",
-}
 # What NumPy makes of Python's own numbers.
 _WIDE = ("float64", "int64", "uint64")
 
 
 def declared_dtype(argument: _core.Argument) -> np.dtype[Any] | None:
     """The dtype of a buffer's numbers as the kernel declares them; None of its own structs."""
-    found = scalar_type(argument.type)
-    name = _NUMPY.get(found.msl) if found is not None else None
-    if name == "bfloat16":
+    if argument.element == "bfloat16":
         import ml_dtypes
 
         bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
         return bfloat16
-    return np.dtype(name) if name is not None else None
+    return np.dtype(argument.element) if argument.element is not None else None
 
 
 def buffers_of(pipeline: _core.Pipeline) -> dict[str, _core.Argument]:

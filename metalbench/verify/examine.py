@@ -13,6 +13,9 @@ from metalbench.verify.error_rule import Yardstick
 from metalbench.verify.mismatch import mismatch
 from metalbench.verify.verdict import Comparison, Finding, Kind, Report
 
+# Of one size and element type, by variation of the inputs and by output.
+Yardsticks = dict[str, dict[str, Yardstick]]
+
 
 @dataclass(frozen=True)
 class Examiner:
@@ -21,9 +24,9 @@ class Examiner:
     bound: Bound
     device: Any
     time_limit: float
-    # By variation and output, measured at the first seed: MLX takes longer than all other checks,
-    # and its errors differ little between seeds of one distribution.
-    yardsticks: dict[str, dict[str, Yardstick]] = field(default_factory=dict)
+    # Measured at the first seed of each variation: MLX takes longer than all other checks, and its
+    # errors differ little between seeds of one distribution.
+    yardsticks: Yardsticks = field(default_factory=dict)
     # Where given, repeated runs also take place in other memory.
     compiled: Compiled | None = None
 

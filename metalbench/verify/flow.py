@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 
 from metalbench import _core
 from metalbench.errors import (
     CompileError,
     DispatchError,
+    Disturbed,
     MachineError,
     MetalBenchError,
     TaskError,
-    TimeLimitExceeded,
     Unsupported,
 )
 from metalbench.kernel import Kernel
@@ -20,8 +21,7 @@ from metalbench.task import Task
 from metalbench.task.drawn_size import drawn
 from metalbench.task.workload import workload
 from metalbench.verify.ahead import workloads_ahead
-from metalbench.verify.error_rule import Yardstick
-from metalbench.verify.examine import Examiner
+from metalbench.verify.examine import Examiner, Yardsticks
 from metalbench.verify.faults import finding
 from metalbench.verify.repeat import examine_repeatedly
 from metalbench.verify.verdict import Report
@@ -29,7 +29,7 @@ from metalbench.verify.verdict import Report
 SEEDS = 3
 TIME_LIMIT = 10.0
 # Of a kernel that runs on its own device these say only what the simulation cannot do.
-BEYOND_SIMULATION = (CompileError, DispatchError, TimeLimitExceeded, Unsupported)
+BEYOND_SIMULATION = (CompileError, DispatchError, Unsupported)
 
 Progress = Callable[[str], None]
 
@@ -43,9 +43,25 @@ def small_sizes(task: Task) -> list[str]:
     return [name for name in task.sizes if name == "small" or name.startswith("odd")]
 
 
-def all_sizes(task: Task, seed: int = 0) -> list[str]:
-    """The declared sizes of `task`, and one that is drawn at random by `seed`."""
-    return [*task.sizes, drawn(task, seed)]
+def all_sizes(task: Task, seed: int = 0, *, upto: str | None = None) -> list[str]:
+    """The declared sizes of `task`, and one that is drawn at random by `seed`.
+
+    With `upto` only small ones, and those that are no more work than that size: what a time at one
+    size says nothing of need not hold it up.
+    """
+    if upto is None:
+        return [*task.sizes, drawn(task, seed)]
+    small, most = small_sizes(task), _work(task, upto)
+    fitting = [
+        name
+        for name in task.sizes
+        if name in small or all(map(operator.le, _work(task, name), most))
+    ]
+    return [*fitting, drawn(task, seed, upto=upto)]
+
+
+def _work(task: Task, size: str) -> tuple[int, int]:
+    return task.flops(size), task.bytes(size, task.dtypes[0])
 
 
 def seeds_for(task: Task, size: str, seed: int = 0) -> list[int]:
@@ -66,14 +82,16 @@ def verify(
     tunables: Mapping[str, int] | None = None,
     time_limit: float = TIME_LIMIT,
     progress: Progress = _quiet,
+    yardsticks: dict[str, Yardsticks] | None = None,
 ) -> Report:
     """Compare `kernel` with the oracle of `task` at `sizes` and `seeds`.
 
     By default these are `all_sizes` and, of each, `seeds_for` it, both from `seed` on. After a
     failure the other seeds of that size are skipped. `time_limit` is in seconds for one
-    run of all dispatches. What the kernel does wrong is in the report; raises DeclarationError for
-    an unknown size or element type, TaskError if the task's own code fails, and MachineError if the
-    machine does.
+    run of all dispatches. `yardsticks` are the reference's errors by size, where they are known;
+    what is found is added. What the kernel does wrong is in the report; raises DeclarationError for
+    an unknown size or element type, TaskError if the task's own code fails, MachineError if the
+    machine does, and Disturbed if the system ended a run.
     """
     task.check_dtype(dtype_name)
     chosen = list(sizes if sizes is not None else all_sizes(task, seed))
@@ -86,20 +104,33 @@ def verify(
     except MetalBenchError as error:
         return Report((finding(error),))
     report = Report()
+    known = {} if yardsticks is None else yardsticks
     for size in chosen:
         several = seeds_for(task, size, seed) if seeds is None else seeds
-        report += _verify_size(compiled, size, several, time_limit, progress)
+        report += _verify_size(
+            compiled,
+            size,
+            several,
+            time_limit=time_limit,
+            progress=progress,
+            yardsticks=known.setdefault(size, {}),
+        )
         if any(each.kind.ends_verification for each in report.findings):
             break
     return report
 
 
 def _verify_size(
-    compiled: Compiled, size: str, seeds: Sequence[int], time_limit: float, progress: Progress
+    compiled: Compiled,
+    size: str,
+    seeds: Sequence[int],
+    *,
+    time_limit: float,
+    progress: Progress,
+    yardsticks: Yardsticks,
 ) -> Report:
     report = Report()
     bound: Bound | None = None
-    yardsticks: dict[str, dict[str, Yardstick]] = {}
     works = workloads_ahead(compiled.task, size, seeds, dtype_name=compiled.dtype.name)
     for seed, work in zip(seeds, works, strict=True):
         progress(f"{size}, seed {seed}")
@@ -108,7 +139,7 @@ def _verify_size(
             examiner = Examiner(bound, compiled.device, time_limit, yardsticks, compiled)
             first = seed == seeds[0]
             report += examine_repeatedly(examiner) if first else examiner.examine()
-        except (TaskError, MachineError):
+        except (TaskError, MachineError, Disturbed):
             raise
         except MetalBenchError as error:
             report += Report((finding(error, size, seed),))
@@ -132,7 +163,8 @@ def verify_checked(
     """Run a checked build at `sizes` (default: small and odd): bounds, races, uninitialised reads.
 
     Stops at the first finding. A device that cannot check leaves it to the `cpu` device; what that
-    cannot do with a kernel of another device is no finding, but told in the report's `skipped`.
+    cannot do with a kernel of another device is no finding, but told in the report's `skipped`. A
+    kernel that does not end is one, for on a GPU it would stop the display.
     """
     try:
         compiled = compile_kernel(

@@ -30,6 +30,29 @@ def test_equals_that_differ_are_false_verdicts() -> None:
     assert told(same) == (True, text.replace("1 of 2 (softmax)", "0 of 1"))
 
 
+def path(reference: float) -> Result:
+    result = correct()
+    return replace(
+        result,
+        case=replace(result.case, set="control", task="path_control"),
+        measurement=measurement(reference=reference),
+    )
+
+
+def test_a_kernel_that_differs_by_way_of_mlx_is_told() -> None:
+    same = replace(correct("relu"), measurement=measurement(reference=1.0))
+    right, text = told(path(1.0), same)
+    assert right
+    assert "which must be SAME: SAME, 1.00" in text
+    assert "false: 0 of 1." in text
+    right, text = told(path(1.1), same)
+    assert not right
+    assert "which must be SAME: FASTER, 1.1" in text
+    broken = replace(path(1.0), measurement=None)
+    assert told(broken, same)[0] is False
+    assert "not run, for MLX and metalbench have no GPU in common here" in told(same)[1]
+
+
 def test_mlx_runs_against_itself_and_nothing_is_kept(
     shell: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,5 +75,6 @@ def test_mlx_runs_against_itself_and_nothing_is_kept(
 def test_a_real_control_times_mlx(shell: Any) -> None:
     result = shell("run", "twice", "--ab-control")
     assert "Control: MLX was timed against itself" in result.stdout
+    assert "Path control: not run" in result.stdout
     with Store(shell.db) as store:
         assert store.runs() == []

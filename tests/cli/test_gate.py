@@ -29,7 +29,7 @@ def speed(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     monkeypatch.setattr("metalbench.run.timed.measure", measured)
     # Which form of the reference is fastest is chance here; ratios to others do not compare.
-    monkeypatch.setattr("metalbench.run.contest.settle", lambda *_, **__: Settled((), None))
+    monkeypatch.setattr("metalbench.run.contest.settle", lambda *_, **__: Settled(()))
     return faster
 
 

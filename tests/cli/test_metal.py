@@ -54,6 +54,42 @@ def test_a_run_tells_gpu_time_from_wall_time(shell: Any, plug_in: Any) -> None:
         assert set(store.samples(kept.id)) >= {"gpu", "counter", "wall", "encode"}
 
 
+def test_the_size_that_is_timed_is_the_devices(shell: Any, plug_in: Any) -> None:
+    file = shell.kernels / "twice.py"
+    file.write_text(file.read_text().replace("flops=", 'gpu_headline="large", flops='))
+
+    def sizes() -> list[str]:
+        result = shell("run", "twice", "--json", "-")
+        assert result.exit_code == 0, result.output
+        return [entry["size"] for entry in json.loads(result.stdout)["results"]]
+
+    shown = " ".join(shell("show", "twice", "--no-source").stdout.split())
+    assert re.search(r" seed n 4096 [^:]* headline large n 8192 [^:]* headline on a GPU", shown)
+    assert sizes() == ["seed"]
+    plug_in()
+    assert sizes() == ["large"]
+
+
+def test_a_run_of_which_the_gpu_tells_all_has_the_verdict_of_gpu_time(
+    shell: Any, plug_in: Any
+) -> None:
+    plug_in(tells_mlx=True)
+    result = shell("run", "twice", "--json", "-")
+    assert result.exit_code == 0, result.output
+    (entry,) = json.loads(result.stdout)["results"]
+    assert entry["clock"] == "GPU time"
+    assert entry["kernel_ns"] == entry["gpu_ns"]
+    assert entry["gpu_ratio"] == entry["ratio"]
+    assert entry["wall_ratio"]["value"] == pytest.approx(2.0, rel=1e-3)
+    assert entry["wall_ns"]["value"] == pytest.approx(entry["gpu_ns"]["value"] / SHARE, rel=1e-3)
+    assert "verdicts are of GPU time" in " ".join(result.stderr.split())
+    with Store(shell.db) as store:
+        (kept,) = store.history("twice")
+        assert (kept.clock, kept.ratio) == ("GPU time", kept.gpu_ratio)
+        assert kept.wall_ratio is not None
+        assert set(store.samples(kept.id)) >= {"reference_gpu", "reference_wall", "floor_gpu"}
+
+
 def test_without_mlxs_gpu_there_is_no_ratio(
     shell: Any, plug_in: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

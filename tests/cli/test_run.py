@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from metalbench.measure.series import FEWEST_PAIRS
 from metalbench.store import Store
 
 
@@ -20,7 +21,7 @@ def test_one_name_gives_the_full_report_and_is_kept(shell: Any) -> None:
         assert part in result.stdout
     with Store(shell.db) as store:
         (entry,) = store.history("twice")
-        assert len(store.samples(entry.id)["kernel"]) >= 12
+        assert len(store.samples(entry.id)["kernel"]) >= FEWEST_PAIRS
     assert entry.status == "correct"
 
 

@@ -48,13 +48,22 @@ def test_ratios_to_different_references_do_not_compare_times_do() -> None:
     ("change", "words"),
     [
         ({"mode": "cold"}, r"same mode in both, got warm in a and cold in b"),
-        ({"clock": "GPU time"}, r"same clock in both, got one clock in a and GPU time in b"),
         ({"sizes": {"n": 1}}, r"same size in both, got seed \(n 4096\) in a and seed \(n 1\) in b"),
     ],
 )
 def test_what_does_not_compare_is_refused(change: dict[str, object], words: str) -> None:
     with pytest.raises(MetalBenchError, match=words):
         compare(results("a", row()), results("b", replace(row(), **change)))  # type: ignore[arg-type]
+
+
+def test_kernels_whose_verdicts_are_of_different_clocks_are_left_out() -> None:
+    wall, own = (replace(row(), clock=clock) for clock in ("wall time", "GPU time"))
+    found = compare(results("a", wall, row("relu")), results("b", own, row("relu")))
+    assert [each.task for each in found.compared] == ["relu"]
+    why = "verdicts of different clocks do not compare: wall time in a, GPU time in b"
+    assert found.left_out == (("softmax", why),)
+    with pytest.raises(MetalBenchError, match=r"no kernel in common .* wall time in a, GPU time"):
+        compare(results("a", wall), results("b", own))
 
 
 def test_devices_do_not_compare() -> None:

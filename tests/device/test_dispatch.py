@@ -147,3 +147,52 @@ def test_reflection(device, compile_kernel):
     assert pipeline.threadgroup_bytes == 128
     assert pipeline.max_threads == 128
     assert pipeline.needs_fibers == (device.kind == "cpu")
+
+
+STARTS = """
+kernel void f(device const TYPE* x, device float* y, uint i [[thread_position_in_grid]]) {
+  y[i] = float(x[i] VALUE);
+}
+"""
+
+
+def start_at(device, compile_kernel, offset, type_, value):
+    source = STARTS.replace("TYPE", type_).replace("VALUE", value)
+    memory = device.allocate(256)
+    memory.numpy("uint8")[:] = 1
+    y = device.allocate(16)
+    arguments = {"x": memory.slice(offset, 128), "y": y}
+    device.run([_core.Dispatch(compile_kernel(source), arguments, threads_in_grid=4, threads=4)])
+    return y.numpy("float32")
+
+
+@pytest.mark.parametrize(
+    ("offset", "type_", "value"), [(48, "float4", ".x"), (20, "float", ""), (3, "uchar", "")]
+)
+def test_a_buffer_starts_at_any_multiple_of_its_alignment(
+    device, compile_kernel, offset, type_, value
+):
+    assert (start_at(device, compile_kernel, offset, type_, value) > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("offset", "type_", "value", "message"),
+    [
+        (
+            20,
+            "float4",
+            ".x",
+            r"\[f\] x: .*multiple of 16 bytes, .* device float4, got offset 20, 4 ",
+        ),
+        (22, "float", "", r"\[f\] x: .*multiple of 4 bytes, .* device float, got offset 22, 2 "),
+        (33, "half2", ".y", r"\[f\] x: .*multiple of 4 bytes, .* device half2, got offset 33, 1 "),
+    ],
+)
+def test_an_offset_between_elements_is_refused_where_it_matters(
+    device, compile_kernel, offset, type_, value, message
+):
+    if device.kind == "cpu":  # whose plain builds load from anywhere; checked ones tell
+        assert (start_at(device, compile_kernel, offset, type_, value) > 0).all()
+        return
+    with pytest.raises(_core.DispatchError, match=message):
+        start_at(device, compile_kernel, offset, type_, value)

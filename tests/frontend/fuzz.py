@@ -20,8 +20,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from frontend.generated_msl import Generator, mutated
-from metalbench._core import Error
 
+from metalbench._core import Error
 from metalbench.msl.building.compiler import check_syntax
 from metalbench.msl.building.diagnostics import Diagnostics
 from metalbench.msl.building.parse import parse

@@ -173,7 +173,7 @@ def test_a_library_of_tiles(checked):
     a, b = np.random.default_rng(0).standard_normal((2, 8, 8)).astype(np.float32)
     y = np.zeros((3, 8, 8), np.float32)
     arguments = {"a": a, "b": b, "y": y}
-    device.run_body([_core.Dispatch(pipeline, arguments, threads_in_grid=32, threads=32)])
+    device.run([_core.Dispatch(pipeline, arguments, threads_in_grid=32, threads=32)])
     np.testing.assert_allclose(y[0], a.astype(float) @ (2 * b), rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(y[1:], [a, b])
 
@@ -226,7 +226,7 @@ def test_a_finding_names_the_line():
     pipeline = device.compile(text, filename="my.metal", checked=True).pipeline("f")
     arguments = {"s": np.zeros(2, np.float32), "out": np.zeros(1, np.float32)}
     with pytest.raises(_core.KernelFault, match=r"my\.metal:7"):
-        device.run_body([_core.Dispatch(pipeline, arguments, threads_in_grid=1, threads=1)])
+        device.run([_core.Dispatch(pipeline, arguments, threads_in_grid=1, threads=1)])
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Each way that a source can be wrong says what, where, and what to do."""
 
 import pytest
-from metalbench._core import CompileError, Unsupported
 
+from metalbench._core import CompileError, Unsupported
 from metalbench.msl import engine
 
 HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from metalbench._core import CompileError
 
 from metalbench import _core
+from metalbench._core import CompileError
 from metalbench.msl.reading.constants import literal
 from metalbench.msl.rewriting.lower import lower
 

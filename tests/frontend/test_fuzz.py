@@ -9,8 +9,8 @@ from frontend.fuzz import KERNELS, front_end
 from frontend.generated_msl import WORDS, Generator, mutated
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from metalbench._core import CompileError
 
+from metalbench._core import CompileError
 from metalbench.msl.building.parse import parse
 from metalbench.msl.reading.declarations import declarations
 from metalbench.msl.reading.lexer import lex, pieces

@@ -1,8 +1,8 @@
 """What the rewriting does to small sources: the text between the prologue and the entry points."""
 
 import pytest
-from metalbench._core import CompileError
 
+from metalbench._core import CompileError
 from metalbench.msl.rewriting.lower import lower
 
 

@@ -2,8 +2,8 @@ import subprocess
 import sys
 
 import pytest
-from metalbench._core import CompileError, Unsupported
 
+from metalbench._core import CompileError, Unsupported
 from metalbench.msl import engine
 from metalbench.msl.building import toolchain
 from metalbench.msl.building.preprocess import preprocess

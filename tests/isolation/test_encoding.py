@@ -124,6 +124,7 @@ def judged_by_blocks(result: Result) -> Result:
         incorrect(),
         failed(),
         on_gpu(correct()),
+        on_gpu(correct(), told=True),
         without_interval(correct()),
         judged_by_blocks(correct()),
         replace(correct(), notes=("über \N{SNOWMAN}\0\ud800",)),

@@ -8,7 +8,6 @@ import pytest
 from metalbench import _core
 from metalbench.errors import CompileError, DeclarationError, DispatchError
 from metalbench.kernel import header as kernel
-from metalbench.kernel.binding import scalar_type
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.task import integers, normal, output, task
 from metalbench.task.workload import workload
@@ -106,6 +105,29 @@ def test_the_geometry_is_that_of_the_header(device):
     assert second.in_threads
     assert second.threads_per_threadgroup == 32
     assert second.threadgroup_bytes == {"tile": 256}
+
+
+LIMITED = RIGHT.replace(
+    "kernel void scale", "[[max_total_threads_per_threadgroup(64)]]\nkernel void scale"
+)
+
+
+@pytest.mark.parametrize(
+    ("tune", "threads", "remedy"),
+    [
+        ("TG = 256, 32, 64, 128", "(TG)", "TG = 64 fits: let the `// tune:` line begin with it"),
+        ("TG = 256, 128", "(TG)", "no value of `// tune: TG` is small enough: add one that is"),
+        ("TG = 256, 32, 64", "(TG / 2, 2)", "TG = 64 fits: let the `// tune:` line"),
+        ("TG = 64, 32", "(256)", "lower threads="),
+    ],
+)
+def test_a_kernel_that_takes_fewer_threads_is_told_the_tune_value(device, tune, threads, remedy):
+    source = LIMITED.replace("TG = 32, 64", tune).replace("threads=(TG)", f"threads={threads}")
+    with pytest.raises(DispatchError) as caught:
+        bound(device, source)
+    told = str(caught.value)
+    assert "expected at most 64 threads in a threadgroup (the device takes 1024, but not of" in told
+    assert "got 256; " + remedy in told
 
 
 def test_another_seed_is_loaded_into_the_same_buffers(device):
@@ -231,27 +253,3 @@ def test_tunables_and_types_are_checked(device):
 def test_a_compile_error_comes_as_it_is(device):
     with pytest.raises(CompileError, match=r"scaled.metal:13:\d+: error: .*colum"):
         compiled(device, RIGHT.replace("col < cols; col", "colum < cols; col"))
-
-
-@pytest.mark.parametrize(
-    ("written", "name"),
-    [
-        ("float", "float32"),
-        ("float4", "float32"),
-        ("packed_half3", "float16"),
-        ("bfloat4", "bfloat16"),
-        ("uint2", "uint32"),
-        ("uint32_t", "uint32"),
-        ("atomic_uint", "uint32"),
-        ("atomic<float>", "float32"),
-        ("float2x2", "float32"),
-        ("ulong", "ulong"),
-    ],
-)
-def test_the_element_type_of_what_is_written(written, name):
-    assert scalar_type(written).name == name
-
-
-@pytest.mark.parametrize("written", ["T", "Candidate", "vec<T, 4>", "floaty"])
-def test_types_of_the_kernels_own_have_none(written):
-    assert scalar_type(written) is None

@@ -23,6 +23,12 @@ class ScriptedSamples:
     counter_ns: np.ndarray = field(default_factory=lambda: np.array([]))
     wall_ns: np.ndarray = field(default_factory=lambda: np.array([]))
     encode_ns: np.ndarray = field(default_factory=lambda: np.array([]))
+    reference_device_ns: np.ndarray = field(default_factory=lambda: np.array([]))
+    reference_wall_ns: np.ndarray = field(default_factory=lambda: np.array([]))
+    floor_device_ns: np.ndarray = field(default_factory=lambda: np.array([]))
+    long_device_ns: np.ndarray = field(default_factory=lambda: np.array([]))
+    reference_long_ns: np.ndarray = field(default_factory=lambda: np.array([]))
+    reference_long_device_ns: np.ndarray = field(default_factory=lambda: np.array([]))
     long_ns: np.ndarray = field(default_factory=lambda: np.array([]))
     probe_ns: np.ndarray = field(default_factory=lambda: np.array([]))
     best_probe_ns: float = 0.0
@@ -77,15 +83,21 @@ class ScriptedSampler:
 class ScriptedGpu(ScriptedSampler):
     """The same with a clock of its own: its times are wall times, of which `busy` is the GPU's.
 
-    Counters show `counted` of what the command buffers say; NaN where they failed.
+    Counters show `counted` of what the command buffers say; NaN where they failed. Of the reference
+    the GPU tells `reference_busy` in every window but the first `untold` of each look.
     """
 
     busy: float = 0.5
+    reference_busy: float = 0.5
+    untold: int = 1
+    gpu_floor_ns: float = 100.0
     counted: float = 1.0
     own_clock: bool = True
 
     def sample(self, candidate: Sequence[Any], reference: object, **plan: Any) -> ScriptedSamples:
         found = super().sample(candidate, reference, **plan)
+        if reference is None:
+            found = replace(found, reference_ns=np.array([]))
         gpu_ns = self.busy * found.candidate_ns
         return replace(
             found,
@@ -95,7 +107,15 @@ class ScriptedGpu(ScriptedSampler):
             counter_ns=self.counted * gpu_ns,
             wall_ns=found.candidate_ns,
             encode_ns=np.full(gpu_ns.size, 15e3),
+            reference_device_ns=self._told(found.reference_ns),
+            reference_wall_ns=found.reference_ns,
+            floor_device_ns=np.full(4, self.gpu_floor_ns),
         )
+
+    def _told(self, wall_ns: np.ndarray) -> np.ndarray:
+        told = self.reference_busy * wall_ns
+        told[: self.untold] = np.nan
+        return told
 
 
 def steady(mean_ns: float, spread: float) -> Callable[[np.random.Generator, int], np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -126,6 +127,12 @@ def test_warming_up_does_not_wait_for_noise_to_settle():
     assert samples.warmup_ns < 3e8
 
 
+def test_a_pass_as_long_as_a_warm_up_is_one():
+    machine = Machine(reference_ns=3e9)
+    machine.sample(warmup_ns=2e8, probed=False, max_pairs=4)
+    assert machine.asked.count(("reference", 1)) == 1 + 4
+
+
 def test_a_clock_that_drops_for_a_while_costs_pairs_and_a_rest_but_no_verdict():
     def throttled(now: float) -> float:
         return 1.2 if 2e8 < now < 3e8 else 1.0
@@ -180,6 +187,54 @@ def test_long_windows_show_what_a_launch_costs():
     k = samples.candidate_window
     np.testing.assert_allclose(samples.candidate_ns, 1e5 + 2e5 / k)
     np.testing.assert_allclose(samples.long_ns, 1e5 + 2e5 / (4 * k))
+
+
+def test_long_windows_are_of_both_sides_and_the_reference_has_its_own():
+    machine = Machine()
+    samples = machine.sample(long_windows=3, probed=False)
+    last = machine.asked[-6:]
+    k, n = 4 * samples.candidate_window, 4 * samples.reference_window
+    assert last == [("candidate", k), ("reference", n)] * 3
+    np.testing.assert_allclose(samples.reference_long_ns, 2e5)
+    assert Machine().sample(long_windows=3, paired=False).reference_long_ns.size == 0
+
+
+@pytest.mark.parametrize("by_wall", [False, True])
+def test_both_sides_have_the_times_of_both_clocks(by_wall: bool):
+    def side(device_ns: float, wall_ns: float):
+        return lambda passes: (device_ns * passes, wall_ns * passes)
+
+    samples = _core.sample_script(
+        side(1e2, 1e3),
+        side(math.nan, 2e3) if by_wall else side(4e2, 2e3),
+        floor=side(1, 2),
+        by_wall=by_wall,
+        now_ns=lambda: 0.0,
+        rest=lambda ns: None,
+        window_ns=1e6,
+        max_pairs=5,
+        warmup_ns=0,
+        long_windows=2,
+    )
+    assert samples.clock == ("wall" if by_wall else "device")
+    assert samples.candidate_window == pytest.approx(1e3 if by_wall else 1e4, rel=0.25)
+    expected = {
+        "device_ns": 1e2,
+        "wall_ns": 1e3,
+        "candidate_ns": 1e3 if by_wall else 1e2,
+        "reference_ns": 2e3 if by_wall else 4e2,
+        "reference_wall_ns": 2e3,
+        "reference_device_ns": math.nan if by_wall else 4e2,
+        "reference_long_device_ns": math.nan if by_wall else 4e2,
+        "floor_ns": 2 if by_wall else 1,
+        "floor_device_ns": 1,
+        "long_ns": 1e3 if by_wall else 1e2,
+        "long_device_ns": 1e2,
+    }
+    for name, ns in expected.items():
+        times = getattr(samples, name)
+        assert times.size > 1
+        np.testing.assert_allclose(times, ns, err_msg=name)
 
 
 def test_a_pass_that_works_several_times_is_counted_so():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scripted_device import ScriptedDevice
@@ -9,7 +12,9 @@ from scripted_device import ScriptedDevice
 from metalbench.measure import Measurement, Mode, Plan, Sides, Stopped, measure
 from metalbench.stats import Cause, Verdict
 
-PLAN = Plan(seconds=1.0, warmup_ns=10_000_000, cool_ns=50_000_000)
+Lower = Callable[[float], bool]
+PLAN = Plan(seconds=1.0, warmup_ns=10_000_000, cool_ns=50_000_000, window_ns=1_000_000)
+OBEYING = replace(PLAN, obeys_probe=True)
 
 
 def run(device: ScriptedDevice, plan: Plan = PLAN, **options: object) -> Measurement:
@@ -24,9 +29,30 @@ def test_a_steady_clock_is_told_by_its_probes() -> None:
     assert result.verdict is Verdict.FASTER
 
 
-def test_a_clock_that_falls_for_good_is_a_verdict_of_its_own() -> None:
-    device = ScriptedDevice(slowdown=lambda now: 1.0 if now < 5e7 else 1.25)
+@pytest.mark.parametrize("lower", [lambda now: now >= 5e7, lambda now: now < 1.5e8])
+def test_a_gpus_lower_clock_is_told_and_takes_nothing_away(lower: Lower) -> None:
+    device = ScriptedDevice(slowdown=lambda now: 1.25 if lower(now) else 1.0)
     result = run(device)
+    assert result.verdict is Verdict.FASTER
+    assert result.stopped is not Stopped.THROTTLED
+    assert device.rested == []
+    assert result.steadiness.discarded == 0
+    assert not result.steadiness.throttled
+    assert result.steadiness.spread == pytest.approx(0.25)
+    (remark,) = result.remarks
+    assert "up to 25% longer" in remark
+    assert remark in result.doubts
+
+
+@pytest.mark.parametrize("slower", [1.0, 1.02])
+def test_a_gpus_clock_that_hardly_moves_is_no_remark(slower: float) -> None:
+    device = ScriptedDevice(slowdown=lambda now: slower if now > 5e7 else 1.0)
+    assert run(device).remarks == ()
+
+
+def test_a_clock_that_falls_for_good_is_a_verdict_of_its_own_where_it_is_obeyed() -> None:
+    device = ScriptedDevice(slowdown=lambda now: 1.0 if now < 5e7 else 1.25)
+    result = run(device, OBEYING)
     assert result.verdict is Verdict.THROTTLED
     assert result.stopped is Stopped.THROTTLED
     assert result.judgement is not None
@@ -36,6 +62,7 @@ def test_a_clock_that_falls_for_good_is_a_verdict_of_its_own() -> None:
     assert "3 rests" in str(reason)
     assert device.rested == [5e7] * 3
     assert result.steadiness.retries == 3
+    assert result.remarks == ()
     np.testing.assert_allclose(result.samples.candidate_ns, 1e5)
 
 
@@ -43,7 +70,7 @@ def test_throttled_from_the_first_pair_there_is_something_to_show() -> None:
     device = ScriptedDevice()
     # Only the probes before the first pair are fast.
     device.slowdown = lambda now: 1.0 if device.probed <= 3 else 1.5
-    result = run(device)
+    result = run(device, OBEYING)
     assert result.verdict is Verdict.THROTTLED
     assert result.pairs == PLAN.min_pairs
     assert not result.samples.long_ns.size
@@ -52,7 +79,7 @@ def test_throttled_from_the_first_pair_there_is_something_to_show() -> None:
 def test_without_a_reference_a_throttled_clock_is_told_too() -> None:
     device = ScriptedDevice(slowdown=lambda now: 1.0 if now < 5e7 else 1.25)
     alone = Sides(device.sides().candidate)
-    result = measure(device, alone, PLAN, clock=device.clock)
+    result = measure(device, alone, OBEYING, clock=device.clock)
     assert (result.verdict, result.ratio, result.judgement) == (Verdict.THROTTLED, None, None)
 
 
@@ -61,7 +88,7 @@ def test_retries_are_those_of_the_whole_measurement() -> None:
         return 1.2 if 3e7 < now < 6e7 or 2e8 < now < 2.4e8 else 1.0
 
     device = ScriptedDevice(slowdown=slowdown)
-    result = run(device)
+    result = run(device, OBEYING)
     assert result.verdict is Verdict.FASTER
     assert result.steadiness.retries == len(device.rested) >= 2
     left = [plan["retries"] for plan in device.plans if "retries" in plan]
@@ -72,7 +99,7 @@ def test_retries_are_those_of_the_whole_measurement() -> None:
 
 def test_a_clock_that_rises_by_itself_ends_what_was_sampled_before() -> None:
     device = ScriptedDevice(slowdown=lambda now: 1.2 if now < 1.5e8 else 1.0)
-    result = run(device)
+    result = run(device, OBEYING)
     assert result.steadiness.discarded > 0
     np.testing.assert_allclose(result.samples.candidate_ns, 1e5)
 
@@ -84,6 +111,7 @@ def test_where_other_programs_look_the_same_probes_are_only_watched() -> None:
     assert device.rested == []
     assert result.steadiness.discarded == 0
     assert result.steadiness.spread == pytest.approx(0.2, rel=1e-6)
+    assert result.remarks == ()
 
 
 @pytest.mark.parametrize(("cost_ns", "told"), [(0.0, False), (4e4, False), (3e5, True)])
@@ -96,7 +124,7 @@ def test_what_a_window_itself_costs_is_told_if_it_counts(cost_ns: float, told: b
     assert result.slope.share == pytest.approx(cost_ns / window, abs=1e-9)
     assert bool(result.doubts) is told
     if told:
-        assert f"{100 * cost_ns / window:.0f} % of the time" in result.doubts[0]
+        assert f"{100 * cost_ns / window:.0f} % of the kernel's time" in result.doubts[0]
 
 
 def test_long_windows_of_a_slow_kernel_are_left_out() -> None:

@@ -32,11 +32,56 @@ def test_the_ratio_is_of_wall_time_and_gpu_time_is_kept_beside_it() -> None:
     assert result.ratio.value == pytest.approx(2.0, rel=1e-3)
 
 
+def test_gpu_time_decides_where_every_window_of_both_sides_was_told() -> None:
+    result = run(gpu(reference_busy=0.75, untold=0))
+    assert result.clock == "GPU time"
+    assert result.candidate_ns == result.gpu_ns
+    assert result.ratio is not None
+    assert result.ratio.value == pytest.approx(3.0, rel=1e-3)
+    assert result.gpu_ratio == result.ratio
+    assert result.reference_ns is not None
+    assert result.reference_ns.value == pytest.approx(1.5e4, rel=1e-3)
+    by_wall = result.by_wall
+    assert by_wall is not None
+    assert result.wall_ratio == by_wall.ratio
+    assert by_wall.ratio.bounded
+    assert by_wall.ratio.value == pytest.approx(2.0, rel=1e-3)
+    assert by_wall.candidate_ns.value == pytest.approx(1e4, rel=1e-3)
+    assert by_wall.reference_ns.value == pytest.approx(2e4, rel=1e-3)
+
+
+def test_one_window_that_was_not_told_leaves_the_verdict_to_wall_time() -> None:
+    result = run(gpu(reference_busy=0.75, untold=1))
+    assert result.clock == "wall time"
+    assert (result.by_wall, result.gpu_ratio) == (None, None)
+    assert result.wall_ratio == result.ratio
+
+
+@pytest.mark.parametrize(("floor_ns", "launch_bound"), [(4.5e3, True), (3e3, False)])
+def test_launch_bound_is_a_matter_of_gpu_time(floor_ns: float, launch_bound: bool) -> None:
+    result = run(gpu(gpu_floor_ns=floor_ns))
+    assert result.clock == "wall time"
+    assert result.gpu_floor_ns == floor_ns
+    assert result.launch_bound is launch_bound
+    assert result.launch_share == pytest.approx(floor_ns / 5e3, rel=1e-3)
+
+
+def test_windows_on_a_gpu_are_long_enough_for_wall_time() -> None:
+    device = gpu()
+    run(device)
+    assert device.calls[0]["window_ns"] >= 10e6
+    host = ScriptedSampler(steady(1e4, 0.001), steady(2e4, 0.001))
+    run(host)
+    assert host.calls[0]["window_ns"] == 1e6
+    assert Plan(window_ns=5).window_ns_on(own_clock=True) == 5
+
+
 def test_every_look_keeps_the_times_of_all_clocks() -> None:
     result = run(gpu())
     own = result.samples.own
     assert own is not None
-    for times in (own.device_ns, own.counter_ns, own.wall_ns, own.encode_ns):
+    ours = (own.device_ns, own.counter_ns, own.wall_ns, own.encode_ns)
+    for times in (*ours, own.reference_device_ns, own.reference_wall_ns):
         assert times.shape == (result.pairs,)
     assert np.array_equal(own.wall_ns, result.samples.candidate_ns)
     assert result.pairs > 64

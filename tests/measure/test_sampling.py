@@ -69,6 +69,16 @@ def test_only_the_first_look_warms_up_and_every_look_has_its_own_seed() -> None:
     assert [call["seed"] for call in sampler.calls[:3]] == [5, 37, 69]
 
 
+@pytest.mark.parametrize(("seconds_per_pair", "again"), [(0.1, 10_000_000), (0.3, 0)])
+def test_new_inputs_are_warmed_up_unless_a_pair_is_as_long_as_that(
+    seconds_per_pair: float, again: int
+) -> None:
+    sampler = ScriptedSampler(steady(1e8, 0.1), steady(1e8, 0.1), seconds_per_pair=seconds_per_pair)
+    sides = Sides(["dispatch"], REFERENCE, refresh=lambda _: None)
+    measure(sampler, sides, Plan(seconds=4.0), clock=sampler.clock)
+    assert [call["warmup_ns"] for call in sampler.calls[:3]] == [200_000_000, again, again]
+
+
 @pytest.mark.parametrize(
     ("seconds_per_pair", "look"), [(1e-3, 32), (0.01, 25), (0.02, 12), (0.06, 4), (0.1, 4)]
 )
@@ -156,6 +166,19 @@ def test_progress_rises_to_the_end_of_the_time() -> None:
     assert told == sorted(told)
     assert told[0] == 0.0
     assert 0.4 < told[-1] <= 1.0
+
+
+@pytest.mark.parametrize("seconds_per_pair", [1e-3, 0.03])
+def test_progress_is_told_five_times_a_second_at_most(seconds_per_pair: float) -> None:
+    told: list[float] = []
+    noisy = steady(1e4, 0.3)
+    sampler = ScriptedSampler(noisy, noisy, seconds_per_pair=seconds_per_pair)
+    plan = Plan(seconds=2.0, warmup_ns=0, long_windows=0)
+    run(sampler, plan, progress=lambda _: told.append(sampler.now))
+    gaps = np.diff(told)
+    assert gaps.min() >= 0.2
+    assert gaps.max() <= 0.2 + seconds_per_pair + 1e-6
+    assert len(told) >= 8
 
 
 def test_levels_of_looks_are_judged_as_such() -> None:

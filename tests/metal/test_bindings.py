@@ -45,6 +45,30 @@ def test_a_kernel_reaches_memory_by_its_address(metal: _core.Device) -> None:
     np.testing.assert_array_equal(y, x)
 
 
+@pytest.mark.parametrize(("type_", "offset"), [("uchar", 2), ("half", 6), ("float4", 8)])
+def test_constants_start_at_multiples_of_four_bytes_and_of_their_type(
+    metal: _core.Device, type_: str, offset: int
+) -> None:
+    source = HEAD + (
+        "kernel void first(constant TYPE* x, device float* y) { y[0] = float(x[0] ONE); }"
+    ).replace("TYPE", type_).replace("ONE", ".x" if type_.endswith("4") else "")
+    memory = metal.allocate(64)
+    memory.numpy("uint8")[:] = 60
+    pipeline, y = metal.compile(source).pipeline(), np.zeros(1, np.float32)
+
+    def start_at(start: int) -> _core.Dispatch:
+        return _core.Dispatch(
+            pipeline, {"x": memory.slice(start, 32), "y": y}, threadgroups=1, threads=1
+        )
+
+    least = max(4, {"uchar": 1, "half": 2, "float4": 16}[type_])
+    metal.run([start_at(least)])
+    assert y[0] > 0
+    words = rf"\[first\] x: expected an offset at a multiple of {least} bytes"
+    with pytest.raises(_core.DispatchError, match=words):
+        metal.run([start_at(offset)])
+
+
 def test_rows_that_no_texture_of_metals_can_have(metal: _core.Device) -> None:
     # Their distance is no whole number of texels of four components.
     memory = np.arange(2 * 14, dtype=np.float32)

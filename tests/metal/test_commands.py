@@ -11,11 +11,13 @@ from click.testing import CliRunner
 
 from metalbench import _core
 from metalbench.cli import main
+from metalbench.measure import Sides, measure
 from metalbench.report.notice import SIMULATION
 from metalbench.store import Store
 
 pytestmark = pytest.mark.metal
 
+COST_NS = 100e3
 # One pass, several passes with scratch memory, threadgroup memory, integers as results.
 NAMES = ("relu", "mse_loss", "softmax", "argmax")
 
@@ -74,6 +76,35 @@ def test_a_trace_is_left_for_xcode(db: Path, tmp_path: Path) -> None:
         pytest.skip("needs MTL_CAPTURE_ENABLED=1")
     run(db, "relu", "--capture", tmp_path / "relu.gputrace")
     assert (tmp_path / "relu.gputrace").exists()
+
+
+@pytest.mark.parametrize(("slower", "exit_code"), [(1.0, 0), (1.1, 1)])
+def test_the_path_control_is_part_of_the_control(
+    db: Path, metal_double: Any, monkeypatch: pytest.MonkeyPatch, slower: float, exit_code: int
+) -> None:
+    from metalbench import reference
+    from metalbench.run import control, path_control
+
+    def mlx(repetitions: int) -> None:
+        metal_double.mlx(repetitions, per_buffer=20, cost_ns=slower * COST_NS)
+
+    metal_double.set("no_engine", COST_NS)
+    metal_double.set("latency_in_ns", 30e3)
+    metal_double.set("latency_out_ns", 30e3)
+    monkeypatch.setattr(reference, "reference_beside", lambda *_: (mlx, ()))
+    monkeypatch.setattr(path_control, "_expect_the_same", lambda *_: None)
+    beside_itself = lambda device, work, plan, progress: (  # noqa: E731
+        measure(device, Sides(mlx, mlx), plan),
+        "mlx",
+    )
+    monkeypatch.setattr(control, "against_itself", beside_itself)
+    options = ("--device", "metal", "--size", "small", "--time", "1", "--db", str(db))
+    result = CliRunner().invoke(main, ["run", "relu", "--ab-control", *options])
+    assert result.exit_code == exit_code, result.output
+    verdict = "SLOWER" if slower < 1 else "FASTER" if slower > 1 else "SAME"
+    assert f"which must be SAME: {verdict}, " in result.output
+    assert "of GPU time" in result.output
+    assert "false: 0 of 1." in result.output
 
 
 def test_show_and_doctor(db: Path) -> None:

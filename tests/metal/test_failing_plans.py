@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 
 import numpy as np
 import pytest
@@ -60,12 +59,12 @@ def test_a_plan_that_fails_gives_no_times(
         if done == 5:
             metal_double.set(what, value)
 
-    start = time.monotonic()
+    commits = metal_double.get("commits")
     with pytest.raises(error, match=rf"\[add\].*{words}|{words} \[add\]"):
         sample(
             metal, add, progress=fail_after_five, kernel_time_limit=0.5, long_windows=long_windows
         )
-    assert time.monotonic() - start < 30, "the rest of the plan is not run"
+    assert metal_double.get("commits") - commits < 200, "the rest of the plan is not run"
     metal_double.reset()
     still_works(metal)
 

@@ -21,6 +21,9 @@ FILES = [
     *sorted((TESTS / "device").glob("test_*.py")),
     *(path for path in sorted((TESTS / "metal").glob("test_*.py")) if _needs_metal(path)),
 ]
+# Once more with the latencies of a GPU, which change what is in flight when something goes wrong.
+WITH_LATENCY = [TESTS / "metal" / name for name in ("test_windows.py", "test_failing_plans.py")]
+LATENCY_NS = "60000"
 TIME_LIMIT_S = 900
 
 pytestmark = pytest.mark.skipif(
@@ -39,11 +42,22 @@ def double_is_built() -> None:
 @pytest.mark.usefixtures("double_is_built")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TESTS)))
 def test_on_the_double(path: Path) -> None:
+    run(path)
+
+
+@pytest.mark.usefixtures("double_is_built")
+@pytest.mark.parametrize("path", WITH_LATENCY, ids=lambda path: str(path.relative_to(TESTS)))
+def test_with_the_latencies_of_a_gpu(path: Path) -> None:
+    run(path, METAL_DOUBLE_LATENCY_NS=LATENCY_NS)
+
+
+def run(path: Path, **environment: str) -> None:
+    """Run the file's tests on the double, in a process of their own."""
     command = [sys.executable, "-m", "pytest", "-p", "metal_double.plugin", "-n0"]
     answer = subprocess.run(
         [*command, "-p", "no:cacheprovider", "-q", str(path)],
         cwd=TESTS.parent,
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        env={**os.environ, "PYTHONPATH": str(TESTS), **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

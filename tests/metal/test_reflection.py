@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from metalbench import _core
@@ -40,6 +41,44 @@ def signature(device: _core.Device, source: str) -> list[tuple]:
 @pytest.mark.parametrize("name", KERNELS)
 def test_both_devices_tell_the_same(metal: _core.Device, name: str) -> None:
     assert signature(metal, KERNELS[name]) == signature(_core.open("cpu"), KERNELS[name])
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_parameters_that_metal_leaves_out_are_those_of_the_source(
+    metal: _core.Device, metal_double, name: str
+) -> None:
+    def bound(device: _core.Device) -> list[tuple]:
+        pipeline = device.compile(HEAD + KERNELS[name]).pipeline()
+        return [(a.name, a.kind, a.index, a.type, a.address_space) for a in pipeline.arguments]
+
+    metal_double.set("hide_unused")
+    assert bound(metal) == bound(_core.open("cpu"))
+
+
+def test_a_variable_is_not_taken_for_a_parameter(metal: _core.Device, metal_double) -> None:
+    source = """kernel void k(threadgroup half* spare, device float* y,
+        uint i [[thread_index_in_threadgroup]]) {
+        threadgroup float within[32]; within[i] = i;
+        threadgroup_barrier(mem_flags::mem_threadgroup); y[i] = within[31 - i]; }"""
+    metal_double.set("hide_unused")
+    pipeline = metal.compile(HEAD + source).pipeline()
+    found = [(a.name, a.kind, a.index, a.type, a.element_bytes) for a in pipeline.arguments]
+    assert found == [("spare", "threadgroup", 0, "half", 0), ("y", "buffer", 0, "float", 4)]
+    assert pipeline.threadgroup_bytes == 128
+    y = np.zeros(32, np.float32)
+    arguments = {"y": y}
+    metal.run(
+        [
+            _core.Dispatch(
+                pipeline,
+                arguments,
+                threads_in_grid=32,
+                threads=32,
+                threadgroup_bytes={"spare": 16},
+            )
+        ]
+    )
+    np.testing.assert_array_equal(y, np.arange(32)[::-1])
 
 
 def test_static_threadgroup_memory_is_known(metal: _core.Device) -> None:

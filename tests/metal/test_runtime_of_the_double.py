@@ -29,7 +29,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runtime")
     root = folder / "root.o"
     compile_with("-fno-objc-arc", "-c", str(DOUBLE / "runtime/root_mrc.mm"), "-o", str(root))
-    sources = [DOUBLE / "runtime_test.mm", *DOUBLE.glob("runtime/*.cpp")]
+    sources = [*DOUBLE.glob("runtime_test/*.mm"), *DOUBLE.glob("runtime/*.cpp")]
     sources += [path for path in DOUBLE.glob("foundation/*.mm") if path.name != NEEDS_METAL]
     built = folder / "runtime_test"
     names = [str(path) for path in sorted(sources)]
@@ -41,7 +41,7 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_objects_messages_blocks_and_collections(program: Path) -> None:
+def test_objects_messages_blocks_collections_and_methods(program: Path) -> None:
     done = run(str(program))
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 

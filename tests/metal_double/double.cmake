@@ -8,10 +8,13 @@ set(double_sources
   foundation/error.mm
   foundation/names.mm
   foundation/number.mm
+  foundation/page_size.cpp
   foundation/process_info.mm
+  foundation/qos.cpp
   foundation/registry.mm
   foundation/string.mm
   foundation/url.mm
+  metal/addresses.mm
   metal/archive.mm
   metal/buffer.mm
   metal/call_cost.mm
@@ -24,12 +27,14 @@ set(double_sources
   metal/descriptors.mm
   metal/device.mm
   metal/domains.mm
+  metal/driver_errors.mm
   metal/encoder.mm
   metal/engine.cpp
   metal/execute.mm
   metal/fence.mm
   metal/function_constants.mm
   metal/library.mm
+  metal/mlx.mm
   metal/pipeline.mm
   metal/pixel_formats.mm
   metal/queue.mm
@@ -39,11 +44,14 @@ set(double_sources
   metal/sampler.mm
   metal/slots.mm
   metal/texture.mm
+  metal/timeline.mm
   runtime/autorelease.cpp
+  runtime/block_methods.cpp
   runtime/blocks.cpp
   runtime/classes.cpp
   runtime/dispatch_table.cpp
   runtime/image.cpp
+  runtime/methods.cpp
   runtime/objects.cpp
   runtime/properties.cpp
   runtime/root_mrc.mm

@@ -49,6 +49,14 @@ class Double:
         self._library.metal_double_text.restype = ctypes.c_char_p
         self._library.metal_double_reset.argtypes = []
         self._library.metal_double_reset.restype = None
+        self._library.metal_double_mlx.argtypes = [
+            ctypes.c_uint32,
+            ctypes.c_uint32,
+            ctypes.c_double,
+        ]
+        self._library.metal_double_mlx.restype = None
+        self._library.metal_double_commit_is_replaced.argtypes = []
+        self._library.metal_double_commit_is_replaced.restype = ctypes.c_bool
 
     def set(self, name: str, value: float = 1) -> None:
         """Make something happen, such as `fail_compile`."""
@@ -66,6 +74,18 @@ class Double:
     def reset(self) -> None:
         """Nothing that was set happens any more, and violations are forgotten."""
         self._library.metal_double_reset()
+
+    @property
+    def commit_is_replaced(self) -> bool:
+        """Whether something of the program's stands in the place of command buffers' `commit`."""
+        return bool(self._library.metal_double_commit_is_replaced())
+
+    def mlx(self, repetitions: int, *, per_buffer: int = 1, cost_ns: float = 0) -> None:
+        """Commit what MLX might on a queue of its own, and wait for it.
+
+        Command buffers of `per_buffer` repetitions each, every one of them `cost_ns` of GPU time.
+        """
+        self._library.metal_double_mlx(repetitions, per_buffer, float(cost_ns))
 
 
 def _install() -> Path:

@@ -1,7 +1,9 @@
-"""Repetitions of the reference: chained in one way or the other, and with values left alone."""
+"""Repetitions of the reference: all run, in order, in little memory, with values left alone."""
 
 from __future__ import annotations
 
+import io
+import re
 from collections import Counter
 
 import mlx.core as mx
@@ -9,15 +11,16 @@ import numpy as np
 import pytest
 
 from metalbench.reference import chain
-from metalbench.reference.chain import Reference, _by_data, _by_graph
+from metalbench.reference.chain import Reference, behind, plain_ends, read_ends
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload
 
 RUNS: Counter[str] = Counter()
+MIB = 1 << 20
 
 
 @task(
-    sizes=dict(small=dict(n=64), seed=dict(n=128)),
+    sizes=dict(small=dict(n=64), seed=dict(n=128), middle=dict(n=MIB // 16), large=dict(n=MIB)),
     inputs=dict(x=normal("n")),
     outputs=dict(y=output("n")),
     oracle=lambda x: 2 * x,
@@ -28,27 +31,98 @@ def doubled(x):
     return x + x
 
 
-@pytest.mark.parametrize("depend", [_by_data, _by_graph])
+@task(
+    sizes=dict(seed=dict(n=MIB)),
+    inputs=dict(x=normal("n"), y=normal("n")),
+    outputs=dict(least=output(1), most=output(1)),
+    oracle=lambda x, y: ((x * y).min().reshape(1), (x * y).max().reshape(1)),
+    flops="n",
+)
+def extremes(x, y):
+    """Its results are small, what it needs on the way is not."""
+    products = x * y
+    return mx.min(products).reshape(1), mx.max(products).reshape(1)
+
+
+def beside_a_gpu(work) -> Reference:
+    """As beside a GPU, but on MLX's CPU."""
+    reference = Reference(work)
+    reference._ends = read_ends
+    return reference
+
+
+EVERYWHERE = pytest.mark.parametrize("make", [Reference, beside_a_gpu])
+
+
+@pytest.mark.parametrize("ends", [plain_ends, read_ends])
 @pytest.mark.parametrize("several", [False, True])
-def test_a_dependency_changes_nothing(depend, several):
+def test_an_order_changes_nothing(ends, several):
     x = mx.array(np.random.default_rng(0).standard_normal((37, 41)).astype(np.float32))
+    inputs = dict(x=x, index=mx.arange(7), half=x.astype(mx.bfloat16))
     y = mx.exp(x)
-    results = (y, mx.argmax(x)) if several else y
-    np.testing.assert_array_equal(np.array(depend(x, results)), np.array(x))
+    ordered = behind(inputs, ends((y, mx.argmax(x)) if several else y, None))
+    assert list(ordered) == list(inputs)
+    for name, array in ordered.items():
+        assert array.dtype == inputs[name].dtype
+        assert mx.array_equal(array, inputs[name])
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, 1.5])
-def test_no_output_can_change_an_input(value):
-    x = mx.array(np.arange(5, dtype=np.uint32))
-    kept = _by_data(x, mx.array([value, 2.0]))
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1.5, True, 2**31])
+def test_no_result_can_change_an_input(value):
+    results = mx.array([value, value])
+    kept = behind({"x": mx.arange(5, dtype=mx.uint32)}, read_ends(results, None))["x"]
     assert kept.dtype == mx.uint32
     np.testing.assert_array_equal(np.array(kept), np.arange(5))
 
 
+@pytest.mark.parametrize("dtype", [mx.float32, mx.bfloat16, mx.uint8, mx.int64, mx.bool_])
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3, 4)])
-def test_outputs_of_any_shape_can_be_waited_for(shape):
-    x = mx.arange(6).reshape(2, 3)
-    np.testing.assert_array_equal(np.array(_by_data(x, mx.ones(shape))), np.array(x))
+def test_of_results_of_any_shape_and_type_one_element_is_read(shape, dtype):
+    first = read_ends(mx.ones(shape, dtype), None)
+    (end,) = read_ends(mx.ones(shape, dtype), first)
+    assert (end.dtype, end.size) == (dtype, 1)
+
+
+def operations_of(*arrays: mx.array) -> Counter[str]:
+    """How often each operation is in the graph of what is yet to be computed."""
+    text = io.StringIO()
+    mx.export_to_dot(text, *arrays)
+    return Counter(re.findall(r'label ="(\w+)"', text.getvalue()))
+
+
+def test_on_a_gpu_what_comes_next_reads_all_results_and_copies_none():
+    x, y = mx.array([1.0] * 6), mx.array([2.0] * 8)
+    first = read_ends((mx.exp(x), mx.sin(y)), None)
+    second = read_ends((mx.exp(y), mx.sin(x)), first)
+    found = operations_of(*behind({"x": x, "y": y}, second).values())
+    # Slices and dependencies are no kernels.
+    assert found == {"Exp": 2, "Sin": 2, "Slice": 4, "Maximum": 4, "Depends": 1}
+
+
+@EVERYWHERE
+def test_every_repetition_is_put_behind_the_one_before(make, monkeypatch):
+    ends, made = [], []
+    reference = make(workload(doubled, "small"))
+    reference(1)
+    ends_of, form = reference._ends, reference.form.function
+
+    def recorded(results, before):
+        assert before is (ends[-1][1] if ends else None)
+        ends.append((results, ends_of(results, before)))
+        return ends[-1][1]
+
+    def watched(**inputs):
+        made.append((inputs, form(**inputs)))
+        return made[-1][1]
+
+    ordered = []
+    monkeypatch.setattr(chain, "behind", lambda *given: ordered.append(given) or behind(*given))
+    reference._ends = recorded
+    object.__setattr__(reference.form, "function", watched)
+    reference(5)
+    assert [id(results) for results, _ in ends] == [id(results) for _, results in made[:-1]]
+    assert [id(given[1]) for given in ordered] == [id(found) for _, found in ends]
+    assert all(inputs["x"] is not reference._inputs[0]["x"] for inputs, _ in made[1:])
 
 
 @pytest.fixture
@@ -66,25 +140,66 @@ def calls(monkeypatch):
     return found
 
 
-def on_the_data(work):
-    """As beside a GPU, but on MLX's CPU."""
-    reference = Reference(work)
-    reference._depend = _by_data
-    return reference
-
-
-@pytest.mark.parametrize("make", [Reference, on_the_data])
+@EVERYWHERE
 def test_every_repetition_runs_and_all_have_ended(make, calls):
     reference = make(workload(doubled, "small"))
     assert calls == ["clear_cache", "eval"]
+    reference(1)
     RUNS.clear()
     calls.clear()
-    reference(100)
-    assert RUNS["doubled"] == 100
-    assert calls == ["async_eval"] * 3 + ["eval", "synchronize"]
+    reference(20)
+    assert RUNS["doubled"] == 20
+    # A graph of 16 and the rest, one wait, and no command buffer that does nothing but wait.
+    assert calls == ["async_eval", "eval"]
     calls.clear()
+    reference(3 * chain.MOST_IN_GRAPH)
+    assert calls == ["async_eval", *["async_eval", "eval"] * 2, "eval"]
+
+
+@EVERYWHERE
+def test_of_large_results_the_next_is_begun_before_the_last_is_waited_for(make, calls):
+    reference = make(workload(doubled, "large"))
     reference(1)
-    assert calls == ["eval", "synchronize"]
+    calls.clear()
+    reference(4)
+    assert calls == ["async_eval", *["async_eval", "eval"] * 3, "eval"]
+
+
+def most_memory(reference: Reference) -> int:
+    """Bytes that repetitions take at their peak."""
+    reference(8)
+    before = mx.get_active_memory()
+    mx.reset_peak_memory()
+    reference(64)
+    assert mx.get_active_memory() == before
+    return mx.get_peak_memory() - before
+
+
+@EVERYWHERE
+def test_of_large_results_few_are_alive(make):
+    """One that is waited for, one that comes next; one whose element is yet to be read."""
+    size = 4 * MIB
+    assert size <= most_memory(make(workload(doubled, "large"))) <= 3 * size + MIB
+
+
+@EVERYWHERE
+@pytest.mark.parametrize("size", ["small", "middle"])
+def test_of_small_results_no_more_are_alive_than_take_little_memory(make, size):
+    assert most_memory(make(workload(doubled, size))) <= chain.BYTES_UNDER_WAY + MIB
+
+
+@EVERYWHERE
+def test_what_is_needed_on_the_way_counts_as_well(make):
+    assert most_memory(make(workload(extremes, "seed"))) <= 3 * 4 * MIB + MIB
+
+
+def test_copies_have_results_of_their_own():
+    reference = Reference(workload(doubled, "middle"), copies=5)
+    reference(5)
+    held = mx.get_active_memory()
+    reference(20)
+    assert mx.get_active_memory() == held
+    assert len(reference._kept) == 5
 
 
 def test_beside_a_gpu_only_mlxs_gpu_is_timed(monkeypatch):
@@ -96,11 +211,3 @@ def test_beside_a_gpu_only_mlxs_gpu_is_timed(monkeypatch):
     reference, missing = chain.reference_beside("cpu", work)
     assert isinstance(reference, Reference)
     assert missing == ()
-
-
-def test_repetitions_do_not_leave_graphs_behind():
-    reference = on_the_data(workload(doubled, "small"))
-    reference(64)
-    before = mx.get_active_memory()
-    reference(640)
-    assert mx.get_active_memory() == before

@@ -130,6 +130,12 @@ def test_a_probe_that_was_disturbed_tells_of_a_busy_machine() -> None:
     assert "30 % longer" in doubt.seen
 
 
+def test_of_a_gpus_clock_the_measurement_itself_tells() -> None:
+    busy = replace(measured(STEADY), steadiness=Steadiness(spread=0.3))
+    samples = replace(busy.samples, own=object())  # type: ignore[arg-type]
+    assert warnings(replace(busy, samples=samples)) == []
+
+
 def test_a_spread_without_another_name_is_unsteady() -> None:
     assert titles(12_000.0 * RANDOM.lognormal(0.0, 0.15, 400)) == ["Unsteady times"]
 

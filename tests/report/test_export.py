@@ -10,7 +10,7 @@ import re
 
 from example_results import CPU, GPU, STATE, correct, failed, incorrect, on_gpu, without_interval
 
-from metalbench.report import export
+from metalbench.report import export, numbers
 from metalbench.result.environment import environment
 
 RESULTS = [correct(), incorrect(), failed(), without_interval(correct("gelu"))]
@@ -55,6 +55,35 @@ def test_json_of_a_gpu_has_both_times_and_the_state() -> None:
     assert entry["gpu_ns"]["value"] < 0.95 * entry["kernel_ns"]["value"]
     rate = 5 * 2.0**20 / entry["gpu_ns"]["value"]
     assert math.isclose(entry["gflops"]["value"], rate)
+
+
+def test_json_of_a_gpu_that_told_all_has_both_ratios() -> None:
+    result = on_gpu(correct(), told=True)
+    (entry,) = json.loads(export.to_json([result], GPU, environment(), {}))["results"]
+    measured = result.measurement
+    assert measured is not None
+    assert measured.by_wall is not None
+    assert entry["clock"] == "GPU time"
+    assert entry["ratio"] == entry["gpu_ratio"]
+    assert entry["wall_ratio"] == export.interval_json(measured.by_wall.ratio)
+    assert entry["wall_ns"] == export.interval_json(measured.by_wall.candidate_ns)
+    assert entry["gpu_floor_ns"] == 500
+    (row,) = csv.DictReader(io.StringIO(export.to_csv([result])))
+    assert float(row["wall_ratio_low"]) == measured.by_wall.ratio.low
+
+
+def test_markdown_of_a_gpu_has_both_ratios_and_the_clock() -> None:
+    from metalbench.report.markdown import to_markdown
+
+    result = on_gpu(correct(), told=True)
+    text = to_markdown([result, incorrect()], 1.0)
+    assert "| verdict | by wall time |" in text
+    assert result.measurement is not None
+    assert numbers.ratio(result.measurement.wall_ratio) in text
+    assert "verdicts are of GPU time" in text
+    rows = [line.count("|") for line in text.splitlines() if line.startswith("|")]
+    assert len(set(rows)) == 1
+    assert "by wall time" not in to_markdown([correct(), incorrect()], 1.0)
 
 
 def test_csv_of_a_gpu_says_which_clock_is_which() -> None:

@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 
 from metalbench.errors import DeclarationError
+from metalbench.kernel.library import Library
 from metalbench.reference import Reference
+from metalbench.reference.convert import to_mlx
+from metalbench.reference.forms import ON_ONE_ELEMENT
 from metalbench.run.contest import settle
 from metalbench.task import Task, normal, output, task
 from metalbench.task.workload import workload
 
 COST = {"eager": 3.0, "compiled": 2.0, "fast": 1.0}
+LAUNCH = "one element"
 
 
 def declared(fast=None, against=("eager", "compiled")) -> Task:
@@ -52,11 +56,13 @@ class TimedReference(Reference):
 
     now = 0.0
     calls = 0
+    launch = 0.1  # of the time of the fastest form
 
     def __call__(self, repetitions: int) -> None:
         self.calls += 1
         noise = 1 + 1e-3 * (self.calls % 5)
-        self.now += COST[self.form.kind] * 1e-4 * repetitions * noise
+        cost = {**COST, LAUNCH: self.launch}[self.form.kind]
+        self.now += cost * 1e-4 * repetitions * noise
 
 
 def settled(declared: Task):
@@ -133,6 +139,8 @@ def test_copies_take_turns_from_one_call_to_the_next(monkeypatch):
         return original(**inputs)
 
     object.__setattr__(reference.form, "function", watching)
+    reference(3)
+    seen.clear()
     reference(2)
     reference(5)
     assert seen == list(itertools.islice(itertools.cycle(range(3)), 7))
@@ -150,7 +158,7 @@ class NoisyReference(Reference):
 
     def __call__(self, repetitions: int) -> None:
         self.turns.append(self.form.kind)
-        cost = self.cost[self.form.kind] * self.pass_s * repetitions
+        cost = self.cost.get(self.form.kind, 0.0) * self.pass_s * repetitions
         self.now += cost * self.noise.lognormal(0.0, 0.1)
 
 
@@ -211,10 +219,36 @@ def test_clear_differences_need_no_more_than_the_least_turns(noisy):
 
 def test_a_choice_that_time_does_not_allow_to_settle_is_doubted(noisy):
     cost = {"eager": 1.0, "compiled": 1.01, "fast": 3.0}
-    doubts = [picked(noisy, cost, seed, pass_s=0.02)[1].doubt for seed in range(20)]
-    found = [doubt for doubt in doubts if doubt is not None]
+    doubts = [picked(noisy, cost, seed, pass_s=0.02)[1].doubts for seed in range(20)]
+    found = [doubt for each in doubts for doubt in each]
     assert len(found) >= 10
     assert all("may be faster than" in doubt and "by up to" in doubt for doubt in found)
+
+
+@pytest.mark.parametrize(
+    ("launch", "told"), [(0.0, None), (0.19, None), (0.21, "11%"), (1.0, "50%"), (9.0, "100%")]
+)
+def test_a_reference_that_is_mostly_its_launch_is_told(launch, told):
+    reference = TimedReference(workload(declared(), "seed"))
+    reference.launch = launch  # of 2.0 that the compiled form takes
+    doubts = settle(reference, clock=lambda: reference.now).doubts
+    assert reference.form.kind == "compiled"
+    assert len(doubts) == (told is not None)
+    for doubt in doubts:
+        assert f"up to {told} of that is how MLX is called" in doubt
+        assert "the whole reference 200." in doubt
+
+
+def test_of_a_slow_reference_no_launch_is_timed(noisy):
+    picked(noisy, {"eager": 1.0, "compiled": 3.0, "fast": 3.0}, 0, pass_s=0.01)
+    assert LAUNCH not in noisy.turns
+
+
+def test_what_a_launch_is_told_by_runs_on_any_inputs():
+    for entry in Library():
+        inputs = workload(entry.task, "small").inputs
+        result = ON_ONE_ELEMENT.function(**{name: to_mlx(each) for name, each in inputs.items()})
+        assert result.size == 1
 
 
 def test_turns_are_in_random_order(noisy):

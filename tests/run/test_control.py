@@ -8,11 +8,10 @@ from metalbench import _core
 from metalbench.kernel.library import Library
 from metalbench.measure import Mode, Plan, Sides, measure
 from metalbench.result import Status
-from metalbench.run import control
-from metalbench.run.control import HostTimed, attempt_control
+from metalbench.run import path_control
+from metalbench.run.control import attempt_control, attempt_path
 from metalbench.run.stages import Silent
 from metalbench.run.trial import Trial
-from metalbench.stats import Verdict
 
 QUICK = Plan(seconds=0.05, warmup_ns=1_000_000)
 
@@ -45,21 +44,45 @@ def test_where_mlx_has_nothing_to_run_on_the_result_says_so(
     assert "no GPU here" in result.failures[0].message
 
 
-def test_functions_are_timed_by_the_hosts_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0
+def test_functions_are_timed_on_both_sides() -> None:
+    asked: dict[str, list[int]] = {"one": [], "other": []}
 
-    def run(cost_ns: int):
-        def passes(count: int) -> None:
-            nonlocal now
-            now += cost_ns * count
+    def counted(name: str):
+        def run(passes: int) -> None:
+            asked[name].append(passes)
+            sum(range(100 * passes))
 
-        return passes
+        return run
 
-    monkeypatch.setattr(control, "perf_counter_ns", lambda: now)
-    sides = Sides(run(100_000), run(300_000))
-    measured = measure(HostTimed(), sides, QUICK, clock=lambda: now / 1e9)
-    assert measured.verdict is Verdict.FASTER
+    measured = measure(_core.open("cpu"), Sides(counted("one"), counted("other")), QUICK)
+    samples = measured.samples
+    assert samples.candidate_ns.size == samples.reference_ns.size > 0
+    assert samples.candidate_window in asked["one"]
+    assert samples.reference_window in asked["other"]
     assert measured.ratio is not None
-    assert measured.ratio.value == pytest.approx(3.0)
-    assert measured.samples.floor_ns.size == 0
+    assert samples.floor_ns.size == 0
     assert not measured.launch_bound
+
+
+def test_a_kernel_by_both_ways_computes_the_same() -> None:
+    # MLX's way is that of `metal_kernel`, which this project's engine goes where there is no Metal.
+    device = _core.open("cpu")
+    measured = path_control.measure_path(device, QUICK)
+    assert measured.reference_ns is not None
+
+
+def test_a_way_that_computes_something_else_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = path_control.SOURCE.replace("0.25f", "0.125f")
+    monkeypatch.setattr(path_control, "SOURCE", other)
+    result = attempt_path(_core.open("cpu"), QUICK, Silent())
+    assert result.status is Status.FAILED
+    assert "one of them does not run this kernel" in result.failures[0].message
+
+
+def test_where_mlx_has_no_gpu_the_path_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    from metalbench import reference
+
+    monkeypatch.setattr(reference, "reference_beside", lambda *_: (None, ("no GPU here",)))
+    result = attempt_path(_core.open("cpu"), QUICK, Silent())
+    assert result.status is Status.FAILED
+    assert "[path_control] no GPU here" in result.failures[0].message

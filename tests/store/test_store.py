@@ -214,6 +214,7 @@ def test_a_gpus_times_state_and_notes_come_back(path: Path) -> None:
     assert np.array_equal(kept["wall"], own.wall_ns)
     assert np.array_equal(kept["encode"], own.encode_ns)
     assert entry.gpu_ns == result.measurement.gpu_ns
+    assert (entry.gpu_ratio, entry.wall_ratio) == (None, result.measurement.ratio)
     with sqlite3.connect(path) as raw:
         (clock, *described) = raw.execute(
             "SELECT clock, device_state, notes, device_capabilities FROM results, runs"
@@ -225,6 +226,23 @@ def test_a_gpus_times_state_and_notes_come_back(path: Path) -> None:
         ["the machine is hot"],
         GPU.capabilities,
     ]
+
+
+def test_both_ratios_and_both_sides_windows_on_both_clocks_come_back(path: Path) -> None:
+    result = on_gpu(correct(), told=True)
+    measured = result.measurement
+    assert measured is not None
+    own = measured.samples.own
+    assert own is not None
+    with Store(path) as store:
+        number = store.record(store.begin_run({}, GPU, environment()), result)
+        kept = store.samples(number)
+        (entry,) = store.history("softmax")
+    assert (entry.clock, entry.gpu_ratio) == ("GPU time", measured.ratio)
+    assert entry.wall_ratio == measured.by_wall.ratio  # type: ignore[union-attr]
+    assert np.array_equal(kept["reference_gpu"], own.reference_device_ns)
+    assert np.array_equal(kept["reference_wall"], own.reference_wall_ns)
+    assert np.array_equal(kept["floor_gpu"], own.floor_ns)
 
 
 def test_a_newer_schema_is_refused_untouched(path: Path) -> None:

@@ -32,6 +32,12 @@ def test_a_drawn_size_lies_between_the_least_and_the_headline(relu):
     assert len({tuple(each.values()) for each in found}) > 150
 
 
+def test_a_drawn_size_is_no_larger_than_the_one_that_is_measured(relu):
+    found = [relu.extents(drawn(relu, seed, upto="small")) for seed in MANY]
+    assert (min(each["rows"] for each in found), max(each["rows"] for each in found)) == (5, 16)
+    assert {each["cols"] for each in found} == {256}
+
+
 def test_the_same_seed_draws_the_same_size(relu):
     assert drawn(relu, 7) == drawn(relu, 7) != drawn(relu, 8)
 
@@ -71,6 +77,41 @@ def test_a_spelled_size_is_a_size(relu):
         relu.values("rows=3")
     with pytest.raises(DeclarationError, match="expected every extent to be 1 or more"):
         relu.check_size("rows=0,cols=3")
+
+
+def declared(**options):
+    @task(
+        sizes=dict(seed=dict(n=8), large=dict(n=64)),
+        inputs=dict(x=normal("n")),
+        outputs=dict(y=output("n")),
+        oracle=lambda x: x,
+        flops="n",
+        **options,
+    )
+    def same(x):
+        return x
+
+    return same
+
+
+@pytest.mark.parametrize(
+    ("options", "cpu", "gpu"),
+    [
+        ({}, "seed", "seed"),
+        (dict(headline="large"), "large", "large"),
+        (dict(gpu_headline="large"), "seed", "large"),
+        (dict(headline="large", gpu_headline="seed"), "large", "seed"),
+    ],
+)
+def test_the_headline_is_a_matter_of_the_device(options, cpu, gpu):
+    same = declared(**options)
+    assert (same.headline_on("cpu"), same.headline_on("metal")) == (cpu, gpu)
+
+
+@pytest.mark.parametrize("name", ["headline", "gpu_headline"])
+def test_a_headline_is_a_declared_size(name):
+    with pytest.raises(DeclarationError, match=rf"\[same\] {name}: no size 'larg'; did you mean"):
+        declared(**{name: "larg"})
 
 
 def test_a_multiple_of_nothing_is_refused():

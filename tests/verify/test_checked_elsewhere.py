@@ -39,7 +39,16 @@ def test_what_the_cpu_device_finds_is_a_finding(entry):
     assert finding.kind is Kind.OUT_OF_BOUNDS
 
 
-@pytest.mark.parametrize("error", [CompileError, DispatchError, TimeLimitExceeded, Unsupported])
+def test_a_kernel_that_does_not_end_is_a_finding(entry, monkeypatch):
+    def hang(*_):
+        raise TimeLimitExceeded("it has run for 60 s")
+
+    monkeypatch.setattr(flow.Examiner, "run", hang)
+    (finding,) = verify_checked(Gpu(), entry.kernel(), entry.task).findings
+    assert finding.kind is Kind.TIME_LIMIT
+
+
+@pytest.mark.parametrize("error", [CompileError, DispatchError, Unsupported])
 @pytest.mark.parametrize("stage", ["compile", "run"])
 def test_what_the_cpu_device_cannot_do_is_told_and_no_finding(entry, error, stage, monkeypatch):
     def fail(*_, **__):

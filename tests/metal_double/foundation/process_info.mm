@@ -3,7 +3,29 @@
 
 #include "metal/control.h"
 
+using metal_double::Count;
 using metal_double::Switch;
+
+// As Apple's, it also ends when it is released.
+@interface DoubleActivity : NSObject
+- (void)end;
+@end
+
+@implementation DoubleActivity {
+  bool _ended;
+}
+- (instancetype)init {
+  if ((self = [super init]) != nil) metal_double::count(Count::wakeful_activities);
+  return self;
+}
+- (void)end {
+  if (!_ended) metal_double::count(Count::wakeful_activities, -1);
+  _ended = true;
+}
+- (void)dealloc {
+  [self end];
+}
+@end
 
 @implementation NSProcessInfo
 
@@ -25,6 +47,14 @@ using metal_double::Switch;
 }
 - (NSProcessInfoThermalState)thermalState {
   return static_cast<NSProcessInfoThermalState>(metal_double::value(Switch::thermal_state));
+}
+- (id<NSObject>)beginActivityWithOptions:(NSActivityOptions)options reason:(NSString*)reason {
+  if (reason.length == 0) metal_double::violation("beginActivityWithOptions: no reason");
+  const bool stays_awake = (options & NSActivityIdleSystemSleepDisabled) != 0;
+  return stays_awake ? [[DoubleActivity alloc] init] : [[NSObject alloc] init];
+}
+- (void)endActivity:(id<NSObject>)activity {
+  if ([activity isKindOfClass:[DoubleActivity class]]) [(DoubleActivity*)activity end];
 }
 
 @end

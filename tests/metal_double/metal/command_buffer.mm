@@ -1,10 +1,14 @@
 #include "command_buffer.h"
 
+#include <algorithm>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "control.h"
 #include "counters.h"
+#include "driver_errors.h"
 #include "encoder.h"
 #include "errors.h"
 #include "execute.h"
@@ -16,6 +20,19 @@ using metal_double::Pass;
 using metal_double::Switch;
 using metal_double::violation;
 
+namespace metal_double {
+namespace {
+
+// Until the host may learn that the GPU's work ended at this tick.
+void wait_for_news_of(std::int64_t end) {
+  const double latency_ns = value(Switch::latency_out_ns);
+  if (latency_ns == 0 && !is_on(Switch::latency_in_ns)) return;
+  wait_until_ns(static_cast<std::uint64_t>(to_ns(end) + latency_ns));
+}
+
+}  // namespace
+}  // namespace metal_double
+
 @implementation DoubleCommandBuffer {
   DoubleQueue* _queue;
   std::vector<std::shared_ptr<Pass>> _passes;
@@ -24,6 +41,7 @@ using metal_double::violation;
   std::condition_variable _changed;
   MTLCommandBufferStatus _status;
   bool _handled;
+  std::uint64_t _committedNs;
   NSError* _error;
   double _start_s;
   double _end_s;
@@ -111,7 +129,9 @@ using metal_double::violation;
   {
     const std::scoped_lock lock(_mutex);
     _status = MTLCommandBufferStatusCommitted;
+    _committedNs = metal_double::host_ns();
   }
+  metal_double::count(metal_double::Count::commits);
   [_queue run:self];
 }
 - (void)waitUntilCompleted {
@@ -123,47 +143,52 @@ using metal_double::violation;
   _changed.wait(lock, [self] { return self->_handled; });
 }
 
-- (metal_double::Outcome)execute:(std::int64_t)start {
-  metal_double::Outcome all{start, 0, {}};
+- (metal_double::Outcome)executeOn:(metal_double::Timeline&)timeline from:(std::int64_t)begin {
+  const metal_double::Surroundings surroundings{timeline, [_queue residencySets]};
+  metal_double::Outcome all{begin, begin, 0, {}};
   for (const auto& pass : _passes) {
-    const std::int64_t pass_start = all.end;
-    metal_double::Outcome outcome = metal_double::execute(*pass, pass_start);
+    metal_double::Outcome outcome = metal_double::execute(*pass, surroundings, begin);
     if (pass->samples != nil) {
-      [static_cast<DoubleCounterSampleBuffer*>(pass->samples) sampleFrom:pass_start
+      [static_cast<DoubleCounterSampleBuffer*>(pass->samples) sampleFrom:outcome.begin
                                                                       to:outcome.end
                                                                  atIndex:pass->start_sample
                                                                      and:pass->end_sample];
     }
-    all = std::move(outcome);
+    all.end = std::max(all.end, outcome.end);
+    all.error_code = outcome.error_code;
+    all.text = std::move(outcome.text);
     if (all.error_code != 0) break;
   }
   return all;
 }
-- (std::int64_t)runFrom:(std::int64_t)earliest {
-  if (metal_double::take(Switch::hang_command_buffer)) metal_double::wait_for_reset();
-  const int wanted_error = metal_double::take_command_buffer_error();
-  const std::int64_t start =
-      std::max(earliest, metal_double::to_ticks(static_cast<double>(metal_double::host_ns())));
-  metal_double::Outcome outcome =
-      wanted_error == 0 ? [self execute:start] : metal_double::Outcome{start, wanted_error, ""};
-  const std::int64_t end = std::max(outcome.end, start + 1);
+- (void)runOn:(metal_double::Timeline&)timeline {
+  if (metal_double::take(Switch::hang_command_buffer)) {
+    metal_double::wait_for_reset();
+    _committedNs = metal_double::host_ns();
+  }
+  int error = metal_double::take_command_buffer_error();
+  if (error == 0) error = timeline.consequence(_committedNs);
+  const double arrival_ns =
+      static_cast<double>(_committedNs) + metal_double::value(Switch::latency_in_ns);
+  const std::int64_t begin = timeline.begin_buffer(metal_double::to_ticks(arrival_ns));
+  metal_double::Outcome outcome = error == 0 ? [self executeOn:timeline from:begin]
+                                             : metal_double::Outcome{begin, begin, error, ""};
+  outcome.end = std::max(outcome.end, begin + 1);
   // As in Metal, what it held on to is released before anybody hears of the end.
   _passes.clear();
-  [self endAt:end from:start with:outcome];
-  return end;
+  metal_double::wait_for_news_of(outcome.end);
+  timeline.note_error(outcome.error_code, metal_double::host_ns());
+  [self endWith:outcome];
 }
-- (void)endAt:(std::int64_t)end
-         from:(std::int64_t)start
-         with:(const metal_double::Outcome&)outcome {
+- (void)endWith:(const metal_double::Outcome&)outcome {
   {
     const std::scoped_lock lock(_mutex);
     const bool reversed = is_on(Switch::reversed_gpu_time);
     const double scale = is_on(Switch::zero_gpu_time) ? 0 : 1;
-    _start_s = scale * metal_double::to_seconds(reversed ? end : start);
-    _end_s = scale * metal_double::to_seconds(reversed ? start : end);
+    _start_s = scale * metal_double::to_seconds(reversed ? outcome.end : outcome.begin);
+    _end_s = scale * metal_double::to_seconds(reversed ? outcome.begin : outcome.end);
     if (outcome.error_code != 0) {
-      _error = metal_double::make_error(MTLCommandBufferErrorDomain, outcome.error_code,
-                                        metal_double::error_text(outcome));
+      _error = metal_double::error_of(outcome.error_code, outcome.text);
     }
     _status =
         outcome.error_code == 0 ? MTLCommandBufferStatusCompleted : MTLCommandBufferStatusError;

@@ -27,7 +27,7 @@ struct Command {
   bool in_threads = false;
   std::uint32_t index = 0;
   std::uint32_t repeats = 1;  // of one dispatch
-  NSUInteger amount = 0;      // an offset, also into the pass's bytes, or a length
+  NSUInteger amount = 0;      // an offset, also into the pass's bytes, a length or a usage
   id object = nil;
   MTLSize grid{};
   MTLSize threads{};
@@ -41,6 +41,9 @@ struct Pass {
   id<MTLCounterSampleBuffer> samples = nil;
   NSUInteger start_sample = MTLCounterDontSample;
   NSUInteger end_sample = MTLCounterDontSample;
+  double extra_ns = 0;  // of GPU time, besides that of the commands
+  std::vector<id<MTLFence>> waited_for;
+  std::vector<id<MTLFence>> updated;
   bool ended = false;
 };
 

@@ -4,12 +4,14 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <mutex>
 #include <string_view>
 #include <vector>
 
 #include "call_cost.h"
+#include "foundation/qos.h"
 #include "runtime/live_objects.h"
 
 namespace metal_double {
@@ -26,6 +28,7 @@ constexpr std::array<std::string_view, switch_count> switch_names = {
     "hang_command_buffer",
     "fail_command_buffer_count",
     "fail_command_buffer",
+    "foreign_errors",
     "fail_archive_load",
     "fail_archive_write",
     "fail_capture",
@@ -42,15 +45,21 @@ constexpr std::array<std::string_view, switch_count> switch_names = {
     "no_queue",
     "no_encoder",
     "no_sampler",
+    "gpu_family",
+    "hide_unused",
+    "max_threads",
     "no_engine",
+    "latency_in_ns",
+    "latency_out_ns",
     "low_power",
     "thermal_state",
     "watchdog_s",
 };
 
 constexpr std::array<std::string_view, count_count> count_names = {
-    "dispatches",    "command_buffers",      "compiles", "pipelines",  "archive_hits",
-    "encoder_calls", "resident_allocations", "captures", "violations",
+    "dispatches",   "commits",       "command_buffers",      "compiles", "pipelines",
+    "archive_hits", "encoder_calls", "resident_allocations", "captures", "wakeful_activities",
+    "violations",
 };
 
 // Never destroyed: the worker threads may outlive the program's end.
@@ -62,7 +71,16 @@ struct State {
   std::uint64_t resets = 0;
   std::vector<std::string> violations;
 
-  State() { at(Switch::watchdog_s) = default_watchdog_s; }
+  State() { rest(); }
+  // Latencies may be asked for in all of a run.
+  void rest() {
+    for (auto& one : switches) one = 0;
+    at(Switch::watchdog_s) = default_watchdog_s;
+    const char* const latency_ns = std::getenv("METAL_DOUBLE_LATENCY_NS");
+    if (latency_ns == nullptr) return;
+    at(Switch::latency_in_ns) = std::atof(latency_ns);
+    at(Switch::latency_out_ns) = std::atof(latency_ns);
+  }
   std::atomic<double>& at(Switch which) { return switches[static_cast<std::size_t>(which)]; }
 };
 
@@ -138,6 +156,7 @@ double metal_double_get(const char* name) {
   if (what != count_count) return state().counts[what];
   if (std::string_view(name) == "live_objects") return static_cast<double>(live_object_count());
   if (std::string_view(name) == "call_ns") return encoder_call_ns();
+  if (std::string_view(name) == "qos_class") return qos_class();
   return std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -155,11 +174,12 @@ const char* metal_double_text(const char* name) {
 
 void metal_double_reset() {
   const std::scoped_lock lock(state().mutex);
-  for (auto& one : state().switches) one = 0;
+  state().rest();
   for (std::size_t i = 0; i < count_count; ++i) {
-    if (static_cast<Count>(i) != Count::resident_allocations) state().counts[i] = 0;
+    const auto what = static_cast<Count>(i);
+    const bool is_now = what == Count::resident_allocations || what == Count::wakeful_activities;
+    if (!is_now) state().counts[i] = 0;
   }
-  state().at(Switch::watchdog_s) = default_watchdog_s;
   state().violations.clear();
   ++state().resets;
   state().was_reset.notify_all();

@@ -15,7 +15,9 @@ enum class Switch : std::uint8_t {
   out_of_memory,
   hang_command_buffer,  // never completes, until reset
   fail_command_buffer_count,
-  fail_command_buffer,  // an MTLCommandBufferError, for the next one or fail_command_buffer_count
+  fail_command_buffer,  // an MTLCommandBufferError, for the next one or fail_command_buffer_count;
+                        // 100 and more: the driver's errors that are MTLCommandBufferErrorInternal
+  foreign_errors,       // command buffers' errors are of a domain that is not Metal's
   fail_archive_load,
   fail_archive_write,
   fail_capture,
@@ -32,7 +34,12 @@ enum class Switch : std::uint8_t {
   no_queue,
   no_encoder,
   no_sampler,
-  no_engine,  // dispatches run nothing and take so many ns of GPU time
+  gpu_family,   // the newest of Apple's that the GPU is of; 0 for 9
+  hide_unused,  // reflection leaves out parameters that the kernel never uses
+  max_threads,  // most threads a threadgroup of pipelines that are made now; 0 for the kernel's own
+  no_engine,    // dispatches run nothing and take so many ns of GPU time
+  latency_in_ns,   // from a commit to the GPU's start on it; with either of the two the host learns
+  latency_out_ns,  // of an end when it is due: so long after the modelled end on the GPU
   low_power,
   thermal_state,
   watchdog_s,
@@ -41,13 +48,15 @@ enum class Switch : std::uint8_t {
 
 enum class Count : std::uint8_t {
   dispatches,
-  command_buffers,
+  commits,
+  command_buffers,  // that have ended
   compiles,
   pipelines,
   archive_hits,
   encoder_calls,
   resident_allocations,
   captures,
+  wakeful_activities,  // that keep the Mac awake now
   violations,
   count_of_counts,
 };
@@ -69,11 +78,16 @@ void wait_for_reset();
 
 extern "C" {
 [[gnu::visibility("default")]] void metal_double_set(const char* name, double value);
-// A switch, a count, `live_objects`, or `call_ns`: what one encoder call costs the double. NaN for
-// an unknown name.
+// A switch, a count, `live_objects`, `call_ns`: what one encoder call costs the double, or
+// `qos_class`: the calling thread's. NaN for an unknown name.
 [[gnu::visibility("default")]] double metal_double_get(const char* name);
 // `violations`: one a line; `live_objects`: "class count" a line. Valid until the thread's next
 // call.
 [[gnu::visibility("default")]] const char* metal_double_text(const char* name);
 [[gnu::visibility("default")]] void metal_double_reset();
+// What MLX does beside us: commits command buffers of `per_buffer` repetitions each, the last one
+// of what is left, to a queue of its own, and waits for the last. A repetition takes `cost_ns` of
+// GPU time, after the one before.
+[[gnu::visibility("default")]] void metal_double_mlx(std::uint32_t repetitions,
+                                                     std::uint32_t per_buffer, double cost_ns);
 }

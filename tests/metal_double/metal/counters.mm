@@ -66,7 +66,8 @@ NSArray<id<MTLCounterSet>>* metal_double::counter_sets() {
                 to:(std::int64_t)end_ticks
            atIndex:(NSUInteger)start
                and:(NSUInteger)end {
-  if (is_on(Switch::reversed_counters)) std::swap(start, end);
+  const auto swapped = [](NSUInteger index) { return index == MTLCounterDontSample ? index : 1 - index; };
+  if (is_on(Switch::reversed_counters)) start = swapped(start), end = swapped(end);
   const std::scoped_lock lock(_mutex);
   [self put:start_ticks + metal_double::counter_offset atIndex:start];
   [self put:end_ticks + metal_double::counter_offset atIndex:end];

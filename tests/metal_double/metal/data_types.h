@@ -11,6 +11,9 @@ namespace metal_double {
 
 // Of a type as it is written in MSL; MTLDataTypeStruct for those that have no value of their own.
 [[nodiscard]] MTLDataType data_type(const std::string& type);
+// In bytes, of what a buffer parameter points to. Of a structure, whose members are not known
+// here, it may be less than that of the widest one.
+[[nodiscard]] NSUInteger alignment_of(const metalbench::Argument& argument);
 // Of what a texture parameter yields: "texture2d<half, access::read>" gives half.
 [[nodiscard]] MTLDataType texel_type(const metalbench::Argument& argument);
 // A function constant's value from its bytes. Throws std::invalid_argument.

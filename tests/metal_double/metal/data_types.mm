@@ -1,6 +1,8 @@
 #include "data_types.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <stdexcept>
@@ -108,6 +110,23 @@ MTLDataType data_type(const std::string& type) {
     if (found != MTLDataTypeStruct) return found;
   }
   return MTLDataTypeStruct;
+}
+
+NSUInteger alignment_of(const metalbench::Argument& argument) {
+  constexpr NSUInteger most_of_structures = 4;
+  const std::string_view type = argument.type;
+  const bool is_packed = type.find("packed_") != std::string_view::npos;
+  const NSUInteger bytes = argument.element_bytes;
+  for (const Scalar& scalar : scalars) {
+    const auto beyond =
+        static_cast<NSUInteger>(data_type(argument.type)) - static_cast<NSUInteger>(scalar.first);
+    if (beyond == 0 || (beyond < 4 && is_packed)) return scalar.bytes;
+    if (beyond < 4) return std::bit_ceil(beyond + 1) * scalar.bytes;
+    // The matrices: float2x2 to float4x4 and their kin, of columns of two to four.
+    const bool has_matrices = scalar.first == MTLDataTypeFloat || scalar.first == MTLDataTypeHalf;
+    if (has_matrices && beyond < 13) return std::bit_ceil((beyond - 4) % 3 + 2) * scalar.bytes;
+  }
+  return bytes == 0 ? 1 : std::min(most_of_structures, bytes & (~bytes + 1));
 }
 
 MTLDataType texel_type(const metalbench::Argument& argument) {

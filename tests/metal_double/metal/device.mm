@@ -1,6 +1,6 @@
 #include "device.h"
 
-#include <unistd.h>
+#include <mach/vm_page_size.h>
 
 #include <cstring>
 #include <string>
@@ -81,9 +81,14 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
   return is_on(Switch::no_counters) ? nil : metal_double::counter_sets();
 }
 - (BOOL)supportsFamily:(MTLGPUFamily)gpuFamily {
-  return (gpuFamily >= MTLGPUFamilyApple1 && gpuFamily <= MTLGPUFamilyApple9) ||
-         (gpuFamily >= MTLGPUFamilyCommon1 && gpuFamily <= MTLGPUFamilyCommon3) ||
-         gpuFamily == MTLGPUFamilyMac2 || gpuFamily == MTLGPUFamilyMetal3;
+  const double set = metal_double::value(Switch::gpu_family);
+  const NSInteger newest =
+      set == 0 ? MTLGPUFamilyApple9 : MTLGPUFamilyApple1 + static_cast<NSInteger>(set) - 1;
+  if (gpuFamily == MTLGPUFamilyMac2 || gpuFamily == MTLGPUFamilyMetal3) {
+    return newest >= MTLGPUFamilyApple7;
+  }
+  return (gpuFamily >= MTLGPUFamilyApple1 && gpuFamily <= newest) ||
+         (gpuFamily >= MTLGPUFamilyCommon1 && gpuFamily <= MTLGPUFamilyCommon3);
 }
 - (BOOL)supportsCounterSampling:(MTLCounterSamplingPoint)samplingPoint {
   return samplingPoint == MTLCounterSamplingPointAtStageBoundary && !is_on(Switch::no_counters);
@@ -109,13 +114,13 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
 - (id<MTLFence>)newFence {
   return [[DoubleFence alloc] initWithDevice:self];
 }
-- (id<MTLBuffer>)newBufferWithLength:(NSUInteger)length
-                             options:(MTLResourceOptions)__attribute__((unused)) options {
+- (id<MTLBuffer>)newBufferWithLength:(NSUInteger)length options:(MTLResourceOptions)options {
   if (length == 0) violation("newBufferWithLength: length is 0");
   if (length == 0 || length > most_buffer_bytes || take(Switch::out_of_memory)) return nil;
   try {
     return [[DoubleBuffer alloc] initWithDevice:self
                                         storage:metal_double::new_storage(length)
+                                        options:options
                                       allocated:_allocated
                                     deallocator:nil];
   } catch (const std::exception&) {
@@ -131,16 +136,18 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
 }
 - (id<MTLBuffer>)newBufferWithBytesNoCopy:(void*)pointer
                                    length:(NSUInteger)length
-                                  options:(MTLResourceOptions)__attribute__((unused)) options
+                                  options:(MTLResourceOptions)options
                               deallocator:(void (^)(void* pointer, NSUInteger length))deallocator {
-  const auto page = static_cast<NSUInteger>(getpagesize());
-  if (length == 0 || length % page != 0 || reinterpret_cast<uintptr_t>(pointer) % page != 0) {
-    violation("newBufferWithBytesNoCopy: pointer and length must be whole pages");
+  const bool is_page = reinterpret_cast<uintptr_t>(pointer) % vm_page_size == 0;
+  if (length == 0 || length % vm_page_size != 0 || !is_page) {
+    violation("newBufferWithBytesNoCopy: pointer and length must be whole pages of " +
+              std::to_string(vm_page_size) + " bytes");
     return nil;
   }
   if (length > most_buffer_bytes || take(Switch::out_of_memory)) return nil;
   return [[DoubleBuffer alloc] initWithDevice:self
                                       storage:metal_double::storage_over(pointer, length)
+                                      options:options
                                     allocated:_allocated
                                   deallocator:deallocator];
 }
@@ -167,7 +174,9 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
                                                               error:error];
   constexpr NSUInteger wanted = MTLPipelineOptionArgumentInfo | MTLPipelineOptionBufferTypeInfo;
   if (pipeline != nil && reflection != nullptr && (options & wanted) != 0) {
-    *reflection = [[MTLComputePipelineReflection alloc] initWithInfo:pipeline->_pipeline->info()];
+    auto* function = static_cast<DoubleFunction*>(descriptor.computeFunction);
+    *reflection = [[MTLComputePipelineReflection alloc] initWithInfo:pipeline->_pipeline->info()
+                                                              source:function->_library->_source];
   }
   return pipeline;
 }

@@ -10,4 +10,6 @@
 @interface DoubleEncoder : NSObject <MTLComputeCommandEncoder>
 - (instancetype)initWithCommandBuffer:(DoubleCommandBuffer*)command_buffer
                                  pass:(std::shared_ptr<metal_double::Pass>)pass;
+// Keeps the GPU busy for so long, after the commands.
+- (void)spendGPUTime:(double)ns;
 @end

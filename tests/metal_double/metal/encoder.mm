@@ -127,7 +127,9 @@ static void require(DoubleEncoder* self, bool holds, const char* what) {
 }
 - (void)useResource:(id<MTLResource>)resource usage:(MTLResourceUsage)usage {
   require(self, resource != nil && usage != 0, "useResource: no resource, or no usage");
-  record(self, Kind::resource, 0, 1).object = resource;
+  Command& command = record(self, Kind::resource, 0, 1);
+  command.object = resource;
+  command.amount = usage;
 }
 
 static void dispatch(DoubleEncoder* self, bool in_threads, const MTLSize& grid,
@@ -158,9 +160,14 @@ static void dispatch(DoubleEncoder* self, bool in_threads, const MTLSize& grid,
 }
 - (void)updateFence:(id<MTLFence>)fence {
   require(self, fence != nil && !_pass->ended, "updateFence: no fence, or after endEncoding");
+  if (fence != nil) _pass->updated.push_back(fence);
 }
 - (void)waitForFence:(id<MTLFence>)fence {
   require(self, fence != nil && !_pass->ended, "waitForFence: no fence, or after endEncoding");
+  if (fence != nil) _pass->waited_for.push_back(fence);
+}
+- (void)spendGPUTime:(double)ns {
+  _pass->extra_ns += ns;
 }
 - (void)endEncoding {
   require(self, !_pass->ended, "endEncoding: a second time");

@@ -2,21 +2,29 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "commands.h"
+#include "residency.h"
+#include "timeline.h"
 
 namespace metal_double {
 
 struct Outcome {
-  std::int64_t end = 0;  // in ticks
-  int error_code = 0;    // an MTLCommandBufferError
-  std::string text;      // the engine's words for it
+  std::int64_t begin = 0;  // in ticks
+  std::int64_t end = 0;
+  int error_code = 0;  // as of Switch::fail_command_buffer
+  std::string text;    // the engine's words for it
 };
 
-// Runs what was recorded; its GPU time begins at `start`.
-[[nodiscard]] Outcome execute(const Pass& pass, std::int64_t start);
+// The queue that a pass is on.
+struct Surroundings {
+  Timeline& timeline;
+  std::vector<DoubleResidencySet*> residency_sets;
+};
 
-// As Metal describes it.
-[[nodiscard]] std::string error_text(const Outcome& outcome);
+// Runs what was recorded, at the tick `earliest` or later.
+[[nodiscard]] Outcome execute(const Pass& pass, const Surroundings& surroundings,
+                              std::int64_t earliest);
 
 }  // namespace metal_double

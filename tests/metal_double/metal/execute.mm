@@ -1,12 +1,14 @@
 #include "execute.h"
 
-#import <Metal/Metal.h>
-
 #include <algorithm>
 #include <chrono>
+#include <optional>
+#include <variant>
 
+#include "addresses.h"
 #include "control.h"
 #include "core/errors.h"
+#include "data_types.h"
 #include "engine.h"
 #include "gpu_clock.h"
 #include "replay.h"
@@ -28,12 +30,22 @@ std::size_t period_of(const std::vector<std::uint32_t>& order) {
   return order.size();
 }
 
-double run(const Replay& replay) {
-  count(Count::dispatches, static_cast<double>(replay.order.size()));
-  if (replay.order.empty()) return 0;
-  if (is_on(Switch::no_engine)) {
-    return value(Switch::no_engine) * static_cast<double>(replay.order.size());
-  }
+// Where a kernel may find addresses: not in arrays of numbers.
+bool may_hold_addresses(const metalbench::Argument& argument) {
+  if (argument.kind != metalbench::ArgumentKind::buffer) return false;
+  const MTLDataType type = data_type(argument.type);
+  return type == MTLDataTypeStruct || type == MTLDataTypeULong || type == MTLDataTypeLong;
+}
+
+// At least one element is the argument's own.
+Region region_of(const metalbench::Argument& argument, metalbench::Value& value) {
+  if (auto* bytes = std::get_if<metalbench::Bytes>(&value)) return {*bytes, bytes->size()};
+  const auto& buffer = std::get<metalbench::Buffer>(value);
+  const std::size_t own = own_bytes(*buffer.storage(), argument.element_bytes);
+  return {buffer.bytes(), std::min(own, buffer.size())};
+}
+
+double run_on_engine(const Replay& replay) {
   const std::size_t period = period_of(replay.order);
   std::vector<Dispatch> dispatches;
   for (std::size_t i = 0; i < period; ++i) dispatches.push_back(replay.distinct[replay.order[i]]);
@@ -44,43 +56,39 @@ double run(const Replay& replay) {
   return engine().prepare(dispatches)->run(options).device_ns;
 }
 
-const char* metals_words(int code) {
-  switch (code) {
-    case MTLCommandBufferErrorTimeout:
-      return "Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTimeout)";
-    case MTLCommandBufferErrorPageFault:
-      return "Caused GPU Address Fault Error "
-             "(0000000b:kIOGPUCommandBufferCallbackErrorPageFault)";
-    case MTLCommandBufferErrorAccessRevoked:
-      return "Ignored (for causing prior/excessive GPU errors) "
-             "(00000004:kIOGPUCommandBufferCallbackErrorSubmissionsIgnored)";
-    case MTLCommandBufferErrorOutOfMemory:
-      return "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)";
-    case MTLCommandBufferErrorInvalidResource:
-      return "Invalid Resource (00000009:kIOGPUCommandBufferCallbackErrorInvalidResource)";
-    case MTLCommandBufferErrorNotPermitted:
-      return "Insufficient Permission (to submit GPU work from background) "
-             "(00000006:kIOGPUCommandBufferCallbackErrorBackgroundExecutionNotPermitted)";
-    case MTLCommandBufferErrorMemoryless:
-      return "Memoryless Texture Overflow";
-    case MTLCommandBufferErrorDeviceRemoved:
-      return "Device Removed";
-    case MTLCommandBufferErrorStackOverflow:
-      return "Stack Overflow";
-    default:
-      return "Internal Error (0000000e:Internal Error)";
+// With the GPU's addresses such that the engine can follow them.
+double run(Replay& replay, const std::vector<DoubleResidencySet*>& residency_sets) {
+  count(Count::dispatches, static_cast<double>(replay.order.size()));
+  if (replay.order.empty()) return 0;
+  if (is_on(Switch::no_engine)) {
+    return value(Switch::no_engine) * static_cast<double>(replay.order.size());
   }
+  std::optional<Translation> translation;
+  for (Dispatch& dispatch : replay.distinct) {
+    const auto& arguments = dispatch.pipeline->info().arguments;
+    for (metalbench::Binding& binding : dispatch.bindings) {
+      const auto argument = std::ranges::find(arguments, binding.name, &metalbench::Argument::name);
+      if (!may_hold_addresses(*argument)) continue;
+      if (!translation) translation.emplace(replay.resident, resident_buffers(residency_sets));
+      translation->enter(region_of(*argument, binding.value));
+    }
+  }
+  return run_on_engine(replay);
 }
 
 }  // namespace
 
-Outcome execute(const Pass& pass, std::int64_t start) {
-  const auto failed = [start](int code, std::string text) {
-    return Outcome{start + 1, code, std::move(text)};
+Outcome execute(const Pass& pass, const Surroundings& surroundings, std::int64_t earliest) {
+  const auto failed = [earliest](int code, std::string text) {
+    return Outcome{earliest, earliest + 1, code, std::move(text)};
   };
   try {
-    const double ns = run(replay(pass));
-    return {start + std::max<std::int64_t>(1, to_ticks(ns)), 0, ""};
+    Replay recorded = replay(pass);
+    const std::int64_t begin = surroundings.timeline.begin_pass(pass, recorded.uses, earliest);
+    const double ns = run(recorded, surroundings.residency_sets) + pass.extra_ns;
+    const std::int64_t end = begin + std::max<std::int64_t>(1, to_ticks(ns));
+    surroundings.timeline.end_pass(pass, std::move(recorded.uses), end);
+    return {begin, end, 0, ""};
   } catch (const metalbench::KernelFault& fault) {
     return failed(MTLCommandBufferErrorPageFault, fault.what());
   } catch (const metalbench::TimeLimitExceeded& hang) {
@@ -91,11 +99,6 @@ Outcome execute(const Pass& pass, std::int64_t start) {
   } catch (...) {
     return failed(MTLCommandBufferErrorInternal, current_exception_text());
   }
-}
-
-std::string error_text(const Outcome& outcome) {
-  const std::string words = metals_words(outcome.error_code);
-  return outcome.text.empty() ? words : words + ": " + outcome.text;
 }
 
 }  // namespace metal_double

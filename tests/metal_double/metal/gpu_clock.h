@@ -20,7 +20,24 @@ constexpr std::int64_t counter_offset = 3'000'000'000;
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+// To within a microsecond or so: the last part of the time is spun.
+inline void wait_until_ns(std::uint64_t deadline) {
+  constexpr std::uint64_t spun_ns = 150'000;  // later than that a sleeper may be woken
+  if (deadline > host_ns() + spun_ns) {
+    const std::uint64_t woken = deadline - spun_ns;
+    const timespec at{static_cast<time_t>(woken / 1'000'000'000),
+                      static_cast<long>(woken % 1'000'000'000)};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr);
+  }
+  while (host_ns() < deadline) {
+  }
+}
+
 [[nodiscard]] inline std::int64_t to_ticks(double ns) { return std::llround(ns / tick_ns); }
+
+[[nodiscard]] inline double to_ns(std::int64_t ticks) {
+  return static_cast<double>(ticks) * tick_ns;
+}
 
 [[nodiscard]] inline double to_seconds(std::int64_t ticks) {
   return static_cast<double>(ticks) / tick_hz;

@@ -13,6 +13,7 @@
  @public
   std::shared_ptr<metalbench::Library> _library;
   std::vector<metal_double::SourceConstant> _constants;
+  std::string _source;
 }
 // Nil after an error.
 - (instancetype)initWithDevice:(id<MTLDevice>)device

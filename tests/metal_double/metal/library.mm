@@ -67,10 +67,10 @@ using metal_double::to_string;
     return nil;
   }
   try {
-    const std::string text = to_string(source);
+    _source = to_string(source);
     const metalbench::CompileOptions given = metal_double::compile_options(options);
-    _library = metal_double::engine().compile(text, given);
-    _constants = metal_double::function_constants_of(text, given);
+    _library = metal_double::engine().compile(_source, given);
+    _constants = metal_double::function_constants_of(_source, given);
   } catch (...) {
     report(error, MTLLibraryErrorDomain, MTLLibraryErrorCompileFailure,
            metal_double::current_exception_text());

@@ -49,6 +49,9 @@ using metal_double::report;
   if (descriptor.maxTotalThreadsPerThreadgroup != 0) {
     _maxThreads = std::min(_maxThreads, descriptor.maxTotalThreadsPerThreadgroup);
   }
+  if (const double limit = metal_double::value(metal_double::Switch::max_threads)) {
+    _maxThreads = std::min(_maxThreads, static_cast<NSUInteger>(limit));
+  }
   return self;
 }
 - (NSUInteger)maxTotalThreadsPerThreadgroup {

@@ -5,8 +5,10 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
-#include "residency.h"
+#include "control.h"
+#include "timeline.h"
 
 namespace {
 
@@ -15,6 +17,7 @@ struct Work {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<DoubleCommandBuffer*> waiting;
+  std::vector<DoubleResidencySet*> residency_sets;
   bool closed = false;
 };
 
@@ -28,12 +31,12 @@ DoubleCommandBuffer* next(Work& work) {
 }
 
 void run_all(const std::shared_ptr<Work>& work) {
-  std::int64_t last_tick = 0;
+  metal_double::Timeline timeline;
   for (bool closed = false; !closed;) {
     @autoreleasepool {
       DoubleCommandBuffer* command_buffer = next(*work);
       closed = command_buffer == nil;
-      if (!closed) last_tick = [command_buffer runFrom:last_tick];
+      if (!closed) [command_buffer runOn:timeline];
     }
   }
 }
@@ -62,15 +65,26 @@ void run_all(const std::shared_ptr<Work>& work) {
 - (id<MTLCommandBuffer>)commandBuffer {
   return [[DoubleCommandBuffer alloc] initWithQueue:self];
 }
+- (id<MTLCommandBuffer>)commandBufferWithUnretainedReferences {
+  return [self commandBuffer];
+}
 - (void)run:(DoubleCommandBuffer*)command_buffer {
   const std::scoped_lock lock(_work->mutex);
   _work->waiting.push_back(command_buffer);
   _work->changed.notify_one();
 }
 - (void)addResidencySet:(id)residency_set {
-  metal_double::attach(residency_set);
+  const std::scoped_lock lock(_work->mutex);
+  _work->residency_sets.push_back(residency_set);
 }
 - (void)removeResidencySet:(id)residency_set {
-  metal_double::detach(residency_set);
+  const std::scoped_lock lock(_work->mutex);
+  if (std::erase(_work->residency_sets, residency_set) == 0) {
+    metal_double::violation("removeResidencySet: it was never added");
+  }
+}
+- (std::vector<DoubleResidencySet*>)residencySets {
+  const std::scoped_lock lock(_work->mutex);
+  return _work->residency_sets;
 }
 @end

@@ -2,8 +2,12 @@
 
 #import <Metal/Metal.h>
 
+#include <string>
+
 #include "core/library.h"
 
 @interface MTLComputePipelineReflection ()
-- (instancetype)initWithInfo:(const metalbench::PipelineInfo&)info;
+// `source` tells which parameters the kernel never mentions.
+- (instancetype)initWithInfo:(const metalbench::PipelineInfo&)info
+                      source:(const std::string&)source;
 @end

@@ -1,9 +1,15 @@
 #include "reflection.h"
 
+#include <cctype>
+#include <ranges>
+
+#include "control.h"
 #include "data_types.h"
 #include "errors.h"
 #include "pixel_formats.h"
 
+using metal_double::is_on;
+using metal_double::Switch;
 using metalbench::Access;
 using metalbench::Argument;
 using metalbench::ArgumentKind;
@@ -11,13 +17,18 @@ using metalbench::ArgumentKind;
 @interface DoubleBinding : NSObject <MTLBinding> {
  @protected
   Argument _bound;
+  BOOL _used;
+  BOOL _variable;  // declared inside of the kernel, so that nobody binds it
 }
-- (instancetype)initWithArgument:(const Argument&)bound;
+- (instancetype)initWithArgument:(const Argument&)bound used:(BOOL)used;
 @end
 
 @implementation DoubleBinding
-- (instancetype)initWithArgument:(const Argument&)bound {
-  if ((self = [super init]) != nil) _bound = bound;
+- (instancetype)initWithArgument:(const Argument&)bound used:(BOOL)used {
+  if ((self = [super init]) != nil) {
+    _bound = bound;
+    _used = used;
+  }
   return self;
 }
 - (NSString*)name {
@@ -52,10 +63,10 @@ using metalbench::ArgumentKind;
   return _bound.index;
 }
 - (BOOL)isUsed {
-  return YES;
+  return _used;
 }
 - (BOOL)isArgument {
-  return YES;
+  return !_variable;
 }
 @end
 
@@ -64,7 +75,7 @@ using metalbench::ArgumentKind;
 
 @implementation DoubleBufferBinding
 - (NSUInteger)bufferAlignment {
-  return 16;
+  return metal_double::alignment_of(_bound);
 }
 - (NSUInteger)bufferDataSize {
   return _bound.element_bytes;
@@ -75,9 +86,20 @@ using metalbench::ArgumentKind;
 @end
 
 @interface DoubleThreadgroupBinding : DoubleBinding <MTLThreadgroupBinding>
+// All variables of the kernel's own together; they are counted apart from its parameters.
+- (instancetype)initWithVariablesOf:(NSUInteger)bytes;
 @end
 
 @implementation DoubleThreadgroupBinding
+- (instancetype)initWithVariablesOf:(NSUInteger)bytes {
+  Argument variables;
+  variables.name = "variables";
+  variables.kind = ArgumentKind::threadgroup;
+  variables.access = Access::read_write;
+  variables.element_bytes = static_cast<std::uint32_t>(bytes);
+  if ((self = [super initWithArgument:variables used:YES]) != nil) _variable = YES;
+  return self;
+}
 - (NSUInteger)threadgroupMemoryAlignment {
   return 16;
 }
@@ -106,16 +128,30 @@ using metalbench::ArgumentKind;
 
 namespace {
 
-id<MTLBinding> make_binding(const Argument& argument) {
+bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// Whether the name is in the source anywhere but where it is declared.
+bool is_used(const std::string& name, const std::string& source) {
+  int mentions = 0;
+  for (std::size_t at = source.find(name); at != std::string::npos;
+       at = source.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    const bool begins = at == 0 || !is_letter(source[at - 1]);
+    if (begins && (end == source.size() || !is_letter(source[end]))) ++mentions;
+  }
+  return mentions > 1;
+}
+
+id<MTLBinding> make_binding(const Argument& argument, BOOL used) {
   switch (argument.kind) {
     case ArgumentKind::buffer:
-      return [[DoubleBufferBinding alloc] initWithArgument:argument];
+      return [[DoubleBufferBinding alloc] initWithArgument:argument used:used];
     case ArgumentKind::threadgroup:
-      return [[DoubleThreadgroupBinding alloc] initWithArgument:argument];
+      return [[DoubleThreadgroupBinding alloc] initWithArgument:argument used:used];
     case ArgumentKind::texture:
-      return [[DoubleTextureBinding alloc] initWithArgument:argument];
+      return [[DoubleTextureBinding alloc] initWithArgument:argument used:used];
     case ArgumentKind::sampler:
-      return [[DoubleBinding alloc] initWithArgument:argument];
+      return [[DoubleBinding alloc] initWithArgument:argument used:used];
   }
   return nil;
 }
@@ -123,12 +159,19 @@ id<MTLBinding> make_binding(const Argument& argument) {
 }  // namespace
 
 @implementation MTLComputePipelineReflection
-- (instancetype)initWithInfo:(const metalbench::PipelineInfo&)info {
+- (instancetype)initWithInfo:(const metalbench::PipelineInfo&)info
+                      source:(const std::string&)source {
   if ((self = [super init]) != nil) {
     NSMutableArray<id<MTLBinding>>* bindings = [NSMutableArray array];
     // Metal promises no order; the reverse one shows who relies on it.
-    for (auto argument = info.arguments.rbegin(); argument != info.arguments.rend(); ++argument) {
-      [bindings addObject:make_binding(*argument)];
+    for (const Argument& argument : info.arguments | std::views::reverse) {
+      const bool used = is_used(argument.name, source);
+      if (used || !is_on(Switch::hide_unused)) [bindings addObject:make_binding(argument, used)];
+    }
+    if (info.threadgroup_bytes != 0) {
+      const NSUInteger bytes = info.threadgroup_bytes;
+      [bindings insertObject:[[DoubleThreadgroupBinding alloc] initWithVariablesOf:bytes]
+                     atIndex:0];
     }
     _bindings = bindings;
   }

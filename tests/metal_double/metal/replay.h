@@ -4,8 +4,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "buffer.h"
 #include "commands.h"
 #include "core/dispatch.h"
+#include "timeline.h"
 
 namespace metal_double {
 
@@ -16,10 +18,12 @@ class InvalidUse : public std::invalid_argument {
 };
 
 // The recorded calls as dispatches of the engine: each different one, and the order in which they
-// run.
+// run; with the memory that they touch, as Metal knows it.
 struct Replay {
   std::vector<metalbench::Dispatch> distinct;
   std::vector<std::uint32_t> order;
+  std::vector<Use> uses;
+  std::vector<DoubleBuffer*> resident;  // what is bound, and what useResource names
 };
 
 // Throws InvalidUse.

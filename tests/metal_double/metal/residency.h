@@ -4,6 +4,10 @@
 
 #import <Metal/Metal.h>
 
+#include <vector>
+
+#include "buffer.h"
+
 @interface MTLResidencySetDescriptor : NSObject
 @property(copy, nonatomic) NSString* label;
 @property(nonatomic) NSUInteger initialCapacity;
@@ -24,8 +28,8 @@
 
 namespace metal_double {
 
-// To and from a queue.
-void attach(DoubleResidencySet* residency_set);
-void detach(DoubleResidencySet* residency_set);
+// The buffers that the sets of a queue keep resident, as they were committed last.
+[[nodiscard]] std::vector<DoubleBuffer*> resident_buffers(
+    const std::vector<DoubleResidencySet*>& sets);
 
 }  // namespace metal_double

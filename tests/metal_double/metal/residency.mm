@@ -12,11 +12,10 @@ using metal_double::violation;
 @end
 
 @implementation DoubleResidencySet {
+ @package
   std::mutex _mutex;
   std::vector<id> _allocations;
-  bool _uncommitted;
- @package
-  int _queues;
+  std::vector<id> _committed;
 }
 
 - (instancetype)initWithDevice:(id<MTLDevice>)device
@@ -34,7 +33,6 @@ using metal_double::violation;
 - (void)addAllocation:(id)allocation {
   const std::scoped_lock lock(_mutex);
   _allocations.push_back(allocation);
-  _uncommitted = true;
   metal_double::count(metal_double::Count::resident_allocations);
 }
 - (void)removeAllocation:(id)allocation {
@@ -48,23 +46,32 @@ using metal_double::violation;
   }
   removed = *found;
   _allocations.erase(found);
-  _uncommitted = true;
   metal_double::count(metal_double::Count::resident_allocations, -1);
 }
 - (void)commit {
+  // Released after the lock.
+  std::vector<id> before;
   const std::scoped_lock lock(_mutex);
-  _uncommitted = false;
+  before.swap(_committed);
+  _committed = _allocations;
 }
 - (void)requestResidency {
   const std::scoped_lock lock(_mutex);
-  if (_uncommitted) violation("requestResidency: allocations were added but not committed");
+  if (_committed != _allocations)
+    violation("requestResidency: allocations were added but not committed");
 }
 - (void)endResidency {
 }
 @end
 
-void metal_double::attach(DoubleResidencySet* residency_set) { ++residency_set->_queues; }
-
-void metal_double::detach(DoubleResidencySet* residency_set) {
-  if (--residency_set->_queues < 0) violation("removeResidencySet: it was never added");
+std::vector<DoubleBuffer*> metal_double::resident_buffers(
+    const std::vector<DoubleResidencySet*>& sets) {
+  std::vector<DoubleBuffer*> buffers;
+  for (DoubleResidencySet* set : sets) {
+    const std::scoped_lock lock(set->_mutex);
+    for (const id& allocation : set->_committed) {
+      if ([allocation isKindOfClass:[DoubleBuffer class]]) buffers.push_back(allocation);
+    }
+  }
+  return buffers;
 }

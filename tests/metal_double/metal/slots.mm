@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/texture_binding.h"
+#include "data_types.h"
 #include "replay.h"
 
 namespace metal_double {
@@ -20,10 +21,22 @@ using metalbench::Textures;
 using metalbench::Value;
 
 constexpr NSUInteger most_threadgroup_bytes = 32 * 1024;
+// "Minimum constant buffer offset alignment" of Apple's GPUs in
+// https://developer.apple.com/metal/Metal-Feature-Set-Tables.pdf
+constexpr NSUInteger least_constant_alignment = 4;
 
 [[noreturn]] void reject(const Argument& argument, const std::string& what) {
   throw InvalidUse(argument.name + " at " + to_string(argument.kind) + " " +
                    std::to_string(argument.index) + ": " + what);
+}
+
+void check_offset(const Argument& argument, NSUInteger offset) {
+  const bool is_constant = argument.address_space == "constant";
+  const NSUInteger alignment =
+      std::max(alignment_of(argument), is_constant ? least_constant_alignment : 1);
+  if (offset % alignment == 0) return;
+  reject(argument, "the offset " + std::to_string(offset) + " is no multiple of " +
+                       std::to_string(alignment) + ", its alignment");
 }
 
 Value buffer_value(const Argument& argument, const BufferSlot& slot, const Pass& pass) {
@@ -35,6 +48,7 @@ Value buffer_value(const Argument& argument, const BufferSlot& slot, const Pass&
   if (slot.buffer == nil) reject(argument, "no buffer is set");
   const NSUInteger length = slot.buffer->_length;
   if (slot.offset > length) reject(argument, "the offset is beyond the buffer's length");
+  check_offset(argument, slot.offset);
   if (argument.address_space == "constant" && length - slot.offset < argument.element_bytes) {
     reject(argument, "the buffer has " + std::to_string(length - slot.offset) +
                          " bytes from its offset, the kernel reads " +

@@ -49,6 +49,25 @@ metalbench::TextureDescriptor layout(MTLTextureDescriptor* descriptor, std::size
   return found;
 }
 
+void check_atomics(id<MTLDevice> device, MTLTextureDescriptor* descriptor) {
+  if ((descriptor.usage & MTLTextureUsageShaderAtomic) == 0) return;
+  MTLGPUFamily first = MTLGPUFamilyApple6;
+  switch (descriptor.pixelFormat) {
+    case MTLPixelFormatR32Uint:
+    case MTLPixelFormatR32Sint:
+      break;
+    case MTLPixelFormatRG32Uint:
+      first = MTLGPUFamilyApple8;
+      break;
+    default:
+      throw std::invalid_argument("ShaderAtomic is no usage of this pixel format");
+  }
+  if (![device supportsFamily:first]) {
+    throw std::invalid_argument("ShaderAtomic needs family Apple" +
+                                std::to_string(first - MTLGPUFamilyApple1 + 1));
+  }
+}
+
 // The texels of one row of a region.
 struct Rows {
   std::byte* begin = nullptr;
@@ -182,6 +201,7 @@ DoubleTexture* metal_double::make_texture(id<MTLDevice> device, MTLTextureDescri
     if (descriptor.textureType == MTLTextureTypeTextureBuffer) {
       throw std::invalid_argument("a texture buffer is made from a buffer");
     }
+    check_atomics(device, descriptor);
     std::size_t bytes = 0;
     metalbench::TextureDescriptor texels = layout(descriptor, bytes);
     metalbench::Texture texture({engine().allocate(bytes), false}, std::move(texels));
@@ -204,6 +224,7 @@ DoubleTexture* metal_double::make_texture(DoubleBuffer* buffer, MTLTextureDescri
     if (texels.levels.size() != 1 || texels.levels[0].slices != 1) {
       throw std::invalid_argument("a buffer's texture has one level and one slice");
     }
+    check_atomics(buffer.device, descriptor);
     const NSUInteger alignment =
         [buffer.device minimumTextureBufferAlignmentForPixelFormat:descriptor.pixelFormat];
     if (offset % alignment != 0 || bytes_per_row % alignment != 0) {

@@ -88,10 +88,11 @@ struct ClassInfo {
 
 struct DispatchEntry {
   Selector selector;
-  Implementation implementation;
+  std::atomic<Implementation> implementation;
 };
 
-// Open addressing; complete and unchanging once the image is loaded. objc_msgSend reads it.
+// Open addressing. objc_msgSend reads it without a lock: what an entry calls may change at any
+// time, its selector never. A class that learns a selector gets another table.
 struct DispatchTable {
   std::uintptr_t mask;  // of a selector's address: the byte offset of its first possible entry
   std::uintptr_t unused;
@@ -101,7 +102,7 @@ struct DispatchTable {
 struct Class {
   Class* isa;
   Class* superclass;
-  DispatchTable* table;
+  std::atomic<DispatchTable*> table;
   ClassInfo* info;
   ClassRecord* record;
 };

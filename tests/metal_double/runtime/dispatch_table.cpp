@@ -30,11 +30,28 @@ DispatchTable* make_dispatch_table(const Methods& methods) {
   const std::size_t bytes = header_bytes + capacity * sizeof(DispatchEntry);
   auto* const table = static_cast<DispatchTable*>(::operator new(bytes));
   table->mask = (capacity - 1) * sizeof(DispatchEntry);
-  for (std::size_t i = 0; i < capacity; ++i) table->entries[i] = {};
+  for (std::size_t i = 0; i < capacity; ++i) new (&table->entries[i]) DispatchEntry{};
   for (const auto& [selector, implementation] : methods) {
-    slot(*table, selector) = {selector, implementation};
+    DispatchEntry& entry = slot(*table, selector);
+    entry.selector = selector;
+    entry.implementation = implementation;
   }
   return table;
+}
+
+void set_method(Class& type, Selector selector, Implementation implementation) {
+  DispatchTable& table = *type.table;
+  DispatchEntry& known = slot(table, selector);
+  if (known.selector != nullptr) {
+    known.implementation = implementation;
+    return;
+  }
+  Methods methods{{selector, implementation}};
+  for (std::size_t i = 0; i <= table.mask / sizeof(DispatchEntry); ++i) {
+    const DispatchEntry& entry = table.entries[i];
+    if (entry.selector != nullptr) methods[entry.selector] = entry.implementation;
+  }
+  type.table = make_dispatch_table(methods);
 }
 
 Implementation find_method(const Class* type, Selector selector) {

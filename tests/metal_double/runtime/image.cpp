@@ -97,10 +97,7 @@ void make_ready(Class& type) {
   const bool is_meta = (type.record->flags & is_metaclass) != 0;
   if (!is_meta) slide(type);
   add(methods, type.record->methods);
-  for (const Category* category : categories_of(&type)) {
-    add(methods,
-        category->extended == &type ? category->instance_methods : category->class_methods);
-  }
+  for (const Category* category : categories_of(&type)) add(methods, methods_for(type, *category));
   type.info->storage = storage_of(*type.record);
   type.info->construct = own_method(*type.record, ".cxx_construct");
   type.info->destruct = own_method(*type.record, ".cxx_destruct");
@@ -141,6 +138,10 @@ void collect() {
 }  // namespace
 
 const std::vector<Class*>& all_classes() { return image().classes; }
+
+EntryList<Method>* methods_for(const Class& type, const Category& category) {
+  return category.extended == &type ? category.instance_methods : category.class_methods;
+}
 
 const std::vector<const Category*>& categories_of(const Class* type) {
   static const std::vector<const Category*>& none = *new std::vector<const Category*>;

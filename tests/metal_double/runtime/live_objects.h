@@ -12,5 +12,7 @@ namespace metal_double {
 
 // For an object that lives as long as the image.
 void leave_uncounted(const void* object);
+// Which it was after all not to do.
+void count_again(const void* object);
 
 }  // namespace metal_double

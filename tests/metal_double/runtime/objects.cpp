@@ -152,3 +152,7 @@ std::string metal_double::live_objects_text() {
 void metal_double::leave_uncounted(const void* object) {
   static_cast<const Object*>(object)->isa->info->live.fetch_sub(1);
 }
+
+void metal_double::count_again(const void* object) {
+  static_cast<const Object*>(object)->isa->info->live.fetch_add(1);
+}

@@ -8,6 +8,7 @@ NS_ASSUME_NONNULL_BEGIN
 @property(nullable, copy, atomic) NSString* label;
 @property(readonly) id<MTLDevice> device;
 - (nullable id<MTLCommandBuffer>)commandBuffer;
+- (nullable id<MTLCommandBuffer>)commandBufferWithUnretainedReferences;
 @end
 
 NS_ASSUME_NONNULL_END

@@ -1,0 +1,29 @@
+#include "metal/attention.h"
+
+#include <pthread.h>
+
+namespace metalbench::metal {
+
+Attention::Attention() {
+  pthread_get_qos_class_np(pthread_self(), &before_, &priority_before_);
+  // A thread that has left the classes for a priority of its own stays as it is.
+  pthread_set_qos_class_self_np(QOS_CLASS_USER_INTERACTIVE, 0);
+  @autoreleasepool {
+    activity_ = [NSProcessInfo.processInfo
+        beginActivityWithOptions:NSActivityUserInitiated | NSActivityLatencyCritical
+                          reason:@"metalbench is measuring"];
+  }
+}
+
+Attention::~Attention() {
+  @autoreleasepool {
+    [NSProcessInfo.processInfo endActivity:activity_];
+    activity_ = nil;
+  }
+  // No thread can ask for the class that it has when it has never asked.
+  const bool has_asked = before_ != QOS_CLASS_UNSPECIFIED;
+  pthread_set_qos_class_self_np(has_asked ? before_ : QOS_CLASS_DEFAULT,
+                                has_asked ? priority_before_ : 0);
+}
+
+}  // namespace metalbench::metal

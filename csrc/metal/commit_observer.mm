@@ -1,0 +1,114 @@
+#include "metal/commit_observer.h"
+
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "metal/busy.h"
+#include "metal/commit_hook.h"
+
+namespace metalbench::metal {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr double ns_per_s = 1e9;
+// MLX has waited for its last command buffer already; only Metal's news of it may be late.
+constexpr auto patience = 2s;
+
+// The command buffers of one window; outlives it, as they may.
+class Seen {
+ public:
+  // To be called before its commit. The handler owns a share.
+  static void add(const std::shared_ptr<Seen>& seen, id<MTLCommandBuffer> buffer) {
+    const std::shared_ptr<Seen> share = seen;  // blocks hold on to no reference
+    {
+      const std::lock_guard lock(share->mutex_);
+      ++share->pending_;
+    }
+    [buffer addCompletedHandler:^(id<MTLCommandBuffer> ended) {
+      share->take(ended);
+    }];
+  }
+
+  [[nodiscard]] double device_ns() {
+    std::unique_lock lock(mutex_);
+    const bool all = changed_.wait_for(lock, patience, [this] { return pending_ == 0; });
+    const double busy = all && !is_unknown_ ? busy_ns(spans_) : 0;
+    return busy > 0 ? busy : std::numeric_limits<double>::quiet_NaN();
+  }
+
+ private:
+  void take(id<MTLCommandBuffer> buffer) {
+    const Span span{buffer.GPUStartTime * ns_per_s, buffer.GPUEndTime * ns_per_s};
+    // One that has nothing for the GPU to do may have no time.
+    const bool is_told = is_time(span) || span.start_ns == span.end_ns;
+    {
+      const std::lock_guard lock(mutex_);
+      spans_.push_back(span);
+      if (buffer.status != MTLCommandBufferStatusCompleted || !is_told) is_unknown_ = true;
+      --pending_;
+    }
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Span> spans_;
+  std::size_t pending_ = 0;
+  bool is_unknown_ = false;
+};
+
+class Listener final : public CommitListener {
+ public:
+  void begin() {
+    const std::lock_guard lock(mutex_);
+    window_ = std::make_shared<Seen>();
+  }
+  [[nodiscard]] std::shared_ptr<Seen> end() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(window_, nullptr);
+  }
+  void committing(id<MTLCommandBuffer> buffer) override {
+    const std::shared_ptr<Seen> window = current();
+    if (window != nullptr && !is_of_ours(buffer)) Seen::add(window, buffer);
+  }
+
+ private:
+  [[nodiscard]] static bool is_of_ours(id<MTLCommandBuffer> buffer) {
+    return [buffer.commandQueue.label isEqualToString:queue_label];
+  }
+  [[nodiscard]] std::shared_ptr<Seen> current() {
+    const std::lock_guard lock(mutex_);
+    return window_;
+  }
+
+  std::mutex mutex_;
+  std::shared_ptr<Seen> window_;  // null between windows
+};
+
+class CommitObserver final : public Observer {
+ public:
+  explicit CommitObserver(std::shared_ptr<Listener> listener) : listener_(std::move(listener)) {}
+  ~CommitObserver() override { CommitHook::only().remove(listener_); }
+  CommitObserver(const CommitObserver&) = delete;
+  CommitObserver& operator=(const CommitObserver&) = delete;
+
+  void begin() override { listener_->begin(); }
+  [[nodiscard]] double end() override { return listener_->end()->device_ns(); }
+
+ private:
+  std::shared_ptr<Listener> listener_;
+};
+
+}  // namespace
+
+std::unique_ptr<Observer> observe_commits(Gpu& gpu) {
+  const auto listener = std::make_shared<Listener>();
+  if (!CommitHook::only().add(listener, gpu.lane()->queue)) return nullptr;
+  return std::make_unique<CommitObserver>(listener);
+}
+
+}  // namespace metalbench::metal

@@ -1,0 +1,243 @@
+"""One kernel's way: compile, verify, measure, verify thoroughly. A failure is a result.
+
+What is plainly wrong is found before it is measured; the longer checks come afterwards, so that the
+clock starts soon. A measurement counts only if all of them pass. A kernel that hangs on a GPU stops
+the display with it: there the checked run, which is the cpu device's, comes before all else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from metalbench import verify
+from metalbench.analysis import Analysis, Occupancy, analyse
+from metalbench.errors import Disturbed, MetalBenchError, of_the_machine
+from metalbench.kernel.fast_math import folded_tests
+from metalbench.kernel.prepare import Compiled
+from metalbench.measure import Measurement
+from metalbench.result import Check, Failure, Result, Status
+from metalbench.result.conditions import Facts, warnings
+from metalbench.run.disturbance import undisturbed
+from metalbench.run.observed import check_of, device_facts, occupancy_of, place_of
+from metalbench.run.stages import Observer, Stage
+from metalbench.run.timed import Timed
+from metalbench.run.trial import Trial, case_of, task_of
+from metalbench.task import Task
+from metalbench.task.workload import workload
+from metalbench.verify import Kind
+from metalbench.verify.examine import Yardsticks
+
+if TYPE_CHECKING:
+    from metalbench._core import Device
+
+
+SEEDS = 3
+# Findings behind which there may be a race, or an access out of bounds.
+EXPLICABLE = {
+    *map(str, (Kind.WRONG_RESULT, Kind.NOT_WRITTEN, Kind.NONDETERMINISTIC)),
+    *map(str, (Kind.GUARD_ZONE, Kind.FAULT)),
+}
+
+
+class _Stopped(Exception):  # noqa: N818 - no error but a way out
+    """The kernel has failed; the failures are noted."""
+
+
+def attempt(
+    device: Device, trial: Trial, observer: Observer, *, hush: Callable[[], None] | None = None
+) -> Result:
+    """Take one kernel through all stages but the recording.
+
+    `hush` is called before measuring: it returns when nothing else keeps the machine busy. What the
+    kernel, its task or its header does wrong is in the result. What comes out is KeyboardInterrupt,
+    and that for which no kernel is to blame: MachineError, and of a size, an element type or a task
+    file that are wrong DeclarationError.
+    """
+    if trial.broken is None:
+        trial.check()
+    begin = partial(_Attempt, device, trial, observer, hush)
+    return undisturbed(lambda notes, last: begin(notes).run(last=last))
+
+
+def precompile(device: Device, trial: Trial, *, checked: bool) -> None:
+    """Compile into the cache what `attempt` will need; its errors are `attempt`'s to tell."""
+    with contextlib.suppress(Exception):
+        trial.compile(device, checked=checked)
+
+
+class _Attempt:
+    def __init__(
+        self,
+        device: Device,
+        trial: Trial,
+        observer: Observer,
+        hush: Callable[[], None] | None,
+        notes: Sequence[str],
+    ) -> None:
+        self._hush = hush
+        self._device = device
+        self._trial = trial
+        self._observer = observer
+        self._stage = Stage.COMPILE
+        self._failures: list[Failure] = []
+        self._checks: list[Check] = []
+        self._notes = list(notes)
+        self._yardsticks: dict[str, Yardsticks] = {}
+        self._wrong = False
+        self._state: Facts | None = None
+        self._occupancy: tuple[Occupancy, ...] = ()
+        self._measurement: Measurement | None = None
+        self._analysis: Analysis | None = None
+
+    def run(self, *, last: bool) -> Result:
+        start = perf_counter()
+        try:
+            self._go()
+        except _Stopped:
+            pass
+        except Exception as error:
+            if isinstance(error, Disturbed) and not last:
+                raise
+            machine = of_the_machine(error)
+            if machine is not None:
+                raise machine from error
+            # A task's own Python, too: its fault must not end the run.
+            said = str(error) if isinstance(error, MetalBenchError) else place_of(error)
+            self._failures.append(Failure(self._stage.value, type(error).__name__, said))
+        return self._result(perf_counter() - start)
+
+    def _go(self) -> None:
+        trial = self._trial
+        self._enter(Stage.COMPILE)
+        if trial.broken is not None:
+            self._failures.append(trial.broken)
+            raise _Stopped
+        task = trial.entry.task
+        size = trial.size_on(self._device.kind)
+        compiled = trial.compile(self._device)
+        self._notes += folded_tests(compiled)
+        first, after_timing, *others = range(trial.seed, trial.seed + SEEDS)
+        checked_first = not self._device.checked_builds
+        if checked_first:
+            self._check(task)
+        self._enter(Stage.VERIFY)
+        try:
+            for each in dict.fromkeys((next(iter(task.sizes)), size)):
+                self._verify(task, [each], [first])
+        except _Stopped:
+            if not checked_first:
+                self._explain(task)
+            raise
+        self._enter(Stage.MEASURE)
+        timed = self._measure(compiled, task, size)
+        self._enter(Stage.RECHECK)
+        self._recheck(timed, task, size, after_timing)
+        if not checked_first:
+            self._check(task)
+        self._enter(Stage.VERIFY_ALL)
+        self._verify(task, [size], others)
+        every = verify.all_sizes(task, trial.seed, upto=size)
+        rest = [name for name in every if name != size]
+        self._verify(task, rest)
+
+    def _enter(self, stage: Stage) -> None:
+        self._stage = stage
+        self._observer.stage_started(stage)
+
+    def _verify(self, task: Task, sizes: Sequence[str], seeds: Sequence[int] | None = None) -> None:
+        self._note(
+            verify.verify(
+                self._device,
+                self._trial.kernel,
+                task,
+                sizes=sizes,
+                dtype_name=self._trial.dtype,
+                seed=self._trial.seed,
+                seeds=seeds,
+                tunables=self._trial.tunables,
+                progress=self._observer.stage_detail,
+                yardsticks=self._yardsticks,
+            )
+        )
+
+    def _check(self, task: Task) -> None:
+        self._enter(Stage.CHECK)
+        self._note(
+            verify.verify_checked(
+                self._device,
+                self._trial.kernel,
+                task,
+                dtype_name=self._trial.dtype,
+                seed=self._trial.seed,
+                tunables=self._trial.tunables,
+                progress=self._observer.stage_detail,
+            )
+        )
+
+    def _explain(self, task: Task) -> None:
+        """Let a checked build say why results are wrong, where wrong results are all there is."""
+        if {failure.kind for failure in self._failures} <= EXPLICABLE:
+            self._check(task)
+
+    def _note(self, report: verify.Report) -> None:
+        """Keep a report's comparisons and findings; raises _Stopped if it has findings."""
+        self._checks += [check_of(each) for each in report.comparisons]
+        self._notes += report.skipped
+        for finding in report.findings:
+            failure = Failure(self._stage.value, str(finding.kind), finding.message)
+            self._failures.append(failure)
+        if not report.passed:
+            self._wrong = any(finding.size for finding in report.findings)
+            raise _Stopped
+
+    def _measure(self, compiled: Compiled, task: Task, size: str) -> Timed:
+        trial = self._trial
+        if self._hush is not None:
+            self._hush()
+        work = workload(task, size, dtype_name=trial.dtype, seed=trial.seed)
+        timed = Timed.prepare(compiled, work, trial.plan.mode)
+        timed.yardsticks = self._yardsticks.setdefault(size, {})
+        self._occupancy = occupancy_of(timed.bound, compiled, self._device)
+        self._measurement = timed.measure(
+            replace(trial.plan, seed=trial.seed), self._observer.stage_progress
+        )
+        self._state = self._device.state()
+        self._notes += (*warnings(self._state), *self._measurement.doubts)
+        done = task.flops(size), task.bytes(size, trial.dtype)
+        self._analysis = analyse(self._measurement, *done, simulated=self._device.kind == "cpu")
+        return timed
+
+    def _recheck(self, timed: Timed, task: Task, size: str, seed: int) -> None:
+        """Judge what the timing left behind, and what the same buffers hold of new inputs."""
+        self._note(timed.left_behind())
+        self._note(timed.run_on(workload(task, size, dtype_name=self._trial.dtype, seed=seed)))
+
+    def _result(self, seconds: float) -> Result:
+        status = Status.CORRECT
+        if self._failures:
+            status = Status.INCORRECT if self._wrong else Status.FAILED
+        # A time of wrong results is no time.
+        right = status is Status.CORRECT
+        case = case_of(self._trial, task_of(self._trial), self._device.kind)
+        if right and self._measurement is not None:
+            # Of its forms the one that the ratio is against.
+            name = self._measurement.reference_name or case.reference
+            case = replace(case, reference=name)
+        return Result(
+            case=case,
+            device=device_facts(self._device),
+            status=status,
+            failures=tuple(self._failures),
+            checks=tuple(self._checks),
+            notes=tuple(self._notes),
+            occupancy=self._occupancy,
+            measurement=self._measurement if right else None,
+            analysis=self._analysis if right else None,
+            seconds=seconds,
+            state=self._device.state() if self._state is None else self._state,
+        )

@@ -1,0 +1,133 @@
+"""One and the same kernel by way of MLX and by way of metalbench, on the same GPU.
+
+What the two ways cost differently would be in every ratio to MLX. Here it stands alone: nothing but
+SAME is right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from metalbench.custom_kernel import CustomKernel, MLXKernel, metal_kernel
+from metalbench.errors import MetalBenchError, Unsupported
+from metalbench.kernel import parse
+from metalbench.kernel.prepare import Bound, compile_kernel
+from metalbench.measure import Measurement, Plan, Sides, measure
+from metalbench.measure.probe import probe_of
+from metalbench.measure.series import Progress
+from metalbench.result import Case
+from metalbench.task import normal, output, task
+from metalbench.task.workload import workload
+
+if TYPE_CHECKING:
+    from metalbench._core import Device
+    from metalbench.reference import Reference
+
+NAME = "path_control"
+# A set of its own, by which reports tell it from kernels of the library.
+SET = "control"
+SIZE = "gpu"
+THREADS = 256
+STEPS = 64
+BODY = f"""
+  const uint i = thread_position_in_grid.x;
+  float value = x[i];
+  for (int step = 0; step < {STEPS}; ++step) value = fma(value, 0.5f, 0.25f);
+  y[i] = value;
+"""
+SOURCE = f"""
+// One kernel by two ways.
+// dispatch: {NAME}  threads_in_grid=(n)  threads=({THREADS})
+#include <metal_stdlib>
+using namespace metal;
+[[kernel]] void {NAME}(device const float* x, device float* y,
+                       uint3 thread_position_in_grid [[thread_position_in_grid]]) {{
+{BODY}}}
+"""
+
+
+@cache
+def _of_mlx() -> CustomKernel | MLXKernel:
+    return metal_kernel(NAME, ["x"], ["y"], BODY)
+
+
+def _expected(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    for _ in range(STEPS):
+        x = 0.5 * x + 0.25
+    return x
+
+
+@task(
+    sizes={SIZE: dict(n=1 << 22)},
+    headline=SIZE,
+    inputs=dict(x=normal("n")),
+    outputs=dict(y=output("n")),
+    oracle=_expected,
+    flops=f"{2 * STEPS} * n",
+)
+def by_mlx(x: Any) -> Any:
+    """One kernel by two ways."""
+    (y,) = _of_mlx()(
+        inputs=[x],
+        output_shapes=[x.shape],
+        output_dtypes=[x.dtype],
+        grid=(x.size, 1, 1),
+        threadgroup=(THREADS, 1, 1),
+    )
+    return y
+
+
+def case() -> Case:
+    """What results of it are called."""
+    return Case(
+        task=NAME,
+        set=SET,
+        description="One kernel by way of metalbench and by way of MLX.",
+        size=SIZE,
+        sizes=by_mlx.extents(SIZE),
+        dtype="float32",
+        kernel="metalbench",
+        source=SOURCE,
+        source_hash=hashlib.sha256(SOURCE.encode()).hexdigest(),
+        tunables={},
+        reference="mx.fast.metal_kernel",
+    )
+
+
+def work_of_a_pass() -> tuple[float, float]:
+    """Floating-point operations and bytes."""
+    return by_mlx.flops(SIZE), by_mlx.bytes(SIZE, "float32")
+
+
+def measure_path(device: Device, plan: Plan, progress: Progress | None = None) -> Measurement:
+    """Time the kernel by way of metalbench against MLX's way.
+
+    Raises Unsupported where MLX has nothing to run it on beside `device`, MetalBenchError if the
+    two do not compute the same.
+    """
+    from metalbench.reference import reference_beside  # and with it MLX
+
+    work = workload(by_mlx, SIZE, dtype_name="float32", seed=plan.seed)
+    reference, missing = reference_beside(device.kind, work)
+    if reference is None:
+        raise Unsupported(f"[{NAME}] {missing[0]}")
+    bound = compile_kernel(device, parse(SOURCE, name=NAME), by_mlx).bind(work)
+    _expect_the_same(device, bound, reference)
+    sides = Sides(bound.dispatches, reference, probe=probe_of(device))
+    return measure(device, sides, plan, progress=progress)
+
+
+def _expect_the_same(device: Device, bound: Bound, reference: Reference) -> None:
+    device.run(bound.dispatches)
+    (theirs,) = reference.outputs_of(reference.form)
+    ours = bound.read("y")
+    if not np.allclose(ours, theirs, rtol=1e-6):
+        worst = int(np.argmax(np.abs(ours - theirs)))
+        raise MetalBenchError(
+            f"[{NAME}] y[{worst}]: MLX computes {theirs[worst]:.9g}, metalbench {ours[worst]:.9g}: "
+            "one of them does not run this kernel, so that no ratio to MLX can be trusted"
+        )

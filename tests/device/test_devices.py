@@ -1,0 +1,31 @@
+"""Which devices a process may use."""
+
+from __future__ import annotations
+
+import pytest
+
+from metalbench import _core
+
+
+@pytest.mark.parametrize("named", ["", "metal,cpu", "cpu,metal", "metal"])
+def test_all_that_are_there_may_be_named(monkeypatch, named):
+    there = _core.devices()
+    monkeypatch.setenv("METALBENCH_DEVICES", named)
+    assert _core.devices() == there
+    assert _core.open().kind == there[0]
+
+
+def test_those_that_are_not_named_are_not_there(monkeypatch):
+    monkeypatch.setenv("METALBENCH_DEVICES", "cpu")
+    assert _core.devices() == ["cpu"]
+    assert _core.open().kind == "cpu"
+    with pytest.raises(_core.Unsupported, match="metal: left out by METALBENCH_DEVICES=cpu"):
+        _core.open("metal")
+
+
+@pytest.mark.parametrize("named", ["gpu", "cpu,gpu", "cpu,,metal", "CPU"])
+def test_names_that_are_none_are_refused(monkeypatch, named):
+    monkeypatch.setenv("METALBENCH_DEVICES", named)
+    with pytest.raises(_core.DispatchError, match=f"expected cpu, metal or metal,cpu, got {named}"):
+        _core.devices()
+    assert _core.open("cpu").kind == "cpu"

@@ -1,0 +1,52 @@
+"""What the thread that measures asks of macOS, and that it is given back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metalbench import _core
+
+pytestmark = [pytest.mark.metal, pytest.mark.usefixtures("metal_double")]
+
+SOURCE = "kernel void add(device float* x, uint i [[thread_position_in_grid]]) { x[i] += 1; }"
+# qos_class_t
+USER_INTERACTIVE, DEFAULT = 0x21, 0x15
+PAGE_FAULT = 3
+
+
+@pytest.fixture
+def asked(metal_double):
+    """The calling thread's class, and how many activities keep the Mac awake."""
+    return lambda: (metal_double.get("qos_class"), metal_double.get("wakeful_activities"))
+
+
+def sample(metal: _core.Device, progress):
+    pipeline = metal.compile(SOURCE).pipeline()
+    arguments = {"x": np.zeros(32, np.float32)}
+    add = _core.Dispatch(pipeline, arguments, threads_in_grid=32, threads=32)
+    return metal.sample(
+        [add], max_pairs=8, warmup_ns=0, window_ns=1e5, time_limit_ns=60e9, progress=progress
+    )
+
+
+def test_a_plan_is_urgent_and_keeps_the_mac_awake(metal, asked) -> None:
+    seen = []
+    sample(metal, lambda *_: seen.append(asked()))
+    assert set(seen) == {(USER_INTERACTIVE, 1)}
+    assert asked() == (DEFAULT, 0)
+
+
+def test_a_plan_that_fails_leaves_nothing_behind(metal, asked, metal_double) -> None:
+    sample(metal, lambda *_: None)
+    with pytest.raises(_core.KernelFault):
+        sample(metal, lambda *_: metal_double.set("fail_command_buffer", PAGE_FAULT))
+    assert asked() == (DEFAULT, 0)
+
+
+def test_runs_that_are_not_timed_are_not_urgent(metal, asked) -> None:
+    before = asked()
+    pipeline = metal.compile(SOURCE).pipeline()
+    arguments = {"x": np.zeros(32, np.float32)}
+    metal.run([_core.Dispatch(pipeline, arguments, threads_in_grid=32, threads=32)])
+    assert asked() == before

@@ -1,0 +1,7 @@
+#pragma once
+
+#include <stdint.h>
+
+typedef uintptr_t vm_size_t;
+
+extern "C" vm_size_t vm_page_size;

@@ -1,0 +1,110 @@
+"""The order of a kernel's stages: what must be known of it before it reaches a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+from scripted_gpu import ScriptedGpu
+
+from metalbench import _core, verify
+from metalbench.kernel import parse
+from metalbench.kernel.library import Library
+from metalbench.measure import Plan
+from metalbench.result import Result, Status
+from metalbench.run.attempt import attempt
+from metalbench.run.stages import Silent, Stage
+from metalbench.run.trial import Trial
+
+SOURCE = """
+// The larger of x and 0.
+// dispatch: relu  threads_in_grid=(rows * cols)  threads=(256)
+#include <metal_stdlib>
+using namespace metal;
+kernel void relu(device const float* x, device float* y, constant uint& rows, constant uint& cols,
+                 uint i [[thread_position_in_grid]]) {
+  STATEMENT
+}
+"""
+RIGHT = "y[i] = max(x[i], 0.0f);"
+WRONG = "y[i] = max(x[i], 1.0f);"
+BEYOND = "y[i] = max(x[i], 0.0f) + 0 * x[i + 1];"
+ENDLESS = "uint j = i; while (rows > 0) j = j * 5 + uint(x[j % (rows * cols)]); y[i] = x[j];"
+GPU = "the GPU"
+
+
+class Watched(ScriptedGpu, Silent):
+    """A GPU, and the observer of a trial on it: what happens, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[Any] = []
+
+    def stage_started(self, stage: Stage) -> None:
+        self.seen.append(stage)
+
+    def run(self, dispatches: Sequence[_core.Dispatch], **options: Any) -> float:
+        self.seen.append(GPU)
+        return self._cpu.run(dispatches, **options)
+
+    def sample(self, *sides: Any, **plan: Any) -> Any:
+        self.seen.append(GPU)
+        return super().sample(*sides, **plan)
+
+
+def tried(statement: str, device: Any) -> Result:
+    entry = Library().entry("relu")
+    kernel = parse(SOURCE.replace("STATEMENT", statement), name="relu")
+    plan = Plan(seconds=0.01, warmup_ns=0)
+    return attempt(device, Trial(entry, kernel, "float32", size="small", plan=plan), device)
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Watched:
+    monkeypatch.setattr(verify, "verify_checked", partial(verify.verify_checked, time_limit=0.5))
+    return Watched()
+
+
+def test_a_kernel_reaches_the_gpu_after_its_checked_run(gpu: Watched) -> None:
+    result = tried(RIGHT, gpu)
+    assert result.status is Status.CORRECT, result.failures
+    assert gpu.seen[:4] == [Stage.COMPILE, Stage.CHECK, Stage.VERIFY, GPU]
+    stages = [each for each in gpu.seen if each is not GPU]
+    assert stages[2:] == [Stage.VERIFY, Stage.MEASURE, Stage.RECHECK, Stage.VERIFY_ALL]
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind"), [(BEYOND, "OUT_OF_BOUNDS"), (ENDLESS, "TIME_LIMIT")]
+)
+def test_what_the_checked_run_finds_never_reaches_the_gpu(
+    statement: str, kind: str, gpu: Watched
+) -> None:
+    result = tried(statement, gpu)
+    assert gpu.seen == [Stage.COMPILE, Stage.CHECK]
+    assert [(each.kind, each.stage) for each in result.failures] == [(kind, Stage.CHECK.value)]
+    assert result.status is Status.INCORRECT
+
+
+def test_wrong_results_are_checked_once(gpu: Watched) -> None:
+    result = tried(WRONG, gpu)
+    assert [each.kind for each in result.failures] == ["WRONG_RESULT"]
+    assert gpu.seen.count(Stage.CHECK) == 1
+
+
+def test_on_the_cpu_device_the_clock_starts_before_the_checked_run() -> None:
+    class Cpu(Silent):
+        def __init__(self) -> None:
+            self.seen: list[Stage] = []
+
+        def stage_started(self, stage: Stage) -> None:
+            self.seen.append(stage)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(opened, name)
+
+    opened = _core.open("cpu")
+    device = Cpu()
+    assert tried(RIGHT, device).status is Status.CORRECT
+    assert device.seen == [each for each in Stage if each is not Stage.RECORD]

@@ -1,0 +1,35 @@
+"""Which sizes a kernel is verified at, and what is done once for all of them."""
+
+from __future__ import annotations
+
+from metalbench import _core, reference
+from metalbench.kernel.library import Library
+from metalbench.verify import all_sizes, verify
+
+
+def test_what_is_more_work_than_the_measured_size_is_left_out():
+    task = Library().entry("relu").task
+    every = all_sizes(task)
+    assert every[:-1] == list(task.sizes)
+    assert all_sizes(task, upto="seed")[:-1] == ["small", "odd1", "odd2", "seed"]
+    assert all_sizes(task, upto="small")[:-1] == ["small", "odd1", "odd2"]
+    assert all_sizes(task, upto="large")[:-1] == list(task.sizes)
+    assert task.flops(all_sizes(task, upto="small")[-1]) <= task.flops("small")
+
+
+def test_the_references_errors_are_found_once_for_each_variation(monkeypatch):
+    calls = []
+    outputs = reference.outputs
+
+    def counted(work, **options):
+        calls.append((work.size, work.variation))
+        return outputs(work, **options)
+
+    monkeypatch.setattr(reference, "outputs", counted)
+    known = {}
+    entry = Library().entry("relu")
+    device, kernel, task = _core.open("cpu"), entry.kernel(), entry.task
+    for seeds in ([0], [1, 2], [task.turn]):
+        report = verify(device, kernel, task, sizes=["small"], seeds=seeds, yardsticks=known)
+        assert report.passed
+    assert len(calls) == len(set(calls)) == len(known["small"])
