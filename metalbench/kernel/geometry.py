@@ -1,0 +1,67 @@
+"""How dispatches are launched: sizes, from the expressions of a kernel's header."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metalbench.errors import DeclarationError, DispatchError
+from metalbench.kernel.header import Dispatch
+from metalbench.task.expression import Expression
+
+Extents = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """How one dispatch is launched; `grid` counts threads or threadgroups as `in_threads` says."""
+
+    function: str
+    threads: Extents
+    grid: Extents
+    in_threads: bool
+    threadgroup_bytes: Mapping[str, int]
+
+    @property
+    def threads_per_threadgroup(self) -> int:
+        """Threads in one threadgroup."""
+        return int(np.prod(self.threads, dtype=np.int64))
+
+
+def threads_of(line: Dispatch, values: Mapping[str, int]) -> int | None:
+    """Threads in a threadgroup with these values; None where they make no size."""
+    try:
+        extents = [each.evaluate(values) for each in line.threads]
+    except DeclarationError:
+        return None
+    return math.prod(extents) if min(extents) > 0 else None
+
+
+def value_of(expression: Expression, values: Mapping[str, int], where: str) -> int:
+    """What an expression comes to; its DeclarationError says where it stands."""
+    try:
+        return expression.evaluate(values)
+    except DeclarationError as error:
+        raise DeclarationError(f"{where}: {error}") from None
+
+
+def extent_of(expression: Expression, values: Mapping[str, int], where: str) -> int:
+    """A size of a grid or threadgroup. Raises DispatchError unless it is one."""
+    value = value_of(expression, values, where)
+    if not 0 < value < 2**32:
+        used = ", ".join(f"{name} = {values[name]}" for name in sorted(expression.names))
+        raise DispatchError(
+            f"{where}: expected 1 to 2^32 - 1 for {expression}, got {value}"
+            + (f" ({used})" if used else "")
+        )
+    return value
+
+
+def extents_of(expressions: Sequence[Expression], values: Mapping[str, int], where: str) -> Extents:
+    """One to three sizes, as three."""
+    extents = [extent_of(each, values, where) for each in expressions]
+    x, y, z = (*extents, 1, 1, 1)[:3]
+    return x, y, z
