@@ -1,0 +1,75 @@
+"""Where the lanes of a SIMD-group part, and where they meet again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from metalbench.msl.ir.flow import Flow, Loop
+from metalbench.msl.ir.model import Block
+
+
+@dataclass(frozen=True)
+class Region:
+    """What lies between a branch that parts lanes and where all their ways meet, neither included.
+
+    `join` is the branch's postdominator: Apple's GPUs bring lanes together there.
+    """
+
+    branch: Block
+    blocks: frozenset[Block]
+    join: Block
+
+
+@dataclass
+class Divergence:
+    """What the branches that part lanes bring with them; grows as such branches are found.
+
+    `masked` blocks run with some lanes only. At `joins` phis take values of different lanes from
+    different ways. Lanes leave `loops` at different times, so that what is computed in there is of
+    different turns behind them.
+    """
+
+    flow: Flow
+    regions: dict[Block, Region] = field(default_factory=dict)
+    masked: set[Block] = field(default_factory=set)
+    joins: set[Block] = field(default_factory=set)
+    loops: set[Loop] = field(default_factory=set)
+
+    def add(self, branch: Block) -> bool:
+        """Note that a block's branch parts lanes; whether that is news."""
+        if branch in self.regions:
+            return False
+        join = self.flow.postdominator[branch]
+        blocks = frozenset(_between(branch, join))
+        self.regions[branch] = Region(branch, blocks, join)
+        self.masked |= blocks
+        sources = blocks | {branch}
+        for block in (*blocks, join):
+            if sum(each in sources for each in block.predecessors) > 1:
+                self.joins.add(block)
+        for loop in self.flow.loops:
+            if branch in loop.blocks and join not in loop.blocks:
+                self.loops.add(loop)
+        return True
+
+    def leaves_turns(self, definition: Block, use: Block) -> bool:
+        """Whether between the two lies the end of a loop that lanes leave at different times."""
+        loop = self.flow.loop_of.get(definition)
+        while loop is not None and use not in loop.blocks:
+            if loop in self.loops:
+                return True
+            loop = loop.parent
+        return False
+
+
+def _between(branch: Block, join: Block) -> Iterator[Block]:
+    seen: set[Block] = set()
+    work = [block for block in branch.successors if block is not join]
+    while work:
+        block = work.pop()
+        if block in seen:
+            continue
+        seen.add(block)
+        yield block
+        work += [after for after in block.successors if after is not join]
