@@ -18,6 +18,7 @@ ROOMS = (
     "stats",
     "msl.reading",
     "msl.ir",
+    "msl.vector",
     "msl.rewriting",
     "msl.building",
     "msl",
