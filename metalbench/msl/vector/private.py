@@ -134,11 +134,7 @@ def _apart(
 ) -> list[Value]:
     """The addresses in variables that this instruction makes lanes differ at."""
     addresses = [each for each in instruction.operands if each.text in variables]
-    if not addresses or isinstance(instruction, ElementPointer):
-        return []
-    if isinstance(instruction, Call) and instruction.name.startswith(SILENT):
-        return []
-    if isinstance(instruction, Memory) and instruction.opcode == "load":
+    if not addresses or _changes_nothing(instruction):
         return []
     others = [each for each in instruction.operands if each.text not in variables]
     alike = all(shapes.of(each, block) is UNIFORM for each in others)
@@ -151,6 +147,12 @@ def _apart(
     if isinstance(instruction, Call) and alike and block not in shapes.divergence.masked:
         return []
     return addresses
+
+
+def _changes_nothing(instruction: Instruction) -> bool:
+    if isinstance(instruction, Call):
+        return instruction.name.startswith(SILENT)
+    return isinstance(instruction, ElementPointer) or instruction.opcode == "load"
 
 
 def _is_one(address: Value, block: Block, shapes: Shapes, variables: Mapping[str, str]) -> bool:
