@@ -79,7 +79,7 @@ def test_an_index_that_is_too_large_is_told_as_that(device, follow, size, beyond
 
 
 def test_what_lay_where_a_gap_is_now_has_been_freed_no_more(device, follow):
-    before = [device.allocate(1200) for _ in range(200)]
+    before = [device.allocate(8000) for _ in range(200)]
     del before
     gc.collect()
     test_an_index_that_is_too_large_is_told_as_that(device, follow, 65536, 0)
