@@ -33,7 +33,7 @@ class OwnedStorage final : public Storage {
                              std::strerror(errno) + "; take smaller sizes, or raise `ulimit -v`");
     }
     mapping_ = static_cast<std::byte*>(memory);
-    storages_->add({mapping_ + gap_bytes, size_}, true);
+    storages_->add({mapping_ + gap_bytes, size_}, {mapping_, mapped_bytes()}, true);
   }
   ~OwnedStorage() override {
     storages_->remove({mapping_ + gap_bytes, size_});
@@ -54,7 +54,7 @@ class WrappedStorage final : public Storage {
   WrappedStorage(std::span<std::byte> memory, std::shared_ptr<void> owner,
                  std::shared_ptr<Storages> storages)
       : memory_(memory), owner_(std::move(owner)), storages_(std::move(storages)) {
-    storages_->add(memory_, false);
+    storages_->add(memory_, memory_, false);
   }
   ~WrappedStorage() override { storages_->remove(memory_); }
   [[nodiscard]] std::span<std::byte> bytes() override { return memory_; }

@@ -9,11 +9,12 @@ constexpr std::size_t most_freed = 1024;
 
 }  // namespace
 
-void Storages::add(std::span<const std::byte> bytes, bool is_own) {
+void Storages::add(std::span<const std::byte> bytes, std::span<const std::byte> taken,
+                   bool is_own) {
   const std::lock_guard lock(mutex_);
   std::erase_if(freed_, [&](const Entry& freed) {
-    return bytes.data() < freed.bytes.data() + freed.bytes.size() &&
-           freed.bytes.data() < bytes.data() + bytes.size();
+    return taken.data() < freed.bytes.data() + freed.bytes.size() &&
+           freed.bytes.data() < taken.data() + taken.size();
   });
   live_.push_front({bytes, is_own});
 }

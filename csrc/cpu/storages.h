@@ -19,7 +19,8 @@ class Storages {
     bool is_freed = false;
   };
 
-  void add(std::span<const std::byte> bytes, bool is_own);
+  // `taken` are the addresses that nothing else has meanwhile: its gaps are part of them.
+  void add(std::span<const std::byte> bytes, std::span<const std::byte> taken, bool is_own);
   void remove(std::span<const std::byte> bytes);
   // The one that an address lies in.
   [[nodiscard]] std::optional<Entry> find(const std::byte* address) const;

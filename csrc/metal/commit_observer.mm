@@ -8,13 +8,13 @@
 
 #include "metal/busy.h"
 #include "metal/commit_hook.h"
+#include "metal/completion.h"
 
 namespace metalbench::metal {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr double ns_per_s = 1e9;
 // MLX has waited for its last command buffer already; only Metal's news of it may be late.
 constexpr auto patience = 2s;
 
@@ -42,7 +42,7 @@ class Seen {
 
  private:
   void take(id<MTLCommandBuffer> buffer) {
-    const Span span{buffer.GPUStartTime * ns_per_s, buffer.GPUEndTime * ns_per_s};
+    const Span span = span_of(buffer);
     // One that has nothing for the GPU to do may have no time.
     const bool is_told = is_time(span) || span.start_ns == span.end_ns;
     {

@@ -17,6 +17,9 @@ namespace metalbench::metal {
 
 using Clock = std::chrono::steady_clock;
 
+// When the GPU worked on a command buffer that has ended.
+[[nodiscard]] Span span_of(id<MTLCommandBuffer> buffer);
+
 // Filled in by command buffers' completion handlers, on a thread of Metal's.
 class Completion {
  public:

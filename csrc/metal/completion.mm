@@ -1,11 +1,11 @@
 #include "metal/completion.h"
 
 namespace metalbench::metal {
-namespace {
 
-constexpr double ns_per_s = 1e9;
-
-}  // namespace
+Span span_of(id<MTLCommandBuffer> buffer) {
+  constexpr double ns_per_s = 1e9;
+  return {buffer.GPUStartTime * ns_per_s, buffer.GPUEndTime * ns_per_s};
+}
 
 void Completion::attach(const std::shared_ptr<Completion>& completion,
                         id<MTLCommandBuffer> buffer) {
@@ -23,7 +23,7 @@ void Completion::take(id<MTLCommandBuffer> buffer) {
       status = buffer.status;
       error = buffer.error;
     }
-    spans.push_back({buffer.GPUStartTime * ns_per_s, buffer.GPUEndTime * ns_per_s});
+    spans.push_back(span_of(buffer));
     --pending_;
   }
   changed_.notify_all();

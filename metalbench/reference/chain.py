@@ -75,16 +75,12 @@ class Reference:
 
     def outputs_of(self, form: Form) -> list[np.ndarray[Any, Any]]:
         """What a form makes of the inputs, in the run's own element type."""
-        with mx.stream(self._stream):
-            results = form.function(**self._inputs[0])
-            several = results if isinstance(results, (tuple, list)) else (results,)
-            mx.eval(several)
-        return [to_numpy(each) for each in several]
+        return [to_numpy(each) for each in self._run_once(form)]
 
     def __call__(self, repetitions: int) -> None:
         """Run `repetitions` to completion, one after the other."""
         with mx.stream(self._stream):
-            in_graph = self._most_in_graph()
+            in_graph = self._most_in_graph
             results = under_way = ends = None
             for done in range(1, repetitions + 1):
                 inputs = self._inputs[self._turn]
@@ -101,16 +97,23 @@ class Reference:
                     under_way = results
             mx.eval(results)
 
+    @property
     def _most_in_graph(self) -> int:
         """How many repetitions are handed over at once, by the memory that one takes."""
-        form = self.form.kind
-        if form not in self._in_graph:
+        if self.form.kind not in self._in_graph:
+            self._run_once(self.form)
+        return self._in_graph[self.form.kind]
+
+    def _run_once(self, form: Form) -> list[mx.array]:
+        """A form's results; notes on the way how much memory they take at most."""
+        with mx.stream(self._stream):
             before = mx.get_active_memory()
             mx.reset_peak_memory()
-            mx.eval(self.form.function(**self._inputs[0]))
+            results = plain_ends(form.function(**self._inputs[0]), None)
+            mx.eval(results)
             taken = max(1, mx.get_peak_memory() - before)
-            self._in_graph[form] = max(1, min(MOST_IN_GRAPH, BYTES_UNDER_WAY // (2 * taken)))
-        return self._in_graph[form]
+        self._in_graph[form.kind] = max(1, min(MOST_IN_GRAPH, BYTES_UNDER_WAY // (2 * taken)))
+        return results
 
 
 def behind(inputs: Mapping[str, mx.array], ends: Sequence[mx.array]) -> dict[str, mx.array]:

@@ -73,8 +73,7 @@ def find_levels(logarithms: NDArray[np.float64], look: NDArray[np.int_]) -> Leve
     looks = int(number[-1]) + 1
     if looks < 2 or np.bincount(number).min() < PARTS:
         return None
-    medians = np.array([np.median(logarithms[number == each]) for each in range(looks)])
-    return Levels(medians, number, _p_value(logarithms, number))
+    return Levels(_medians(logarithms, number), number, _p_value(logarithms, number))
 
 
 def _whole_looks(look: NDArray[np.int_]) -> NDArray[np.int_]:
@@ -85,12 +84,31 @@ def _whole_looks(look: NDArray[np.int_]) -> NDArray[np.int_]:
     return np.asarray((np.cumsum(whole) - 1)[number])
 
 
+def _part(number: NDArray[np.int_]) -> NDArray[np.int_]:
+    """Which of its look's equal parts each pair is of; earlier ones have what is over."""
+    sizes = np.bincount(number)
+    starts = np.cumsum(sizes) - sizes
+    place = np.arange(number.size) - starts[number]
+    least, over = np.divmod(sizes, PARTS)
+    longer = (over * (least + 1))[number]
+    among_longer = place // (least[number] + 1)
+    among_others = over[number] + (place - longer) // least[number]
+    return np.asarray(np.where(place < longer, among_longer, among_others))
+
+
+def _medians(values: NDArray[np.float64], group: NDArray[np.int_]) -> NDArray[np.float64]:
+    """Of every group of pairs, all at once; none is empty."""
+    ordered = values[np.lexsort((values, group))]
+    sizes = np.bincount(group)
+    starts = np.cumsum(sizes) - sizes
+    return np.asarray((ordered[starts + (sizes - 1) // 2] + ordered[starts + sizes // 2]) / 2)
+
+
 def _p_value(values: NDArray[np.float64], number: NDArray[np.int_]) -> float:
     """Of the F test of the looks' parts, which has no use for what is common to a part."""
     from scipy.special import fdtrc  # type: ignore[import-untyped,unused-ignore]
 
-    looks = [values[number == each] for each in range(int(number[-1]) + 1)]
-    parts = np.array([[np.median(part) for part in np.array_split(look, PARTS)] for look in looks])
+    parts = _medians(values, number * PARTS + _part(number)).reshape(-1, PARTS)
     means = parts.mean(axis=1)
     degrees = means.size * (PARTS - 1)
     within = float(np.sum((parts - means[:, None]) ** 2)) / degrees

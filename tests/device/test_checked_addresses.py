@@ -78,6 +78,13 @@ def test_an_index_that_is_too_large_is_told_as_that(device, follow, size, beyond
         assert f"past the end of `resources[0]`: at byte {4 * at} of {size}" in str(error.value)
 
 
+def test_what_lay_where_a_gap_is_now_has_been_freed_no_more(device, follow):
+    before = [device.allocate(8000) for _ in range(200)]
+    del before
+    gc.collect()
+    test_an_index_that_is_too_large_is_told_as_that(device, follow, 65536, 0)
+
+
 def test_the_next_buffer_is_not_reached_although_it_is_bound(device, follow):
     first, second = neighbours(device, 8192, 2)
     for buffer in (first, second):
