@@ -10,7 +10,7 @@
 
 namespace {
 
-struct Block {
+struct BasicBlock {
   std::uintptr_t address;
   std::uintptr_t flags;
 };
@@ -18,7 +18,7 @@ struct Block {
 struct Blocks {
   std::uint32_t* guards = nullptr;
   std::vector<std::uint8_t> seen;
-  const Block* table = nullptr;
+  const BasicBlock* table = nullptr;
 
   ~Blocks() {
     const char* path = std::getenv("METAL_DOUBLE_COVERAGE");
@@ -49,7 +49,7 @@ void __sanitizer_cov_trace_pc_guard_init(std::uint32_t* start, std::uint32_t* st
 }
 
 void __sanitizer_cov_pcs_init(const std::uintptr_t* start, const std::uintptr_t* /*stop*/) {
-  blocks.table = reinterpret_cast<const Block*>(start);
+  blocks.table = reinterpret_cast<const BasicBlock*>(start);
 }
 
 // Races only to write the same value.
