@@ -1,1 +1,4 @@
-"""Kernels whose SIMD-groups are one thread that works on vectors: every lane is an element."""
+"""What it takes to run a SIMD-group as one thread on vectors: analysis of a kernel's LLVM IR.
+
+The engine does not build kernels that way yet.
+"""
