@@ -23,7 +23,7 @@ from metalbench.measure import Measurement
 from metalbench.result import Check, Failure, Result, Status
 from metalbench.result.conditions import Facts, warnings
 from metalbench.run.disturbance import undisturbed
-from metalbench.run.observed import check_of, device_facts, occupancy_of, place_of
+from metalbench.run.observed import check_of, device_facts, occupancy_of, raised_where
 from metalbench.run.stages import Observer, Stage
 from metalbench.run.timed import Timed
 from metalbench.run.trial import Trial, case_of, task_of
@@ -107,7 +107,7 @@ class _Attempt:
             if machine is not None:
                 raise machine from error
             # A task's own Python, too: its fault must not end the run.
-            said = str(error) if isinstance(error, MetalBenchError) else place_of(error)
+            said = str(error) if isinstance(error, MetalBenchError) else raised_where(error)
             self._failures.append(Failure(self._stage.value, type(error).__name__, said))
         return self._result(perf_counter() - start)
 
@@ -200,8 +200,8 @@ class _Attempt:
         if self._hush is not None:
             self._hush()
         work = workload(task, size, dtype_name=trial.dtype, seed=trial.seed)
-        timed = Timed.prepare(compiled, work, trial.plan.mode)
-        timed.yardsticks = self._yardsticks.setdefault(size, {})
+        known = self._yardsticks.setdefault(size, {})
+        timed = Timed.prepare(compiled, work, trial.plan.mode, known)
         self._occupancy = occupancy_of(timed.bound, compiled, self._device)
         self._measurement = timed.measure(
             replace(trial.plan, seed=trial.seed), self._observer.stage_progress

@@ -52,7 +52,7 @@ def occupancy_of(bound: Bound, compiled: Compiled, device: Device) -> tuple[Occu
     )
 
 
-def place_of(error: Exception) -> str:
+def raised_where(error: Exception) -> str:
     """Say what an error of a task's own Python is, and where it was raised."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{error} (in {frame.name}, {Path(frame.filename).name}:{frame.lineno})"

@@ -44,8 +44,13 @@ class Timed:
     _exchanges: int = 0
 
     @classmethod
-    def prepare(cls, compiled: Compiled, work: Workload, mode: Mode) -> Timed:
-        """Bind a kernel to a workload, and to copies of it if it is to be timed cold."""
+    def prepare(
+        cls, compiled: Compiled, work: Workload, mode: Mode, yardsticks: Yardsticks | None = None
+    ) -> Timed:
+        """Bind a kernel to a workload, and to copies of it if it is to be timed cold.
+
+        `yardsticks` are the reference's errors at that size, where they are known.
+        """
         from metalbench.reference import reference_beside  # and with it MLX
 
         device = compiled.device
@@ -53,7 +58,8 @@ class Timed:
         copies = [compiled.bind(work) for _ in range(turns.copies)]
         reference, missing = reference_beside(device.kind, work, copies=turns.copies)
         doubts = (turns.doubt,) if turns.doubt is not None else ()
-        return cls(device, copies, reference, (*missing, *doubts))
+        known = {} if yardsticks is None else yardsticks
+        return cls(device, copies, reference, (*missing, *doubts), known)
 
     @property
     def bound(self) -> Bound:

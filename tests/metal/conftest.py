@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from metal.adding import ADD
 
 from metalbench import _core
 
@@ -21,6 +22,12 @@ if "metal_double.plugin" not in sys.modules:
 def metal() -> _core.Device:
     """The Metal device."""
     return _core.open("metal")
+
+
+@pytest.fixture
+def add(metal: _core.Device) -> _core.Pipeline:
+    """A kernel that adds `step` to every element of `x`."""
+    return metal.compile(ADD, filename="add.metal").pipeline("add")
 
 
 @pytest.fixture

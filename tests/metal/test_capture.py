@@ -8,15 +8,8 @@ import pytest
 from metalbench import _core
 
 SOURCE = "kernel void fill(device float* x, uint i [[thread_position_in_grid]]) { x[i] = 7; }"
-
-
 # A Mac may capture only where the environment of the tests says so.
 pytestmark = [pytest.mark.metal, pytest.mark.usefixtures("metal_double")]
-
-
-@pytest.fixture
-def device():
-    return _core.open("metal")
 
 
 @pytest.fixture
@@ -25,44 +18,44 @@ def x():
 
 
 @pytest.fixture
-def fill(device, x):
-    pipeline = device.compile(SOURCE).pipeline()
+def fill(metal, x):
+    pipeline = metal.compile(SOURCE).pipeline()
     return _core.Dispatch(pipeline, {"x": x}, threads_in_grid=32, threads=32)
 
 
-def test_a_trace_is_left_and_the_window_has_run(device, fill, x, tmp_path):
-    device.capture([fill], str(tmp_path / "fill.gputrace"), passes=3)
+def test_a_trace_is_left_and_the_window_has_run(metal, fill, x, tmp_path):
+    metal.capture([fill], str(tmp_path / "fill.gputrace"), passes=3)
     assert (tmp_path / "fill.gputrace").exists()
     assert (x == 7).all()
 
 
-def test_a_process_that_may_not_capture_is_told_how(device, fill, metal_double, tmp_path):
+def test_a_process_that_may_not_capture_is_told_how(metal, fill, metal_double, tmp_path):
     metal_double.set("no_capture")
     with pytest.raises(_core.Unsupported, match="MTL_CAPTURE_ENABLED=1"):
-        device.capture([fill], str(tmp_path / "fill.gputrace"))
+        metal.capture([fill], str(tmp_path / "fill.gputrace"))
     assert not list(tmp_path.iterdir())
-    device.run([fill])
+    metal.run([fill])
 
 
-def test_metals_refusal_is_told(device, fill, metal_double, tmp_path):
+def test_metals_refusal_is_told(metal, fill, metal_double, tmp_path):
     metal_double.set("fail_capture")
     with pytest.raises(_core.Error, match=r"cannot capture to .*fill\.gputrace: ."):
-        device.capture([fill], str(tmp_path / "fill.gputrace"))
-    device.capture([fill], str(tmp_path / "fill.gputrace"))
+        metal.capture([fill], str(tmp_path / "fill.gputrace"))
+    metal.capture([fill], str(tmp_path / "fill.gputrace"))
 
 
-def test_a_trace_that_is_not_there_is_told(device, fill, x, metal_double, tmp_path):
+def test_a_trace_that_is_not_there_is_told(metal, fill, x, metal_double, tmp_path):
     metal_double.set("lose_capture")
     with pytest.raises(_core.Error, match=r"left no GPU trace at .*folder must exist"):
-        device.capture([fill], str(tmp_path / "lost.gputrace"))
+        metal.capture([fill], str(tmp_path / "lost.gputrace"))
     assert (x == 7).all()
-    device.capture([fill], str(tmp_path / "fill.gputrace"))
+    metal.capture([fill], str(tmp_path / "fill.gputrace"))
 
 
-def test_an_older_trace_is_not_overwritten(device, fill, tmp_path):
+def test_an_older_trace_is_not_overwritten(metal, fill, tmp_path):
     (tmp_path / "fill.gputrace").write_text("older")
     with pytest.raises(_core.Error, match="exists already"):
-        device.capture([fill], str(tmp_path / "fill.gputrace"))
+        metal.capture([fill], str(tmp_path / "fill.gputrace"))
     assert (tmp_path / "fill.gputrace").read_text() == "older"
 
 
@@ -75,10 +68,10 @@ def test_an_older_trace_is_not_overwritten(device, fill, tmp_path):
     ],
 )
 def test_a_window_that_fails_ends_the_capture(
-    device, fill, metal_double, tmp_path, what, value, error
+    metal, fill, metal_double, tmp_path, what, value, error
 ):
     metal_double.set(what, value)
     with pytest.raises(error, match=r"\[fill\]"):
-        device.capture([fill], str(tmp_path / "first.gputrace"), time_limit=0.2)
+        metal.capture([fill], str(tmp_path / "first.gputrace"), time_limit=0.2)
     metal_double.reset()
-    device.capture([fill], str(tmp_path / "second.gputrace"))
+    metal.capture([fill], str(tmp_path / "second.gputrace"))

@@ -11,19 +11,11 @@ import weakref
 
 import numpy as np
 import pytest
+from metal.adding import dispatch
 
 from metalbench import _core
 
 pytestmark = pytest.mark.metal
-
-ADD = """
-#include <metal_stdlib>
-using namespace metal;
-kernel void add(device float* x, constant float& step, uint i [[thread_position_in_grid]]) {
-  x[i] += step;
-}
-kernel void twice(device float* x, uint i [[thread_position_in_grid]]) { x[i] *= 2; }
-"""
 
 # MTLCommandBufferError
 INTERNAL, TIMEOUT, PAGE_FAULT, ACCESS_REVOKED = 1, 2, 3, 4
@@ -33,40 +25,26 @@ DEVICE_REMOVED, STACK_OVERFLOW = 11, 12
 IGNORED, INNOCENT_VICTIM, IMPACTING_INTERACTIVITY = 104, 105, 114
 
 
-@pytest.fixture
-def device():
-    return _core.open("metal")
-
-
-@pytest.fixture
-def add(device):
-    return device.compile(ADD, filename="add.metal").pipeline("add")
-
-
-def dispatch(pipeline, x, **arguments):
-    return _core.Dispatch(pipeline, {"x": x, **arguments}, threads_in_grid=len(x), threads=32)
-
-
-def still_works(device, add):
+def still_works(metal, add):
     x = np.zeros(64, np.float32)
-    device.run([dispatch(add, x, step=np.float32(2))])
+    metal.run([dispatch(add, x, step=np.float32(2))])
     assert (x == 2).all()
 
 
-def sample(device, dispatches, reference=None, **options):
+def sample(metal, dispatches, reference=None, **options):
     plan = {"max_pairs": 8, "warmup_ns": 0, "window_ns": 1e5, "time_limit_ns": 1e9, **options}
-    return device.sample(dispatches, reference, **plan)
+    return metal.sample(dispatches, reference, **plan)
 
 
 def test_passes_within_a_command_buffer_are_one_setup_and_a_message_each(
-    device, add, metal_double, tmp_path
+    metal, add, metal_double, tmp_path
 ):
     x = np.zeros(32, np.float32)
     calls = []
     for passes in (1, 2, 61):
         before = metal_double.get("encoder_calls")
         path = str(tmp_path / f"{passes}.gputrace")
-        device.capture([dispatch(add, x, step=np.float32(1))], path, passes=passes)
+        metal.capture([dispatch(add, x, step=np.float32(1))], path, passes=passes)
         calls.append(metal_double.get("encoder_calls") - before)
     assert [calls[1] - calls[0], calls[2] - calls[0]] == [1, 60]
     assert (x == 64).all()
@@ -77,24 +55,24 @@ def test_passes_within_a_command_buffer_are_one_setup_and_a_message_each(
     [(1, 1, 1), (64, 1, 1), (65, 1, 2), (1000, 1, 5), (33, 2, 2), (3, 64, 2), (1, 100, 1)],
 )
 def test_a_long_window_is_several_command_buffers_of_growing_length(
-    device, add, metal_double, tmp_path, passes, dispatches, buffers
+    metal, add, metal_double, tmp_path, passes, dispatches, buffers
 ):
     x = np.zeros(32, np.float32)
     before = metal_double.get("command_buffers")
     one = dispatch(add, x, step=np.float32(1))
-    device.capture([one] * dispatches, str(tmp_path / "x.gputrace"), passes=passes)
+    metal.capture([one] * dispatches, str(tmp_path / "x.gputrace"), passes=passes)
     assert metal_double.get("command_buffers") - before == buffers
     assert (x == passes * dispatches).all()
 
 
-def test_the_gpu_works_while_the_host_encodes(device, add, metal_double):
+def test_the_gpu_works_while_the_host_encodes(metal, add, metal_double):
     x = np.zeros(32, np.float32)
     metal_double.set("no_engine", 4e3)
     metal_double.set("latency_in_ns", 1e3)
     one, other = (dispatch(add, x, step=np.float32(step)) for step in (1, 2))
     plan = {"candidate_window": 1000, "max_pairs": 21}
     # A function beside it, so that each window is taken for itself.
-    samples = sample(device, [one, other], lambda passes: None, reference_window=1, **plan)
+    samples = sample(metal, [one, other], lambda passes: None, reference_window=1, **plan)
     # The least disturbed ones of a machine that does other things as well.
     window_ns, encode_ns = samples.wall_ns.min() * 1000, np.median(samples.encode_ns)
     gpu_ns = samples.device_ns.min() * 1000
@@ -103,14 +81,14 @@ def test_the_gpu_works_while_the_host_encodes(device, add, metal_double):
     assert window_ns < gpu_ns + 0.5 * encode_ns
 
 
-def test_a_fault_of_one_command_buffer_is_that_of_its_window(device, add, metal_double):
+def test_a_fault_of_one_command_buffer_is_that_of_its_window(metal, add, metal_double):
     x = np.zeros(32, np.float32)
     for nth in (1, 2, 3):
         metal_double.set("fail_command_buffer", INTERNAL)
         metal_double.set("fail_command_buffer_count", nth)
         with pytest.raises(_core.KernelFault, match="Internal Error"):
-            sample(device, [dispatch(add, x, step=np.float32(1))], candidate_window=300)
-    still_works(device, add)
+            sample(metal, [dispatch(add, x, step=np.float32(1))], candidate_window=300)
+    still_works(metal, add)
 
 
 @pytest.mark.parametrize(
@@ -131,33 +109,33 @@ def test_a_fault_of_one_command_buffer_is_that_of_its_window(device, add, metal_
         (OUT_OF_MEMORY, _core.Error, r"^\[add\] Insufficient Memory.*use smaller sizes"),
     ],
 )
-def test_a_failed_command_buffer_is_an_error(device, add, metal_double, code, error, words):
+def test_a_failed_command_buffer_is_an_error(metal, add, metal_double, code, error, words):
     x = np.zeros(32, np.float32)
     metal_double.set("fail_command_buffer", code)
     with pytest.raises(error, match=words):
-        device.run([dispatch(add, x, step=np.float32(1))])
-    still_works(device, add)
+        metal.run([dispatch(add, x, step=np.float32(1))])
+    still_works(metal, add)
 
 
 @pytest.mark.parametrize("code", [TIMEOUT, ACCESS_REVOKED, OUT_OF_MEMORY])
-def test_a_code_means_nothing_in_another_domain(device, add, metal_double, code):
+def test_a_code_means_nothing_in_another_domain(metal, add, metal_double, code):
     x = np.zeros(32, np.float32)
     metal_double.set("foreign_errors")
     metal_double.set("fail_command_buffer", code)
     with pytest.raises(_core.KernelFault, match=rf"^\[add\] .* \(DoubleErrorDomain {code}\)$"):
-        device.run([dispatch(add, x, step=np.float32(1))])
-    still_works(device, add)
+        metal.run([dispatch(add, x, step=np.float32(1))])
+    still_works(metal, add)
 
 
-def test_a_failure_within_a_plan_ends_it(device, add, metal_double):
+def test_a_failure_within_a_plan_ends_it(metal, add, metal_double):
     x = np.zeros(32, np.float32)
     metal_double.set("fail_command_buffer", PAGE_FAULT)
     with pytest.raises(_core.KernelFault, match="add"):
-        sample(device, [dispatch(add, x, step=np.float32(1))])
-    still_works(device, add)
+        sample(metal, [dispatch(add, x, step=np.float32(1))])
+    still_works(metal, add)
 
 
-def test_a_hang_is_told_and_its_memory_outlives_it(device, add, metal_double):
+def test_a_hang_is_told_and_its_memory_outlives_it(metal, add, metal_double):
     x = np.zeros(4096, np.float32)
     kept = weakref.ref(x)
     held = dispatch(add, x, step=np.float32(1))
@@ -165,106 +143,104 @@ def test_a_hang_is_told_and_its_memory_outlives_it(device, add, metal_double):
     metal_double.set("hang_command_buffer")
     words = r"^time limit of 0\.05 s reached: the GPU is still busy with \[add\]"
     with pytest.raises(_core.TimeLimitExceeded, match=words):
-        device.run([held], time_limit=0.05)
+        metal.run([held], time_limit=0.05)
     del held
     gc.collect()
     assert kept() is not None, "the GPU may still write to it"
-    still_works(device, add)
+    still_works(metal, add)
     metal_double.reset()
     deadline = time.monotonic() + 10
     while kept() is not None and time.monotonic() < deadline:
-        still_works(device, add)
+        still_works(metal, add)
         gc.collect()
     assert kept() is None
 
 
-def test_windows_behind_a_hang_are_not_waited_for(device, add, metal_double):
+def test_windows_behind_a_hang_are_not_waited_for(metal, add, metal_double):
     x = np.zeros(32, np.float32)
     metal_double.set("hang_command_buffer")
     commits = metal_double.get("commits")
     ended = metal_double.get("command_buffers")
     with pytest.raises(_core.TimeLimitExceeded):
-        sample(
-            device, [dispatch(add, x, step=np.float32(1))], max_pairs=1000, kernel_time_limit=0.2
-        )
+        sample(metal, [dispatch(add, x, step=np.float32(1))], max_pairs=1000, kernel_time_limit=0.2)
     assert metal_double.get("commits") - commits < 10, "the rest of the plan is not run"
     assert metal_double.get("command_buffers") == ended
-    still_works(device, add)
+    still_works(metal, add)
 
 
-def test_what_is_behind_a_fault_is_not_run(device, add, metal_double):
+def test_what_is_behind_a_fault_is_not_run(metal, add, metal_double):
     x = np.zeros(32, np.float32)
     metal_double.set("fail_command_buffer", PAGE_FAULT)
     with pytest.raises(_core.KernelFault, match=r"^\[add\] Caused GPU Address Fault"):
-        sample(device, [dispatch(add, x, step=np.float32(1))], candidate_window=1)
+        sample(metal, [dispatch(add, x, step=np.float32(1))], candidate_window=1)
     assert (x == 0).all(), "the driver throws away what the queue has"
-    still_works(device, add)
+    still_works(metal, add)
 
 
-def test_ctrl_c_ends_a_hang(device, add, metal_double):
+def test_ctrl_c_ends_a_hang(metal, add, metal_double):
     x = np.zeros(32, np.float32)
     metal_double.set("hang_command_buffer")
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        device.run([dispatch(add, x, step=np.float32(1))], time_limit=60)
+        metal.run([dispatch(add, x, step=np.float32(1))], time_limit=60)
     timer.join()
-    still_works(device, add)
+    still_works(metal, add)
 
 
-def test_ctrl_c_ends_a_plan_of_short_windows(device, add):
+def test_ctrl_c_ends_a_plan_of_short_windows(metal, add):
     x = np.zeros(32, np.float32)
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     plan = [dispatch(add, x, step=np.float32(1))]
     with pytest.raises(KeyboardInterrupt):
-        sample(device, plan, max_pairs=1 << 20, time_limit_ns=60e9)
+        sample(metal, plan, max_pairs=1 << 20, time_limit_ns=60e9)
     timer.join()
-    still_works(device, add)
+    still_works(metal, add)
 
 
 @pytest.mark.parametrize("what", ["zero_gpu_time", "reversed_gpu_time"])
-def test_a_time_that_cannot_be_is_no_result(device, add, metal_double, what):
+def test_a_time_that_cannot_be_is_no_result(metal, add, metal_double, what):
     x = np.zeros(32, np.float32)
     metal_double.set(what)
     with pytest.raises(_core.Error, match=r"\[add\] Metal gives no usable GPU time: start .* end "):
-        device.run([dispatch(add, x, step=np.float32(1))])
+        metal.run([dispatch(add, x, step=np.float32(1))])
     metal_double.reset()
-    still_works(device, add)
+    still_works(metal, add)
 
 
-def test_counters_agree_with_the_command_buffers_times(device, add):
+def test_counters_agree_with_the_command_buffers_times(metal, add):
     x = np.zeros(4096, np.float32)
-    samples = sample(device, [dispatch(add, x, step=np.float32(1))])
+    samples = sample(metal, [dispatch(add, x, step=np.float32(1))])
     np.testing.assert_allclose(samples.counter_ns, samples.device_ns, rtol=0.05)
     assert (samples.wall_ns > 0).all()
     assert (samples.encode_ns > 0).all()
 
 
 @pytest.mark.parametrize("what", ["zero_counters", "error_counters", "reversed_counters"])
-def test_counters_that_failed_are_nan(device, add, metal_double, what):
+def test_counters_that_failed_are_nan(metal, add, metal_double, what):
     x = np.zeros(32, np.float32)
     metal_double.set(what)
-    samples = sample(device, [dispatch(add, x, step=np.float32(1))])
+    samples = sample(metal, [dispatch(add, x, step=np.float32(1))])
     assert np.isnan(samples.counter_ns).all()
     assert (samples.device_ns > 0).all()
 
 
-def test_a_lost_gpu_is_told(device, add, metal_double):
+def test_a_lost_gpu_is_told(metal, add, metal_double):
     x = np.zeros(32, np.float32)
     metal_double.set("no_encoder")
     with pytest.raises(_core.Error, match=r"\[add\] Metal gives no command encoder"):
-        device.run([dispatch(add, x, step=np.float32(1))])
+        metal.run([dispatch(add, x, step=np.float32(1))])
     metal_double.reset()
-    still_works(device, add)
+    still_works(metal, add)
 
 
-def test_windows_of_two_threads(device, add):
+def test_windows_of_two_threads(metal, add):
     arrays = [np.zeros(256, np.float32) for _ in range(4)]
 
     def work(x):
         for _ in range(20):
-            device.run([dispatch(add, x, step=np.float32(1))])
+            metal.run([dispatch(add, x, step=np.float32(1))])
 
     threads = [threading.Thread(target=work, args=(x,)) for x in arrays]
     for thread in threads:

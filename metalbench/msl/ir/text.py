@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _OPEN, _CLOSE = "([{<", ")]}>"
 _NESTED = re.compile(r'[(\[{<"]')
@@ -16,17 +17,9 @@ def split(text: str, separator: str = ",") -> list[str]:
     """The items of a list, at the separators outside of brackets and quotes."""
     if _NESTED.search(text) is None:
         return [item for each in text.split(separator) if (item := each.strip())]
-    items, depth, start, quoted = [], 0, 0, False
-    for at, character in enumerate(text):
-        if character == '"':
-            quoted = not quoted
-        elif quoted:
-            continue
-        elif character in _OPEN:
-            depth += 1
-        elif character in _CLOSE:
-            depth -= 1
-        elif character == separator and depth == 0:
+    items, start = [], 0
+    for at, depth in _depths(text, 0):
+        if depth == 0 and text[at] == separator:
             items.append(text[start:at].strip())
             start = at + 1
     last = text[start:].strip()
@@ -35,17 +28,19 @@ def split(text: str, separator: str = ",") -> list[str]:
 
 def closing(text: str, opening: int) -> int:
     """Where the bracket at `opening` closes. Raises IrError."""
+    for at, depth in _depths(text, opening):
+        if depth == 0 and text[at] in _CLOSE:
+            return at
+    raise IrError(f"a bracket does not close: {text[opening : opening + 60]!r}")
+
+
+def _depths(text: str, start: int) -> Iterator[tuple[int, int]]:
+    """Every place outside of quotes, with the brackets that are open behind it."""
     depth, quoted = 0, False
-    for at in range(opening, len(text)):
+    for at in range(start, len(text)):
         character = text[at]
         if character == '"':
             quoted = not quoted
-        elif quoted:
-            continue
-        elif character in _OPEN:
-            depth += 1
-        elif character in _CLOSE:
-            depth -= 1
-            if depth == 0:
-                return at
-    raise IrError(f"a bracket does not close: {text[opening : opening + 60]!r}")
+        elif not quoted:
+            depth += (character in _OPEN) - (character in _CLOSE)
+            yield at, depth

@@ -75,25 +75,19 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
         edits.blank(tokens.start[index], tokens.end(index))
     rewrite_threadgroup_variables(tokens, edits)
     if spaces:
-        rewrite_objects(source, edits)
-        rewrite_conditionals(tokens, edits)
-        functions = (found.parameters for found in every(source.declared) if found.parameters)
-        rewrite_spaces(tokens, edits, (opening for opening, _ in functions))
+        _keep_spaces(source, edits)
     rewrite_keywords(tokens, edits)
     rewrite_labels(tokens, edits)
     if mixes_half_formats(tokens):
         rewrite_casts(tokens, source.declared, source.aliases, edits)
     fibers = needs_fibers(tokens, source.by_name, reached)
     limit_text, limit = max_threads(source, kernel)
-    own = own_names(source)
-    opening = prologue(tokens, own)
-    entry = "#include <mb/absent.h>\n" if bindings.absent else "#include <mb/entry.h>\n"
-    entry += "#include <mb/texture_entry.h>\n" if has_textures(tokens) else ""
+    opening = prologue(tokens, own_names(source))
     parts = [
         opening,
         edits.apply(),
         '\n# 1 "<metalbench>"\n',
-        renamed(own, entry),
+        _entry(source, bindings),
         scope,
         f"MB_KERNEL(mb_entry_function, {int(fibers)}, ({limit_text})",
         *(f", {macro}" for macro in bindings.macros),
@@ -101,6 +95,21 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
     ]
     code = Code("".join(parts), edits, len(opening))
     return Lowered(code, kernel, bindings, limit, fibers, spaces)
+
+
+def _keep_spaces(source: Source, edits: Edits) -> None:
+    """Let address spaces be part of types, where they decide what is called."""
+    rewrite_objects(source, edits)
+    rewrite_conditionals(source.tokens, edits)
+    functions = (found.parameters for found in every(source.declared) if found.parameters)
+    rewrite_spaces(source.tokens, edits, (opening for opening, _ in functions))
+
+
+def _entry(source: Source, bindings: Bindings) -> str:
+    """The headers that entry points are made with."""
+    entry = "#include <mb/absent.h>\n" if bindings.absent else "#include <mb/entry.h>\n"
+    entry += "#include <mb/texture_entry.h>\n" if has_textures(source.tokens) else ""
+    return renamed(own_names(source), entry)
 
 
 def signature(source: Source, name: str, constants: Mapping[str | int, Value]) -> Bindings:

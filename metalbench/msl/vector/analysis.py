@@ -171,10 +171,8 @@ class _Analysis:
         if found is None:
             return UNIFORM if all(each.is_undefined for each in phi.operands) else None
         values = {each for each in phi.operands if not each.is_undefined}
-        if block in self._divergence.joins and (len(values) > 1 or not isinstance(found, Known)):
-            # Of different ways for different lanes; one value comes by all of them alike.
-            return found if len(values) == 1 else VARYING
-        return found
+        # Lanes come by different ways; what is one value comes by all of them alike.
+        return VARYING if block in self._divergence.joins and len(values) > 1 else found
 
     def _folded(self, instruction: Instruction, shapes: Sequence[Shape]) -> Shape | None:
         if not any(isinstance(shape, Known) for shape in shapes):
