@@ -16,7 +16,7 @@ using uptr = __UINTPTR_TYPE__;
 namespace mb {
 
 // Changes whenever anything in this file does; part of the key of every cached kernel.
-inline constexpr u32 abi_version = 9;
+inline constexpr u32 abi_version = 10;
 
 inline constexpr u32 simd_width = 32;
 inline constexpr u32 max_threads = 1024;  // of a threadgroup
@@ -104,6 +104,7 @@ struct Group {
   Dim3 size;       // threads in this group
   u32 threads;     // size.x * size.y * size.z
   u32 simdgroups;  // rounded up
+  u32 fibers;      // that run them: one a thread, or one for as many as a vector has lanes
 };
 
 // Lanes are in exactly one of ready, meeting, at_barrier, or (not live) none.

@@ -72,7 +72,7 @@ MB_CALLED_BY_LABEL inline void* mb_async_copy_2d(ulong bytes, ulong, void* to, u
 }
 
 MB_CALLED_BY_LABEL inline void mb_wait_simdgroup_events(int, void**) {
-  mb::meet(reinterpret_cast<void*>(mb::uptr(mb::mem_device | mb::mem_threadgroup)), nullptr);
+  mb::simdgroup_sync(mb::mem_device | mb::mem_threadgroup);
 }
 
 #undef MB_CALLED_BY_LABEL

@@ -153,24 +153,7 @@ struct Kernel<function, void (*)(P...), Bindings...> {
   using All = Bounds<Bound<Bindings, P>...>;
   static constexpr bool rows_merge = !(depends_on_group<Bindings> || ...);
 
-  MB_UNTRACED MB_FUNC static void thread(const Launch* launch, const Group* group,
-                                         const Fiber* fiber) {
-    All bounds(launch, group->arena);
-    bounds.template call<&run<function, P...>>(place_of(launch, group, fiber));
-  }
-
-  MB_UNTRACED MB_FUNC static void span(const Launch* launch, Group* group, u64 first, u64 count) {
-    All bounds(launch, group->arena);
-    for_each_row<rows_merge>(launch, group, first, count, [&](Place place, u32 begin, u32 end) {
-      Dim3 in_group = place.thread;
-#pragma clang loop vectorize(assume_safety)
-      for (u32 x = begin; x < end; ++x) {
-        place.thread = Dim3{x - begin, in_group.y, in_group.z};
-        place.thread_in_grid.x = x;
-        bounds.template call<&run<function, P...>>(place);
-      }
-    });
-  }
+  static constexpr auto body = &run<function, P...>;
 
   static constexpr Info info(u32 needs_fibers, u32 max_threads) {
     Info result{abi_version, needs_fibers, 0, max_threads, sizeof...(P), {}};
@@ -192,25 +175,18 @@ struct Kernel<function, void (*)(P...), Bindings...> {
 
 #define MB_EXPORT extern "C" [[gnu::visibility("default")]] MB_EMITTED MB_UNTRACED
 
-#define MB_KERNEL(function, needs_fibers, max_threads, ...)                               \
-  extern const bool mb_has_fibers = needs_fibers || MB_CHECKED;                           \
-  using mb_kernel = mb::Kernel<&function, decltype(&function), ##__VA_ARGS__>;            \
-  MB_EXPORT void mb_thread(const mb::Launch* l, const mb::Group* g, const mb::Fiber* f) { \
-    mb_kernel::thread(l, g, f);                                                           \
-  }                                                                                       \
-  MB_SPAN_##needs_fibers MB_EXPORT const mb::Info* mb_info() {                            \
-    static mb::Info info = mb_kernel::info(mb_has_fibers, max_threads);                   \
-    info.threadgroup_bytes = mb::threadgroup_end - mb::threadgroup_begin;                 \
-    return &info;                                                                         \
-  }
-
-#if MB_CHECKED
-#define MB_SPAN_0
+#if MB_VECTOR
+#include "vector_entry.h"
 #else
-#define MB_SPAN_0                                                                 \
-  MB_EXPORT void mb_span(const mb::Launch* l, mb::Group* g, unsigned long long i, \
-                         unsigned long long n) {                                  \
-    mb_kernel::span(l, g, i, n);                                                  \
-  }
+#include "fiber_entry.h"
 #endif
-#define MB_SPAN_1
+
+#define MB_KERNEL(function, needs_fibers, max_threads, ...)                    \
+  extern const bool mb_has_fibers = needs_fibers || MB_CHECKED;                \
+  using mb_kernel = mb::Kernel<&function, decltype(&function), ##__VA_ARGS__>; \
+  MB_ENTRIES(needs_fibers)                                                     \
+  MB_EXPORT const mb::Info* mb_info() {                                        \
+    static mb::Info info = mb_kernel::info(mb_has_fibers, max_threads);        \
+    info.threadgroup_bytes = mb::threadgroup_end - mb::threadgroup_begin;      \
+    return &info;                                                              \
+  }

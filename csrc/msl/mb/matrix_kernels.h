@@ -2,8 +2,7 @@
 // of these calls, and inlining all takes clang a minute.
 #pragma once
 
-#include "scalar.h"
-#include "sync.h"
+#include "access.h"
 
 // Not convergent, whatever the flags say: no other lane takes part.
 #define MB_MATRIX_KERNEL [[gnu::noinline, clang::noconvergent]] MB_UNTRACED static
@@ -11,13 +10,6 @@
 namespace mb {
 
 using Row = float __attribute__((ext_vector_type(8)));
-
-// Whether the running lane keeps the matrices. `const` although it reads memory: a thread's lane
-// never changes, and once clang knows, the loops of the other lanes fold away. The assembly of
-// current() would make it convergent.
-[[gnu::const, gnu::noinline, clang::noconvergent]] MB_UNTRACED static bool owns_matrices() {
-  return fiber_of(reinterpret_cast<uptr>(__builtin_frame_address(0)))->lane == 0;
-}
 
 // The element a lane's first one is on Apple GPUs; its second is the next in the row.
 MB_FUNC constexpr u32 matrix_first_element(u32 lane) {

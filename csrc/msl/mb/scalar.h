@@ -8,6 +8,9 @@
 #ifndef MB_CHECKED
 #define MB_CHECKED 0
 #endif
+#ifndef MB_VECTOR
+#define MB_VECTOR 0
+#endif
 #ifndef MB_FAST_MATH
 #define MB_FAST_MATH 1
 #endif

@@ -1,232 +1,43 @@
-// Functions of SIMD-groups, and of quads: every four lanes of one. Every lane hands in its operand;
-// one combine call computes all results.
+// Functions of SIMD-groups, and of quads: every four lanes of one.
 // A lane that does not take part reads as zero, whatever the function.
 #pragma once
 
-#include "sync.h"
+#include "simdgroup_operations.h"
+#if MB_VECTOR
+#include "vector_simdgroup.h"
+#else
+#include "fiber_simdgroup.h"
+#endif
 
 namespace mb {
-
-inline constexpr u32 quad_width = 4;
-
-// Of every `size` lanes by themselves.
-template <class T, class Op, u32 size>
-struct Reduction {
-  T value;
-
-  // A tree over the lanes, so that the order does not depend on which lane arrives last.
-  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
-    Lanes<T> lanes(operand, mask, Op::template identity<T>());
-    for (T* part = lanes.value; part != lanes.value + simd_width; part += size) {
-      for (u32 width = size / 2; width; width /= 2) {
-        for (u32 i = 0; i < width; ++i) part[i] = Op::of(part[i], part[i + width]);
-      }
-      for (u32 i = 1; i < size; ++i) part[i] = part[0];
-    }
-    scatter(operand, mask, lanes.value);
-  }
-
-  template <bool inclusive>
-  MB_UNTRACED static void scan(void* const* operand, u32 mask) {
-    Lanes<T> lanes(operand, mask, Op::template identity<T>());
-    T running = Op::template identity<T>();
-    for (u32 i = 0; i < simd_width; ++i) {
-      if (i % size == 0) running = Op::template identity<T>();
-      T before = running;
-      running = Op::of(running, lanes.value[i]);
-      lanes.value[i] = inclusive ? running : before;
-    }
-    scatter(operand, mask, lanes.value);
-  }
-};
-
-template <u32 size, class Op, class T>
-MB_FUNC T reduce(T x) {
-  Reduction<T, Op, size> operand{x};
-  meet(&operand, Reduction<T, Op, size>::combine);
-  return operand.value;
-}
-
-template <u32 size, class Op, bool inclusive, class T>
-MB_FUNC T scan(T x) {
-  Reduction<T, Op, size> operand{x};
-  meet(&operand, Reduction<T, Op, size>::template scan<inclusive>);
-  return operand.value;
-}
-
-#define MB_REDUCTION(Name, Identity, ...) \
-  struct Name {                           \
-    template <class T>                    \
-    MB_FUNC static T identity() {         \
-      return T(Identity);                 \
-    }                                     \
-    template <class T>                    \
-    MB_FUNC static T of(T a, T b) {       \
-      return map(                         \
-          MB_LAMBDA2 {                    \
-            using E = decltype(x);        \
-            return E(__VA_ARGS__);        \
-          },                              \
-          a, b);                          \
-    }                                     \
-  };
-
-template <class T>
-MB_FUNC constexpr T lowest() {
-  if constexpr (is_float<T>) return T(-__builtin_inff());
-  else if constexpr (!is_signed<T>) return T(0);
-  else return T(1ull << (8 * sizeof(T) - 1));
-}
-template <class T>
-MB_FUNC constexpr T highest() {
-  if constexpr (is_float<T>) return T(__builtin_inff());
-  else return T(~lowest<T>());
-}
-
-MB_REDUCTION(Sum, 0, x + y)
-MB_REDUCTION(Product, 1, x* y)
-MB_REDUCTION(Least, highest<element<T>>(), y < x || x != x ? y : x)
-MB_REDUCTION(Greatest, lowest<element<T>>(), x < y || x != x ? y : x)
-MB_REDUCTION(And, ~element<T>(0), x& y)
-MB_REDUCTION(Or, 0, x | y)
-MB_REDUCTION(Xor, 0, x ^ y)
-#undef MB_REDUCTION
-
-// How a shuffle finds its source: `lane` is the reader, `by` its own argument.
-enum class Move { to, up, down, exclusive_or, rotate_up, rotate_down };
-
-template <Move move>
-MB_FUNC constexpr u32 source_lane(u32 lane, u32 by, u32 width) {
-  switch (move) {
-    case Move::to:
-      return by;
-    case Move::up:
-      return lane - by;
-    case Move::down:
-      return lane + by;
-    case Move::exclusive_or:
-      return lane ^ by;
-    case Move::rotate_up:
-      return (lane - by) & (width - 1);
-    case Move::rotate_down:
-      return (lane + by) & (width - 1);
-  }
-}
-
-template <class T, Move move>
-struct Shuffle {
-  T value;
-  u32 by;
-
-  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
-    T result[simd_width];
-    for (u32 i = 0; i < simd_width; ++i) {
-      if (!(mask >> i & 1)) continue;
-      u32 from = source_lane<move>(i, static_cast<Shuffle*>(operand[i])->by, simd_width);
-      // Beyond either end, up and down leave a lane's own value.
-      if ((move == Move::up || move == Move::down) && from >= simd_width) from = i;
-      bool active = from < simd_width && (mask >> from & 1);
-      result[i] = active ? static_cast<Shuffle*>(operand[from])->value : T{};
-    }
-    for (u32 i = 0; i < simd_width; ++i) {
-      if (mask >> i & 1) static_cast<Shuffle*>(operand[i])->value = result[i];
-    }
-  }
-};
 
 template <u32 size, Move move, class T>
 MB_FUNC T shuffle(T x, u32 by) {
   if constexpr (size == simd_width) {
-    Shuffle<T, move> operand{x, by};
-    meet(&operand, Shuffle<T, move>::combine);
-    return operand.value;
+    return shuffle_lanes<move>(x, by);
   } else {
     // A source outside of the reader's part is none: lane 32 exists nowhere and reads as zero. But
     // up and down leave a lane's own value there.
     u32 base = lane() & ~(size - 1);
     u32 from = source_lane<move>(lane() & (size - 1), by, size);
     u32 otherwise = move == Move::up || move == Move::down ? lane() : simd_width;
-    return shuffle<simd_width, Move::to>(x, from < size ? base + from : otherwise);
+    return shuffle_lanes<Move::to>(x, from < size ? base + from : otherwise);
   }
 }
-
-// shuffle_and_fill: lanes that would read beyond the (part of the) SIMD-group read from `fill`.
-template <class T, bool up>
-struct Fill {
-  T value, fill;
-  u32 by, modulo;
-
-  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
-    T result[simd_width];
-    for (u32 i = 0; i < simd_width; ++i) {
-      if (!(mask >> i & 1)) continue;
-      auto* self = static_cast<Fill*>(operand[i]);
-      u32 n = self->modulo, base = i & ~(n - 1), at = i & (n - 1);
-      u32 moved = up ? at - self->by : at + self->by;
-      bool inside = moved < n;
-      u32 from = base + (moved & (n - 1));
-      bool active = mask >> from & 1;
-      auto* other = static_cast<Fill*>(operand[active ? from : i]);
-      result[i] = !active ? T{} : inside ? other->value : other->fill;
-    }
-    for (u32 i = 0; i < simd_width; ++i) {
-      if (mask >> i & 1) static_cast<Fill*>(operand[i])->value = result[i];
-    }
-  }
-};
-
-template <bool up, class T>
-MB_FUNC T shuffle_and_fill(T x, T fill, u32 by, u32 modulo) {
-  Fill<T, up> operand{x, fill, by, modulo};
-  meet(&operand, Fill<T, up>::combine);
-  return operand.value;
-}
-
-// Which of the lanes that take part hand in true, and which take part at all.
-struct Ballot {
-  u32 votes, active;
-
-  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
-    u32 votes = 0;
-    for (u32 i = 0; i < simd_width; ++i) {
-      if (mask >> i & 1) votes |= (static_cast<Ballot*>(operand[i])->votes & 1) << i;
-    }
-    for (u32 i = 0; i < simd_width; ++i) {
-      if (mask >> i & 1) *static_cast<Ballot*>(operand[i]) = Ballot{votes, mask};
-    }
-  }
-};
 
 template <u32 size>
 MB_FUNC Ballot ballot(bool vote) {
-  Ballot operand{vote, 0};
-  meet(&operand, Ballot::combine);
-  if constexpr (size == simd_width) return operand;
+  Ballot all_lanes = ballot_of_lanes(vote);
+  if constexpr (size == simd_width) return all_lanes;
   constexpr u32 all = (1ull << size) - 1;
   u32 base = lane() & ~(size - 1);
-  return Ballot{operand.votes >> base & all, operand.active >> base & all};
+  return Ballot{all_lanes.votes >> base & all, all_lanes.active >> base & all};
 }
-
-template <class T>
-struct First {
-  T value;
-  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
-    T first = static_cast<First*>(operand[__builtin_ctz(mask)])->value;
-    for (u32 i = 0; i < simd_width; ++i) {
-      if (mask >> i & 1) static_cast<First*>(operand[i])->value = first;
-    }
-  }
-};
 
 template <u32 size, class T>
 MB_FUNC T broadcast_first(T x) {
-  if constexpr (size == simd_width) {
-    First<T> operand{x};
-    meet(&operand, First<T>::combine);
-    return operand.value;
-  } else {
-    return shuffle<size, Move::to>(x, __builtin_ctz(ballot<size>(true).active));
-  }
+  if constexpr (size == simd_width) return first_lane(x);
+  else return shuffle<size, Move::to>(x, __builtin_ctz(ballot<size>(true).active));
 }
 
 }  // namespace mb

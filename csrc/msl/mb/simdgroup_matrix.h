@@ -2,8 +2,7 @@
 // all the work, so that no lane waits for another; matrix_distributed.h is the other way.
 #pragma once
 
-#include "matrix_kernels.h"
-#include "sync.h"
+#include "matrix_lanes.h"
 
 namespace metal {
 

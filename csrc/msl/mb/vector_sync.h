@@ -1,0 +1,29 @@
+// Threads that are lanes of vectors: a SIMD-group goes through the kernel together, on one fiber.
+#pragma once
+
+#include "fiber_switch.h"
+#include "vector_markers.h"
+
+namespace mb {
+
+MB_FUNC u32 lane() {
+  const u32 lane = mb_vector_lane();
+  __builtin_assume(lane < simd_width);
+  return lane;
+}
+MB_FUNC u8* arena() { return mb_vector_arena(); }
+MB_FUNC void threadgroup_sync(u32) { mb_vector_barrier(); }
+// The lanes are where they are together. What they have written must be in memory.
+MB_FUNC void simdgroup_sync(u32) { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
+
+}  // namespace mb
+
+// What mb_vector_barrier() becomes, once for all lanes.
+extern "C" [[gnu::noinline, gnu::used, gnu::visibility("hidden"), clang::not_tail_called]]
+MB_EMITTED inline void mb_vector_meet() noexcept {
+  mb::Fiber* self = mb::current();
+  mb::Simdgroup* simdgroup = self->simdgroup;
+  if (simdgroup->group->fibers == 1) return;
+  simdgroup->at_barrier |= 1u << self->lane;
+  mb::leave(self, simdgroup, simdgroup->ready & ~(1u << self->lane));
+}
