@@ -167,12 +167,18 @@ class _Analysis:
                 continue
             shape = self._shape(value, self._function.blocks[source])
             if shape is not None:
+                if self._of_turns(shape, self._function.blocks[source], block):
+                    shape = VARYING
                 found = shape if found is None else join(found, shape)
         if found is None:
             return UNIFORM if all(each.is_undefined for each in phi.operands) else None
         values = {each for each in phi.operands if not each.is_undefined}
         # Lanes come by different ways; what is one value comes by all of them alike.
         return VARYING if block in self._divergence.joins and len(values) > 1 else found
+
+    def _of_turns(self, shape: Shape, source: Block, block: Block) -> bool:
+        """Whether lanes come on a way out of a loop, each after turns of its own."""
+        return not isinstance(shape, Known) and self._divergence.leaves_turns(source, block)
 
     def _folded(self, instruction: Instruction, shapes: Sequence[Shape]) -> Shape | None:
         if not any(isinstance(shape, Known) for shape in shapes):

@@ -45,13 +45,22 @@ class Divergence:
         self.regions[branch] = Region(branch, blocks, join)
         self.masked |= blocks
         sources = blocks | {branch}
-        for block in (*blocks, join):
-            if sum(each in sources for each in block.predecessors) > 1:
-                self.joins.add(block)
+        self.joins |= {block for block in (*blocks, join) if self._mixes(block, sources)}
         for loop in self.flow.loops:
             if branch in loop.blocks and join not in loop.blocks:
                 self.loops.add(loop)
         return True
+
+    def _mixes(self, block: Block, sources: frozenset[Block]) -> bool:
+        """Whether lanes may come to a block by several ways at once.
+
+        They enter a loop together, and begin another turn together, but never do both at once.
+        """
+        loop = self.flow.loop_of.get(block)
+        again = loop.latches if loop is not None and loop.header is block else []
+        ways = [each for each in block.predecessors if each in sources]
+        turns = sum(each in again for each in ways)
+        return turns > 1 or len(ways) - turns > 1
 
     def leaves_turns(self, definition: Block, use: Block) -> bool:
         """Whether between the two lies the end of a loop that lanes leave at different times."""

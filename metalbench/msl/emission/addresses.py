@@ -1,0 +1,123 @@
+"""Addresses: of elements, and of private memory that lanes have side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metalbench.msl.emission.body import Body
+from metalbench.msl.emission.lanes import Lanes, splat
+from metalbench.msl.ir.model import Alloca, ElementPointer, Value
+from metalbench.msl.ir.types import Int
+from metalbench.msl.vector.private import ALIGNMENT
+from metalbench.msl.vector.shapes import Linear
+
+_LINE = 64  # bytes of a cache line
+_WORD = Int(64)
+
+
+def address(body: Body, pointer: ElementPointer) -> Lanes:
+    """`getelementptr`."""
+    operands = [body.get(each) for each in pointer.operands]
+    shape = body.analysed.shapes.of(Value(pointer.type, pointer.result))
+    if pointer.operands[0].text in body.analysed.layout.interleaved:
+        return _interleaved(body, pointer, operands)
+    if all(each.is_uniform for each in operands):
+        return Lanes(pointer.type, _plain(body, pointer, operands, promises=True))
+    if not isinstance(shape, Linear):
+        return Lanes(pointer.type, vectors=(_vector(body, pointer, operands),))
+    found = Lanes(pointer.type, _plain(body, pointer, operands), shape.stride)
+    if shape.checked:
+        found.holds = _all(body, [each.holds for each in operands if each.holds])
+        found.vectors = (_vector(body, pointer, operands),)
+    return found
+
+
+def _all(body: Body, conditions: Sequence[str]) -> str:
+    found = conditions[0] if conditions else "true"
+    for each in conditions[1:]:
+        found = body.code.value(f"and i1 {found}, {each}")
+    return found
+
+
+def _plain(
+    body: Body, pointer: ElementPointer, operands: Sequence[Lanes], *, promises: bool = False
+) -> str:
+    flags = "".join(f"{each} " for each in pointer.flags) if promises else ""
+    given = ", ".join(f"{each.type} {each.scalar}" for each in operands)
+    return body.code.value(f"getelementptr {flags}{pointer.element}, {given}")
+
+
+def _vector(body: Body, pointer: ElementPointer, operands: Sequence[Lanes]) -> str:
+    given = []
+    for each in operands:
+        if each.is_uniform:
+            given.append(f"{each.type} {each.scalar}")
+        else:
+            given.append(f"{body.code.lanes(each.type)} {body.vector(each)}")
+    return body.code.value(f"getelementptr {pointer.element}, {', '.join(given)}")
+
+
+def _interleaved(body: Body, pointer: ElementPointer, operands: Sequence[Lanes]) -> Lanes:
+    """Bytes from the variable's start count once for every lane."""
+    code, base = body.code, operands[0]
+    fixed, inside, moving = 0, pointer.element, []
+    for place, index in enumerate(operands[1:]):
+        number = pointer.operands[place + 1].integer
+        if place:
+            offset, inside_next = body.layout.member(inside, number or 0)
+        else:
+            offset, inside_next = (number or 0) * body.layout.size(inside), inside
+        if number is not None:
+            fixed += offset
+        else:
+            moving.append((index, body.layout.size(inside_next) * body.width))
+        inside = inside_next
+    fixed *= body.width
+    if base.is_linear and all(each.is_linear and not each.holds for each, _ in moving):
+        return _interleaved_scalar(body, base, fixed, moving)
+    lanes = code.lanes("i64")
+    total = splat(code, _WORD, str(fixed))
+    for index, size in moving:
+        number = _wide(body, index)
+        scaled = code.value(f"mul {lanes} {number}, splat (i64 {size})")
+        total = code.value(f"add {lanes} {total}, {scaled}")
+    vector = body.vector(base)
+    found = code.value(f"getelementptr i8, {code.lanes(base.type)} {vector}, {lanes} {total}")
+    return Lanes(base.type, vectors=(found,))
+
+
+def _interleaved_scalar(
+    body: Body, base: Lanes, fixed: int, moving: Sequence[tuple[Lanes, int]]
+) -> Lanes:
+    code, found, stride = body.code, base.scalar, base.stride
+    for index, size in moving:
+        number = index.scalar
+        if index.type != _WORD:
+            number = code.value(f"sext {index.type} {number} to i64")
+        scaled = code.value(f"mul i64 {number}, {size}")
+        found = code.value(f"getelementptr i8, {base.type} {found}, i64 {scaled}")
+        stride += index.stride * size
+    if fixed:
+        found = code.value(f"getelementptr i8, {base.type} {found}, i64 {fixed}")
+    return Lanes(base.type, found, stride)
+
+
+def _wide(body: Body, index: Lanes) -> str:
+    vector = body.vector(index)
+    if index.type == _WORD:
+        return vector
+    code = body.code
+    return code.value(f"sext {code.lanes(index.type)} {vector} to {code.lanes('i64')}")
+
+
+def variable(body: Body, alloca: Alloca) -> Lanes:
+    """`alloca`: once for all lanes, or once for each of them."""
+    size = body.layout.size(alloca.allocated)
+    alignment = max(alloca.alignment, ALIGNMENT)
+    stride = body.analysed.layout.strides.get(alloca.result, 0)
+    if stride == 0:
+        return Lanes(alloca.type, body.code.variable(str(alloca.allocated), alignment))
+    whole = -(-size // ALIGNMENT) * ALIGNMENT * body.width
+    return Lanes(alloca.type, body.code.variable(f"[{whole} x i8]", _LINE), stride)
+
+

@@ -1,0 +1,257 @@
+"""Blocks and the ways between them: branches where lanes stay together, masks where they part.
+
+Every block is written for lanes that are all there. Those that only some lanes may come to are
+written once more, with masks: where lanes part, they go on there, until all have met again. So what
+masks cost is paid only where lanes do part, which they mostly could but do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from metalbench.msl.emission.body import Body
+from metalbench.msl.emission.lanes import Lanes, splat
+from metalbench.msl.ir.model import Block, Instruction, Phi, Terminator, Value
+from metalbench.msl.ir.text import IrError
+from metalbench.msl.vector.lines import Lines
+
+EXIT = "end"
+Emit = Callable[[Instruction], None]
+
+
+class Blocks:
+    """Writes a function's blocks.
+
+    A masked block has a mask in memory: the lanes that are on their way to it. It takes them all
+    when it runs, and is skipped if there are none. `live` is the mask of all lanes there are; empty
+    if none are missing.
+    """
+
+    def __init__(self, body: Body, lines: Lines, live: str, emit: Emit) -> None:
+        self._body = body
+        self._code = body.code
+        self._lines = lines
+        self._live = live
+        self._all = self._bits(live) if live else "-1"
+        self._emit = emit
+        self._masks: dict[Block, str] = {}
+        self._divergence = body.analysed.shapes.divergence
+
+    def write(self) -> None:
+        """All of them, and the end of the function."""
+        for block in self._body.flow.order:
+            self._whole(block)
+            if block in self._divergence.masked:
+                self._masked(block)
+        self._code.label(EXIT)
+        self._code.line("ret void")
+
+    def _label(self, block: Block, *, masked: bool = False) -> str:
+        if block is self._body.flow.exit:
+            return EXIT
+        return f"{'m' if masked else 'b'}{self._body.flow.position[block]}"
+
+    def _in_line(self, block: Block) -> str:
+        """Where masked lanes go on: with a masked block, or where all of them have met."""
+        return self._label(block, masked=block in self._divergence.masked)
+
+    def _whole(self, block: Block) -> None:
+        """A block to which all lanes come together."""
+        self._code.label(self._label(block))
+        self._instructions(block, self._live)
+        if block in self._divergence.regions:
+            self._part(block)
+        else:
+            self._together(block, block.terminator)
+
+    def _masked(self, block: Block) -> None:
+        """A block to which some lanes come."""
+        code, name, slot = self._code, self._label(block, masked=True), self._mask(block)
+        code.label(name)
+        mask = code.value(f"load {code.mask}, ptr {slot}")
+        code.line(f"store {code.mask} zeroinitializer, ptr {slot}")
+        bits = self._bits(mask)
+        code.fork(self._equal(bits, "0"), f"{name}.past", f"{name}.some")
+        code.label(f"{name}.some")
+        if len(block.predecessors) > 1:
+            code.fork(self._equal(bits, self._all), self._label(block), f"{name}.run")
+            code.label(f"{name}.run")
+        self._instructions(block, mask)
+        for target, way in self._ways(block).items():
+            self._edge(block, target, way, only=way)
+        code.jump(f"{name}.past")
+        code.label(f"{name}.past")
+        for at, loop in enumerate(self._lines.loops.get(block, ())):
+            waiting = self._bits(code.value(f"load {code.mask}, ptr {self._mask(loop.header)}"))
+            ahead = f"{name}.out{at}"
+            code.fork(self._equal(waiting, "0"), ahead, self._label(loop.header, masked=True))
+            code.label(ahead)
+        code.jump(self._in_line(self._lines.after[block]))
+
+    def _instructions(self, block: Block, mask: str) -> None:
+        self._body.start(block, mask)
+        for each in block.instructions[:-1]:
+            self._at(each)
+            if isinstance(each, Phi):
+                self._body.phi(each)
+            else:
+                self._emit(each)
+        self._at(block.terminator)
+
+    def _at(self, instruction: Instruction) -> None:
+        if instruction.place:
+            self._code.place = instruction.place
+
+    def _bits(self, mask: str) -> str:
+        code = self._code
+        return code.value(f"bitcast {code.mask} {mask} to {code.bits}")
+
+    def _equal(self, one: str, other: str) -> str:
+        return self._code.value(f"icmp eq {self._code.bits} {one}, {other}")
+
+    def _mask(self, block: Block) -> str:
+        if block not in self._masks:
+            self._masks[block] = self._code.variable(self._code.mask, zero=True)
+        return self._masks[block]
+
+    def _together(self, block: Block, terminator: Terminator) -> None:
+        """All lanes take one way."""
+        if not block.successors:
+            self._code.jump(EXIT)
+        elif len(block.successors) == 1:
+            self._go(block, block.successors[0])
+        else:
+            (condition,) = terminator.operands
+            self._choose(block, terminator, self._body.get(condition).scalar)
+
+    def _go(self, block: Block, target: Block) -> None:
+        """All lanes go there."""
+        self._edge(block, target, self._live, only="")
+        self._code.jump(self._label(target))
+
+    def _choose(self, block: Block, terminator: Terminator, scalar: str) -> None:
+        """A branch of all lanes, by the one condition that they have."""
+        code, name = self._code, self._code.fresh("way")
+        ways = {target: f"{name}.{at}" for at, target in enumerate(block.successors)}
+        chosen = [ways[self._body.function.blocks[each]] for each in terminator.targets]
+        if terminator.opcode == "br":
+            code.fork(scalar, *chosen)
+        else:
+            kind = terminator.operands[0].type
+            cases = " ".join(
+                f"{kind} {number}, label %{way}"
+                for number, way in zip(terminator.cases, chosen[1:], strict=True)
+            )
+            code.line(f"switch {kind} {scalar}, label %{chosen[0]} [ {cases} ]")
+        for target, way in ways.items():
+            code.label(way)
+            with self._body.arm():
+                self._go(block, target)
+
+    def _part(self, block: Block) -> None:
+        """Lanes may part here. If they do not, all take one way."""
+        code, terminator = self._code, block.terminator
+        (operand,) = terminator.operands
+        condition = self._body.get(operand)
+        alike, scalar = self._agreed(condition)
+        together, apart = code.fresh("together"), code.fresh("apart")
+        code.fork(alike, together, apart)
+        code.label(together)
+        with self._body.arm():
+            self._choose(block, terminator, scalar)
+        code.label(apart)
+        with self._body.arm():
+            for target, way in self._ways(block).items():
+                self._edge(block, target, way, only=way)
+        following = self._lines.first.get(block) or self._lines.after[block]
+        code.jump(self._in_line(following))
+
+    def _agreed(self, condition: Lanes) -> tuple[str, str]:
+        """Whether all lanes have the same condition, and which."""
+        code = self._code
+        if condition.ends is not None:
+            first, last, holds = condition.ends
+            same = code.value(f"icmp eq i1 {first}, {last}")
+            return code.value(f"and i1 {same}, {holds}"), first
+        vector = self._body.vector(condition)
+        lanes = code.lanes(condition.type)
+        if lanes == code.mask:
+            bits = self._bits(self._of(self._live, vector))
+            all_, none = self._equal(bits, self._all), self._equal(bits, "0")
+            return code.value(f"or i1 {all_}, {none}"), all_
+        first = "0"
+        if self._live:
+            arguments = [(code.bits, self._all), ("i1", "true")]
+            first = code.call(f"llvm.cttz.{code.bits}", code.bits, arguments)
+        one = code.value(f"extractelement {lanes} {vector}, {code.bits} {first}")
+        same = code.value(f"icmp eq {lanes} {vector}, {splat(code, condition.type, one)}")
+        return self._equal(self._bits(self._of(self._live, same)), self._all), one
+
+    def _of(self, mask: str, condition: str) -> str:
+        """A condition's lanes of those in a mask: the others' may be undefined."""
+        code = self._code
+        if not mask:
+            return condition
+        return code.value(
+            f"select {code.mask} {mask}, {code.mask} {condition}, {code.mask} zeroinitializer"
+        )
+
+    def _ways(self, block: Block) -> Mapping[Block, str]:
+        """Every active lane's own way: the mask of each target."""
+        terminator = block.terminator
+        if len(block.successors) == 1:
+            return {block.successors[0]: self._body.mask}
+        if terminator.opcode == "br":
+            return self._ways_of_branch(terminator)
+        if terminator.opcode == "switch":
+            return self._ways_of_switch(terminator)
+        if block.successors:
+            raise IrError(f"{terminator.opcode} of lanes that part")
+        return {}
+
+    def _ways_of_branch(self, terminator: Terminator) -> dict[Block, str]:
+        body, code = self._body, self._code
+        (condition,) = terminator.operands
+        yes = body.vector(body.get(condition))
+        no = code.value(f"xor {code.mask} {yes}, splat (i1 true)")
+        first, second = (body.function.blocks[each] for each in terminator.targets)
+        return {first: self._of(body.mask, yes), second: self._of(body.mask, no)}
+
+    def _ways_of_switch(self, terminator: Terminator) -> dict[Block, str]:
+        body, code = self._body, self._code
+        (condition,) = terminator.operands
+        value, lanes = body.vector(body.get(condition)), code.lanes(condition.type)
+        ways: dict[Block, str] = {}
+
+        def add(target: str, mask: str) -> None:
+            block = body.function.blocks[target]
+            before = ways.get(block)
+            ways[block] = mask if before is None else code.value(f"or {code.mask} {before}, {mask}")
+
+        default, *targets = terminator.targets
+        rest = body.mask or "splat (i1 true)"
+        for number, target in zip(terminator.cases, targets, strict=True):
+            case = splat(code, condition.type, str(number))
+            is_it = code.value(f"icmp eq {lanes} {value}, {case}")
+            add(target, self._of(body.mask, is_it))
+            rest = self._of(rest, code.value(f"xor {code.mask} {is_it}, splat (i1 true)"))
+        add(default, rest)
+        return ways
+
+    def _edge(self, source: Block, target: Block, mask: str, only: str) -> None:
+        """What phis get on this way, and who goes it; `only` some lanes' where others go another.
+
+        Without `only`, all lanes go on in the target's form for all.
+        """
+        if target is self._body.flow.exit:
+            return
+        found: list[tuple[Phi, Value]] = [
+            (phi, phi.operands[phi.sources.index(source.name)]) for phi in target.phis
+        ]
+        self._body.assign(found, only)
+        if only and target in self._divergence.masked:
+            code, slot = self._code, self._mask(target)
+            before = code.value(f"load {code.mask}, ptr {slot}")
+            now = code.value(f"or {code.mask} {before}, {mask}")
+            code.line(f"store {code.mask} {now}, ptr {slot}")
+

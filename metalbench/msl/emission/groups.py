@@ -1,0 +1,205 @@
+"""Functions of a SIMD-group, as operations on the vector of its lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metalbench.msl.emission.body import Body, bits_of
+from metalbench.msl.emission.code import places, suffix
+from metalbench.msl.emission.lanes import Lanes, splat
+from metalbench.msl.emission.markers import (
+    MEET,
+    PREFIX,
+    REDUCTIONS,
+    SIMD_WIDTH,
+    group_function,
+)
+from metalbench.msl.ir.model import Call
+from metalbench.msl.ir.text import IrError
+from metalbench.msl.ir.types import BOOL, Float, Int, Type
+from metalbench.msl.vector.shapes import Known
+
+_JOIN = {
+    **{"sum": "add", "product": "mul", "and": "and", "or": "or", "xor": "xor"},
+    **{"min": "llvm.umin", "max": "llvm.umax"},
+}
+_JOIN_FLOATS = {"sum": "fadd", "product": "fmul", "min": "llvm.minnum", "max": "llvm.maxnum"}
+_INFINITY = {"half": "0xH7C00", "bfloat": "0xR7F80", "float": "0x7FF0000000000000"}
+_MINUS_INFINITY = {"half": "0xHFC00", "bfloat": "0xRFF80", "float": "0xFFF0000000000000"}
+_ONE = {"half": "0xH3C00", "bfloat": "0xR3F80", "float": "1.0"}
+
+
+def marked(body: Body, call: Call) -> Lanes | None:
+    """What a marker stands for; None where nothing comes out. Raises IrError."""
+    name = call.name.removeprefix(PREFIX)
+    if name == "barrier":
+        body.code.call(MEET, "void", [])
+        return None
+    if name in ("lane", "index", "x", "y", "z", "simdgroup", "arena"):
+        return body.position(name, call.type)
+    if body.width != SIMD_WIDTH:
+        raise IrError(f"{call.name}: a SIMD-group has {SIMD_WIDTH} lanes")
+    operands = [body.get(each) for each in call.operands]
+    if name == "ballot":
+        return Lanes(call.type, _ballot(body, operands[0]))
+    group = group_function(call.name)
+    if group is None:
+        raise IrError(f"{call.name} is not known")
+    if group.function == "first":
+        return Lanes(call.type, _first(body, operands[0]))
+    if group.function == "shuffle":
+        shape = body.shape(call.operands[1])
+        known = shape.values if isinstance(shape, Known) else None
+        return _shuffle(body, operands[0], operands[1], known)
+    if group.function in REDUCTIONS:
+        return Lanes(call.type, _reduce(body, group.function, operands[0]))
+    order, _, function = group.function.partition("_")
+    vector = _scan(body, function, operands[0], inclusive=order == "inclusive")
+    return Lanes(call.type, vectors=(vector,))
+
+
+def _ballot(body: Body, vote: Lanes) -> str:
+    code, votes = body.code, body.vector(vote)
+    if body.mask:
+        votes = code.value(
+            f"select {code.mask} {body.mask}, {code.mask} {votes}, {code.mask} zeroinitializer"
+        )
+    return code.value(f"bitcast {code.mask} {votes} to {code.bits}")
+
+
+def _first(body: Body, lanes: Lanes) -> str:
+    if lanes.is_uniform:
+        return lanes.scalar
+    code, at = body.code, "0"
+    if body.mask:
+        arguments = [(code.bits, bits_of(body)), ("i1", "true")]
+        at = code.call(f"llvm.cttz.{code.bits}", code.bits, arguments)
+    vector = body.vector(lanes)
+    return code.value(f"extractelement {code.lanes(lanes.type)} {vector}, {code.bits} {at}")
+
+
+def identity(function: str, type_: Type) -> str:
+    """What changes nothing."""
+    if isinstance(type_, Float):
+        if function in ("sum", "product"):
+            return "zeroinitializer" if function == "sum" else _ONE[type_.name]
+        return (_INFINITY if function == "min" else _MINUS_INFINITY)[type_.name]
+    if function in ("and", "min"):
+        return "true" if type_ == BOOL else "-1"
+    return "1" if function == "product" else "zeroinitializer"
+
+
+def _join(body: Body, function: str, type_: Type, count: int, one: str, other: str) -> str:
+    code, lanes = body.code, f"<{count} x {type_}>"
+    is_float = isinstance(type_, Float)
+    name = (_JOIN_FLOATS if is_float else _JOIN)[function]
+    if not name.startswith("llvm."):
+        return code.value(f"{name} {lanes} {one}, {other}")
+    return code.call(f"{name}.v{count}{suffix(type_)}", lanes, [(lanes, one), (lanes, other)])
+
+
+def _active(body: Body, lanes: Lanes, otherwise: str) -> str:
+    """The lanes' values, and another for those that are not active."""
+    code, vector, kind = body.code, body.vector(lanes), body.code.lanes(lanes.type)
+    if not body.mask:
+        return vector
+    other = splat(code, lanes.type, otherwise)
+    return code.value(f"select {code.mask} {body.mask}, {kind} {vector}, {kind} {other}")
+
+
+def _reduce(body: Body, function: str, lanes: Lanes) -> str:
+    """By halves, as lanes on fibers are: the upper joins the lower."""
+    code, type_ = body.code, lanes.type
+    found, count = _active(body, lanes, identity(function, type_)), body.width
+    while count > 1:
+        half, vector = count // 2, f"<{count} x {type_}>"
+        low, high = (
+            code.value(
+                f"shufflevector {vector} {found}, {vector} poison, "
+                f"{places(range(first, first + half))}"
+            )
+            for first in (0, half)
+        )
+        found = _join(body, function, type_, half, low, high)
+        count = half
+    return code.value(f"extractelement <1 x {type_}> {found}, i64 0")
+
+
+def _scan(body: Body, function: str, lanes: Lanes, *, inclusive: bool) -> str:
+    """In five steps, each from twice as far."""
+    code, type_, width = body.code, lanes.type, body.width
+    neutral = identity(function, type_)
+    kind, rest = code.lanes(type_), splat(code, type_, neutral)
+
+    def from_below(vector: str, distance: int) -> str:
+        order = [lane - distance if lane >= distance else width for lane in range(width)]
+        return code.value(f"shufflevector {kind} {vector}, {kind} {rest}, {places(order)}")
+
+    found = _active(body, lanes, neutral)
+    if not inclusive:
+        found = from_below(found, 1)
+    distance = 1
+    while distance < width:
+        found = _join(body, function, type_, width, from_below(found, distance), found)
+        distance *= 2
+    return found
+
+
+def _shuffle(
+    body: Body, lanes: Lanes, source: Lanes, known: Sequence[int] | None
+) -> Lanes:
+    """Every lane has another's value; zero where that is not active, or no lane."""
+    code, type_ = body.code, lanes.type
+    kind = code.lanes(type_)
+    if known is None and source.is_uniform and source.scalar.isdigit():
+        known = (int(source.scalar),) * body.width
+    if known is not None and source.is_uniform:
+        if not 0 <= known[0] < body.width:
+            return Lanes(type_, "zeroinitializer")
+        vector = _active(body, lanes, "zeroinitializer")
+        return Lanes(type_, code.value(f"extractelement {kind} {vector}, i64 {known[0]}"))
+    vector = _active(body, lanes, "zeroinitializer")
+    if known is not None:
+        order = [each if each < body.width else body.width for each in known]
+        found = code.value(
+            f"shufflevector {kind} {vector}, {kind} zeroinitializer, {places(order)}"
+        )
+        return Lanes(type_, vectors=(found,))
+    if source.is_uniform:
+        inside = code.value(f"icmp ult {source.type} {source.scalar}, {body.width}")
+        at = code.value(f"and {source.type} {source.scalar}, {body.width - 1}")
+        one = code.value(f"extractelement {kind} {vector}, {source.type} {at}")
+        none = "false" if type_ == BOOL else "zeroinitializer"
+        return Lanes(type_, code.value(f"select i1 {inside}, {type_} {one}, {type_} {none}"))
+    return Lanes(type_, vectors=(_permute(body, vector, source, type_),))
+
+
+def _permute(body: Body, vector: str, source: Lanes, type_: Type) -> str:
+    """By places that are known when it runs: through memory."""
+    code, stored = body.code, Int(8) if type_ == BOOL else type_
+    if type_ == BOOL:
+        vector = code.value(f"zext {code.mask} {vector} to {code.lanes(stored)}")
+    slot = code.variable(code.lanes(stored))
+    code.line(f"store {code.lanes(stored)} {vector}, ptr {slot}")
+    places_, numbers = body.vector(source), code.lanes(source.type)
+    inside = code.value(f"icmp ult {numbers} {places_}, splat ({source.type} {body.width})")
+    if body.mask:
+        inside = code.value(
+            f"select {code.mask} {body.mask}, {code.mask} {inside}, {code.mask} zeroinitializer"
+        )
+    wide = code.value(f"zext {numbers} {places_} to {code.lanes('i64')}")
+    pointers = code.value(f"getelementptr {stored}, ptr {slot}, {code.lanes('i64')} {wide}")
+    size = body.layout.size(stored)
+    found = code.call(
+        f"llvm.masked.gather.v{body.width}{suffix(stored)}.v{body.width}p0",
+        code.lanes(stored),
+        [
+            (code.lanes("ptr"), pointers),
+            ("i32", str(size)),
+            (code.mask, inside),
+            (code.lanes(stored), "zeroinitializer"),
+        ],
+    )
+    if type_ == BOOL:
+        found = code.value(f"trunc {code.lanes(stored)} {found} to {code.mask}")
+    return found

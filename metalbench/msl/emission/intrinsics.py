@@ -1,0 +1,139 @@
+"""Functions that a kernel calls: LLVM's own, lane by lane in one instruction, and others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from metalbench.msl.emission.body import Body
+from metalbench.msl.emission.code import suffix
+from metalbench.msl.emission.lanes import Lanes
+from metalbench.msl.emission.one_by_one import execute, one_by_one
+from metalbench.msl.ir.model import Call
+from metalbench.msl.ir.text import IrError
+from metalbench.msl.ir.types import VOID, Struct, Type, Vector
+from metalbench.msl.vector.private import SILENT
+
+# Those that work on vectors as they do on scalars, element by element.
+_BY_ELEMENT = frozenset(
+    {
+        *("fma", "fmuladd", "sqrt", "fabs", "floor", "ceil", "trunc", "rint", "nearbyint"),
+        *("round", "roundeven", "minnum", "maxnum", "minimum", "maximum", "minimumnum"),
+        *("maximumnum", "copysign", "smin", "smax", "umin", "umax", "abs", "ctpop", "ctlz"),
+        *("cttz", "bswap", "bitreverse", "fshl", "fshr", "uadd.sat", "usub.sat", "sadd.sat"),
+        *("ssub.sat", "is.fpclass", "fptosi.sat", "fptoui.sat", "canonicalize", "ldexp"),
+        *("ucmp", "scmp"),
+    }
+)
+# Operands that must be constants, the same for all lanes.
+_CONSTANT = {"abs": 1, "ctlz": 1, "cttz": 1, "is.fpclass": 1}
+# Of one vector's elements, and the instruction or function that joins two of them.
+_REDUCTIONS = {
+    **{each: each for each in ("add", "mul", "and", "or", "xor", "fadd", "fmul")},
+    **{each: f"llvm.{each}" for each in ("smin", "smax", "umin", "umax")},
+    **{"fmin": "llvm.minnum", "fmax": "llvm.maxnum"},
+}
+_OVERLOAD = re.compile(r"(?:v\d+)?(?:f\d+|bf16|i\d+|p\d+)$")
+
+
+def call(body: Body, instruction: Call) -> Lanes | None:
+    """A call of anything but what the vectoriser itself stands for; None without a result."""
+    name = instruction.name
+    if name.startswith(SILENT):
+        return None
+    if not name:
+        raise IrError(f"a call of {instruction.callee[:40]}")
+    operands = [body.get(each) for each in instruction.operands]
+    alike = all(each.is_uniform for each in operands)
+    if alike and name not in body.apart:
+        found = execute(body, instruction, [each.scalar for each in operands])
+        return Lanes(instruction.type, found) if instruction.type != VOID else None
+    if not name.startswith("llvm.") or name.startswith("llvm.mem"):
+        found_apart = one_by_one(body, instruction)
+        return found_apart if instruction.type != VOID else None
+    stem = _stem(name)
+    if stem in _BY_ELEMENT:
+        return Lanes(instruction.type, vectors=_by_element(body, instruction, stem, operands))
+    if stem.startswith("vector.reduce."):
+        kind = stem.removeprefix("vector.reduce.")
+        return Lanes(instruction.type, vectors=(_reduced(body, instruction, kind, operands),))
+    if isinstance(instruction.type, Struct) and stem.endswith(".with.overflow"):
+        return Lanes(instruction.type, vectors=_with_overflow(body, instruction, stem, operands))
+    if stem == "powi":
+        return one_by_one(body, instruction)
+    raise IrError(f"the intrinsic {name}")
+
+
+def _stem(name: str) -> str:
+    """An intrinsic's name without the types that it is for."""
+    parts = name.split(".")[1:]
+    while parts and _OVERLOAD.fullmatch(parts[-1]):
+        parts.pop()
+    return ".".join(parts)
+
+
+def _by_element(
+    body: Body, call: Call, stem: str, operands: Sequence[Lanes]
+) -> tuple[str, ...]:
+    code, found = body.code, []
+    flags = "".join(f"{each} " for each in call.flags)
+    overloads = [part for part in call.name.split(".") if _OVERLOAD.fullmatch(part)]
+    name = f"llvm.{stem}." + ".".join(
+        f"v{body.width}{re.sub(r'^v[0-9]+', '', each)}" for each in overloads
+    )
+    constant = _CONSTANT.get(stem)
+    for at, kind in enumerate(body.components(call.type)):
+        arguments = []
+        for place, operand in enumerate(operands):
+            if place == constant:
+                arguments.append((str(operand.type), operand.scalar))
+                continue
+            of = body.components(operand.type)
+            arguments.append((code.lanes(of[at]), body.vectors(operand)[at]))
+        found.append(_flagged(body, name, code.lanes(kind), arguments, flags))
+    return tuple(found)
+
+
+def _flagged(
+    body: Body, name: str, result: str, arguments: Sequence[tuple[str, str]], flags: str
+) -> str:
+    code = body.code
+    declared = ", ".join(type_ for type_, _ in arguments)
+    code.declarations.setdefault(name, f"declare {result} @{name}({declared})")
+    given = ", ".join(f"{type_} {value}" for type_, value in arguments)
+    return code.value(f"call {flags}{result} @{name}({given})")
+
+
+def _with_overflow(
+    body: Body, call: Call, stem: str, operands: Sequence[Lanes]
+) -> tuple[str, ...]:
+    code, kind = body.code, operands[0].type
+    lanes = code.lanes(kind)
+    result = f"{{ {lanes}, {code.mask} }}"
+    arguments = [(lanes, body.vector(each)) for each in operands]
+    both = code.call(f"llvm.{stem}.v{body.width}{suffix(kind)}", result, arguments)
+    return tuple(code.value(f"extractvalue {result} {both}, {at}") for at in (0, 1))
+
+
+def _reduced(body: Body, call: Call, kind: str, operands: Sequence[Lanes]) -> str:
+    """The elements of every lane's own vector, joined from the first to the last."""
+    join = _REDUCTIONS.get(kind)
+    vector = operands[-1].type
+    if join is None or not isinstance(vector, Vector):
+        raise IrError(f"the intrinsic {call.name}")
+    parts = list(body.vectors(operands[-1]))
+    if len(operands) > 1:
+        parts.insert(0, body.vector(operands[0]))
+    found = parts[0]
+    for each in parts[1:]:
+        found = _joined(body, call, join, vector.element, found, each)
+    return found
+
+
+def _joined(body: Body, call: Call, join: str, kind: Type, one: str, other: str) -> str:
+    code, lanes = body.code, body.code.lanes(kind)
+    flags = "".join(f"{each} " for each in call.flags)
+    if not join.startswith("llvm."):
+        return code.value(f"{join} {flags}{lanes} {one}, {other}")
+    name = f"{join}.v{body.width}{suffix(kind)}"
+    return _flagged(body, name, lanes, [(lanes, one), (lanes, other)], flags)

@@ -1,0 +1,169 @@
+"""What takes no vectors, run once for every active lane: atomics, calls, scattered accesses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from metalbench.msl.emission.body import Body, bits_of
+from metalbench.msl.emission.lanes import Lanes, put_together, take_apart
+from metalbench.msl.ir.model import Atomic, Call, Instruction, Memory
+from metalbench.msl.ir.text import IrError
+from metalbench.msl.ir.types import BOOL, VOID, Int, Type
+
+_BYTE = Int(8)
+OneLane = Callable[[Sequence[str]], Sequence[str]]
+
+
+def one_by_one(body: Body, instruction: Instruction) -> Lanes:
+    """The results of all active lanes; of the others, nothing is known."""
+    operands = [body.get(each) for each in instruction.operands]
+    kinds = body.components(instruction.type) if instruction.type != VOID else []
+
+    def run(given: Sequence[str]) -> Sequence[str]:
+        found = execute(body, instruction, given)
+        return take_apart(body.code, instruction.type, found, body.layout) if kinds else []
+
+    return Lanes(instruction.type, vectors=each_lane(body, operands, kinds, run))
+
+
+def each_lane(
+    body: Body, operands: Sequence[Lanes], kinds: Sequence[Type], run: OneLane
+) -> tuple[str, ...]:
+    """A loop over the active lanes: `run` gets a lane's operands, and gives results of these kinds.
+
+    Vectors lie in memory meanwhile: no processor takes an element by a number out of a register.
+    """
+    code = body.code
+    laid_out = [_laid_out(body, each) for each in operands]
+    results = [code.variable(code.lanes(_stored(kind))) for kind in kinds]
+    start, turn, done = code.fresh("lanes"), code.fresh("lane"), code.fresh("done")
+    left = bits_of(body)
+    code.jump(start)
+    code.label(start)
+    code.jump(turn)
+    code.label(turn)
+    now, after = f"%{code.fresh('left')}", f"%{code.fresh('rest')}"
+    code.line(f"{now} = phi {code.bits} [ {left}, %{start} ], [ {after}, %{turn} ]")
+    first = code.call(f"llvm.cttz.{code.bits}", code.bits, [(code.bits, now), ("i1", "true")])
+    lane = code.value(f"zext {code.bits} {first} to i64")
+    given = [
+        _of_lane(body, operand, slots, lane)
+        for operand, slots in zip(operands, laid_out, strict=True)
+    ]
+    for kind, slot, part in zip(kinds, results, run(given), strict=True):
+        _keep(body, kind, slot, lane, part)
+    fewer = code.value(f"sub {code.bits} {now}, 1")
+    code.line(f"{after} = and {code.bits} {now}, {fewer}")
+    code.fork(code.value(f"icmp eq {code.bits} {after}, 0"), done, turn)
+    code.label(done)
+    return tuple(_kept(body, kind, slot) for kind, slot in zip(kinds, results, strict=True))
+
+
+def _stored(kind: Type) -> Type:
+    """How an element lies in memory."""
+    return _BYTE if kind == BOOL else kind
+
+
+def _laid_out(body: Body, operand: Lanes) -> list[str]:
+    if operand.is_linear and not operand.holds:
+        return []
+    code, slots = body.code, []
+    for kind, vector in zip(body.components(operand.type), body.vectors(operand), strict=True):
+        stored = code.lanes(_stored(kind))
+        if kind == BOOL:
+            vector = code.value(f"zext {code.mask} {vector} to {stored}")
+        slots.append(code.variable(stored))
+        code.line(f"store {stored} {vector}, ptr {slots[-1]}")
+    return slots
+
+
+def _of_lane(body: Body, operand: Lanes, slots: Sequence[str], lane: str) -> str:
+    if operand.is_uniform:
+        return operand.scalar
+    if not slots:
+        return _follow(body, operand, lane)
+    code, parts = body.code, []
+    for kind, slot in zip(body.components(operand.type), slots, strict=True):
+        place = code.value(f"getelementptr {_stored(kind)}, ptr {slot}, i64 {lane}")
+        part = code.value(f"load {_stored(kind)}, ptr {place}")
+        parts.append(code.value(f"trunc i8 {part} to i1") if kind == BOOL else part)
+    return put_together(code, operand.type, parts, body.layout)
+
+
+def _follow(body: Body, operand: Lanes, lane: str) -> str:
+    """A lane's value, from the first one's."""
+    code, kind = body.code, operand.type
+    if not isinstance(kind, Int):
+        steps = code.value(f"mul i64 {lane}, {operand.stride}")
+        return code.value(f"getelementptr i8, {kind} {operand.scalar}, i64 {steps}")
+    number = lane
+    if kind.bits != 64:
+        number = code.value(f"{'trunc' if kind.bits < 64 else 'zext'} i64 {lane} to {kind}")
+    steps = code.value(f"mul {kind} {number}, {operand.stride % (1 << kind.bits)}")
+    return code.value(f"add {kind} {operand.scalar}, {steps}")
+
+
+def _keep(body: Body, kind: Type, slot: str, lane: str, part: str) -> None:
+    code = body.code
+    if kind == BOOL:
+        part = code.value(f"zext i1 {part} to i8")
+    place = code.value(f"getelementptr {_stored(kind)}, ptr {slot}, i64 {lane}")
+    code.line(f"store {_stored(kind)} {part}, ptr {place}")
+
+
+def _kept(body: Body, kind: Type, slot: str) -> str:
+    code, stored = body.code, body.code.lanes(_stored(kind))
+    found = code.value(f"load {stored}, ptr {slot}")
+    return code.value(f"trunc {stored} {found} to {code.mask}") if kind == BOOL else found
+
+
+def execute(body: Body, instruction: Instruction, operands: Sequence[str]) -> str:
+    """The instruction itself on these operands; its result, empty where there is none."""
+    typed = [
+        f"{each.type} {text}" for each, text in zip(instruction.operands, operands, strict=True)
+    ]
+    if isinstance(instruction, Memory):
+        text = memory_text(instruction, typed, instruction.alignment)
+    elif isinstance(instruction, Atomic):
+        text = _atomic(instruction, typed)
+    elif isinstance(instruction, Call):
+        text = _call(instruction, operands)
+    else:
+        raise IrError(f"{instruction.opcode} for each lane")
+    if instruction.type == VOID:
+        body.code.line(text)
+        return ""
+    return body.code.value(text)
+
+
+def memory_text(instruction: Memory, operands: Sequence[str], alignment: int) -> str:
+    """A load or store of these operands, written with their types."""
+    atomic = "atomic " if instruction.ordering else ""
+    volatile = "volatile " if instruction.volatile else ""
+    what = f"{instruction.type}, " if instruction.opcode == "load" else ""
+    ordering = f" {instruction.ordering}" if instruction.ordering else ""
+    given = ", ".join(operands)
+    return f"{instruction.opcode} {atomic}{volatile}{what}{given}{ordering}, align {alignment}"
+
+
+def _atomic(instruction: Atomic, operands: Sequence[str]) -> str:
+    words = ("weak " if instruction.weak else "") + ("volatile " if instruction.volatile else "")
+    scope = f' syncscope("{instruction.scope}")' if instruction.scope else ""
+    orderings = " ".join(instruction.orderings)
+    if instruction.opcode == "fence":
+        return f"fence{scope} {orderings}"
+    operation = f"{instruction.operation} " if instruction.operation else ""
+    aligned = f", align {instruction.alignment}" if instruction.alignment else ""
+    given = ", ".join(operands)
+    return f"{instruction.opcode} {words}{operation}{given}{scope} {orderings}{aligned}"
+
+
+def _call(call: Call, operands: Sequence[str]) -> str:
+    given = ", ".join(
+        f"{' '.join(filter(None, (str(each.type), attributes)))} {text}"
+        for each, attributes, text in zip(call.operands, call.parameters, operands, strict=True)
+    )
+    flags = "".join(f"{each} " for each in call.flags)
+    before = f"{call.before} " if call.before else ""
+    after = f" {call.attributes}" if call.attributes else ""
+    return f"call {flags}{before}{call.type} {call.callee}({given}){after}"
