@@ -34,10 +34,18 @@ MB_SITE static void threadgroup_meeting(void* mem_flags) {
 
 MB_FUNC u32 lane() { return current()->lane; }
 MB_FUNC u8* arena() { return current()->simdgroup->group->arena; }
-MB_FUNC void threadgroup_sync(u32 mem_flags) {
-  threadgroup_meeting(reinterpret_cast<void*>(uptr(mem_flags)));
+// Macros, so that the functions of the kernel library are the call sites.
+#define MB_MEET_IN_THREADGROUP(mem_flags) \
+  mb::threadgroup_meeting(reinterpret_cast<void*>(mb::uptr(mem_flags)))
+#define MB_MEET_IN_SIMDGROUP(mem_flags) \
+  mb::meet(reinterpret_cast<void*>(mb::uptr(mem_flags)), nullptr)
+
+// Whether the running lane keeps the matrices. `const` although it reads memory: a thread's lane
+// never changes, and once clang knows, the loops of the other lanes fold away. The assembly of
+// current() would make it convergent.
+[[gnu::const, gnu::noinline, clang::noconvergent]] MB_UNTRACED static bool owns_matrices() {
+  return fiber_of(reinterpret_cast<uptr>(__builtin_frame_address(0)))->lane == 0;
 }
-MB_FUNC void simdgroup_sync(u32 mem_flags) { meet(reinterpret_cast<void*>(uptr(mem_flags)), nullptr); }
 
 // One value a lane, gathered while all lanes of a meeting wait.
 template <class T>
