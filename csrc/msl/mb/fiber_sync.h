@@ -10,30 +10,30 @@ namespace mb {
 
 MB_SITE static void meet(void* operand, Combine combine) {
   Fiber* self = current();
-  Simdgroup* simdgroup = self->simdgroup;
+  Bundle* bundle = self->bundle;
   const u32 lane = self->lane;
   const void* site = __builtin_return_address(0);
-  simdgroup->operand[lane] = operand;
-  simdgroup->combine[lane] = combine;
-  simdgroup->site[lane] = site;
-  if (simdgroup->meeting == 0) simdgroup->meeting_site = site;
-  else if (simdgroup->meeting_site != site) simdgroup->diverged = true;
-  simdgroup->meeting |= 1u << lane;
-  leave(self, simdgroup, simdgroup->ready & ~(1u << lane));
+  bundle->operand[lane] = operand;
+  bundle->combine[lane] = combine;
+  bundle->site[lane] = site;
+  if (bundle->meeting == 0) bundle->meeting_site = site;
+  else if (bundle->meeting_site != site) bundle->diverged = true;
+  bundle->meeting |= 1u << lane;
+  leave(self, bundle, bundle->ready & ~(1u << lane));
 }
 
 MB_SITE static void threadgroup_meeting(void* mem_flags) {
   Fiber* self = current();
-  Simdgroup* simdgroup = self->simdgroup;
+  Bundle* bundle = self->bundle;
   const u32 lane = self->lane;
-  if (MB_CHECKED) simdgroup->operand[lane] = mem_flags;
-  simdgroup->site[lane] = __builtin_return_address(0);
-  simdgroup->at_barrier |= 1u << lane;
-  leave(self, simdgroup, simdgroup->ready & ~(1u << lane));
+  if (MB_CHECKED) bundle->operand[lane] = mem_flags;
+  bundle->site[lane] = __builtin_return_address(0);
+  bundle->at_barrier |= 1u << lane;
+  leave(self, bundle, bundle->ready & ~(1u << lane));
 }
 
 MB_FUNC u32 lane() { return current()->lane; }
-MB_FUNC u8* arena() { return current()->simdgroup->group->arena; }
+MB_FUNC u8* arena() { return current()->bundle->group->arena; }
 // Macros, so that the functions of the kernel library are the call sites.
 #define MB_MEET_IN_THREADGROUP(mem_flags) \
   mb::threadgroup_meeting(reinterpret_cast<void*>(mb::uptr(mem_flags)))

@@ -25,8 +25,8 @@ MB_FUNC u8* arena() { return mb_vector_arena(); }
 extern "C" [[gnu::noinline, gnu::used, gnu::visibility("hidden"), clang::not_tail_called]]
 MB_EMITTED inline void mb_vector_meet() noexcept {
   mb::Fiber* self = mb::current();
-  mb::Simdgroup* simdgroup = self->simdgroup;
-  if (simdgroup->group->fibers == 1) return;
-  simdgroup->at_barrier |= 1u << self->lane;
-  mb::leave(self, simdgroup, simdgroup->ready & ~(1u << self->lane));
+  mb::Bundle* bundle = self->bundle;
+  if (bundle->group->fibers == 1) return;
+  bundle->at_barrier |= 1u << self->lane;
+  mb::leave(self, bundle, bundle->ready & ~(1u << self->lane));
 }
