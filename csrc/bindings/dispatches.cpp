@@ -148,7 +148,16 @@ void define_dispatches(nb::module_& module) {
       .def_prop_ro(
           "needs_fibers",
           [](const BoundPipeline& self) { return self.pipeline->info().needs_fibers; },
-          "cpu device: whether its threads synchronise, so that each needs a stack of its own.");
+          "cpu device: whether its threads synchronise, so that each needs a stack of its own.")
+      .def_prop_ro(
+          "engine", [](const BoundPipeline& self) { return self.pipeline->info().engine; },
+          "How it runs: `metal`, or on the cpu device `vectors` (a SIMD-group at a time), `fibers` "
+          "(a "
+          "thread at a time, each on a stack of its own) or `loops` over the threads.")
+      .def_prop_ro(
+          "engine_reason",
+          [](const BoundPipeline& self) { return self.pipeline->info().engine_reason; },
+          "Why the engine is not `vectors`; empty where there is nothing to say.");
   nb::class_<BoundDispatch>(module, "Dispatch",
                             "One launch of a kernel, with its arguments bound by name.")
       .def(

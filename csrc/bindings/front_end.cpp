@@ -57,6 +57,26 @@ Signature signature_from(const nb::handle& result) {
   return signature;
 }
 
+class PythonShapes final : public cpu::Shapes {
+ public:
+  explicit PythonShapes(nb::object built)
+      : widths_(nb::cast<std::vector<std::uint32_t>>(built.attr("widths"))),
+        handle_(built),
+        built_(keep_alive(std::move(built))) {}
+
+  [[nodiscard]] const std::vector<std::uint32_t>& widths() const override { return widths_; }
+
+  [[nodiscard]] std::string build(cpu::Shape shape) const override {
+    const nb::gil_scoped_acquire gil;
+    return nb::cast<std::string>(handle_.attr("entry")(shape.width, shape.rows));
+  }
+
+ private:
+  std::vector<std::uint32_t> widths_;
+  nb::handle handle_;
+  std::shared_ptr<void> built_;
+};
+
 class PythonSource final : public cpu::ParsedSource {
  public:
   PythonSource(nb::object program, CompileOptions options)
@@ -80,6 +100,9 @@ class PythonSource final : public cpu::ParsedSource {
     for (const nb::handle record : result.attr("arguments")) {
       built.parameters.push_back(nb::cast<std::uint32_t>(record["parameter"]));
     }
+    built.engine = nb::cast<std::string>(result.attr("engine"));
+    built.reason = nb::cast<std::string>(result.attr("reason"));
+    if (built.engine == "vectors") built.shapes = std::make_shared<PythonShapes>(result);
     return built;
   }
 

@@ -33,6 +33,8 @@ struct PipelineInfo {
   std::uint32_t threadgroup_bytes = 0;  // static
   std::uint32_t max_threads = 1024;
   bool needs_fibers = false;
+  std::string engine = "metal";  // of the cpu device: "loops", "fibers" or "vectors"
+  std::string engine_reason;     // why not "vectors"; may be empty
 };
 
 class Pipeline {

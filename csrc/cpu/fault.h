@@ -25,6 +25,8 @@ struct Fault {
   const void* address = nullptr;
   bool has_thread = false;
   mb::Dim3 thread{};
+  bool has_simdgroup = false;  // where its threads are not told apart
+  std::uint32_t simdgroup = 0;
   mb::Dim3 threadgroup{};
   std::array<char, 512> text{};
   bool names_thread = false;  // whether `text` does

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,12 +16,35 @@ struct SourceLine {
   std::uint32_t line = 0;
 };
 
+// Which groups an entry of a vectorised kernel is made for. A call runs `width` threads: with
+// `rows` they lie along x, and all of them exist; without, any group will do.
+struct Shape {
+  std::uint32_t width = 0;
+  bool rows = false;
+
+  auto operator<=>(const Shape&) const = default;
+};
+
+// The shapes of a vectorised kernel, each compiled when it is first asked for.
+class Shapes {
+ public:
+  virtual ~Shapes() = default;
+  // The widths that there are with rows, the largest first.
+  [[nodiscard]] virtual const std::vector<std::uint32_t>& widths() const = 0;
+  // The path of the shared object. Throws CompileError. Must not be called with locks held: it may
+  // wait for others who hold them.
+  [[nodiscard]] virtual std::string build(Shape shape) const = 0;
+};
+
 // A kernel that was lowered and compiled for this machine.
 struct Built {
   std::string path;                       // of the shared object
   std::vector<Argument> arguments;        // element_bytes not yet known
   std::vector<std::uint32_t> parameters;  // position of each argument in the parameter list
   std::vector<Attribute> attributes;
+  std::string engine;                    // "loops", "fibers" or "vectors"
+  std::string reason;                    // why not "vectors"; may be empty
+  std::shared_ptr<const Shapes> shapes;  // of "vectors"
 };
 
 // MSL source that was read, and can be built function by function.

@@ -7,7 +7,7 @@
 namespace metalbench::cpu {
 namespace {
 
-const void* site_of(const mb::Fiber* fiber) { return fiber->simdgroup->site[fiber->lane]; }
+const void* site_of(const mb::Fiber* fiber) { return fiber->bundle->site[fiber->lane]; }
 
 }  // namespace
 
@@ -15,15 +15,15 @@ const void* site_of(const mb::Fiber* fiber) { return fiber->simdgroup->site[fibe
 void GroupRunner::check_barrier() {
   std::uint32_t waiting = 0;
   mb::uptr mem_flags = ~mb::uptr{0};
-  for (std::uint32_t i = 0; i < group_.simdgroups; ++i) waiting |= simdgroups_[i].at_barrier;
+  for (std::uint32_t i = 0; i < bundles(); ++i) waiting |= bundles_[i].at_barrier;
   if (waiting == 0) return;
   const mb::Fiber* first = nullptr;
   for (std::uint32_t i = 0; i < group_.threads; ++i) {
     const mb::Fiber* fiber = stacks_->fiber(i);
     const std::uint32_t bit = 1u << fiber->lane;
-    if ((fiber->simdgroup->at_barrier & bit) != 0) {
+    if ((fiber->bundle->at_barrier & bit) != 0) {
       if (first == nullptr) first = fiber;
-      mem_flags &= reinterpret_cast<mb::uptr>(fiber->simdgroup->operand[fiber->lane]) |
+      mem_flags &= reinterpret_cast<mb::uptr>(fiber->bundle->operand[fiber->lane]) |
                    memory_check_->fences_of(fiber->index);
       if (site_of(fiber) == site_of(first)) continue;
       fault_.kind = Fault::Kind::reported;
@@ -36,7 +36,7 @@ void GroupRunner::check_barrier() {
   }
   for (std::uint32_t i = 0; i < group_.threads; ++i) {
     const mb::Fiber* fiber = stacks_->fiber(i);
-    if ((fiber->simdgroup->live & (1u << fiber->lane)) != 0) continue;
+    if ((fiber->bundle->live & (1u << fiber->lane)) != 0) continue;
     fault_.kind = Fault::Kind::reported;
     std::snprintf(fault_.text.data(), fault_.text.size(),
                   "threadgroup_barrier: thread %u waits, but thread %u of the threadgroup has "
@@ -105,10 +105,13 @@ void* GroupRunner::abandon(Fault::Kind kind, const void* pc, const void* address
     fault_.pc = pc;
     fault_.address = address;
     fault_.threadgroup = group_.position;
-    // In a plain loop there is no telling which of its threads it was.
-    fault_.has_thread = !launch_->use_span;
-    if (fault_.has_thread) {
-      fault_.thread = mb::fiber_of(reinterpret_cast<mb::uptr>(stack_pointer))->position;
+    // In a plain loop there is no telling which of its threads it was, nor of a vector's lanes.
+    if (!launch_->use_span) {
+      const mb::Fiber* fiber = mb::fiber_of(reinterpret_cast<mb::uptr>(stack_pointer));
+      fault_.has_thread = threads_per_fiber_ == 1;
+      fault_.thread = fiber->position;
+      fault_.has_simdgroup = !fault_.has_thread;
+      fault_.simdgroup = fiber->index / mb::simd_width;
     }
   }
   return own_stack_;

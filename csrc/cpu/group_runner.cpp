@@ -20,44 +20,40 @@ int poison(std::uint32_t turn) {
   return static_cast<int>((least + turn % (sign - least)) | (turn % 2 == 0 ? 0 : sign));
 }
 
-std::uint32_t lane_mask(std::uint32_t lanes) {
-  return lanes >= mb::simd_width ? ~0u : (1u << lanes) - 1;
-}
-
-void* first_stack(const mb::Simdgroup& simdgroup) {
-  return simdgroup.stack_pointer[std::countr_zero(simdgroup.ready)];
+void* first_stack(const mb::Bundle& bundle) {
+  return bundle.stack_pointer[std::countr_zero(bundle.ready)];
 }
 
 // All live lanes wait. Lanes at one site go on together; where there are several sites, the first
 // in the code goes first: the others then catch up with those that wait behind the branch or loop.
-void release_meeting(mb::Simdgroup& simdgroup) {
-  std::uint32_t mask = simdgroup.meeting;
+void release_meeting(mb::Bundle& bundle) {
+  std::uint32_t mask = bundle.meeting;
   auto chosen = static_cast<std::uint32_t>(std::countr_zero(mask));
-  if (simdgroup.diverged) {
+  if (bundle.diverged) {
     for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
       const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
-      if (simdgroup.site[lane] < simdgroup.site[chosen]) chosen = lane;
+      if (bundle.site[lane] < bundle.site[chosen]) chosen = lane;
     }
     for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
       const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
-      if (simdgroup.site[lane] != simdgroup.site[chosen]) mask &= ~(1u << lane);
+      if (bundle.site[lane] != bundle.site[chosen]) mask &= ~(1u << lane);
     }
   }
-  const mb::Combine combine = simdgroup.combine[chosen];
+  const mb::Combine combine = bundle.combine[chosen];
   if (combine != nullptr) {
-    combine(simdgroup.operand, mask);
-  } else if ((reinterpret_cast<mb::uptr>(simdgroup.operand[chosen]) & mb::mem_device) != 0) {
-    ++simdgroup.device_rounds;
+    combine(bundle.operand, mask);
+  } else if ((reinterpret_cast<mb::uptr>(bundle.operand[chosen]) & mb::mem_device) != 0) {
+    ++bundle.device_rounds;
   }
-  simdgroup.meeting &= ~mask;
-  simdgroup.ready = mask;
-  if (simdgroup.meeting == 0) {
-    simdgroup.diverged = false;
+  bundle.meeting &= ~mask;
+  bundle.ready = mask;
+  if (bundle.meeting == 0) {
+    bundle.diverged = false;
   } else {
-    simdgroup.meeting_site = simdgroup.site[std::countr_zero(simdgroup.meeting)];
-    simdgroup.diverged = true;
+    bundle.meeting_site = bundle.site[std::countr_zero(bundle.meeting)];
+    bundle.diverged = true;
   }
-  ++simdgroup.rounds;
+  ++bundle.rounds;
 }
 
 }  // namespace
@@ -81,7 +77,7 @@ void GroupRunner::poison_arena() {
 }
 
 void GroupRunner::prepare(const Launch& launch) {
-  const std::uint32_t needed = launch.use_span ? 1 : launch.threads_per_group;
+  const std::uint32_t needed = launch.use_span ? 1 : launch.fibers_per_group;
   if (needed > fibers_) {
     stacks_.reset();
     stacks_ = std::make_unique<Stacks>(needed);
@@ -104,7 +100,7 @@ void GroupRunner::prepare(const Launch& launch) {
 GroupRunner::Progress GroupRunner::run_span(const Launch& launch, std::uint64_t first,
                                             std::uint64_t count) {
   prepare(launch);
-  lay_out({1, 1, 1});
+  lay_out({1, 1, 1}, 1);
   span_first_ = first;
   span_count_ = count;
   prepare_stack(stacks_->fiber(0), &GroupRunner::span_main);
@@ -115,7 +111,7 @@ GroupRunner::Progress GroupRunner::run_span(const Launch& launch, std::uint64_t 
 GroupRunner::Progress GroupRunner::run_group(const Launch& launch, std::uint64_t number) {
   prepare(launch);
   start_group(number);
-  return enter(simdgroups_[0].stack_pointer[0]);
+  return enter(bundles_[0].stack_pointer[0]);
 }
 
 GroupRunner::Progress GroupRunner::resume() { return enter(waiting_stack_); }
@@ -136,88 +132,16 @@ GroupRunner::Progress GroupRunner::enter(void* stack) {
   return waiting_stack_ != nullptr ? Progress::waiting : Progress::done;
 }
 
-// What does not change from group to group of the same size.
-void GroupRunner::lay_out(mb::Dim3 size) {
-  if (size.x == laid_out_.x && size.y == laid_out_.y && size.z == laid_out_.z) return;
-  laid_out_ = size;
-  group_.size = size;
-  group_.threads = size.x * size.y * size.z;
-  group_.simdgroups = (group_.threads + mb::simd_width - 1) / mb::simd_width;
-  for (std::uint32_t i = 0; i < group_.simdgroups; ++i) {
-    mb::Simdgroup& simdgroup = simdgroups_[i];
-    simdgroup.group = &group_;
-    simdgroup.index = i;
-    simdgroup.lanes = lane_mask(group_.threads - i * mb::simd_width);
-  }
-  mb::Dim3 position{0, 0, 0};
-  for (std::uint32_t i = 0; i < group_.threads; ++i) {
-    mb::Fiber* fiber = stacks_->fiber(i);
-    prepare_stack(fiber, &GroupRunner::fiber_main);
-    fiber->simdgroup = &simdgroups_[i / mb::simd_width];
-    fiber->lane = i % mb::simd_width;
-    fiber->index = i;
-    fiber->reads = 0;
-    fiber->position = position;
-    if (++position.x < size.x) continue;
-    position.x = 0;
-    if (++position.y < size.y) continue;
-    position.y = 0;
-    ++position.z;
-  }
-}
-
-void GroupRunner::start_group(std::uint64_t number) {
-  const mb::Launch& shared = launch_->shared;
-  const mb::Dim3 groups = shared.threadgroups_per_grid;
-  const mb::Dim3 full = shared.threads_per_threadgroup;
-  const mb::Dim3 grid = shared.threads_per_grid;
-  const auto x = static_cast<std::uint32_t>(number % groups.x);
-  const auto y = static_cast<std::uint32_t>(number / groups.x % groups.y);
-  const auto z = static_cast<std::uint32_t>(number / groups.x / groups.y);
-  group_.position = {x, y, z};
-  const auto extent = [](std::uint32_t total, std::uint32_t at, std::uint32_t size) {
-    const std::uint32_t left = total - at * size;
-    return left < size ? left : size;
-  };
-  lay_out({extent(grid.x, x, full.x), extent(grid.y, y, full.y), extent(grid.z, z, full.z)});
-  for (std::uint32_t i = 0; i < group_.simdgroups; ++i) {
-    mb::Simdgroup& simdgroup = simdgroups_[i];
-    simdgroup.live = simdgroup.lanes;
-    simdgroup.ready = simdgroup.meeting = simdgroup.at_barrier = 0;
-    simdgroup.rounds = simdgroup.device_rounds = 0;
-    simdgroup.diverged = false;
-  }
-  started_ = 0;
-  start_simdgroup();
-  if (launch_->checked) {
-    poison_arena();
-    memory_check_->start_group(group_, number);
-  }
-}
-
-void GroupRunner::start_simdgroup() {
-  mb::Simdgroup& simdgroup = simdgroups_[started_];
-  const std::uint32_t first = started_ * mb::simd_width;
-  const std::uint32_t lanes = std::min(group_.threads - first, mb::simd_width);
-  for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-    simdgroup.stack_pointer[lane] = fresh_stack(stacks_->fiber(first + lane));
-    __builtin_prefetch(simdgroup.stack_pointer[lane], 1);
-    __builtin_prefetch(stacks_->fiber(first + lane));
-  }
-  simdgroup.ready = simdgroup.lanes;
-  ++started_;
-}
-
 void GroupRunner::fiber_main() {
   mb::Fiber* fiber = mb::current();
   GroupRunner& self = of(fiber);
-  self.launch_->thread_entry(self.group_.launch, &self.group_, fiber);
-  mb::Simdgroup* simdgroup = fiber->simdgroup;
-  mb::prefetch_stack(simdgroup, fiber->lane);
+  self.entry_->function(self.group_.launch, &self.group_, fiber);
+  mb::Bundle* bundle = fiber->bundle;
+  mb::prefetch_stack(bundle, fiber->lane);
   const std::uint32_t others = ~(1u << fiber->lane);
-  simdgroup->live &= others;
-  simdgroup->ready &= others;
-  const mb::Simdgroup* following = self.next_simdgroup(simdgroup);
+  bundle->live &= others;
+  bundle->ready &= others;
+  const mb::Bundle* following = self.next_bundle(bundle);
   void* abandoned = nullptr;
   mb_switch(&abandoned, following != nullptr ? first_stack(*following) : self.own_stack_);
   __builtin_unreachable();
@@ -231,47 +155,47 @@ void GroupRunner::span_main() {
   __builtin_unreachable();
 }
 
-// Who runs after a thread of this simdgroup has blocked or returned; null when all have returned.
-// A SIMD-group goes as far as it can before the next one starts: its stacks stay in the cache.
-mb::Simdgroup* GroupRunner::next_simdgroup(mb::Simdgroup* simdgroup) {
+// Who runs after a fiber of this bundle has blocked or returned; null when all have returned.
+// A bundle goes as far as it can before the next one starts: its stacks stay in the cache.
+mb::Bundle* GroupRunner::next_bundle(mb::Bundle* bundle) {
   idle_yields_ = 0;
-  if (simdgroup->ready == 0 && simdgroup->meeting != 0) release_meeting(*simdgroup);
-  if (simdgroup->ready != 0) return simdgroup;
-  mb::Simdgroup* other = next_ready(simdgroup->index);
+  if (bundle->ready == 0 && bundle->meeting != 0) release_meeting(*bundle);
+  if (bundle->ready != 0) return bundle;
+  mb::Bundle* other = next_ready(bundle->index);
   return other != nullptr ? other : release_barrier();
 }
 
-// The nearest other simdgroup with lanes that can run. It may lie before: threads that yield leave
+// The nearest other bundle with lanes that can run. It may lie before: fibers that yield leave
 // ready lanes behind them.
-mb::Simdgroup* GroupRunner::next_ready(std::uint32_t index) {
-  for (std::uint32_t i = index + 1; i < group_.simdgroups; ++i) {
-    if (i == started_) start_simdgroup();
-    if (simdgroups_[i].ready != 0) return &simdgroups_[i];
+mb::Bundle* GroupRunner::next_ready(std::uint32_t index) {
+  for (std::uint32_t i = index + 1; i < bundles(); ++i) {
+    if (i == started_) start_bundle();
+    if (bundles_[i].ready != 0) return &bundles_[i];
   }
   for (std::uint32_t i = 0; i < index; ++i) {
-    if (simdgroups_[i].ready != 0) return &simdgroups_[i];
+    if (bundles_[i].ready != 0) return &bundles_[i];
   }
   return nullptr;
 }
 
-// Every thread of the group waits at a barrier or has returned.
-mb::Simdgroup* GroupRunner::release_barrier() {
+// Every fiber of the group waits at a barrier or has returned.
+mb::Bundle* GroupRunner::release_barrier() {
   if (launch_->checked) check_barrier();
-  mb::Simdgroup* first = nullptr;
-  for (std::uint32_t i = group_.simdgroups; i-- > 0;) {
-    mb::Simdgroup& simdgroup = simdgroups_[i];
-    simdgroup.ready = simdgroup.at_barrier;
-    simdgroup.at_barrier = 0;
-    if (simdgroup.ready != 0) first = &simdgroup;
+  mb::Bundle* first = nullptr;
+  for (std::uint32_t i = bundles(); i-- > 0;) {
+    mb::Bundle& bundle = bundles_[i];
+    bundle.ready = bundle.at_barrier;
+    bundle.at_barrier = 0;
+    if (bundle.ready != 0) first = &bundle;
   }
   return first;
 }
 
 void* GroupRunner::next_stack(mb::Fiber* fiber) {
-  mb::Simdgroup* simdgroup = fiber->simdgroup;
-  const mb::Simdgroup* following = of(fiber).next_simdgroup(simdgroup);
+  mb::Bundle* bundle = fiber->bundle;
+  const mb::Bundle* following = of(fiber).next_bundle(bundle);
   // The one that came last need not switch at all.
-  if (following == simdgroup && (simdgroup->ready >> fiber->lane & 1) != 0) return nullptr;
+  if (following == bundle && (bundle->ready >> fiber->lane & 1) != 0) return nullptr;
   return first_stack(*following);
 }
 
@@ -279,21 +203,21 @@ void* GroupRunner::next_stack(mb::Fiber* fiber) {
 // that can run have had their turn twice and still do nothing but yield, the group itself yields.
 void GroupRunner::yield(mb::Fiber* fiber) {
   GroupRunner& self = of(fiber);
-  mb::Simdgroup* simdgroup = fiber->simdgroup;
-  if (++self.idle_yields_ > 2 * self.group_.threads) {
+  mb::Bundle* bundle = fiber->bundle;
+  if (++self.idle_yields_ > 2 * self.group_.fibers) {
     mb_switch(&self.waiting_stack_, self.own_stack_);
     return;
   }
-  const std::uint32_t later = simdgroup->ready & ~lane_mask(fiber->lane + 1);
+  const std::uint32_t later = bundle->ready & ~mask_of_first(fiber->lane + 1);
   auto lane = static_cast<std::uint32_t>(std::countr_zero(later));
-  mb::Simdgroup* following = simdgroup;
+  mb::Bundle* following = bundle;
   if (later == 0) {
-    mb::Simdgroup* other = self.next_ready(simdgroup->index);
+    mb::Bundle* other = self.next_ready(bundle->index);
     if (other != nullptr) following = other;
     lane = static_cast<std::uint32_t>(std::countr_zero(following->ready));
   }
-  if (following == simdgroup && lane == fiber->lane) return;
-  mb_switch(&simdgroup->stack_pointer[fiber->lane], following->stack_pointer[lane]);
+  if (following == bundle && lane == fiber->lane) return;
+  mb_switch(&bundle->stack_pointer[fiber->lane], following->stack_pointer[lane]);
 }
 
 }  // namespace metalbench::cpu

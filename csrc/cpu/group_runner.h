@@ -1,4 +1,5 @@
-// Runs threadgroups on one worker: one fiber for each GPU thread, SIMD-group by SIMD-group.
+// Runs threadgroups on one worker: a fiber for each GPU thread, or for as many as a vector has
+// lanes.
 #pragma once
 
 #include <array>
@@ -49,14 +50,14 @@ class GroupRunner {
                               const void* stack_pointer);
 
  private:
-  // What a fiber finds of its runner through its simdgroup's group.
+  // What a fiber finds of its runner through its bundle's group.
   struct Group : mb::Group {
     GroupRunner* runner;
   };
 
   static const mb::Runtime runtime;
   static GroupRunner& of(const mb::Fiber* fiber) {
-    return *static_cast<Group*>(fiber->simdgroup->group)->runner;
+    return *static_cast<Group*>(fiber->bundle->group)->runner;
   }
   static void* next_stack(mb::Fiber*);
   static void yield(mb::Fiber*);
@@ -71,13 +72,19 @@ class GroupRunner {
 
   void prepare(const Launch& launch);
   void poison_arena();
-  void lay_out(mb::Dim3 size);
+  void lay_out(mb::Dim3 size, std::uint32_t threads_per_fiber);
   void start_group(std::uint64_t number);
-  void start_simdgroup();
+  void start_bundle();
+  [[nodiscard]] static std::uint32_t mask_of_first(std::uint32_t lanes) {
+    return lanes >= mb::simd_width ? ~0u : (1u << lanes) - 1;
+  }
+  [[nodiscard]] std::uint32_t bundles() const {
+    return (group_.fibers + mb::simd_width - 1) / mb::simd_width;
+  }
   [[nodiscard]] Progress enter(void* stack);
-  mb::Simdgroup* next_simdgroup(mb::Simdgroup* simdgroup);
-  mb::Simdgroup* next_ready(std::uint32_t index);
-  mb::Simdgroup* release_barrier();
+  mb::Bundle* next_bundle(mb::Bundle* bundle);
+  mb::Bundle* next_ready(std::uint32_t index);
+  mb::Bundle* release_barrier();
   void check_barrier();
   [[noreturn]] void stop(const mb::Fiber* fiber, const void* pc);
   [[noreturn]] void stop();
@@ -86,13 +93,15 @@ class GroupRunner {
   std::uint32_t fibers_ = 0;
   void* own_stack_ = nullptr;  // where the worker stands while fibers run
   // One more than a group has, for mb::prefetch_stack().
-  std::array<mb::Simdgroup, 33> simdgroups_{};
-  std::uint32_t started_ = 0;  // simdgroups of the group that have stacks
+  std::array<mb::Bundle, 33> bundles_{};
+  std::uint32_t started_ = 0;  // bundles of the group that have stacks
   Group group_{};
   mb::Dim3 laid_out_{};
+  std::uint32_t threads_per_fiber_ = 1;
   const Launch* launch_ = nullptr;
-  std::uint32_t idle_yields_ = 0;  // since a thread of the group has got anywhere
-  void* waiting_stack_ = nullptr;  // of the thread to go on with
+  const GroupEntry* entry_ = nullptr;  // of the group
+  std::uint32_t idle_yields_ = 0;      // since a thread of the group has got anywhere
+  void* waiting_stack_ = nullptr;      // of the thread to go on with
   std::uint64_t span_first_ = 0;
   std::uint64_t span_count_ = 0;
   std::unique_ptr<std::byte[]> arena_storage_;

@@ -14,17 +14,16 @@ constexpr std::size_t constant_padding = 64;
 
 }  // namespace
 
-Launch::Launch(const Dispatch& dispatch, std::shared_ptr<const Module> kernel_module)
-    : module(std::move(kernel_module)), kernel(dispatch.pipeline->info().name) {
+Launch::Launch(const Dispatch& dispatch, const CpuPipeline& pipeline)
+    : module(pipeline.module()), kernel(pipeline.info().name), checked(pipeline.checked()) {
   const Size3 grid = dispatch.threadgroups_per_grid();
   shared.threads_per_grid = dim3(dispatch.threads_per_grid());
   shared.threadgroups_per_grid = dim3(grid);
   shared.threads_per_threadgroup = dim3(dispatch.threads);
   groups = grid.count();
-  threads_per_group = static_cast<std::uint32_t>(dispatch.threads.count());
-  thread_entry = module->thread_entry();
   span_entry = module->span_entry();
   use_span = module->info().needs_fibers == 0;
+  if (!use_span) enter_groups(pipeline);
 
   for (const Binding& binding : dispatch.bindings) bind(binding, dispatch.pipeline->info());
   for (const Buffer& resource : dispatch.resources) {
@@ -39,6 +38,30 @@ Launch::Launch(const Dispatch& dispatch, std::shared_ptr<const Module> kernel_mo
     shared.threadgroup_offset[memory.index] = arena_bytes;
     arena_bytes += memory.bytes;
   }
+}
+
+// Groups at the edge along x may have a number of threads there that asks for another entry.
+void Launch::enter_groups(const CpuPipeline& pipeline) {
+  const mb::Dim3 size = shared.threads_per_threadgroup, grid = shared.threads_per_grid;
+  const std::uint32_t rest = grid.x % size.x;
+  const auto fibers = [&](const GroupEntry& of, std::uint32_t size_x) {
+    return (size_x * size.y * size.z + of.threads_per_fiber - 1) / of.threads_per_fiber;
+  };
+  if (grid.x >= size.x) {
+    entry = pipeline.entry_for(size.x);
+    fibers_per_group = fibers(entry, size.x);
+  }
+  if (rest != 0) {
+    edge_entry = pipeline.entry_for(rest);
+    fibers_per_group = std::max(fibers_per_group, fibers(edge_entry, rest));
+  }
+}
+
+const Module& Launch::module_of(const void* pc) const {
+  for (const GroupEntry* each : {&entry, &edge_entry}) {
+    if (each->module != nullptr && each->module->contains(pc)) return *each->module;
+  }
+  return *module;
 }
 
 std::byte* Launch::add_buffer(const std::string& name, const Buffer& buffer,
@@ -108,7 +131,8 @@ void Launch::assume_written() const {
 }
 
 void Launch::make_null() {
-  thread_entry = [](const mb::Launch*, const mb::Group*, const mb::Fiber*) {};
+  entry.function = [](const mb::Launch*, const mb::Group*, const mb::Fiber*) {};
+  edge_entry.function = entry.function;
   span_entry = [](const mb::Launch*, mb::Group*, mb::u64, mb::u64) {};
   checked = false;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/dispatch.h"
+#include "cpu/library.h"
 #include "cpu/memory_check_shadow.h"
 #include "cpu/module.h"
 #include "cpu/storages.h"
@@ -30,7 +31,7 @@ struct Range {
 
 // A dispatch in the form in which workers run it. Keeps everything alive that it points to.
 struct Launch {
-  Launch(const Dispatch& dispatch, std::shared_ptr<const Module> module);
+  Launch(const Dispatch& dispatch, const CpuPipeline& pipeline);
 
   // The same launch of a kernel that does nothing.
   void make_null();
@@ -38,14 +39,17 @@ struct Launch {
   static std::shared_ptr<Shadow> watch(std::span<const std::unique_ptr<Launch>> launches);
   // Before a run: what this launch writes unseen counts as written.
   void assume_written() const;
+  // The one that a program counter lies in, as far as that is known.
+  [[nodiscard]] const Module& module_of(const void* pc) const;
 
   mb::Launch shared{};
   std::shared_ptr<const Module> module;
   std::string kernel;
-  mb::ThreadEntry thread_entry = nullptr;
+  GroupEntry entry;
+  GroupEntry edge_entry;  // of groups with fewer threads along x
   mb::SpanEntry span_entry = nullptr;
   std::uint64_t groups = 0;
-  std::uint32_t threads_per_group = 0;
+  std::uint32_t fibers_per_group = 0;
   std::uint32_t arena_bytes = 0;  // static and dynamic threadgroup memory
   bool use_span = false;
   bool checked = false;
@@ -54,6 +58,7 @@ struct Launch {
   std::shared_ptr<const Storages> storages;  // of the device
 
  private:
+  void enter_groups(const CpuPipeline& pipeline);
   void bind(const Binding& binding, const PipelineInfo& kernel);
   std::byte* add_buffer(const std::string& name, const Buffer& buffer, const Argument* argument);
 

@@ -1,7 +1,9 @@
 #include "cpu/library.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "core/errors.h"
 #include "cpu/textures.h"
 
 namespace metalbench::cpu {
@@ -32,7 +34,10 @@ class CpuLibrary final : public metalbench::Library {
     info.threadgroup_bytes = found.threadgroup_bytes;
     info.max_threads = found.max_threads;
     info.needs_fibers = found.needs_fibers != 0;
-    return std::make_shared<CpuPipeline>(std::move(info), std::move(module), options_.checked);
+    info.engine = std::move(built.engine);
+    info.engine_reason = std::move(built.reason);
+    return std::make_shared<CpuPipeline>(std::move(info), std::move(module),
+                                         std::move(built.shapes), options_.checked);
   }
 
  private:
@@ -42,8 +47,38 @@ class CpuLibrary final : public metalbench::Library {
 
 }  // namespace
 
-CpuPipeline::CpuPipeline(PipelineInfo info, std::shared_ptr<const Module> module, bool checked)
-    : info_(std::move(info)), module_(std::move(module)), checked_(checked) {}
+CpuPipeline::CpuPipeline(PipelineInfo info, std::shared_ptr<const Module> module,
+                         std::shared_ptr<const Shapes> shapes, bool checked)
+    : info_(std::move(info)),
+      module_(std::move(module)),
+      shapes_(std::move(shapes)),
+      checked_(checked) {}
+
+GroupEntry CpuPipeline::entry_for(std::uint32_t size_x) const {
+  if (shapes_ == nullptr) return {module_->thread_entry(), 1, module_};
+  const auto& widths = shapes_->widths();
+  const auto width = std::ranges::find_if(widths, [&](auto each) { return size_x % each == 0; });
+  const bool rows = width != widths.end();
+  const Shape shape{rows ? *width : mb::simd_width, rows};
+  std::shared_ptr<const Module> module = module_for(shape);
+  const mb::ThreadEntry entry = module->lanes_entry();
+  if (entry == nullptr) {
+    throw Error("cpu device: " + module->path() + " is no vectorised kernel; remove it from the " +
+                "cache");
+  }
+  return {entry, shape.width, std::move(module)};
+}
+
+std::shared_ptr<const Module> CpuPipeline::module_for(Shape shape) const {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = modules_.find(shape);
+    if (found != modules_.end()) return found->second;
+  }
+  auto module = std::make_shared<const Module>(shapes_->build(shape));
+  const std::lock_guard lock(mutex_);
+  return modules_.emplace(shape, std::move(module)).first->second;
+}
 
 std::shared_ptr<metalbench::Library> make_library(std::shared_ptr<const ParsedSource> source,
                                                   const CompileOptions& options) {

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <utility>
 
 #include "core/library.h"
 #include "cpu/front_end.h"
@@ -8,17 +12,32 @@
 
 namespace metalbench::cpu {
 
+// How the threads of a group are run: by calls of `function`, each on a fiber of its own.
+struct GroupEntry {
+  mb::ThreadEntry function = nullptr;
+  std::uint32_t threads_per_fiber = 1;
+  std::shared_ptr<const Module> module;
+};
+
 class CpuPipeline final : public Pipeline {
  public:
-  CpuPipeline(PipelineInfo info, std::shared_ptr<const Module> module, bool checked);
+  CpuPipeline(PipelineInfo info, std::shared_ptr<const Module> module,
+              std::shared_ptr<const Shapes> shapes, bool checked);
   [[nodiscard]] const PipelineInfo& info() const override { return info_; }
   [[nodiscard]] const std::shared_ptr<const Module>& module() const { return module_; }
   [[nodiscard]] bool checked() const { return checked_; }
+  // For groups of so many threads along x; of kernels that need fibers. May compile.
+  [[nodiscard]] GroupEntry entry_for(std::uint32_t size_x) const;
 
  private:
   PipelineInfo info_;
+  [[nodiscard]] std::shared_ptr<const Module> module_for(Shape shape) const;
+
   std::shared_ptr<const Module> module_;
+  std::shared_ptr<const Shapes> shapes_;  // null where every fiber runs one thread
   bool checked_;
+  mutable std::mutex mutex_;
+  mutable std::map<Shape, std::shared_ptr<const Module>> modules_;
 };
 
 [[nodiscard]] std::shared_ptr<metalbench::Library> make_library(

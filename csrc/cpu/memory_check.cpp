@@ -121,7 +121,7 @@ bool MemoryCheck::allows_range(const Range& range, const MemoryAccess& access, F
   if (!range.region->watches(access)) return true;
   const std::uint32_t segment = device_clock_.segment();
   if (segment == 0) return true;
-  const Mark own{segment, access.thread->index, access.thread->simdgroup->device_rounds};
+  const Mark own{segment, access.thread->index, access.thread->bundle->device_rounds};
   const auto clash = range.region->touch(access, own, device_clock_);
   if (clash) return allows_clash(access, *clash, false, fault);
   if (!access.atomic()) return true;
@@ -161,7 +161,7 @@ bool MemoryCheck::allows_arena(const MemoryAccess& access, Fault& fault) {
     return false;
   }
   if (!is_written_in_group(access, fault)) return false;
-  const Mark own{arena_clock_.epoch, access.thread->index, access.thread->simdgroup->rounds};
+  const Mark own{arena_clock_.epoch, access.thread->index, access.thread->bundle->rounds};
   const auto clash = arena_region_.touch(access, own, arena_clock_);
   return !clash || allows_clash(access, *clash, true, fault);
 }

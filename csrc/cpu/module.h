@@ -20,7 +20,9 @@ class Module {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const mb::Info& info() const { return *info_; }
+  // Null if its fibers run several threads each, or none; the other one is null if they do not.
   [[nodiscard]] mb::ThreadEntry thread_entry() const { return thread_; }
+  [[nodiscard]] mb::ThreadEntry lanes_entry() const { return lanes_; }
   [[nodiscard]] mb::SpanEntry span_entry() const { return span_; }  // null if it needs fibers
   // The program counter as an offset into the file's own address space.
   [[nodiscard]] std::optional<mb::uptr> offset_of(const void* pc) const;
@@ -32,6 +34,7 @@ class Module {
   void* handle_ = nullptr;
   const mb::Info* info_ = nullptr;
   mb::ThreadEntry thread_ = nullptr;
+  mb::ThreadEntry lanes_ = nullptr;
   mb::SpanEntry span_ = nullptr;
   mb::uptr base_ = 0;
 };

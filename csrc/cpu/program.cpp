@@ -87,15 +87,18 @@ class CpuProgram final : public Program {
     if (fault.has_thread && !fault.names_thread)
       text +=
           ", by thread " + to_text(fault.thread) + " of threadgroup " + to_text(fault.threadgroup);
+    if (fault.has_simdgroup)
+      text += ", by SIMD-group " + std::to_string(fault.simdgroup) + " of threadgroup " +
+              to_text(fault.threadgroup);
     return text;
   }
 
   [[nodiscard]] std::optional<SourceLine> line_of(const Launch& launch, const void* pc,
                                                   bool is_return_address) const {
-    const auto offset = launch.module->offset_of(pc);
+    const Module& module = launch.module_of(pc);
+    const auto offset = module.offset_of(pc);
     if (!offset) return std::nullopt;
-    return context_.front_end->symbolize(launch.module->path(),
-                                         *offset - (is_return_address ? 1 : 0));
+    return context_.front_end->symbolize(module.path(), *offset - (is_return_address ? 1 : 0));
   }
 
   std::vector<std::unique_ptr<Launch>> launches_;
@@ -112,8 +115,7 @@ std::vector<std::unique_ptr<Launch>> launches_of(std::span<const Dispatch> dispa
       throw DispatchError("[" + dispatch.pipeline->info().name +
                           "] the pipeline belongs to another device; compile it on this one");
     }
-    auto launch = std::make_unique<Launch>(dispatch, pipeline->module());
-    launch->checked = pipeline->checked();
+    auto launch = std::make_unique<Launch>(dispatch, *pipeline);
     launch->storages = context.storages;
     launches.push_back(std::move(launch));
   }

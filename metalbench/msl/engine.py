@@ -37,7 +37,9 @@ class Built:
     """A compiled kernel.
 
     `path` is a shared object in the cache that exports what csrc/msl/mb/abi.h says. `arguments` are
-    in the order of the kernel's parameters, those absent by function constant left out.
+    in the order of the kernel's parameters, those absent by function constant left out. `engine` is
+    how its threads are run: in `loops`, as `fibers`, or as `vectors`; `reason` is why not the last.
+    Of `vectors`, `widths` are how many threads along x one call may run, the largest first.
     """
 
     name: str
@@ -46,6 +48,16 @@ class Built:
     attributes: list[dict[str, str]]
     max_threads: int
     needs_fibers: bool
+    engine: str = "fibers"
+    reason: str = ""
+    widths: tuple[int, ...] = ()
+
+    def entry(self, width: int, rows: bool) -> str:
+        """Return the shared object that runs `width` threads a call, compiled at first need.
+
+        With `rows` they lie along x; without, groups may have any shape.
+        """
+        raise NotImplementedError(f"[{self.name}] {self.engine}: no entry of {width}, {rows}")
 
     @cached_property
     def lowered(self) -> str:
@@ -164,9 +176,9 @@ def build(
     key = cache.digest("kernel", program.key, function, _given(constants), str(kind))
     record = cache.load(key)
     if record is not None and cache.file_digest(record["path"]) == record["object"]:
-        return _built(record)
+        return _built(record, checked=checked)
     with _own_failures(program.filename):
-        return _built(_compile(program, function, constants or {}, key, kind))
+        return _built(_compile(program, function, constants or {}, key, kind), checked=checked)
 
 
 def signature(  # noqa: PLR0917 - `_core` calls it
@@ -255,8 +267,10 @@ def _compile(
     return record
 
 
-def _built(record: cache.Record) -> Built:
-    return Built(**{name: value for name, value in record.items() if name != "object"})
+def _built(record: cache.Record, *, checked: bool) -> Built:
+    engine = "fibers" if record["needs_fibers"] or checked else "loops"
+    fields = {name: value for name, value in record.items() if name != "object"}
+    return Built(**fields, engine=engine)
 
 
 def _files(source: Source, filename: str) -> dict[str, str | None]:

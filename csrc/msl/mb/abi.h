@@ -55,7 +55,7 @@ struct Launch {
 };
 
 struct Fiber;
-struct Simdgroup;
+struct Bundle;
 struct Group;
 
 // Computes a SIMD-group function for the lanes of `mask` at once. `operand[lane]` points to that
@@ -107,11 +107,14 @@ struct Group {
   u32 fibers;      // that run them: one a thread, or one for as many as a vector has lanes
 };
 
-// Lanes are in exactly one of ready, meeting, at_barrier, or (not live) none.
-struct Simdgroup {
+// Fibers that are scheduled together. Where each runs one thread, they are the lanes of a SIMD-group,
+// which meet in its functions; where each runs a SIMD-group or a part of one, they are as many of
+// these, and meet at barriers only. Lanes are in exactly one of ready, meeting, at_barrier, or (not
+// live) none.
+struct Bundle {
   Group* group;
   u32 index;
-  u32 lanes;       // mask of those that exist: all 32 but for the last of a group
+  u32 lanes;       // mask of those that exist: all 32 but for the last bundle of a group
   u32 live;        // have not returned
   u32 ready;       // can run (the running one included)
   u32 meeting;     // wait in a SIMD-group function
@@ -129,22 +132,22 @@ struct Simdgroup {
 };
 
 struct alignas(64) Fiber {
-  Simdgroup* simdgroup;
-  u32 lane;
-  u32 index;      // in the group, x fastest
-  Dim3 position;  // thread_position_in_threadgroup
+  Bundle* bundle;
+  u32 lane;       // of the bundle
+  u32 index;      // in the group, x fastest, of the thread; of the first one, where it runs several
+  Dim3 position;  // thread_position_in_threadgroup of the same
   u32 reads;      // of atomics; see mb::spin()
 };
 static_assert(sizeof(Fiber) == 64);
 
 // Fetches the stack of the lane that comes some switches after this one: each has a page of its own,
-// and most of what a switch costs is waiting for it. There is a spare simdgroup after a group's last.
-[[gnu::always_inline]] inline void prefetch_stack(const Simdgroup* simdgroup, u32 lane) {
+// and most of what a switch costs is waiting for it. There is a spare bundle after a group's last.
+[[gnu::always_inline]] inline void prefetch_stack(const Bundle* bundle, u32 lane) {
   constexpr u32 ahead = 6;
   const u32 later = lane + ahead;
   // A number, because a lane that never was has no stack to point into.
   const auto stack =
-      reinterpret_cast<uptr>(simdgroup[later / simd_width].stack_pointer[later % simd_width]);
+      reinterpret_cast<uptr>(bundle[later / simd_width].stack_pointer[later % simd_width]);
   __builtin_prefetch(reinterpret_cast<const void*>(stack), 1);
   __builtin_prefetch(reinterpret_cast<const void*>(stack + 64), 1);
 }
@@ -169,6 +172,7 @@ static_assert(sizeof(Fiber) == 64);
 // A kernel's shared object exports these by C name.
 //
 // mb_thread: run one thread of a group, on its own fiber.
+// mb_lanes:  run as many threads of a group as the shared object is made for, on one fiber.
 // mb_span:   run `count` consecutive threadgroups (x fastest) from number `first`; only of kernels
 //            that need no synchronisation. Called on a fiber, so that current() is valid.
 // mb_info:   what the compiler found out (a function, because some of it is known to the linker only).

@@ -11,12 +11,12 @@ namespace mb {
 #if MB_CHECKED
 [[gnu::noinline]] MB_UNTRACED static void access(const volatile void* address, u64 bytes, AccessKind kind) {
   Fiber* self = current();
-  self->simdgroup->group->runtime->access(self, address, bytes, kind, __builtin_return_address(0));
+  self->bundle->group->runtime->access(self, address, bytes, kind, __builtin_return_address(0));
 }
 #define MB_ACCESS(address, bytes, kind) mb::access(address, bytes, mb::AccessKind::kind)
 MB_FUNC MB_UNTRACED void misaligned(const void* address, u64 alignment, Use use, const void* pc) {
   Fiber* self = current();
-  self->simdgroup->group->runtime->misaligned(self, address, alignment, use, pc);
+  self->bundle->group->runtime->misaligned(self, address, alignment, use, pc);
 }
 
 // Of several elements that the caller takes apart.
@@ -26,12 +26,12 @@ template <class T>
   const bool is_aligned = reinterpret_cast<uptr>(first) % alignof(T) == 0;
   if (!is_aligned) misaligned(first, alignof(T), Use(kind), pc);
   Fiber* self = current();
-  self->simdgroup->group->runtime->access(self, first, count * sizeof(T), kind, pc);
+  self->bundle->group->runtime->access(self, first, count * sizeof(T), kind, pc);
 }
 #define MB_ELEMENTS(first, count, kind) mb::access_elements(first, count, mb::AccessKind::kind)
 [[gnu::noinline]] MB_UNTRACED static void fence(u32 mem_flags) {
   Fiber* self = current();
-  self->simdgroup->group->runtime->fence(self, mem_flags);
+  self->bundle->group->runtime->fence(self, mem_flags);
 }
 #else
 #define MB_ACCESS(address, bytes, kind) ((void)0)

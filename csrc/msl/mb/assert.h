@@ -9,7 +9,7 @@ namespace mb {
 [[gnu::noinline, gnu::cold, clang::nomerge, clang::not_tail_called]] MB_UNTRACED static void fail(
     const char* what) {
   Fiber* self = current();
-  self->simdgroup->group->runtime->fail(self, what, __builtin_return_address(0));
+  self->bundle->group->runtime->fail(self, what, __builtin_return_address(0));
 }
 
 }  // namespace mb

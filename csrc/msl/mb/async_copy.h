@@ -13,8 +13,12 @@
 #include "sync.h"
 #include "vec.h"
 
+#if MB_VECTOR
+#define MB_CALLED_BY_LABEL extern "C" MB_EMITTED MB_UNTRACED
+#else
 #define MB_CALLED_BY_LABEL \
   extern "C" MB_EMITTED __attribute__((used, visibility("hidden"))) MB_UNTRACED
+#endif
 
 namespace mb {
 
@@ -72,7 +76,7 @@ MB_CALLED_BY_LABEL inline void* mb_async_copy_2d(ulong bytes, ulong, void* to, u
 }
 
 MB_CALLED_BY_LABEL inline void mb_wait_simdgroup_events(int, void**) {
-  mb::simdgroup_sync(mb::mem_device | mb::mem_threadgroup);
+  MB_MEET_IN_SIMDGROUP(mb::mem_device | mb::mem_threadgroup);
 }
 
 #undef MB_CALLED_BY_LABEL

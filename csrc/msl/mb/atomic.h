@@ -41,7 +41,7 @@ namespace mb {
 [[gnu::noinline]] MB_UNTRACED static void spin() {
   Fiber* self = current();
   if (++self->reads % 64) return;
-  self->simdgroup->group->runtime->yield(self);
+  self->bundle->group->runtime->yield(self);
 }
 
 // Out of line where accesses are traced: atomic ones race with none.

@@ -24,12 +24,12 @@ struct TypeMismatch {
 #define MB_TRACED(bytes)                                                  \
   MB_TRACE void __sanitizer_cov_load##bytes(mb::u8* address) {            \
     mb::Fiber* self = mb::current();                                      \
-    self->simdgroup->group->runtime->access(self, address, bytes, mb::AccessKind::read,  \
+    self->bundle->group->runtime->access(self, address, bytes, mb::AccessKind::read,  \
                                             __builtin_return_address(0)); \
   }                                                                       \
   MB_TRACE void __sanitizer_cov_store##bytes(mb::u8* address) {           \
     mb::Fiber* self = mb::current();                                      \
-    self->simdgroup->group->runtime->access(self, address, bytes, mb::AccessKind::write,   \
+    self->bundle->group->runtime->access(self, address, bytes, mb::AccessKind::write,   \
                                             __builtin_return_address(0)); \
   }
 MB_TRACED(1)
@@ -42,21 +42,21 @@ MB_TRACED(16)
 // Copying or filling a whole struct: what AddressSanitizer's pass makes of it.
 MB_TRACE void* __asan_memmove(void* to, const void* from, mb::uptr bytes) {
   mb::Fiber* self = mb::current();
-  const mb::Runtime* runtime = self->simdgroup->group->runtime;
+  const mb::Runtime* runtime = self->bundle->group->runtime;
   runtime->access(self, from, bytes, mb::AccessKind::copy, __builtin_return_address(0));
   runtime->access(self, to, bytes, mb::AccessKind::write, __builtin_return_address(0));
   return __builtin_memmove(to, from, bytes);
 }
 MB_TRACE void* __asan_memcpy(void* to, const void* from, mb::uptr bytes) {
   mb::Fiber* self = mb::current();
-  const mb::Runtime* runtime = self->simdgroup->group->runtime;
+  const mb::Runtime* runtime = self->bundle->group->runtime;
   runtime->access(self, from, bytes, mb::AccessKind::copy, __builtin_return_address(0));
   runtime->access(self, to, bytes, mb::AccessKind::write, __builtin_return_address(0));
   return __builtin_memcpy(to, from, bytes);
 }
 MB_TRACE void* __asan_memset(void* to, int value, mb::uptr bytes) {
   mb::Fiber* self = mb::current();
-  self->simdgroup->group->runtime->access(self, to, bytes, mb::AccessKind::write, __builtin_return_address(0));
+  self->bundle->group->runtime->access(self, to, bytes, mb::AccessKind::write, __builtin_return_address(0));
   return __builtin_memset(to, value, bytes);
 }
 

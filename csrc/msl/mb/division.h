@@ -10,7 +10,7 @@ namespace mb {
 #if MB_CHECKED
 [[gnu::noinline]] MB_UNTRACED static void overflowing_division() {
   Fiber* self = current();
-  self->simdgroup->group->runtime->fail(
+  self->bundle->group->runtime->fail(
       self, "integer overflow: the least number divided by -1 does not fit its type",
       __builtin_return_address(0));
 }

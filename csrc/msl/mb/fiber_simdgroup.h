@@ -72,11 +72,15 @@ struct Shuffle {
   }
 };
 
-template <Move move, class T>
-MB_FUNC T shuffle_lanes(T x, u32 by) {
-  Shuffle<T, move> operand{x, by};
-  meet(&operand, Shuffle<T, move>::combine);
-  return operand.value;
+template <u32 size, Move move, class T>
+MB_FUNC T shuffle(T x, u32 by) {
+  if constexpr (size == simd_width) {
+    Shuffle<T, move> operand{x, by};
+    meet(&operand, Shuffle<T, move>::combine);
+    return operand.value;
+  } else {
+    return shuffle<simd_width, Move::to>(x, source_in_part<size, move>(lane(), by));
+  }
 }
 
 // shuffle_and_fill: lanes that would read beyond the (part of the) SIMD-group read from `fill`.
@@ -111,24 +115,29 @@ MB_FUNC T shuffle_and_fill(T x, T fill, u32 by, u32 modulo) {
   return operand.value;
 }
 
-struct Vote {
-  Ballot ballot;
+// Which of the lanes that take part hand in true, and which take part at all.
+struct Ballot {
+  u32 votes, active;
 
   MB_UNTRACED static void combine(void* const* operand, u32 mask) {
     u32 votes = 0;
     for (u32 i = 0; i < simd_width; ++i) {
-      if (mask >> i & 1) votes |= (static_cast<Vote*>(operand[i])->ballot.votes & 1) << i;
+      if (mask >> i & 1) votes |= (static_cast<Ballot*>(operand[i])->votes & 1) << i;
     }
     for (u32 i = 0; i < simd_width; ++i) {
-      if (mask >> i & 1) *static_cast<Vote*>(operand[i]) = Vote{votes, mask};
+      if (mask >> i & 1) *static_cast<Ballot*>(operand[i]) = Ballot{votes, mask};
     }
   }
 };
 
-MB_FUNC Ballot ballot_of_lanes(bool vote) {
-  Vote operand{{vote, 0}};
-  meet(&operand, Vote::combine);
-  return operand.ballot;
+template <u32 size>
+MB_FUNC Ballot ballot(bool vote) {
+  Ballot operand{vote, 0};
+  meet(&operand, Ballot::combine);
+  if constexpr (size == simd_width) return operand;
+  constexpr u32 all = (1ull << size) - 1;
+  u32 base = lane() & ~(size - 1);
+  return Ballot{operand.votes >> base & all, operand.active >> base & all};
 }
 
 template <class T>
@@ -142,11 +151,15 @@ struct First {
   }
 };
 
-template <class T>
-MB_FUNC T first_lane(T x) {
-  First<T> operand{x};
-  meet(&operand, First<T>::combine);
-  return operand.value;
+template <u32 size, class T>
+MB_FUNC T broadcast_first(T x) {
+  if constexpr (size == simd_width) {
+    First<T> operand{x};
+    meet(&operand, First<T>::combine);
+    return operand.value;
+  } else {
+    return shuffle<size, Move::to>(x, __builtin_ctz(ballot<size>(true).active));
+  }
 }
 
 }  // namespace mb

@@ -10,12 +10,12 @@ namespace mb {
 [[gnu::naked]] MB_UNTRACED static void switch_stack(void**, void*) { asm(MB_SAVE_STACK MB_RESUME_STACK); }
 
 // The calling fiber waits; whoever is ready continues.
-MB_FUNC MB_UNTRACED void leave(Fiber* self, Simdgroup* simdgroup, u32 ready) {
-  prefetch_stack(simdgroup, self->lane);
-  simdgroup->ready = ready;
-  void* next = ready != 0 ? simdgroup->stack_pointer[__builtin_ctz(ready)]
-                          : simdgroup->group->runtime->next(self);
-  if (next != nullptr) switch_stack(&simdgroup->stack_pointer[self->lane], next);
+MB_FUNC MB_UNTRACED void leave(Fiber* self, Bundle* bundle, u32 ready) {
+  prefetch_stack(bundle, self->lane);
+  bundle->ready = ready;
+  void* next = ready != 0 ? bundle->stack_pointer[__builtin_ctz(ready)]
+                          : bundle->group->runtime->next(self);
+  if (next != nullptr) switch_stack(&bundle->stack_pointer[self->lane], next);
 }
 
 }  // namespace mb

@@ -10,34 +10,42 @@ namespace mb {
 
 MB_SITE static void meet(void* operand, Combine combine) {
   Fiber* self = current();
-  Simdgroup* simdgroup = self->simdgroup;
+  Bundle* bundle = self->bundle;
   const u32 lane = self->lane;
   const void* site = __builtin_return_address(0);
-  simdgroup->operand[lane] = operand;
-  simdgroup->combine[lane] = combine;
-  simdgroup->site[lane] = site;
-  if (simdgroup->meeting == 0) simdgroup->meeting_site = site;
-  else if (simdgroup->meeting_site != site) simdgroup->diverged = true;
-  simdgroup->meeting |= 1u << lane;
-  leave(self, simdgroup, simdgroup->ready & ~(1u << lane));
+  bundle->operand[lane] = operand;
+  bundle->combine[lane] = combine;
+  bundle->site[lane] = site;
+  if (bundle->meeting == 0) bundle->meeting_site = site;
+  else if (bundle->meeting_site != site) bundle->diverged = true;
+  bundle->meeting |= 1u << lane;
+  leave(self, bundle, bundle->ready & ~(1u << lane));
 }
 
 MB_SITE static void threadgroup_meeting(void* mem_flags) {
   Fiber* self = current();
-  Simdgroup* simdgroup = self->simdgroup;
+  Bundle* bundle = self->bundle;
   const u32 lane = self->lane;
-  if (MB_CHECKED) simdgroup->operand[lane] = mem_flags;
-  simdgroup->site[lane] = __builtin_return_address(0);
-  simdgroup->at_barrier |= 1u << lane;
-  leave(self, simdgroup, simdgroup->ready & ~(1u << lane));
+  if (MB_CHECKED) bundle->operand[lane] = mem_flags;
+  bundle->site[lane] = __builtin_return_address(0);
+  bundle->at_barrier |= 1u << lane;
+  leave(self, bundle, bundle->ready & ~(1u << lane));
 }
 
 MB_FUNC u32 lane() { return current()->lane; }
-MB_FUNC u8* arena() { return current()->simdgroup->group->arena; }
-MB_FUNC void threadgroup_sync(u32 mem_flags) {
-  threadgroup_meeting(reinterpret_cast<void*>(uptr(mem_flags)));
+MB_FUNC u8* arena() { return current()->bundle->group->arena; }
+// Macros, so that the functions of the kernel library are the call sites.
+#define MB_MEET_IN_THREADGROUP(mem_flags) \
+  mb::threadgroup_meeting(reinterpret_cast<void*>(mb::uptr(mem_flags)))
+#define MB_MEET_IN_SIMDGROUP(mem_flags) \
+  mb::meet(reinterpret_cast<void*>(mb::uptr(mem_flags)), nullptr)
+
+// Whether the running lane keeps the matrices. `const` although it reads memory: a thread's lane
+// never changes, and once clang knows, the loops of the other lanes fold away. The assembly of
+// current() would make it convergent.
+[[gnu::const, gnu::noinline, clang::noconvergent]] MB_UNTRACED static bool owns_matrices() {
+  return fiber_of(reinterpret_cast<uptr>(__builtin_frame_address(0)))->lane == 0;
 }
-MB_FUNC void simdgroup_sync(u32 mem_flags) { meet(reinterpret_cast<void*>(uptr(mem_flags)), nullptr); }
 
 // One value a lane, gathered while all lanes of a meeting wait.
 template <class T>

@@ -1,63 +1,14 @@
-// simdgroup_matrix with two elements in every lane, where Apple GPUs have them: for sources that
-// use thread_elements(). Each operation is a meeting.
+// simdgroup_matrix for sources that use thread_elements(): its elements are with all lanes.
 #pragma once
 
-#include "matrix_lanes.h"
-
-namespace metal {
-
-template <class T, int Cols, int Rows = Cols>
-struct simdgroup_matrix {
-  static_assert(Cols == 8 && Rows == 8, "Metal has simdgroup_matrix<T, 8, 8> only");
-  using storage_type = vec<T, 2>;
-  storage_type mb_pair;
-
-  simdgroup_matrix() = default;
-  MB_FUNC explicit simdgroup_matrix(T diagonal) {
-    mb::u32 at = mb::matrix_first_element(mb::lane());
-    mb::u32 row = at / 8, col = at % 8;
-    mb_pair = vec<T, 2>(row == col ? diagonal : T(0), row == col + 1 ? diagonal : T(0));
-  }
-  MB_FUNC storage_type& thread_elements() { return mb_pair; }
-  MB_FUNC const storage_type& thread_elements() const { return mb_pair; }
-};
-
-}  // namespace metal
+#include "matrix_pairs.h"
+#if MB_VECTOR
+#include "vector_product.h"
+#else
+#include "fiber_product.h"
+#endif
 
 namespace mb {
-
-using metal::simdgroup_matrix;
-
-template <class T>
-MB_FUNC void matrix_set(simdgroup_matrix<T, 8, 8>& m, T value, bool diagonal) {
-  m = diagonal ? simdgroup_matrix<T, 8, 8>(value) : m;
-  if (!diagonal) m.mb_pair = vec<T, 2>(value);
-}
-
-template <class T, class U>
-MB_FUNC void matrix_read(simdgroup_matrix<T, 8, 8>& m, const U* source, long stride,
-                         bool transpose) {
-  u32 at = matrix_first_element(lane());
-  long row = at / 8, col = at % 8;
-  const U* p = transpose ? source + col * stride + row : source + row * stride + col;
-  m.mb_pair = vec<T, 2>(convert<T>(p[0]), convert<T>(p[transpose ? stride : 1]));
-}
-
-template <class T, class U>
-MB_FUNC void matrix_write(simdgroup_matrix<T, 8, 8>& m, U* target, long stride, bool transpose) {
-  u32 at = matrix_first_element(lane());
-  long row = at / 8, col = at % 8;
-  U* p = transpose ? target + col * stride + row : target + row * stride + col;
-  p[0] = convert<U>(m.mb_pair.x);
-  p[transpose ? stride : 1] = convert<U>(m.mb_pair.y);
-}
-
-template <class D, class A, class B, class C>
-MB_FUNC void matrix_product_sum(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
-                                const simdgroup_matrix<B, 8, 8>& b,
-                                const simdgroup_matrix<C, 8, 8>& c) {
-  d.mb_pair = product_sum_of_pairs<D>(a.mb_pair, b.mb_pair, c.mb_pair);
-}
 
 template <class D, class A, class B>
 MB_FUNC void matrix_product(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,

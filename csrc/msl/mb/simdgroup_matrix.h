@@ -2,7 +2,8 @@
 // all the work, so that no lane waits for another; matrix_distributed.h is the other way.
 #pragma once
 
-#include "matrix_lanes.h"
+#include "matrix_kernels.h"
+#include "sync.h"
 
 namespace metal {
 

@@ -66,9 +66,14 @@ MB_FUNC constexpr u32 source_lane(u32 lane, u32 by, u32 width) {
   }
 }
 
-// Which of the lanes that take part hand in true, and which take part at all.
-struct Ballot {
-  u32 votes, active;
-};
+// The lane that a shuffle within parts of `size` lanes reads from. A source outside of the reader's
+// part is none: lane 32 exists nowhere and reads as zero. But up and down leave a lane's own value.
+template <u32 size, Move move>
+MB_FUNC constexpr u32 source_in_part(u32 lane, u32 by) {
+  const u32 base = lane & ~(size - 1);
+  const u32 from = source_lane<move>(lane & (size - 1), by, size);
+  const u32 otherwise = move == Move::up || move == Move::down ? lane : simd_width;
+  return from < size ? base + from : otherwise;
+}
 
 }  // namespace mb

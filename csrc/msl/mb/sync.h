@@ -32,13 +32,13 @@ enum thread_scope {
 };
 
 MB_FUNC void threadgroup_barrier(mem_flags flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
-  mb::threadgroup_sync(mb::u32(flags));
+  MB_MEET_IN_THREADGROUP(flags);
 }
 MB_FUNC void simdgroup_barrier(mem_flags flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
-  mb::simdgroup_sync(mb::u32(flags));
+  MB_MEET_IN_SIMDGROUP(flags);
 }
 MB_FUNC void quadgroup_barrier(mem_flags flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
-  mb::simdgroup_sync(mb::u32(flags));
+  MB_MEET_IN_SIMDGROUP(flags);
 }
 
 }  // namespace metal

@@ -27,9 +27,10 @@ struct Positions {
   Lanes x, y, z;
 
   MB_FUNC Positions(u32 first, Dim3 size) {
-    Lanes index;
+    Lanes index{};
 #pragma clang loop unroll(full)
-    for (u32 i = 0; i < simd_width; ++i) index[i] = first + i;
+    for (u32 i = 0; i < simd_width; ++i) index[i] = i;
+    index += first;
     const Lanes row = quotient(index, size.x);
     x = index - row * size.x;
     z = quotient(row, size.y);

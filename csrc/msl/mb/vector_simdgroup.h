@@ -149,12 +149,9 @@ MB_FUNC T from_lane(T x, u32 from) {
   return map([=](auto e) __attribute__((always_inline)) { return shuffle_element(e, from); }, x);
 }
 
-template <Move move, class T>
-MB_FUNC T shuffle_lanes(T x, u32 by) {
-  u32 from = source_lane<move>(lane(), by, simd_width);
-  // Beyond either end, up and down leave a lane's own value.
-  if ((move == Move::up || move == Move::down) && from >= simd_width) from = lane();
-  return from_lane(x, from);
+template <u32 size, Move move, class T>
+MB_FUNC T shuffle(T x, u32 by) {
+  return from_lane(x, source_in_part<size, move>(lane(), by));
 }
 
 // shuffle_and_fill: lanes that would read beyond the (part of the) SIMD-group read from `fill`.
@@ -167,13 +164,25 @@ MB_FUNC T shuffle_and_fill(T x, T fill, u32 by, u32 modulo) {
   return moved < n ? value : filled;
 }
 
-MB_FUNC Ballot ballot_of_lanes(bool vote) {
-  return Ballot{mb_vector_ballot(vote), mb_vector_ballot(true)};
+// Which of the lanes that take part hand in true, and which take part at all.
+struct Ballot {
+  u32 votes, active;
+};
+
+template <u32 size>
+MB_FUNC Ballot ballot(bool vote) {
+  constexpr u32 all = (1ull << size) - 1;
+  const u32 base = lane() & ~(size - 1);
+  return Ballot{mb_vector_ballot(vote) >> base & all, mb_vector_ballot(true) >> base & all};
 }
 
-template <class T>
-MB_FUNC T first_lane(T x) {
-  return map(MB_LAMBDA { return decltype(x)(marker::first(passed<decltype(x)>(x))); }, x);
+template <u32 size, class T>
+MB_FUNC T broadcast_first(T x) {
+  if constexpr (size == simd_width) {
+    return map(MB_LAMBDA { return decltype(x)(marker::first(passed<decltype(x)>(x))); }, x);
+  } else {
+    return from_lane(x, (lane() & ~(size - 1)) + __builtin_ctz(ballot<size>(true).active));
+  }
 }
 
 }  // namespace mb

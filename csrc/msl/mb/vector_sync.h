@@ -11,19 +11,22 @@ MB_FUNC u32 lane() {
   __builtin_assume(lane < simd_width);
   return lane;
 }
+// All lanes do the same to the same elements, which comes to doing it once.
+MB_FUNC bool owns_matrices() { return true; }
 MB_FUNC u8* arena() { return mb_vector_arena(); }
-MB_FUNC void threadgroup_sync(u32) { mb_vector_barrier(); }
-// The lanes are where they are together. What they have written must be in memory.
-MB_FUNC void simdgroup_sync(u32) { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
 }  // namespace mb
+
+#define MB_MEET_IN_THREADGROUP(mem_flags) mb_vector_barrier()
+// The lanes are where they are together; what they have written must be in memory.
+#define MB_MEET_IN_SIMDGROUP(mem_flags) __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 // What mb_vector_barrier() becomes, once for all lanes.
 extern "C" [[gnu::noinline, gnu::used, gnu::visibility("hidden"), clang::not_tail_called]]
 MB_EMITTED inline void mb_vector_meet() noexcept {
   mb::Fiber* self = mb::current();
-  mb::Simdgroup* simdgroup = self->simdgroup;
-  if (simdgroup->group->fibers == 1) return;
-  simdgroup->at_barrier |= 1u << self->lane;
-  mb::leave(self, simdgroup, simdgroup->ready & ~(1u << self->lane));
+  mb::Bundle* bundle = self->bundle;
+  if (bundle->group->fibers == 1) return;
+  bundle->at_barrier |= 1u << self->lane;
+  mb::leave(self, bundle, bundle->ready & ~(1u << self->lane));
 }

@@ -1,13 +1,10 @@
-// Matrices of SIMD-groups whose lanes are those of vectors.
+// The product of matrices whose elements are with all lanes, where these are those of a vector.
 #pragma once
 
-#include "matrix_kernels.h"
+#include "matrix_pairs.h"
 #include "simdgroup.h"
 
 namespace mb {
-
-// All lanes do the same to the same elements, which comes to doing it once.
-MB_FUNC bool owns_matrices() { return true; }
 
 // The lane that has an element, where matrix_first_element() puts it.
 MB_FUNC constexpr u32 lane_of_element(u32 row, u32 col) {
@@ -17,11 +14,13 @@ MB_FUNC constexpr u32 lane_of_element(u32 row, u32 col) {
 // d = a b + c of the own two elements, in float and in the order of matrix_multiply_accumulate().
 // The lanes that the factors come from depend on nothing but the own one: permutations of vectors.
 template <class D, class A, class B, class C>
-MB_FUNC vec<D, 2> product_sum_of_pairs(vec<A, 2> a, vec<B, 2> b, vec<C, 2> c) {
-  const float left[2] = {convert<float>(a.x), convert<float>(a.y)};
-  const float right[2] = {convert<float>(b.x), convert<float>(b.y)};
+MB_FUNC void matrix_product_sum(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
+                                const simdgroup_matrix<B, 8, 8>& b,
+                                const simdgroup_matrix<C, 8, 8>& c) {
+  const float left[2] = {convert<float>(a.mb_pair.x), convert<float>(a.mb_pair.y)};
+  const float right[2] = {convert<float>(b.mb_pair.x), convert<float>(b.mb_pair.y)};
   const u32 own_row = lane() & lane_of_element(7, 0), own_columns = lane() & lane_of_element(0, 7);
-  float x = convert<float>(c.x), y = convert<float>(c.y);
+  float x = convert<float>(c.mb_pair.x), y = convert<float>(c.mb_pair.y);
 #pragma clang loop unroll(full)
   for (u32 k = 0; k < 8; ++k) {
     const float factor = shuffle_element(left[k % 2], own_row | lane_of_element(0, k));
@@ -29,7 +28,7 @@ MB_FUNC vec<D, 2> product_sum_of_pairs(vec<A, 2> a, vec<B, 2> b, vec<C, 2> c) {
     x += factor * shuffle_element(right[0], from);
     y += factor * shuffle_element(right[1], from);
   }
-  return vec<D, 2>(convert<D>(x), convert<D>(y));
+  d.mb_pair = vec<D, 2>(convert<D>(x), convert<D>(y));
 }
 
 }  // namespace mb

@@ -1,17 +1,9 @@
-// Matrices of SIMD-groups whose lanes are fibers.
+// The product of matrices whose elements are with all lanes, where these are fibers: a meeting.
 #pragma once
 
-#include "matrix_kernels.h"
-#include "sync.h"
+#include "matrix_pairs.h"
 
 namespace mb {
-
-// Whether the running lane keeps the matrices. `const` although it reads memory: a thread's lane
-// never changes, and once clang knows, the loops of the other lanes fold away. The assembly of
-// current() would make it convergent.
-[[gnu::const, gnu::noinline, clang::noconvergent]] MB_UNTRACED static bool owns_matrices() {
-  return fiber_of(reinterpret_cast<uptr>(__builtin_frame_address(0)))->lane == 0;
-}
 
 // What a lane brings to a multiplication, and its two elements of the result.
 template <class D, class A, class B, class C>
@@ -43,11 +35,13 @@ struct MatrixOperand {
 };
 
 template <class D, class A, class B, class C>
-MB_FUNC vec<D, 2> product_sum_of_pairs(vec<A, 2> a, vec<B, 2> b, vec<C, 2> c) {
+MB_FUNC void matrix_product_sum(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
+                                const simdgroup_matrix<B, 8, 8>& b,
+                                const simdgroup_matrix<C, 8, 8>& c) {
   using Operand = MatrixOperand<D, A, B, C>;
-  Operand operand{a, b, c, vec<D, 2>(0)};
+  Operand operand{a.mb_pair, b.mb_pair, c.mb_pair, vec<D, 2>(0)};
   meet(&operand, Operand::combine);
-  return operand.d;
+  d.mb_pair = operand.d;
 }
 
 }  // namespace mb
