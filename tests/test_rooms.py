@@ -19,6 +19,7 @@ ROOMS = (
     "msl.reading",
     "msl.ir",
     "msl.vector",
+    "msl.emission",
     "msl.rewriting",
     "msl.building",
     "msl",

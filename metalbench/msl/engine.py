@@ -10,14 +10,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metalbench._core import Error
+from metalbench._core import CompileError, Error
 from metalbench.msl.building import cache
 from metalbench.msl.building.symbolize import symbolize
 from metalbench.msl.building.toolchain import Toolchain, flags, toolchain
 
 if TYPE_CHECKING:
+    from metalbench.msl.building.compiler import Translate
     from metalbench.msl.reading.constants import Value
     from metalbench.msl.reading.program import Source
+    from metalbench.msl.rewriting.lower import Lowered
 
 __all__ = [
     "Built",
@@ -39,7 +41,8 @@ class Built:
     `path` is a shared object in the cache that exports what csrc/msl/mb/abi.h says. `arguments` are
     in the order of the kernel's parameters, those absent by function constant left out. `engine` is
     how its threads are run: in `loops`, as `fibers`, or as `vectors`; `reason` is why not the last.
-    Of `vectors`, `widths` are how many threads along x one call may run, the largest first.
+    Of `vectors`, `widths` are how many threads along x one call may run, the largest first, and
+    `lane` is the file with the LLVM IR of one of them.
     """
 
     name: str
@@ -51,18 +54,29 @@ class Built:
     engine: str = "fibers"
     reason: str = ""
     widths: tuple[int, ...] = ()
+    lane: str = ""
+    fast_math: bool = True
 
     def entry(self, width: int, rows: bool) -> str:
         """Return the shared object that runs `width` threads a call, compiled at first need.
 
-        With `rows` they lie along x; without, groups may have any shape.
+        With `rows` they lie along x; without, groups may have any shape. Raises CompileError.
         """
-        raise NotImplementedError(f"[{self.name}] {self.engine}: no entry of {width}, {rows}")
+        from metalbench.msl.building.vectors import entry_of
+        from metalbench.msl.emission.body import Launch
+        from metalbench.msl.ir.text import IrError
+
+        launch = Launch(width, rows)
+        try:
+            return str(entry_of(Path(self.lane), launch, self.name, fast_math=self.fast_math))
+        except IrError as error:
+            raise CompileError(f"[{self.name}] for vectors of {width} threads: {error}") from error
 
     @cached_property
     def lowered(self) -> str:
         """The C++ text that was compiled."""
-        return Path(self.path).with_suffix(".cpp").read_text()
+        compiled = Path(self.lane or self.path)
+        return compiled.with_suffix(".cpp").read_text()
 
 
 @dataclass(frozen=True)
@@ -173,12 +187,13 @@ def build(
     messages at the lines of the user's file.
     """
     kind = (checked, fast_math)
-    key = cache.digest("kernel", program.key, function, _given(constants), str(kind))
+    ways = str((*kind, _wants_vectors()))
+    key = cache.digest("kernel", program.key, function, _given(constants), ways)
     record = cache.load(key)
     if record is not None and cache.file_digest(record["path"]) == record["object"]:
-        return _built(record, checked=checked)
+        return _built(record)
     with _own_failures(program.filename):
-        return _built(_compile(program, function, constants or {}, key, kind), checked=checked)
+        return _built(_compile(program, function, constants or {}, key, kind))
 
 
 def signature(  # noqa: PLR0917 - `_core` calls it
@@ -225,52 +240,90 @@ def _compile(
     key: str,
     kind: tuple[bool, bool],
 ) -> cache.Record:
-    from metalbench.msl.building.compiler import Translate, compile_shared_object
+    from metalbench.msl.building.compiler import Translate
     from metalbench.msl.building.diagnostics import Diagnostics
-    from metalbench.msl.building.frames import check_frame
     from metalbench.msl.building.undefined import undefined
     from metalbench.msl.rewriting.lower import lower
 
     checked, fast_math = kind
     lowered = lower(program.source, function, constants)
-    options = flags(checked=checked, fast_math=fast_math, spaces=lowered.spaces)
-    content = cache.digest("object", toolchain().key, repr(options), lowered.code.text)
-    target = cache.path_of(content, ".so")
-    with cache.replacing(target) as path:
-        frame = compile_shared_object(
-            lowered.code,
-            path,
-            toolchain(),
-            Translate(
-                Diagnostics(program.source, lowered.code).translate,
-                lambda said: undefined(said, program.source),
-            ),
-            options,
-            checked=checked,
-        )
-        check_frame(frame, lowered.kernel.name, toolchain().headers)
-        made = cache.file_digest(path)
-        if toolchain().target.debug_in_object:
-            path.with_suffix(".o").replace(target.with_suffix(".o"))
-        with cache.replacing(target.with_suffix(".cpp")) as text:
-            text.write_text(lowered.code.text)
-    record = {
+    translate = Translate(
+        Diagnostics(program.source, lowered.code).translate,
+        lambda said: undefined(said, program.source),
+    )
+    record, reason = None, ""
+    if lowered.needs_fibers and not checked and _wants_vectors():
+        record, reason = _compile_vectors(lowered, translate, fast_math=fast_math)
+    if record is None:
+        record = _compile_threads(lowered, translate, checked=checked, fast_math=fast_math)
+    record |= {
         "name": lowered.kernel.name,
-        "path": str(target),
-        "object": made,
+        "object": cache.file_digest(record["path"]),
         "arguments": lowered.bindings.arguments,
         "attributes": lowered.bindings.attributes,
         "max_threads": lowered.max_threads,
         "needs_fibers": lowered.needs_fibers,
+        "reason": reason,
+        "fast_math": fast_math,
     }
     cache.store(key, record)
     return record
 
 
-def _built(record: cache.Record, *, checked: bool) -> Built:
-    engine = "fibers" if record["needs_fibers"] or checked else "loops"
+def _wants_vectors() -> bool:
+    """Whether kernels may be built as vectors: not where the two ways are compared."""
+    return os.environ.get("METALBENCH_ENGINE") != "fibers"
+
+
+def _compile_vectors(
+    lowered: Lowered, translate: Translate, *, fast_math: bool
+) -> tuple[cache.Record | None, str]:
+    """A kernel whose SIMD-groups are vectors; None with the reason where it cannot be one."""
+    from metalbench.msl.building.vectors import entry_of, lane_of, widths_of
+    from metalbench.msl.emission.body import Launch
+    from metalbench.msl.ir.text import IrError
+
+    lane = lane_of(
+        lowered.code, toolchain(), translate, fast_math=fast_math, spaces=lowered.spaces
+    )
+    try:
+        widths = widths_of(lane)
+        path = entry_of(
+            lane, Launch(widths[0], rows=True), lowered.kernel.name, fast_math=fast_math
+        )
+    except IrError as error:
+        return None, str(error)
+    with cache.replacing(lane.with_suffix(".cpp")) as text:
+        text.write_text(lowered.code.text)
+    return {"path": str(path), "engine": "vectors", "widths": widths, "lane": str(lane)}, ""
+
+
+def _compile_threads(
+    lowered: Lowered, translate: Translate, *, checked: bool, fast_math: bool
+) -> cache.Record:
+    """A kernel whose threads are run one by one: in loops, or as fibers."""
+    from metalbench.msl.building.compiler import compile_shared_object
+    from metalbench.msl.building.frames import check_frame
+
+    options = flags(checked=checked, fast_math=fast_math, spaces=lowered.spaces)
+    content = cache.digest("object", toolchain().key, repr(options), lowered.code.text)
+    target = cache.path_of(content, ".so")
+    with cache.replacing(target) as path:
+        frame = compile_shared_object(
+            lowered.code, path, toolchain(), translate, options, checked=checked
+        )
+        check_frame(frame, lowered.kernel.name, toolchain().headers)
+        if toolchain().target.debug_in_object:
+            path.with_suffix(".o").replace(target.with_suffix(".o"))
+        with cache.replacing(target.with_suffix(".cpp")) as text:
+            text.write_text(lowered.code.text)
+    engine = "fibers" if lowered.needs_fibers or checked else "loops"
+    return {"path": str(target), "engine": engine, "widths": (), "lane": ""}
+
+
+def _built(record: cache.Record) -> Built:
     fields = {name: value for name, value in record.items() if name != "object"}
-    return Built(**fields, engine=engine)
+    return Built(**{**fields, "widths": tuple(record["widths"])})
 
 
 def _files(source: Source, filename: str) -> dict[str, str | None]:

@@ -40,17 +40,29 @@ def compile_shared_object(
     CompileError with clang's own messages as `translate.clang` places them, and with what
     `translate.linker` makes of the linker's, warnings of names that are defined nowhere.
     """
-    target_object = target.with_suffix(".o")
-    parsing = [*options, *tools.include_flags]
+    parsing = [*options, "-Xclang", "-disable-llvm-passes"]
     if checked:
         parsing.append(f"-fsanitize-ignorelist={tools.headers / 'unchecked.txt'}")
+    generated = generate(code, tools, parsing, translate)
+    return assemble(rewrite(generated, checked=checked), target, tools, translate, options)
+
+
+def generate(code: Code, tools: Toolchain, options: Sequence[str], translate: Translate) -> str:
+    """The LLVM IR of lowered text. Raises CompileError."""
+    return _front_end(code, tools, [*options, *tools.include_flags], translate.clang)
+
+
+def assemble(
+    ir: str, target: Path, tools: Toolchain, translate: Translate, options: Sequence[str]
+) -> Frame:
+    """Compile a module of LLVM IR and link it; raises and returns as `compile_shared_object`."""
+    target_object = target.with_suffix(".o")
     back = [*tools.clang, "-c", "-x", "ir", *options, "-fstack-usage"]
     back += ["-o", str(target_object), "-"]
     linking = [*tools.linker, "-shared", "-o", str(target), str(target_object)]
     usage = target.with_suffix(".su")
     try:
-        generated = _front_end(code, tools, parsing, translate.clang)
-        _run(back, rewrite(generated, checked=checked), translate.clang)
+        _run(back, ir, translate.clang)
         linked = _run(linking, "", lambda said: translate.linker(said) or said)
         undefined = translate.linker(linked.stderr)
         if undefined:
@@ -70,7 +82,7 @@ def _front_end(
 ) -> str:
     """The LLVM IR of a text, which is parsed whole where its head is not, or cannot be used."""
     front = [*tools.clang, "-x", "c++", *options]
-    emit = ["-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", "-", "-"]
+    emit = ["-S", "-emit-llvm", "-o", "-", "-"]
     head = precompiled(code.head, tools, options)
     if head is not None:
         answer = answer_of([*front, *head.flags, *emit], code.text[code.body :])

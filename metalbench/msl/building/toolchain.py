@@ -8,6 +8,7 @@ import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -80,6 +81,20 @@ WRAPPING_FLAGS = [
 # member function name its object, and with that the space that it is in.
 SPACES_FLAGS = ["-std=c++23", "-DMB_SPACES=1", "-Xclang", "-fsycl-is-device"]
 RELEASE_FLAGS = ["-O3", *CONVERGENT_FLAGS, *WRAPPING_FLAGS]
+_LOOPS_AS_THEY_ARE = ["-fno-vectorize", "-fno-slp-vectorize"]
+# Of one lane: optimised, for what is then written again for all lanes (msl/emission). Functions
+# are inlined whatever it costs, because what lanes do together cannot be within others.
+LANE_FLAGS = [
+    "-O2",
+    *CONVERGENT_FLAGS,
+    *WRAPPING_FLAGS,
+    *_LOOPS_AS_THEY_ARE,
+    "-mllvm",
+    "-inline-threshold=5000",
+    "-DMB_VECTOR=1",
+]
+# Of all lanes, which are vectors already.
+VECTOR_FLAGS = ["-O2", *WRAPPING_FLAGS, *_LOOPS_AS_THEY_ARE]
 # Copies of a whole struct, such as a float4 that does not pass through registers, are no loads and
 # stores to the coverage pass; AddressSanitizer's pass turns them, and only them, into calls.
 CHECKED_FLAGS = [
@@ -154,9 +169,17 @@ class Toolchain:
 
 
 def flags(
-    *, checked: bool, fast_math: bool, spaces: bool = False, goal: Target | None = None
+    *,
+    checked: bool,
+    fast_math: bool,
+    spaces: bool = False,
+    goal: Target | None = None,
+    passes: Sequence[str] = RELEASE_FLAGS,
 ) -> list[str]:
-    """The compiler's flags for one kind of build, on this machine if no other is given."""
+    """The compiler's flags for one kind of build, on this machine if no other is given.
+
+    `passes` are what an unchecked build is optimised with.
+    """
     goal = goal or target()
     machine = "arm64" if goal is MACH_O else platform.machine()
     return [
@@ -166,7 +189,7 @@ def flags(
         *(FAST_FLAGS if fast_math else PRECISE_FLAGS),
         # Without a second target, the same one here, clang 22 crashes on bfloat.
         *([*SPACES_FLAGS, *_for_frontend("-aux-triple", goal.triple)] if spaces else []),
-        *([*goal.kernel_address, *CHECKED_FLAGS] if checked else RELEASE_FLAGS),
+        *([*goal.kernel_address, *CHECKED_FLAGS] if checked else passes),
     ]
 
 

@@ -1,0 +1,81 @@
+"""Kernels as vectors: the LLVM IR of one lane, and of each shape of launch a shared object."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from metalbench._core import CompileError
+from metalbench.msl.building import cache
+from metalbench.msl.building.compiler import Translate, assemble, generate
+from metalbench.msl.building.frames import check_frame
+from metalbench.msl.building.toolchain import (
+    LANE_FLAGS,
+    VECTOR_FLAGS,
+    Toolchain,
+    flags,
+    toolchain,
+)
+from metalbench.msl.emission.body import Launch
+from metalbench.msl.emission.markers import SIMD_WIDTH
+from metalbench.msl.emission.vectorise import vectorise
+from metalbench.msl.ir.text import IrError
+from metalbench.msl.rewriting.edits import Code
+
+# What a SIMD-group does as one: its lanes may not be run in parts.
+_TOGETHER = re.compile(
+    r"\bcall [^@\n]*@(?:mb_vector_(?:lane|ballot|shuffle|first|sum|product|min|max|and|or|xor"
+    r"|inclusive|exclusive)\w*|_ZN2mbL\d+matrix_\w+)\("
+)
+_NARROWER = (16, 8)
+
+
+def lane_of(
+    code: Code, tools: Toolchain, translate: Translate, *, fast_math: bool, spaces: bool
+) -> Path:
+    """The file in the cache that has the kernel of one lane as IR. Raises CompileError."""
+    options = flags(checked=False, fast_math=fast_math, spaces=spaces, passes=LANE_FLAGS)
+    key = cache.digest("lane", tools.key, repr(options), code.text)
+    target = cache.path_of(key, ".ll")
+    if not target.exists():
+        text = generate(code, tools, options, translate)
+        with cache.replacing(target) as path:
+            path.write_text(text)
+    return target
+
+
+def widths_of(lane: Path) -> tuple[int, ...]:
+    """How many lanes along x one call may run, the most first."""
+    if _TOGETHER.search(lane.read_text()):
+        return (SIMD_WIDTH,)
+    return (SIMD_WIDTH, *_NARROWER)
+
+
+def entry_of(lane: Path, launch: Launch, kernel: str, *, fast_math: bool) -> Path:
+    """The shared object for launches of a shape, compiled if nobody has yet.
+
+    Raises IrError for what cannot be written as vectors, or takes more of a stack than there is.
+    """
+    tools = toolchain()
+    options = flags(checked=False, fast_math=fast_math, passes=VECTOR_FLAGS)
+    key = cache.digest("vectors", tools.key, repr(options), lane.name, str(launch))
+    target = cache.path_of(key, ".so")
+    if target.exists():
+        return target
+    module = vectorise(lane.read_text(), launch)
+    with cache.replacing(target) as path:
+        _link(module, path, target, tools, options, kernel)
+    return target
+
+
+def _link(
+    module: str, path: Path, target: Path, tools: Toolchain, options: Sequence[str], kernel: str
+) -> None:
+    try:
+        frame = assemble(module, path, tools, Translate(), options)
+        check_frame(frame, kernel, tools.headers)
+    except CompileError as error:
+        raise IrError(str(error)) from error
+    if tools.target.debug_in_object:
+        path.with_suffix(".o").replace(target.with_suffix(".o"))
