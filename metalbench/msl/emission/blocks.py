@@ -163,8 +163,10 @@ class Blocks:
         with self._body.arm():
             for target, way in self._ways(block).items():
                 self._edge(block, target, way, only=way)
-        following = self._lines.first.get(block) or self._lines.after[block]
-        code.jump(self._in_line(following))
+        if block in self._divergence.masked:
+            code.jump(f"{self._label(block, masked=True)}.past")
+        else:
+            code.jump(self._in_line(self._lines.first[block]))
 
     def _agreed(self, condition: Lanes) -> tuple[str, str]:
         """Whether all lanes have the same condition, and which."""

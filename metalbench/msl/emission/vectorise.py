@@ -29,7 +29,7 @@ from metalbench.msl.ir.model import (
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.vector.lines import lines_of
-from metalbench.msl.vector.private import analyse_with_memory
+from metalbench.msl.vector.private import Analysed, analyse_with_memory
 
 SOURCE = "mb_vector_source"
 BODY = "mb_vector_body"
@@ -58,6 +58,7 @@ def vectorise(module: str, launch: Launch) -> str:
         launch.width,
         sources(launch.width, rows=launch.rows, names=names, apart=apart),
     )
+    _refuse_waiting(function, analysed)
     body = Body(function, flow, analysed, launch, machine_of(module))
     body.apart = apart
     text = _write(body, function, lines_of(flow, analysed.shapes.divergence))
@@ -88,6 +89,19 @@ def _apart(module: str) -> frozenset[str]:
         before = len(found)
         found |= {name for name, called in calls.items() if called & found}
     return frozenset(name for name in found if not name.startswith(_ONCE))
+
+
+def _refuse_waiting(function: Function, analysed: Analysed) -> None:
+    """Raise IrError for a loop in which lanes may wait for each other.
+
+    Lanes that leave it would stand behind it until all have, and never do what others wait for.
+    """
+    loops = analysed.shapes.divergence.loops
+    for block, each in function.instructions:
+        reads = isinstance(each, Memory) and each.opcode == "load" and each.ordering
+        swaps = isinstance(each, Atomic) and each.operation == "xchg"
+        if (reads or swaps) and any(block in loop.blocks for loop in loops):
+            raise IrError("threads of a SIMD-group may wait for each other in a loop")
 
 
 def _write(body: Body, function: Function, lines: object) -> list[str]:
