@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from metalbench.msl.emission.alone import Walk
 from metalbench.msl.emission.body import Body
+from metalbench.msl.emission.choice import goes_alone
 from metalbench.msl.emission.lanes import Lanes, splat
 from metalbench.msl.ir.model import Block, Instruction, Phi, Terminator, Value
 from metalbench.msl.ir.text import IrError
+from metalbench.msl.vector.divergence import Divergence
 from metalbench.msl.vector.lines import Lines
 
 EXIT = "end"
-Emit = Callable[[Instruction], None]
+Emit = Callable[[Body, Instruction], None]
 
 
 class Blocks:
@@ -27,7 +30,9 @@ class Blocks:
     if none are missing.
     """
 
-    def __init__(self, body: Body, lines: Lines, live: str, emit: Emit) -> None:
+    def __init__(
+        self, body: Body, divergence: Divergence, lines: Lines, live: str, emit: Emit
+    ) -> None:
         self._body = body
         self._code = body.code
         self._lines = lines
@@ -35,7 +40,7 @@ class Blocks:
         self._all = self._bits(live) if live else "-1"
         self._emit = emit
         self._masks: dict[Block, str] = {}
-        self._divergence = body.analysed.shapes.divergence
+        self._divergence = divergence
 
     def write(self) -> None:
         """All of them, and the end of the function."""
@@ -59,7 +64,7 @@ class Blocks:
         """A block to which all lanes come together."""
         self._code.label(self._label(block))
         self._instructions(block, self._live)
-        if block in self._divergence.regions:
+        if block in self._body.analysed.shapes.divergence.regions:
             self._part(block)
         else:
             self._together(block, block.terminator)
@@ -95,7 +100,7 @@ class Blocks:
             if isinstance(each, Phi):
                 self._body.phi(each)
             else:
-                self._emit(each)
+                self._emit(self._body, each)
         self._at(block.terminator)
 
     def _at(self, instruction: Instruction) -> None:
@@ -160,6 +165,12 @@ class Blocks:
         with self._body.arm():
             self._choose(block, terminator, scalar)
         code.label(apart)
+        region = self._body.analysed.shapes.divergence.regions[block]
+        if goes_alone(self._body, region):
+            with self._body.arm():
+                Walk(self._body, region, self._emit).write()
+            code.jump(self._label(region.join))
+            return
         with self._body.arm():
             for target, way in self._ways(block).items():
                 self._edge(block, target, way, only=way)

@@ -7,7 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from metalbench.msl.emission.code import Code, literal
-from metalbench.msl.emission.lanes import Lanes, components, offsets, spread
+from metalbench.msl.emission.lanes import (
+    Lanes,
+    components,
+    offsets,
+    put_together,
+    spread,
+    take_apart,
+)
 from metalbench.msl.emission.machine import Machine
 from metalbench.msl.ir.flow import Flow
 from metalbench.msl.ir.model import Block, Function, Instruction, Phi, Value
@@ -48,12 +55,13 @@ class Body:
         self.machine = machine
         self.block: Block = function.entry
         self.mask = ""  # of the active lanes; empty if all are
+        self.is_alone = False  # whether this is one lane by itself
         self.apart: frozenset[str] = frozenset()  # functions that lanes call one by one
         self._given: dict[str, Lanes] = {}
         self._known: dict[str, Lanes] = {}  # in this block
         self._slots: dict[tuple[str, str], list[str]] = {}
         self._arms: list[Lanes] | None = None
-        self._uses = _uses_elsewhere(function, flow)
+        self.uses = _uses_elsewhere(function, flow)
         self._data = _data(function, flow, analysed)
 
     @property
@@ -103,6 +111,18 @@ class Body:
         for lanes in self._arms:
             lanes.vectors = ()
         self._known, self._arms = known, outer
+
+    def adopt(self, other: Body) -> None:
+        """What another body was given from the start."""
+        self._given = other._given
+
+    def take_apart(self, type_: Type, value: str) -> list[str]:
+        """The scalars that one value is made of."""
+        return take_apart(self.code, type_, value, self.layout)
+
+    def put_together(self, type_: Type, parts: list[str]) -> str:
+        """One value of its scalars."""
+        return put_together(self.code, type_, parts, self.layout)
 
     def position(self, name: str, type_: Type) -> Lanes:
         """Where the threads are that the lanes stand for, by what the marker is called."""
@@ -167,7 +187,7 @@ class Body:
             return
         lanes = self.fitted(lanes, shape)
         self._known[name] = lanes
-        uses = self._uses.get(name, ())
+        uses = self.uses.get(name, ())
         behind = [each for each in uses if self._leaves(each)]
         if len(behind) < len(uses):
             self._store("value", name, lanes, shape)
@@ -186,6 +206,14 @@ class Body:
         if isinstance(shape, Linear) and not lanes.scalar:
             raise IrError(f"{self.function.name}: a value of {self.block.name} is not linear")
         return lanes
+
+    def keep(self, kind: str, name: str, lanes: Lanes) -> None:
+        """What came out elsewhere, of all lanes: of a phi, or of the `turn` that each left."""
+        shape = VARYING
+        if kind == "phi":
+            shape = self.analysed.shapes.of(Value(lanes.type, name))
+        if not isinstance(shape, Known):
+            self._store(kind, name, lanes, shape)
 
     # Phis are assigned where blocks end.
 

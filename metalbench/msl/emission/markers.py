@@ -18,6 +18,7 @@ _GROUP = re.compile(
     r"mb_vector_(?P<function>sum|product|min|max|and|or|xor|inclusive_sum|exclusive_sum"
     r"|inclusive_product|exclusive_product|shuffle|first)_(?P<type>\w+)$"
 )
+_PLACES = ("lane", "index", "x", "y", "z", "simdgroup", "arena")
 REDUCTIONS = ("sum", "product", "min", "max", "and", "or", "xor")
 
 
@@ -34,6 +35,11 @@ def group_function(name: str) -> GroupFunction | None:
     if found is None or found["type"] not in _TYPES:
         return None
     return GroupFunction(found["function"], found["type"])
+
+
+def is_place(name: str) -> bool:
+    """Whether a marker says where a lane is, which takes no other lanes."""
+    return name.removeprefix(PREFIX) in _PLACES
 
 
 def sources(width: int, *, rows: bool, names: Iterable[str], apart: Iterable[str]) -> Mapping[str, Source]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from metalbench.msl.emission.body import Body, bits_of
-from metalbench.msl.emission.lanes import Lanes
+from metalbench.msl.emission.lanes import Lanes, put_together, take_apart
 from metalbench.msl.emission.one_by_one import memory_text, one_by_one
 from metalbench.msl.emission.rows import load_row, store_row
 from metalbench.msl.emission.scattered import gather, scatter
@@ -19,6 +19,8 @@ Vectors = tuple[str, ...]
 def load(body: Body, instruction: Memory) -> Lanes:
     """`load`."""
     address = body.get(instruction.address)
+    if body.is_alone and _is_spread(body, instruction):
+        return Lanes(instruction.type, _load_spread(body, instruction, address))
     if address.is_uniform:
         return Lanes(instruction.type, body.code.value(_once(body, instruction, [address])))
     if instruction.ordering or instruction.volatile:
@@ -55,6 +57,9 @@ def load(body: Body, instruction: Memory) -> Lanes:
 def store(body: Body, instruction: Memory) -> None:
     """`store`."""
     value, address = (body.get(each) for each in instruction.operands)
+    if body.is_alone and _is_spread(body, instruction):
+        _store_spread(body, instruction, value, address)
+        return
     if value.is_uniform and address.is_uniform:
         body.code.line(_once(body, instruction, [value, address]))
         return
@@ -87,6 +92,30 @@ def store(body: Body, instruction: Memory) -> None:
         )
     else:
         _store_apart(body, address, kinds, offsets, vectors)
+
+
+def _is_spread(body: Body, instruction: Memory) -> bool:
+    """Whether one lane's components lie apart, with those of other lanes between them."""
+    interleaved = instruction.address.text in body.analysed.layout.interleaved
+    return interleaved and len(body.components(instruction.accessed)) > 1
+
+
+def _load_spread(body: Body, instruction: Memory, address: Lanes) -> str:
+    code, type_ = body.code, instruction.type
+    parts = []
+    for kind, offset in zip(body.components(type_), body.offsets(type_), strict=True):
+        place = _moved(body, address, offset * body.width).scalar
+        parts.append(code.value(f"load {kind}, ptr {place}, align {body.layout.size(kind)}"))
+    return put_together(code, type_, parts, body.layout)
+
+
+def _store_spread(body: Body, instruction: Memory, value: Lanes, address: Lanes) -> None:
+    code, type_ = body.code, instruction.accessed
+    parts = take_apart(code, type_, value.scalar, body.layout)
+    kinds, offsets = body.components(type_), body.offsets(type_)
+    for kind, offset, part in zip(kinds, offsets, parts, strict=True):
+        place = _moved(body, address, offset * body.width).scalar
+        code.line(f"store {kind} {part}, ptr {place}, align {body.layout.size(kind)}")
 
 
 def _once(body: Body, instruction: Memory, operands: Sequence[Lanes]) -> str:
@@ -125,7 +154,7 @@ def _load_near(
         if moved.stride == body.layout.size(kind):
             found.append(load_row(body, moved.scalar, kind))
         else:
-            found.append(gather(body, moved, kind))
+            found += gather(body, [moved], [kind])
     return tuple(found)
 
 
@@ -137,10 +166,11 @@ def _load_apart(
     *,
     rarely: bool = False,
 ) -> Vectors:
-    return tuple(
-        gather(body, _moved(body, address, offset), kind, rarely=rarely)
-        for kind, offset in zip(kinds, offsets, strict=True)
-    )
+    wide = load_wide(body, address, kinds, offsets, rarely=rarely)
+    if wide is not None:
+        return wide
+    addresses = [_moved(body, address, each) for each in offsets]
+    return gather(body, addresses, kinds, rarely=rarely)
 
 
 def _store_near(
@@ -157,7 +187,7 @@ def _store_near(
         if moved.stride == body.layout.size(kind):
             store_row(body, moved.scalar, kind, vector)
         else:
-            scatter(body, moved, kind, vector)
+            scatter(body, [moved], [kind], [vector])
 
 
 def _store_apart(
@@ -169,8 +199,10 @@ def _store_apart(
     *,
     rarely: bool = False,
 ) -> None:
-    for kind, offset, vector in zip(kinds, offsets, vectors, strict=True):
-        scatter(body, _moved(body, address, offset), kind, vector, rarely=rarely)
+    if store_wide(body, address, kinds, offsets, vectors, rarely=rarely):
+        return
+    addresses = [_moved(body, address, each) for each in offsets]
+    scatter(body, addresses, kinds, vectors, rarely=rarely)
 
 
 def _store_last(

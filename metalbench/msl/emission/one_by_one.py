@@ -17,6 +17,8 @@ OneLane = Callable[[Sequence[str]], Sequence[str]]
 def one_by_one(body: Body, instruction: Instruction) -> Lanes:
     """The results of all active lanes; of the others, nothing is known."""
     operands = [body.get(each) for each in instruction.operands]
+    if body.is_alone:
+        return Lanes(instruction.type, execute(body, instruction, [each.scalar for each in operands]))
     kinds = body.components(instruction.type) if instruction.type != VOID else []
 
     def run(given: Sequence[str]) -> Sequence[str]:
@@ -34,8 +36,24 @@ def each_lane(
     Vectors lie in memory meanwhile: no processor takes an element by a number out of a register.
     """
     code = body.code
-    laid_out = [_laid_out(body, each) for each in operands]
-    results = [code.variable(code.lanes(_stored(kind))) for kind in kinds]
+    memory = [laid_out(body, each) for each in operands]
+    results = [code.variable(code.lanes(stored(kind))) for kind in kinds]
+
+    def turn(lane: str) -> None:
+        given = [
+            of_lane(body, operand, slots, lane)
+            for operand, slots in zip(operands, memory, strict=True)
+        ]
+        for kind, slot, part in zip(kinds, results, run(given), strict=True):
+            keep(body, kind, slot, lane, part)
+
+    over_lanes(body, turn)
+    return tuple(kept(body, kind, slot) for kind, slot in zip(kinds, results, strict=True))
+
+
+def over_lanes(body: Body, run: Callable[[str], None]) -> None:
+    """A loop over the active lanes; `run` writes what is done for one, given its number."""
+    code = body.code
     start, turn, done = code.fresh("lanes"), code.fresh("lane"), code.fresh("done")
     left = bits_of(body)
     code.jump(start)
@@ -43,49 +61,48 @@ def each_lane(
     code.jump(turn)
     code.label(turn)
     now, after = f"%{code.fresh('left')}", f"%{code.fresh('rest')}"
-    code.line(f"{now} = phi {code.bits} [ {left}, %{start} ], [ {after}, %{turn} ]")
+    back = code.fresh("end")
+    code.line(f"{now} = phi {code.bits} [ {left}, %{start} ], [ {after}, %{back} ]")
     first = code.call(f"llvm.cttz.{code.bits}", code.bits, [(code.bits, now), ("i1", "true")])
     lane = code.value(f"zext {code.bits} {first} to i64")
-    given = [
-        _of_lane(body, operand, slots, lane)
-        for operand, slots in zip(operands, laid_out, strict=True)
-    ]
-    for kind, slot, part in zip(kinds, results, run(given), strict=True):
-        _keep(body, kind, slot, lane, part)
+    run(lane)
+    code.jump(back)
+    code.label(back)
     fewer = code.value(f"sub {code.bits} {now}, 1")
     code.line(f"{after} = and {code.bits} {now}, {fewer}")
     code.fork(code.value(f"icmp eq {code.bits} {after}, 0"), done, turn)
     code.label(done)
-    return tuple(_kept(body, kind, slot) for kind, slot in zip(kinds, results, strict=True))
 
 
-def _stored(kind: Type) -> Type:
+def stored(kind: Type) -> Type:
     """How an element lies in memory."""
     return _BYTE if kind == BOOL else kind
 
 
-def _laid_out(body: Body, operand: Lanes) -> list[str]:
+def laid_out(body: Body, operand: Lanes) -> list[str]:
+    """A value's vectors in memory; none where a lane's own follows from the first one's."""
     if operand.is_linear and not operand.holds:
         return []
     code, slots = body.code, []
     for kind, vector in zip(body.components(operand.type), body.vectors(operand), strict=True):
-        stored = code.lanes(_stored(kind))
+        row = code.lanes(stored(kind))
         if kind == BOOL:
-            vector = code.value(f"zext {code.mask} {vector} to {stored}")
-        slots.append(code.variable(stored))
-        code.line(f"store {stored} {vector}, ptr {slots[-1]}")
+            vector = code.value(f"zext {code.mask} {vector} to {row}")
+        slots.append(code.variable(row))
+        code.line(f"store {row} {vector}, ptr {slots[-1]}")
     return slots
 
 
-def _of_lane(body: Body, operand: Lanes, slots: Sequence[str], lane: str) -> str:
+def of_lane(body: Body, operand: Lanes, slots: Sequence[str], lane: str) -> str:
+    """One lane's value, of what `laid_out` gave."""
     if operand.is_uniform:
         return operand.scalar
     if not slots:
         return _follow(body, operand, lane)
     code, parts = body.code, []
     for kind, slot in zip(body.components(operand.type), slots, strict=True):
-        place = code.value(f"getelementptr {_stored(kind)}, ptr {slot}, i64 {lane}")
-        part = code.value(f"load {_stored(kind)}, ptr {place}")
+        place = code.value(f"getelementptr {stored(kind)}, ptr {slot}, i64 {lane}")
+        part = code.value(f"load {stored(kind)}, ptr {place}")
         parts.append(code.value(f"trunc i8 {part} to i1") if kind == BOOL else part)
     return put_together(code, operand.type, parts, body.layout)
 
@@ -103,18 +120,20 @@ def _follow(body: Body, operand: Lanes, lane: str) -> str:
     return code.value(f"add {kind} {operand.scalar}, {steps}")
 
 
-def _keep(body: Body, kind: Type, slot: str, lane: str, part: str) -> None:
+def keep(body: Body, kind: Type, slot: str, lane: str, part: str) -> None:
+    """Put one lane's result in its place."""
     code = body.code
     if kind == BOOL:
         part = code.value(f"zext i1 {part} to i8")
-    place = code.value(f"getelementptr {_stored(kind)}, ptr {slot}, i64 {lane}")
-    code.line(f"store {_stored(kind)} {part}, ptr {place}")
+    place = code.value(f"getelementptr {stored(kind)}, ptr {slot}, i64 {lane}")
+    code.line(f"store {stored(kind)} {part}, ptr {place}")
 
 
-def _kept(body: Body, kind: Type, slot: str) -> str:
-    code, stored = body.code, body.code.lanes(_stored(kind))
-    found = code.value(f"load {stored}, ptr {slot}")
-    return code.value(f"trunc {stored} {found} to {code.mask}") if kind == BOOL else found
+def kept(body: Body, kind: Type, slot: str) -> str:
+    """The results of all lanes."""
+    code, row = body.code, body.code.lanes(stored(kind))
+    found = code.value(f"load {row}, ptr {slot}")
+    return code.value(f"trunc {row} {found} to {code.mask}") if kind == BOOL else found
 
 
 def execute(body: Body, instruction: Instruction, operands: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ def load_row(body: Body, first: str, kind: Type) -> str:
     if not body.mask:
         return code.value(f"load {lanes}, ptr {first}, align {size}")
     if not body.machine.masks(size):
-        return gather(body, Lanes(POINTER, first, size), kind)
+        return gather(body, [Lanes(POINTER, first, size)], [kind])[0]
     arguments = [("ptr", first), ("i32", str(size)), (code.mask, body.mask), (lanes, "poison")]
     return code.call(f"llvm.masked.load.v{body.width}{suffix(kind)}.p0", lanes, arguments)
 
@@ -26,7 +26,7 @@ def store_row(body: Body, first: str, kind: Type, vector: str) -> None:
     if not body.mask:
         code.line(f"store {lanes} {vector}, ptr {first}, align {size}")
     elif not body.machine.masks(size):
-        scatter(body, Lanes(POINTER, first, size), kind, vector)
+        scatter(body, [Lanes(POINTER, first, size)], [kind], [vector])
     else:
         arguments = [(lanes, vector), ("ptr", first), ("i32", str(size)), (code.mask, body.mask)]
         code.call(f"llvm.masked.store.v{body.width}{suffix(kind)}.p0", "void", arguments)

@@ -9,6 +9,7 @@ from metalbench.msl.emission.addresses import address, variable
 from metalbench.msl.emission.arithmetic import compute
 from metalbench.msl.emission.blocks import Blocks
 from metalbench.msl.emission.body import Body, Launch
+from metalbench.msl.emission.choice import with_masks
 from metalbench.msl.emission.groups import marked
 from metalbench.msl.emission.intrinsics import call
 from metalbench.msl.emission.lanes import Lanes
@@ -61,7 +62,7 @@ def vectorise(module: str, launch: Launch) -> str:
     _refuse_waiting(function, analysed)
     body = Body(function, flow, analysed, launch, machine_of(module))
     body.apart = apart
-    text = _write(body, function, lines_of(flow, analysed.shapes.divergence))
+    text = _write(body, function)
     return _module(body, function, text)
 
 
@@ -104,7 +105,7 @@ def _refuse_waiting(function: Function, analysed: Analysed) -> None:
             raise IrError("threads of a SIMD-group may wait for each other in a loop")
 
 
-def _write(body: Body, function: Function, lines: object) -> list[str]:
+def _write(body: Body, function: Function) -> list[str]:
     """The function's own text."""
     subprogram = _SUBPROGRAM.search(function.head)
     live = ""
@@ -116,7 +117,8 @@ def _write(body: Body, function: Function, lines: object) -> list[str]:
     body.give(group.text, Lanes(group.type, "%group"))
     if not body.launch.rows:
         live = code.value(f"bitcast i32 %live to {code.mask}")
-    blocks = Blocks(body, lines, live, lambda each: _emit(body, each))
+    divergence = with_masks(body)
+    blocks = Blocks(body, divergence, lines_of(body.flow, divergence), live, _emit)
     opening, code.lines = code.lines, []
     blocks.write()
     start = "b0"

@@ -5,70 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metalbench.msl.emission.body import Body
-from metalbench.msl.emission.code import places, suffix
+from metalbench.msl.emission.code import places
 from metalbench.msl.emission.lanes import Lanes
+from metalbench.msl.emission.one_by_one import each_lane
+from metalbench.msl.emission.turns import in_turn
 from metalbench.msl.ir.types import Type
 
 _MOST_APART = 4  # elements from a lane to the next
-_MOST_BYTES = 2048  # of a row
-
-
-def _apart(body: Body, address: Lanes, kinds: Sequence[Type], offsets: Sequence[int]) -> int:
-    """Elements from one lane to the next, if a row of these has them all; else 0."""
-    size = body.layout.size(kinds[0])
-    if not address.is_linear or address.holds or any(each != kinds[0] for each in kinds):
-        return 0
-    if body.mask and not body.machine.masks(size):
-        return 0
-    if size == 0 or address.stride <= 0 or address.stride % size or address.stride == size:
-        return 0
-    apart = address.stride // size
-    ends = offsets[-1] // size + 1
-    if any(each % size for each in offsets) or ends > apart:
-        return 0
-    if address.stride * body.width > _MOST_BYTES or (apart > _MOST_APART and len(kinds) < apart):
-        return 0
-    return apart
+_REGISTER = 32  # bytes: what is put in order at once; LLVM takes long over more
+_LINE = 64  # bytes of a cache line
 
 
 def load_wide(
-    body: Body, address: Lanes, kinds: Sequence[Type], offsets: Sequence[int]
+    body: Body,
+    address: Lanes,
+    kinds: Sequence[Type],
+    offsets: Sequence[int],
+    *,
+    rarely: bool = False,
 ) -> tuple[str, ...] | None:
     """The vectors of all components, from one row; None where there is none."""
-    apart = _apart(body, address, kinds, offsets)
-    if not apart:
+    size, apart = body.layout.size(kinds[0]), _apart(body, address, kinds, offsets)
+    if apart:
+        return _in_order(body, address.scalar, kinds[0], apart, [each // size for each in offsets])
+    if not _is_whole(body, kinds, offsets):
         return None
-    code, kind, count = body.code, kinds[0], apart * body.width
-    size, row = body.layout.size(kind), f"<{count} x {kinds[0]}>"
-    firsts = [each // size for each in offsets]
-    if not body.mask and len(kinds) == apart:
-        whole = code.value(f"load {row}, ptr {address.scalar}, align {size}")
-    else:
-        mask = _mask(body, apart, firsts)
-        arguments = [
-            ("ptr", address.scalar), ("i32", str(size)), (f"<{count} x i1>", mask), (row, "poison"),
-        ]
-        whole = code.call(f"llvm.masked.load.v{count}{suffix(kind)}.p0", row, arguments)
-    return tuple(
-        code.value(
-            f"shufflevector {row} {whole}, {row} poison, "
-            f"{places([lane * apart + first for lane in range(body.width)])}"
-        )
-        for first in firsts
-    )
-
-
-def _mask(body: Body, apart: int, firsts: Sequence[int]) -> str:
-    """Which elements of a row are the active lanes' own."""
-    code, chosen = body.code, []
-    for lane in range(body.width):
-        chosen += [lane if at in firsts else body.width for at in range(apart)]
-    if not body.mask:
-        items = ", ".join(f"i1 {'true' if each < body.width else 'false'}" for each in chosen)
-        return f"<{items}>"
-    return code.value(
-        f"shufflevector {code.mask} {body.mask}, {code.mask} zeroinitializer, {places(chosen)}"
-    )
+    row, length = _row(body, kinds)
+    _copy(body, address, row, kinds[0], length, loads=True, rarely=rarely)
+    return _in_order(body, row, kinds[0], len(kinds), range(len(kinds)))
 
 
 def store_wide(
@@ -77,47 +41,132 @@ def store_wide(
     kinds: Sequence[Type],
     offsets: Sequence[int],
     vectors: Sequence[str],
+    *,
+    rarely: bool = False,
 ) -> bool:
     """Write all components as one row; whether there is one."""
-    apart = _apart(body, address, kinds, offsets)
-    if not apart or len(kinds) < 2:
+    if not _is_whole(body, kinds, offsets):
         return False
-    code, kind, count = body.code, kinds[0], apart * body.width
-    size, row = body.layout.size(kind), f"<{count} x {kinds[0]}>"
-    firsts = [each // size for each in offsets]
-    given = ["poison"] * apart
-    for first, vector in zip(firsts, vectors, strict=True):
-        given[first] = vector
-    whole = _interleave(body, kind, given)
-    if not body.mask and len(kinds) == apart:
-        code.line(f"store {row} {whole}, ptr {address.scalar}, align {size}")
+    if _apart(body, address, kinds, offsets) == len(kinds):
+        _interleave(body, address.scalar, kinds[0], vectors)
         return True
-    mask = _mask(body, apart, firsts)
-    arguments = [
-        (row, whole), ("ptr", address.scalar), ("i32", str(size)), (f"<{count} x i1>", mask),
-    ]
-    code.call(f"llvm.masked.store.v{count}{suffix(kind)}.p0", "void", arguments)
+    row, length = _row(body, kinds)
+    _interleave(body, row, kinds[0], vectors)
+    _copy(body, address, row, kinds[0], length, loads=False, rarely=rarely)
     return True
 
 
-def _interleave(body: Body, kind: Type, vectors: Sequence[str]) -> str:
-    """The first elements of all vectors, then the second ones, and so on."""
-    code, count, width = body.code, len(vectors), body.width
-    padded = [*vectors]
-    while len(padded) & (len(padded) - 1):
-        padded.append("poison")
-    size = width
-    while len(padded) > 1:
+def _is_whole(body: Body, kinds: Sequence[Type], offsets: Sequence[int]) -> bool:
+    """Whether several components of one kind lie side by side."""
+    size = body.layout.size(kinds[0])
+    same = len(kinds) > 1 and all(each == kinds[0] for each in kinds)
+    return same and all(each == at * size for at, each in enumerate(offsets))
+
+
+def _apart(body: Body, address: Lanes, kinds: Sequence[Type], offsets: Sequence[int]) -> int:
+    """Elements from one lane to the next, if a row of all lanes in memory has them; else 0."""
+    size = body.layout.size(kinds[0])
+    if body.mask or not address.is_linear or address.holds:
+        return 0
+    if any(each != kinds[0] for each in kinds) or any(each % size for each in offsets):
+        return 0
+    apart = address.stride // size
+    if address.stride % size or not 1 < apart <= _MOST_APART:
+        return 0
+    return apart if offsets[-1] // size < apart else 0
+
+
+def _row(body: Body, kinds: Sequence[Type]) -> tuple[str, int]:
+    """Memory for the components of all lanes, and how many bytes each has."""
+    length = body.layout.size(kinds[0]) * len(kinds)
+    return body.code.variable(f"[{length * body.width} x i8]", _LINE), length
+
+
+def _copy(
+    body: Body, address: Lanes, row: str, kind: Type, length: int, *, loads: bool, rarely: bool
+) -> None:
+    """Into the row what each active lane has, or the other way."""
+    code, alignment = body.code, body.layout.size(kind)
+
+    def move(there: str, here: str) -> None:
+        source, target = (there, here) if loads else (here, there)
+        whole = code.value(f"load i{8 * length}, ptr {source}, align {alignment}")
+        code.line(f"store i{8 * length} {whole}, ptr {target}, align {alignment}")
+
+    def one(given: Sequence[str]) -> Sequence[str]:
+        move(*given)
+        return []
+
+    def some(first: str, places: Sequence[str]) -> None:
+        offset = code.value(f"mul i64 {first}, {length}")
+        start = code.value(f"getelementptr i8, ptr {row}, i64 {offset}")
+        for at, place in enumerate(places):
+            move(place, code.value(f"getelementptr i8, ptr {start}, i64 {at * length}"))
+
+    if body.mask or rarely:
+        each_lane(body, [address, Lanes(address.type, row, length)], [], one)
+    else:
+        in_turn(body, address, some)
+
+
+def _in_order(
+    body: Body, first: str, kind: Type, apart: int, wanted: Sequence[int]
+) -> tuple[str, ...]:
+    """Every wanted element of groups of `apart` elements, by lanes.
+
+    What lies between them is read, too. Behind the last one nothing is.
+    """
+    code, size = body.code, body.layout.size(kind)
+    lanes = min(body.width, _REGISTER // size)
+    row = f"<{lanes * apart} x {kind}>"
+    parts: list[list[str]] = [[] for _ in wanted]
+    for begin in range(0, body.width, lanes):
+        is_last = begin + lanes == body.width
+        behind = apart - 1 - wanted[-1] if is_last else 0
+        start = (begin * apart - behind) * size
+        place = code.value(f"getelementptr i8, ptr {first}, i64 {start}") if start else first
+        whole = code.value(f"load {row}, ptr {place}, align {size}")
+        for found, each in zip(parts, wanted, strict=True):
+            order = [lane * apart + each + behind for lane in range(lanes)]
+            found.append(
+                code.value(f"shufflevector {row} {whole}, {row} poison, {places(order)}")
+            )
+    return tuple(_joined(body, found, kind, lanes) for found in parts)
+
+
+def _joined(body: Body, parts: Sequence[str], kind: Type, size: int) -> str:
+    """One vector of several."""
+    while len(parts) > 1:
         part = f"<{size} x {kind}>"
-        padded = [
-            code.value(
+        parts = [
+            body.code.value(
                 f"shufflevector {part} {one}, {part} {other}, {places(range(2 * size))}"
             )
-            for one, other in zip(padded[::2], padded[1::2], strict=True)
+            for one, other in zip(parts[::2], parts[1::2], strict=True)
         ]
         size *= 2
-    joined = f"<{size} x {kind}>"
-    order = [which * width + lane for lane in range(width) for which in range(count)]
-    return code.value(
-        f"shufflevector {joined} {padded[0]}, {joined} poison, {places(order)}"
-    )
+    return parts[0]
+
+
+def _interleave(body: Body, first: str, kind: Type, vectors: Sequence[str]) -> None:
+    """Write the first elements of all vectors, then the second ones, and so on."""
+    code, size, apart = body.code, body.layout.size(kind), len(vectors)
+    lanes = min(body.width, _REGISTER // size)
+    whole = code.lanes(kind)
+    padded = apart if apart & (apart - 1) == 0 else 1 << apart.bit_length()
+    for begin in range(0, body.width, lanes):
+        parts = [
+            code.value(
+                f"shufflevector {whole} {each}, {whole} poison, "
+                f"{places(range(begin, begin + lanes))}"
+            )
+            for each in vectors
+        ]
+        joined = _joined(body, [*parts, *["poison"] * (padded - apart)], kind, lanes)
+        row = f"<{lanes * padded} x {kind}>"
+        order = [which * lanes + lane for lane in range(lanes) for which in range(apart)]
+        mixed = code.value(f"shufflevector {row} {joined}, {row} poison, {places(order)}")
+        place = first
+        if begin:
+            place = code.value(f"getelementptr i8, ptr {first}, i64 {begin * apart * size}")
+        code.line(f"store <{lanes * apart} x {kind}> {mixed}, ptr {place}, align {size}")

@@ -1,0 +1,45 @@
+"""Loops over lanes that are all there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from metalbench.msl.emission.body import Body
+from metalbench.msl.emission.lanes import Lanes
+
+AT_ONCE = 8  # lanes: a register of four-byte elements
+
+
+def in_turn(
+    body: Body, address: Lanes, run: Callable[[str, Sequence[str]], None]
+) -> None:
+    """A loop over all lanes, some at a time: `run` gets the first of them, and their addresses."""
+    code, pointers, some = body.code, "", min(AT_ONCE, body.width)
+    follows = address.is_linear and not address.holds
+    if not follows:
+        pointers = code.variable(code.lanes("ptr"))
+        code.line(f"store {code.lanes('ptr')} {body.vector(address)}, ptr {pointers}")
+    start, turn, done = code.fresh("turns"), code.fresh("turn"), code.fresh("done")
+    code.jump(start)
+    code.label(start)
+    code.jump(turn)
+    code.label(turn)
+    now, after = f"%{code.fresh('now')}", f"%{code.fresh('after')}"
+    code.line(f"{now} = phi i64 [ 0, %{start} ], [ {after}, %{turn} ]")
+    if follows:
+        offset = code.value(f"mul i64 {now}, {address.stride}")
+        first = code.value(f"getelementptr i8, ptr {address.scalar}, i64 {offset}")
+        places = [
+            code.value(f"getelementptr i8, ptr {first}, i64 {address.stride * at}")
+            for at in range(some)
+        ]
+    else:
+        first = code.value(f"getelementptr ptr, ptr {pointers}, i64 {now}")
+        places = []
+        for at in range(some):
+            place = code.value(f"getelementptr ptr, ptr {first}, i64 {at}")
+            places.append(code.value(f"load ptr, ptr {place}"))
+    run(now, places)
+    code.line(f"{after} = add i64 {now}, {some}")
+    code.fork(code.value(f"icmp eq i64 {after}, {body.width}"), done, turn)
+    code.label(done)
