@@ -44,6 +44,7 @@ EACH_THREAD = """
                        ROWS ? z : positions[64 + lane]};
     const Dim3 first{group->position.x * size.x, group->position.y * size.y, group->position.z * size.z};
     const u32 place = ((first.z + at[2]) * grid.y + first.y + at[1]) * grid.x + first.x + at[0];
+    if (place >= grid.x * grid.y * grid.z) continue;
     WORK
   }
 """
