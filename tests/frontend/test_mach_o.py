@@ -83,7 +83,10 @@ def test_functions_declared_by_label_are_found(tools, tmp_path):
     text = """
     thread void* copy(ulong, ulong, threadgroup void*, const device void*, ulong)
         __asm("air.simdgroup_async_copy_1d.p3i8.p1i8");
-    kernel void f(device float* a) { threadgroup float t[32]; copy(4, 4, t, a, 32); a[0] = t[1]; }"""
+    kernel void f(device float* a) {
+      threadgroup float t[32];
+      copy(4, 4, t, a, 32);
+    }"""
     lowered = lower(engine.parse(text).source, "f", {})
     options = flags(checked=False, fast_math=True, goal=tools.target)
     library = tmp_path / "kernel.so"
