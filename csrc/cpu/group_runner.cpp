@@ -117,7 +117,8 @@ GroupRunner::Progress GroupRunner::run_group(const Launch& launch, std::uint64_t
 GroupRunner::Progress GroupRunner::resume() { return enter(waiting_stack_); }
 
 void GroupRunner::clear_fault() {
-  if (fault_) stacks_->forget_frames();
+  if (!fault_) return;
+  stacks_->forget_frames();
   fault_ = {};
 }
 

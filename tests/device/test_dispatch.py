@@ -149,6 +149,14 @@ def test_reflection(device, compile_kernel):
     assert pipeline.needs_fibers == (device.kind == "cpu")
 
 
+@pytest.mark.parametrize("checked", [False, True])
+def test_a_pipeline_says_what_runs_it(device, compile_kernel, checked):
+    plain = "kernel void f(device int* x, uint i [[thread_position_in_grid]]) { x[i] = 1; }"
+    pipeline = compile_kernel(plain, checked=checked)
+    loops = "fibers" if checked else "loops"
+    assert pipeline.engine == (loops if device.kind == "cpu" else device.kind)
+
+
 STARTS = """
 kernel void f(device const TYPE* x, device float* y, uint i [[thread_position_in_grid]]) {
   y[i] = float(x[i] VALUE);

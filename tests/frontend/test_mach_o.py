@@ -77,3 +77,18 @@ def test_names_that_are_defined_nowhere_and_address_spaces(tools, tmp_path, call
         return
     with pytest.raises(CompileError, match=r"my\.metal:1:7: error: __Z6helperf is called"):
         compile_shared_object(lowered.code, library, tools, translate, options, checked=False)
+
+
+def test_functions_declared_by_label_are_found(tools, tmp_path):
+    text = """
+    thread void* copy(ulong, ulong, threadgroup void*, const device void*, ulong)
+        __asm("air.simdgroup_async_copy_1d.p3i8.p1i8");
+    kernel void f(device float* a) {
+      threadgroup float t[32];
+      copy(4, 4, t, a, 32);
+    }"""
+    lowered = lower(engine.parse(text).source, "f", {})
+    options = flags(checked=False, fast_math=True, goal=tools.target)
+    library = tmp_path / "kernel.so"
+    compile_shared_object(lowered.code, library, tools, Translate(), options, checked=False)
+    assert library.exists()

@@ -14,11 +14,20 @@
 #include "vec.h"
 
 #if MB_VECTOR
+// Inlined where a source calls it; what is left over would ask for its lane.
 #define MB_CALLED_BY_LABEL extern "C" MB_EMITTED MB_UNTRACED
 #else
 #define MB_CALLED_BY_LABEL \
   extern "C" MB_EMITTED __attribute__((used, visibility("hidden"))) MB_UNTRACED
 #endif
+
+// A label is a symbol as it stands, also where C's names get an underscore: so these have labels, too.
+extern "C" {
+void* mb_async_copy_1d(ulong, ulong, void*, const void*, ulong) asm("mb_async_copy_1d");
+void* mb_async_copy_2d(ulong, ulong, void*, ulong, ulong, metal::vec<ulong, 2>, const void*, ulong, ulong,
+                       metal::vec<ulong, 2>, metal::vec<long, 2>, int) asm("mb_async_copy_2d");
+void mb_wait_simdgroup_events(int, void**) asm("mb_wait_simdgroup_events");
+}
 
 namespace mb {
 

@@ -11,6 +11,17 @@ MB_FUNC constexpr u32 lane_of_element(u32 row, u32 col) {
   return (row & 4) * 4 + (col & 4) * 2 + (row & 3) * 2 + (col & 2) / 2;
 }
 
+// a b + c as the compiler contracts it where it knows nothing of c. Left to itself it would round
+// another one of two products.
+MB_FUNC float multiply_add(float a, float b, float c) {
+#if MB_FAST_MATH && (defined(__FMA__) || defined(__aarch64__))
+  return __builtin_fmaf(a, b, c);
+#else
+#pragma clang fp reassociate(off)
+  return a * b + c;
+#endif
+}
+
 // d = a b + c of the own two elements, in float and in the order of matrix_multiply_accumulate().
 // The lanes that the factors come from depend on nothing but the own one: permutations of vectors.
 template <class D, class A, class B, class C>
@@ -25,8 +36,8 @@ MB_FUNC void matrix_product_sum(simdgroup_matrix<D, 8, 8>& d, const simdgroup_ma
   for (u32 k = 0; k < 8; ++k) {
     const float factor = shuffle_element(left[k % 2], own_row | lane_of_element(0, k));
     const u32 from = own_columns | lane_of_element(k, 0);
-    x += factor * shuffle_element(right[0], from);
-    y += factor * shuffle_element(right[1], from);
+    x = multiply_add(factor, shuffle_element(right[0], from), x);
+    y = multiply_add(factor, shuffle_element(right[1], from), y);
   }
   d.mb_pair = vec<D, 2>(convert<D>(x), convert<D>(y));
 }

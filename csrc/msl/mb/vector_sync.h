@@ -26,7 +26,16 @@ extern "C" [[gnu::noinline, gnu::used, gnu::visibility("hidden"), clang::not_tai
 MB_EMITTED inline void mb_vector_meet() noexcept {
   mb::Fiber* self = mb::current();
   mb::Bundle* bundle = self->bundle;
-  if (bundle->group->fibers == 1) return;
-  bundle->at_barrier |= 1u << self->lane;
-  mb::leave(self, bundle, bundle->ready & ~(1u << self->lane));
+  const mb::u32 fibers = bundle->group->fibers;
+  if (fibers == 1) return;
+  const mb::u32 own = 1u << self->lane, others = bundle->ready & ~own;
+  bundle->at_barrier |= own;
+  if (others == 0 && fibers <= mb::simd_width) {
+    // There is no other bundle, and all of this one wait or have returned: they are released here,
+    // and the last one need not even leave its stack.
+    bundle->ready = bundle->at_barrier;
+    bundle->at_barrier = 0;
+  } else {
+    mb::leave(self, bundle, others);
+  }
 }

@@ -7,9 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from metalbench.msl.emission.body import Body
+from metalbench.msl.emission.body import Body, bits_of
 from metalbench.msl.emission.lanes import Lanes
-from metalbench.msl.emission.one_by_one import keep, kept, laid_out, of_lane, over_lanes, stored
+from metalbench.msl.emission.one_by_one import (
+    from_lane,
+    keep,
+    kept,
+    laid_out,
+    of_lane,
+    over_lanes,
+    stored,
+)
 from metalbench.msl.ir.model import Block, Instruction, Phi, Value
 from metalbench.msl.ir.types import Type
 from metalbench.msl.vector.divergence import Region
@@ -87,10 +95,11 @@ class Alone(Body):
 
 
 class Walk:
-    """The way of every lane through a region, and what comes out at its end."""
+    """The ways of some lanes through a region, and what comes out at its end."""
 
-    def __init__(self, body: Body, region: Region, emit: Emit) -> None:
+    def __init__(self, body: Body, region: Region, lanes: str, emit: Emit) -> None:
         self._body = body
+        self._lanes = lanes
         self._code = body.code
         self._region = region
         self._emit = emit
@@ -122,9 +131,11 @@ class Walk:
                     self._block(alone, block, lane)
             self._code.label(self._next)
 
+        everyone, body.mask = body.mask, self._lanes
         over_lanes(body, run)
         for kind, name, type_, slots in self._results:
             body.keep(kind, name, self._result(kind, name, type_, slots))
+        body.mask = everyone
 
     def _inputs(self) -> list[Value]:
         """What lanes bring: values that are used, and were there before they parted."""
@@ -236,11 +247,15 @@ class Walk:
         shape = body.analysed.shapes.of(Value(type_, name))
         if kind == "turn" or shape is VARYING or isinstance(shape, Known):
             return Lanes(type_, vectors=vectors)
+        code, bits = self._code, self._code.bits
+        first = code.call(f"llvm.cttz.{bits}", bits, [(bits, bits_of(body)), ("i1", "true")])
         firsts = [
-            self._code.value(f"extractelement {self._code.lanes(each)} {vector}, i64 0")
+            code.value(f"extractelement {code.lanes(each)} {vector}, {bits} {first}")
             for each, vector in zip(kinds, vectors, strict=True)
         ]
         scalar = body.put_together(type_, firsts)
         if not isinstance(shape, Linear):
             return Lanes(type_, scalar)
-        return Lanes(type_, scalar, shape.stride, "false" if shape.checked else "", vectors)
+        lane = code.value(f"zext {bits} {first} to i64")
+        zero = from_lane(body, Lanes(type_, scalar, -shape.stride), lane)
+        return Lanes(type_, zero, shape.stride, "false" if shape.checked else "", vectors)

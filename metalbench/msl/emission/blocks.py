@@ -15,7 +15,7 @@ from metalbench.msl.emission.choice import goes_alone
 from metalbench.msl.emission.lanes import Lanes, splat
 from metalbench.msl.ir.model import Block, Instruction, Phi, Terminator, Value
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.vector.divergence import Divergence
+from metalbench.msl.vector.divergence import Divergence, Region
 from metalbench.msl.vector.lines import Lines
 
 EXIT = "end"
@@ -168,8 +168,7 @@ class Blocks:
         region = self._body.analysed.shapes.divergence.regions[block]
         if goes_alone(self._body, region):
             with self._body.arm():
-                Walk(self._body, region, self._emit).write()
-            code.jump(self._label(region.join))
+                self._walk(block, region)
             return
         with self._body.arm():
             for target, way in self._ways(block).items():
@@ -178,6 +177,17 @@ class Blocks:
             code.jump(f"{self._label(block, masked=True)}.past")
         else:
             code.jump(self._in_line(self._lines.first[block]))
+
+    def _walk(self, block: Block, region: Region) -> None:
+        """Those that do not come to the meeting point at once go their ways alone."""
+        code, lanes = self._code, ""
+        for target, way in self._ways(block).items():
+            if target is region.join:
+                self._assign(block, target, only=way)
+            else:
+                lanes = code.value(f"or {code.mask} {lanes}, {way}") if lanes else way
+        Walk(self._body, region, lanes, self._emit).write()
+        code.jump(self._label(region.join))
 
     def _agreed(self, condition: Lanes) -> tuple[str, str]:
         """Whether all lanes have the same condition, and which."""
@@ -256,15 +266,16 @@ class Blocks:
 
         Without `only`, all lanes go on in the target's form for all.
         """
-        if target is self._body.flow.exit:
-            return
-        found: list[tuple[Phi, Value]] = [
-            (phi, phi.operands[phi.sources.index(source.name)]) for phi in target.phis
-        ]
-        self._body.assign(found, only)
+        self._assign(source, target, only)
         if only and target in self._divergence.masked:
             code, slot = self._code, self._mask(target)
             before = code.value(f"load {code.mask}, ptr {slot}")
             now = code.value(f"or {code.mask} {before}, {mask}")
             code.line(f"store {code.mask} {now}, ptr {slot}")
 
+    def _assign(self, source: Block, target: Block, only: str) -> None:
+        if target is not self._body.flow.exit:
+            found: list[tuple[Phi, Value]] = [
+                (phi, phi.operands[phi.sources.index(source.name)]) for phi in target.phis
+            ]
+            self._body.assign(found, only)

@@ -208,12 +208,12 @@ class Body:
         return lanes
 
     def keep(self, kind: str, name: str, lanes: Lanes) -> None:
-        """What came out elsewhere, of all lanes: of a phi, or of the `turn` that each left."""
+        """What came out elsewhere, of active lanes: of a phi, or of the `turn` that each left."""
         shape = VARYING
         if kind == "phi":
             shape = self.analysed.shapes.of(Value(lanes.type, name))
         if not isinstance(shape, Known):
-            self._store(kind, name, lanes, shape)
+            self._store(kind, name, lanes, shape, only=self.mask)
 
     # Phis are assigned where blocks end.
 

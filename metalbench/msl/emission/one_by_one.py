@@ -98,7 +98,7 @@ def of_lane(body: Body, operand: Lanes, slots: Sequence[str], lane: str) -> str:
     if operand.is_uniform:
         return operand.scalar
     if not slots:
-        return _follow(body, operand, lane)
+        return from_lane(body, operand, lane)
     code, parts = body.code, []
     for kind, slot in zip(body.components(operand.type), slots, strict=True):
         place = code.value(f"getelementptr {stored(kind)}, ptr {slot}, i64 {lane}")
@@ -107,8 +107,8 @@ def of_lane(body: Body, operand: Lanes, slots: Sequence[str], lane: str) -> str:
     return put_together(code, operand.type, parts, body.layout)
 
 
-def _follow(body: Body, operand: Lanes, lane: str) -> str:
-    """A lane's value, from the first one's."""
+def from_lane(body: Body, operand: Lanes, lane: str) -> str:
+    """A lane's value, so many strides from that of `operand`."""
     code, kind = body.code, operand.type
     if not isinstance(kind, Int):
         steps = code.value(f"mul i64 {lane}, {operand.stride}")

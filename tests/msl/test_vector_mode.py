@@ -1,0 +1,138 @@
+"""The headers with MB_VECTOR: what a kernel of one lane asks its SIMD-group for."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+
+from metalbench.msl import engine
+from metalbench.msl.building.toolchain import flags, toolchain
+from metalbench.msl.rewriting.lower import lower
+
+PLACES = {"lane", "index", "x", "y", "z", "simdgroup", "arena"}
+MOVES = {"shuffle", "first"}
+SUMS = {
+    "sum",
+    "product",
+    *(f"{how}_{what}" for how in ("inclusive", "exclusive") for what in ("sum", "product")),
+}
+TYPES = {
+    "char": "u8", "uchar": "u8", "short": "u16", "ushort": "u16", "int": "u32", "uint": "u32",
+    "long": "u64", "ulong": "u64", "float": "f32", "half": "f16", "bfloat": "bf16", "bool": "b1",
+}  # fmt: skip
+REDUCTIONS = ("sum", "product", "min", "max")
+SCANS = [
+    f"prefix_{how}_{what}" for how in ("inclusive", "exclusive") for what in ("sum", "product")
+]
+SHUFFLES = [
+    *("broadcast", "shuffle", "shuffle_up", "shuffle_down", "shuffle_xor"),
+    *("shuffle_rotate_up", "shuffle_rotate_down"),
+]
+
+
+def _lane(source: str, vector: bool = True) -> str:
+    """The LLVM IR of a source's only kernel."""
+    program = engine.parse("#include <metal_stdlib>\nusing namespace metal;\n" + source)
+    text = lower(program.source, program.functions[0], {}).code.text
+    tools = toolchain()
+    options = [*flags(checked=False, fast_math=True), *tools.include_flags, "-O2"]
+    options += ["-fno-vectorize", "-fno-slp-vectorize", f"-DMB_VECTOR={int(vector)}"]
+    command = [*tools.clang, "-x", "c++", *options, "-S", "-emit-llvm", "-o", "-", "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+
+
+def _undefined(ir: str) -> set[str]:
+    """The functions that are defined nowhere, but for LLVM's own."""
+    names = re.findall(r"^declare [^@]*@([\w.]+)\(", ir, re.MULTILINE)
+    return {name for name in names if not name.startswith("llvm.")}
+
+
+def _markers(ir: str) -> set[str]:
+    """What the lane asks for. Nothing else may be undefined, and nobody else may ask."""
+    asked = _undefined(ir) - {"mb_vector_body"}
+    assert all(name.startswith("mb_vector_") for name in asked), asked
+    for function in re.findall(r"^define .*?^}", ir, re.MULTILINE | re.DOTALL):
+        head, _, code = function.partition("\n")
+        if "@mb_vector_source(" not in head:
+            assert not re.search(r"@mb_vector_(?!body|rows)", code), head
+    return {name.removeprefix("mb_vector_") for name in asked}
+
+
+def _kernel(type_: str, part: str, calls: list[str]) -> str:
+    lines = "\n".join(f"r = {type_}(r + {part}_{call});" for call in calls)
+    return f"""
+        kernel void f(device {type_}* x, device const ushort* by, uint i [[thread_position_in_grid]]) {{
+          {type_} r = x[i];
+          {lines}
+          x[i] = r;
+        }}"""
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_functions_of_simdgroups_are_markers_of_their_type(type_):
+    bits = [] if type_ in ("float", "half", "bfloat") else ["and", "or", "xor"]
+    calls = [f"{name}(r)" for name in (*REDUCTIONS, *SCANS, *bits, "broadcast_first")]
+    calls += [f"{name}(r, by[i])" for name in SHUFFLES]
+    asked = _markers(_lane(_kernel(type_, "simd", calls))) - {"x"}
+    suffix = TYPES[type_]
+    if type_ == "bool":
+        expected = {"lane", "ballot", *(f"{name}_b1" for name in (*MOVES, *bits))}
+    else:
+        expected = {"lane"} | {f"{name}_{suffix}" for name in (*MOVES, *SUMS, *bits, "min", "max")}
+    assert asked == expected
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_functions_of_quads_are_shuffles(type_):
+    calls = [f"{name}(r)" for name in (*REDUCTIONS, *SCANS, "broadcast_first")]
+    calls += [f"{name}(r, by[i])" for name in SHUFFLES]
+    asked = _markers(_lane(_kernel(type_, "quad", calls))) - {"x"}
+    assert asked == {"lane", "ballot", f"shuffle_{TYPES[type_]}"}
+
+
+def test_a_place_is_made_of_markers():
+    source = """
+        kernel void f(device uint* y, uint3 p [[thread_position_in_threadgroup]], uint i [[thread_index_in_threadgroup]],
+                      uint lane [[thread_index_in_simdgroup]], uint s [[simdgroup_index_in_threadgroup]]) {
+          threadgroup uint t[32];
+          t[lane] = p.x + p.y * p.z;
+          threadgroup_barrier(mem_flags::mem_threadgroup);
+          y[i] = t[s];
+        }"""
+    assert _markers(_lane(source)) == PLACES | {"barrier"}
+
+
+MATRIX = """
+kernel void f(device float* y) {
+  simdgroup_float8x8 a, b;
+  simdgroup_load(a, y);
+  simdgroup_multiply(b, a, a);
+  KEEPING
+  simdgroup_store(b, y);
+}"""
+
+
+def test_matrices_are_the_same_in_all_lanes():
+    assert _markers(_lane(MATRIX.replace("KEEPING", ""))) == set()
+
+
+def test_matrices_that_lanes_share_are_multiplied_by_shuffles():
+    asked = _lane(MATRIX.replace("KEEPING", "b.thread_elements()[0] += 1;"))
+    assert _markers(asked) == {"lane", "shuffle_f32"}
+    # Every lane needs four pairs of its row of `a`, and eight of its two columns of `b`.
+    assert len(re.findall(r"call .*@mb_vector_shuffle_f32\(", asked)) == 2 * 4 + 2 * 8
+
+
+def test_lanes_of_a_simdgroup_need_no_barrier_of_their_own():
+    source = "kernel void f(device int* y) { y[0] = 1; simdgroup_barrier(mem_flags::mem_device); y[0] = 2; }"
+    ir = _lane(source)
+    assert _markers(ir) == set()
+    # Both stores stay.
+    assert len(re.findall(r"store i32 [12], ", ir)) == 2
+
+
+def test_fibers_ask_for_no_markers():
+    calls = [f"{name}(r)" for name in (*REDUCTIONS, *SCANS)]
+    assert "mb_vector_" not in _lane(_kernel("float", "simd", calls), vector=False)
