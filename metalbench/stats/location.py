@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from metalbench.stats.autocorrelation import effective_count
 from metalbench.stats.blocks import FEWEST_BLOCKS, eight_medians
 from metalbench.stats.interval import CONFIDENCE, Interval
-from metalbench.stats.median import interval_at, without_trend
+from metalbench.stats.median import LARGEST, interval_at, without_trend
 from metalbench.stats.student import deviation_of_mean, neighbours, reach_of_mean
 
 # Fewer independent values than this do not show how much they depend on each other.
@@ -26,8 +26,6 @@ FEW = 30.0
 # Ranks whose neighbours correlate by more than this part of 1 / sqrt(n) may well be dependent.
 # Simulated: 0 finds less in heavy tails, 1 has more false verdicts of correlated pairs.
 UNCORRELATED = 0.6
-# Two looks may leave an interval whose ends float64 has no exponential of.
-LARGEST = 700.0
 # A block nearer to the margin than this part of all blocks' range may lie beyond it the next time.
 NEAREST = 0.25
 # So few pairs will do where each has one side take so many times as long as the other, and the

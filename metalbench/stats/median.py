@@ -15,6 +15,8 @@ from metalbench.stats.student import reach_of_mean
 
 # Samples that ranks say nothing of, at the usual confidence, but Student's t does.
 FEWEST_WITHOUT_RANKS, MOST_WITHOUT_RANKS = 5, 6
+# Beyond it a float64 has no exponential.
+LARGEST = 700.0
 
 
 def median_interval(samples: NDArray[np.float64], confidence: float = CONFIDENCE) -> Interval:
@@ -69,13 +71,15 @@ def _interval_of_ranks(samples: NDArray[np.float64], confidence: float) -> Inter
 def _interval_of_few(
     samples: NDArray[np.float64], unbounded: Interval, confidence: float
 ) -> Interval:
-    least, most = float(samples.min()), float(samples.max())
+    median, least, most = unbounded.value, float(samples.min()), float(samples.max())
     if least <= 0.0:
         return unbounded
-    logarithms = np.log(samples)
+    logarithms = np.log(samples / median)  # the same in every unit
     centre, reach = float(logarithms.mean()), reach_of_mean(logarithms, confidence)
-    low, high = math.exp(centre - reach), math.exp(centre + reach)
-    return Interval(unbounded.value, min(low, least), max(high, most))
+    low, high = (
+        median * math.exp(max(-LARGEST, min(centre + by, LARGEST))) for by in (-reach, reach)
+    )
+    return Interval(median, min(low, least), max(high, most))
 
 
 def interval_at(samples: NDArray[np.float64], effective: int, confidence: float) -> Interval:
