@@ -200,7 +200,7 @@ class _Attempt:
         if self._hush is not None:
             self._hush()
         work = workload(task, size, dtype_name=trial.dtype, seed=trial.seed)
-        known = self._yardsticks.setdefault(size, {})
+        known = self._yardsticks.setdefault(size, Yardsticks())
         timed = Timed.prepare(compiled, work, trial.plan.mode, known)
         self._occupancy = occupancy_of(timed.bound, compiled, self._device)
         self._measurement = timed.measure(

@@ -38,6 +38,8 @@ MORE, MOST_MORE = 1.1, 10.0
 MOST_PASSES = 4096
 # Of each form: one to see whether it is right, two to find the window, one to time it.
 FEWEST_PASSES = 4
+# So many times too long is a pass that was too long even if something slowed it down.
+SURELY = 2
 # A repetition of MLX's has work of its own to hide its launch behind, if that takes no larger part:
 # about a fifth of it is on MLX's own thread, where nothing hides it.
 LAUNCH_SHARE = 0.1
@@ -65,6 +67,7 @@ def settle(
     seconds: float = 1.5,
     seed: int = 0,
     window_s: float = WINDOW_S,
+    pass_s: float = 0.0,
     clock: Clock = perf_counter,
 ) -> Settled:
     """Time the forms until the fastest is known, for `seconds` at most; `reference` then runs it.
@@ -72,11 +75,16 @@ def settle(
     Forms that differ from the eager one by more than a candidate might, or that do not run, are
     told with their fault; of a reference that takes too long only the eager form is there. Only
     those that the task's `against` names can be the one to beat. `seed` is of the order of turns,
-    `window_s` the least length of one.
+    `window_s` the least length of one. `pass_s` is how long a pass of the eager form has taken
+    before, with other things beside it; of one that is far too long there is no other to find it.
     """
     start = clock()
-    eager = reference.outputs_of(reference.forms[0])
     entrants = [_Entrant(reference.forms[0], "")]
+    if pass_s * FEWEST_PASSES > SURELY * seconds:
+        reference.form = reference.forms[0]
+        entrants += [_Entrant(form, TOO_SLOW) for form in reference.forms[1:]]
+        return _settled(entrants, entrants[0])
+    eager = reference.outputs_of(reference.forms[0])
     for form in reference.forms[1:]:
         slow = (clock() - start) * FEWEST_PASSES > seconds
         entrants.append(_Entrant(form, TOO_SLOW if slow else _fault(reference, form, eager)))
@@ -86,6 +94,10 @@ def settle(
         best, doubt = _fastest(reference, sound, _Turns(reference, seconds, seed, clock, window_s))
     doubts = (doubt, _launch_doubt(reference, best, clock))
     reference.form = best.form
+    return _settled(entrants, best, *doubts)
+
+
+def _settled(entrants: Sequence[_Entrant], best: _Entrant, *doubts: str | None) -> Settled:
     return Settled(
         tuple(replace(each.result, compared=each is best) for each in entrants),
         tuple(each for each in doubts if each is not None),

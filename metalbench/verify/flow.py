@@ -88,7 +88,7 @@ def verify(
 
     By default these are `all_sizes` and, of each, `seeds_for` it, both from `seed` on. After a
     failure the other seeds of that size are skipped. `time_limit` is in seconds for one
-    run of all dispatches. `yardsticks` are the reference's errors by size, where they are known;
+    run of all dispatches. `yardsticks` are the reference's by size, where they are known;
     what is found is added. What the kernel does wrong is in the report; raises DeclarationError for
     an unknown size or element type, TaskError if the task's own code fails, MachineError if the
     machine does, and Disturbed if the system ended a run.
@@ -113,7 +113,7 @@ def verify(
             several,
             time_limit=time_limit,
             progress=progress,
-            yardsticks=known.setdefault(size, {}),
+            yardsticks=known.setdefault(size, Yardsticks()),
         )
         if any(each.kind.ends_verification for each in report.findings):
             break

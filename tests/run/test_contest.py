@@ -118,6 +118,22 @@ def test_a_slow_reference_is_run_in_no_other_form():
     assert "too long" in compiled.fault
 
 
+def test_a_reference_that_is_known_to_be_far_too_slow_is_not_run_at_all(monkeypatch):
+    reference = TimedReference(workload(declared(), "seed"))
+    monkeypatch.setattr(Reference, "outputs_of", lambda *_: pytest.fail("it was run"))
+    eager, compiled = settle(reference, seconds=2.0, pass_s=1.1).forms
+    assert (reference.form.kind, reference.calls) == ("eager", 0)
+    assert eager.compared
+    assert "too long" in compiled.fault
+
+
+def test_one_that_may_have_been_slowed_down_is_timed():
+    reference = TimedReference(workload(declared(), "seed"))
+    forms = settle(reference, seconds=2.0, pass_s=0.9, clock=lambda: reference.now).forms
+    assert reference.form.kind == "compiled"
+    assert all(form.time_ns is not None for form in forms)
+
+
 @pytest.mark.parametrize(
     ("against", "message"),
     [(("fast",), "no form 'fast'"), ((), "expected some of eager, compiled, got none")],
