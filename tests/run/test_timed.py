@@ -28,7 +28,9 @@ kernel void doubled(device const float* x, device float* y, uint i [[thread_posi
   y[i] = 2 * x[i];
 }
 """
-IN_ANY_TYPE = HONEST.replace("float*", "DTYPE*")
+IN_ANY_TYPE = HONEST.replace("float*", "DTYPE*").replace(
+    "// dispatch", "// dtypes: float32, float16\n// dispatch"
+)
 # Works once: what is in its scratch is still there at the next launch.
 TIRED = """
 // Twice x.
