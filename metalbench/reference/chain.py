@@ -11,7 +11,7 @@ import numpy as np
 
 from metalbench.reference.compute import stream_of
 from metalbench.reference.convert import to_mlx, to_numpy
-from metalbench.reference.forms import Form, forms_of
+from metalbench.reference.forms import Form, forms_of, operations_of
 from metalbench.task.workload import Workload
 
 NO_GPU = (
@@ -76,6 +76,11 @@ class Reference:
     def outputs_of(self, form: Form) -> list[np.ndarray[Any, Any]]:
         """What a form makes of the inputs, in the run's own element type."""
         return [to_numpy(each) for each in self._run_once(form)]
+
+    def operations_of(self, form: Form) -> list[str]:
+        """What MLX would carry out for a form, by the names of its operations."""
+        with mx.stream(self._stream):
+            return operations_of(form, self._inputs[0])
 
     def __call__(self, repetitions: int) -> None:
         """Run `repetitions` to completion, one after the other."""

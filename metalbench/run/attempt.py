@@ -140,7 +140,7 @@ class _Attempt:
         if not checked_first:
             self._check(task)
         self._enter(Stage.VERIFY_ALL)
-        self._verify(task, [size], others)
+        self._verify(task, [size], others, repeatedly=False)  # as the first seed has been
         every = verify.all_sizes(task, trial.seed, upto=size)
         rest = [name for name in every if name != size]
         self._verify(task, rest)
@@ -149,7 +149,14 @@ class _Attempt:
         self._stage = stage
         self._observer.stage_started(stage)
 
-    def _verify(self, task: Task, sizes: Sequence[str], seeds: Sequence[int] | None = None) -> None:
+    def _verify(
+        self,
+        task: Task,
+        sizes: Sequence[str],
+        seeds: Sequence[int] | None = None,
+        *,
+        repeatedly: bool = True,
+    ) -> None:
         self._note(
             verify.verify(
                 self._device,
@@ -162,6 +169,7 @@ class _Attempt:
                 tunables=self._trial.tunables,
                 progress=self._observer.stage_detail,
                 yardsticks=self._yardsticks,
+                repeatedly=repeatedly,
             )
         )
 
