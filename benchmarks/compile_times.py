@@ -2,8 +2,9 @@
 
     python benchmarks/compile_times.py
 
-Each is compiled with an empty cache and then found in it, in one process, one after the other.
-Front end is the time until the list of kernels is known; clang sees the kernel after that.
+Each is compiled with an empty cache, with one where the MSL headers are precompiled by others like
+it, and then found there, in one process, one after the other. Front end is the time until the list
+of kernels is known; clang sees the kernel after that.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from mlx_kernels.wheel import OutOfReachError, headers
 from metalbench import _core
 from metalbench.kernel.library import Library
 
+KINDS = ("alone", "cold", "cached")
 Steps = tuple[str, Callable[[], _core.Library], Callable[[_core.Library], object]]
 
 
@@ -63,25 +65,35 @@ def milliseconds(function: Callable[[], object]) -> tuple[float, object]:
     return (time.perf_counter_ns() - start) / 1e6, value
 
 
+def keep_headers(cache: Path) -> None:
+    """Leave nothing in a cache but the headers that are precompiled, or will be the next time."""
+    kept = {path.with_suffix("") for path in cache.rglob("*.h")}
+    for path in cache.rglob("*"):
+        if path.is_file() and path.with_suffix("") not in kept:
+            path.unlink()
+
+
+def timed(parse: Callable, build: Callable, cache: Path) -> list[float]:
+    """Both steps of a kernel alone, cold and cached, in a cache of its own."""
+    os.environ["METALBENCH_CACHE"] = str(cache)
+    row = []
+    for kind in KINDS:
+        if kind == "cold":
+            keep_headers(cache)
+            build(parse())
+            keep_headers(cache)
+        front, library = milliseconds(parse)
+        back, _ = milliseconds(lambda library=library: build(library))
+        row += [front, back]
+    return row
+
+
 def report(title: str, kernels: list[Steps], cache: str) -> None:
-    """Median and worst of the set, cold and cached; every kernel has a cache of its own."""
-    rows = []
-    for name, parse, build in kernels:
-        os.environ["METALBENCH_CACHE"] = f"{cache}/{name}"
-        row = []
-        for _ in ("cold", "cached"):
-            front, library = milliseconds(parse)
-            back, _ = milliseconds(lambda build=build, library=library: build(library))
-            row += [front, back]
-        rows.append((name, *row))
+    """Median and worst of the set."""
+    rows = [(name, *timed(parse, build, Path(cache, name))) for name, parse, build in kernels]
     times = np.array([row[1:] for row in rows])
     print(f"\n{title}: {len(rows)} kernels{'':24}median      worst")
-    labels = (
-        "cold: front end",
-        "cold: to the pipeline",
-        "cached: front end",
-        "cached: to the pipeline",
-    )
+    labels = [f"{kind}: {step}" for kind in KINDS for step in ("front end", "to the pipeline")]
     for column, label in enumerate(labels):
         worst = rows[int(np.argmax(times[:, column]))][0]
         median, most = np.median(times[:, column]), times[:, column].max()

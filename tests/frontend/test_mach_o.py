@@ -42,7 +42,7 @@ def test_addresses_in_a_library_lead_to_the_users_lines(tools, tmp_path, checked
     lowered = lower(engine.parse(TEXT, "dir/my.metal").source, "f", {})
     library = tmp_path / "kernel.so"
     options = flags(checked=checked, fast_math=True, spaces=lowered.spaces, goal=tools.target)
-    compile_shared_object(lowered.code.text, library, tools, Translate(), options, checked=checked)
+    compile_shared_object(lowered.code, library, tools, Translate(), options, checked=checked)
     with library.open("rb") as stream:
         file = mach_o.MachO(stream)
     assert {"_mb_info", "_mb_thread"} <= set(file.functions)
@@ -57,7 +57,7 @@ def test_a_library_without_its_object_has_no_lines(tools, tmp_path):
     lowered = lower(engine.parse(TEXT).source, "f", {})
     library = tmp_path / "kernel.so"
     options = flags(checked=False, fast_math=True, goal=tools.target)
-    compile_shared_object(lowered.code.text, library, tools, Translate(), options, checked=False)
+    compile_shared_object(lowered.code, library, tools, Translate(), options, checked=False)
     library.with_suffix(".o").unlink()
     assert symbolize(str(library), 0x4000) is None
 
@@ -73,7 +73,7 @@ def test_names_that_are_defined_nowhere_and_address_spaces(tools, tmp_path, call
     translate = Translate(str, lambda said: undefined(said, source))
     library = tmp_path / "kernel.so"
     if lowered.spaces:
-        compile_shared_object(lowered.code.text, library, tools, translate, options, checked=False)
+        compile_shared_object(lowered.code, library, tools, translate, options, checked=False)
         return
     with pytest.raises(CompileError, match=r"my\.metal:1:7: error: __Z6helperf is called"):
-        compile_shared_object(lowered.code.text, library, tools, translate, options, checked=False)
+        compile_shared_object(lowered.code, library, tools, translate, options, checked=False)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from metal_double.compiler import compiler
 
 CSRC = Path(__file__).resolve().parents[2] / "csrc"
 
@@ -16,8 +16,8 @@ CSRC = Path(__file__).resolve().parents[2] / "csrc"
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("clock_tick") / "clock_tick"
     sources = [Path(__file__).with_name("clock_tick.cpp"), CSRC / "core/clock_tick.cpp"]
-    zig = [sys.executable, "-m", "ziglang", "c++", "-std=c++20", f"-I{CSRC}", "-o", str(target)]
-    subprocess.run([*zig, *map(str, sources)], check=True)
+    command = [*compiler(), "-std=c++20", f"-I{CSRC}", "-o", str(target)]
+    subprocess.run([*command, *map(str, sources)], check=True)
     return target
 
 

@@ -32,32 +32,35 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def double_is_built() -> None:
+def double() -> Path:
     """Built once, so that a failure to build is told once."""
     from metal_double.build import build
 
-    build()
+    return build()
 
 
-@pytest.mark.usefixtures("double_is_built")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TESTS)))
-def test_on_the_double(path: Path) -> None:
-    run(path)
+def test_on_the_double(double: Path, path: Path) -> None:
+    run(double, path)
 
 
-@pytest.mark.usefixtures("double_is_built")
 @pytest.mark.parametrize("path", WITH_LATENCY, ids=lambda path: str(path.relative_to(TESTS)))
-def test_with_the_latencies_of_a_gpu(path: Path) -> None:
-    run(path, METAL_DOUBLE_LATENCY_NS=LATENCY_NS)
+def test_with_the_latencies_of_a_gpu(double: Path, path: Path) -> None:
+    run(double, path, METAL_DOUBLE_LATENCY_NS=LATENCY_NS)
 
 
-def run(path: Path, **environment: str) -> None:
-    """Run the file's tests on the double, in a process of their own."""
+def run(double: Path, path: Path, **environment: str) -> None:
+    """Run the file's tests on this build of the double, in a process of their own."""
     command = [sys.executable, "-m", "pytest", "-p", "metal_double.plugin", "-n0"]
     answer = subprocess.run(
         [*command, "-p", "no:cacheprovider", "-q", str(path)],
         cwd=TESTS.parent,
-        env={**os.environ, "PYTHONPATH": str(TESTS), **environment},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(TESTS),
+            "METAL_DOUBLE": str(double),
+            **environment,
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

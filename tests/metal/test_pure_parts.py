@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from metal_double.compiler import compiler, zig
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-ZIG = [sys.executable, "-m", "ziglang"]
 
 Expand = Callable[..., str]
 
@@ -21,7 +20,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     csrc = CHECKOUT / "csrc"
     sources = [Path(__file__).with_name("pure_parts.cpp")]
     sources += [csrc / "metal/chip.cpp", csrc / "metal/includes.cpp"]
-    command = [*ZIG, "c++", "-std=c++20", f"-I{csrc}", "-o", str(target), *map(str, sources)]
+    command = [*compiler(), "-std=c++20", f"-I{csrc}", "-o", str(target), *map(str, sources)]
     subprocess.run(command, check=True)
     return target
 
@@ -45,7 +44,7 @@ def expand(program: Path, tmp_path: Path) -> Expand:
 
 def preprocessed(text: str) -> list[tuple[str, int, str]]:
     """What the compiler sees: file, line and text of every line with something in it."""
-    command = [*ZIG, "clang", "-E", "-x", "c++", "-"]
+    command = [zig(), "clang", "-E", "-x", "c++", "-"]
     answer = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     seen, file, number = [], "", 0
     for line in answer.stdout.splitlines():

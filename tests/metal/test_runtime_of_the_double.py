@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from metal_double.compiler import compiler
 
 DOUBLE = Path(__file__).parents[1] / "metal_double"
-COMPILE = [sys.executable, "-m", "ziglang", "c++", "-std=c++20", "-O2", "-fvisibility=hidden"]
+COMMON = ["-std=c++20", "-O1", "-fvisibility=hidden"]
 OBJECTIVE_C = ["-fobjc-runtime=macosx-14.0", "-fblocks", "-fno-sanitize=undefined"]
 INCLUDES = [f"-I{DOUBLE / 'include'}", f"-I{DOUBLE}"]
 # Asks the double's Metal for the state of the machine.
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="macOS has a run
 
 
 def compile_with(*arguments: str) -> None:
-    command = [*COMPILE, *OBJECTIVE_C, *INCLUDES, *arguments]
+    command = [*compiler(), *COMMON, *OBJECTIVE_C, *INCLUDES, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

@@ -1,7 +1,8 @@
-"""Builds `_core` with the double's Metal in it: `python tests/metal_double/build.py` prints where.
+"""Builds `_core` with the double's Metal in it.
 
-CMake and Ninja build into build/metal_double of the checkout, and only what has changed; whoever
-comes second waits. ziglang compiles, so that the double needs no compiler of the machine's.
+`python -m metal_double.build`, run from tests/, prints where. CMake and Ninja build into
+build/metal_double of the checkout, and only what has changed; whoever comes second waits.
+ziglang compiles, so that the double needs no compiler of the machine's.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import importlib.machinery
 import os
+import shlex
 import stat
 import subprocess
 import sys
@@ -17,11 +19,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from metal_double.compiler import with_gcc, zig
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 COMPILERS = {"CMAKE_C_COMPILER": "cc", "CMAKE_CXX_COMPILER": "c++", "CMAKE_OBJCXX_COMPILER": "c++"}
 # Headers are read once for many files: an eighth of the time.
 UNITY = ("-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=16")
 ARCHIVERS = {"CMAKE_AR": "ar", "CMAKE_RANLIB": "ranlib"}
+# The double is built for a few minutes of tests: more would take longer than it saves.
+FOR_TESTS = "-O1 -DNDEBUG"
 
 # For macOS zig reads no list of the symbols that Python will provide, and makes no bundles.
 PROGRAM = """#!/bin/sh
@@ -42,11 +48,20 @@ class BuildError(Exception):
 
 
 class Tree:
-    """A folder that CMake builds `_core` in with ziglang's compiler and given flags."""
+    """A folder that CMake builds `_core` in with ziglang's compiler and given flags.
 
-    def __init__(self, folder: Path, compiler_flags: Sequence[str] = ()) -> None:
+    `compiler` is the whole command instead.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        compiler_flags: Sequence[str] = (),
+        compiler: Sequence[str] | None = None,
+    ) -> None:
         self._folder = folder
-        self._compiler_flags = " ".join(compiler_flags)
+        self._compiler_flags = compiler_flags
+        self._compiler = compiler
         self.extension = folder / f"_core{importlib.machinery.EXTENSION_SUFFIXES[0]}"
 
     def bring_up_to_date(self, *settings: str) -> str:
@@ -64,17 +79,15 @@ class Tree:
 
     def _tools(self) -> Iterator[str]:
         for name, tool in COMPILERS.items():
-            yield f"-D{name}={self._program(tool, self._compiler_flags)}"
+            command = self._compiler or [str(zig()), tool, *self._compiler_flags]
+            yield f"-D{name}={self._program(tool, command)}"
         for name, tool in ARCHIVERS.items():
-            yield f"-D{name}={self._program(tool, '')}"
+            yield f"-D{name}={self._program(tool, [str(zig()), tool])}"
 
-    def _program(self, tool: str, flags: str) -> Path:
+    def _program(self, tool: str, command: Sequence[str]) -> Path:
         """A file of one name, which CMake wants, for one of ziglang's tools."""
-        import ziglang
-
         path = self._folder / f"zig-{tool}"
-        zig = Path(ziglang.__file__).parent / "zig"
-        text = PROGRAM.format(command=f'"{zig}" {tool} {flags}')
+        text = PROGRAM.format(command=shlex.join(command))
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
             path.chmod(path.stat().st_mode | stat.S_IXUSR)
@@ -87,8 +100,12 @@ def build() -> Path:
     Raises BuildError.
     """
     name = sys.implementation.cache_tag or "python"
-    tree = Tree(CHECKOUT / "build" / "metal_double" / name)
-    tree.bring_up_to_date("-DMETALBENCH_METAL_DOUBLE=ON")
+    gcc = with_gcc()
+    # Objects with one C++ library do not go with those of the other.
+    folder = f"{name}-gcc" if gcc else name
+    tree = Tree(CHECKOUT / "build" / "metal_double" / folder, compiler=gcc)
+    flags = [f"-DCMAKE_{language}_FLAGS_RELEASE={FOR_TESTS}" for language in ("CXX", "OBJCXX")]
+    tree.bring_up_to_date("-DMETALBENCH_METAL_DOUBLE=ON", *flags)
     return tree.extension
 
 

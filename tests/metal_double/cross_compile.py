@@ -18,12 +18,9 @@ TARGET = "aarch64-macos.14.0"
 
 def compiler_flags(sdk: Path) -> list[str]:
     """What finds Apple's headers and stubs; ziglang's own come first."""
-    frameworks = sdk / "Frameworks"
-    return [
-        f"-target {TARGET}",
-        f'-iframework "{frameworks}" -F "{frameworks}"',
-        f'-idirafter "{sdk / "include"}" -L "{sdk / "lib"}"',
-    ]
+    frameworks = str(sdk / "Frameworks")
+    flags = ["-target", TARGET, "-iframework", frameworks, "-F", frameworks]
+    return [*flags, "-idirafter", str(sdk / "include"), "-L", str(sdk / "lib")]
 
 
 def cross_compile(sdk: Path) -> Path:

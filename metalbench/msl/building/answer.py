@@ -45,6 +45,12 @@ def answer_of(
     return answer
 
 
+def crashed(answer: subprocess.CompletedProcess[str]) -> bool:
+    """Whether clang itself failed, whatever it was given."""
+    ended = answer.returncode < 0 or answer.returncode >= 128
+    return ended or "PLEASE submit a bug report" in answer.stderr
+
+
 def _blame_the_machine(program: str, answer: subprocess.CompletedProcess[str]) -> None:
     """Raise MachineError where a program failed for want of room: no kernel is to blame."""
     said = answer.stderr

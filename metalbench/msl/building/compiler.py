@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metalbench._core import CompileError
-from metalbench.msl.building.answer import answer_of
+from metalbench.msl.building.answer import answer_of, crashed
 from metalbench.msl.building.frames import Frame, largest_frame
 from metalbench.msl.building.llvm_ir import rewrite
 from metalbench.msl.building.messages import REPORT
+from metalbench.msl.building.precompiled import precompiled
 from metalbench.msl.building.toolchain import Toolchain, flags
+from metalbench.msl.rewriting.edits import Code
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Translate:
 
 
 def compile_shared_object(
-    text: str,
+    code: Code,
     target: Path,
     tools: Toolchain,
     translate: Translate,
@@ -39,17 +41,16 @@ def compile_shared_object(
     `translate.linker` makes of the linker's, warnings of names that are defined nowhere.
     """
     target_object = target.with_suffix(".o")
-    front = [*tools.clang, "-x", "c++", *options, *tools.include_flags]
+    parsing = [*options, *tools.include_flags]
     if checked:
-        front.append(f"-fsanitize-ignorelist={tools.headers / 'unchecked.txt'}")
-    front += ["-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", "-", "-"]
+        parsing.append(f"-fsanitize-ignorelist={tools.headers / 'unchecked.txt'}")
     back = [*tools.clang, "-c", "-x", "ir", *options, "-fstack-usage"]
     back += ["-o", str(target_object), "-"]
     linking = [*tools.linker, "-shared", "-o", str(target), str(target_object)]
     usage = target.with_suffix(".su")
     try:
-        code = _run(front, text, translate.clang).stdout
-        _run(back, rewrite(code, checked=checked), translate.clang)
+        generated = _front_end(code, tools, parsing, translate.clang)
+        _run(back, rewrite(generated, checked=checked), translate.clang)
         linked = _run(linking, "", lambda said: translate.linker(said) or said)
         undefined = translate.linker(linked.stderr)
         if undefined:
@@ -64,6 +65,20 @@ def compile_shared_object(
         usage.unlink(missing_ok=True)
 
 
+def _front_end(
+    code: Code, tools: Toolchain, options: Sequence[str], translate: Callable[[str], str]
+) -> str:
+    """The LLVM IR of a text, which is parsed whole where its head is not, or cannot be used."""
+    front = [*tools.clang, "-x", "c++", *options]
+    emit = ["-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", "-", "-"]
+    head = precompiled(code.head, tools, options)
+    if head is not None:
+        answer = answer_of([*front, *head.flags, *emit], code.text[code.body :])
+        if not head.refused(answer):
+            return _judged(answer, translate).stdout
+    return _run([*front, *emit], code.text, translate).stdout
+
+
 def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -> None:
     """Raise CompileError with clang's messages if it does not accept a text."""
     command = [*tools.clang, "-fsyntax-only", "-x", "c++", *flags(checked=False, fast_math=True)]
@@ -74,18 +89,20 @@ def _run(
     command: list[str], text: str, translate: Callable[[str], str]
 ) -> subprocess.CompletedProcess[str]:
     """The answer of a program that succeeds. Raises CompileError if it fails."""
-    answer = answer_of(command, text)
+    return _judged(answer_of(command, text), translate)
+
+
+def _judged(
+    answer: subprocess.CompletedProcess[str], translate: Callable[[str], str]
+) -> subprocess.CompletedProcess[str]:
+    """An answer, if the program succeeded. Raises CompileError."""
     if answer.returncode == 0:
         return answer
-    crashed = (
-        answer.returncode < 0
-        or answer.returncode >= 128
-        or "PLEASE submit a bug report" in answer.stderr
-    )
     message = (
-        answer.stderr.strip() or f"{command[0]} ended with {answer.returncode} without a message"
+        answer.stderr.strip()
+        or f"{answer.args[0]} ended with {answer.returncode} without a message"
     )
-    if crashed:
+    if crashed(answer):
         raise CompileError(
             f"clang itself crashed on this kernel (exit status {answer.returncode}), which is no "
             f"fault of the kernel's; {REPORT}:\n{message}"

@@ -8,48 +8,60 @@ both.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 
 from metalbench.msl.building.symbolize import is_own
 
 # `load atomic` and `store atomic` are others: those need their alignment.
-_ACCESS = re.compile(r"^(  (?:%[\w.]+ = load|store) (?!atomic ).*, align )\d+", re.MULTILINE)
-_COPY = re.compile(r"^  (?:tail )?call void @llvm\.mem(?:cpy|move|set)\..*$", re.MULTILINE)
+_ACCESS = re.compile(r"  (?:%[\w.]+ = load|store) (?!atomic ).*, align (?=\d)")
+_COPY = re.compile(r"  (?:tail )?call void @llvm\.mem(?:cpy|move|set)\.")
 _POINTER = re.compile(r"(\bptr (?:\w+ )*align )(\d+)( [%@][^\s,]+)")
 # Of references; that of what lies on the stack, such as a result, stays.
 _REFERENCE = re.compile(r"\balign \d+ (?=dereferenceable)")
 _LOADED_REFERENCE = re.compile(r", !align !\d+")
 _DIVISION = re.compile(
-    r"^  (?P<result>%[\w.]+) = (?P<op>sdiv|srem)(?P<exact> exact)? (?P<type>i32|i64) "
-    r"(?P<dividend>[^,]+), (?P<divisor>%[\w.]+)(?P<rest>(?:, .*)?)$",
-    re.MULTILINE,
+    r"  (?P<result>%[\w.]+) = (?P<op>sdiv|srem)(?P<exact> exact)? (?P<type>i32|i64) "
+    r"(?P<dividend>[^,]+), (?P<divisor>%[\w.]+)(?P<rest>(?:, .*)?)"
 )
-_LOCAL = re.compile(r"^  (%[\w.]+) = alloca ", re.MULTILINE)
+_LOCAL = re.compile(r"  (%[\w.]+) = alloca ")
 _PLACE = re.compile(r", (!dbg !\d+)")
-_FILE = re.compile(r'^(!\d+) = !DIFile\(filename: "([^"]*)"', re.MULTILINE)
-_SUBPROGRAM = re.compile(r"^(!\d+) = distinct !DISubprogram\(.*?\bfile: (!\d+)", re.MULTILINE)
+_FILE = re.compile(r'(!\d+) = !DIFile\(filename: "([^"]*)"')
+_SUBPROGRAM = re.compile(r"(!\d+) = distinct !DISubprogram\(.*?\bfile: (!\d+)")
 _HEAD = re.compile(r"define .* !dbg (!\d+) ")
 
 
 def rewrite(text: str, *, checked: bool) -> str:
     """The IR to optimise and compile."""
-    text = _DIVISION.sub(_with_safe_divisor, text)
-    if not checked:
-        return _forget_alignment(text)
-    theirs = _users_functions(text)
-    parts = re.split(r"^(?=define )", text, flags=re.MULTILINE)
-    return "".join(_check_copies(part) if _is_one_of(theirs, part) else part for part in parts)
+    # Line by line, and most of them are seen to be none in question: there are thousands.
+    lines = text.split("\n")
+    if checked:
+        _check_copies(lines)
+    else:
+        lines = [_without_alignment(line) if "align " in line else line for line in lines]
+    return "\n".join(
+        _with_safe_divisor(line) if " = sdiv " in line or " = srem " in line else line
+        for line in lines
+    )
 
 
-def _forget_alignment(text: str) -> str:
+def _without_alignment(line: str) -> str:
     """Nothing is known to be aligned but what the optimiser itself puts somewhere."""
-    text = _ACCESS.sub(r"\g<1>1", text)
-    text = _COPY.sub(lambda copy: _POINTER.sub(r"\g<1>1\3", copy[0]), text)
-    text = _LOADED_REFERENCE.sub("", text)
-    return _REFERENCE.sub("", text)
+    if access := _ACCESS.match(line):
+        end = access.end()
+        line = f"{line[:end]}1{line[end:].lstrip('0123456789')}"
+    elif _COPY.match(line):
+        line = _POINTER.sub(r"\g<1>1\3", line)
+    if "!align " in line:
+        line = _LOADED_REFERENCE.sub("", line)
+    return _REFERENCE.sub("", line) if "dereferenceable" in line else line
 
 
-def _with_safe_divisor(division: re.Match[str]) -> str:
+def _with_safe_divisor(line: str) -> str:
     """mb_divisor (csrc/msl/mb/division.h) is another divisor where the quotient does not fit."""
+    division = _DIVISION.fullmatch(line)
+    if division is None:
+        return line
     kind, dividend, divisor = division.group("type", "dividend", "divisor")
     place = _PLACE.search(division["rest"])
     safe = f"%mb.divisor.{division['result'][1:]}"
@@ -61,21 +73,27 @@ def _with_safe_divisor(division: re.Match[str]) -> str:
     )
 
 
-def _users_functions(text: str) -> set[str]:
-    """The debug information of what the user wrote: what the MSL headers are given is checked."""
-    files = {number for number, name in _FILE.findall(text) if not is_own(name)}
-    return {number for number, file in _SUBPROGRAM.findall(text) if file in files}
-
-
-def _is_one_of(functions: set[str], part: str) -> bool:
-    head = _HEAD.match(part)
-    return head is not None and head[1] in functions
-
-
-def _check_copies(function: str) -> str:
+def _check_copies(lines: list[str]) -> None:
     """Ask about both ends of a struct's copy: clang's own check knows scalars and members only."""
-    local = set(_LOCAL.findall(function))
-    return _COPY.sub(lambda copy: _check_copy(copy[0], local), function)
+    theirs = _users_functions(lines)
+    starts = [index for index, line in enumerate(lines) if line.startswith("define ")]
+    for start, end in pairwise([*starts, len(lines)]):
+        head = _HEAD.match(lines[start])
+        if head is None or head[1] not in theirs:
+            continue
+        local = {found[1] for line in lines[start:end] if (found := _LOCAL.match(line))}
+        for index in range(start, end):
+            if _COPY.match(lines[index]):
+                lines[index] = _check_copy(lines[index], local)
+
+
+def _users_functions(lines: Sequence[str]) -> set[str]:
+    """The debug information of what the user wrote: what the MSL headers are given is checked."""
+    described = [line for line in lines if line.startswith("!")]
+    files = [found.groups() for line in described if (found := _FILE.match(line))]
+    theirs = {number for number, name in files if not is_own(name)}
+    functions = (found.groups() for line in described if (found := _SUBPROGRAM.match(line)))
+    return {number for number, file in functions if file in theirs}
 
 
 def _check_copy(copy: str, local: set[str]) -> str:

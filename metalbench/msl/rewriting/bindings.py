@@ -30,7 +30,6 @@ class Bindings:
     macros: list[str] = field(default_factory=list)
     arguments: list[dict[str, str | int]] = field(default_factory=list)
     attributes: list[dict[str, str]] = field(default_factory=list)
-    absent: bool = False
 
 
 def bind(source: Source, kernel: Kernel, literals: Mapping[str, str]) -> Bindings:
@@ -47,7 +46,6 @@ def bind(source: Source, kernel: Kernel, literals: Mapping[str, str]) -> Binding
         _refuse(kernel, parameter)
         attribute = next((a for a in parameter.attributes if a.name in THREAD_ATTRIBUTES), None)
         if not _present(source, parameter, names):
-            found.absent = True
             found.macros.append("mb::absent")
         elif attribute is not None:
             found.macros.append(f"mb::attribute<mb::{attribute.name}>")

@@ -70,6 +70,11 @@ class Code:
     edits: Edits
     body: int
 
+    @property
+    def head(self) -> str:
+        """What stands before the user's source."""
+        return self.text[: self.body]
+
 
 def _order(edit: tuple[int, int, str]) -> tuple[int, bool, int]:
     start, negative_end, _ = edit

@@ -87,7 +87,6 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
         opening,
         edits.apply(),
         '\n# 1 "<metalbench>"\n',
-        _entry(source, bindings),
         scope,
         f"MB_KERNEL(mb_entry_function, {int(fibers)}, ({limit_text})",
         *(f", {macro}" for macro in bindings.macros),
@@ -105,13 +104,6 @@ def _keep_spaces(source: Source, edits: Edits) -> None:
     rewrite_spaces(source.tokens, edits, (opening for opening, _ in functions))
 
 
-def _entry(source: Source, bindings: Bindings) -> str:
-    """The headers that entry points are made with."""
-    entry = "#include <mb/absent.h>\n" if bindings.absent else "#include <mb/entry.h>\n"
-    entry += "#include <mb/texture_entry.h>\n" if has_textures(source.tokens) else ""
-    return renamed(own_names(source), entry)
-
-
 def signature(source: Source, name: str, constants: Mapping[str | int, Value]) -> Bindings:
     """What the parameters of one kernel are bound to, without lowering it; raises as `lower`."""
     kernel = source.kernel(name)
@@ -122,13 +114,14 @@ def signature(source: Source, name: str, constants: Mapping[str | int, Value]) -
 def prologue(tokens: Tokens, own: Sequence[str] = ()) -> str:
     """What precedes every source: the MSL headers, set up for what it mentions.
 
-    `own` are names of theirs that the source defines itself.
+    Few of these texts are, so that clang may parse them once for many sources. `own` are names of
+    the headers that the source defines itself.
     """
     distributed = "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.places else ""
-    textures = "#include <mb/texture.h>\n" if has_textures(tokens) else ""
+    textures = "#include <mb/texture_entry.h>\n" if has_textures(tokens) else ""
     copies = "#include <mb/async_copy.h>\n" if has_labels(tokens) else ""
-    headers = renamed(own, f"#include <mb/prelude.h>\n{textures}{copies}")
-    return f'# 1 "<metalbench>"\n{swizzle_macros(tokens)}{distributed}{headers}'
+    headers = f"#include <mb/prelude.h>\n#include <mb/absent.h>\n{textures}{copies}"
+    return f'# 1 "<metalbench>"\n{swizzle_macros(tokens)}{distributed}{renamed(own, headers)}'
 
 
 def has_textures(tokens: Tokens) -> bool:

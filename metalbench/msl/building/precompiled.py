@@ -1,0 +1,82 @@
+"""The MSL headers parsed once, for all kernels that begin with the same lines.
+
+A first kernel leaves these lines in the cache, a second one finds them there and has clang
+precompile them, so that lines which no other kernel begins with cost nothing. All of this only
+saves time: what cannot be written, is damaged or does not fit is done without.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from metalbench._core import Error
+from metalbench.msl.building import cache
+from metalbench.msl.building.answer import answer_of, crashed
+from metalbench.msl.building.toolchain import Toolchain
+
+# Headers that were only touched, as by an installation, are the same.
+_BY_CONTENT = ["-Xclang", "-fvalidate-ast-input-files-content"]
+# How clang names what it cannot use.
+_REFUSED = ("precompiled file", "PCH file", "AST file")
+
+
+@dataclass(frozen=True)
+class Precompiled:
+    """Lines in the cache (`.h`) and what clang made of them (`.pch`)."""
+
+    key: str
+    lines: Path
+    path: Path
+
+    @property
+    def flags(self) -> list[str]:
+        """What makes clang begin where the lines end."""
+        return [*_BY_CONTENT, "-include-pch", str(self.path)]
+
+    def refused(self, answer: subprocess.CompletedProcess[str]) -> bool:
+        """Whether clang failed for what may be no fault of the text's."""
+        words = (*_REFUSED, str(self.lines), str(self.path))
+        failed = answer.returncode != 0
+        return failed and (crashed(answer) or any(word in answer.stderr for word in words))
+
+
+def precompiled(head: str, tools: Toolchain, options: Sequence[str]) -> Precompiled | None:
+    """What to begin with instead of the lines `head`; None where these must do."""
+    folder = str(cache.folder().absolute())
+    key = cache.digest("head", tools.key, repr(options), folder, head)
+    lines, path = (cache.path_of(key, suffix).absolute() for suffix in (".h", ".pch"))
+    found = Precompiled(key, lines, path)
+    try:
+        if not _is_known(found, head):
+            return None
+        record = cache.load(key)
+        if record is None or record["object"] not in (None, cache.file_digest(path)):
+            record = _made(found, tools, options)
+    except Error:
+        return None
+    return found if record["object"] else None
+
+
+def _is_known(found: Precompiled, head: str) -> bool:
+    """Whether another kernel came with these lines; if none has, the next one finds them."""
+    if cache.file_digest(found.lines) == cache.digest(head):
+        return True
+    with cache.replacing(found.lines) as path:
+        path.write_text(head)
+    return False
+
+
+def _made(found: Precompiled, tools: Toolchain, options: Sequence[str]) -> cache.Record:
+    """Have clang parse the lines; a file that it then refuses to read is not tried again."""
+    command = [*tools.clang, "-x", "c++-header", *options, *_BY_CONTENT]
+    with cache.replacing(found.path) as path:
+        # From one folder, which is kept in the file: all processes make the same bytes.
+        answer_of([*command, "-o", str(path), str(found.lines)], "", found.path.parent)
+    reading = [*tools.clang, "-x", "c++", *options, *found.flags, "-fsyntax-only", "-"]
+    usable = answer_of(reading, "").returncode == 0
+    record = {"object": cache.file_digest(found.path) if usable else None}
+    cache.store(found.key, record)
+    return record

@@ -1,0 +1,295 @@
+"""The MSL headers parsed once for many kernels: same code, same lines, same messages as without."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+from metalbench._core import CompileError, MachineError
+from metalbench.msl import engine
+from metalbench.msl.building import cache, compiler
+from metalbench.msl.building.compiler import Translate, compile_shared_object
+from metalbench.msl.building.precompiled import precompiled
+from metalbench.msl.building.symbolize import _lines
+from metalbench.msl.building.targets import ELF, MACH_O, Target
+from metalbench.msl.building.toolchain import Toolchain, flags
+from metalbench.msl.rewriting.lower import lower
+
+TEXT = """#include <metal_stdlib>
+using namespace metal;
+float g(float x) { return exp(x) / 3; }
+kernel void f(device float* a, constant int& n, uint i [[thread_position_in_grid]]) {
+  threadgroup float t[32];
+  t[i] = simd_sum(g(a[i]));
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  a[i] = t[31 - i] + i / n;
+}
+"""
+SPACES = """float by(device float* x) { return *x; }
+float by(threadgroup float* x) { return 2 * *x; }
+kernel void f(device float* a) { threadgroup float t[1]; t[0] = VALUE; *a = by(a) + by(t); }
+"""
+
+
+def built(value: int, text: str = TEXT, **options: bool) -> engine.Built:
+    """The kernel with another constant in it, so that it is another one."""
+    text = text.replace("3;", f"{value};").replace("VALUE", str(value))
+    return engine.build(engine.parse(text, "k.metal"), "f", **options)
+
+
+def kept(suffix: str) -> list[Path]:
+    return sorted(cache.folder().rglob(f"*{suffix}"))
+
+
+@pytest.fixture
+def in_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Change to a cache of another name."""
+
+    def change(name: str) -> None:
+        monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path / name))
+
+    return change
+
+
+@pytest.fixture
+def kinds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What each run of clang that sees the MSL headers did: parse, precompile, try, begin."""
+    seen: list[str] = []
+    run = subprocess.run
+
+    def noted(command: list[str], **options: object) -> object:
+        if "c++-header" in command:
+            seen.append("precompile")
+        elif "-include-pch" in command:
+            seen.append("try" if "-fsyntax-only" in command else "begin")
+        elif "-emit-llvm" in command:
+            seen.append("parse")
+        return run(command, **options)
+
+    monkeypatch.setattr(subprocess, "run", noted)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [(TEXT, {}), (TEXT, {"checked": True}), (TEXT, {"fast_math": False}), (SPACES, {})],
+)
+def test_lines_that_come_a_second_time_are_precompiled(
+    kinds: list[str], text: str, options: dict[str, bool]
+) -> None:
+    for value in range(4):
+        built(value, text, **options)
+    assert kinds == ["parse", "precompile", "try", "begin", "begin", "begin"]
+
+
+def test_builds_of_another_kind_have_headers_of_their_own() -> None:
+    for value in range(2):
+        for options in ({}, {"checked": True}, {"fast_math": False}):
+            built(value, **options)
+        built(value, SPACES)
+        built(value, TEXT.replace("t[31 - i]", "float4(t[31 - i]).xy.x"))
+    assert len(kept(".pch")) == 5
+
+
+@pytest.mark.parametrize("checked", [False, True])
+@pytest.mark.parametrize("text", [TEXT, SPACES])
+def test_functions_and_lines_are_those_of_the_whole_text(
+    in_cache: Callable[[str], None], kinds: list[str], text: str, checked: bool
+) -> None:
+    in_cache("whole")
+    whole = built(2, text, checked=checked)
+    in_cache("precompiled")
+    precompiled = [built(value, text, checked=checked) for value in range(3)][-1]
+    assert (kinds[0], kinds[-1]) == ("parse", "begin")
+    assert whole.lowered == precompiled.lowered
+    assert functions(whole.path) == functions(precompiled.path)
+    assert lines(whole.path) == lines(precompiled.path)
+    # What is checked has functions that are never inlined, and these change places.
+    if not checked:
+        assert Path(whole.path).read_bytes() == Path(precompiled.path).read_bytes()
+
+
+def functions(path: str) -> dict[str, int]:
+    """The sizes of what a shared object defines."""
+    with open(path, "rb") as stream:
+        symbols = ELFFile(stream).get_section_by_name(".symtab")
+        return {each.name: each["st_size"] for each in symbols.iter_symbols()}
+
+
+def lines(path: str) -> Counter[tuple[str, int]]:
+    table = _lines(path)
+    return Counter([row[1:] for row in table.rows if row[2]] + [call[2:] for call in table.inlined])
+
+
+WRONG = [
+    "a[i] = missing;",
+    "a[i] = min(a[i]);",
+    "float4 v = 1; v.xq = 2;",
+    "vec<float, 7> v; a[i] = v.x;",
+    "a[i] = as_type<half>(a[i]);",
+    "simdgroup_float8x8 m = a;",
+    "array<int, 2> x; x[0] = a;",
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_messages_are_those_of_the_whole_text(
+    in_cache: Callable[[str], None], kinds: list[str], wrong: str
+) -> None:
+    said = []
+    for name, others in (("whole", 0), ("precompiled", 2)):
+        in_cache(name)
+        for value in range(others):
+            built(value, TEXT + f"kernel void other(device float* a, uint i) {{ {wrong} }}")
+        with pytest.raises(CompileError) as caught:
+            built(9, TEXT.replace("a[i] = t", f"{wrong} a[i] = t"))
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+    assert "k.metal:8:" in said[0]
+    assert kinds[-1] == "begin"
+
+
+def rubbish(path: Path) -> None:
+    path.write_bytes(b"CPCH rubbish")
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize("suffix", [".h", ".pch", ".json"])
+@pytest.mark.parametrize("damage", [rubbish, cut, emptied, Path.unlink])
+def test_what_is_damaged_or_gone_is_made_again(
+    kinds: list[str], suffix: str, damage: Callable[[Path], object]
+) -> None:
+    for value in range(2):
+        built(value)
+    (made,) = kept(".pch")
+    damage(made.with_suffix(suffix))
+    for value in range(2, 5):
+        built(value)
+    assert kinds[-1] == "begin"
+    assert "parse" not in kinds[-2:]
+
+
+def test_what_goes_while_clang_starts_is_done_without(
+    kinds: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for value in range(2):
+        built(value)
+    found = compiler.precompiled
+
+    def and_gone(*given: Any) -> object:
+        head = found(*given)
+        head.path.unlink()
+        return head
+
+    monkeypatch.setattr(compiler, "precompiled", and_gone)
+    built(2)
+    assert kinds[-2:] == ["begin", "parse"]
+
+
+@pytest.fixture
+def own_headers(tmp_path: Path) -> Toolchain:
+    folder = tmp_path / "msl"
+    shutil.copytree(engine.toolchain().headers, folder)
+    return replace(engine.toolchain(), headers=folder)
+
+
+def compiled(tools: Toolchain, folder: Path, text: str = TEXT) -> bytes:
+    lowered = lower(engine.parse(text, "k.metal").source, "f", {})
+    options = flags(checked=False, fast_math=True)
+    target = folder / "k.so"
+    compile_shared_object(lowered.code, target, tools, Translate(), options, checked=False)
+    return target.read_bytes()
+
+
+def test_headers_that_are_only_touched_are_the_same(
+    kinds: list[str], own_headers: Toolchain, tmp_path: Path
+) -> None:
+    before = [compiled(own_headers, tmp_path) for _ in range(3)]
+    for path in own_headers.headers.rglob("*.h"):
+        os.utime(path, (1, 1))
+    assert compiled(own_headers, tmp_path) == before[0]
+    assert kinds[-2:] == ["begin", "begin"]
+
+
+def test_headers_that_change_under_a_running_process_are_read(
+    kinds: list[str], own_headers: Toolchain, tmp_path: Path
+) -> None:
+    known = own_headers.key
+    before = [compiled(own_headers, tmp_path) for _ in range(3)]
+    header = own_headers.headers / "mb" / "exponential.h"
+    text = header.read_text()
+    header.write_text(text + "\n#error changed\n")
+    with pytest.raises(CompileError, match="changed"):
+        compiled(own_headers, tmp_path)
+    header.write_text(text)
+    assert own_headers.key == known
+    assert compiled(own_headers, tmp_path) == before[0]
+    assert kinds[-3:] == ["begin", "parse", "begin"]
+
+
+def test_a_clang_that_refuses_its_own_is_asked_once(
+    kinds: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clang = " ".join(engine.toolchain().clang)
+    script = tmp_path / "clang"
+    script.write_text(
+        f'#!/bin/sh\ncase "$*" in *-include-pch*) kill -SEGV $$;; esac\nexec {clang} "$@"\n'
+    )
+    script.chmod(0o755)
+    tools = replace(engine.toolchain(), clang=(str(script),))
+    for _ in range(4):
+        compiled(tools, tmp_path)
+    assert kinds == ["parse", "precompile", "try", "parse", "parse", "parse"]
+
+
+@pytest.mark.parametrize("suffix", [".h", ".pch", ".json"])
+def test_what_cannot_be_kept_is_done_without(
+    kinds: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    replacing = cache.replacing
+
+    @contextmanager
+    def unless_full(target: Path) -> Iterator[Path]:
+        if target.suffix == suffix:
+            raise MachineError("No space left on device")
+        with replacing(target) as path:
+            yield path
+
+    source = engine.parse(TEXT).source
+    monkeypatch.setattr(cache, "replacing", unless_full)
+    code = lower(source, "f", {}).code
+    options = flags(checked=False, fast_math=True)
+    for _ in range(3):
+        target = tmp_path / "k.so"
+        compile_shared_object(code, target, engine.toolchain(), Translate(), options, checked=False)
+        assert target.exists()
+    assert "begin" not in kinds
+
+
+@pytest.mark.parametrize("goal", [ELF, MACH_O], ids=["elf", "mach_o"])
+@pytest.mark.parametrize("checked", [False, True])
+def test_every_system_has_it(goal: Target, checked: bool) -> None:
+    tools = engine.toolchain()
+    if goal is not tools.target and not tools.clang[0].endswith("zig"):
+        pytest.skip("needs ziglang's clang, which knows every system")
+    head = lower(engine.parse(TEXT).source, "f", {}).code.head
+    options = [*flags(checked=checked, fast_math=True, goal=goal), *tools.include_flags]
+    assert precompiled(head, tools, options) is None
+    assert precompiled(head, tools, options) is not None
