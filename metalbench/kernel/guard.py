@@ -56,7 +56,7 @@ class GuardedBuffer:
 
     def poison_places(self, places: np.ndarray[Any, Any]) -> None:
         """Poison the elements where `places`, flat and boolean, is true, as `poison` last did."""
-        element = _repeated(self._poison, 0, self.dtype.nbytes)
+        element = _repeated(self._poison, self.dtype.nbytes)
         self.bytes.reshape(-1, self.dtype.nbytes)[places] = element
 
     def holds(self, array: np.ndarray[Any, Any]) -> bool:
@@ -68,29 +68,30 @@ class GuardedBuffer:
 
     def unwritten(self) -> np.ndarray[Any, Any]:
         """A boolean array: which elements still hold the poison."""
-        same = self.bytes == _repeated(self._poison, 0, self.nbytes)
+        same = self.bytes == _repeated(self._poison, self.nbytes)
         poisoned: np.ndarray[Any, Any] = same.reshape(*self.shape, self.dtype.nbytes).all(axis=-1)
         return poisoned
 
     def broken_guard(self) -> str:
         """Where a guard zone was written to, as a phrase; empty if both are intact."""
         front = self._memory[:GUARD_BYTES]
-        hit = np.flatnonzero(front != _guard_pattern(0, GUARD_BYTES))
+        hit = np.flatnonzero(front != _GUARD[:GUARD_BYTES])
         if hit.size:
             return f"{GUARD_BYTES - int(hit[-1])} bytes before its start"
-        first = GUARD_BYTES + self.nbytes
-        back = self._memory[first:]
-        hit = np.flatnonzero(back != _guard_pattern(first, back.size))
+        back = self._memory[GUARD_BYTES + self.nbytes :]
+        # The pattern goes on through the array: behind an odd number of bytes with its second one.
+        odd = self.nbytes % 2
+        hit = np.flatnonzero(back != _GUARD[odd : odd + back.size])
         return f"{int(hit[0])} bytes past its end" if hit.size else ""
 
 
-def _guard_pattern(start: int, count: int) -> np.ndarray[Any, Any]:
-    return _repeated(_PATTERN, start, count)
+def _repeated(word: np.uint16, count: int) -> np.ndarray[Any, Any]:
+    """So many bytes of `word`, over and over."""
+    return np.full((count + 1) // 2, word).view(np.uint8)[:count]
 
 
-def _repeated(word: np.uint16, start: int, count: int) -> np.ndarray[Any, Any]:
-    pattern = np.array([word]).view(np.uint8)
-    return np.resize(np.roll(pattern, -(start % 2)), count)
+# Both zones are compared after every run. One of an array of odd size has a byte more.
+_GUARD = _repeated(_PATTERN, GUARD_BYTES + 2)
 
 
 def _bytes_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

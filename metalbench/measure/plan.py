@@ -44,7 +44,8 @@ class Plan:
         Judging after every pair would stop at lucky moments.
     min_pairs
         Taken even if they exceed `seconds`, for fewer carry no interval; but a kernel for which
-        these would take more than four times as long gets as few as eight.
+        these would take more than four times as long gets as few as eight, and one whose pairs all
+        tell by far who is faster, when the time is up, as few as five.
     max_pairs
         Never more than these.
     settled_half_width

@@ -13,6 +13,7 @@ from metalbench.measure.plan import Plan
 from metalbench.measure.samples import SampleSet
 from metalbench.measure.slope import LONGER
 from metalbench.measure.steadiness import Steadiness, lower_clock, spread_of
+from metalbench.stats import FEWEST_FAR, far_apart, log_ratios
 
 if TYPE_CHECKING:
     from metalbench._core import Dispatch, Samples
@@ -111,10 +112,21 @@ class Series:
         """Whether another look would be over the time, and there are pairs enough."""
         plan = self.plan
         if self.taken < plan.min_pairs:
-            enough = self.taken >= FEWEST_PAIRS and self.spent > OVERRUN * plan.seconds
-            return enough
+            if self.taken >= FEWEST_PAIRS and self.spent > OVERRUN * plan.seconds:
+                return True
+            return self.taken >= FEWEST_FAR and self._late_and_far_apart
         # To the nearest look.
         return self.spent + 0.5 * self.spent / max(len(self.looks), 1) > plan.seconds
+
+    @property
+    def _late_and_far_apart(self) -> bool:
+        """Whether the time is up, and the pairs so far leave no doubt who is faster."""
+        if not self.taken or self.spent <= self.plan.seconds:
+            return False
+        samples = self.samples
+        if not samples.reference_ns.size:
+            return False
+        return far_apart(log_ratios(samples.reference_ns, samples.candidate_ns))
 
     def extend(self, wanted: int) -> None:
         """Take whole looks until there are `wanted` pairs, or the time or the pairs are used up."""
@@ -126,6 +138,8 @@ class Series:
     def _take_look(self) -> None:
         plan = self.plan
         pairs = min(self._look_pairs or plan.look_pairs, plan.max_pairs - self.taken)
+        if self.taken < FEWEST_FAR and self._late_and_far_apart:
+            pairs = min(pairs, FEWEST_FAR - self.taken)
         drop = plan.probe_drop if plan.obeys_probe and self.device.own_clock else 0.0
         look = self._look(
             max_pairs=pairs,

@@ -11,7 +11,7 @@ import numpy as np
 
 from metalbench.reference.compute import stream_of
 from metalbench.reference.convert import to_mlx, to_numpy
-from metalbench.reference.forms import Form, forms_of
+from metalbench.reference.forms import Form, forms_of, operations_of
 from metalbench.task.workload import Workload
 
 NO_GPU = (
@@ -77,8 +77,16 @@ class Reference:
         """What a form makes of the inputs, in the run's own element type."""
         return [to_numpy(each) for each in self._run_once(form)]
 
+    def operations_of(self, form: Form) -> list[str]:
+        """What MLX would carry out for a form, by the names of its operations."""
+        with mx.stream(self._stream):
+            return operations_of(form, self._inputs[0])
+
     def __call__(self, repetitions: int) -> None:
         """Run `repetitions` to completion, one after the other."""
+        if repetitions == 1 and self.form.kind not in self._in_graph and len(self._inputs) == 1:
+            self._run_once(self.form)  # which is all that is asked for
+            return
         with mx.stream(self._stream):
             in_graph = self._most_in_graph
             results = under_way = ends = None

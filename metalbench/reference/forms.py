@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import io
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -33,6 +35,18 @@ def _on_one_element(**inputs: mx.array) -> mx.array:
 
 # No form of a task's reference: as little as MLX can be asked for with the same inputs.
 ON_ONE_ELEMENT = Form("one element", "an operation on one element", _on_one_element)
+
+
+# How MLX's drawings of graphs name an operation.
+_OPERATION = re.compile(r'label ?="([^"]*)", shape=rectangle')
+
+
+def operations_of(form: Form, inputs: Mapping[str, mx.array]) -> list[str]:
+    """The operations of MLX's graph of `form`, in order; none is carried out."""
+    results = form.function(**inputs)
+    drawn = io.StringIO()
+    mx.export_to_dot(drawn, *(results if isinstance(results, (tuple, list)) else [results]))
+    return _OPERATION.findall(drawn.getvalue())
 
 
 def forms_of(task: Task) -> tuple[Form, ...]:

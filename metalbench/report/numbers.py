@@ -16,8 +16,8 @@ MOST_DECIMALS = 4
 UNCARRIED = "[?, ?]"
 UNCARRIED_MEANS = "[?, ?]: too few samples for an interval; more come with --time."
 BLOCKS_MEAN = (
-    "{low, high}: the lowest and highest of eight blocks of windows, where they are too few or too "
-    "much alike for an interval of their ranks; more come with --time."
+    "{low, high}: the lowest and highest of eight blocks of windows, or of fewer windows, where "
+    "they are too few or too much alike for an interval of their ranks; more come with --time."
 )
 MISSING = "-"
 

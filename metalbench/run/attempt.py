@@ -140,7 +140,7 @@ class _Attempt:
         if not checked_first:
             self._check(task)
         self._enter(Stage.VERIFY_ALL)
-        self._verify(task, [size], others)
+        self._verify(task, [size], others, repeatedly=False)  # as the first seed has been
         every = verify.all_sizes(task, trial.seed, upto=size)
         rest = [name for name in every if name != size]
         self._verify(task, rest)
@@ -149,7 +149,14 @@ class _Attempt:
         self._stage = stage
         self._observer.stage_started(stage)
 
-    def _verify(self, task: Task, sizes: Sequence[str], seeds: Sequence[int] | None = None) -> None:
+    def _verify(
+        self,
+        task: Task,
+        sizes: Sequence[str],
+        seeds: Sequence[int] | None = None,
+        *,
+        repeatedly: bool = True,
+    ) -> None:
         self._note(
             verify.verify(
                 self._device,
@@ -162,6 +169,7 @@ class _Attempt:
                 tunables=self._trial.tunables,
                 progress=self._observer.stage_detail,
                 yardsticks=self._yardsticks,
+                repeatedly=repeatedly,
             )
         )
 
@@ -200,7 +208,7 @@ class _Attempt:
         if self._hush is not None:
             self._hush()
         work = workload(task, size, dtype_name=trial.dtype, seed=trial.seed)
-        known = self._yardsticks.setdefault(size, {})
+        known = self._yardsticks.setdefault(size, Yardsticks())
         timed = Timed.prepare(compiled, work, trial.plan.mode, known)
         self._occupancy = occupancy_of(timed.bound, compiled, self._device)
         self._measurement = timed.measure(

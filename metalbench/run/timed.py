@@ -40,7 +40,7 @@ class Timed:
     copies: list[Bound]
     reference: Reference | None
     remarks: tuple[str, ...] = ()
-    yardsticks: Yardsticks = field(default_factory=dict)
+    yardsticks: Yardsticks = field(default_factory=Yardsticks)
     _exchanges: int = 0
 
     @classmethod
@@ -49,7 +49,7 @@ class Timed:
     ) -> Timed:
         """Bind a kernel to a workload, and to copies of it if it is to be timed cold.
 
-        `yardsticks` are the reference's errors at that size, where they are known.
+        `yardsticks` are what is known of the reference at that size.
         """
         from metalbench.reference import reference_beside  # and with it MLX
 
@@ -58,7 +58,7 @@ class Timed:
         copies = [compiled.bind(work) for _ in range(turns.copies)]
         reference, missing = reference_beside(device.kind, work, copies=turns.copies)
         doubts = (turns.doubt,) if turns.doubt is not None else ()
-        known = {} if yardsticks is None else yardsticks
+        known = Yardsticks() if yardsticks is None else yardsticks
         return cls(device, copies, reference, (*missing, *doubts), known)
 
     @property
@@ -75,7 +75,13 @@ class Timed:
         if self.reference is not None:
             seconds = max(FORMS_LEAST_S, FORMS_SHARE * plan.seconds)
             window_s = plan.window_ns_on(own_clock=self.device.own_clock) / 1e9
-            settled = settle(self.reference, seconds=seconds, seed=plan.seed, window_s=window_s)
+            settled = settle(
+                self.reference,
+                seconds=seconds,
+                seed=plan.seed,
+                window_s=window_s,
+                pass_s=self._pass_s,
+            )
             forms = settled.forms
             remarks = (*remarks, *settled.doubts)
         sides = Sides(
@@ -87,6 +93,13 @@ class Timed:
         )
         measured = measure(self.device, sides, plan, progress=progress)
         return replace(measured, forms=forms, remarks=(*remarks, *measured.remarks))
+
+    @property
+    def _pass_s(self) -> float:
+        """What a pass of the reference took when it was verified; 0 where that says little."""
+        # Verified is in float32, whatever is timed.
+        known = self.bound.workload.dtype.name == "float32" and self.yardsticks.errors
+        return self.yardsticks.pass_s if known else 0.0
 
     def left_behind(self) -> Report:
         """Judge what the last window left in memory: of one copy by the oracle, of others by it.

@@ -8,6 +8,7 @@ from metalbench.stats.discovery import FALSE_DISCOVERY_RATE, discoveries, surviv
 from metalbench.stats.drift import Drift, find_drift
 from metalbench.stats.interval import CONFIDENCE, Interval
 from metalbench.stats.judgement import Judgement, assess, assess_suite
+from metalbench.stats.location import FEWEST_FAR, far_apart
 from metalbench.stats.median import median_interval
 from metalbench.stats.modes import Mode, find_modes
 from metalbench.stats.ratio import log_ratios, ratio_interval, ratio_p_value
@@ -20,6 +21,7 @@ from metalbench.stats.verdict import MARGIN, Verdict, judge
 __all__ = [
     "CONFIDENCE",
     "FALSE_DISCOVERY_RATE",
+    "FEWEST_FAR",
     "MARGIN",
     "BlockRange",
     "Cause",
@@ -39,6 +41,7 @@ __all__ = [
     "cross_check",
     "discoveries",
     "effective_count",
+    "far_apart",
     "find_drift",
     "find_modes",
     "geometric_mean",

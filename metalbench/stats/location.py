@@ -3,7 +3,8 @@
 Many nearly independent values are judged by ranks. Where they are worth fewer than thirty, a
 correlation that outlasts the series cannot be seen in it, and ranks trust it too far; then the
 medians of eight contiguous blocks are judged, unless nothing in the series speaks of correlation:
-there ranks stand outliers better.
+there ranks stand outliers better. Fewer than eight pairs, which carry no ranks, are a block each,
+if all of them are far apart from equality.
 """
 
 from __future__ import annotations
@@ -17,19 +18,22 @@ from numpy.typing import NDArray
 from metalbench.stats.autocorrelation import effective_count
 from metalbench.stats.blocks import FEWEST_BLOCKS, eight_medians
 from metalbench.stats.interval import CONFIDENCE, Interval
-from metalbench.stats.median import interval_at, without_trend
+from metalbench.stats.median import LARGEST, interval_at, without_trend
+from metalbench.stats.student import deviation_of_mean, neighbours, reach_of_mean
 
 # Fewer independent values than this do not show how much they depend on each other.
 FEW = 30.0
 # Ranks whose neighbours correlate by more than this part of 1 / sqrt(n) may well be dependent.
 # Simulated: 0 finds less in heavy tails, 1 has more false verdicts of correlated pairs.
 UNCORRELATED = 0.6
-# What widens an interval most, for the correlation of eight values can come near 1.
-MOST_CORRELATED = 0.95
-# Two looks may leave an interval whose ends float64 has no exponential of.
-LARGEST = 700.0
 # A block nearer to the margin than this part of all blocks' range may lie beyond it the next time.
 NEAREST = 0.25
+# So few pairs will do where each has one side take so many times as long as the other, and the
+# nearest is as many times the pairs' range away from equality: then no noise brings it about that
+# does not turn eight pairs far more often.
+FEWEST_FAR = 5
+FAR = 3.0
+FAR_RANGES = 3.0
 
 
 @dataclass(frozen=True)
@@ -74,13 +78,12 @@ class Ranks:
 class Blocks:
     """The mean of medians of blocks by Student's t, widened for the correlation of neighbours.
 
-    The correlation of k values about their own mean looks smaller than it is by about 1 / k. Blocks
-    that are `looks` have levels of their own; others were cut where chance had it.
+    Blocks that are `looks` have levels of their own; others were cut where chance had it.
 
     References
     ----------
-    Student, "The probable error of a mean", Biometrika 6 (1908); B. Schmeiser, "Batch size effects
-    in the analysis of simulation output", Oper. Res. 30 (1982): why few, long blocks.
+    B. Schmeiser, "Batch size effects in the analysis of simulation output", Oper. Res. 30 (1982):
+    why few, long blocks.
     """
 
     medians: NDArray[np.float64]
@@ -91,17 +94,12 @@ class Blocks:
     @property
     def deviation(self) -> float:
         """Standard deviation of the mean of the blocks."""
-        count = self.medians.size
-        r = min(max(0.0, neighbours(self.medians) + 1.0 / count), MOST_CORRELATED)
-        spread = float(self.medians.std(ddof=1)) / math.sqrt(count)
-        return spread * math.sqrt((1.0 + r) / (1.0 - r))
+        return deviation_of_mean(self.medians)
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval:
         """The interval of the mean, the median and, of blocks cut by chance, every block."""
-        from scipy.special import stdtrit  # type: ignore[import-untyped,unused-ignore]
-
-        quantile = float(stdtrit(self.medians.size - 1, 0.5 + confidence / 2.0))
-        reach, centre = quantile * self.deviation + self.beyond, float(self.medians.mean())
+        reach = reach_of_mean(self.medians, confidence) + self.beyond
+        centre = float(self.medians.mean())
         low, high = centre - reach, centre + reach
         if not self.looks:
             low, high = min(low, float(self.medians.min())), max(high, float(self.medians.max()))
@@ -148,6 +146,8 @@ def locate(logarithms: NDArray[np.float64], beyond: float = 0.0) -> Ranks | Bloc
     if logarithms.size == 0:
         raise ValueError("locate: expected at least one ratio, got none")
     median, effective = float(np.median(logarithms)), effective_count(logarithms)
+    if FEWEST_FAR <= logarithms.size < FEWEST_BLOCKS and far_apart(logarithms):
+        return Blocks(logarithms, beyond, median)
     if effective >= FEW or (effective == logarithms.size and _uncorrelated(logarithms)):
         return Ranks(logarithms, math.floor(effective), beyond, median)
     trend = without_trend(logarithms)
@@ -159,11 +159,11 @@ def locate(logarithms: NDArray[np.float64], beyond: float = 0.0) -> Ranks | Bloc
     return Ranks(logarithms, math.floor(effective), beyond, median)
 
 
-def neighbours(values: NDArray[np.float64]) -> float:
-    """Correlation of neighbours, -1 to 1; 0 where all are equal."""
-    centred = values - values.mean()
-    square = float(np.sum(centred * centred))
-    return float(np.sum(centred[1:] * centred[:-1])) / square if square > 0.0 else 0.0
+def far_apart(logarithms: NDArray[np.float64]) -> bool:
+    """Whether all pairs have the same side take at least three times as long, and alike."""
+    lowest, highest = float(logarithms.min()), float(logarithms.max())
+    nearest = max(lowest, -highest)
+    return nearest >= max(math.log(FAR), FAR_RANGES * (highest - lowest))
 
 
 def _uncorrelated(values: NDArray[np.float64]) -> bool:

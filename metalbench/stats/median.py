@@ -11,13 +11,20 @@ from metalbench.stats.autocorrelation import effective_count
 from metalbench.stats.clock import clock_grain
 from metalbench.stats.drift import find_drift
 from metalbench.stats.interval import CONFIDENCE, Interval
+from metalbench.stats.student import reach_of_mean
+
+# Samples that ranks say nothing of, at the usual confidence, but Student's t does.
+FEWEST_WITHOUT_RANKS, MOST_WITHOUT_RANKS = 5, 6
+# Beyond it a float64 has no exponential.
+LARGEST = 700.0
 
 
 def median_interval(samples: NDArray[np.float64], confidence: float = CONFIDENCE) -> Interval:
     """Median of times with its distribution-free interval, at ``n / tau`` effective samples.
 
     Where the clock's ticks show, the interval reaches half a tick further on both sides. Of a
-    series that drifts far it is as wide as the drift.
+    series that drifts far it is as wide as the drift. Five or six samples, of which there are no
+    such ranks, have the t-interval of their logarithms' mean, with every sample in it.
 
     Parameters
     ----------
@@ -38,11 +45,15 @@ def median_interval(samples: NDArray[np.float64], confidence: float = CONFIDENCE
     number's variance by tau, so the ranks are those of n / tau samples, scaled to n.
     """
     interval = rank_interval(samples, confidence)
+    if not interval.bounded and FEWEST_WITHOUT_RANKS <= samples.size <= MOST_WITHOUT_RANKS:
+        interval = _interval_of_few(samples, interval, confidence)
     beyond = 0.5 * clock_grain(samples) * interval.value
     if not interval.bounded or beyond == 0.0:
         return interval
-    low = max(interval.low - beyond, float(samples.min()))
-    return Interval(interval.value, low, min(interval.high + beyond, float(samples.max())))
+    # Ranks end at samples; what reaches beyond them does so for other reasons than ticks.
+    low = min(interval.low, max(interval.low - beyond, float(samples.min())))
+    high = max(interval.high, min(interval.high + beyond, float(samples.max())))
+    return Interval(interval.value, low, high)
 
 
 def rank_interval(samples: NDArray[np.float64], confidence: float = CONFIDENCE) -> Interval:
@@ -55,6 +66,20 @@ def rank_interval(samples: NDArray[np.float64], confidence: float = CONFIDENCE) 
 
 def _interval_of_ranks(samples: NDArray[np.float64], confidence: float) -> Interval:
     return interval_at(samples, math.floor(effective_count(samples)), confidence)
+
+
+def _interval_of_few(
+    samples: NDArray[np.float64], unbounded: Interval, confidence: float
+) -> Interval:
+    median, least, most = unbounded.value, float(samples.min()), float(samples.max())
+    if least <= 0.0:
+        return unbounded
+    logarithms = np.log(samples / median)  # the same in every unit
+    centre, reach = float(logarithms.mean()), reach_of_mean(logarithms, confidence)
+    low, high = (
+        median * math.exp(max(-LARGEST, min(centre + by, LARGEST))) for by in (-reach, reach)
+    )
+    return Interval(median, min(low, least), max(high, most))
 
 
 def interval_at(samples: NDArray[np.float64], effective: int, confidence: float) -> Interval:

@@ -83,15 +83,17 @@ def verify(
     time_limit: float = TIME_LIMIT,
     progress: Progress = _quiet,
     yardsticks: dict[str, Yardsticks] | None = None,
+    repeatedly: bool = True,
 ) -> Report:
     """Compare `kernel` with the oracle of `task` at `sizes` and `seeds`.
 
     By default these are `all_sizes` and, of each, `seeds_for` it, both from `seed` on. After a
     failure the other seeds of that size are skipped. `time_limit` is in seconds for one
-    run of all dispatches. `yardsticks` are the reference's errors by size, where they are known;
-    what is found is added. What the kernel does wrong is in the report; raises DeclarationError for
-    an unknown size or element type, TaskError if the task's own code fails, MachineError if the
-    machine does, and Disturbed if the system ended a run.
+    run of all dispatches. `yardsticks` are the reference's by size, where they are known;
+    what is found is added. The first seed of each size is run again and again, unless `repeatedly`
+    is false, for another seed has been. What the kernel does wrong is in the report; raises
+    DeclarationError for an unknown size or element type, TaskError if the task's own code fails,
+    MachineError if the machine does, and Disturbed if the system ended a run.
     """
     task.check_dtype(dtype_name)
     chosen = list(sizes if sizes is not None else all_sizes(task, seed))
@@ -113,7 +115,8 @@ def verify(
             several,
             time_limit=time_limit,
             progress=progress,
-            yardsticks=known.setdefault(size, {}),
+            yardsticks=known.setdefault(size, Yardsticks()),
+            repeatedly=repeatedly,
         )
         if any(each.kind.ends_verification for each in report.findings):
             break
@@ -128,6 +131,7 @@ def _verify_size(
     time_limit: float,
     progress: Progress,
     yardsticks: Yardsticks,
+    repeatedly: bool,
 ) -> Report:
     report = Report()
     bound: Bound | None = None
@@ -137,8 +141,8 @@ def _verify_size(
         try:
             bound = bound.load(work) if bound else compiled.bind(work)
             examiner = Examiner(bound, compiled.device, time_limit, yardsticks, compiled)
-            first = seed == seeds[0]
-            report += examine_repeatedly(examiner) if first else examiner.examine()
+            again = repeatedly and seed == seeds[0]
+            report += examine_repeatedly(examiner) if again else examiner.examine()
         except (TaskError, MachineError, Disturbed):
             raise
         except MetalBenchError as error:

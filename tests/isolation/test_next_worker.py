@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 
-from metalbench.isolation import workers
+from metalbench.isolation import worker, workers
 from metalbench.isolation.workers import Workers
+from metalbench.run import attempt
 from metalbench.run.stages import Silent, Stage
 
 # A GPU's kernel is checked first.
@@ -70,3 +72,33 @@ def test_it_is_made_ready_beside_the_explanation_of_wrong_results(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert ready_after(monkeypatch, "cpu", [Stage.VERIFY, Stage.CHECK]) == [Stage.VERIFY]
+
+
+class Asked:
+    """A channel over which a preparation is asked for, and nothing more."""
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+
+    def send(self, name: str, value: Any = None) -> None:
+        self.sent.append(name)
+
+    def receive(self) -> tuple[str, Any]:
+        if "ready" in self.sent:
+            raise EOFError
+        return "prepare", "trial"
+
+
+def test_both_builds_are_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    meet, made = threading.Barrier(2), []
+
+    def build(device: Any, trial: Any, *, checked: bool) -> None:
+        meet.wait(20)  # one after the other they never meet
+        made.append(checked)
+
+    monkeypatch.setattr(attempt, "precompile", build)
+    channel = Asked()
+    with pytest.raises(EOFError):
+        worker._serve(channel, "cpu", "")
+    assert sorted(made) == [False, True]
+    assert channel.sent == ["open", "ready"]

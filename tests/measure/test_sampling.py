@@ -116,12 +116,51 @@ def test_a_noisy_kernel_stops_at_the_time_limit() -> None:
 
 
 def test_a_slow_kernel_still_gets_its_least_pairs() -> None:
-    sampler = ScriptedSampler(steady(1e9, 0.01), steady(1e8, 0.01), seconds_per_pair=1.1)
+    sampler = ScriptedSampler(steady(1e9, 0.01), steady(4e8, 0.01), seconds_per_pair=1.1)
     result = run(sampler, Plan(seconds=2.0, min_pairs=16, seed=1))
     # As many as fit into four times the time; one look more, at the end of which they are known.
     assert result.pairs == 8
     assert result.candidate_ns.bounded
     assert result.verdict is Verdict.SLOWER
+
+
+@pytest.mark.parametrize(("mlx_ns", "verdict"), [(1e8, Verdict.SLOWER), (1e10, Verdict.FASTER)])
+def test_five_pairs_do_for_a_slow_kernel_that_is_far_from_mlx(
+    mlx_ns: float, verdict: Verdict
+) -> None:
+    sampler = ScriptedSampler(steady(1e9, 0.05), steady(mlx_ns, 0.05), seconds_per_pair=1.1)
+    result = run(sampler, Plan(seconds=2.0, seed=1))
+    assert (result.stopped, result.verdict) == (Stopped.TIME, verdict)
+    assert np.bincount(result.samples.look).tolist() == [4, 1]
+    assert result.candidate_ns.bounded
+    assert result.reference_ns is not None
+    assert result.reference_ns.bounded
+
+
+def test_pairs_that_spread_too_far_to_be_five_go_on_as_ever() -> None:
+    sampler = ScriptedSampler(steady(1e8, 0.4), steady(4e8, 0.4), seconds_per_pair=1.1)
+    result = run(sampler, Plan(seconds=2.0, seed=1))
+    assert np.bincount(result.samples.look).tolist() == [4, 4]
+
+
+def test_a_pair_that_is_off_among_the_first_five_takes_eight() -> None:
+    times = iter([1e10, 1.02e10, 1.01e10, 1.03e10, 2e9] + 7 * [1e10])
+    taken = lambda _, count: np.array([next(times) for _ in range(count)])  # noqa: E731
+    sampler = ScriptedSampler(steady(1e9, 0.01), taken, seconds_per_pair=1.1)
+    result = run(sampler, Plan(seconds=2.0, seed=1))
+    assert np.bincount(result.samples.look).tolist() == [4, 1, 4]
+
+
+def test_far_pairs_within_the_time_are_as_many_as_ever() -> None:
+    sampler = ScriptedSampler(steady(1e8, 0.01), steady(1e9, 0.01), seconds_per_pair=0.1)
+    result = run(sampler, Plan(seconds=2.0, seed=1))
+    assert result.pairs >= 12
+
+
+def test_a_slow_kernel_alone_gets_eight() -> None:
+    sampler = ScriptedSampler(steady(1e9, 0.01), None, seconds_per_pair=1.1)
+    result = measure(sampler, Sides(["dispatch"]), Plan(seconds=2.0), clock=sampler.clock)
+    assert result.pairs == 8
 
 
 def test_the_pair_limit_ends_a_kernel_that_never_settles() -> None:

@@ -157,6 +157,16 @@ def test_every_repetition_runs_and_all_have_ended(make, calls):
 
 
 @EVERYWHERE
+def test_the_first_repetition_tells_its_memory_on_the_way(make):
+    reference = make(workload(doubled, "small"))
+    RUNS.clear()
+    reference(1)
+    assert RUNS["doubled"] == 1
+    reference(2)
+    assert RUNS["doubled"] == 3
+
+
+@EVERYWHERE
 def test_of_large_results_the_next_is_begun_before_the_last_is_waited_for(make, calls):
     reference = make(workload(doubled, "large"))
     reference(1)

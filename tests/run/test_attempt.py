@@ -14,9 +14,11 @@ from metalbench.kernel import parse
 from metalbench.kernel.library import Library
 from metalbench.measure import Plan
 from metalbench.result import Result, Status
-from metalbench.run.attempt import attempt
+from metalbench.run.attempt import SEEDS, attempt
 from metalbench.run.stages import Silent, Stage
 from metalbench.run.trial import Trial
+from metalbench.verify import flow
+from metalbench.verify.examine import Examiner
 
 SOURCE = """
 // The larger of x and 0.
@@ -108,3 +110,24 @@ def test_on_the_cpu_device_the_clock_starts_before_the_checked_run() -> None:
     device = Cpu()
     assert tried(RIGHT, device).status is Status.CORRECT
     assert device.seen == [each for each in Stage if each is not Stage.RECORD]
+
+
+def test_a_size_is_run_again_and_again_at_one_seed_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    original = flow.examine_repeatedly
+
+    def watched(examiner: Examiner) -> verify.Report:
+        seen.append((examiner.workload.size, examiner.workload.seed))
+        return original(examiner)
+
+    monkeypatch.setattr(flow, "examine_repeatedly", watched)
+    kernel = parse(SOURCE.replace("STATEMENT", RIGHT), name="relu")
+    plan = Plan(seconds=0.01, warmup_ns=0)
+    trial = Trial(Library().entry("relu"), kernel, "float32", size="small", plan=plan)
+    result = attempt(_core.open("cpu"), trial, Silent())
+    assert result.status is Status.CORRECT
+    sizes = [size for size, _ in seen]
+    assert {seed for _, seed in seen} == {0}
+    assert sizes.count("small") == 1
+    assert {"odd1", "odd2"} < set(sizes)
+    assert len({check.seed for check in result.checks if check.size == "small"}) >= SEEDS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import mlx.core as mx
 import numpy as np
@@ -13,6 +14,7 @@ from metalbench.kernel.library import Library
 from metalbench.reference import Reference
 from metalbench.reference.convert import to_mlx
 from metalbench.reference.forms import ON_ONE_ELEMENT
+from metalbench.run import contest
 from metalbench.run.contest import settle
 from metalbench.task import Task, normal, output, task
 from metalbench.task.workload import workload
@@ -116,6 +118,80 @@ def test_a_slow_reference_is_run_in_no_other_form():
     assert eager.compared
     assert compiled.time_ns is None
     assert "too long" in compiled.fault
+
+
+@task(
+    sizes=dict(seed=dict(n=2048)),
+    inputs=dict(x=normal("n")),
+    outputs=dict(y=output("n")),
+    oracle=lambda x: x.cumsum(),
+    flops="n",
+    baseline="mx.cumsum",
+    fast=lambda x: mx.cumsum(x) + 0,
+)
+def running_sum(x):
+    return mx.cumsum(x)
+
+
+@pytest.fixture
+def never_compared(monkeypatch):
+    monkeypatch.setattr(contest, "_fault", lambda *_: "")
+    seen = []
+    monkeypatch.setattr(Reference, "outputs_of", lambda _, form: seen.append(form.kind) or [form])
+    return seen
+
+
+@pytest.mark.parametrize("launch", [0.001, 0.5])
+def test_a_form_that_compiles_to_itself_takes_no_turns(never_compared, launch):
+    reference = TimedReference(workload(replace(running_sum, fast=None), "seed"))
+    reference.launch = 3 * launch
+    found = settle(reference, clock=lambda: reference.now)
+    eager, compiled = found.forms
+    assert compiled.fault == "not timed, for it is compiled to the operations of mx.cumsum"
+    assert compiled.time_ns is None
+    assert (eager.compared, reference.form.kind) == (True, "eager")
+    assert eager.time_ns.value == pytest.approx(3e-4 * 1e9, rel=0.01)
+    assert never_compared == []
+    # What a launch is of it is still known.
+    assert ["and the whole reference" in doubt for doubt in found.doubts] == [True] * (launch > 0.1)
+
+
+def test_forms_that_differ_go_on_without_it(never_compared):
+    reference = TimedReference(workload(running_sum, "seed"))
+    eager, compiled, fast = settle(reference, clock=lambda: reference.now).forms
+    assert "is compiled to the operations" in compiled.fault
+    assert eager.time_ns is not None
+    assert fast.time_ns is not None
+
+
+@pytest.mark.parametrize(("pass_s", "calls"), [(0.0, 1), (0.051, 0)])
+def test_far_from_a_launch_it_is_timed_no_more_than_that_takes(monkeypatch, pass_s, calls):
+    monkeypatch.setitem(COST, "eager", 100.0)
+    reference = TimedReference(workload(replace(running_sum, fast=None), "seed"))
+    eager, _ = settle(reference, pass_s=pass_s, clock=lambda: reference.now).forms
+    assert (eager.compared, eager.time_ns, reference.calls) == (True, None, calls)
+
+
+def test_a_reference_that_cannot_be_traced_is_timed_in_every_form(monkeypatch):
+    monkeypatch.setattr(Reference, "operations_of", broken)
+    _, times = settled(replace(running_sum, fast=None))
+    assert all(form.time_ns is not None for form in times.values())
+
+
+def test_a_reference_that_is_known_to_be_far_too_slow_is_not_run_at_all(monkeypatch):
+    reference = TimedReference(workload(declared(), "seed"))
+    monkeypatch.setattr(Reference, "outputs_of", lambda *_: pytest.fail("it was run"))
+    eager, compiled = settle(reference, seconds=2.0, pass_s=1.1).forms
+    assert (reference.form.kind, reference.calls) == ("eager", 0)
+    assert eager.compared
+    assert "too long" in compiled.fault
+
+
+def test_one_that_may_have_been_slowed_down_is_timed():
+    reference = TimedReference(workload(declared(), "seed"))
+    forms = settle(reference, seconds=2.0, pass_s=0.9, clock=lambda: reference.now).forms
+    assert reference.form.kind == "compiled"
+    assert all(form.time_ns is not None for form in forms)
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,14 @@ from metalbench.kernel import parse
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.measure import Mode, Plan
 from metalbench.measure.cache import Rotation
-from metalbench.run import timed
+from metalbench.reference import Reference
+from metalbench.run import contest, timed
+from metalbench.run.contest import Settled
 from metalbench.run.timed import Timed, like_seeds
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload
 from metalbench.verify import Kind
+from metalbench.verify.examine import Yardsticks
 
 PLAN = Plan(seconds=0.05, warmup_ns=1_000_000, first_look=8, min_pairs=2, max_pairs=16)
 HONEST = """
@@ -25,6 +28,9 @@ kernel void doubled(device const float* x, device float* y, uint i [[thread_posi
   y[i] = 2 * x[i];
 }
 """
+IN_ANY_TYPE = HONEST.replace("float*", "DTYPE*").replace(
+    "// dispatch", "// dtypes: float32, float16\n// dispatch"
+)
 # Works once: what is in its scratch is still there at the next launch.
 TIRED = """
 // Twice x.
@@ -45,6 +51,7 @@ kernel void doubled(device const float* x, device float* y, device float* done,
     inputs=dict(x=normal("n")),
     outputs=dict(y=output("n")),
     oracle=lambda x: 2 * x,
+    dtypes=("float32", "float16"),
     flops="n",
 )
 def doubled(x):
@@ -129,3 +136,23 @@ def test_inputs_of_both_sides_are_exchanged_together(device: _core.Device) -> No
     assert warm.reference.workload is warm.bound.workload
     (theirs,) = warm.reference.outputs_of(warm.reference.form)
     np.testing.assert_array_equal(theirs, warm.bound.outputs["y"].array)
+
+
+@pytest.mark.parametrize(("dtype_name", "known_s"), [("float32", 7.0), ("float16", 0.0)])
+def test_what_verification_saw_of_mlxs_time_is_not_found_out_again(
+    device: _core.Device, monkeypatch: pytest.MonkeyPatch, dtype_name: str, known_s: float
+) -> None:
+    told = []
+
+    def settle(reference: Reference, *, pass_s: float, **_: object) -> Settled:
+        told.append(pass_s)
+        return Settled(())
+
+    monkeypatch.setattr(contest, "settle", settle)
+    kernel = parse(IN_ANY_TYPE, name="doubled")
+    compiled = compile_kernel(device, kernel, doubled, dtype_name=dtype_name)
+    known = Yardsticks({"": {}}, pass_s=7.0)
+    work = workload(doubled, "seed", dtype_name=dtype_name)
+    Timed.prepare(compiled, work, Mode.WARM, known).measure(PLAN, None)
+    Timed.prepare(compiled, work, Mode.WARM).measure(PLAN, None)
+    assert told == [known_s, 0.0]

@@ -7,9 +7,11 @@ from itertools import accumulate
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from metalbench.stats import Interval, autocorrelation_time, effective_count, median_interval
 from metalbench.stats.median import _lower_rank
+from metalbench.stats.student import neighbours
 
 TRUTH = 1000.0
 
@@ -37,12 +39,33 @@ def test_rank_is_the_largest_whose_tail_stays_below_alpha(count: int, confidence
     assert _lower_rank(count, confidence) == max(allowed)
 
 
-def test_six_samples_cannot_carry_a_98_percent_interval_and_seven_can() -> None:
+def test_ranks_of_six_samples_cannot_carry_a_98_percent_interval_and_those_of_seven_can() -> None:
     assert _lower_rank(6, 0.98) is None
     assert _lower_rank(7, 0.98) == 0
-    interval = median_interval(np.arange(1.0, 7.0))
-    assert interval.value == 3.5
-    assert not interval.bounded
+
+
+@pytest.mark.parametrize("count", [5, 6])
+def test_five_and_six_samples_have_the_t_interval_of_their_logarithms(count: int) -> None:
+    logarithms = np.array([0.1, 0.02, 0.12, 0.03, 0.08, 0.05])[:count]
+    interval = median_interval(np.exp(logarithms))
+    assert math.log(interval.value) == pytest.approx(np.median(logarithms), abs=1e-3)
+    reach = student.ppf(0.99, count - 1) * logarithms.std(ddof=1) / math.sqrt(count)
+    assert neighbours(logarithms) < 0
+    r = max(0.0, neighbours(logarithms) + 1 / count)
+    widened = math.sqrt((1 + r) / (1 - r))
+    assert math.log(interval.high) - logarithms.mean() == pytest.approx(reach * widened)
+    assert math.log(interval.low) - logarithms.mean() == pytest.approx(-reach * widened)
+
+
+def test_four_samples_have_no_interval_and_what_is_no_time_neither() -> None:
+    assert not median_interval(np.arange(1.0, 5.0)).bounded
+    assert not median_interval(np.arange(0.0, 5.0)).bounded
+
+
+def test_an_interval_of_five_holds_them_all() -> None:
+    interval = median_interval(np.array([1.0, 1.0, 1.0, 1.0, 50.0]))
+    assert interval.low <= 1.0
+    assert interval.high >= 50.0
 
 
 def test_independent_samples_are_covered_at_the_stated_confidence() -> None:

@@ -32,7 +32,10 @@ TIMES = arrays(np.float64, st.integers(1, 80), elements=st.floats(1.0, 1e9))
 def test_an_interval_contains_its_estimate_and_lies_within_the_samples(times: np.ndarray) -> None:
     interval = median_interval(times)
     assert interval.low <= interval.value <= interval.high
-    if interval.bounded:
+    if times.size in (5, 6):  # too few for ranks: these reach beyond
+        assert interval.low <= times.min()
+        assert times.max() <= interval.high
+    elif interval.bounded:
         assert times.min() <= interval.low
         assert interval.high <= times.max()
 
