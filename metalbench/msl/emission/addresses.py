@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metalbench.msl.emission.body import Body
-from metalbench.msl.emission.lanes import Lanes, splat
+from metalbench.msl.emission.lanes import Lanes, Near, splat
 from metalbench.msl.ir.model import Alloca, ElementPointer, Value
 from metalbench.msl.ir.types import Int
 from metalbench.msl.vector.private import ALIGNMENT
@@ -24,12 +24,28 @@ def address(body: Body, pointer: ElementPointer) -> Lanes:
     if all(each.is_uniform for each in operands):
         return Lanes(pointer.type, _plain(body, pointer, operands, promises=True))
     if not isinstance(shape, Linear):
+        near = _near(body, pointer, operands)
+        if near is not None:
+            return Lanes(pointer.type, near=near)
         return Lanes(pointer.type, vectors=(_vector(body, pointer, operands),))
     found = Lanes(pointer.type, _plain(body, pointer, operands), shape.stride)
     if shape.checked:
         found.holds = _all(body, [each.holds for each in operands if each.holds])
         found.vectors = (_vector(body, pointer, operands),)
     return found
+
+
+def _near(body: Body, pointer: ElementPointer, operands: Sequence[Lanes]) -> Near | None:
+    """What is known of an address with one index, which was widened in this block."""
+    base, *indices = operands
+    widening = body.here.get(pointer.operands[-1].text)
+    if not base.is_uniform or len(indices) != 1 or widening is None:
+        return None
+    narrow = widening.operands[0]
+    if widening.opcode not in ("zext", "sext") or narrow.type != Int(32):
+        return None
+    size = body.layout.size(pointer.element)
+    return Near(base.scalar, body.vector(body.get(narrow)), widening.opcode, size)
 
 
 def _all(body: Body, conditions: Sequence[str]) -> str:

@@ -54,6 +54,7 @@ class Body:
         self.launch = launch
         self.machine = machine
         self.block: Block = function.entry
+        self.here: dict[str, Instruction] = {}  # what this block defines
         self.mask = ""  # of the active lanes; empty if all are
         self.is_alone = False  # whether this is one lane by itself
         self.apart: frozenset[str] = frozenset()  # functions that lanes call one by one
@@ -143,6 +144,7 @@ class Body:
         """Another block begins: what is known of values is in their slots."""
         self.block = block
         self.mask = mask
+        self.here = {each.result: each for each in block.instructions if each.result}
         self._known = {}
 
     def give(self, name: str, lanes: Lanes) -> None:
@@ -201,6 +203,8 @@ class Body:
         """A value in the form that its shape says."""
         if shape is UNIFORM and not lanes.is_uniform:
             raise IrError(f"{self.function.name}: a value of {self.block.name} is not uniform")
+        if shape is VARYING and lanes.near is not None:
+            return lanes
         if shape is VARYING and lanes.scalar:
             return Lanes(lanes.type, vectors=self.vectors(lanes))
         if isinstance(shape, Linear) and not lanes.scalar:

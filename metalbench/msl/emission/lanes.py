@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from metalbench.msl.emission.code import Code, literal, numbers
 from metalbench.msl.ir.text import IrError, split
 from metalbench.msl.ir.types import Array, Float, Int, Layout, Pointer, Struct, Type, Vector
+
+
+class Near(NamedTuple):
+    """Addresses in one array: `base`, and of every lane a 32-bit `index`, widened by `widening`."""
+
+    base: str
+    index: str
+    widening: str  # zext or sext
+    scale: int  # bytes of an element
 
 
 @dataclass(slots=True)
@@ -16,7 +26,7 @@ class Lanes:
     `scalar` is lane 0's where the others follow by `stride` (0: all have it), `holds` the condition
     under which they do. `vectors` has the lanes of every component; empty until somebody asks.
     `ends` are the first and the last lane's of a condition that changes once at most from lane to
-    lane, and whether that is so.
+    lane, and whether that is so. `near` says more of addresses.
     """
 
     type: Type
@@ -25,6 +35,7 @@ class Lanes:
     holds: str = ""
     vectors: tuple[str, ...] = ()
     ends: tuple[str, str, str] | None = None
+    near: Near | None = None
 
     @property
     def is_uniform(self) -> bool:
@@ -137,7 +148,9 @@ def spread(code: Code, lanes: Lanes, layout: Layout) -> tuple[str, ...]:
     """The vectors of a value, made now if there are none yet."""
     if lanes.vectors:
         return lanes.vectors
-    if lanes.stride == 0:
+    if lanes.near is not None:
+        found = (_addresses(code, lanes.near),)
+    elif lanes.stride == 0:
         types = components(lanes.type, layout)
         scalars = take_apart(code, lanes.type, lanes.scalar, layout)
         found = tuple(splat(code, *each) for each in zip(types, scalars, strict=True))
@@ -145,6 +158,12 @@ def spread(code: Code, lanes: Lanes, layout: Layout) -> tuple[str, ...]:
         found = (_follow(code, lanes),)
     lanes.vectors = found
     return found
+
+
+def _addresses(code: Code, near: Near) -> str:
+    wide = code.lanes("i64")
+    index = code.value(f"{near.widening} {code.lanes('i32')} {near.index} to {wide}")
+    return code.value(f"getelementptr [{near.scale} x i8], ptr {near.base}, {wide} {index}")
 
 
 def _follow(code: Code, lanes: Lanes) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from metalbench.msl.emission.body import Body, bits_of
-from metalbench.msl.emission.lanes import Lanes, put_together, take_apart
+from metalbench.msl.emission.lanes import Lanes, Near, put_together, take_apart
 from metalbench.msl.emission.one_by_one import memory_text, one_by_one
 from metalbench.msl.emission.rows import load_row, store_row
 from metalbench.msl.emission.scattered import gather, scatter
 from metalbench.msl.emission.wide import load_wide, store_wide
 from metalbench.msl.ir.model import Memory
-from metalbench.msl.ir.types import Type
+from metalbench.msl.ir.types import Int, Type
 
 Vectors = tuple[str, ...]
 
@@ -227,12 +227,29 @@ def _store_last(
 def _in_a_row(body: Body, address: Lanes, size: int) -> tuple[str, str]:
     """The first lane's address, and whether the others' happen to follow it."""
     code, pointers = body.code, body.code.lanes(address.type)
+    if address.near is not None and size % address.near.scale == 0:
+        return _index_in_a_row(body, address.near, size // address.near.scale)
     vector = body.vector(address)
     first = code.value(f"extractelement {pointers} {vector}, i64 0")
     row = body.vector(Lanes(address.type, first, size))
     equal = code.value(f"icmp eq {pointers} {vector}, {row}")
     bits = code.value(f"bitcast {code.mask} {equal} to {code.bits}")
     return first, code.value(f"icmp eq {code.bits} {bits}, -1")
+
+
+def _index_in_a_row(body: Body, near: Near, step: int) -> tuple[str, str]:
+    code, indices = body.code, body.code.lanes("i32")
+    first = code.value(f"extractelement {indices} {near.index}, i64 0")
+    row = body.vector(Lanes(Int(32), first, step))
+    equal = code.value(f"icmp eq {indices} {near.index}, {row}")
+    bits = code.value(f"bitcast {code.mask} {equal} to {code.bits}")
+    same = code.value(f"icmp eq {code.bits} {bits}, -1")
+    last = code.value(f"add i32 {first}, {step * (body.width - 1)}")
+    relation = "uge" if near.widening == "zext" else "sge"
+    grows = code.value(f"icmp {relation} i32 {last}, {first}")
+    wide = code.value(f"{near.widening} i32 {first} to i64")
+    place = code.value(f"getelementptr [{near.scale} x i8], ptr {near.base}, i64 {wide}")
+    return place, code.value(f"and i1 {same}, {grows}")
 
 
 def _versions(

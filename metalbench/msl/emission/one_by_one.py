@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from metalbench.msl.emission.body import Body, bits_of
-from metalbench.msl.emission.lanes import Lanes, put_together, take_apart
+from metalbench.msl.emission.lanes import Lanes, Near, put_together, take_apart
 from metalbench.msl.ir.model import Atomic, Call, Instruction, Memory
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL, VOID, Int, Type
@@ -84,6 +84,10 @@ def laid_out(body: Body, operand: Lanes) -> list[str]:
     if operand.is_linear and not operand.holds:
         return []
     code, slots = body.code, []
+    if operand.near is not None:
+        slots.append(code.variable(code.lanes("i32")))
+        code.line(f"store {code.lanes('i32')} {operand.near.index}, ptr {slots[0]}")
+        return slots
     for kind, vector in zip(body.components(operand.type), body.vectors(operand), strict=True):
         row = code.lanes(stored(kind))
         if kind == BOOL:
@@ -100,11 +104,22 @@ def of_lane(body: Body, operand: Lanes, slots: Sequence[str], lane: str) -> str:
     if not slots:
         return from_lane(body, operand, lane)
     code, parts = body.code, []
+    if operand.near is not None:
+        return of_index(body, operand.near, slots[0], lane)
     for kind, slot in zip(body.components(operand.type), slots, strict=True):
         place = code.value(f"getelementptr {stored(kind)}, ptr {slot}, i64 {lane}")
         part = code.value(f"load {stored(kind)}, ptr {place}")
         parts.append(code.value(f"trunc i8 {part} to i1") if kind == BOOL else part)
     return put_together(code, operand.type, parts, body.layout)
+
+
+def of_index(body: Body, near: Near, slot: str, lane: str) -> str:
+    """A lane's address, by the index that lies in memory."""
+    code = body.code
+    place = code.value(f"getelementptr i32, ptr {slot}, i64 {lane}")
+    index = code.value(f"load i32, ptr {place}")
+    wide = code.value(f"{near.widening} i32 {index} to i64")
+    return code.value(f"getelementptr [{near.scale} x i8], ptr {near.base}, i64 {wide}")
 
 
 def from_lane(body: Body, operand: Lanes, lane: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from metalbench.msl.emission.body import Body
 from metalbench.msl.emission.lanes import Lanes
+from metalbench.msl.emission.one_by_one import laid_out, of_lane
 
 AT_ONCE = 8  # lanes: a register of four-byte elements
 
@@ -14,11 +15,9 @@ def in_turn(
     body: Body, address: Lanes, run: Callable[[str, Sequence[str]], None]
 ) -> None:
     """A loop over all lanes, some at a time: `run` gets the first of them, and their addresses."""
-    code, pointers, some = body.code, "", min(AT_ONCE, body.width)
+    code, some = body.code, min(AT_ONCE, body.width)
     follows = address.is_linear and not address.holds
-    if not follows:
-        pointers = code.variable(code.lanes("ptr"))
-        code.line(f"store {code.lanes('ptr')} {body.vector(address)}, ptr {pointers}")
+    slots = [] if follows else laid_out(body, address)
     start, turn, done = code.fresh("turns"), code.fresh("turn"), code.fresh("done")
     code.jump(start)
     code.label(start)
@@ -34,11 +33,10 @@ def in_turn(
             for at in range(some)
         ]
     else:
-        first = code.value(f"getelementptr ptr, ptr {pointers}, i64 {now}")
         places = []
         for at in range(some):
-            place = code.value(f"getelementptr ptr, ptr {first}, i64 {at}")
-            places.append(code.value(f"load ptr, ptr {place}"))
+            lane = code.value(f"add i64 {now}, {at}")
+            places.append(of_lane(body, address, slots, lane))
     run(now, places)
     code.line(f"{after} = add i64 {now}, {some}")
     code.fork(code.value(f"icmp eq i64 {after}, {body.width}"), done, turn)
