@@ -10,10 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metalbench._core import CompileError, Error
+from metalbench._core import Error
 from metalbench.msl.building import cache
 from metalbench.msl.building.symbolize import symbolize
-from metalbench.msl.building.toolchain import Toolchain, flags, toolchain
+from metalbench.msl.building.toolchain import Toolchain, toolchain
 
 if TYPE_CHECKING:
     from metalbench.msl.building.compiler import Translate
@@ -56,21 +56,26 @@ class Built:
     widths: tuple[int, ...] = ()
     lane: str = ""
     fast_math: bool = True
+    spaces: bool = False
 
     def entry(self, width: int, rows: bool) -> str:
         """Return the shared object that runs `width` threads a call, compiled at first need.
 
-        With `rows` they lie along x; without, groups may have any shape. Raises CompileError.
+        With `rows` they lie along x; without, groups may have any shape. What does not fit a stack
+        in that shape is an object that runs threads as fibers.
         """
+        from metalbench.msl.building.threads import threads_of_text
         from metalbench.msl.building.vectors import entry_of
         from metalbench.msl.emission.body import Launch
         from metalbench.msl.ir.text import IrError
 
-        launch = Launch(width, rows)
+        lane, launch = Path(self.lane), Launch(width, rows)
         try:
-            return str(entry_of(Path(self.lane), launch, self.name, fast_math=self.fast_math))
-        except IrError as error:
-            raise CompileError(f"[{self.name}] for vectors of {width} threads: {error}") from error
+            return str(entry_of(lane, launch, self.name, fast_math=self.fast_math))
+        except IrError:
+            text = lane.with_suffix(".cpp")
+            kind = {"fast_math": self.fast_math, "spaces": self.spaces}
+            return str(threads_of_text(text, self.name, **kind))
 
     @cached_property
     def lowered(self) -> str:
@@ -265,6 +270,7 @@ def _compile(
         "needs_fibers": lowered.needs_fibers,
         "reason": reason,
         "fast_math": fast_math,
+        "spaces": lowered.spaces,
     }
     cache.store(key, record)
     return record
@@ -302,21 +308,16 @@ def _compile_threads(
     lowered: Lowered, translate: Translate, *, checked: bool, fast_math: bool
 ) -> cache.Record:
     """A kernel whose threads are run one by one: in loops, or as fibers."""
-    from metalbench.msl.building.compiler import compile_shared_object
-    from metalbench.msl.building.frames import check_frame
+    from metalbench.msl.building.threads import threads_of
 
-    options = flags(checked=checked, fast_math=fast_math, spaces=lowered.spaces)
-    content = cache.digest("object", toolchain().key, repr(options), lowered.code.text)
-    target = cache.path_of(content, ".so")
-    with cache.replacing(target) as path:
-        frame = compile_shared_object(
-            lowered.code, path, toolchain(), translate, options, checked=checked
-        )
-        check_frame(frame, lowered.kernel.name, toolchain().headers)
-        if toolchain().target.debug_in_object:
-            path.with_suffix(".o").replace(target.with_suffix(".o"))
-        with cache.replacing(target.with_suffix(".cpp")) as text:
-            text.write_text(lowered.code.text)
+    target = threads_of(
+        lowered.code,
+        lowered.kernel.name,
+        translate,
+        checked=checked,
+        fast_math=fast_math,
+        spaces=lowered.spaces,
+    )
     engine = "fibers" if lowered.needs_fibers or checked else "loops"
     return {"path": str(target), "engine": engine, "widths": (), "lane": ""}
 
