@@ -34,6 +34,11 @@ __all__ = [
 ]
 
 
+# What kernels that synchronise are run as.
+ENGINE_VARIABLE = "METALBENCH_ENGINE"
+ENGINES = ("fibers", "vectors")
+
+
 @dataclass(frozen=True)
 class Built:
     """A compiled kernel.
@@ -277,8 +282,11 @@ def _compile(
 
 
 def _wants_vectors() -> bool:
-    """Whether kernels may be built as vectors: not where the two ways are compared."""
-    return os.environ.get("METALBENCH_ENGINE") != "fibers"
+    """Whether kernels that synchronise are to be built as vectors: METALBENCH_ENGINE says so."""
+    named = os.environ.get(ENGINE_VARIABLE, "fibers")
+    if named not in ENGINES:
+        raise Error(f"{ENGINE_VARIABLE}: expected {' or '.join(ENGINES)}, got {named!r}")
+    return named == "vectors"
 
 
 def _compile_vectors(
