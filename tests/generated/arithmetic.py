@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-
 from generated.kinds import dtype_of, width_of
 
 Array = np.ndarray
@@ -19,16 +18,29 @@ def _quotient(a: Array, b: Array) -> Array:
 
 
 BINARY: dict[str, Callable[[Array, Array], Array]] = {
-    **{"+": np.add, "-": np.subtract, "*": np.multiply, "/": _quotient, "%": np.fmod},
-    **{"&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor},
-    **{"<<": np.left_shift, ">>": np.right_shift},
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": _quotient,
+    "%": np.fmod,
+    "&": np.bitwise_and,
+    "|": np.bitwise_or,
+    "^": np.bitwise_xor,
+    "<<": np.left_shift,
+    ">>": np.right_shift,
 }
 COMPARE: dict[str, Callable[[Array, Array], Array]] = {
-    **{"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal},
-    **{"==": np.equal, "!=": np.not_equal},
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
 }
 UNARY: dict[str, Callable[[Array], Array]] = {
-    **{"-": np.negative, "~": np.bitwise_not, "!": np.logical_not}
+    "-": np.negative,
+    "~": np.bitwise_not,
+    "!": np.logical_not,
 }
 
 
@@ -102,17 +114,26 @@ def _wide(a: Array) -> Array:
 
 
 _BUILTINS: dict[str, Callable[..., Array]] = {
-    **{"min": _least, "max": np.fmax, "clamp": _clamped},
+    "min": _least,
+    "max": np.fmax,
+    "clamp": _clamped,
     "select": lambda a, b, c: np.where(c if c.ndim == a.ndim else c[..., None], b, a),
     "popcount": lambda a: _bits(a).sum(axis=-1),
-    **{"clz": _leading_zeros, "ctz": _trailing_zeros, "rotate": _rotate},
+    "clz": _leading_zeros,
+    "ctz": _trailing_zeros,
+    "rotate": _rotate,
     "reverse_bits": lambda a: _of_bits(_bits(a)[..., ::-1], a.dtype),
-    "mulhi": lambda a, b: (_wide(a) * _wide(b)) >> 32
-    if a.dtype.kind == "i"
-    else (a.astype(np.uint64) * b.astype(np.uint64)) >> np.uint64(32),
+    "mulhi": lambda a, b: (
+        (_wide(a) * _wide(b)) >> 32
+        if a.dtype.kind == "i"
+        else (a.astype(np.uint64) * b.astype(np.uint64)) >> np.uint64(32)
+    ),
     "addsat": lambda a, b: _saturated(_wide(a) + _wide(b), a.dtype),
     "subsat": lambda a, b: _saturated(_wide(a) - _wide(b), a.dtype),
-    **{"fabs": np.abs, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc},
+    "fabs": np.abs,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
 }
 # By the types that they are for: how many operands of the result's type they take.
 OF_INTEGERS = {"min": 2, "max": 2, "clamp": 3, "popcount": 1, "clz": 1, "ctz": 1}

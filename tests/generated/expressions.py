@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from generated import syntax as s
 from generated.arithmetic import BINARY, COMPARE, UNARY, builtin, cast, recast
 from generated.kinds import dtype_of, width_of
@@ -59,6 +58,11 @@ class Expressions:
 
     def assign_part(self, target: s.Expression, value: Array, mask: Array) -> None:
         """Give a component, or an element of private memory, another value in some lanes."""
+        if isinstance(target, s.Either):
+            chosen = self.value(target.condition, mask)
+            for array, here in ((target.yes, mask & chosen), (target.no, mask & ~chosen)):
+                self.assign_part(s.Element(target.type, array, target.index), value, here)
+            return
         if isinstance(target, s.Component):
             assert isinstance(target.vector, s.Name)
             whole, index = self.variables[target.vector.name].copy(), target.index
@@ -156,6 +160,11 @@ class Expressions:
         if node.byte:
             whole = whole.view(np.uint8)
         return self._element(whole, self.value(node.index, mask))
+
+    def _of_either(self, node: s.Either, mask: Array) -> Array:
+        condition, place = self.value(node.condition, mask), self.value(node.index, mask)
+        yes, no = (self._element(self.variables[each], place) for each in (node.yes, node.no))
+        return self.chosen(condition, yes, no)
 
     def of_thread(self, index: s.Expression, mask: Array) -> Array:
         """The thread of the group that an index stands for."""

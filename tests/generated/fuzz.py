@@ -91,9 +91,7 @@ def main() -> int:
     given = options.parse_args()
     ways = tuple(given.ways.split(","))
     total, begun, done = Found(), time.monotonic(), 0
-    chunks = [
-        (each, ways, not given.as_they_are) for each in _chunks(given.seed, given.count)
-    ]
+    chunks = [(each, ways, not given.as_they_are) for each in _chunks(given.seed, given.count)]
     context = multiprocessing.get_context("spawn")
     with context.Pool(given.jobs, maxtasksperchild=1) as pool:
         for found in pool.imap_unordered(_run_seeds, chunks):

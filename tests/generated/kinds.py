@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 NUMPY = {
-    **{"bool": np.bool_, "char": np.int8, "uchar": np.uint8, "short": np.int16},
-    **{"ushort": np.uint16, "int": np.int32, "uint": np.uint32, "long": np.int64},
-    **{"ulong": np.uint64, "half": np.float16, "float": np.float32},
+    "bool": np.bool_,
+    "char": np.int8,
+    "uchar": np.uint8,
+    "short": np.int16,
+    "ushort": np.uint16,
+    "int": np.int32,
+    "uint": np.uint32,
+    "long": np.int64,
+    "ulong": np.uint64,
+    "half": np.float16,
+    "float": np.float32,
 }
 INTEGERS = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong")
 FLOATS = ("half", "float")

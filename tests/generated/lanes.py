@@ -13,8 +13,13 @@ import numpy as np
 WIDTH = 32
 Array = np.ndarray
 _JOIN: dict[str, Callable[[Array, Array], Array]] = {
-    **{"sum": np.add, "product": np.multiply, "min": np.fmin, "max": np.fmax},
-    **{"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor},
+    "sum": np.add,
+    "product": np.multiply,
+    "min": np.fmin,
+    "max": np.fmax,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
 }
 MOVES = {
     "shuffle": lambda at, by, size: by,

@@ -1,11 +1,10 @@
-"""What a generated program is given, and where its threads are: arrays that model and device share."""
+"""What a generated program is given, and where its threads are, for the model and the device."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-
 from generated import syntax as s
 from generated.kinds import dtype_of, is_float, width_of
 from generated.lanes import WIDTH
@@ -35,7 +34,7 @@ def _drawn(buffer: s.Buffer) -> Array:
 
 
 def outputs_of(program: s.Program) -> dict[str, Array]:
-    """What the kernel writes, flat, as it is before: of what no thread writes, something remains."""
+    """What the kernel writes, flat, as it is before: numbers, which stay where none is written."""
     found = {}
     for at, each in enumerate(program.outputs):
         count = program.total * each.slots * width_of(each.type)
@@ -97,7 +96,10 @@ def _threadgroup(program: s.Program, at: Array, size: Array, number: int) -> dic
         "live": live,
         "number": np.full_like(index, number),
         "i": (gz * program.grid[1] + gy) * program.grid[0] + gx,
-        **{"tid": index, "x": x, "y": y, "z": z},
+        "tid": index,
+        "x": x,
+        "y": y,
+        "z": z,
         "lane": index % WIDTH,
         "sg": index // WIDTH,
         "count": np.full_like(index, count),

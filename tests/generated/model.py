@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-
 from generated import syntax as s
 from generated.expressions import Expressions
 from generated.launch import Array, inputs_of, outputs_of, place_of, places_of
@@ -19,8 +18,12 @@ from generated.text import CELLS, OPERATIONS, SHARED_CAPACITY
 
 MOST_TURNS = 100_000
 _UPDATES = {
-    **{"add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and},
-    **{"or": np.bitwise_or, "xor": np.bitwise_xor},
+    "add": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
 }
 
 
@@ -101,6 +104,16 @@ class _Model(Expressions):
             self.shared[target.array][where] = value[mask]
         else:
             self.assign_part(target, value, mask)
+        return mask
+
+    def _copy(self, node: s.Copy, mask: Array) -> Array:
+        target, source = self.value(node.target, mask), self.value(node.source, mask)
+        for name in [each for each in self.variables if each.startswith(f"{node.array}.")]:
+            whole = self.variables[name].copy()
+            rows, lanes = np.nonzero(mask)
+            places = [each[mask].astype(np.int64) % whole.shape[2] for each in (target, source)]
+            whole[rows, lanes, places[0]] = self.variables[name][rows, lanes, places[1]]
+            self.variables[name] = whole
         return mask
 
     def _if(self, node: s.If, mask: Array) -> Array:

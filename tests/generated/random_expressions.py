@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-import random
-
 from generated import syntax as s
 from generated.arithmetic import OF_FLOATS, OF_INTEGERS, OF_WORDS
-from generated.kinds import INTEGERS, VECTORS, bits_of, is_float, scalar_of, width_of
-from generated.random_together import RandomTogether
+from generated.kinds import INTEGERS, bits_of, is_float, scalar_of, width_of
+from generated.random_choices import literal, remainder
+from generated.random_memory import RandomMemory
 from generated.scope import Scope
 
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
-_SPARE = 16  # elements that an input has beyond one for each thread
 
 
-def literal(kind: str, value: float) -> s.Literal:
-    return s.Literal(kind, value)
-
-
-def remainder(value: s.Expression, size: int) -> s.Expression:
-    """Below `size`."""
-    return s.Binary("uint", "%", value, literal("uint", size))
-
-
-class RandomExpressions(RandomTogether):
+class RandomExpressions(RandomMemory):
     """Expressions whose choices are those of one random generator."""
-
-    def __init__(self, choose: random.Random, total: int) -> None:
-        self.choose = choose
-        self.total = total
-
-    def chance(self, share: float) -> bool:
-        return self.choose.random() < share
 
     def expression(self, kind: str, scope: Scope, depth: int = 2) -> s.Expression:
         """A value of a type; `depth` bounds how much is nested."""
@@ -41,18 +23,25 @@ class RandomExpressions(RandomTogether):
             return self._leaf(kind, scope)
         if scope.together and self.chance(0.15):
             return self.together(kind, scope, depth - 1)
-        if width_of(kind) > 1:
-            return self._vector(kind, scope, depth - 1)
         if self.chance(0.15):
-            condition = self.condition(scope, depth - 1)
-            yes, no = (self.expression(kind, scope, depth - 1) for _ in range(2))
-            return s.Choice(kind, condition, yes, no)
-        callable_ = [each for each in scope.functions if each.type == kind]
+            return self._choice(kind, scope, depth - 1)
+        return self._computed(kind, scope, depth - 1)
+
+    def _choice(self, kind: str, scope: Scope, depth: int) -> s.Expression:
+        yes, no = (self.expression(kind, scope, depth) for _ in range(2))
+        return s.Choice(kind, self.condition(scope, depth), yes, no)
+
+    def _computed(self, kind: str, scope: Scope, depth: int) -> s.Expression:
+        callable_ = [
+            each
+            for each in scope.functions
+            if each.type == kind and (scope.together or each.name not in self.meeting)
+        ]
         if callable_ and self.chance(0.3):
-            return self._user_call(self.choose.choice(callable_), scope, depth - 1)
-        if is_float(kind):
-            return self._float(kind, scope, depth - 1)
-        return self._integer(kind, scope, depth - 1)
+            return self._user_call(self.choose.choice(callable_), scope, depth)
+        if width_of(kind) > 1:
+            return self._vector(kind, scope, depth)
+        return (self._float if is_float(kind) else self._integer)(kind, scope, depth)
 
     def _user_call(self, function: s.Function, scope: Scope, depth: int) -> s.Expression:
         operands = [self.expression(kind, scope, depth) for _, kind in function.parameters]
@@ -84,19 +73,13 @@ class RandomExpressions(RandomTogether):
         right = literal(of, self.choose.randrange(40))
         return s.Compare("bool", operator, left, right)
 
-    def uniform(self, scope: Scope, below: int) -> s.Expression:
-        """A uint below a number, the same for all lanes of a threadgroup."""
-        if scope.uniform and self.chance(0.3):
-            return remainder(self.choose.choice(scope.uniform), below)
-        return literal("uint", self.choose.randrange(below))
-
     # Operands.
 
     def _leaf(self, kind: str, scope: Scope) -> s.Expression:
         known = [each for each in (*scope.variables, *scope.constants) if each.type == kind]
         if known and self.chance(0.6):
             return self.choose.choice(known)
-        found = self._from_memory(kind, scope) if self.chance(0.6) else None
+        found = self.from_memory(kind, scope) if self.chance(0.6) else None
         if found is not None:
             return found
         if width_of(kind) > 1:
@@ -120,84 +103,6 @@ class RandomExpressions(RandomTogether):
             value = s.Binary(value.type, "&", value, literal(value.type, 127))
         return s.Cast(kind, value)
 
-    def _from_memory(self, kind: str, scope: Scope) -> s.Expression | None:
-        ways = [
-            *[self._load for each in scope.inputs if each.type.removeprefix("packed_") == kind],
-            *[self._output for each in scope.outputs if each.type == kind],
-            *[self._element for each in scope.arrays if self.holds(each, kind, scope)],
-            *[self._shared for each in scope.read if each.type == kind],
-            *[self._own for each in scope.own if each.type == kind],
-        ]
-        return self.choose.choice(ways)(kind, scope) if ways else None
-
-    def holds(self, array: s.DeclareArray, kind: str, scope: Scope) -> bool:
-        """Whether an array has elements, members or bytes of a type."""
-        return bool(self._ways_into(array, kind, scope))
-
-    def _ways_into(self, array: s.DeclareArray, kind: str, scope: Scope) -> list[tuple[str, bool]]:
-        for struct in scope.structs:
-            if struct.name == array.type:
-                return [(name, False) for name, of in struct.members if of == kind]
-        bytes_ = kind == "uchar" and width_of(array.type) == 1
-        return [("", False)] * (array.type == kind) + [("", True)] * bytes_
-
-    def element(self, kind: str, scope: Scope) -> s.Element | None:
-        """A part of a private array, if there is one of this type."""
-        arrays = [each for each in scope.arrays if self.holds(each, kind, scope)]
-        if not arrays:
-            return None
-        array = self.choose.choice(arrays)
-        member, is_byte = self.choose.choice(self._ways_into(array, kind, scope))
-        is_byte = is_byte and array.type != "uchar"
-        size = array.size * (bits_of(array.type) // 8 if is_byte else 1)
-        return s.Element(kind, array.name, self._index(scope, size), member, is_byte)
-
-    def _element(self, kind: str, scope: Scope) -> s.Expression | None:
-        return self.element(kind, scope)
-
-    def _index(self, scope: Scope, size: int) -> s.Expression:
-        """Any uint below a number."""
-        if self.chance(0.3):
-            return self.uniform(scope, size)
-        return remainder(self.expression("uint", scope, 1), size)
-
-    def _load(self, kind: str, scope: Scope) -> s.Expression:
-        fitting = [each for each in scope.inputs if each.type.removeprefix("packed_") == kind]
-        buffer = self.choose.choice(fitting)
-        own, total = s.Name("uint", "i"), literal("uint", self.total)
-        shift = literal("uint", self.choose.randrange(1, _SPARE))
-        if buffer.size == self.total and kind in (*INTEGERS, "float", "half") and self.chance(0.6):
-            return self._guarded(kind, buffer, shift)
-        last = s.Binary("uint", "-", s.Binary("uint", "-", total, literal("uint", 1)), own)
-        step = s.Binary("uint", "*", own, literal("uint", self.choose.choice([2, 3, 4, 7])))
-        indices = [own, own, last, remainder(step, buffer.size), self._index(scope, buffer.size)]
-        if buffer.size >= self.total + _SPARE:
-            indices += [s.Binary("uint", "+", own, shift)] * 2
-        return s.Load(kind, buffer.name, self.choose.choice(indices))
-
-    def _guarded(self, kind: str, buffer: s.Buffer, shift: s.Expression) -> s.Expression:
-        """A neighbour's element, where there is one."""
-        own, total = s.Name("uint", "i"), literal("uint", self.total)
-        if self.chance(0.5):
-            index: s.Expression = s.Binary("uint", "+", own, shift)
-            inside = s.Compare("bool", "<", index, total)
-        else:
-            index = s.Binary("uint", "-", own, shift)
-            inside = s.Compare("bool", ">=", own, shift)
-        return s.Choice(kind, inside, s.Load(kind, buffer.name, index), literal(kind, 1))
-
-    def _output(self, kind: str, scope: Scope) -> s.Expression:
-        output = self.choose.choice([each for each in scope.outputs if each.type == kind])
-        return s.OwnOutput(kind, output.name, self.choose.randrange(output.slots))
-
-    def _shared(self, kind: str, scope: Scope) -> s.Expression:
-        array = self.choose.choice([each for each in scope.read if each.type == kind])
-        return s.AnyShared(kind, array.name, self.expression("uint", scope, 1))
-
-    def _own(self, kind: str, scope: Scope) -> s.Expression:
-        array = self.choose.choice([each for each in scope.own if each.type == kind])
-        return s.OwnShared(kind, array.name)
-
     # Computations.
 
     def _integer(self, kind: str, scope: Scope, depth: int) -> s.Expression:
@@ -207,7 +112,9 @@ class RandomExpressions(RandomTogether):
         if way == 5:
             return self._plain(scope, depth) if kind == "int" else self._sum(kind, scope, depth)
         if way == 6:
-            return s.Unary(kind, self.choose.choice(["-", "~"]), self.expression(kind, scope, depth))
+            return s.Unary(
+                kind, self.choose.choice(["-", "~"]), self.expression(kind, scope, depth)
+            )
         if way == 7:
             other = self.choose.choice([*INTEGERS, "float", "half"])
             return s.Cast(kind, self.expression(other, scope, depth))
@@ -221,7 +128,7 @@ class RandomExpressions(RandomTogether):
         return s.Builtin(kind, name, operands)
 
     def _sum(self, kind: str, scope: Scope, depth: int) -> s.Expression:
-        operator = self.choose.choice("+ + - - * & | ^ << >> / %".split())
+        operator = self.choose.choice([*"++--*&|^/%", "<<", ">>"])
         left = self.expression(kind, scope, depth)
         right = self.expression(kind, scope, depth)
         if operator in ("<<", ">>"):
@@ -263,21 +170,8 @@ class RandomExpressions(RandomTogether):
     def _vector(self, kind: str, scope: Scope, depth: int) -> s.Expression:
         part = scalar_of(kind)
         if self.chance(0.3) or part in ("ushort", "uchar"):
-            return s.Make(kind, [self.expression(part, scope, depth) for _ in range(width_of(kind))])
+            return s.Make(
+                kind, [self.expression(part, scope, depth) for _ in range(width_of(kind))]
+            )
         left, right = (self.expression(kind, scope, depth) for _ in range(2))
         return s.Binary(kind, self.choose.choice("+-*"), left, right)
-
-    def component(self, kind: str, scope: Scope) -> s.Expression | None:
-        """A component of a vector variable."""
-        fitting = [
-            each
-            for each in scope.variables
-            if each.type in VECTORS and scalar_of(each.type) == kind
-        ]
-        if not fitting:
-            return None
-        vector = self.choose.choice(fitting)
-        if self.chance(0.5):
-            place = literal("uint", self.choose.randrange(width_of(vector.type)))
-            return s.Component(kind, vector, place)
-        return s.Component(kind, vector, self._index(scope, width_of(vector.type)))

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from generated import syntax as s
 from generated.kinds import width_of
-from generated.random_expressions import literal
-from generated.random_statements import SCALARS, RandomStatements
+from generated.random_choices import literal
+from generated.random_statements import SCALARS, SUM, RandomStatements
 from generated.scope import Scope
 from generated.text import OUTPUT_PLACES, SHARED_PLACES
 
@@ -75,7 +75,9 @@ class _Programs(RandomStatements):
     def _structs(self) -> list[s.Struct]:
         if self.chance(0.6):
             return []
-        kinds = [self.choose.choice([*SCALARS, "float2"]) for _ in range(self.choose.randrange(1, 4))]
+        kinds = [
+            self.choose.choice([*SCALARS, "float2"]) for _ in range(self.choose.randrange(1, 4))
+        ]
         return [s.Struct("S0", [(f"m{at}", kind) for at, kind in enumerate(kinds)])]
 
     def _inputs(self) -> list[s.Buffer]:
@@ -122,11 +124,13 @@ class _Programs(RandomStatements):
             body = self.block(scope, 3)
             last = self.expression(result, scope, 1)
             found.append(s.Function(f"f{at}", result, parameters, body, last, inlined))
+            if scope.together:
+                self.meeting.add(f"f{at}")
         return found
 
     def _body(self, scope: Scope) -> s.Block:
         """Variables, statements, and what they come to in every output."""
-        total = s.Name("uint", self.names.fresh("v"))
+        total = s.Name("uint", SUM)
         body: s.Block = [s.Declare(total.name, self.expression("uint", scope, 1))]
         scope = replace(scope, variables=(total,))
         while self.budget > 0:

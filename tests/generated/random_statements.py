@@ -8,11 +8,13 @@ from dataclasses import replace
 
 from generated import syntax as s
 from generated.kinds import FLOATS, INTEGERS, VECTORS, scalar_of, width_of
-from generated.random_expressions import RandomExpressions, literal, remainder
+from generated.random_choices import literal, remainder
+from generated.random_expressions import RandomExpressions
 from generated.scope import Names, Scope
 from generated.text import OPERATIONS
 
 SCALARS = ("uint", "uint", "int", "float", "ushort", "uchar", "short", "long", "half", "char")
+SUM = "sum"  # the variable that everything goes into
 _COUNTERS = ("uint", "uint", "int", "ushort")
 
 
@@ -37,9 +39,9 @@ class RandomStatements(RandomExpressions):
         return [*found, *self.kept(scope, outer)]
 
     def kept(self, scope: Scope, outer: Scope) -> s.Block:
-        """What a block has computed goes into a variable of the kernel's, or nobody would miss it."""
+        """Put what a block has computed into the kernel's sum: nobody else may ask for it."""
         fresh = [each for each in scope.variables if each not in outer.variables]
-        total = next((each for each in outer.variables if each.name == "v0"), None)
+        total = next((each for each in outer.variables if each.name == SUM), None)
         if total is None or not (fresh or self.chance(0.4)):
             return []
         added: s.Expression = s.Binary("uint", "*", total, literal("uint", 31))
@@ -47,14 +49,14 @@ class RandomStatements(RandomExpressions):
             added = s.Binary("uint", "+", added, self.as_number(each, scope))
         for array in scope.arrays:
             if array not in outer.arrays and array.type in SCALARS:
-                element = s.Element(array.type, array.name, self._index(scope, array.size))
+                element = s.Element(array.type, array.name, self.index(scope, array.size))
                 added = s.Binary("uint", "^", added, s.Cast("uint", element))
         return [s.Assign(total, added)]
 
     def as_number(self, value: s.Expression, scope: Scope) -> s.Expression:
         """A uint of any value."""
         if width_of(value.type) > 1:
-            index = self._index(replace(scope, together=False), width_of(value.type))
+            index = self.index(replace(scope, together=False), width_of(value.type))
             value = s.Component(scalar_of(value.type), value, index)
         if value.type in FLOATS:
             value = s.Binary(value.type, "*", value, literal(value.type, 4))
@@ -121,6 +123,12 @@ class RandomStatements(RandomExpressions):
         return self.choose.choice(known) if known else None
 
     def _assign(self, scope: Scope) -> s.Block:
+        names = [each.name for each in scope.structs]
+        structs = [each for each in scope.arrays if each.type in names]
+        if structs and self.chance(0.25):
+            array = self.choose.choice(structs)
+            places = [self.index(scope, array.size) for _ in range(2)]
+            return [s.Copy(array.name, *places)]
         for _ in range(6):
             target = self._target(scope)
             if target is not None:
@@ -237,4 +245,3 @@ class RandomStatements(RandomExpressions):
         """What a kernel knows of where its thread is."""
         names = ("i", "i", "tid", "lane", "lane", "sg", "x", "y", "z", "group", "count", "total")
         return tuple(s.Name("uint", each) for each in names)
-

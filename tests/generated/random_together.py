@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import random
-from abc import ABC, abstractmethod
-
 from generated import syntax as s
 from generated.kinds import is_float
 from generated.lanes import MOVES, REDUCTIONS, SCANS
+from generated.random_choices import RandomChoices, literal
 from generated.scope import Scope
 
 
-def _number(kind: str, value: int) -> s.Expression:
-    return s.Literal(kind, value)
-
-
-class RandomTogether(ABC):
+class RandomTogether(RandomChoices):
     """Calls whose operands are random expressions."""
-
-    choose: random.Random
-
-    @abstractmethod
-    def expression(self, kind: str, scope: Scope, depth: int = 2) -> s.Expression:
-        """A value of a type."""
-
-    @abstractmethod
-    def condition(self, scope: Scope, depth: int = 1) -> s.Expression:
-        """A bool."""
 
     def _part(self) -> tuple[str, int]:
         return ("quad", 4) if self.choose.random() < 0.25 else ("simd", 32)
@@ -63,7 +47,9 @@ class RandomTogether(ABC):
         names = SCANS
         if is_float(kind):
             # Sums of small whole numbers are the same in any order.
-            whole = s.Binary("uint", "&", self.expression("uint", scope, depth), _number("uint", 63))
+            whole = s.Binary(
+                "uint", "&", self.expression("uint", scope, depth), literal("uint", 63)
+            )
             operand, names = s.Cast(kind, whole), [each for each in SCANS if each.endswith("sum")]
         return s.Together(kind, f"{self._part()[0]}_{self.choose.choice(names)}", [operand])
 
@@ -73,12 +59,14 @@ class RandomTogether(ABC):
         name = self.choose.choice([*MOVES, "broadcast_first"])
         if name == "broadcast_first":
             return s.Together(kind, f"{part}_{name}", [value])
-        by: s.Expression = _number("ushort", self.choose.randrange(size))
+        by: s.Expression = literal("ushort", self.choose.randrange(size))
         if name == "shuffle":
-            lane = s.Binary("uint", "%", self.expression("uint", scope, depth), _number("uint", size + 2))
+            lane = s.Binary(
+                "uint", "%", self.expression("uint", scope, depth), literal("uint", size + 2)
+            )
             by = s.Cast("ushort", lane)
         if name in ("shuffle_up", "shuffle_down"):
-            by = _number("ushort", self.choose.choice([0, 1, 1, 2, size // 2, size, size + 1]))
+            by = literal("ushort", self.choose.choice([0, 1, 1, 2, size // 2, size, size + 1]))
         return s.Together(kind, f"{part}_{name}", [value, by])
 
     def _fill(self, kind: str, scope: Scope, depth: int) -> s.Expression:
@@ -86,7 +74,7 @@ class RandomTogether(ABC):
         value, fill = (self.expression(kind, scope, depth) for _ in range(2))
         name = f"{part}_shuffle_and_fill_{self.choose.choice(['up', 'down'])}"
         modulo = self.choose.choice([each for each in (2, 4, 8, 16, 32) if each <= size])
-        by = _number("ushort", self.choose.randrange(modulo))
+        by = literal("ushort", self.choose.randrange(modulo))
         if modulo == size:
             return s.Together(kind, name, [value, fill, by])
-        return s.Together(kind, name, [value, fill, by, _number("ushort", modulo)])
+        return s.Together(kind, name, [value, fill, by, literal("ushort", modulo)])

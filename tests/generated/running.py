@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-
 from generated import syntax as s
 from generated.agreement import suits_fibers
 from generated.kinds import width_of
 from generated.launch import Array, inputs_of, outputs_of, place_of
 from generated.model import expected
 from generated.text import source
+
 from metalbench import _core
 
 WAYS = ("vectors", "fibers")
@@ -91,7 +92,7 @@ def compare(program: s.Program, ways: tuple[str, ...] = WAYS) -> Outcome:
         try:
             pipeline, guarded = run(program, way)
         except _core.Error as error:
-            differences.append(Difference(way, way, type(error).__name__, str(error)))
+            differences.append(Difference(way, way, _kind_of(error), str(error)))
             continue
         engines[way], reasons[way] = pipeline.engine, pipeline.engine_reason
         if pipeline.engine == "fibers" and not suits_fibers(program):
@@ -102,15 +103,19 @@ def compare(program: s.Program, ways: tuple[str, ...] = WAYS) -> Outcome:
     return Outcome(engines, reasons, differences)
 
 
-def _difference(
-    program: s.Program, wanted: dict[str, Array], guarded: dict[str, Array]
-) -> str:
+def _kind_of(error: _core.Error) -> str:
+    """What is wrong, without the names and numbers of this program."""
+    said = str(error).partition("\n")[0].rpartition("error: ")[2]
+    return f"{type(error).__name__}: {re.sub(r'[^ ]*[^a-zA-Z ][^ ]*', '', said)}"
+
+
+def _difference(program: s.Program, wanted: dict[str, Array], guarded: dict[str, Array]) -> str:
     for name, whole in guarded.items():
         got, want = whole[_GUARD:-_GUARD], wanted[name]
         guard = _guard(whole)
         if (whole[:_GUARD] != guard).any() or (whole[-_GUARD:] != guard).any():
             return f"{name}: written beyond its ends"
-        same = (got == want) | ((got != got) & (want != want))
+        same = (got == want) | (np.isnan(got) & np.isnan(want))
         if not same.all():
             place = int(np.argmin(same))
             who = _thread(program, name, place)

@@ -10,6 +10,8 @@ from generated import syntax as s
 from generated.agreement import is_settled
 
 Fails = Callable[[s.Program], bool]
+# Programs with less at one of their parts.
+Smaller = Callable[[s.Program, int], Iterator[s.Program]]
 
 
 def shrunk(program: s.Program, fails: Fails, most: int = 300) -> s.Program:
@@ -17,19 +19,31 @@ def shrunk(program: s.Program, fails: Fails, most: int = 300) -> s.Program:
 
     `most` bounds how many programs are tried.
     """
-    tries = 0
-    goes_on = True
-    while goes_on:
-        goes_on = False
-        for candidate in _smaller(program):
-            if not _is_whole(candidate):
-                continue
-            tries += 1
-            if tries > most:
-                return program
-            if fails(candidate):
-                program, goes_on = candidate, True
-                break
+    left = [most]
+
+    def is_worth(candidate: s.Program) -> bool:
+        if left[0] <= 0 or not _is_whole(candidate):
+            return False
+        left[0] -= 1
+        return fails(candidate)
+
+    before = None
+    while before != program:
+        before = program
+        for smaller in (_launches, _shorter_blocks, _opened, _simpler, _unused):
+            program = _taken(program, smaller, is_worth)
+    return program
+
+
+def _taken(program: s.Program, smaller: Smaller, is_worth: Fails) -> s.Program:
+    """As much less as one way of having less leads to, from one part to the next."""
+    at = 0
+    while at <= size(program):
+        found = next((each for each in smaller(program, at) if is_worth(each)), None)
+        if found is None:
+            at += 1
+        else:
+            program = found
     return program
 
 
@@ -39,7 +53,7 @@ def size(program: s.Program) -> int:
 
 
 def _is_whole(program: s.Program) -> bool:
-    """Whether threadgroup arrays are written before they are read, and it is clear who meets whom."""
+    """Whether threadgroup arrays are written before they are read, and who meets whom is clear."""
     for each in s.every(program):
         if isinstance(each, s.Exchange):
             first = each.writes[0] if each.writes else None
@@ -50,23 +64,12 @@ def _is_whole(program: s.Program) -> bool:
     return is_settled(program)
 
 
-def _smaller(program: s.Program) -> Iterator[s.Program]:
-    """Programs with something less, those that lack most first."""
-    yield from _launches(program)
-    count = sum(1 for _ in _blocks(program))
-    for at in range(count):
-        yield from _shorter_blocks(program, at)
-    nodes = sum(1 for _ in s.every(program))
-    for at in range(nodes):
-        yield from _opened(program, at)
-    for at in range(nodes):
-        yield from _simpler(program, at)
-    yield from _unused(program)
-
-
-def _launches(program: s.Program) -> Iterator[s.Program]:
+def _launches(program: s.Program, at: int) -> Iterator[s.Program]:
+    if at:
+        return
     for threads in ((32, 1, 1), program.threads):
-        if program.grid != threads and all(a <= b for a, b in zip(threads, program.grid)):
+        fits = all(a <= b for a, b in zip(threads, program.grid, strict=True))
+        if program.grid != threads and fits:
             found = copy.deepcopy(program)
             found.threads = found.grid = threads
             yield found
@@ -82,7 +85,7 @@ def _blocks(node: s.Node) -> Iterator[s.Block]:
 
 
 def _shorter_blocks(program: s.Program, at: int) -> Iterator[s.Program]:
-    length = len(next(block for k, block in enumerate(_blocks(program)) if k == at))
+    length = len(next((block for k, block in enumerate(_blocks(program)) if k == at), []))
     step = length
     while step:
         for begin in range(0, length, step):
@@ -117,7 +120,7 @@ def _opened(program: s.Program, at: int) -> Iterator[s.Program]:
 
 
 def _nth(program: s.Program, at: int) -> s.Node:
-    return next(node for k, node in enumerate(s.every(program)) if k == at)
+    return next((node for k, node in enumerate(s.every(program)) if k == at), program)
 
 
 def _simpler(program: s.Program, at: int) -> Iterator[s.Program]:
@@ -150,13 +153,15 @@ def _instead(old: s.Expression) -> Iterator[s.Expression]:
     if old.type in ("uint", "int", "float"):
         yield s.Literal(old.type, 1)
     for each in s.every(old):
-        if each is not old and isinstance(each, s.Expression) and each.type == old.type:
-            if not (isinstance(each, s.Literal) and each.value == 1):
-                yield each
+        is_operand = each is not old and isinstance(each, s.Expression)
+        if is_operand and each.type == old.type and each != s.Literal(old.type, 1):
+            yield each
 
 
-def _unused(program: s.Program) -> Iterator[s.Program]:
+def _unused(program: s.Program, at: int) -> Iterator[s.Program]:
     """Without functions, structs and threadgroup arrays that nothing names."""
+    if at:
+        return
     called = {each.function for each in s.every(program) if isinstance(each, s.UserCall)}
     types = {each.type for each in s.every(program) if isinstance(each, s.DeclareArray)}
     arrays = {getattr(each, "array", None) for each in s.every(program)}

@@ -149,6 +149,16 @@ class Element(Expression):
 
 
 @dataclass
+class Either(Expression):
+    """An element of one of two private arrays, by a pointer that is chosen first."""
+
+    condition: Expression
+    yes: str
+    no: str
+    index: Expression
+
+
+@dataclass
 class OwnShared(Expression):
     """This thread's own element of a threadgroup array, between barriers."""
 
@@ -190,6 +200,15 @@ class DeclareArray(Statement):
 class Assign(Statement):
     target: Expression
     value: Expression
+
+
+@dataclass
+class Copy(Statement):
+    """Of a whole struct, within a private array."""
+
+    array: str
+    target: Expression
+    source: Expression
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 
 from generated import syntax as s
-from generated.kinds import INTEGERS, bits_of, is_float, width_of, wrapping
+from generated.kinds import INTEGERS, is_float, width_of, wrapping
 
 OPERATIONS = ("add", "min", "max", "and", "or", "xor")
 CELLS = 37  # in device memory, for each atomic operation
@@ -95,8 +95,10 @@ def _(node: s.Literal) -> str:
         return f"{int(node.value)}u"
     if is_float(node.type):
         return f"{node.type}({float(node.value)!r}f)"
-    return str(int(node.value)) if node.type == "int" and node.value >= 0 else (
-        f"{node.type}({int(node.value)})"
+    return (
+        str(int(node.value))
+        if node.type == "int" and node.value >= 0
+        else (f"{node.type}({int(node.value)})")
     )
 
 
@@ -195,6 +197,12 @@ def _(node: s.Element) -> str:
 
 
 @text.register
+def _(node: s.Either) -> str:
+    chosen = f"({text(node.condition)} ? &{node.yes}[0] : &{node.no}[0])"
+    return f"{chosen}[{text(node.index)}]"
+
+
+@text.register
 def _(node: s.OwnShared) -> str:
     return f"{node.array.upper()}(tid)"
 
@@ -225,6 +233,11 @@ def _(node: s.DeclareArray) -> str:
 @text.register
 def _(node: s.Assign) -> str:
     return f"{text(node.target)} = {text(node.value)};"
+
+
+@text.register
+def _(node: s.Copy) -> str:
+    return f"{node.array}[{text(node.target)}] = {node.array}[{text(node.source)}];"
 
 
 @text.register
