@@ -1,0 +1,51 @@
+"""Generated kernels give what the model says: `fuzz.py` runs as many as one likes."""
+
+from __future__ import annotations
+
+import pytest
+from generated.fuzz import Found, report_of
+from generated.random_programs import random_program
+from generated.running import compare
+from generated.text import source
+
+SEEDS = range(40)
+SEEDS_OF_FIBERS = range(100, 110)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_vectors_do_what_the_model_does(seed):
+    found = Found()
+    assert report_of(seed, ("vectors",), found, shrinks=False) == ""
+    assert found.engines == {"vectors: vectors": 1}, found.reasons
+
+
+@pytest.mark.parametrize("seed", SEEDS_OF_FIBERS)
+def test_fibers_do_what_the_model_does(seed):
+    found = Found()
+    assert report_of(seed, ("fibers",), found, shrinks=False) == ""
+    assert found.engines == {"fibers: fibers": 1}
+
+
+def test_a_seed_is_one_program():
+    assert source(random_program(7)) == source(random_program(7)) != source(random_program(8))
+
+
+def test_what_differs_is_told_with_its_thread(monkeypatch):
+    program = random_program(3)
+    monkeypatch.setattr(
+        "generated.running.source",
+        lambda each: source(each).replace("OUT0(0) = sum;", "OUT0(0) = sum + (i == 5);"),
+    )
+    (difference,) = compare(program, ("vectors",)).differences
+    x, y, _ = program.grid
+    assert f"of thread ({5 % x}, {5 // x % y}, {5 // x // y}), slot 0" in difference.what
+    assert difference.kind == "values"
+
+
+def test_what_is_written_beyond_an_output_is_told(monkeypatch):
+    monkeypatch.setattr(
+        "generated.running.source",
+        lambda each: source(each).replace("OUT0(0) = sum;", "OUT0(0) = sum; out0[-1] = 1;"),
+    )
+    (difference,) = compare(random_program(3), ("vectors",)).differences
+    assert difference.what == "out0: written beyond its ends"

@@ -1,0 +1,64 @@
+"""What is left of a program that goes wrong."""
+
+from __future__ import annotations
+
+from generated import syntax as s
+from generated.agreement import is_settled, suits_fibers
+from generated.model import expected
+from generated.random_programs import random_program
+from generated.shrinking import shrunk, size
+
+LANE = s.Name("uint", "lane")
+SUM = s.Assign(s.Name("uint", "v"), s.Together("uint", "simd_sum", [LANE]))
+SOME = s.Compare("bool", "<", LANE, s.Literal("uint", 8))
+
+
+def program(*body: s.Statement) -> s.Program:
+    return s.Program(0, (32, 1, 1), (32, 1, 1), [s.Declare("v", LANE), *body])
+
+
+def loop(*body: s.Statement) -> s.Statement:
+    return s.For("k", "uint", s.Literal("uint", 3), list(body))
+
+
+def asks_for_others(each: s.Program) -> bool:
+    """Something that may be wrong with a program that the model can run."""
+    try:
+        expected(each)
+    except KeyError:
+        return False
+    return any(isinstance(part, s.Together) for part in s.every(each))
+
+
+def test_little_is_left():
+    seed = next(at for at in range(100) if size(random_program(at)) > 300)
+    large = random_program(seed)
+    small = shrunk(large, asks_for_others, most=2000)
+    assert asks_for_others(small)
+    assert size(small) < 15 < size(large)
+
+
+def test_nothing_is_taken_that_makes_it_go_wrong():
+    whole = random_program(1)
+    assert shrunk(whole, lambda each: False, most=200) == whole
+
+
+def test_meetings_at_the_end_of_a_loop_are_not_settled():
+    assert is_settled(program(loop(s.If(SOME, [SUM, s.Continue()], []))))
+    assert is_settled(program(s.If(SOME, [SUM, s.Return(None)], [])))
+    assert not is_settled(program(loop(s.If(SOME, [SUM, s.Break()], []))))
+    assert not is_settled(program(loop(s.If(SOME, [SUM, s.Return(None)], []))))
+
+
+def test_generated_programs_are_settled():
+    assert all(is_settled(random_program(seed)) for seed in range(300))
+
+
+def test_fibers_take_lanes_that_part_outside_of_loops():
+    assert suits_fibers(program(s.If(SOME, [SUM], [SUM]), loop(SUM)))
+    assert not suits_fibers(program(loop(s.If(SOME, [SUM], []))))
+    assert not suits_fibers(program(loop(s.If(SOME, [s.Continue()], []), SUM)))
+
+
+def test_programs_for_fibers_are_many():
+    assert sum(suits_fibers(random_program(seed)) for seed in range(200)) > 60
