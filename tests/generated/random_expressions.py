@@ -64,8 +64,9 @@ class RandomExpressions(RandomMemory):
         places = [each for each in scope.constants if each.type == "uint"]
         if kind < 8 and places:
             place = self.choose.choice(places)
-            masked = remainder(place, self.choose.choice([2, 3, 5, 8, 32, 1000]))
-            return s.Compare("bool", operator, masked, literal("uint", self.choose.randrange(9)))
+            size = self.choose.choice([2, 3, 5, 8, 32, 1000])
+            limit = self.choose.randrange(size if operator in ("==", "!=") else min(size, 32))
+            return s.Compare("bool", operator, remainder(place, size), literal("uint", limit))
         of = self.choose.choice(["uint", "uint", "int", "short", "uchar", "long"])
         left = self.expression(of, scope, depth - 1)
         if not any(isinstance(each, s.Name) for each in s.every(left)):

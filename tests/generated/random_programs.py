@@ -47,6 +47,8 @@ class _Programs(RandomStatements):
         self._threads, self._grid = _launch(choose)
         x, y, z = self._grid
         super().__init__(choose, x * y * z, choose.randrange(statements // 2, statements + 1))
+        # Of kernels whose lanes do not ask for each other, narrower rows may be run.
+        self._together = choose.random() < 0.8
         self._threadgroup: list[s.Shared] = []
 
     def shared_arrays(self) -> list[s.Shared]:
@@ -57,13 +59,14 @@ class _Programs(RandomStatements):
         self._threadgroup = self._arrays()
         functions = self._functions(structs)
         scope = Scope(
-            constants=self.places(),
+            constants=self._places(),
             uniform=(s.Name("uint", "group"), s.Name("uint", "total")),
             structs=tuple(structs),
             inputs=tuple(inputs),
             outputs=tuple(outputs),
             functions=tuple(functions),
             jumps=frozenset({"return"}),
+            together=self._together,
         )
         body = self._body(scope)
         shared = self._threadgroup
@@ -71,6 +74,22 @@ class _Programs(RandomStatements):
             *(self._seed, self._threads, self._grid, body, inputs, outputs, shared, structs),
             functions=functions,
         )
+
+    def _places(self) -> tuple[s.Name, ...]:
+        """What a kernel knows of where its thread is."""
+        names = ["i", "i", "tid", "tid", "sg", "group", "count", "total"]
+        if self._together:
+            names += ["lane", "lane", "lane"]
+        if self._grid[1:] != (1, 1) or self._threads[1:] != (1, 1):
+            names += ["x", "y", "z"]
+        return tuple(s.Name("uint", each) for each in names)
+
+    def _meeting(self, scope: Scope, total: s.Name) -> s.Block:
+        """Something that takes a way of running other than in loops."""
+        if not self._together:
+            return self.exchange(scope)
+        vote = s.Together("uint", "simd_ballot", [self.condition(scope, 1)])
+        return [s.Assign(total, s.Binary("uint", "^", total, vote))]
 
     def _structs(self) -> list[s.Struct]:
         if self.chance(0.6):
@@ -117,7 +136,7 @@ class _Programs(RandomStatements):
                 structs=tuple(structs),
                 functions=tuple(each for each in found if inlined or not each.inlined),
                 jumps=frozenset({"return"}),
-                together=inlined and self.chance(0.7),
+                together=self._together and inlined and self.chance(0.7),
                 level=False,
                 returns=result,
             )
@@ -138,8 +157,7 @@ class _Programs(RandomStatements):
             made, scope = self._statement(scope)
             body += made
         body += self.kept(scope, replace(scope, variables=(total,), arrays=()))
-        vote = s.Together("uint", "simd_ballot", [self.condition(scope, 1)])
-        body.append(s.Assign(total, s.Binary("uint", "^", total, vote)))
+        body += self._meeting(scope, total)
         for output in scope.outputs:
             for slot in range(output.slots):
                 value: s.Expression = self.expression(output.type, scope, 1)

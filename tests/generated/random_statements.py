@@ -25,6 +25,7 @@ class RandomStatements(RandomExpressions):
         super().__init__(choose, total)
         self.names = Names()
         self.budget = budget
+        self.tangled = self.chance(0.4)  # more of branches and loops, less of anything else
 
     def block(self, scope: Scope, most: int = 5) -> s.Block:
         """Some statements. What they declare is known to those behind."""
@@ -64,6 +65,8 @@ class RandomStatements(RandomExpressions):
 
     def _statement(self, scope: Scope) -> tuple[s.Block, Scope]:
         kind = self.choose.randrange(100)
+        if self.tangled and self.chance(0.7):
+            kind = self.choose.choice([45, 60, 60, 75, 75, 85, 90, 93, 93])
         if kind < 15:
             return self._declare(scope)
         if kind < 20:
@@ -123,6 +126,13 @@ class RandomStatements(RandomExpressions):
         return self.choose.choice(known) if known else None
 
     def _assign(self, scope: Scope) -> s.Block:
+        if self.tangled and any(each.name == SUM for each in scope.variables):
+            total = s.Name("uint", SUM)
+            more = self.expression("uint", scope, 1)
+            if scope.together:
+                more = self.together("uint", scope, 1)
+            product = s.Binary("uint", "*", total, literal("uint", 31))
+            return [s.Assign(total, s.Binary("uint", "+", product, more))]
         names = [each.name for each in scope.structs]
         structs = [each for each in scope.arrays if each.type in names]
         if structs and self.chance(0.25):
@@ -221,10 +231,11 @@ class RandomStatements(RandomExpressions):
         if not scope.level or not scope.outputs or scope.own or scope.read or scope.tally:
             fence = scope.together and self.chance(0.5)
             return [s.Fence()] if fence else self._assign(scope)
-        arrays = self.shared_arrays()
-        if not arrays:
-            return self._assign(scope)
-        array = self.choose.choice(arrays)
+        return self.exchange(scope)
+
+    def exchange(self, scope: Scope) -> s.Block:
+        """What all threads of a threadgroup do around barriers."""
+        array = self.choose.choice(self.shared_arrays())
         # Jumps would take threads past the barrier within.
         scope = replace(scope, jumps=frozenset(), level=False)
         reading = replace(scope, read=(array,))
@@ -240,8 +251,3 @@ class RandomStatements(RandomExpressions):
     def shared_arrays(self) -> list[s.Shared]:
         """The program's threadgroup arrays."""
         return []
-
-    def places(self) -> tuple[s.Name, ...]:
-        """What a kernel knows of where its thread is."""
-        names = ("i", "i", "tid", "lane", "lane", "sg", "x", "y", "z", "group", "count", "total")
-        return tuple(s.Name("uint", each) for each in names)
