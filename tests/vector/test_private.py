@@ -51,6 +51,13 @@ def test_a_variable_is_one_for_all_lanes_unless_they_may_write_differently(line,
     assert found.variables == {"%a": "%a", "%at": "%a"}
 
 
+def test_what_holds_the_address_of_a_variable_is_each_ones_own_like_it():
+    body = """  %slot = alloca ptr, align 8
+  store ptr %a, ptr %slot, align 8
+  ret void"""
+    assert memory_of(body).layout.strides == {"%a": 16, "%slot": 8}
+
+
 def test_elements_of_one_size_are_interleaved():
     one = memory_of(
         "  store i32 %x, ptr %at, align 4\n  %v = load float, ptr %a, align 4\n  ret void"

@@ -9,7 +9,7 @@ from metalbench.msl.emission.lanes import Lanes, Near, splat
 from metalbench.msl.ir.model import Alloca, ElementPointer, Value
 from metalbench.msl.ir.types import Int
 from metalbench.msl.vector.private import ALIGNMENT
-from metalbench.msl.vector.shapes import Linear
+from metalbench.msl.vector.shapes import UNIFORM, Linear
 
 _LINE = 64  # bytes of a cache line
 _WORD = Int(64)
@@ -23,6 +23,8 @@ def address(body: Body, pointer: ElementPointer) -> Lanes:
         return _interleaved(body, pointer, operands)
     if all(each.is_uniform for each in operands):
         return Lanes(pointer.type, _plain(body, pointer, operands, promises=True))
+    if shape is UNIFORM:  # of what differs from lane to lane in the same way
+        return Lanes(pointer.type, _plain(body, pointer, operands))
     if not isinstance(shape, Linear):
         near = _near(body, pointer, operands)
         if near is not None:
@@ -135,5 +137,3 @@ def variable(body: Body, alloca: Alloca) -> Lanes:
         return Lanes(alloca.type, body.code.variable(str(alloca.allocated), alignment))
     whole = -(-size // ALIGNMENT) * ALIGNMENT * body.width
     return Lanes(alloca.type, body.code.variable(f"[{whole} x i8]", _LINE), stride)
-
-

@@ -149,7 +149,8 @@ class Walk:
         return list(found.values())
 
     def _used(self) -> Iterable[Value]:
-        blocks, branch = self._region.blocks, self._region.branch
+        inside, branch = self._region.blocks, self._region.branch
+        blocks = [block for block in self._body.flow.order if block in inside]
         for block in blocks:
             for each in block.instructions:
                 if not isinstance(each, Phi):
@@ -159,7 +160,7 @@ class Walk:
             for phi in block.phis if block.instructions else ():
                 for value, source in zip(phi.operands, phi.sources, strict=True):
                     where = self._body.function.blocks.get(source)
-                    if where in blocks or where is branch:
+                    if where in inside or where is branch:
                         yield value
         for _, name, type_ in self._turns():
             yield Value(type_, name)
@@ -224,9 +225,11 @@ class Walk:
                 self._go(alone, block, target, lane)
 
     def _go(self, alone: Alone, source: Block, target: Block, lane: str) -> None:
-        at = {phi.result: phi.operands[phi.sources.index(source.name)] for phi in target.phis} if (
-            target.instructions
-        ) else {}
+        at = (
+            {phi.result: phi.operands[phi.sources.index(source.name)] for phi in target.phis}
+            if (target.instructions)
+            else {}
+        )
         if target is not self._region.join:
             alone.assign([(phi, at[phi.result]) for phi in target.phis], "")
             self._code.jump(self._label(target))

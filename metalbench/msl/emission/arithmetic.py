@@ -10,7 +10,7 @@ from metalbench.msl.emission.lanes import Lanes, splat
 from metalbench.msl.ir.model import Compare, Instruction, Part, Shuffle, Value
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL, Float, Int, Struct, Type
-from metalbench.msl.vector.shapes import Linear
+from metalbench.msl.vector.shapes import UNIFORM, Linear
 
 BINARY = frozenset(
     {
@@ -35,6 +35,8 @@ def compute(body: Body, instruction: Instruction) -> Lanes:
     operands = [body.get(each) for each in instruction.operands]
     if all(each.is_uniform for each in operands):
         return Lanes(instruction.type, _once(body, instruction, operands))
+    if shape is UNIFORM:  # of what differs from lane to lane in the same way
+        return _linear(body, instruction, operands, Linear(0))
     if isinstance(shape, Linear):
         return _linear(body, instruction, operands, shape)
     found = Lanes(instruction.type, vectors=_vectors(body, instruction, operands))
@@ -43,9 +45,7 @@ def compute(body: Body, instruction: Instruction) -> Lanes:
     return found
 
 
-def _ends(
-    body: Body, compare: Compare, operands: Sequence[Lanes]
-) -> tuple[str, str, str] | None:
+def _ends(body: Body, compare: Compare, operands: Sequence[Lanes]) -> tuple[str, str, str] | None:
     """The first and the last lane's answer where it can change once only, and whether it does.
 
     That takes all lanes, and values that do not wrap from the first to the last of them.
@@ -157,17 +157,19 @@ def _stays(body: Body, widening: Instruction, operand: Lanes, stride: int) -> st
     assert isinstance(type_, Int)
     last = stride * (body.width - 1)
     signed = widening.opcode == "sext"
-    least, most = (-(1 << type_.bits - 1), (1 << type_.bits - 1) - 1) if signed else (
-        0,
-        (1 << type_.bits) - 1,
+    least, most = (
+        (-(1 << type_.bits - 1), (1 << type_.bits - 1) - 1)
+        if signed
+        else (
+            0,
+            (1 << type_.bits) - 1,
+        )
     )
     if abs(last) > most:
         return "false"
     limit = most - last if stride > 0 else least - last
     relation = ("s" if signed else "u") + ("le" if stride > 0 else "ge")
-    return body.code.value(
-        f"icmp {relation} {type_} {operand.scalar}, {literal(type_, limit)}"
-    )
+    return body.code.value(f"icmp {relation} {type_} {operand.scalar}, {literal(type_, limit)}")
 
 
 def _vectors(body: Body, instruction: Instruction, operands: Sequence[Lanes]) -> tuple[str, ...]:
@@ -229,9 +231,7 @@ def _safe_divisor(body: Body, instruction: Instruction, type_: str, values: Sequ
     return code.value(f"select {truth} {both}, {type_} {constant(1)}, {type_} {values[1]}")
 
 
-def _select(
-    body: Body, instruction: Instruction, operands: Sequence[Lanes]
-) -> tuple[str, ...]:
+def _select(body: Body, instruction: Instruction, operands: Sequence[Lanes]) -> tuple[str, ...]:
     condition, yes, no = operands
     flags = _flags(instruction)
     one = condition.is_uniform and condition.type == BOOL
@@ -246,9 +246,7 @@ def _select(
     return tuple(found)
 
 
-def _extract(
-    body: Body, instruction: Instruction, operands: Sequence[Lanes]
-) -> tuple[str, ...]:
+def _extract(body: Body, instruction: Instruction, operands: Sequence[Lanes]) -> tuple[str, ...]:
     vectors, index = body.vectors(operands[0]), instruction.operands[1].integer
     if index is not None:
         return (vectors[index],)
@@ -269,9 +267,7 @@ def _is_index(body: Body, index: Lanes, at: int) -> str:
     return f"{body.code.mask} {body.code.value(f'icmp eq {lanes} {body.vector(index)}, {number}')}"
 
 
-def _insert(
-    body: Body, instruction: Instruction, operands: Sequence[Lanes]
-) -> tuple[str, ...]:
+def _insert(body: Body, instruction: Instruction, operands: Sequence[Lanes]) -> tuple[str, ...]:
     vectors, new = list(body.vectors(operands[0])), body.vector(operands[1])
     index = instruction.operands[2].integer
     if index is not None:
@@ -279,16 +275,12 @@ def _insert(
         return tuple(vectors)
     lanes = body.code.lanes(operands[1].type)
     return tuple(
-        body.code.value(
-            f"select {_is_index(body, operands[2], at)}, {lanes} {new}, {lanes} {old}"
-        )
+        body.code.value(f"select {_is_index(body, operands[2], at)}, {lanes} {new}, {lanes} {old}")
         for at, old in enumerate(vectors)
     )
 
 
-def _shuffle(
-    body: Body, instruction: Instruction, operands: Sequence[Lanes]
-) -> tuple[str, ...]:
+def _shuffle(body: Body, instruction: Instruction, operands: Sequence[Lanes]) -> tuple[str, ...]:
     assert isinstance(instruction, Shuffle)
     vectors = [vector for each in operands for vector in body.vectors(each)]
     return tuple("poison" if at < 0 else vectors[at] for at in instruction.mask)
@@ -322,9 +314,7 @@ def _put(body: Body, instruction: Instruction, operands: Sequence[Lanes]) -> tup
     return tuple(whole)
 
 
-def _recast(
-    body: Body, of: Type, to: Sequence[Type], vectors: Sequence[str]
-) -> tuple[str, ...]:
+def _recast(body: Body, of: Type, to: Sequence[Type], vectors: Sequence[str]) -> tuple[str, ...]:
     """The same bits in other elements: wider ones of several, narrower ones of each."""
     code, source, target = body.code, _bits(body, of), _bits(body, to[0])
     wide, narrow = code.lanes(f"i{target}"), code.lanes(f"i{source}")

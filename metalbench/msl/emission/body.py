@@ -236,7 +236,9 @@ class Body:
                 lanes = self.get(value)
                 found.append((phi, lanes, shape))
         for phi, lanes, shape in found:
-            fits = Lanes(lanes.type, "poison") if value_is_free(lanes) else self.fitted(lanes, shape)
+            fits = (
+                Lanes(lanes.type, "poison") if value_is_free(lanes) else self.fitted(lanes, shape)
+            )
             self._store("phi", phi.result, fits, shape, only=only)
 
     # Slots.
@@ -280,8 +282,10 @@ class Body:
             values = [lanes.scalar, lanes.holds or "true", *self.vectors(lanes)]
         else:
             values = [lanes.scalar]
-        for type_, slot, value in zip(types, slots, values, strict=True):
-            if only and shape is VARYING:
+        # Behind what the first lane's value tells are the lanes' own, if anything is.
+        own = 0 if shape is VARYING else 2
+        for at, (type_, slot, value) in enumerate(zip(types, slots, values, strict=True)):
+            if only and at >= own:
                 before = self.code.value(f"load {type_}, ptr {slot}")
                 value = self.code.value(
                     f"select {self.code.mask} {only}, {type_} {value}, {type_} {before}"
@@ -318,8 +322,6 @@ def _uses_elsewhere(function: Function, flow: Flow) -> dict[str, set[Block]]:
                 if defined.get(operand.text, user) is not user:
                     uses.setdefault(operand.text, set()).add(user)
     return uses
-
-
 
 
 def _data(function: Function, flow: Flow, analysed: Analysed) -> set[str]:

@@ -62,12 +62,14 @@ class Code:
             self.entry.append(f"  store {type_} zeroinitializer, ptr {name}")
         return name
 
-    def call(self, name: str, result: str, arguments: Sequence[tuple[str, str]]) -> str:
+    def call(
+        self, name: str, result: str, arguments: Sequence[tuple[str, str]], *, flags: str = ""
+    ) -> str:
         """Call a function that is declared with the types of these arguments; its result."""
         given = ", ".join(f"{type_} {value}" for type_, value in arguments)
         declared = ", ".join(type_ for type_, _ in arguments)
         self.declarations.setdefault(name, f"declare {result} @{name}({declared})")
-        text = f"call {result} @{name}({given})"
+        text = f"call {flags}{result} @{name}({given})"
         if result == "void":
             self.line(text)
             return ""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from metalbench.msl.emission.body import Body, bits_of
 from metalbench.msl.emission.code import Code, places, suffix
+from metalbench.msl.emission.functions import joined
 from metalbench.msl.emission.lanes import Lanes, splat
 from metalbench.msl.emission.markers import (
     MEET,
@@ -90,14 +91,11 @@ def identity(function: str, type_: Type) -> str:
 
 
 def _join(body: Body, function: str, type_: Type, count: int, one: str, other: str) -> str:
-    code, lanes = body.code, f"<{count} x {type_}>"
-    is_float = isinstance(type_, Float)
-    name = (_JOIN_FLOATS if is_float else _JOIN)[function]
-    if not name.startswith("llvm."):
-        return code.value(f"{name} {lanes} {one}, {other}")
-    if isinstance(type_, Float) and type_.name != "float":
-        return _extreme(code, "olt" if function == "min" else "ogt", f"<{count} x", type_, one, other)
-    return code.call(f"{name}.v{count}{suffix(type_)}", lanes, [(lanes, one), (lanes, other)])
+    name = (_JOIN_FLOATS if isinstance(type_, Float) else _JOIN)[function]
+    if isinstance(type_, Float) and type_.name != "float" and name.startswith("llvm."):
+        relation = "olt" if function == "min" else "ogt"
+        return _extreme(body.code, relation, f"<{count} x", type_, one, other)
+    return joined(body.code, name, type_, one, other, count=count)
 
 
 def _extreme(code: Code, relation: str, many: str, type_: Type, one: str, other: str) -> str:
@@ -156,9 +154,7 @@ def _scan(body: Body, function: str, lanes: Lanes, *, inclusive: bool) -> str:
     return found
 
 
-def _shuffle(
-    body: Body, lanes: Lanes, source: Lanes, known: Sequence[int] | None
-) -> Lanes:
+def _shuffle(body: Body, lanes: Lanes, source: Lanes, known: Sequence[int] | None) -> Lanes:
     """Every lane has another's value; zero where that is not active, or no lane."""
     code, type_ = body.code, lanes.type
     kind = code.lanes(type_)

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from metalbench.msl.emission.body import Body
 from metalbench.msl.emission.code import suffix
+from metalbench.msl.emission.functions import joined
 from metalbench.msl.emission.lanes import Lanes
 from metalbench.msl.emission.one_by_one import execute, one_by_one
 from metalbench.msl.ir.model import Call
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.types import VOID, Struct, Type, Vector
+from metalbench.msl.ir.types import VOID, Struct, Vector
 from metalbench.msl.vector.private import SILENT
 
 # Those that work on vectors as they do on scalars, element by element.
@@ -21,7 +22,7 @@ _BY_ELEMENT = frozenset(
         *("round", "roundeven", "minnum", "maxnum", "minimum", "maximum", "minimumnum"),
         *("maximumnum", "copysign", "smin", "smax", "umin", "umax", "abs", "ctpop", "ctlz"),
         *("cttz", "bswap", "bitreverse", "fshl", "fshr", "uadd.sat", "usub.sat", "sadd.sat"),
-        *("ssub.sat", "is.fpclass", "fptosi.sat", "fptoui.sat", "canonicalize", "ldexp"),
+        *("ssub.sat", "is.fpclass", "fptosi.sat", "fptoui.sat", "canonicalize"),
         *("ucmp", "scmp"),
     }
 )
@@ -72,9 +73,7 @@ def _stem(name: str) -> str:
     return ".".join(parts)
 
 
-def _by_element(
-    body: Body, call: Call, stem: str, operands: Sequence[Lanes]
-) -> tuple[str, ...]:
+def _by_element(body: Body, call: Call, stem: str, operands: Sequence[Lanes]) -> tuple[str, ...]:
     code, found = body.code, []
     flags = "".join(f"{each} " for each in call.flags)
     overloads = [part for part in call.name.split(".") if _OVERLOAD.fullmatch(part)]
@@ -90,23 +89,17 @@ def _by_element(
                 continue
             of = body.components(operand.type)
             arguments.append((code.lanes(of[at]), body.vectors(operand)[at]))
-        found.append(_flagged(body, name, code.lanes(kind), arguments, flags))
+        if stem in ("minnum", "maxnum"):
+            first, second = (vector for _, vector in arguments)
+            found.append(joined(
+                    code, f"llvm.{stem}", kind, first, second, count=body.width, flags=flags
+                ))
+        else:
+            found.append(code.call(name, code.lanes(kind), arguments, flags=flags))
     return tuple(found)
 
 
-def _flagged(
-    body: Body, name: str, result: str, arguments: Sequence[tuple[str, str]], flags: str
-) -> str:
-    code = body.code
-    declared = ", ".join(type_ for type_, _ in arguments)
-    code.declarations.setdefault(name, f"declare {result} @{name}({declared})")
-    given = ", ".join(f"{type_} {value}" for type_, value in arguments)
-    return code.value(f"call {flags}{result} @{name}({given})")
-
-
-def _with_overflow(
-    body: Body, call: Call, stem: str, operands: Sequence[Lanes]
-) -> tuple[str, ...]:
+def _with_overflow(body: Body, call: Call, stem: str, operands: Sequence[Lanes]) -> tuple[str, ...]:
     code, kind = body.code, operands[0].type
     lanes = code.lanes(kind)
     result = f"{{ {lanes}, {code.mask} }}"
@@ -124,16 +117,9 @@ def _reduced(body: Body, call: Call, kind: str, operands: Sequence[Lanes]) -> st
     parts = list(body.vectors(operands[-1]))
     if len(operands) > 1:
         parts.insert(0, body.vector(operands[0]))
-    found = parts[0]
+    found, flags = parts[0], "".join(f"{each} " for each in call.flags)
     for each in parts[1:]:
-        found = _joined(body, call, join, vector.element, found, each)
+        found = joined(
+            body.code, join, vector.element, found, each, count=body.width, flags=flags
+        )
     return found
-
-
-def _joined(body: Body, call: Call, join: str, kind: Type, one: str, other: str) -> str:
-    code, lanes = body.code, body.code.lanes(kind)
-    flags = "".join(f"{each} " for each in call.flags)
-    if not join.startswith("llvm."):
-        return code.value(f"{join} {flags}{lanes} {one}, {other}")
-    name = f"{join}.v{body.width}{suffix(kind)}"
-    return _flagged(body, name, lanes, [(lanes, one), (lanes, other)], flags)

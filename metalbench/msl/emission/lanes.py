@@ -170,7 +170,9 @@ def _follow(code: Code, lanes: Lanes) -> str:
     steps = [lanes.stride * lane for lane in range(code.width)]
     if isinstance(lanes.type, Pointer):
         offsets = numbers("i64", steps)
-        return code.value(f"getelementptr i8, {lanes.type} {lanes.scalar}, {code.lanes('i64')} {offsets}")
+        return code.value(
+            f"getelementptr i8, {lanes.type} {lanes.scalar}, {code.lanes('i64')} {offsets}"
+        )
     offsets = numbers(lanes.type, [int(literal(lanes.type, each)) for each in steps])
     first = splat(code, lanes.type, lanes.scalar)
     if first == "zeroinitializer":

@@ -42,7 +42,9 @@ def is_place(name: str) -> bool:
     return name.removeprefix(PREFIX) in _PLACES
 
 
-def sources(width: int, *, rows: bool, names: Iterable[str], apart: Iterable[str]) -> Mapping[str, Source]:
+def sources(
+    width: int, *, rows: bool, names: Iterable[str], apart: Iterable[str]
+) -> Mapping[str, Source]:
     """The shapes of what the called functions of these names give.
 
     Functions `apart` do something of their own for every lane.

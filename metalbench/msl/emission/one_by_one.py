@@ -18,7 +18,9 @@ def one_by_one(body: Body, instruction: Instruction) -> Lanes:
     """The results of all active lanes; of the others, nothing is known."""
     operands = [body.get(each) for each in instruction.operands]
     if body.is_alone:
-        return Lanes(instruction.type, execute(body, instruction, [each.scalar for each in operands]))
+        return Lanes(
+            instruction.type, execute(body, instruction, [each.scalar for each in operands])
+        )
     kinds = body.components(instruction.type) if instruction.type != VOID else []
 
     def run(given: Sequence[str]) -> Sequence[str]:

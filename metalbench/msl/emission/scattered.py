@@ -53,9 +53,7 @@ def scatter(
             body.code.line(f"store {kind} {value}, ptr {place}, align {body.layout.size(kind)}")
         return []
 
-    values = [
-        Lanes(kind, vectors=(vector,)) for kind, vector in zip(kinds, vectors, strict=True)
-    ]
+    values = [Lanes(kind, vectors=(vector,)) for kind, vector in zip(kinds, vectors, strict=True)]
     each_lane(body, [*addresses, *values], [], run)
 
 

@@ -174,8 +174,4 @@ def _module(body: Body, function: Function, text: Iterable[str]) -> str:
 
 
 def _is_replaced(line: str) -> bool:
-    return line.startswith((f"@{ROWS} =",)) or (
-        line.startswith("declare ") and f"@{BODY}(" in line
-    )
-
-
+    return line.startswith((f"@{ROWS} =",)) or (line.startswith("declare ") and f"@{BODY}(" in line)

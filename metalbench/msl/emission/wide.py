@@ -114,23 +114,22 @@ def _in_order(
 ) -> tuple[str, ...]:
     """Every wanted element of groups of `apart` elements, by lanes.
 
-    What lies between them is read, too. Behind the last one nothing is.
+    What lies between them is read, too. Before the first and behind the last one nothing is.
     """
     code, size = body.code, body.layout.size(kind)
     lanes = min(body.width, _REGISTER // size)
-    row = f"<{lanes * apart} x {kind}>"
     parts: list[list[str]] = [[] for _ in wanted]
     for begin in range(0, body.width, lanes):
         is_last = begin + lanes == body.width
-        behind = apart - 1 - wanted[-1] if is_last else 0
+        gap = apart - 1 - wanted[-1] if is_last else 0
+        behind = gap if begin else 0
+        row = f"<{lanes * apart - (gap - behind)} x {kind}>"
         start = (begin * apart - behind) * size
         place = code.value(f"getelementptr i8, ptr {first}, i64 {start}") if start else first
         whole = code.value(f"load {row}, ptr {place}, align {size}")
         for found, each in zip(parts, wanted, strict=True):
             order = [lane * apart + each + behind for lane in range(lanes)]
-            found.append(
-                code.value(f"shufflevector {row} {whole}, {row} poison, {places(order)}")
-            )
+            found.append(code.value(f"shufflevector {row} {whole}, {row} poison, {places(order)}"))
     return tuple(_joined(body, found, kind, lanes) for found in parts)
 
 

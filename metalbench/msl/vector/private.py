@@ -140,8 +140,8 @@ def _apart(
     alike = all(shapes.of(each, block) is UNIFORM for each in others)
     if isinstance(instruction, Memory):
         stored, address = instruction.operands
-        if stored.text in variables:  # and may come back by any way
-            return [stored]
+        if stored.text in variables:  # and may come back by any way, from each lane's own place
+            return addresses
         alike = alike and _is_one(address, block, shapes, variables)
         return [] if alike and block not in shapes.divergence.masked else [address]
     if isinstance(instruction, Call) and alike and block not in shapes.divergence.masked:

@@ -1,0 +1,152 @@
+"""Lanes that part and go their ways alone: what they bring, and what comes out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from emission.launches import ROWS, emitted
+
+A = np.random.default_rng(1).integers(0, 16, 32, "u4")
+OUT = np.zeros(32, "u4")
+REGION = """
+    %v = load i32, ptr %a.lane
+    BEFORE
+    %c = icmp ult i32 %v, 8
+    br i1 %c, label %then, label %end
+  then:
+    INSIDE
+    br label %end
+  end:
+    ret void"""
+
+
+def region(inside: str, before: str = "") -> str:
+    return REGION.replace("INSIDE", inside).replace("BEFORE", before)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("lane", lambda t: t.lane),
+        ("index", lambda t: t.index),
+        ("x", lambda t: t.x),
+        ("y", lambda t: t.y),
+        ("z", lambda t: t.z),
+        ("simdgroup", lambda t: np.full_like(t.lane, 2)),
+    ],
+)
+def test_where_a_lane_is(check, name, value):
+    """Asked for within the region."""
+    inside = f"%w = call i32 @mb_vector_{name}()\nstore i32 %w, ptr %out.lane"
+
+    def want(t, a, out):
+        out[t.lane] = np.where(a[t.lane] < 8, value(t), out[t.lane])
+
+    check(region(inside), want, a=A, out=OUT)
+
+
+def test_what_lanes_bring(check):
+    """Values of every form: of each lane, linear, checked, known, for all, vectors, conditions."""
+    before = """
+        %k = add i32 %index, %start
+        %w = zext i32 %k to i64
+        %known = xor i32 %lane, 5
+        %twice = mul i32 %index, 2
+        %both = insertelement <2 x i32> <i32 1, i32 2>, i32 %v, i64 1
+        %pair = insertvalue { i32, i1 } poison, i32 %v, 0
+        %even = trunc i32 %v to i1
+        %p = getelementptr i32, ptr %a, i64 3"""
+    inside = """
+        %w32 = trunc i64 %w to i32
+        %e = extractelement <2 x i32> %both, i64 1
+        %f = extractvalue { i32, i1 } %pair, 0
+        %g = zext i1 %even to i32
+        %h = load i32, ptr %p
+        %s1 = add i32 %w32, %known
+        %s2 = add i32 %s1, %twice
+        %s3 = add i32 %s2, %e
+        %s4 = add i32 %s3, %f
+        %s5 = add i32 %s4, %g
+        %s6 = add i32 %s5, %h
+        %s7 = mul i32 %s6, %start
+        store i32 %s7, ptr %out.lane"""
+
+    def want(t, a, out, start):
+        v, start = a[t.lane].astype("i8"), int(start)
+        total = (t.index + start) % 2**32 + (t.lane ^ 5) + 2 * t.index + 2 * v + v % 2 + a[3]
+        out[t.lane] = np.where(v < 8, total * start % 2**32, 0)
+
+    for start in (3, -70):
+        check(region(inside, before), want, a=A, out=OUT, start=start)
+
+
+@pytest.mark.parametrize("kind", ["linear", "checked", "uniform", "known"])
+def test_what_lanes_leave_in_the_form_that_its_shape_says(check, kind):
+    """A phi whose values follow from lane to lane, though lanes bring them one by one."""
+    value = {"linear": "%index", "checked": "%w", "uniform": "%n", "known": "%lane"}[kind]
+    type_ = "i64" if kind == "checked" else "i32"
+    before = "%k = add i32 %index, %n\n%w = zext i32 %k to i64"
+    body = f"""
+        %v = load i32, ptr %a.lane
+        {before}
+        %c = icmp ult i32 %v, 8
+        br i1 %c, label %then, label %end
+      then:
+        store i32 %v, ptr %rest.lane
+        br label %end
+      end:
+        %r = phi {type_} [ {value}, %then ], [ {value}, %entry ]
+        %s = add {type_} %r, 1
+        store {type_} %s, ptr %out.lane"""
+
+    def want(t, a, rest, out, n):
+        v = a[t.lane]
+        rest[t.lane] = np.where(v < 8, v, 0)
+        wide = (t.index + int(n)) % 2**32
+        out[t.lane] = {"linear": t.index, "checked": wide, "uniform": n, "known": t.lane}[kind] + 1
+
+    out = np.zeros(32, "u8" if kind == "checked" else "u4")
+    check(body, want, a=A, rest=OUT, out=out, n=5)
+
+
+def test_private_arrays_of_a_lane(check):
+    """Vectors in interleaved memory, read and written by one lane."""
+    body = """
+        %own = alloca [2 x <2 x i32>], align 8
+        %v = load i32, ptr %a.lane
+        %start = insertelement <2 x i32> <i32 1, i32 2>, i32 %v, i64 1
+        store <2 x i32> %start, ptr %own
+        %second = getelementptr <2 x i32>, ptr %own, i64 1
+        store <2 x i32> zeroinitializer, ptr %second
+        %c = icmp ult i32 %v, 8
+        br i1 %c, label %then, label %end
+      then:
+        %x1 = load <2 x i32>, ptr %own
+        %y1 = add <2 x i32> %x1, splat (i32 10)
+        store <2 x i32> %y1, ptr %second
+        br label %end
+      end:
+        %z1 = load <2 x i32>, ptr %second
+        %e = extractelement <2 x i32> %z1, i64 1
+        store i32 %e, ptr %out.lane"""
+
+    def want(t, a, out):
+        out[t.lane] = np.where(a[t.lane] < 8, a[t.lane] + 10, 0)
+
+    check(body, want, a=A, out=OUT)
+
+
+def test_a_loop_of_one_lane_stays_small():
+    """Scalars, whatever the width."""
+    inside = """
+        br label %loop
+      loop:
+        %t = phi i32 [ 0, %then ], [ %t1, %loop ]
+        %t1 = add i32 %t, %v
+        %d = icmp ult i32 %t1, 100
+        br i1 %d, label %loop, label %last
+      last:
+        store i32 %t1, ptr %out.lane"""
+    text = emitted(region(inside), ROWS, a=A, out=OUT)
+    walk = text[text.rindex("alone.") - 2000 :]
+    assert "add <32 x i32>" not in walk

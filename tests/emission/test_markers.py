@@ -1,0 +1,57 @@
+"""The names that stand for what only all lanes together can do, and what comes out of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from metalbench.msl.emission.markers import group_function, is_place, sources
+from metalbench.msl.ir.read_instruction import read_instruction
+from metalbench.msl.vector.shapes import UNIFORM, VARYING, Known, Linear
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("mb_vector_sum_f32", ("sum", "f32")),
+        ("mb_vector_exclusive_product_bf16", ("exclusive_product", "bf16")),
+        ("mb_vector_shuffle_b1", ("shuffle", "b1")),
+        ("mb_vector_sum_f64", None),
+        ("mb_vector_median_f32", None),
+        ("mb_vector_lane", None),
+    ],
+)
+def test_group_functions(name, function):
+    assert group_function(name) == function
+
+
+def test_places():
+    assert is_place("mb_vector_lane")
+    assert is_place("mb_vector_arena")
+    assert not is_place("mb_vector_ballot")
+    assert not is_place("mb_vector_sum_u32")
+
+
+def shape(name: str, *shapes: object, rows: bool = True) -> object:
+    call = read_instruction(f"%r = call i32 @{name}(i32 %x, i32 %y)")
+    names = ["mb_vector_sum_f32", "mb_vector_shuffle_u32", "mb_vector_inclusive_sum_u32"]
+    return sources(8, rows=rows, names=names, apart=["count"])[name](call, shapes)
+
+
+def test_shapes_of_places():
+    assert shape("mb_vector_lane") == Known(tuple(range(8)))
+    assert shape("mb_vector_index") == Linear(1)
+    assert shape("mb_vector_simdgroup") is UNIFORM
+    for name, in_rows in (("x", Linear(1)), ("y", UNIFORM), ("z", UNIFORM)):
+        assert shape(f"mb_vector_{name}") == in_rows
+        assert shape(f"mb_vector_{name}", rows=False) is VARYING
+
+
+def test_shapes_of_group_functions():
+    assert shape("mb_vector_sum_f32", VARYING) is UNIFORM
+    assert shape("mb_vector_inclusive_sum_u32", UNIFORM) is VARYING
+    assert shape("mb_vector_shuffle_u32", VARYING, UNIFORM) is UNIFORM
+    assert shape("mb_vector_shuffle_u32", UNIFORM, VARYING) is VARYING
+
+
+def test_functions_that_do_something_for_each_lane_vary():
+    assert shape("count", UNIFORM, UNIFORM) is VARYING

@@ -1,0 +1,231 @@
+"""What is run once for every active lane: atomic updates, and functions that are not inlined."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from emission.launches import emitted
+
+OUT = np.zeros(32, "u4")
+
+
+@pytest.mark.parametrize("address", ["%counter", "%places.lane"], ids=["one", "many"])
+@pytest.mark.parametrize("operation", ["add", "sub", "and", "or", "xor", "max", "umin", "xchg"])
+def test_atomic_updates(check, operation, address):
+    """In the order of the lanes, each of which gets what the one before has left."""
+    body = f"""
+        %v = load i32, ptr %a.lane
+        %before = atomicrmw {operation} ptr {address}, i32 %v monotonic, align 4
+        store i32 %before, ptr %out.lane"""
+    functions = {
+        "add": lambda x, v: x + v,
+        "sub": lambda x, v: x - v,
+        "and": lambda x, v: x & v,
+        "or": lambda x, v: x | v,
+        "xor": lambda x, v: x ^ v,
+        "max": lambda x, v: x if x.view("i4") > v.view("i4") else v,
+        "umin": min,
+        "xchg": lambda x, v: v,
+    }
+
+    def want(t, a, counter, places, out):
+        for lane in t.lane:
+            where = (counter, 0) if address == "%counter" else (places, lane)
+            out[lane] = where[0][where[1]]
+            where[0][where[1]] = functions[operation](out[lane], a[lane])
+
+    a = np.random.default_rng(1).integers(0, 2**32, 32, "u4")
+    places = np.random.default_rng(2).integers(0, 2**32, 32, "u4")
+    check(body, want, a=a, counter=np.array([77], "u4"), places=places, out=OUT)
+
+
+def test_all_lanes_add_one_value_to_one_place(check):
+    """Uniform operands: yet each lane adds."""
+    body = """
+        %before = atomicrmw add ptr %counter, i32 %n monotonic, align 4
+        store i32 %before, ptr %out.lane"""
+
+    def want(t, counter, out, n):
+        out[t.lane] = counter[0] + np.arange(len(t.lane)) * n
+        counter[0] += np.uint32(n * len(t.lane))
+
+    check(body, want, counter=np.array([5], "u4"), out=OUT, n=3)
+
+
+def test_compare_and_exchange(check):
+    """Its result is a struct of every lane: what was there, and whether it was as expected."""
+    body = """
+        %e = load i32, ptr %expected.lane
+        %both = cmpxchg weak ptr %places.lane, i32 %e, i32 %lane monotonic monotonic, align 4
+        %before = extractvalue { i32, i1 } %both, 0
+        %done = extractvalue { i32, i1 } %both, 1
+        %r = select i1 %done, i32 %before, i32 -1
+        store i32 %r, ptr %out.lane"""
+
+    def want(t, expected, places, out):
+        same = expected[t.lane] == places[t.lane]
+        out[t.lane] = np.where(same, places[t.lane], 2**32 - 1)
+        places[t.lane] = np.where(same, t.lane, places[t.lane])
+
+    places = np.arange(32, dtype="u4") * 3
+    expected = places + (np.arange(32, dtype="u4") % 3 == 0)
+    check(body, want, expected=expected, places=places, out=OUT)
+
+
+def test_an_atomic_result_through_a_phi(check):
+    """A struct that one way brings, and another does not."""
+    body = """
+        %v = load i32, ptr %a.lane
+        %c = icmp ult i32 %v, 10
+        br i1 %c, label %then, label %end
+      then:
+        %both = cmpxchg ptr %counter, i32 %n, i32 %v seq_cst monotonic, align 4
+        br label %end
+      end:
+        %p = phi { i32, i1 } [ %both, %then ], [ { i32 9, i1 false }, %entry ]
+        %before = extractvalue { i32, i1 } %p, 0
+        %done = extractvalue { i32, i1 } %p, 1
+        %d = zext i1 %done to i32
+        %twice = shl i32 %before, 1
+        %r = or i32 %twice, %d
+        store i32 %r, ptr %out.lane"""
+
+    def want(t, a, counter, out, n):
+        for lane in t.lane:
+            before, done = 9, False
+            if a[lane] < 10:
+                before, done = counter[0], counter[0] == n
+                counter[0] = a[lane] if done else counter[0]
+            out[lane] = 2 * before + done
+
+    a = np.random.default_rng(3).integers(0, 20, 32, "u4")
+    check(body, want, a=a, counter=np.array([5], "u4"), out=OUT, n=5)
+
+
+HASH = """
+define internal i32 @hash(i32 %v) noinline {
+  %m = mul i32 %v, 2654435761
+  %s = lshr i32 %m, 7
+  %r = xor i32 %m, %s
+  ret i32 %r
+}"""
+COUNT = """
+define internal i32 @count(ptr %p, i32 %v) noinline {
+  %before = atomicrmw add ptr %p, i32 %v monotonic, align 4
+  ret i32 %before
+}
+define internal i32 @through(ptr %p, i32 %v) noinline {
+  %r = call i32 @count(ptr %p, i32 %v)
+  ret i32 %r
+}"""
+
+
+def hashed(v: np.ndarray) -> np.ndarray:
+    m = (v.astype("u8") * 2654435761 % 2**32).astype("u4")
+    return m ^ m >> 7
+
+
+def test_functions_that_are_not_inlined(check):
+    """Once for each lane, or once for all if it comes to the same."""
+    body = """
+        %v = load i32, ptr %a.lane
+        %r = call i32 @hash(i32 noundef %v)
+        %u = call i32 @hash(i32 noundef %n)
+        %s = add i32 %r, %u
+        store i32 %s, ptr %out.lane"""
+
+    def want(t, a, out, n):
+        out[t.lane] = hashed(a[t.lane]) + hashed(np.array([n], "u4"))
+
+    check(body, want, HASH, a=np.arange(32, dtype="u4"), out=OUT, n=1234)
+    text = emitted(body, more=HASH, a=OUT, out=OUT, n=1)
+    assert text.count("call i32 @hash") == 2
+
+
+@pytest.mark.parametrize("name", ["count", "through"])
+def test_functions_with_atomic_updates_inside(check, name):
+    """Each lane calls them, even with operands that are all alike."""
+    body = f"""
+        %r = call i32 @{name}(ptr %counter, i32 %n)
+        store i32 %r, ptr %out.lane"""
+
+    def want(t, counter, out, n):
+        out[t.lane] = counter[0] + np.arange(len(t.lane)) * n
+        counter[0] += np.uint32(n * len(t.lane))
+
+    check(body, want, COUNT, counter=np.array([5], "u4"), out=OUT, n=3)
+
+
+def test_calls_of_lanes_that_are_active(check):
+    body = """
+        %v = load i32, ptr %a.lane
+        %c = icmp ult i32 %v, 10
+        br i1 %c, label %then, label %end
+      then:
+        call void @llvm.donothing()
+        %r = call i32 @count(ptr %counter, i32 %v)
+        %many = call i32 @mb_vector_sum_u32(i32 %r)
+        store i32 %many, ptr %out.lane
+        br label %end
+      end:
+        ret void"""
+
+    def want(t, a, counter, out):
+        active = t.lane[a[t.lane] < 10]
+        before = counter[0] + np.cumsum(a[active]) - a[active]
+        out[active] = before.sum()
+        counter[0] += a[active].sum(dtype="u4")
+
+    a = np.random.default_rng(4).integers(0, 20, 32, "u4")
+    if check.args[1].width == 32:
+        more = COUNT + "\ndeclare void @llvm.donothing()"
+        check(body, want, more, a=a, counter=np.array([5], "u4"), out=OUT)
+
+
+def test_operands_and_results_of_every_kind(check):
+    """Conditions, pointers, structs and vectors go in and come out."""
+    more = """
+        define internal { i1, ptr, <2 x float> } @all(i1 %c, ptr %p, <2 x float> %v, i16 %s) noinline {
+          %not = xor i1 %c, true
+          %q = getelementptr i8, ptr %p, i16 %s
+          %w = fadd <2 x float> %v, %v
+          %a = insertvalue { i1, ptr, <2 x float> } poison, i1 %not, 0
+          %b = insertvalue { i1, ptr, <2 x float> } %a, ptr %q, 1
+          %r = insertvalue { i1, ptr, <2 x float> } %b, <2 x float> %w, 2
+          ret { i1, ptr, <2 x float> } %r
+        }"""
+    body = """
+        %v = load i32, ptr %a.lane
+        %c = icmp ult i32 %v, 10
+        %s = trunc i32 %v to i16
+        %s4 = shl i16 %s, 2
+        %pv = getelementptr <2 x float>, ptr %vectors, i64 %i
+        %w = load <2 x float>, ptr %pv
+        %r = call { i1, ptr, <2 x float> } @all(i1 %c, ptr %out, <2 x float> %w, i16 %s4)
+        %not = extractvalue { i1, ptr, <2 x float> } %r, 0
+        %q = extractvalue { i1, ptr, <2 x float> } %r, 1
+        %w2 = extractvalue { i1, ptr, <2 x float> } %r, 2
+        %n = zext i1 %not to i32
+        store i32 %n, ptr %q
+        store <2 x float> %w2, ptr %pv"""
+
+    def want(t, a, vectors, out):
+        out[a[t.lane]] = a[t.lane] >= 10
+        vectors.reshape(32, 2)[t.lane] *= 2
+
+    a = np.random.default_rng(5).permutation(32).astype("u4")
+    check(body, want, more, a=a, vectors=np.arange(64, dtype="f4"), out=np.full(32, 9, "u4"))
+
+
+def test_fences(check):
+    body = """
+        store i32 %lane, ptr %out.lane
+        fence syncscope("singlethread") seq_cst
+        %v = load i32, ptr %out.lane
+        store i32 %v, ptr %rest.lane"""
+
+    def want(t, out, rest):
+        out[t.lane] = rest[t.lane] = t.lane
+
+    check(body, want, out=OUT, rest=OUT)
+    assert 'fence syncscope("singlethread") seq_cst' in emitted(body, out=OUT, rest=OUT)
