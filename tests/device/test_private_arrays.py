@@ -42,8 +42,9 @@ kernel void large(device const uint* a, device uint* y, uint i [[thread_position
 """
 
 
-def test_a_large_array_is_cleared_by_the_c_library(device, compile_kernel):
+def test_a_large_array_is_cleared_by_the_c_library(device, compile_kernel, monkeypatch):
     """Which the linker knows nothing of, and the process has."""
+    monkeypatch.setenv("METALBENCH_ENGINE", "vectors")
     pipeline = compile_kernel(LARGE)
     if device.kind == "cpu":
         assert pipeline.engine == "vectors", pipeline.engine_reason
