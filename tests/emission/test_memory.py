@@ -55,7 +55,7 @@ def used(index: str) -> dict[str, np.ndarray | int]:
 
 
 def numbers(dtype: object) -> np.ndarray:
-    return (np.arange(256) % 120 + 1).astype(dtype)
+    return (np.arange(320) % 120 + 1).astype(dtype)
 
 
 @pytest.mark.parametrize("index", INDICES)
@@ -91,7 +91,7 @@ def test_stores(check_machine, type_, index):
         out[where(t, n)] = a[t.lane]
 
     check_machine(
-        body, want, a=numbers(ELEMENTS[type_]), out=np.zeros(256, ELEMENTS[type_]), **used(index)
+        body, want, a=numbers(ELEMENTS[type_]), out=np.zeros(320, ELEMENTS[type_]), **used(index)
     )
 
 
@@ -141,7 +141,7 @@ def test_vectors_of_lanes(check, type_, index, n):
         new[:, 0] = new[:, n % count]
         out.reshape(-1, count)[at] = new
 
-    a = (np.arange(256 * count) % 120).astype(ELEMENTS[kind])
+    a = (np.arange(320 * count) % 120).astype(ELEMENTS[kind])
     check(body, want, a=a, out=np.zeros_like(a), **(used(index) | {"n": n}))
 
 
@@ -226,7 +226,7 @@ def test_where_some_lanes_are_active(check, index, active):
         a=numbers("u4"),
         masks=np.array([active], "u4"),
         out=np.zeros(32, "u4"),
-        any=np.zeros(256, "u4"),
+        any=np.zeros(320, "u4"),
         **used(index),
     )
 

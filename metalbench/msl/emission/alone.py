@@ -18,10 +18,11 @@ from metalbench.msl.emission.one_by_one import (
     over_lanes,
     stored,
 )
+from metalbench.msl.emission.ways import choose
 from metalbench.msl.ir.model import Block, Instruction, Phi, Value
 from metalbench.msl.ir.types import Type
 from metalbench.msl.vector.divergence import Region
-from metalbench.msl.vector.shapes import VARYING, Known, Linear
+from metalbench.msl.vector.shapes import UNIFORM, VARYING, Known, Linear
 
 Emit = Callable[[Body, Instruction], None]
 
@@ -30,10 +31,8 @@ class Alone(Body):
     """A body of one lane: every value is that lane's own."""
 
     def __init__(self, all_: Body, inside: frozenset[Block], lane: str) -> None:
-        super().__init__(all_.function, all_.flow, all_.analysed, all_.launch, all_.machine)
-        self.code = all_.code
+        super().__init__(all_.kernel, all_.code)
         self.is_alone = True
-        self.uses = all_.uses
         self._inside = inside
         self._lane = lane
         self._inputs: dict[str, Lanes] = {}
@@ -47,6 +46,7 @@ class Alone(Body):
             self._inputs[value.text] = lanes
 
     def get(self, value: Value) -> Lanes:
+        """An operand, as this lane has it."""
         if not value.is_local:
             return Lanes(value.type, value.text)
         known = self._given.get(value.text) or self._inputs.get(value.text)
@@ -57,20 +57,24 @@ class Alone(Body):
         return known
 
     def define(self, instruction: Instruction, lanes: Lanes) -> None:
+        """An instruction's result."""
         if instruction.result:
             self._known[instruction.result] = lanes
-            if self.uses.get(instruction.result):
+            if self.kernel.uses.get(instruction.result):
                 self._put("value", instruction.result, lanes)
 
     def phi(self, phi: Phi) -> None:
+        """A phi's value, as the edge has left it."""
         self.define(phi, self._take("phi", phi.result, phi.type))
 
     def assign(self, phis: Iterable[tuple[Phi, Value]], only: str) -> None:
+        """What phis get on an edge, all at once."""
         found = [(phi, self.get(value)) for phi, value in phis]
         for phi, lanes in found:
             self._put("phi", phi.result, lanes)
 
     def position(self, name: str, type_: Type) -> Lanes:
+        """Where this lane's thread is."""
         if name in ("simdgroup", "arena"):
             return Lanes(type_, f"%{name}")
         lane = self.code.value(f"trunc i64 {self._lane} to {type_}")
@@ -86,12 +90,10 @@ class Alone(Body):
         return Lanes(type_, self.code.value(f"load {type_}, ptr {place}, align 4"))
 
     def _take(self, kind: str, name: str, type_: Type) -> Lanes:
-        (slot,) = self._slot(kind, name, [str(type_)])
-        return Lanes(type_, self.code.value(f"load {type_}, ptr {slot}"))
+        return self.slots.load(kind, name, type_, UNIFORM)
 
     def _put(self, kind: str, name: str, lanes: Lanes) -> None:
-        (slot,) = self._slot(kind, name, [str(lanes.type)])
-        self.code.line(f"store {lanes.type} {lanes.scalar}, ptr {slot}")
+        self._store(kind, name, lanes, UNIFORM)
 
 
 class Walk:
@@ -179,7 +181,7 @@ class Walk:
             if block not in inside:
                 continue
             for each in block.instructions:
-                uses = self._body.uses.get(each.result, ())
+                uses = self._body.kernel.uses.get(each.result, ())
                 if any(use not in inside and leaves(block, use) for use in uses):
                     yield "turn", each.result, each.type
 
@@ -200,29 +202,15 @@ class Walk:
 
     def _leave(self, alone: Alone, block: Block, lane: str) -> None:
         """By a block's own branch."""
-        code, terminator = self._code, block.terminator
         if not block.successors:
-            code.jump(self._next)
+            self._code.jump(self._next)
             return
         if len(block.successors) == 1:
             self._go(alone, block, block.successors[0], lane)
             return
-        ways = {target: code.fresh("way") for target in block.successors}
-        chosen = [ways[alone.function.blocks[each]] for each in terminator.targets]
-        (condition,) = terminator.operands
+        (condition,) = block.terminator.operands
         scalar = alone.get(condition).scalar
-        if terminator.opcode == "br":
-            code.fork(scalar, *chosen)
-        else:
-            cases = " ".join(
-                f"{condition.type} {number}, label %{way}"
-                for number, way in zip(terminator.cases, chosen[1:], strict=True)
-            )
-            code.line(f"switch {condition.type} {scalar}, label %{chosen[0]} [ {cases} ]")
-        for target, way in ways.items():
-            code.label(way)
-            with alone.arm():
-                self._go(alone, block, target, lane)
+        choose(alone, block, scalar, lambda target: self._go(alone, block, target, lane))
 
     def _go(self, alone: Alone, source: Block, target: Block, lane: str) -> None:
         at = (
@@ -251,7 +239,7 @@ class Walk:
         if kind == "turn" or shape is VARYING or isinstance(shape, Known):
             return Lanes(type_, vectors=vectors)
         code, bits = self._code, self._code.bits
-        first = code.call(f"llvm.cttz.{bits}", bits, [(bits, bits_of(body)), ("i1", "true")])
+        first = code.first(bits_of(body))
         firsts = [
             code.value(f"extractelement {code.lanes(each)} {vector}, {bits} {first}")
             for each, vector in zip(kinds, vectors, strict=True)

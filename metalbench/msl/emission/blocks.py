@@ -7,23 +7,34 @@ masks cost is paid only where lanes do part, which they mostly could but do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from metalbench.msl.emission.alone import Walk
 from metalbench.msl.emission.body import Body
-from metalbench.msl.emission.choice import goes_alone
+from metalbench.msl.emission.choice import going_alone, with_masks
 from metalbench.msl.emission.lanes import Lanes, splat
-from metalbench.msl.ir.model import Block, Instruction, Phi, Terminator, Value
-from metalbench.msl.ir.text import IrError
+from metalbench.msl.emission.ways import choose, masks
+from metalbench.msl.ir.model import Block, Instruction, Phi, Value
 from metalbench.msl.vector.divergence import Divergence, Region
-from metalbench.msl.vector.lines import Lines
+from metalbench.msl.vector.lines import lines_of
 
 EXIT = "end"
 _MOST_LINES = 25_000  # clang takes seconds for more
 Emit = Callable[[Body, Instruction], None]
 
 
-class Blocks:
+def write_blocks(body: Body, live: str, emit: Emit) -> None:
+    """Write all blocks, and the function's end, for the lanes of the mask `live`, or for all.
+
+    `emit` writes an instruction that is neither a phi nor a terminator. Raises IrError.
+    """
+    whole = body.analysed.shapes.divergence
+    alone = going_alone(whole)
+    masked = with_masks(body.flow, whole, alone)
+    _Blocks(body, masked, alone, live, emit).write()
+
+
+class _Blocks:
     """Writes a function's blocks.
 
     A masked block has a mask in memory: the lanes that are on their way to it. It takes them all
@@ -32,19 +43,26 @@ class Blocks:
     """
 
     def __init__(
-        self, body: Body, divergence: Divergence, lines: Lines, live: str, emit: Emit
+        self,
+        body: Body,
+        divergence: Divergence,
+        alone: frozenset[Block],
+        live: str,
+        emit: Emit,
     ) -> None:
         self._body = body
         self._code = body.code
-        self._lines = lines
+        self._lines = lines_of(body.flow, divergence)
+        self._alone = alone
         self._live = live
-        self._all = self._bits(live) if live else "-1"
+        self._all = body.code.number(live) if live else "-1"
         self._emit = emit
         self._masks: dict[Block, str] = {}
         self._divergence = divergence
 
     def write(self) -> None:
         """All of them, and the end of the function."""
+        self._code.jump(self._label(self._body.function.entry))
         for block in self._body.flow.order:
             if len(self._code.lines) > _MOST_LINES:
                 raise IrError(f"it is too long: vectors of it are over {_MOST_LINES} lines of LLVM IR")
@@ -70,7 +88,7 @@ class Blocks:
         if block in self._body.analysed.shapes.divergence.regions:
             self._part(block)
         else:
-            self._together(block, block.terminator)
+            self._together(block)
 
     def _masked(self, block: Block) -> None:
         """A block to which some lanes come."""
@@ -78,19 +96,19 @@ class Blocks:
         code.label(name)
         mask = code.value(f"load {code.mask}, ptr {slot}")
         code.line(f"store {code.mask} zeroinitializer, ptr {slot}")
-        bits = self._bits(mask)
+        bits = code.number(mask)
         code.fork(self._equal(bits, "0"), f"{name}.past", f"{name}.some")
         code.label(f"{name}.some")
         if len(block.predecessors) > 1:
             code.fork(self._equal(bits, self._all), self._label(block), f"{name}.run")
             code.label(f"{name}.run")
         self._instructions(block, mask)
-        for target, way in self._ways(block).items():
+        for target, way in masks(self._body, block).items():
             self._edge(block, target, way, only=way)
         code.jump(f"{name}.past")
         code.label(f"{name}.past")
         for at, loop in enumerate(self._lines.loops.get(block, ())):
-            waiting = self._bits(code.value(f"load {code.mask}, ptr {self._mask(loop.header)}"))
+            waiting = code.number(code.value(f"load {code.mask}, ptr {self._mask(loop.header)}"))
             ahead = f"{name}.out{at}"
             code.fork(self._equal(waiting, "0"), ahead, self._label(loop.header, masked=True))
             code.label(ahead)
@@ -110,10 +128,6 @@ class Blocks:
         if instruction.place:
             self._code.place = instruction.place
 
-    def _bits(self, mask: str) -> str:
-        code = self._code
-        return code.value(f"bitcast {code.mask} {mask} to {code.bits}")
-
     def _equal(self, one: str, other: str) -> str:
         return self._code.value(f"icmp eq {self._code.bits} {one}, {other}")
 
@@ -122,59 +136,43 @@ class Blocks:
             self._masks[block] = self._code.variable(self._code.mask, zero=True)
         return self._masks[block]
 
-    def _together(self, block: Block, terminator: Terminator) -> None:
+    def _together(self, block: Block) -> None:
         """All lanes take one way."""
         if not block.successors:
             self._code.jump(EXIT)
         elif len(block.successors) == 1:
             self._go(block, block.successors[0])
         else:
-            (condition,) = terminator.operands
-            self._choose(block, terminator, self._body.get(condition).scalar)
+            (condition,) = block.terminator.operands
+            self._choose(block, self._body.get(condition).scalar)
 
     def _go(self, block: Block, target: Block) -> None:
         """All lanes go there."""
         self._edge(block, target, self._live, only="")
         self._code.jump(self._label(target))
 
-    def _choose(self, block: Block, terminator: Terminator, scalar: str) -> None:
+    def _choose(self, block: Block, scalar: str) -> None:
         """A branch of all lanes, by the one condition that they have."""
-        code, name = self._code, self._code.fresh("way")
-        ways = {target: f"{name}.{at}" for at, target in enumerate(block.successors)}
-        chosen = [ways[self._body.function.blocks[each]] for each in terminator.targets]
-        if terminator.opcode == "br":
-            code.fork(scalar, *chosen)
-        else:
-            kind = terminator.operands[0].type
-            cases = " ".join(
-                f"{kind} {number}, label %{way}"
-                for number, way in zip(terminator.cases, chosen[1:], strict=True)
-            )
-            code.line(f"switch {kind} {scalar}, label %{chosen[0]} [ {cases} ]")
-        for target, way in ways.items():
-            code.label(way)
-            with self._body.arm():
-                self._go(block, target)
+        choose(self._body, block, scalar, lambda target: self._go(block, target))
 
     def _part(self, block: Block) -> None:
         """Lanes may part here. If they do not, all take one way."""
-        code, terminator = self._code, block.terminator
-        (operand,) = terminator.operands
+        code = self._code
+        (operand,) = block.terminator.operands
         condition = self._body.get(operand)
         alike, scalar = self._agreed(condition)
         together, apart = code.fresh("together"), code.fresh("apart")
         code.fork(alike, together, apart)
         code.label(together)
         with self._body.arm():
-            self._choose(block, terminator, scalar)
+            self._choose(block, scalar)
         code.label(apart)
-        region = self._body.analysed.shapes.divergence.regions[block]
-        if goes_alone(self._body, region):
+        if block in self._alone:
             with self._body.arm():
-                self._walk(block, region)
+                self._walk(block, self._body.analysed.shapes.divergence.regions[block])
             return
         with self._body.arm():
-            for target, way in self._ways(block).items():
+            for target, way in masks(self._body, block).items():
                 self._edge(block, target, way, only=way)
         if block in self._divergence.masked:
             code.jump(f"{self._label(block, masked=True)}.past")
@@ -184,7 +182,7 @@ class Blocks:
     def _walk(self, block: Block, region: Region) -> None:
         """Those that do not come to the meeting point at once go their ways alone."""
         code, lanes = self._code, ""
-        for target, way in self._ways(block).items():
+        for target, way in masks(self._body, block).items():
             if target is region.join:
                 self._assign(block, target, only=way)
             else:
@@ -202,67 +200,13 @@ class Blocks:
         vector = self._body.vector(condition)
         lanes = code.lanes(condition.type)
         if lanes == code.mask:
-            bits = self._bits(self._of(self._live, vector))
+            bits = code.number(code.among(self._live, vector))
             all_, none = self._equal(bits, self._all), self._equal(bits, "0")
             return code.value(f"or i1 {all_}, {none}"), all_
-        first = "0"
-        if self._live:
-            arguments = [(code.bits, self._all), ("i1", "true")]
-            first = code.call(f"llvm.cttz.{code.bits}", code.bits, arguments)
+        first = code.first(self._all) if self._live else "0"
         one = code.value(f"extractelement {lanes} {vector}, {code.bits} {first}")
         same = code.value(f"icmp eq {lanes} {vector}, {splat(code, condition.type, one)}")
-        return self._equal(self._bits(self._of(self._live, same)), self._all), one
-
-    def _of(self, mask: str, condition: str) -> str:
-        """A condition's lanes of those in a mask: the others' may be undefined."""
-        code = self._code
-        if not mask:
-            return condition
-        return code.value(
-            f"select {code.mask} {mask}, {code.mask} {condition}, {code.mask} zeroinitializer"
-        )
-
-    def _ways(self, block: Block) -> Mapping[Block, str]:
-        """Every active lane's own way: the mask of each target."""
-        terminator = block.terminator
-        if len(block.successors) == 1:
-            return {block.successors[0]: self._body.mask}
-        if terminator.opcode == "br":
-            return self._ways_of_branch(terminator)
-        if terminator.opcode == "switch":
-            return self._ways_of_switch(terminator)
-        if block.successors:
-            raise IrError(f"{terminator.opcode} of lanes that part")
-        return {}
-
-    def _ways_of_branch(self, terminator: Terminator) -> dict[Block, str]:
-        body, code = self._body, self._code
-        (condition,) = terminator.operands
-        yes = body.vector(body.get(condition))
-        no = code.value(f"xor {code.mask} {yes}, splat (i1 true)")
-        first, second = (body.function.blocks[each] for each in terminator.targets)
-        return {first: self._of(body.mask, yes), second: self._of(body.mask, no)}
-
-    def _ways_of_switch(self, terminator: Terminator) -> dict[Block, str]:
-        body, code = self._body, self._code
-        (condition,) = terminator.operands
-        value, lanes = body.vector(body.get(condition)), code.lanes(condition.type)
-        ways: dict[Block, str] = {}
-
-        def add(target: str, mask: str) -> None:
-            block = body.function.blocks[target]
-            before = ways.get(block)
-            ways[block] = mask if before is None else code.value(f"or {code.mask} {before}, {mask}")
-
-        default, *targets = terminator.targets
-        rest = body.mask or "splat (i1 true)"
-        for number, target in zip(terminator.cases, targets, strict=True):
-            case = splat(code, condition.type, str(number))
-            is_it = code.value(f"icmp eq {lanes} {value}, {case}")
-            add(target, self._of(body.mask, is_it))
-            rest = self._of(rest, code.value(f"xor {code.mask} {is_it}, splat (i1 true)"))
-        add(default, rest)
-        return ways
+        return self._equal(code.number(code.among(self._live, same)), self._all), one
 
     def _edge(self, source: Block, target: Block, mask: str, only: str) -> None:
         """What phis get on this way, and who goes it; `only` some lanes' where others go another.

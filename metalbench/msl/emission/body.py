@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -16,6 +16,7 @@ from metalbench.msl.emission.lanes import (
     take_apart,
 )
 from metalbench.msl.emission.machine import Machine
+from metalbench.msl.emission.slots import Slots
 from metalbench.msl.ir.flow import Flow
 from metalbench.msl.ir.model import Block, Function, Instruction, Phi, Value
 from metalbench.msl.ir.text import IrError
@@ -32,6 +33,24 @@ class Launch:
     rows: bool
 
 
+@dataclass(frozen=True)
+class Kernel:
+    """What is known of a function of one lane before it is written for all.
+
+    Lanes call the functions `apart` one by one. `uses` says which other blocks use a value;
+    `loaded` are the values that depend on what different lanes have loaded.
+    """
+
+    function: Function
+    flow: Flow
+    analysed: Analysed
+    launch: Launch
+    machine: Machine
+    apart: frozenset[str]
+    uses: Mapping[str, set[Block]]
+    loaded: frozenset[str]
+
+
 class Body:
     """A function of lanes while it is being written.
 
@@ -39,31 +58,22 @@ class Body:
     back into registers: so blocks may come in any order, and run any number of times.
     """
 
-    def __init__(
-        self,
-        function: Function,
-        flow: Flow,
-        analysed: Analysed,
-        launch: Launch,
-        machine: Machine,
-    ) -> None:
-        self.code = Code(launch.width)
-        self.function = function
-        self.flow = flow
-        self.analysed = analysed
-        self.launch = launch
-        self.machine = machine
-        self.block: Block = function.entry
+    def __init__(self, kernel: Kernel, code: Code) -> None:
+        self.kernel = kernel
+        self.code = code
+        self.function = kernel.function
+        self.flow = kernel.flow
+        self.analysed = kernel.analysed
+        self.launch = kernel.launch
+        self.machine = kernel.machine
+        self.slots = Slots(code, kernel.function.layout)
+        self.block: Block = kernel.function.entry
         self.here: dict[str, Instruction] = {}  # what this block defines
         self.mask = ""  # of the active lanes; empty if all are
         self.is_alone = False  # whether this is one lane by itself
-        self.apart: frozenset[str] = frozenset()  # functions that lanes call one by one
         self._given: dict[str, Lanes] = {}
         self._known: dict[str, Lanes] = {}  # in this block
-        self._slots: dict[tuple[str, str], list[str]] = {}
         self._arms: list[Lanes] | None = None
-        self.uses = _uses_elsewhere(function, flow)
-        self._data = _data(function, flow, analysed)
 
     @property
     def layout(self) -> Layout:
@@ -85,7 +95,7 @@ class Body:
 
     def is_data(self, value: Value) -> bool:
         """Whether it depends on what different lanes have loaded."""
-        return value.text in self._data
+        return value.text in self.kernel.loaded
 
     def shape(self, value: Value) -> Shape:
         """How a value differs from lane to lane, as this block sees it."""
@@ -167,8 +177,8 @@ class Body:
             return self._constant(value.type, own)
         defined = self.analysed.shapes.definitions[value.text]
         if self.analysed.shapes.divergence.leaves_turns(defined, self.block):
-            return self._load("turn", value.text, value.type, VARYING)
-        return self._load("value", value.text, value.type, own)
+            return self.slots.load("turn", value.text, value.type, VARYING)
+        return self.slots.load("value", value.text, value.type, own)
 
     def _constant(self, type_: Type, known: Known) -> Lanes:
         items = ", ".join(f"{type_} {literal(type_, each)}" for each in known.values)
@@ -189,7 +199,7 @@ class Body:
             return
         lanes = self.fitted(lanes, shape)
         self._known[name] = lanes
-        uses = self.uses.get(name, ())
+        uses = self.kernel.uses.get(name, ())
         behind = [each for each in uses if self._leaves(each)]
         if len(behind) < len(uses):
             self._store("value", name, lanes, shape)
@@ -213,9 +223,8 @@ class Body:
 
     def keep(self, kind: str, name: str, lanes: Lanes) -> None:
         """What came out elsewhere, of active lanes: of a phi, or of the `turn` that each left."""
-        shape = VARYING
-        if kind == "phi":
-            shape = self.analysed.shapes.of(Value(lanes.type, name))
+        is_phi = kind == "phi"
+        shape = self.analysed.shapes.of(Value(lanes.type, name)) if is_phi else VARYING
         if not isinstance(shape, Known):
             self._store(kind, name, lanes, shape, only=self.mask)
 
@@ -225,7 +234,7 @@ class Body:
         """A phi's value, as the edges have left it."""
         shape = self.analysed.shapes.of(Value(phi.type, phi.result))
         if not isinstance(shape, Known):
-            self.define(phi, self._load("phi", phi.result, phi.type, shape))
+            self.define(phi, self.slots.load("phi", phi.result, phi.type, shape))
 
     def assign(self, phis: Sequence[tuple[Phi, Value]], only: str) -> None:
         """What phis get on an edge, all at once; `only` is its mask, where others keep theirs."""
@@ -236,66 +245,12 @@ class Body:
                 lanes = self.get(value)
                 found.append((phi, lanes, shape))
         for phi, lanes, shape in found:
-            fits = (
-                Lanes(lanes.type, "poison") if value_is_free(lanes) else self.fitted(lanes, shape)
-            )
+            free = lanes.scalar in ("poison", "undef")
+            fits = Lanes(lanes.type, "poison") if free else self.fitted(lanes, shape)
             self._store("phi", phi.result, fits, shape, only=only)
 
-    # Slots.
-
-    def _types(self, type_: Type, shape: Shape) -> list[str]:
-        if shape is UNIFORM:
-            return [str(type_)]
-        vectors = [self.code.lanes(each) for each in self.components(type_)]
-        if not isinstance(shape, Linear):
-            return vectors
-        return [str(type_), "i1", *vectors] if shape.checked else [str(type_)]
-
-    def _slot(self, kind: str, name: str, types: Sequence[str]) -> list[str]:
-        key = (kind, name)
-        if key not in self._slots:
-            self._slots[key] = [self.code.variable(each) for each in types]
-        return self._slots[key]
-
-    def _load(self, kind: str, name: str, type_: Type, shape: Shape) -> Lanes:
-        types = self._types(type_, shape)
-        slots = self._slot(kind, name, types)
-        values = [
-            self.code.value(f"load {each}, ptr {slot}")
-            for each, slot in zip(types, slots, strict=True)
-        ]
-        if shape is UNIFORM:
-            return Lanes(type_, values[0])
-        if not isinstance(shape, Linear):
-            return Lanes(type_, vectors=tuple(values))
-        holds = values[1] if shape.checked else ""
-        return Lanes(type_, values[0], shape.stride, holds, tuple(values[2:]))
-
-    def _store(self, kind: str, name: str, lanes: Lanes, shape: Shape, only: str = "") -> None:
-        types = self._types(lanes.type, shape)
-        slots = self._slot(kind, name, types)
-        if shape is UNIFORM:
-            values = [lanes.scalar]
-        elif not isinstance(shape, Linear):
-            values = list(self.vectors(lanes))
-        elif shape.checked:
-            values = [lanes.scalar, lanes.holds or "true", *self.vectors(lanes)]
-        else:
-            values = [lanes.scalar]
-        # Behind what the first lane's value tells are the lanes' own, if anything is.
-        own = 0 if shape is VARYING else 2
-        for at, (type_, slot, value) in enumerate(zip(types, slots, values, strict=True)):
-            if only and at >= own:
-                before = self.code.value(f"load {type_}, ptr {slot}")
-                value = self.code.value(
-                    f"select {self.code.mask} {only}, {type_} {value}, {type_} {before}"
-                )
-            self.code.line(f"store {type_} {value}, ptr {slot}")
-
-
-def value_is_free(lanes: Lanes) -> bool:
-    """Whether it may be anything."""
-    return lanes.scalar in ("poison", "undef")
+    def _store(self, kind: str, name: str, lanes: Lanes, shape: Shape, *, only: str = "") -> None:
+        self.slots.store(kind, name, lanes, shape, self.vectors, only=only)
 
 
 def mask_of(body: Body) -> str:
@@ -307,35 +262,4 @@ def bits_of(body: Body) -> str:
     """The active lanes as a number."""
     if not body.mask:
         return "-1"
-    return body.code.value(f"bitcast {body.code.mask} {body.mask} to {body.code.bits}")
-
-
-def _uses_elsewhere(function: Function, flow: Flow) -> dict[str, set[Block]]:
-    """Which blocks use a value that another one defines; a phi uses it where its edge comes from."""
-    defined = {each.result: block for block, each in function.instructions if each.result}
-    uses: dict[str, set[Block]] = {}
-    for block in flow.order:
-        for each in block.instructions:
-            sources = each.sources if isinstance(each, Phi) else ()
-            for at, operand in enumerate(each.operands):
-                user = function.blocks[sources[at]] if sources else block
-                if defined.get(operand.text, user) is not user:
-                    uses.setdefault(operand.text, set()).add(user)
-    return uses
-
-
-def _data(function: Function, flow: Flow, analysed: Analysed) -> set[str]:
-    """The values that depend on what different lanes have loaded."""
-    found: set[str] = set()
-    before = -1
-    while before != len(found):
-        before = len(found)
-        for block in flow.order:
-            for each in block.instructions:
-                if not each.result or each.result in found:
-                    continue
-                varies = analysed.shapes.of(Value(each.type, each.result)) is VARYING
-                loads = each.opcode in ("load", "atomicrmw", "cmpxchg", "call")
-                if varies and (loads or any(value.text in found for value in each.operands)):
-                    found.add(each.result)
-    return found
+    return body.code.number(body.mask)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metalbench.msl.ir.types import BOOL, Float, Int, Pointer, Type
 from metalbench.msl.ir.text import IrError
+from metalbench.msl.ir.types import BOOL, Float, Int, Pointer, Type
 
 _FLOATS = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 
@@ -52,7 +52,7 @@ class Code:
         """A block ends, and goes on with one of two."""
         self.line(f"br i1 {condition}, label %{yes}, label %{no}")
 
-    def variable(self, type_: str, alignment: int = 0, zero: bool = False) -> str:
+    def variable(self, type_: str, alignment: int = 0, *, zero: bool = False) -> str:
         """Memory of the function's own, there from its start."""
         self._names += 1
         name = f"%m.{self._names}"
@@ -74,6 +74,22 @@ class Code:
             self.line(text)
             return ""
         return self.value(text)
+
+    def number(self, mask: str) -> str:
+        """A mask as a number."""
+        return self.value(f"bitcast {self.mask} {mask} to {self.bits}")
+
+    def first(self, bits: str) -> str:
+        """The first lane of a mask that is given as a number, and not empty."""
+        return self.call(f"llvm.cttz.{self.bits}", self.bits, [(self.bits, bits), ("i1", "true")])
+
+    def among(self, mask: str, condition: str) -> str:
+        """Those lanes of a mask that a condition holds for; the others' may be undefined."""
+        if not mask:
+            return condition
+        return self.value(
+            f"select {self.mask} {mask}, {self.mask} {condition}, {self.mask} zeroinitializer"
+        )
 
     def lanes(self, type_: Type | str) -> str:
         """The type of one value of this type for every lane."""

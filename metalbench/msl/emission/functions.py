@@ -23,6 +23,21 @@ def joined(
     return code.value(f"{name} {flags}{vector} {one}, {other}")
 
 
+def gathered(  # noqa: PLR0917 - as the intrinsic has them
+    code: Code, kind: Type, addresses: str, active: str, otherwise: str, alignment: int
+) -> str:
+    """The elements at the active lanes' addresses; others have what `otherwise` says."""
+    lanes = code.lanes(kind)
+    arguments = [
+        (code.lanes("ptr"), addresses),
+        ("i32", str(alignment)),
+        (code.mask, active),
+        (lanes, otherwise),
+    ]
+    name = f"llvm.masked.gather.v{code.width}{suffix(kind)}.v{code.width}p0"
+    return code.call(name, lanes, arguments)
+
+
 def _chosen(code: Code, relation: str, vector: str, count: int, pair: tuple[str, str]) -> str:
     """The second of two numbers where it is that much less or more, or the first is none."""
     one, other = pair

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metalbench.msl.emission.body import Body, bits_of
-from metalbench.msl.emission.code import Code, places, suffix
-from metalbench.msl.emission.functions import joined
+from metalbench.msl.emission.code import Code, places
+from metalbench.msl.emission.functions import gathered, joined
 from metalbench.msl.emission.lanes import Lanes, splat
 from metalbench.msl.emission.markers import (
     MEET,
@@ -14,6 +14,7 @@ from metalbench.msl.emission.markers import (
     REDUCTIONS,
     SIMD_WIDTH,
     group_function,
+    is_place,
 )
 from metalbench.msl.ir.model import Call
 from metalbench.msl.ir.text import IrError
@@ -21,8 +22,13 @@ from metalbench.msl.ir.types import BOOL, Float, Int, Type
 from metalbench.msl.vector.shapes import Known
 
 _JOIN = {
-    **{"sum": "add", "product": "mul", "and": "and", "or": "or", "xor": "xor"},
-    **{"min": "llvm.umin", "max": "llvm.umax"},
+    "sum": "add",
+    "product": "mul",
+    "and": "and",
+    "or": "or",
+    "xor": "xor",
+    "min": "llvm.umin",
+    "max": "llvm.umax",
 }
 _JOIN_FLOATS = {"sum": "fadd", "product": "fmul", "min": "llvm.minnum", "max": "llvm.maxnum"}
 _INFINITY = {"half": "0xH7C00", "bfloat": "0xR7F80", "float": "0x7FF0000000000000"}
@@ -36,7 +42,7 @@ def marked(body: Body, call: Call) -> Lanes | None:
     if name == "barrier":
         body.code.call(MEET, "void", [])
         return None
-    if name in ("lane", "index", "x", "y", "z", "simdgroup", "arena"):
+    if is_place(call.name):
         return body.position(name, call.type)
     if body.width != SIMD_WIDTH:
         raise IrError(f"{call.name}: a SIMD-group has {SIMD_WIDTH} lanes")
@@ -46,26 +52,25 @@ def marked(body: Body, call: Call) -> Lanes | None:
     group = group_function(call.name)
     if group is None:
         raise IrError(f"{call.name} is not known")
-    if group.function == "first":
+    return _of_group(body, call, group.function, operands)
+
+
+def _of_group(body: Body, call: Call, function: str, operands: Sequence[Lanes]) -> Lanes:
+    if function == "first":
         return Lanes(call.type, _first(body, operands[0]))
-    if group.function == "shuffle":
+    if function == "shuffle":
         shape = body.shape(call.operands[1])
         known = shape.values if isinstance(shape, Known) else None
         return _shuffle(body, operands[0], operands[1], known)
-    if group.function in REDUCTIONS:
-        return Lanes(call.type, _reduce(body, group.function, operands[0]))
-    order, _, function = group.function.partition("_")
-    vector = _scan(body, function, operands[0], inclusive=order == "inclusive")
+    if function in REDUCTIONS:
+        return Lanes(call.type, _reduce(body, function, operands[0]))
+    order, _, joined_by = function.partition("_")
+    vector = _scan(body, joined_by, operands[0], inclusive=order == "inclusive")
     return Lanes(call.type, vectors=(vector,))
 
 
 def _ballot(body: Body, vote: Lanes) -> str:
-    code, votes = body.code, body.vector(vote)
-    if body.mask:
-        votes = code.value(
-            f"select {code.mask} {body.mask}, {code.mask} {votes}, {code.mask} zeroinitializer"
-        )
-    return code.value(f"bitcast {code.mask} {votes} to {code.bits}")
+    return body.code.number(body.code.among(body.mask, body.vector(vote)))
 
 
 def _first(body: Body, lanes: Lanes) -> str:
@@ -73,8 +78,7 @@ def _first(body: Body, lanes: Lanes) -> str:
         return lanes.scalar
     code, at = body.code, "0"
     if body.mask:
-        arguments = [(code.bits, bits_of(body)), ("i1", "true")]
-        at = code.call(f"llvm.cttz.{code.bits}", code.bits, arguments)
+        at = code.first(bits_of(body))
     vector = body.vector(lanes)
     return code.value(f"extractelement {code.lanes(lanes.type)} {vector}, {code.bits} {at}")
 
@@ -90,7 +94,7 @@ def identity(function: str, type_: Type) -> str:
     return "1" if function == "product" else "zeroinitializer"
 
 
-def _join(body: Body, function: str, type_: Type, count: int, one: str, other: str) -> str:
+def _join(body: Body, function: str, type_: Type, one: str, other: str, *, count: int) -> str:
     name = (_JOIN_FLOATS if isinstance(type_, Float) else _JOIN)[function]
     if isinstance(type_, Float) and type_.name != "float" and name.startswith("llvm."):
         relation = "olt" if function == "min" else "ogt"
@@ -129,7 +133,7 @@ def _reduce(body: Body, function: str, lanes: Lanes) -> str:
             )
             for first in (0, half)
         )
-        found = _join(body, function, type_, half, low, high)
+        found = _join(body, function, type_, low, high, count=half)
         count = half
     return code.value(f"extractelement <1 x {type_}> {found}, i64 0")
 
@@ -149,7 +153,7 @@ def _scan(body: Body, function: str, lanes: Lanes, *, inclusive: bool) -> str:
         found = from_below(found, 1)
     distance = 1
     while distance < width:
-        found = _join(body, function, type_, width, from_below(found, distance), found)
+        found = _join(body, function, type_, from_below(found, distance), found, count=width)
         distance *= 2
     return found
 
@@ -190,23 +194,11 @@ def _permute(body: Body, vector: str, source: Lanes, type_: Type) -> str:
     code.line(f"store {code.lanes(stored)} {vector}, ptr {slot}")
     places_, numbers = body.vector(source), code.lanes(source.type)
     inside = code.value(f"icmp ult {numbers} {places_}, splat ({source.type} {body.width})")
-    if body.mask:
-        inside = code.value(
-            f"select {code.mask} {body.mask}, {code.mask} {inside}, {code.mask} zeroinitializer"
-        )
+    inside = code.among(body.mask, inside)
     wide = code.value(f"zext {numbers} {places_} to {code.lanes('i64')}")
     pointers = code.value(f"getelementptr {stored}, ptr {slot}, {code.lanes('i64')} {wide}")
     size = body.layout.size(stored)
-    found = code.call(
-        f"llvm.masked.gather.v{body.width}{suffix(stored)}.v{body.width}p0",
-        code.lanes(stored),
-        [
-            (code.lanes("ptr"), pointers),
-            ("i32", str(size)),
-            (code.mask, inside),
-            (code.lanes(stored), "zeroinitializer"),
-        ],
-    )
+    found = gathered(code, stored, pointers, inside, "zeroinitializer", size)
     if type_ == BOOL:
         found = code.value(f"trunc {code.lanes(stored)} {found} to {code.mask}")
     return found

@@ -12,7 +12,7 @@ from metalbench.msl.emission.lanes import Lanes
 from metalbench.msl.emission.one_by_one import execute, one_by_one
 from metalbench.msl.ir.model import Call
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.types import VOID, Struct, Vector
+from metalbench.msl.ir.types import VOID, Vector
 from metalbench.msl.vector.private import SILENT
 
 # Those that work on vectors as they do on scalars, element by element.
@@ -32,7 +32,8 @@ _CONSTANT = {"abs": 1, "ctlz": 1, "cttz": 1, "is.fpclass": 1}
 _REDUCTIONS = {
     **{each: each for each in ("add", "mul", "and", "or", "xor", "fadd", "fmul")},
     **{each: f"llvm.{each}" for each in ("smin", "smax", "umin", "umax")},
-    **{"fmin": "llvm.minnum", "fmax": "llvm.maxnum"},
+    "fmin": "llvm.minnum",
+    "fmax": "llvm.maxnum",
 }
 _OVERLOAD = re.compile(r"(?:v\d+)?(?:f\d+|bf16|i\d+|p\d+)$")
 
@@ -46,23 +47,27 @@ def call(body: Body, instruction: Call) -> Lanes | None:
         raise IrError(f"a call of {instruction.callee[:40]}")
     operands = [body.get(each) for each in instruction.operands]
     alike = all(each.is_uniform for each in operands)
-    if alike and name not in body.apart:
+    if alike and name not in body.kernel.apart:
         found = execute(body, instruction, [each.scalar for each in operands])
         return Lanes(instruction.type, found) if instruction.type != VOID else None
     if not name.startswith("llvm.") or name.startswith("llvm.mem"):
         found_apart = one_by_one(body, instruction)
         return found_apart if instruction.type != VOID else None
-    stem = _stem(name)
+    return Lanes(instruction.type, vectors=_vectors(body, instruction, operands))
+
+
+def _vectors(body: Body, call: Call, operands: Sequence[Lanes]) -> tuple[str, ...]:
+    """The results of one of LLVM's own functions."""
+    stem = _stem(call.name)
     if stem in _BY_ELEMENT:
-        return Lanes(instruction.type, vectors=_by_element(body, instruction, stem, operands))
+        return _by_element(body, call, stem, operands)
     if stem.startswith("vector.reduce."):
-        kind = stem.removeprefix("vector.reduce.")
-        return Lanes(instruction.type, vectors=(_reduced(body, instruction, kind, operands),))
-    if isinstance(instruction.type, Struct) and stem.endswith(".with.overflow"):
-        return Lanes(instruction.type, vectors=_with_overflow(body, instruction, stem, operands))
+        return (_reduced(body, call, stem.removeprefix("vector.reduce."), operands),)
+    if stem.endswith(".with.overflow"):
+        return _with_overflow(body, call, stem, operands)
     if stem == "powi":
-        return one_by_one(body, instruction)
-    raise IrError(f"the intrinsic {name}")
+        return one_by_one(body, call).vectors
+    raise IrError(f"the intrinsic {call.name}")
 
 
 def _stem(name: str) -> str:
@@ -91,9 +96,9 @@ def _by_element(body: Body, call: Call, stem: str, operands: Sequence[Lanes]) ->
             arguments.append((code.lanes(of[at]), body.vectors(operand)[at]))
         if stem in ("minnum", "maxnum"):
             first, second = (vector for _, vector in arguments)
-            found.append(joined(
-                    code, f"llvm.{stem}", kind, first, second, count=body.width, flags=flags
-                ))
+            found.append(
+                joined(code, f"llvm.{stem}", kind, first, second, count=body.width, flags=flags)
+            )
         else:
             found.append(code.call(name, code.lanes(kind), arguments, flags=flags))
     return tuple(found)
@@ -119,7 +124,5 @@ def _reduced(body: Body, call: Call, kind: str, operands: Sequence[Lanes]) -> st
         parts.insert(0, body.vector(operands[0]))
     found, flags = parts[0], "".join(f"{each} " for each in call.flags)
     for each in parts[1:]:
-        found = joined(
-            body.code, join, vector.element, found, each, count=body.width, flags=flags
-        )
+        found = joined(body.code, join, vector.element, found, each, count=body.width, flags=flags)
     return found

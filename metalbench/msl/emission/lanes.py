@@ -11,10 +11,10 @@ from metalbench.msl.ir.types import Array, Float, Int, Layout, Pointer, Struct, 
 
 
 class Near(NamedTuple):
-    """Addresses in one array: `base`, and of every lane a 32-bit `index`, widened by `widening`."""
+    """Addresses in one array: `base`, and the lanes' 32-bit `indices`, widened by `widening`."""
 
     base: str
-    index: str
+    indices: str
     widening: str  # zext or sext
     scale: int  # bytes of an element
 
@@ -79,12 +79,20 @@ def offsets(type_: Type, layout: Layout) -> list[int]:
     resolved = layout.resolved(type_)
     if isinstance(resolved, Int | Float | Pointer):
         return [0]
-    count = len(resolved.members) if isinstance(resolved, Struct) else resolved.count
     found = []
-    for index in range(count):
+    for index in range(_count(resolved)):
         start, inner = layout.member(resolved, index)
         found += [start + each for each in offsets(inner, layout)]
     return found
+
+
+def _count(resolved: Type) -> int:
+    """How many parts a type has. Raises IrError."""
+    if isinstance(resolved, Struct):
+        return len(resolved.members)
+    if isinstance(resolved, Vector | Array):
+        return resolved.count
+    raise IrError(f"a value of type {resolved}")
 
 
 def take_apart(code: Code, type_: Type, value: str, layout: Layout) -> list[str]:
@@ -116,8 +124,7 @@ def put_together(code: Code, type_: Type, parts: list[str], layout: Layout) -> s
         return parts[0]
     whole, at = "poison", 0
     is_vector = isinstance(resolved, Vector)
-    count = len(resolved.members) if isinstance(resolved, Struct) else resolved.count
-    for index in range(count):
+    for index in range(_count(resolved)):
         inner = layout.member(resolved, index)[1]
         size = len(components(inner, layout))
         part = put_together(code, inner, parts[at : at + size], layout)
@@ -148,6 +155,7 @@ def spread(code: Code, lanes: Lanes, layout: Layout) -> tuple[str, ...]:
     """The vectors of a value, made now if there are none yet."""
     if lanes.vectors:
         return lanes.vectors
+    found: tuple[str, ...]
     if lanes.near is not None:
         found = (_addresses(code, lanes.near),)
     elif lanes.stride == 0:
@@ -162,7 +170,7 @@ def spread(code: Code, lanes: Lanes, layout: Layout) -> tuple[str, ...]:
 
 def _addresses(code: Code, near: Near) -> str:
     wide = code.lanes("i64")
-    index = code.value(f"{near.widening} {code.lanes('i32')} {near.index} to {wide}")
+    index = code.value(f"{near.widening} {code.lanes('i32')} {near.indices} to {wide}")
     return code.value(f"getelementptr [{near.scale} x i8], ptr {near.base}, {wide} {index}")
 
 

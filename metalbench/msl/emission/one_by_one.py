@@ -65,7 +65,7 @@ def over_lanes(body: Body, run: Callable[[str], None]) -> None:
     now, after = f"%{code.fresh('left')}", f"%{code.fresh('rest')}"
     back = code.fresh("end")
     code.line(f"{now} = phi {code.bits} [ {left}, %{start} ], [ {after}, %{back} ]")
-    first = code.call(f"llvm.cttz.{code.bits}", code.bits, [(code.bits, now), ("i1", "true")])
+    first = code.first(now)
     lane = code.value(f"zext {code.bits} {first} to i64")
     run(lane)
     code.jump(back)
@@ -88,14 +88,13 @@ def laid_out(body: Body, operand: Lanes) -> list[str]:
     code, slots = body.code, []
     if operand.near is not None:
         slots.append(code.variable(code.lanes("i32")))
-        code.line(f"store {code.lanes('i32')} {operand.near.index}, ptr {slots[0]}")
+        code.line(f"store {code.lanes('i32')} {operand.near.indices}, ptr {slots[0]}")
         return slots
     for kind, vector in zip(body.components(operand.type), body.vectors(operand), strict=True):
         row = code.lanes(stored(kind))
-        if kind == BOOL:
-            vector = code.value(f"zext {code.mask} {vector} to {row}")
+        lies = code.value(f"zext {code.mask} {vector} to {row}") if kind == BOOL else vector
         slots.append(code.variable(row))
-        code.line(f"store {row} {vector}, ptr {slots[-1]}")
+        code.line(f"store {row} {lies}, ptr {slots[-1]}")
     return slots
 
 

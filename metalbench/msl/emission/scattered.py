@@ -4,76 +4,64 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from metalbench.msl.emission.access import Access, Vectors
 from metalbench.msl.emission.body import Body, mask_of
 from metalbench.msl.emission.code import suffix
+from metalbench.msl.emission.functions import gathered
 from metalbench.msl.emission.lanes import Lanes
 from metalbench.msl.emission.one_by_one import each_lane
 from metalbench.msl.emission.turns import AT_ONCE, in_turn
 from metalbench.msl.ir.types import Type
 
 
-def gather(
-    body: Body,
-    addresses: Sequence[Lanes],
-    kinds: Sequence[Type],
-    *,
-    rarely: bool = False,
-) -> tuple[str, ...]:
-    """Elements from each lane's own addresses; in little code, if it is run `rarely`."""
-    if _is_loop(body, kinds, rarely=rarely):
+def scattered(
+    body: Body, addresses: Sequence[Lanes], access: Access, *, rarely: bool = False
+) -> Vectors:
+    """Read or write each element at addresses of its own; in little code, if it is run `rarely`.
 
-        def run(given: Sequence[str]) -> Sequence[str]:
-            return [
-                body.code.value(f"load {kind}, ptr {place}, align {body.layout.size(kind)}")
-                for kind, place in zip(kinds, given, strict=True)
-            ]
-
-        return each_lane(body, addresses, kinds, run)
-    return tuple(
-        _gather(body, address, kind) for address, kind in zip(addresses, kinds, strict=True)
-    )
+    Written are they in the order of the lanes: of those at one place, the last one stays.
+    """
+    if _is_loop(body, access, rarely=rarely):
+        return _by_lane(body, addresses, access)
+    found: Vectors = ()
+    for address, element in zip(addresses, access.elements, strict=True):
+        if element.values is None:
+            found += (_gather(body, address, element.kinds[0]),)
+        else:
+            _scatter(body, address, element.kinds[0], element.values[0])
+    return found
 
 
-def scatter(
-    body: Body,
-    addresses: Sequence[Lanes],
-    kinds: Sequence[Type],
-    vectors: Sequence[str],
-    *,
-    rarely: bool = False,
-) -> None:
-    """Write to each lane's own addresses, in order: of those at one place, the last one stays."""
-    if not _is_loop(body, kinds, rarely=rarely):
-        for address, kind, vector in zip(addresses, kinds, vectors, strict=True):
-            _scatter(body, address, kind, vector)
-        return
+def _by_lane(body: Body, addresses: Sequence[Lanes], access: Access) -> Vectors:
+    kinds = access.kinds
 
     def run(given: Sequence[str]) -> Sequence[str]:
-        for kind, value, place in zip(kinds, given[len(kinds) :], given, strict=False):
-            body.code.line(f"store {kind} {value}, ptr {place}, align {body.layout.size(kind)}")
-        return []
+        code, found = body.code, []
+        for at, (kind, place) in enumerate(zip(kinds, given, strict=False)):
+            size = body.layout.size(kind)
+            if access.values is None:
+                found.append(code.value(f"load {kind}, ptr {place}, align {size}"))
+            else:
+                code.line(f"store {kind} {given[len(kinds) + at]}, ptr {place}, align {size}")
+        return found
 
-    values = [Lanes(kind, vectors=(vector,)) for kind, vector in zip(kinds, vectors, strict=True)]
-    each_lane(body, [*addresses, *values], [], run)
+    values = [
+        Lanes(kind, vectors=(vector,))
+        for kind, vector in zip(kinds, access.values or (), strict=False)
+    ]
+    return each_lane(body, [*addresses, *values], access.results, run)
 
 
-def _is_loop(body: Body, kinds: Sequence[Type], *, rarely: bool) -> bool:
-    has_instruction = all(body.machine.scatters(body.layout.size(kind)) for kind in kinds)
+def _is_loop(body: Body, access: Access, *, rarely: bool) -> bool:
+    has_instruction = all(body.machine.scatters(body.layout.size(each)) for each in access.kinds)
     return not has_instruction and (bool(body.mask) or rarely)
 
 
 def _gather(body: Body, address: Lanes, kind: Type) -> str:
-    code, lanes, size = body.code, body.code.lanes(kind), body.layout.size(kind)
+    code, size = body.code, body.layout.size(kind)
     if not body.machine.scatters(size):
         return _gather_in_turn(body, address, kind)
-    arguments = [
-        (code.lanes("ptr"), body.vector(address)),
-        ("i32", str(size)),
-        (code.mask, mask_of(body)),
-        (lanes, "poison"),
-    ]
-    name = f"llvm.masked.gather.v{body.width}{suffix(kind)}.v{body.width}p0"
-    return code.call(name, lanes, arguments)
+    return gathered(code, kind, body.vector(address), mask_of(body), "poison", size)
 
 
 def _scatter(body: Body, address: Lanes, kind: Type, vector: str) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from metalbench.msl.emission.addresses import address, variable
 from metalbench.msl.emission.arithmetic import compute
-from metalbench.msl.emission.blocks import Blocks
-from metalbench.msl.emission.body import Body, Launch
-from metalbench.msl.emission.choice import with_masks
+from metalbench.msl.emission.blocks import write_blocks
+from metalbench.msl.emission.body import Body, Kernel, Launch
+from metalbench.msl.emission.code import Code
 from metalbench.msl.emission.groups import marked
 from metalbench.msl.emission.intrinsics import call
 from metalbench.msl.emission.lanes import Lanes
@@ -29,8 +30,8 @@ from metalbench.msl.ir.model import (
 )
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.vector.lines import lines_of
 from metalbench.msl.vector.private import Analysed, analyse_with_memory
+from metalbench.msl.vector.uses import loaded, used_elsewhere
 
 SOURCE = "mb_vector_source"
 BODY = "mb_vector_body"
@@ -60,10 +61,11 @@ def vectorise(module: str, launch: Launch) -> str:
         sources(launch.width, rows=launch.rows, names=names, apart=apart),
     )
     _refuse_waiting(function, analysed)
-    body = Body(function, flow, analysed, launch, machine_of(module))
-    body.apart = apart
-    text = _write(body, function)
-    return _module(body, function, text)
+    uses, data = used_elsewhere(function, flow), loaded(flow, analysed.shapes)
+    machine = machine_of(module)
+    kernel = Kernel(function, flow, analysed, launch, machine, apart, uses, data)
+    body = Body(kernel, Code(launch.width))
+    return _module(body, function, _write(body, function))
 
 
 def _apart(module: str) -> frozenset[str]:
@@ -107,28 +109,25 @@ def _refuse_waiting(function: Function, analysed: Analysed) -> None:
 
 def _write(body: Body, function: Function) -> list[str]:
     """The function's own text."""
+    code, live = body.code, ""
     subprogram = _SUBPROGRAM.search(function.head)
-    live = ""
-    code = body.code
     if subprogram:
         code.place = f"!DILocation(line: 0, scope: {subprogram[1]})"
-    launch, group = function.parameters
-    body.give(launch.text, Lanes(launch.type, "%launch"))
-    body.give(group.text, Lanes(group.type, "%group"))
+    for parameter, name in zip(function.parameters, ("%launch", "%group"), strict=True):
+        body.give(parameter.text, Lanes(parameter.type, name))
     if not body.launch.rows:
         live = code.value(f"bitcast i32 %live to {code.mask}")
-    divergence = with_masks(body)
-    blocks = Blocks(body, divergence, lines_of(body.flow, divergence), live, _emit)
-    opening, code.lines = code.lines, []
-    blocks.write()
-    start = "b0"
-    attributes = "".join(
-        f" #{each}" for each in _GROUP_OF.findall(function.head.rpartition(")")[2])
-    )
-    debug = f" !dbg {subprogram[1]}" if subprogram else ""
-    head = f"define void @{BODY}({', '.join(_PARAMETERS)}) local_unnamed_addr{attributes}{debug} {{"
-    jump = f"  br label %{start}" + (f", !dbg {code.place}" if code.place else "")
-    return [head, "start:", *code.entry, *opening, jump, *code.lines, "}"]
+    write_blocks(body, live, _emit)
+    return [_head(function.head), "start:", *code.entry, *code.lines, "}"]
+
+
+def _head(head: str) -> str:
+    """The definition's first line, with what is said of the function that it is made of."""
+    behind = head.rpartition(")")[2]
+    said = "".join(f" #{each}" for each in _GROUP_OF.findall(behind))
+    subprogram = _SUBPROGRAM.search(head)
+    said += f" !dbg {subprogram[1]}" if subprogram else ""
+    return f"define void @{BODY}({', '.join(_PARAMETERS)}) local_unnamed_addr{said} {{"
 
 
 def _emit(body: Body, instruction: Instruction) -> None:
@@ -138,25 +137,37 @@ def _emit(body: Body, instruction: Instruction) -> None:
 
 
 def _result(body: Body, instruction: Instruction) -> Lanes | None:
-    if isinstance(instruction, Memory):
-        if instruction.opcode == "load":
-            return load(body, instruction)
-        store(body, instruction)
-        return None
-    if isinstance(instruction, Call):
-        if instruction.name.startswith(PREFIX):
-            return marked(body, instruction)
-        return call(body, instruction)
-    if isinstance(instruction, Atomic):
-        if instruction.opcode == "fence":
-            execute(body, instruction, [])
-            return None
-        return one_by_one(body, instruction)
-    if isinstance(instruction, Alloca):
-        return variable(body, instruction)
-    if isinstance(instruction, ElementPointer):
-        return address(body, instruction)
+    for kind, write in _WRITERS.items():
+        if isinstance(instruction, kind):
+            return write(body, instruction)
     return compute(body, instruction)
+
+
+def _memory(body: Body, memory: Memory) -> Lanes | None:
+    if memory.opcode == "load":
+        return load(body, memory)
+    store(body, memory)
+    return None
+
+
+def _call(body: Body, instruction: Call) -> Lanes | None:
+    return (marked if instruction.name.startswith(PREFIX) else call)(body, instruction)
+
+
+def _atomic(body: Body, atomic: Atomic) -> Lanes | None:
+    if atomic.opcode != "fence":
+        return one_by_one(body, atomic)
+    execute(body, atomic, [])
+    return None
+
+
+_WRITERS: Mapping[type[Instruction], Callable[[Body, Any], Lanes | None]] = {
+    Memory: _memory,
+    Call: _call,
+    Atomic: _atomic,
+    Alloca: variable,
+    ElementPointer: address,
+}
 
 
 def _module(body: Body, function: Function, text: Iterable[str]) -> str:
@@ -174,4 +185,4 @@ def _module(body: Body, function: Function, text: Iterable[str]) -> str:
 
 
 def _is_replaced(line: str) -> bool:
-    return line.startswith((f"@{ROWS} =",)) or (line.startswith("declare ") and f"@{BODY}(" in line)
+    return line.startswith(f"@{ROWS} =") or (line.startswith("declare ") and f"@{BODY}(" in line)

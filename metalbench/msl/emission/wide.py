@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from metalbench.msl.emission.access import Access, Vectors
 from metalbench.msl.emission.body import Body
 from metalbench.msl.emission.code import places
 from metalbench.msl.emission.lanes import Lanes
@@ -16,44 +17,27 @@ _REGISTER = 32  # bytes: what is put in order at once; LLVM takes long over more
 _LINE = 64  # bytes of a cache line
 
 
-def load_wide(
-    body: Body,
-    address: Lanes,
-    kinds: Sequence[Type],
-    offsets: Sequence[int],
-    *,
-    rarely: bool = False,
-) -> tuple[str, ...] | None:
-    """The vectors of all components, from one row; None where there is none."""
-    size, apart = body.layout.size(kinds[0]), _apart(body, address, kinds, offsets)
-    if apart:
+def wide(body: Body, address: Lanes, access: Access, *, rarely: bool = False) -> Vectors | None:
+    """Read or write all components as one row; None if there is none."""
+    kinds, offsets = access.kinds, access.offsets
+    apart = _apart(body, address, kinds, offsets)
+    is_whole = _is_whole(body, kinds, offsets)
+    if access.values is None and apart:
+        size = body.layout.size(kinds[0])
         return _in_order(body, address.scalar, kinds[0], apart, [each // size for each in offsets])
-    if not _is_whole(body, kinds, offsets):
+    if not is_whole:
         return None
-    row, length = _row(body, kinds)
-    _copy(body, address, row, kinds[0], length, loads=True, rarely=rarely)
+    if access.values is not None and apart == len(kinds):
+        _interleave(body, address.scalar, kinds[0], access.values)
+        return ()
+    length = body.layout.size(kinds[0]) * len(kinds)
+    row = body.code.variable(f"[{length * body.width} x i8]", _LINE)
+    if access.values is not None:
+        _interleave(body, row, kinds[0], access.values)
+    _copy(body, address, row, length, access, rarely=rarely)
+    if access.values is not None:
+        return ()
     return _in_order(body, row, kinds[0], len(kinds), range(len(kinds)))
-
-
-def store_wide(
-    body: Body,
-    address: Lanes,
-    kinds: Sequence[Type],
-    offsets: Sequence[int],
-    vectors: Sequence[str],
-    *,
-    rarely: bool = False,
-) -> bool:
-    """Write all components as one row; whether there is one."""
-    if not _is_whole(body, kinds, offsets):
-        return False
-    if _apart(body, address, kinds, offsets) == len(kinds):
-        _interleave(body, address.scalar, kinds[0], vectors)
-        return True
-    row, length = _row(body, kinds)
-    _interleave(body, row, kinds[0], vectors)
-    _copy(body, address, row, kinds[0], length, loads=False, rarely=rarely)
-    return True
 
 
 def _is_whole(body: Body, kinds: Sequence[Type], offsets: Sequence[int]) -> bool:
@@ -76,20 +60,14 @@ def _apart(body: Body, address: Lanes, kinds: Sequence[Type], offsets: Sequence[
     return apart if offsets[-1] // size < apart else 0
 
 
-def _row(body: Body, kinds: Sequence[Type]) -> tuple[str, int]:
-    """Memory for the components of all lanes, and how many bytes each has."""
-    length = body.layout.size(kinds[0]) * len(kinds)
-    return body.code.variable(f"[{length * body.width} x i8]", _LINE), length
-
-
 def _copy(
-    body: Body, address: Lanes, row: str, kind: Type, length: int, *, loads: bool, rarely: bool
+    body: Body, address: Lanes, row: str, length: int, access: Access, *, rarely: bool
 ) -> None:
     """Into the row what each active lane has, or the other way."""
-    code, alignment = body.code, body.layout.size(kind)
+    code, alignment = body.code, body.layout.size(access.kinds[0])
 
     def move(there: str, here: str) -> None:
-        source, target = (there, here) if loads else (here, there)
+        source, target = (there, here) if access.values is None else (here, there)
         whole = code.value(f"load i{8 * length}, ptr {source}, align {alignment}")
         code.line(f"store i{8 * length} {whole}, ptr {target}, align {alignment}")
 
