@@ -37,6 +37,4 @@ def threads_of(
 def threads_of_text(text: Path, kernel: str, *, fast_math: bool, spaces: bool) -> Path:
     """The same of text that compiled before, in a file."""
     code = Code(text.read_text(), Edits(""), 0)
-    return threads_of(
-        code, kernel, Translate(), checked=False, fast_math=fast_math, spaces=spaces
-    )
+    return threads_of(code, kernel, Translate(), checked=False, fast_math=fast_math, spaces=spaces)

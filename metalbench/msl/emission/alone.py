@@ -176,13 +176,13 @@ class Walk:
     def _turns(self) -> Iterable[tuple[str, str, Type]]:
         """What lanes have computed in the last turn of a loop that they leave here."""
         inside = self._region.blocks | {self._region.branch}
-        leaves = self._body.analysed.shapes.divergence.leaves_turns
+        divergence = self._body.analysed.shapes.divergence
         for block in self._body.flow.order:
             if block not in inside:
                 continue
             for each in block.instructions:
                 uses = self._body.kernel.uses.get(each.result, ())
-                if any(use not in inside and leaves(block, use) for use in uses):
+                if any(use not in inside and divergence.leaves_turns(block, use) for use in uses):
                     yield "turn", each.result, each.type
 
     def _label(self, block: Block) -> str:

@@ -65,7 +65,9 @@ class _Blocks:
         self._code.jump(self._label(self._body.function.entry))
         for block in self._body.flow.order:
             if len(self._code.lines) > _MOST_LINES:
-                raise IrError(f"it is too long: vectors of it are over {_MOST_LINES} lines of LLVM IR")
+                raise IrError(
+                    f"it is too long: vectors of it are over {_MOST_LINES} lines of LLVM IR"
+                )
             self._whole(block)
             if block in self._divergence.masked:
                 self._masked(block)

@@ -27,7 +27,8 @@ class Divergence:
 
     `masked` blocks run with some lanes only. At `joins` phis take values of different lanes from
     different ways. Lanes leave `loops` at different times, so that what is computed in there is of
-    different turns behind them.
+    different turns behind them. What `redone` blocks compute is so behind these regions of theirs:
+    some lanes have come around a loop to them again before they meet the others in it.
     """
 
     flow: Flow
@@ -35,6 +36,7 @@ class Divergence:
     masked: set[Block] = field(default_factory=set)
     joins: set[Block] = field(default_factory=set)
     loops: set[Loop] = field(default_factory=set)
+    redone: dict[Block, list[frozenset[Block]]] = field(default_factory=dict)
 
     def add(self, branch: Block) -> bool:
         """Note that a block's branch parts lanes; whether that is news."""
@@ -44,6 +46,9 @@ class Divergence:
         blocks = frozenset(_between(branch, join))
         self.regions[branch] = Region(branch, blocks, join)
         self.masked |= blocks
+        for block in blocks:
+            if self.flow.dominates(block, branch):
+                self.redone.setdefault(block, []).append(blocks)
         sources = blocks | {branch}
         self.joins |= {block for block in (*blocks, join) if self._mixes(block, sources)}
         for loop in self.flow.loops:
@@ -64,6 +69,8 @@ class Divergence:
 
     def leaves_turns(self, definition: Block, use: Block) -> bool:
         """Whether between the two lies the end of a loop that lanes leave at different times."""
+        if any(use not in region for region in self.redone.get(definition, ())):
+            return True
         loop = self.flow.loop_of.get(definition)
         while loop is not None and use not in loop.blocks:
             if loop in self.loops:
