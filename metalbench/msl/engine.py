@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING
 from metalbench._core import CompileError, Error
 from metalbench.msl.building import cache
 from metalbench.msl.building.symbolize import symbolize
-from metalbench.msl.building.toolchain import Toolchain, flags, toolchain
+from metalbench.msl.building.toolchain import Toolchain, toolchain
 
 if TYPE_CHECKING:
-    from metalbench.msl.building.compiler import Translate
     from metalbench.msl.reading.constants import Value
     from metalbench.msl.reading.program import Source
-    from metalbench.msl.rewriting.lower import Lowered
 
 __all__ = [
     "Built",
@@ -193,7 +191,9 @@ def build(
     if record is not None and cache.file_digest(record["path"]) == record["object"]:
         return _built(record)
     with _own_failures(program.filename):
-        return _built(_compile(program, function, constants or {}, key, kind))
+        record = _compile(program, function, constants or {}, kind)
+        cache.store(key, record)
+        return _built(record)
 
 
 def signature(  # noqa: PLR0917 - `_core` calls it
@@ -234,91 +234,24 @@ def _given(constants: Mapping[str | int, Value] | None) -> str:
 
 
 def _compile(
-    program: Program,
-    function: str,
-    constants: Mapping[str | int, Value],
-    key: str,
-    kind: tuple[bool, bool],
+    program: Program, function: str, constants: Mapping[str | int, Value], kind: tuple[bool, bool]
 ) -> cache.Record:
-    from metalbench.msl.building.compiler import Translate
-    from metalbench.msl.building.diagnostics import Diagnostics
-    from metalbench.msl.building.undefined import undefined
-    from metalbench.msl.rewriting.lower import lower
+    from metalbench.msl.building.kernel import compile_kernel
 
     checked, fast_math = kind
-    lowered = lower(program.source, function, constants)
-    translate = Translate(
-        Diagnostics(program.source, lowered.code).translate,
-        lambda said: undefined(said, program.source),
+    return compile_kernel(
+        program.source,
+        function,
+        constants,
+        checked=checked,
+        fast_math=fast_math,
+        vectors=_wants_vectors(),
     )
-    record, reason = None, ""
-    if lowered.needs_fibers and not checked and _wants_vectors():
-        record, reason = _compile_vectors(lowered, translate, fast_math=fast_math)
-    if record is None:
-        record = _compile_threads(lowered, translate, checked=checked, fast_math=fast_math)
-    record |= {
-        "name": lowered.kernel.name,
-        "object": cache.file_digest(record["path"]),
-        "arguments": lowered.bindings.arguments,
-        "attributes": lowered.bindings.attributes,
-        "max_threads": lowered.max_threads,
-        "needs_fibers": lowered.needs_fibers,
-        "reason": reason,
-        "fast_math": fast_math,
-    }
-    cache.store(key, record)
-    return record
 
 
 def _wants_vectors() -> bool:
     """Whether kernels may be built as vectors: not where the two ways are compared."""
     return os.environ.get("METALBENCH_ENGINE") != "fibers"
-
-
-def _compile_vectors(
-    lowered: Lowered, translate: Translate, *, fast_math: bool
-) -> tuple[cache.Record | None, str]:
-    """A kernel whose SIMD-groups are vectors; None with the reason where it cannot be one."""
-    from metalbench.msl.building.vectors import entry_of, lane_of, widths_of
-    from metalbench.msl.emission.body import Launch
-    from metalbench.msl.ir.text import IrError
-
-    lane = lane_of(
-        lowered.code, toolchain(), translate, fast_math=fast_math, spaces=lowered.spaces
-    )
-    try:
-        widths = widths_of(lane)
-        path = entry_of(
-            lane, Launch(widths[0], rows=True), lowered.kernel.name, fast_math=fast_math
-        )
-    except IrError as error:
-        return None, str(error)
-    with cache.replacing(lane.with_suffix(".cpp")) as text:
-        text.write_text(lowered.code.text)
-    return {"path": str(path), "engine": "vectors", "widths": widths, "lane": str(lane)}, ""
-
-
-def _compile_threads(
-    lowered: Lowered, translate: Translate, *, checked: bool, fast_math: bool
-) -> cache.Record:
-    """A kernel whose threads are run one by one: in loops, or as fibers."""
-    from metalbench.msl.building.compiler import compile_shared_object
-    from metalbench.msl.building.frames import check_frame
-
-    options = flags(checked=checked, fast_math=fast_math, spaces=lowered.spaces)
-    content = cache.digest("object", toolchain().key, repr(options), lowered.code.text)
-    target = cache.path_of(content, ".so")
-    with cache.replacing(target) as path:
-        frame = compile_shared_object(
-            lowered.code, path, toolchain(), translate, options, checked=checked
-        )
-        check_frame(frame, lowered.kernel.name, toolchain().headers)
-        if toolchain().target.debug_in_object:
-            path.with_suffix(".o").replace(target.with_suffix(".o"))
-        with cache.replacing(target.with_suffix(".cpp")) as text:
-            text.write_text(lowered.code.text)
-    engine = "fibers" if lowered.needs_fibers or checked else "loops"
-    return {"path": str(target), "engine": engine, "widths": (), "lane": ""}
 
 
 def _built(record: cache.Record) -> Built:
