@@ -11,8 +11,8 @@ import pytest
 
 from metalbench.msl import engine
 
-# All as fibers where the environment asks for that.
-WAYS = ["fibers"] if os.environ.get("METALBENCH_ENGINE") == "fibers" else ["vectors", "fibers"]
+_ASKED_FOR = os.environ.get(engine.ENGINE_VARIABLE)
+WAYS = [_ASKED_FOR] if _ASKED_FOR else list(engine.ENGINES)
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def on(way: str, node: pytest.Item) -> Iterator[None]:
     `stays_on_fibers`; that has a kernel then that cannot.
     """
     with pytest.MonkeyPatch.context() as patch, _recorded(patch) as built:
-        patch.setenv("METALBENCH_ENGINE", way)
+        patch.setenv(engine.ENGINE_VARIABLE, way)
         yield
     if way == "vectors" and built:
         refused = {each.name: each.reason for each in built if each.engine == "fibers"}

@@ -63,11 +63,11 @@ GroupEntry CpuPipeline::entry_for(std::uint32_t size_x) const {
   const Shape shape{rows ? *width : mb::simd_width, rows};
   std::shared_ptr<const Module> module = module_for(shape);
   const mb::ThreadEntry entry = module->lanes_entry();
-  if (entry == nullptr) {
-    throw Error("cpu device: " + module->path() + " is no vectorised kernel; remove it from the " +
-                "cache");
-  }
-  return {entry, shape.width, std::move(module)};
+  if (entry != nullptr) return {entry, shape.width, std::move(module)};
+  // A shape whose vectors do not fit a stack has a fiber for each thread.
+  const mb::ThreadEntry thread = module->thread_entry();
+  if (thread != nullptr) return {thread, 1, std::move(module)};
+  throw Error("cpu device: " + module->path() + " is no compiled kernel; remove it from the cache");
 }
 
 std::shared_ptr<const Module> CpuPipeline::module_for(Shape shape) const {

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metalbench._core import CompileError, Error
+from metalbench._core import Error
 from metalbench.msl.building import cache
 from metalbench.msl.building.symbolize import symbolize
 from metalbench.msl.building.toolchain import Toolchain, toolchain
@@ -30,6 +30,11 @@ __all__ = [
     "symbolize",
     "toolchain",
 ]
+
+
+# What kernels that synchronise are run as.
+ENGINE_VARIABLE = "METALBENCH_ENGINE"
+ENGINES = ("fibers", "vectors")
 
 
 @dataclass(frozen=True)
@@ -54,21 +59,26 @@ class Built:
     widths: tuple[int, ...] = ()
     lane: str = ""
     fast_math: bool = True
+    spaces: bool = False
 
     def entry(self, width: int, rows: bool) -> str:
         """Return the shared object that runs `width` threads a call, compiled at first need.
 
-        With `rows` they lie along x; without, groups may have any shape. Raises CompileError.
+        With `rows` they lie along x; without, groups may have any shape. What does not fit a stack
+        in that shape is an object that runs threads as fibers.
         """
+        from metalbench.msl.building.threads import threads_of_text
         from metalbench.msl.building.vectors import entry_of
         from metalbench.msl.emission.body import Launch
         from metalbench.msl.ir.text import IrError
 
-        launch = Launch(width, rows)
+        lane, launch = Path(self.lane), Launch(width, rows)
         try:
-            return str(entry_of(Path(self.lane), launch, self.name, fast_math=self.fast_math))
-        except IrError as error:
-            raise CompileError(f"[{self.name}] for vectors of {width} threads: {error}") from error
+            return str(entry_of(lane, launch, self.name, fast_math=self.fast_math))
+        except IrError:
+            text = lane.with_suffix(".cpp")
+            kind = {"fast_math": self.fast_math, "spaces": self.spaces}
+            return str(threads_of_text(text, self.name, **kind))
 
     @cached_property
     def lowered(self) -> str:
@@ -250,8 +260,11 @@ def _compile(
 
 
 def _wants_vectors() -> bool:
-    """Whether kernels may be built as vectors: not where the two ways are compared."""
-    return os.environ.get("METALBENCH_ENGINE") != "fibers"
+    """Whether kernels that synchronise are to be built as vectors: METALBENCH_ENGINE says so."""
+    named = os.environ.get(ENGINE_VARIABLE, "fibers")
+    if named not in ENGINES:
+        raise Error(f"{ENGINE_VARIABLE}: expected {' or '.join(ENGINES)}, got {named!r}")
+    return named == "vectors"
 
 
 def _built(record: cache.Record) -> Built:

@@ -75,7 +75,8 @@ def test_show_has_task_sizes_source_reflection_and_history(shell: Any) -> None:
     assert history.startswith("cpu (")
 
 
-def test_show_tells_how_kernels_run(shell: Any) -> None:
+def test_show_tells_how_kernels_run(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("METALBENCH_ENGINE", "vectors")
     plain, checked = shell("show", "twice", "--engine").stdout.splitlines()[1:3]
     assert plain.split(maxsplit=3) == ["twice", "plain", "loops", "its threads do not synchronise"]
     assert checked.split()[:3] == ["twice", "checked", "fibers"]

@@ -109,7 +109,10 @@ def ways(text: str) -> dict[tuple[str, str], str]:
     return {(line[0], line[1]): line[2] for line in lines if line[1] in ("plain", "checked")}
 
 
-def test_how_kernels_run_is_told_with_the_reason(file: Path) -> None:
+def test_how_kernels_run_is_told_with_the_reason(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("METALBENCH_ENGINE", "vectors")
     file.write_text(SOURCE + WAITING)
     given = ["--emit", "engine", "-D", "FACTOR", "--constant", "negate=false"]
     result = command(file, *given)

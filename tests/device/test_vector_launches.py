@@ -152,17 +152,19 @@ def test_an_entry_is_built_once(by_hand):
     assert asked == [(32, True)]
 
 
-def test_an_entry_must_run_lanes(by_hand):
+def test_a_shape_may_have_a_fiber_for_each_thread(by_hand):
     class OfLoops(ByHand):
         def entry(self, width: int, rows: bool) -> str:
-            source = "kernel void loop(device uint* out) { out[0] = 1; }"
+            source = """
+                kernel void loop(device uint* out, device uint* more,
+                                 uint t [[thread_position_in_grid]]) { out[t] = t + 1; }"""
             return loops(engine.parse(source), "loop").path
 
     loops = engine.build
 
     pipeline, _ = by_hand("", OfLoops)
-    with pytest.raises(_core.Error, match="no vectorised kernel"):
-        _run(pipeline, (32, 1, 1), (32, 1, 1))
+    out, _ = _run(pipeline, (96, 1, 1), (32, 1, 1))
+    np.testing.assert_array_equal(out.ravel(), np.arange(1, 97))
 
 
 @pytest.mark.parametrize("threads", [(32, 1, 1), (256, 1, 1), (8, 128, 1), (5, 7, 3)])

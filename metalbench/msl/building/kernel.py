@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from metalbench.msl.building import cache
-from metalbench.msl.building.compiler import Translate, compile_shared_object
+from metalbench.msl.building.compiler import Translate
 from metalbench.msl.building.diagnostics import Diagnostics
-from metalbench.msl.building.frames import check_frame
-from metalbench.msl.building.toolchain import flags, toolchain
+from metalbench.msl.building.threads import threads_of
+from metalbench.msl.building.toolchain import toolchain
 from metalbench.msl.building.undefined import undefined
 from metalbench.msl.building.vectors import entry_of, lane_of, widths_of
 from metalbench.msl.emission.body import Launch
@@ -49,6 +49,7 @@ def compile_kernel(
         "needs_fibers": lowered.needs_fibers,
         "reason": reason,
         "fast_math": fast_math,
+        "spaces": lowered.spaces,
     }
 
 
@@ -58,7 +59,7 @@ def _why_no_vectors(lowered: Lowered, *, checked: bool, vectors: bool) -> str:
         return "a checked build watches every thread by itself"
     if not lowered.needs_fibers:
         return "its threads do not synchronise"
-    return "" if vectors else "METALBENCH_ENGINE=fibers is in the environment"
+    return "" if vectors else "METALBENCH_ENGINE is not vectors"
 
 
 def _compile_vectors(
@@ -82,17 +83,13 @@ def _compile_threads(
     lowered: Lowered, translate: Translate, *, checked: bool, fast_math: bool
 ) -> cache.Record:
     """A kernel whose threads are run one by one: in loops, or as fibers."""
-    options = flags(checked=checked, fast_math=fast_math, spaces=lowered.spaces)
-    content = cache.digest("object", toolchain().key, repr(options), lowered.code.text)
-    target = cache.path_of(content, ".so")
-    with cache.replacing(target) as path:
-        frame = compile_shared_object(
-            lowered.code, path, toolchain(), translate, options, checked=checked
-        )
-        check_frame(frame, lowered.kernel.name, toolchain().headers)
-        if toolchain().target.debug_in_object:
-            path.with_suffix(".o").replace(target.with_suffix(".o"))
-        with cache.replacing(target.with_suffix(".cpp")) as text:
-            text.write_text(lowered.code.text)
+    target = threads_of(
+        lowered.code,
+        lowered.kernel.name,
+        translate,
+        checked=checked,
+        fast_math=fast_math,
+        spaces=lowered.spaces,
+    )
     engine = "fibers" if lowered.needs_fibers or checked else "loops"
     return {"path": str(target), "engine": engine, "widths": (), "lane": ""}

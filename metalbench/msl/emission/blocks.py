@@ -19,6 +19,7 @@ from metalbench.msl.vector.divergence import Divergence, Region
 from metalbench.msl.vector.lines import Lines
 
 EXIT = "end"
+_MOST_LINES = 25_000  # clang takes seconds for more
 Emit = Callable[[Body, Instruction], None]
 
 
@@ -45,6 +46,8 @@ class Blocks:
     def write(self) -> None:
         """All of them, and the end of the function."""
         for block in self._body.flow.order:
+            if len(self._code.lines) > _MOST_LINES:
+                raise IrError(f"it is too long: vectors of it are over {_MOST_LINES} lines of LLVM IR")
             self._whole(block)
             if block in self._divergence.masked:
                 self._masked(block)
