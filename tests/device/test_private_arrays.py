@@ -29,3 +29,26 @@ def test_indices_that_wrap_stay_within(device, compile_kernel, kind, fold, fast_
     arguments = {"a": a, "y": y, "count": np.array([COUNT], np.uint32)}
     device.run([_core.Dispatch(pipeline, arguments, threads_in_grid=(37,), threads=(32,))])
     np.testing.assert_array_equal(y, a.sum(axis=1))
+
+
+LARGE = """
+kernel void large(device const uint* a, device uint* y, uint i [[thread_position_in_grid]]) {
+  uint seen[300] = {};
+  for (uint k = 0; k < 40; ++k) seen[a[k * 32 + i] % 300] += 1;
+  uint most = 0;
+  for (uint k = 0; k < 300; ++k) most = max(most, seen[k]);
+  y[i] = simd_sum(most);
+}
+"""
+
+
+def test_a_large_array_is_cleared_by_the_c_library(device, compile_kernel):
+    """Which the linker knows nothing of, and the process has."""
+    pipeline = compile_kernel(LARGE)
+    if device.kind == "cpu":
+        assert pipeline.engine == "vectors", pipeline.engine_reason
+    a = np.random.default_rng(0).integers(0, 12, (40, 32)).astype(np.uint32)
+    y = np.zeros(32, np.uint32)
+    device.run([_core.Dispatch(pipeline, {"a": a, "y": y}, threads_in_grid=(32,), threads=(32,))])
+    most = [np.bincount(a[:, lane]).max() for lane in range(32)]
+    np.testing.assert_array_equal(y, np.full(32, sum(most)))

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 
+import numpy as np
 import pytest
 
 from metalbench.msl import engine
 from metalbench.msl.building.toolchain import flags, toolchain
+from metalbench.msl.emission.body import Launch
+from metalbench.msl.emission.vectorise import vectorise
 from metalbench.msl.rewriting.lower import lower
 
 PLACES = {"lane", "index", "x", "y", "z", "simdgroup", "arena"}
@@ -136,3 +139,20 @@ def test_lanes_of_a_simdgroup_need_no_barrier_of_their_own():
 def test_fibers_ask_for_no_markers():
     calls = [f"{name}(r)" for name in (*REDUCTIONS, *SCANS)]
     assert "mb_vector_" not in _lane(_kernel("float", "simd", calls), vector=False)
+
+
+@pytest.mark.parametrize("kind", ["half", "bfloat"])
+def test_the_least_half_takes_no_call_for_each_lane(kind):
+    source = f"""
+        kernel void f(device const {kind}* x, device {kind}* y,
+                      uint i [[thread_position_in_grid]]) {{ y[i] = simd_min(x[i]); }}"""
+    lane = _lane(source)
+    assert re.search(r"call [^@]*@mb_vector_min_", lane)
+    assert "minnum" not in vectorise(lane, Launch(32, rows=False))
+
+
+@pytest.mark.parametrize("kind", ["half", "bfloat"])
+def test_the_least_half_of_a_part_of_a_simdgroup_is_a_number(threadgroup, kind):
+    x = np.array([3, np.nan, -2, 5, *[9] * 30], np.float32)
+    body = f"y[tid] = float(simd_min({kind}(x[tid]))) + 100 * float(simd_max({kind}(x[tid])));"
+    np.testing.assert_array_equal(threadgroup(body, x, threads=34), [898] * 32 + [909] * 2)

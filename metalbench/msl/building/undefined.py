@@ -32,6 +32,12 @@ def undefined(said: str, source: Source) -> str:
     return "\n".join(_message(source, *each) for each in found.items())
 
 
+def unknown(said: str) -> str:
+    """The names that the linker has found nowhere and this process lacks; empty if there are none."""
+    symbols = dict.fromkeys(match[1].strip() for match in _SYMBOL.finditer(said))
+    return ", ".join(each for each in symbols if not _is_of_the_system(each))
+
+
 @cache
 def _is_of_the_system(symbol: str) -> bool:
     """Whether it is a function of the C library, of which clang and os_log call some."""

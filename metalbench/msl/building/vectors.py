@@ -17,6 +17,7 @@ from metalbench.msl.building.toolchain import (
     flags,
     toolchain,
 )
+from metalbench.msl.building.undefined import unknown
 from metalbench.msl.emission.body import Launch
 from metalbench.msl.emission.markers import SIMD_WIDTH
 from metalbench.msl.emission.vectorise import vectorise
@@ -73,7 +74,7 @@ def _link(
     module: str, path: Path, target: Path, tools: Toolchain, options: Sequence[str], kernel: str
 ) -> None:
     try:
-        frame = assemble(module, path, tools, Translate(), options)
+        frame = assemble(module, path, tools, Translate(linker=unknown), options)
         check_frame(frame, kernel, tools.headers)
     except CompileError as error:
         raise IrError(str(error)) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metalbench.msl.emission.body import Body, bits_of
-from metalbench.msl.emission.code import places, suffix
+from metalbench.msl.emission.code import Code, places, suffix
 from metalbench.msl.emission.lanes import Lanes, splat
 from metalbench.msl.emission.markers import (
     MEET,
@@ -95,7 +95,18 @@ def _join(body: Body, function: str, type_: Type, count: int, one: str, other: s
     name = (_JOIN_FLOATS if is_float else _JOIN)[function]
     if not name.startswith("llvm."):
         return code.value(f"{name} {lanes} {one}, {other}")
+    if isinstance(type_, Float) and type_.name != "float":
+        return _extreme(code, "olt" if function == "min" else "ogt", f"<{count} x", type_, one, other)
     return code.call(f"{name}.v{count}{suffix(type_)}", lanes, [(lanes, one), (lanes, other)])
+
+
+def _extreme(code: Code, relation: str, many: str, type_: Type, one: str, other: str) -> str:
+    """The least or greatest of halfs, for which LLVM would call a function; numbers before NaN."""
+    lanes, truth = f"{many} {type_}>", f"{many} i1>"
+    better = code.value(f"fcmp {relation} {lanes} {other}, {one}")
+    none = code.value(f"fcmp uno {lanes} {one}, {one}")
+    either = code.value(f"or {truth} {better}, {none}")
+    return code.value(f"select {truth} {either}, {lanes} {other}, {lanes} {one}")
 
 
 def _active(body: Body, lanes: Lanes, otherwise: str) -> str:

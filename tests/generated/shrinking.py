@@ -1,0 +1,168 @@
+"""Small programs of large ones: parts are taken away while the program still goes wrong."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+
+from generated import syntax as s
+from generated.agreement import is_settled
+
+Fails = Callable[[s.Program], bool]
+
+
+def shrunk(program: s.Program, fails: Fails, most: int = 300) -> s.Program:
+    """A program as small as greed makes it for which `fails` is still true.
+
+    `most` bounds how many programs are tried.
+    """
+    tries = 0
+    goes_on = True
+    while goes_on:
+        goes_on = False
+        for candidate in _smaller(program):
+            if not _is_whole(candidate):
+                continue
+            tries += 1
+            if tries > most:
+                return program
+            if fails(candidate):
+                program, goes_on = candidate, True
+                break
+    return program
+
+
+def size(program: s.Program) -> int:
+    """How many parts a program has."""
+    return sum(1 for _ in s.every(program))
+
+
+def _is_whole(program: s.Program) -> bool:
+    """Whether threadgroup arrays are written before they are read, and it is clear who meets whom."""
+    for each in s.every(program):
+        if isinstance(each, s.Exchange):
+            first = each.writes[0] if each.writes else None
+            if not isinstance(first, s.Assign) or not isinstance(first.target, s.OwnShared):
+                return False
+        if isinstance(each, s.Compare) and isinstance(each.left, s.Literal):
+            return False
+    return is_settled(program)
+
+
+def _smaller(program: s.Program) -> Iterator[s.Program]:
+    """Programs with something less, those that lack most first."""
+    yield from _launches(program)
+    count = sum(1 for _ in _blocks(program))
+    for at in range(count):
+        yield from _shorter_blocks(program, at)
+    nodes = sum(1 for _ in s.every(program))
+    for at in range(nodes):
+        yield from _opened(program, at)
+    for at in range(nodes):
+        yield from _simpler(program, at)
+    yield from _unused(program)
+
+
+def _launches(program: s.Program) -> Iterator[s.Program]:
+    for threads in ((32, 1, 1), program.threads):
+        if program.grid != threads and all(a <= b for a, b in zip(threads, program.grid)):
+            found = copy.deepcopy(program)
+            found.threads = found.grid = threads
+            yield found
+
+
+def _blocks(node: s.Node) -> Iterator[s.Block]:
+    """Every list of statements."""
+    for each in s.every(node):
+        for one in fields(each):
+            value = getattr(each, one.name)
+            if isinstance(value, list) and value and isinstance(value[0], s.Statement):
+                yield value
+
+
+def _shorter_blocks(program: s.Program, at: int) -> Iterator[s.Program]:
+    length = len(next(block for k, block in enumerate(_blocks(program)) if k == at))
+    step = length
+    while step:
+        for begin in range(0, length, step):
+            found = copy.deepcopy(program)
+            block = next(block for k, block in enumerate(_blocks(found)) if k == at)
+            del block[begin : begin + step]
+            yield found
+        step //= 2
+
+
+def _opened(program: s.Program, at: int) -> Iterator[s.Program]:
+    """With what is inside of a statement in its place."""
+    node = _nth(program, at)
+    if not isinstance(node, s.If | s.For | s.While | s.Switch):
+        return
+    inner = [getattr(node, name) for name in ("yes", "no", "body") if hasattr(node, name)]
+    if isinstance(node, s.Switch):
+        inner = [case.body for case in node.cases]
+    for which in range(len(inner)):
+        found = copy.deepcopy(program)
+        statement = _nth(found, at)
+        parts = [getattr(statement, name, None) for name in ("yes", "no", "body")]
+        bodies = [each for each in parts if each is not None]
+        if isinstance(statement, s.Switch):
+            bodies = [case.body for case in statement.cases]
+        for block in _blocks(found):
+            for place, each in enumerate(block):
+                if each is statement:
+                    block[place : place + 1] = bodies[which]
+                    yield found
+                    break
+
+
+def _nth(program: s.Program, at: int) -> s.Node:
+    return next(node for k, node in enumerate(s.every(program)) if k == at)
+
+
+def _simpler(program: s.Program, at: int) -> Iterator[s.Program]:
+    """With an expression's operand, or a number, in its place."""
+    node = _nth(program, at)
+    for one in fields(node):
+        value = getattr(node, one.name)
+        places = range(len(value)) if isinstance(value, list) else [None]
+        for place in places:
+            old = value if place is None else value[place]
+            if not isinstance(old, s.Expression) or _is_target(node, one.name):
+                continue
+            for new in _instead(old):
+                found = copy.deepcopy(program)
+                there = _nth(found, at)
+                if place is None:
+                    setattr(there, one.name, copy.deepcopy(new))
+                else:
+                    getattr(there, one.name)[place] = copy.deepcopy(new)
+                yield found
+
+
+def _is_target(node: s.Node, name: str) -> bool:
+    return isinstance(node, s.Assign) and name == "target"
+
+
+def _instead(old: s.Expression) -> Iterator[s.Expression]:
+    if isinstance(old, s.Literal):
+        return
+    if old.type in ("uint", "int", "float"):
+        yield s.Literal(old.type, 1)
+    for each in s.every(old):
+        if each is not old and isinstance(each, s.Expression) and each.type == old.type:
+            if not (isinstance(each, s.Literal) and each.value == 1):
+                yield each
+
+
+def _unused(program: s.Program) -> Iterator[s.Program]:
+    """Without functions, structs and threadgroup arrays that nothing names."""
+    called = {each.function for each in s.every(program) if isinstance(each, s.UserCall)}
+    types = {each.type for each in s.every(program) if isinstance(each, s.DeclareArray)}
+    arrays = {getattr(each, "array", None) for each in s.every(program)}
+    found = copy.deepcopy(program)
+    found.functions = [each for each in found.functions if each.name in called]
+    found.structs = [each for each in found.structs if each.name in types]
+    found.shared = [each for each in found.shared if each.name in arrays]
+    if size(found) < size(program):
+        yield found

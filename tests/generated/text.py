@@ -1,0 +1,311 @@
+"""Programs as MSL."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from generated import syntax as s
+from generated.kinds import INTEGERS, bits_of, is_float, width_of, wrapping
+
+OPERATIONS = ("add", "min", "max", "and", "or", "xor")
+CELLS = 37  # in device memory, for each atomic operation
+# Where a thread's own elements are, and those of `who` in a threadgroup array.
+OUTPUT_PLACES = {
+    "rows": "i * {slots} + (slot)",
+    "columns": "(slot) * total + i",
+    "reversed": "(slot) * total + (total - 1 - i)",
+    "permuted": "order[i] * {slots} + (slot)",
+    "scattered": "(slot) * total + order[i]",
+}
+SHARED_PLACES = {
+    "same": "(who)",
+    "reversed": "count - 1 - (who)",
+    "apart": "2 * (who) + 1",
+    "padded": "(who) + (who) / 32",
+}
+SHARED_CAPACITY = {"same": 1024, "reversed": 1024, "apart": 2048, "padded": 1056}
+_PLACES = """
+    uint i [[thread_position_in_grid]], uint tid [[thread_position_in_threadgroup]],
+    uint count [[threads_per_threadgroup]], uint group [[threadgroup_position_in_grid]],"""
+_PLACES_IN_SPACE = """
+    uint3 at [[thread_position_in_grid]], uint3 inside [[thread_position_in_threadgroup]],
+    uint tid [[thread_index_in_threadgroup]], uint3 size [[threads_per_threadgroup]],
+    uint3 in_groups [[threadgroup_position_in_grid]], uint3 grid [[threads_per_grid]],"""
+_OF_A_LINE = "  const uint x = tid, y = 0, z = 0;\n"
+_IN_SPACE = """\
+  const uint i = (at.z * grid.y + at.y) * grid.x + at.x, count = size.x * size.y * size.z;
+  const uint x = inside.x, y = inside.y, z = inside.z;
+  const uint group = in_groups.x + 3 * in_groups.y + 5 * in_groups.z;
+"""
+_RELAXED = "memory_order_relaxed"
+
+
+def source(program: s.Program) -> str:
+    """The file that is compiled."""
+    parameters = [f"device const {each.type}* {each.name}" for each in program.inputs]
+    parameters += [f"device {each.type}* {each.name}" for each in program.outputs]
+    parameters += ["device const uint* order", "device atomic_uint* cells", "constant uint& total"]
+    flat = program.grid[1:] == (1, 1) and program.threads[1:] == (1, 1)
+    return f"""#include <metal_stdlib>
+using namespace metal;
+{"".join(_macro(each) for each in (*program.outputs, *program.shared))}\
+{"".join(_struct(each) for each in program.structs)}\
+{"".join(_function(each) for each in program.functions)}\
+kernel void generated({", ".join(parameters)},{_PLACES if flat else _PLACES_IN_SPACE}
+    uint lane [[thread_index_in_simdgroup]], uint sg [[simdgroup_index_in_threadgroup]]) {{
+{_OF_A_LINE if flat else _IN_SPACE}{"".join(_threadgroup(each) for each in program.shared)}\
+{_lines(program.body)}}}
+"""
+
+
+def _macro(array: s.Output | s.Shared) -> str:
+    if isinstance(array, s.Output):
+        place = OUTPUT_PLACES[array.order].format(slots=array.slots)
+        return f"#define {array.name.upper()}(slot) {array.name}[{place}]\n"
+    return f"#define {array.name.upper()}(who) {array.name}[{SHARED_PLACES[array.order]}]\n"
+
+
+def _threadgroup(array: s.Shared) -> str:
+    return f"  threadgroup {array.type} {array.name}[{SHARED_CAPACITY[array.order]}];\n"
+
+
+def _struct(struct: s.Struct) -> str:
+    members = " ".join(f"{kind} {name};" for name, kind in struct.members)
+    return f"struct {struct.name} {{ {members} }};\n"
+
+
+def _function(function: s.Function) -> str:
+    parameters = ", ".join(f"{kind} {name}" for name, kind in function.parameters)
+    attribute = "" if function.inlined else "__attribute__((noinline)) "
+    head = f"static {attribute}{function.type} {function.name}({parameters})"
+    return f"{head} {{\n{_lines(function.body)}  return {text(function.result)};\n}}\n"
+
+
+@singledispatch
+def text(node: s.Node) -> str:
+    """An expression, which may stand as an operand, or a statement."""
+    raise TypeError(type(node).__name__)
+
+
+@text.register
+def _(node: s.Literal) -> str:
+    if node.type == "bool":
+        return "true" if node.value else "false"
+    if node.type == "uint":
+        return f"{int(node.value)}u"
+    if is_float(node.type):
+        return f"{node.type}({float(node.value)!r}f)"
+    return str(int(node.value)) if node.type == "int" and node.value >= 0 else (
+        f"{node.type}({int(node.value)})"
+    )
+
+
+@text.register
+def _(node: s.Name) -> str:
+    return node.name
+
+
+@text.register
+def _(node: s.Unary) -> str:
+    inner = text(node.operand)
+    if node.operator == "-" and node.type in INTEGERS:
+        return f"{node.type}({wrapping(node.type)}(0) - {wrapping(node.type)}({inner}))"
+    return f"{node.type}({node.operator}{inner})"
+
+
+@text.register
+def _(node: s.Binary) -> str:
+    left, right, kind = text(node.left), text(node.right), node.type
+    if node.plain or kind == "uint" or width_of(kind) > 1 or kind == "float":
+        return f"({left} {node.operator} {right})"
+    if kind in INTEGERS and node.operator in ("+", "-", "*", "<<"):
+        wide = wrapping(kind)
+        return f"{kind}({wide}({left}) {node.operator} {wide}({right}))"
+    return f"{kind}({left} {node.operator} {right})"
+
+
+@text.register(s.Compare)
+@text.register(s.Logic)
+def _(node: s.Compare | s.Logic) -> str:
+    return f"({text(node.left)} {node.operator} {text(node.right)})"
+
+
+@text.register
+def _(node: s.Cast) -> str:
+    return f"{node.type}({text(node.operand)})"
+
+
+@text.register
+def _(node: s.Recast) -> str:
+    return f"as_type<{node.type}>({text(node.operand)})"
+
+
+@text.register
+def _(node: s.Choice) -> str:
+    return f"({text(node.condition)} ? {text(node.yes)} : {text(node.no)})"
+
+
+def _call(name: str, operands: list[s.Expression]) -> str:
+    return f"{name}({', '.join(text(each) for each in operands)})"
+
+
+@text.register(s.Builtin)
+@text.register(s.UserCall)
+def _(node: s.Builtin | s.UserCall) -> str:
+    return _call(node.function, node.operands)
+
+
+@text.register
+def _(node: s.Together) -> str:
+    call = _call(node.function, node.operands)
+    part, _, rest = node.function.partition("_")
+    if rest in ("ballot", "active_threads_mask"):
+        return f"uint(({part}_vote::vote_t){call})"
+    return call
+
+
+@text.register
+def _(node: s.Make) -> str:
+    return _call(node.type, node.parts)
+
+
+@text.register
+def _(node: s.Component) -> str:
+    if isinstance(node.index, s.Literal):
+        return f"{text(node.vector)}.{'xyzw'[int(node.index.value)]}"
+    return f"{text(node.vector)}[{text(node.index)}]"
+
+
+@text.register
+def _(node: s.Load) -> str:
+    return f"{node.type}({node.buffer}[{text(node.index)}])"
+
+
+@text.register
+def _(node: s.OwnOutput) -> str:
+    return f"{node.buffer.upper()}({node.slot})"
+
+
+@text.register
+def _(node: s.Element) -> str:
+    if node.byte:
+        return f"((thread uchar*){node.array})[{text(node.index)}]"
+    member = f".{node.member}" if node.member else ""
+    return f"{node.array}[{text(node.index)}]{member}"
+
+
+@text.register
+def _(node: s.OwnShared) -> str:
+    return f"{node.array.upper()}(tid)"
+
+
+@text.register
+def _(node: s.AnyShared) -> str:
+    return f"{node.array.upper()}(({text(node.index)}) % count)"
+
+
+# Statements.
+
+
+def _lines(block: s.Block, depth: int = 1) -> str:
+    lines = [line for each in block for line in text(each).splitlines()]
+    return "".join(f"{'  ' * depth}{line}\n" for line in lines)
+
+
+@text.register
+def _(node: s.Declare) -> str:
+    return f"{node.value.type} {node.name} = {text(node.value)};"
+
+
+@text.register
+def _(node: s.DeclareArray) -> str:
+    return f"{node.type} {node.name}[{node.size}] = {{}};"
+
+
+@text.register
+def _(node: s.Assign) -> str:
+    return f"{text(node.target)} = {text(node.value)};"
+
+
+@text.register
+def _(node: s.If) -> str:
+    otherwise = f" else {{\n{_lines(node.no)}}}" if node.no else ""
+    return f"if ({text(node.condition)}) {{\n{_lines(node.yes)}}}{otherwise}"
+
+
+@text.register
+def _(node: s.For) -> str:
+    kind, name, limit = node.type, node.counter, text(node.limit)
+    head = f"{kind} {name} = 0; {name} < {limit}; ++{name}"
+    if node.down:
+        head = f"{kind} {name} = {limit}; {name}-- > 0;"
+    return f"for ({head}) {{\n{_lines(node.body)}}}"
+
+
+@text.register
+def _(node: s.While) -> str:
+    head = f"uint {node.counter} = 0;\n"
+    turns = f"{node.counter}++ < {node.turns}u && {text(node.condition)}"
+    if node.after:
+        return f"{head}do {{\n{_lines(node.body)}}} while ({turns});"
+    return f"{head}while ({turns}) {{\n{_lines(node.body)}}}"
+
+
+@text.register
+def _(node: s.Switch) -> str:
+    lines = ""
+    for case in node.cases:
+        labels = " ".join(f"case {label}:" for label in case.labels) or "default:"
+        end = "" if case.falls else "  break;\n"
+        lines += f"{labels} {{\n{_lines(case.body)}{end}}}\n"
+    return f"switch ({text(node.value)}) {{\n{lines}}}"
+
+
+@text.register
+def _(node: s.Break) -> str:
+    return "break;"
+
+
+@text.register
+def _(node: s.Continue) -> str:
+    return "continue;"
+
+
+@text.register
+def _(node: s.Return) -> str:
+    return f"return {text(node.value)};" if node.value is not None else "return;"
+
+
+@text.register
+def _(node: s.Fence) -> str:
+    return "simdgroup_barrier(mem_flags::mem_none);"
+
+
+def _update(place: str, operation: str, value: s.Expression) -> str:
+    return f"atomic_fetch_{operation}_explicit({place}, {text(value)}, {_RELAXED});"
+
+
+@text.register
+def _(node: s.AtomicUpdate) -> str:
+    first = OPERATIONS.index(node.operation) * CELLS
+    return _update(f"&cells[{first} + {text(node.index)} % {CELLS}]", node.operation, node.value)
+
+
+@text.register
+def _(node: s.SharedUpdate) -> str:
+    place = f"(threadgroup atomic_uint*)&{node.array.upper()}(({text(node.index)}) % count)"
+    return _update(place, node.operation, node.value)
+
+
+_BARRIER = "threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+
+
+@text.register
+def _(node: s.Exchange) -> str:
+    return f"{{\n{_lines(node.writes)}  {_BARRIER}{_lines(node.reads)}  {_BARRIER}}}"
+
+
+@text.register
+def _(node: s.Tally) -> str:
+    first = f"  {node.array.upper()}(tid) = 5u;\n  {_BARRIER}"
+    return f"{{\n{first}{_lines(node.updates)}  {_BARRIER}{_lines(node.reads)}  {_BARRIER}}}"
