@@ -37,9 +37,14 @@ def _recorded(patch: pytest.MonkeyPatch) -> Iterator[list[engine.Built]]:
     found: list[engine.Built] = []
     build = engine.build
 
-    def recording(*arguments: Any) -> engine.Built:
-        built = build(*arguments)
-        *_, checked, _ = arguments
+    def recording(
+        program: engine.Program,
+        function: str,
+        constants: Any = None,
+        checked: bool = False,
+        fast_math: bool = True,
+    ) -> engine.Built:
+        built = build(program, function, constants, checked, fast_math)
         if built.needs_fibers and not checked:
             found.append(built)
         return built

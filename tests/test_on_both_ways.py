@@ -1,4 +1,4 @@
-"""The tests that run kernels once more, with every kernel that synchronises on fibers."""
+"""The tests that run kernels, with those that synchronise as vectors, and once more on fibers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from metalbench.msl.engine import ENGINE_VARIABLE, ENGINES
 
 TESTS = Path(__file__).resolve().parent
 FOLDERS = (
@@ -28,12 +30,13 @@ TIME_LIMIT_S = 1800
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("way", ENGINES)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TESTS)))
-def test_on_fibers(path: Path) -> None:
+def test_on_both_ways(path: Path, way: str) -> None:
     answer = subprocess.run(
         [sys.executable, "-m", "pytest", "-n0", "-p", "no:cacheprovider", "-q", str(path)],
         cwd=TESTS.parent,
-        env={**os.environ, "METALBENCH_ENGINE": "fibers"},
+        env={**os.environ, ENGINE_VARIABLE: way},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
