@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -35,16 +35,24 @@ Ways = dict[tuple[Any, ...], engine.Built]
 
 @contextmanager
 def recorded() -> Iterator[Ways]:
-    """Every kernel that is built meanwhile, once; not those of checked builds."""
+    """Every kernel that is built meanwhile, once; not those of checked builds.
+
+    Nor those of tests that ask for fibers.
+    """
     found: Ways = {}
     build = engine.build
 
-    def recording(program: engine.Program, function: str, *rest: Any) -> engine.Built:
-        built = build(program, function, *rest)
-        constants, checked, fast_math = rest
-        if not checked:
-            key = (program.key, function, repr(sorted(constants.items(), key=str)), fast_math)
-            found[key] = built
+    def recording(
+        program: engine.Program,
+        function: str,
+        constants: Mapping[str | int, Any] | None = None,
+        checked: bool = False,
+        fast_math: bool = True,
+    ) -> engine.Built:
+        built = build(program, function, constants, checked, fast_math)
+        if not checked and os.environ[engine.ENGINE_VARIABLE] == "vectors":
+            given = sorted((constants or {}).items(), key=str)
+            found[program.key, function, repr(given), fast_math] = built
         return built
 
     engine.build = recording
