@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from engine_ways import WAYS, on
 
 from metalbench import _core
 
@@ -26,3 +28,10 @@ def the_same_draws_in_any_order(request: pytest.FixtureRequest) -> None:
         if isinstance(value, np.random.Generator):
             _, state = _AT_FIRST.setdefault(id(value), (value, value.bit_generator.state))
             value.bit_generator.state = state
+
+
+@pytest.fixture(params=WAYS)
+def both_ways(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run a test with its kernels as vectors, and once more as fibers."""
+    with on(request.param, request.node):
+        yield

@@ -157,7 +157,11 @@ void define_dispatches(nb::module_& module) {
       .def_prop_ro(
           "engine_reason",
           [](const BoundPipeline& self) { return self.pipeline->info().engine_reason; },
-          "Why the engine is not `vectors`; empty where there is nothing to say.");
+          "Why the engine is not `vectors`; empty if it is, and on a GPU.")
+      .def_prop_ro(
+          "engine_widths",
+          [](const BoundPipeline& self) { return self.pipeline->info().engine_widths; },
+          "Of `vectors`: how many threads along x one of them may have, the most first.");
   nb::class_<BoundDispatch>(module, "Dispatch",
                             "One launch of a kernel, with its arguments bound by name.")
       .def(

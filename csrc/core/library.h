@@ -34,7 +34,9 @@ struct PipelineInfo {
   std::uint32_t max_threads = 1024;
   bool needs_fibers = false;
   std::string engine = "metal";  // of the cpu device: "loops", "fibers" or "vectors"
-  std::string engine_reason;     // why not "vectors"; may be empty
+  std::string engine_reason;     // why not "vectors"
+  // Of "vectors": how many threads one call may run, where they lie along x; the largest first.
+  std::vector<std::uint32_t> engine_widths;
 };
 
 class Pipeline {

@@ -43,7 +43,7 @@ struct Built {
   std::vector<std::uint32_t> parameters;  // position of each argument in the parameter list
   std::vector<Attribute> attributes;
   std::string engine;                    // "loops", "fibers" or "vectors"
-  std::string reason;                    // why not "vectors"; may be empty
+  std::string reason;                    // why not "vectors"
   std::shared_ptr<const Shapes> shapes;  // of "vectors"
 };
 

@@ -36,6 +36,7 @@ class CpuLibrary final : public metalbench::Library {
     info.needs_fibers = found.needs_fibers != 0;
     info.engine = std::move(built.engine);
     info.engine_reason = std::move(built.reason);
+    if (built.shapes) info.engine_widths = built.shapes->widths();
     return std::make_shared<CpuPipeline>(std::move(info), std::move(module),
                                          std::move(built.shapes), options_.checked);
   }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,14 @@ import click
 from metalbench.cli.parameters import device_option, include_option
 
 if TYPE_CHECKING:
-    from metalbench._core import Library, Pipeline
+    from metalbench._core import Device, Library, Pipeline
 
 EXAMPLES = """\b
 Examples:
   metalbench compile softmax.metal
   metalbench compile gemm.metal --function gemm_f16 -D BM=64 -D BN=64 --checked
   metalbench compile gemm.metal --function gemm_f16 --emit cpp > gemm.cpp
+  metalbench compile gemm.metal --emit engine
   cat kernel.metal | metalbench compile -
 
 Errors go to standard error as clang writes them, FILE:LINE:COLUMN: error: ...
@@ -95,10 +96,11 @@ def _number(text: str) -> bool | int | float | None:
 @click.option("--safe-math", is_flag=True, help="Neither reassociate nor approximate.")
 @click.option(
     "--emit",
-    type=click.Choice(["reflection", "cpp"]),
+    type=click.Choice(["reflection", "cpp", "engine"]),
     default="reflection",
     show_default=True,
-    help="What to print: what the kernels take, or the C++ that one is compiled from off a GPU.",
+    help="What to print: what the kernels take, the C++ that one is compiled from off a GPU, or "
+    "how the cpu device runs them and why.",
 )
 @device_option
 @include_option
@@ -111,6 +113,8 @@ def compile_file(ctx: click.Context, /, file: str, **options: Any) -> None:
     try:
         if options["emit"] == "cpp":
             _emit_cpp(source, filename, options)
+        elif options["emit"] == "engine":
+            ctx.exit(_emit_engine(source, filename, options))
         else:
             ctx.exit(_emit_reflection(source, filename, options))
     except CompileError as error:
@@ -141,35 +145,60 @@ def _emit_reflection(source: str, filename: str, options: dict[str, Any]) -> int
     device = _core.open(options["device"])
     if options["checked"] and not device.checked_builds:
         device = _core.open("cpu")
-    library = device.compile(
+    library = _library(device, source, filename, options, checked=options["checked"])
+    pipelines, faults = _pipelines(library, options)
+    out = console()
+    _tell(filename, library, faults)
+    out.print(reflection(pipelines, device, terminal=out.is_terminal))
+    return int(bool(faults))
+
+
+def _emit_engine(source: str, filename: str, options: dict[str, Any]) -> int:
+    from metalbench import _core
+    from metalbench.report.console import console
+    from metalbench.report.engine import engine_table
+
+    device = _core.open("cpu")
+    builds: dict[bool, list[Pipeline]] = {}
+    faults: dict[str, None] = {}
+    for checked in (True,) if options["checked"] else (False, True):
+        library = _library(device, source, filename, options, checked=checked)
+        builds[checked], found = _pipelines(library, options)
+        faults |= dict.fromkeys(found)
+    out = console()
+    _tell(filename, library, faults)
+    out.print(engine_table(builds, terminal=out.is_terminal))
+    return int(bool(faults))
+
+
+def _library(
+    device: Device, source: str, filename: str, options: dict[str, Any], *, checked: bool
+) -> Library:
+    return device.compile(
         source,
         filename=filename,
         macros=options["macros"],
         include_dirs=_folders(filename, options),
-        checked=options["checked"],
+        checked=checked,
         fast_math=not options["safe_math"],
     )
-    wanted = options["functions"] or library.functions
-    pipelines, faults = _pipelines(library, wanted, options["constants"])
+
+
+def _tell(filename: str, library: Library, faults: Iterable[str]) -> None:
     for fault in faults:
         click.echo(fault, err=True)
-    out = console()
-    out.print(reflection(pipelines, device, terminal=out.is_terminal))
-    if not wanted:
+    if not library.functions:
         click.echo(f"{filename}: has no kernel", err=True)
-    return int(bool(faults))
 
 
-def _pipelines(
-    library: Library, wanted: Sequence[str], constants: dict[int | str, Any]
-) -> tuple[list[Pipeline], list[str]]:
-    """The kernels that compile, and each error of the others once."""
+def _pipelines(library: Library, options: dict[str, Any]) -> tuple[list[Pipeline], list[str]]:
+    """The wanted kernels that compile, and each error of the others once."""
     from metalbench.errors import CompileError
 
     pipelines, faults = [], {}
-    for name in wanted:
+    for name in options["functions"] or library.functions:
         try:
-            pipelines.append(library.pipeline(name, constants=constants))
+            pipelines.append(library.pipeline(name, constants=options["constants"]))
         except CompileError as error:
             faults[str(error)] = name
     return pipelines, list(faults)

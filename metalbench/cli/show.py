@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.kernel import Kernel
     from metalbench.kernel.library import Entry
+    from metalbench.kernel.prepare import Compiled
 
 
 EXAMPLES = """\b
 Examples:
   metalbench show softmax
   metalbench show softmax --no-source --history 50
+  metalbench show softmax --engine
 """
 
 
@@ -38,6 +40,11 @@ Examples:
     help="How many earlier results.",
 )
 @click.option("--no-source", is_flag=True, help="Leave out the kernel's source.")
+@click.option(
+    "--engine",
+    is_flag=True,
+    help="Only how the cpu device runs each kernel: in loops, as vectors or as fibers, and why.",
+)
 @kernel_options
 def show(name: str, **options: Any) -> None:
     """Show a task: its sizes, its kernel's source and arguments, and its earlier results."""
@@ -48,35 +55,70 @@ def show(name: str, **options: Any) -> None:
 
     (entry,) = find([name], None, options["kernels"])
     out = console()
-    out.print(task_section(entry))
     opened = _core.open(options["device"])
+    kernel = None
     if entry.kernel_paths:
         kernel = replace(entry.kernel(opened.chip), include_dirs=options["include"])
+    if options["engine"]:
+        _print_engine(out, entry, kernel, options["dtype"])
+        return
+    out.print(task_section(entry))
+    if kernel is not None:
         if not options["no_source"]:
             out.print(source_text(kernel, terminal=out.is_terminal))
-        _print_reflection(out, opened, entry, kernel, options["dtype"] or kernel.dtypes[0])
+        _print_reflection(out, opened, entry, kernel, options["dtype"])
     if options["past"]:
         _print_history(out, name, options["past"], options["db"])
 
 
-def _print_reflection(
-    out: Console, device: Device, entry: Entry, kernel: Kernel, dtype: str
-) -> None:
+def _compiled(
+    out: Console, device: Device, entry: Entry, kernel: Kernel, dtype: str | None, *, checked: bool
+) -> Compiled | None:
+    """The kernel for one type, its first if none is given; without one, what is wrong is told."""
     from rich.text import Text
 
     from metalbench.errors import MetalBenchError
-    from metalbench.kernel.fast_math import folded_tests
     from metalbench.kernel.prepare import compile_kernel
-    from metalbench.report.reflection import reflection
 
+    name = dtype or kernel.dtypes[0]
     try:
-        compiled = compile_kernel(device, kernel, entry.task, dtype_name=dtype)
+        return compile_kernel(device, kernel, entry.task, dtype_name=name, checked=checked)
     except MetalBenchError as error:
         out.print(Text(f"\nThe kernel does not compile:\n{error}", style="red"))
+        return None
+
+
+def _print_reflection(
+    out: Console, device: Device, entry: Entry, kernel: Kernel, dtype: str | None
+) -> None:
+    from rich.text import Text
+
+    from metalbench.kernel.fast_math import folded_tests
+    from metalbench.report.reflection import reflection
+
+    compiled = _compiled(out, device, entry, kernel, dtype, checked=False)
+    if compiled is None:
         return
     out.print(reflection(compiled.pipelines.values(), device, terminal=out.is_terminal))
     for warning in folded_tests(compiled):
         out.print(Text(f"\nWarning: {warning}", style="yellow"), soft_wrap=True)
+
+
+def _print_engine(out: Console, entry: Entry, kernel: Kernel | None, dtype: str | None) -> None:
+    from metalbench import _core
+    from metalbench.report.engine import engine_table
+
+    if kernel is None:
+        out.print(f"{entry.name} has no kernel yet")
+        return
+    device = _core.open("cpu")
+    builds = {}
+    for checked in (False, True):
+        compiled = _compiled(out, device, entry, kernel, dtype, checked=checked)
+        if compiled is None:
+            return
+        builds[checked] = list(compiled.pipelines.values())
+    out.print(engine_table(builds, terminal=out.is_terminal))
 
 
 def _print_history(out: Console, name: str, past: int, db: Path | None) -> None:

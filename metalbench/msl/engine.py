@@ -16,10 +16,8 @@ from metalbench.msl.building.symbolize import symbolize
 from metalbench.msl.building.toolchain import Toolchain, toolchain
 
 if TYPE_CHECKING:
-    from metalbench.msl.building.compiler import Translate
     from metalbench.msl.reading.constants import Value
     from metalbench.msl.reading.program import Source
-    from metalbench.msl.rewriting.lower import Lowered
 
 __all__ = [
     "Built",
@@ -203,7 +201,9 @@ def build(
     if record is not None and cache.file_digest(record["path"]) == record["object"]:
         return _built(record)
     with _own_failures(program.filename):
-        return _built(_compile(program, function, constants or {}, key, kind))
+        record = _compile(program, function, constants or {}, kind)
+        cache.store(key, record)
+        return _built(record)
 
 
 def signature(  # noqa: PLR0917 - `_core` calls it
@@ -244,41 +244,19 @@ def _given(constants: Mapping[str | int, Value] | None) -> str:
 
 
 def _compile(
-    program: Program,
-    function: str,
-    constants: Mapping[str | int, Value],
-    key: str,
-    kind: tuple[bool, bool],
+    program: Program, function: str, constants: Mapping[str | int, Value], kind: tuple[bool, bool]
 ) -> cache.Record:
-    from metalbench.msl.building.compiler import Translate
-    from metalbench.msl.building.diagnostics import Diagnostics
-    from metalbench.msl.building.undefined import undefined
-    from metalbench.msl.rewriting.lower import lower
+    from metalbench.msl.building.kernel import compile_kernel
 
     checked, fast_math = kind
-    lowered = lower(program.source, function, constants)
-    translate = Translate(
-        Diagnostics(program.source, lowered.code).translate,
-        lambda said: undefined(said, program.source),
+    return compile_kernel(
+        program.source,
+        function,
+        constants,
+        checked=checked,
+        fast_math=fast_math,
+        vectors=_wants_vectors(),
     )
-    record, reason = None, ""
-    if lowered.needs_fibers and not checked and _wants_vectors():
-        record, reason = _compile_vectors(lowered, translate, fast_math=fast_math)
-    if record is None:
-        record = _compile_threads(lowered, translate, checked=checked, fast_math=fast_math)
-    record |= {
-        "name": lowered.kernel.name,
-        "object": cache.file_digest(record["path"]),
-        "arguments": lowered.bindings.arguments,
-        "attributes": lowered.bindings.attributes,
-        "max_threads": lowered.max_threads,
-        "needs_fibers": lowered.needs_fibers,
-        "reason": reason,
-        "fast_math": fast_math,
-        "spaces": lowered.spaces,
-    }
-    cache.store(key, record)
-    return record
 
 
 def _wants_vectors() -> bool:
@@ -287,45 +265,6 @@ def _wants_vectors() -> bool:
     if named not in ENGINES:
         raise Error(f"{ENGINE_VARIABLE}: expected {' or '.join(ENGINES)}, got {named!r}")
     return named == "vectors"
-
-
-def _compile_vectors(
-    lowered: Lowered, translate: Translate, *, fast_math: bool
-) -> tuple[cache.Record | None, str]:
-    """A kernel whose SIMD-groups are vectors; None with the reason where it cannot be one."""
-    from metalbench.msl.building.vectors import entry_of, lane_of, widths_of
-    from metalbench.msl.emission.body import Launch
-    from metalbench.msl.ir.text import IrError
-
-    lane = lane_of(lowered.code, toolchain(), translate, fast_math=fast_math, spaces=lowered.spaces)
-    try:
-        widths = widths_of(lane)
-        path = entry_of(
-            lane, Launch(widths[0], rows=True), lowered.kernel.name, fast_math=fast_math
-        )
-    except IrError as error:
-        return None, str(error)
-    with cache.replacing(lane.with_suffix(".cpp")) as text:
-        text.write_text(lowered.code.text)
-    return {"path": str(path), "engine": "vectors", "widths": widths, "lane": str(lane)}, ""
-
-
-def _compile_threads(
-    lowered: Lowered, translate: Translate, *, checked: bool, fast_math: bool
-) -> cache.Record:
-    """A kernel whose threads are run one by one: in loops, or as fibers."""
-    from metalbench.msl.building.threads import threads_of
-
-    target = threads_of(
-        lowered.code,
-        lowered.kernel.name,
-        translate,
-        checked=checked,
-        fast_math=fast_math,
-        spaces=lowered.spaces,
-    )
-    engine = "fibers" if lowered.needs_fibers or checked else "loops"
-    return {"path": str(target), "engine": engine, "widths": (), "lane": ""}
 
 
 def _built(record: cache.Record) -> Built:

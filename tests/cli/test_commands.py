@@ -75,6 +75,26 @@ def test_show_has_task_sizes_source_reflection_and_history(shell: Any) -> None:
     assert history.startswith("cpu (")
 
 
+def test_show_tells_how_kernels_run(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("METALBENCH_ENGINE", "vectors")
+    plain, checked = shell("show", "twice", "--engine").stdout.splitlines()[1:3]
+    assert plain.split(maxsplit=3) == ["twice", "plain", "loops", "its threads do not synchronise"]
+    assert checked.split()[:3] == ["twice", "checked", "fibers"]
+    (plain,) = (
+        line
+        for line in shell("show", "softmax", "--engine").stdout.splitlines()
+        if " plain " in line
+    )
+    assert "vectors of 32 threads" in plain
+    assert plain.endswith("its threads synchronise")
+
+
+def test_show_tells_that_nothing_runs(shell: Any, kernels: Any) -> None:
+    assert "undeclared identifier 'z'" in shell("show", "broken", "--engine").stdout
+    (kernels / "twice.metal").unlink()
+    assert shell("show", "twice", "--engine").stdout == "twice has no kernel yet\n"
+
+
 def test_show_of_a_broken_kernel_gives_the_compilers_message(shell: Any) -> None:
     result = shell("show", "broken", "--no-source")
     assert result.exit_code == 0

@@ -91,6 +91,53 @@ def test_the_lowered_text_is_cpp(file: Path) -> None:
     assert ":7:21: error: use of undeclared identifier 'FACTOR'" in broken.stderr
 
 
+WAITING = """
+kernel void waits(device uint* order, uint t [[thread_index_in_threadgroup]]) {
+  threadgroup atomic_uint turn;
+  if (t == 0) atomic_store_explicit(&turn, 0u, memory_order_relaxed);
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  while (atomic_load_explicit(&turn, memory_order_relaxed) != t) {}
+  order[t] = t;
+  atomic_store_explicit(&turn, t + 1, memory_order_relaxed);
+}
+"""
+
+
+def ways(text: str) -> dict[tuple[str, str], str]:
+    """What the table says of a kernel's build."""
+    lines = [line.split(maxsplit=2) for line in text.splitlines()[1:] if line]
+    return {(line[0], line[1]): line[2] for line in lines if line[1] in ("plain", "checked")}
+
+
+def test_how_kernels_run_is_told_with_the_reason(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("METALBENCH_ENGINE", "vectors")
+    file.write_text(SOURCE + WAITING)
+    given = ["--emit", "engine", "-D", "FACTOR", "--constant", "negate=false"]
+    result = command(file, *given)
+    assert result.exit_code == 0, result.output
+    found = ways(result.stdout)
+    watched = "a checked build watches every thread by itself"
+    for kernel in ("scale", "sums_half", "waits"):
+        assert found[kernel, "checked"].split(maxsplit=1) == ["fibers", watched]
+    assert found["scale", "plain"].split(maxsplit=1) == ["loops", "its threads do not synchronise"]
+    assert found["sums_half", "plain"].startswith("vectors of 32, 16 or 8 threads ")
+    kind, reason = found["waits", "plain"].split(maxsplit=1)
+    assert kind == "fibers"
+    assert "wait for each other" in reason
+    only = command(file, *given, "--function", "waits", "--checked")
+    assert list(ways(only.stdout)) == [("waits", "checked")]
+
+
+def test_errors_of_both_builds_are_told_once(file: Path) -> None:
+    result = command(file, "--constant", "0=false", "--emit", "engine")
+    assert result.exit_code == 1
+    assert "use of undeclared identifier 'FACTOR'" in result.stderr
+    assert result.stderr == command(file, "--constant", "0=false").stderr
+    assert set(ways(result.stdout)) == {("sums_half", "plain"), ("sums_half", "checked")}
+
+
 def test_a_file_without_kernels_is_checked_as_far_as_it_goes(file: Path) -> None:
     result = command(file.with_name("scale.h"))
     assert (result.exit_code, result.stdout.strip()) == (0, "")

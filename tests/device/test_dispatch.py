@@ -155,6 +155,29 @@ def test_a_pipeline_says_what_runs_it(device, compile_kernel, checked):
     pipeline = compile_kernel(plain, checked=checked)
     loops = "fibers" if checked else "loops"
     assert pipeline.engine == (loops if device.kind == "cpu" else device.kind)
+    assert bool(pipeline.engine_reason) == (device.kind == "cpu")
+    assert pipeline.engine_widths == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "widths"),
+    [("threadgroup_barrier(mem_flags::mem_none);", [32, 16, 8]), ("x[i] = simd_sum(1);", [32])],
+)
+def test_a_pipeline_says_how_wide_its_vectors_are(
+    device, compile_kernel, monkeypatch, statement, widths
+):
+    monkeypatch.setenv("METALBENCH_ENGINE", "vectors")
+    source = f"kernel void f(device int* x, uint i [[thread_position_in_grid]]) {{ {statement} }}"
+    pipeline = compile_kernel(source)
+    if device.kind != "cpu":
+        assert (pipeline.engine, pipeline.engine_widths) == (device.kind, [])
+        return
+    assert (pipeline.engine, pipeline.engine_widths) == ("vectors", widths)
+    assert pipeline.engine_reason == ""
+    monkeypatch.setenv("METALBENCH_ENGINE", "fibers")
+    pipeline = compile_kernel(source)
+    assert (pipeline.engine, pipeline.engine_widths) == ("fibers", [])
+    assert "METALBENCH_ENGINE is not vectors" in pipeline.engine_reason
 
 
 STARTS = """

@@ -12,6 +12,8 @@ import pytest
 
 from metalbench import _core
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 
 @pytest.mark.parametrize("threads", [1, 32, 256])
 @pytest.mark.parametrize("groups", [2, 8, 24])
@@ -64,6 +66,7 @@ def test_a_scan_may_look_back_over_many_threadgroups(device, compile_kernel):
     np.testing.assert_array_equal(y, np.cumsum(x))
 
 
+@pytest.mark.stays_on_fibers
 def test_threads_of_one_simdgroup_can_wait_for_each_other(device, compile_kernel):
     pipeline = compile_kernel(
         """

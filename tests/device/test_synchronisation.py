@@ -7,6 +7,8 @@ import pytest
 
 from metalbench import _core
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 
 def run(device, pipeline, arguments, threads, groups=1, **options):
     device.run(

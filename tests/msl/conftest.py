@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from engine_ways import WAYS, on
 from msl.conformance import TYPES
 
 from metalbench import _core
@@ -66,11 +67,12 @@ def elementwise(cpu: _core.Device) -> Run:
     return evaluate
 
 
-@pytest.fixture(scope="session", params=[False, True], ids=["", "checked"])
-def threadgroup(request: pytest.FixtureRequest, cpu: _core.Device) -> Run:
+@pytest.fixture(params=[*WAYS, "checked"])
+def threadgroup(request: pytest.FixtureRequest, cpu: _core.Device) -> Iterator[Run]:
     """Run the body of a kernel for one threadgroup; `x` is its input, `y` its output.
 
     The body sees `lane` (in the simdgroup), `group` (the simdgroup) and `tid` (in the threadgroup).
+    On every way that it may be run: as vectors, as fibers, and in a checked build.
     """
 
     def run(
@@ -86,7 +88,7 @@ def threadgroup(request: pytest.FixtureRequest, cpu: _core.Device) -> Run:
               {body}
             }}"""
         count = options.pop("count", threads)
-        options.setdefault("checked", request.param)
+        options.setdefault("checked", request.param == "checked")
         pipeline = cpu.compile(textwrap.dedent(source), **options).pipeline()
         y = np.zeros(count, TYPES[result])
         dispatch = _core.Dispatch(
@@ -95,7 +97,11 @@ def threadgroup(request: pytest.FixtureRequest, cpu: _core.Device) -> Run:
         cpu.run([dispatch])
         return y
 
-    return run
+    if request.param == "checked":
+        yield run
+        return
+    with on(request.param, request.node):
+        yield run
 
 
 @pytest.fixture(scope="session")

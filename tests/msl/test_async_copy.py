@@ -7,6 +7,8 @@ import pytest
 
 from metalbench import _core
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 COVERS = {
     "Undocumented, but in use": {
         *("simdgroup_async_copy_1d", "simdgroup_async_copy_2d", "wait_simdgroup_events"),

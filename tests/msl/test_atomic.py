@@ -53,6 +53,7 @@ def test_float_add_exchange_and_compare(threadgroup):
     assert list(got[1:].view(np.uint32)) == [256, 7]
 
 
+@pytest.mark.stays_on_fibers
 def test_a_thread_can_wait_for_another(threadgroup):
     body = """
         threadgroup atomic_uint flag;

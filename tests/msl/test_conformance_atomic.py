@@ -10,6 +10,8 @@ from msl.conformance import TYPES
 
 from metalbench import _core
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 THREADS = 128
 FETCHES = {
     "add": np.add,

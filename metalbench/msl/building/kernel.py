@@ -1,0 +1,95 @@
+"""One kernel of a source, compiled: as vectors where that can be done, else thread by thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from metalbench.msl.building import cache
+from metalbench.msl.building.compiler import Translate
+from metalbench.msl.building.diagnostics import Diagnostics
+from metalbench.msl.building.threads import threads_of
+from metalbench.msl.building.toolchain import toolchain
+from metalbench.msl.building.undefined import undefined
+from metalbench.msl.building.vectors import entry_of, lane_of, widths_of
+from metalbench.msl.emission.body import Launch
+from metalbench.msl.ir.text import IrError
+from metalbench.msl.reading.constants import Value
+from metalbench.msl.reading.program import Source
+from metalbench.msl.rewriting.lower import Lowered, lower
+
+
+def compile_kernel(
+    source: Source,
+    function: str,
+    constants: Mapping[str | int, Value],
+    *,
+    checked: bool,
+    fast_math: bool,
+    vectors: bool,
+) -> cache.Record:
+    """The fields of `engine.Built`, and `object`, the digest of what was compiled.
+
+    Without `vectors` all kernels are built thread by thread. Raises CompileError.
+    """
+    lowered = lower(source, function, constants)
+    translate = Translate(
+        Diagnostics(source, lowered.code).translate, lambda said: undefined(said, source)
+    )
+    record, reason = None, _why_no_vectors(lowered, checked=checked, vectors=vectors)
+    if not reason:
+        record, reason = _compile_vectors(lowered, translate, fast_math=fast_math)
+    if record is None:
+        record = _compile_threads(lowered, translate, checked=checked, fast_math=fast_math)
+    return record | {
+        "name": lowered.kernel.name,
+        "object": cache.file_digest(record["path"]),
+        "arguments": lowered.bindings.arguments,
+        "attributes": lowered.bindings.attributes,
+        "max_threads": lowered.max_threads,
+        "needs_fibers": lowered.needs_fibers,
+        "reason": reason,
+        "fast_math": fast_math,
+        "spaces": lowered.spaces,
+    }
+
+
+def _why_no_vectors(lowered: Lowered, *, checked: bool, vectors: bool) -> str:
+    """What keeps a kernel from vectors whatever its instructions are; empty if nothing does."""
+    if checked:
+        return "a checked build watches every thread by itself"
+    if not lowered.needs_fibers:
+        return "its threads do not synchronise"
+    return "" if vectors else "METALBENCH_ENGINE is not vectors"
+
+
+def _compile_vectors(
+    lowered: Lowered, translate: Translate, *, fast_math: bool
+) -> tuple[cache.Record | None, str]:
+    """A kernel whose SIMD-groups are vectors; None with the reason where it cannot be one."""
+    lane = lane_of(lowered.code, toolchain(), translate, fast_math=fast_math, spaces=lowered.spaces)
+    try:
+        widths = widths_of(lane)
+        path = entry_of(
+            lane, Launch(widths[0], rows=True), lowered.kernel.name, fast_math=fast_math
+        )
+    except IrError as error:
+        return None, str(error)
+    with cache.replacing(lane.with_suffix(".cpp")) as text:
+        text.write_text(lowered.code.text)
+    return {"path": str(path), "engine": "vectors", "widths": widths, "lane": str(lane)}, ""
+
+
+def _compile_threads(
+    lowered: Lowered, translate: Translate, *, checked: bool, fast_math: bool
+) -> cache.Record:
+    """A kernel whose threads are run one by one: in loops, or as fibers."""
+    target = threads_of(
+        lowered.code,
+        lowered.kernel.name,
+        translate,
+        checked=checked,
+        fast_math=fast_math,
+        spaces=lowered.spaces,
+    )
+    engine = "fibers" if lowered.needs_fibers or checked else "loops"
+    return {"path": str(target), "engine": engine, "widths": (), "lane": ""}

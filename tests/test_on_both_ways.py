@@ -1,0 +1,47 @@
+"""The tests that run kernels, with those that synchronise as vectors, and once more on fibers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from metalbench.msl.engine import ENGINE_VARIABLE, ENGINES
+
+TESTS = Path(__file__).resolve().parent
+FOLDERS = (
+    "device",
+    "msl",
+    "kernels",
+    "mlx_kernels",
+    "custom_kernel",
+    "testing",
+    "verify",
+    "cheats",
+)
+FILES = [
+    TESTS / "test_tiny.py",
+    *(path for folder in FOLDERS for path in sorted((TESTS / folder).rglob("test_*.py"))),
+]
+TIME_LIMIT_S = 1800
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ENGINES)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TESTS)))
+def test_on_both_ways(path: Path, way: str) -> None:
+    answer = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n0", "-p", "no:cacheprovider", "-q", str(path)],
+        cwd=TESTS.parent,
+        env={**os.environ, ENGINE_VARIABLE: way},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=TIME_LIMIT_S,
+    )
+    if answer.returncode != 0:
+        pytest.fail(f"{' '.join(answer.args)}\n{answer.stdout}", pytrace=False)
