@@ -283,9 +283,7 @@ def _compile_vectors(
     from metalbench.msl.emission.body import Launch
     from metalbench.msl.ir.text import IrError
 
-    lane = lane_of(
-        lowered.code, toolchain(), translate, fast_math=fast_math, spaces=lowered.spaces
-    )
+    lane = lane_of(lowered.code, toolchain(), translate, fast_math=fast_math, spaces=lowered.spaces)
     try:
         widths = widths_of(lane)
         path = entry_of(
