@@ -27,7 +27,9 @@ AVX2 = "+avx,+avx2,+fma,+f16c"
 AVX512 = f"{AVX2},+avx512f,+avx512bw,+avx512dq,+avx512vl"
 _TYPES = {
     **{np.dtype(f"{sign}{size}"): f"i{8 * size}" for sign in "iu" for size in (1, 2, 4, 8)},
-    **{np.dtype("f2"): "half", np.dtype("f4"): "float", np.dtype("f8"): "double"},
+    np.dtype("f2"): "half",
+    np.dtype("f4"): "float",
+    np.dtype("f8"): "double",
     np.dtype(ml_dtypes.bfloat16): "bfloat",
 }
 # What the kernels' headers define, because no library is linked (mb/scalar.h).
@@ -103,7 +105,7 @@ FORMS = {
 MACHINES = {"without masks": "", "avx2": AVX2, "avx512": AVX512}
 
 
-def check(  # noqa: PLR0917
+def check(
     folder: Path, form: Form, body: str, want: Want, more: str = "", /, **memory: np.ndarray | int
 ) -> None:
     """Run `body` and compare its arrays with what `want(threads, **arrays)` makes of them.
@@ -117,10 +119,10 @@ def check(  # noqa: PLR0917
     with np.errstate(all="ignore"):
         want(form.threads(), **{k: each if each.ndim else each[()] for k, each in expected.items()})
     for name, array in got.items():
-        wanted = expected[name]
-        if array.dtype == ml_dtypes.bfloat16:  # whose NaNs numpy does not know
-            array, wanted = array.astype("f4"), wanted.astype("f4")
-        np.testing.assert_array_equal(array, wanted, err_msg=f"{name}, {form}")
+        # Of bfloat16 numpy knows no NaNs.
+        dtype = "f4" if array.dtype == ml_dtypes.bfloat16 else array.dtype
+        found, wanted = array.astype(dtype), expected[name].astype(dtype)
+        np.testing.assert_array_equal(found, wanted, err_msg=f"{name}, {form}")
 
 
 def run(

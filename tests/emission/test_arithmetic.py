@@ -33,15 +33,24 @@ SIGNED: dict[str, Callable[..., np.ndarray]] = {
     "ashr": lambda a, b: a >> b % (8 * b.dtype.itemsize),
 }
 UNSIGNED: dict[str, Callable[..., np.ndarray]] = {
-    **{"add": operator.add, "sub": operator.sub, "mul": operator.mul},
-    **{"udiv": operator.floordiv, "urem": operator.mod},
-    **{"and": operator.and_, "or": operator.or_, "xor": operator.xor},
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "udiv": operator.floordiv,
+    "urem": operator.mod,
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
     "shl": lambda a, b: a << b % (8 * b.dtype.itemsize),
     "lshr": lambda a, b: a >> b % (8 * b.dtype.itemsize),
 }
 RELATIONS = {
-    **{"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le},
-    **{"gt": operator.gt, "ge": operator.ge},
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
 }
 
 
@@ -104,8 +113,10 @@ def test_floats(check, type_, operands):
     a[1:8] = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1.0, 3.0], dtype)
     b[3:9] = np.array([1.0, 2.0, -0.0, np.nan, np.inf, 0.0], dtype)
     operations = {
-        **{"fadd": operator.add, "fsub": operator.sub, "fmul": operator.mul},
-        **{"fdiv": operator.truediv},
+        "fadd": operator.add,
+        "fsub": operator.sub,
+        "fmul": operator.mul,
+        "fdiv": operator.truediv,
     }
     body = program(type_, list(operations), operands, f"%vb = fneg {type_} %vb0")
 
@@ -126,7 +137,8 @@ def test_comparisons(check, operands):
     a, b = OPERANDS[operands]
     for type_ in ("i32", "float"):
         lines += [
-            f"%{type_}{v} = load {type_}, ptr %{v}{type_[0]}{w}" for v, w in zip("ab", (a, b))
+            f"%{type_}{v} = load {type_}, ptr %{v}{type_[0]}{w}"
+            for v, w in zip("ab", (a, b), strict=True)
         ]
     predicates = [("icmp", p, "i32") for p in ("eq", "ne")]
     predicates += [("icmp", s + p, "i32") for s in "us" for p in ("lt", "le", "gt", "ge")]

@@ -351,7 +351,7 @@ def test_phis_that_change_places(check_ways, a):
     )
 
     def lane(v, n):
-        x, y = (v, 1000) if v % 2 == 0 else (1000, v)
+        x = v if v % 2 == 0 else 1000
         return 7 * x + (n if v % 2 == 0 else 3)
 
     check_ways(body, each(lane), a=a, out=OUT, n=50)

@@ -15,8 +15,13 @@ from metalbench.msl.emission.vectorise import vectorise
 from metalbench.msl.ir.text import IrError
 
 TYPES = {
-    **{"u8": ("i8", "u1"), "u16": ("i16", "u2"), "u32": ("i32", "u4"), "u64": ("i64", "u8")},
-    **{"f16": ("half", "f2"), "bf16": ("bfloat", ml_dtypes.bfloat16), "f32": ("float", "f4")},
+    "u8": ("i8", "u1"),
+    "u16": ("i16", "u2"),
+    "u32": ("i32", "u4"),
+    "u64": ("i64", "u8"),
+    "f16": ("half", "f2"),
+    "bf16": ("bfloat", ml_dtypes.bfloat16),
+    "f32": ("float", "f4"),
 }
 WHOLE = [each for each in TYPES if each[0] == "u"]
 # Which lanes are active: what stands before the function, and the same of lanes.
@@ -80,8 +85,13 @@ def fold(function: Callable[..., object], items: np.ndarray) -> np.ndarray:
 
 
 REDUCTIONS: dict[str, Callable[..., object]] = {
-    **{"sum": operator.add, "product": operator.mul, "min": np.minimum, "max": np.maximum},
-    **{"and": operator.and_, "or": operator.or_, "xor": operator.xor},
+    "sum": operator.add,
+    "product": operator.mul,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
 }
 
 

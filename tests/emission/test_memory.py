@@ -10,8 +10,14 @@ from emission.launches import ROWS, emitted, module
 from metalbench.msl.emission.vectorise import vectorise
 
 ELEMENTS = {
-    **{"i8": "u1", "i16": "u2", "i32": "u4", "i64": "u8", "float": "f4", "double": "f8"},
-    **{"half": "f2", "bfloat": ml_dtypes.bfloat16},
+    "i8": "u1",
+    "i16": "u2",
+    "i32": "u4",
+    "i64": "u8",
+    "float": "f4",
+    "double": "f8",
+    "half": "f2",
+    "bfloat": ml_dtypes.bfloat16,
 }
 # How the index of a lane's element comes about, and which it is.
 INDICES = {

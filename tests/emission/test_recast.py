@@ -10,11 +10,28 @@ from emission.launches import emitted
 from metalbench.msl.ir.text import IrError
 
 TYPES = {
-    **{"i64": "u8", "i32": "u4", "i16": "u2", "double": "f8", "float": "f4", "half": "f2"},
-    **{"<2 x i32>": "u4", "<4 x i8>": "u1", "<2 x half>": "f2", "<4 x half>": "f2"},
-    **{"<8 x i8>": "u1", "<2 x i16>": "u2", "<4 x i16>": "u2", "<2 x float>": "f4"},
-    **{"<4 x float>": "f4", "<2 x double>": "f8", "<2 x i64>": "u8", "<4 x i32>": "u4"},
-    **{"<16 x i8>": "u1", "<8 x bfloat>": ml_dtypes.bfloat16, "<2 x i8>": "u1", "i128": "u8"},
+    "i64": "u8",
+    "i32": "u4",
+    "i16": "u2",
+    "double": "f8",
+    "float": "f4",
+    "half": "f2",
+    "<2 x i32>": "u4",
+    "<4 x i8>": "u1",
+    "<2 x half>": "f2",
+    "<4 x half>": "f2",
+    "<8 x i8>": "u1",
+    "<2 x i16>": "u2",
+    "<4 x i16>": "u2",
+    "<2 x float>": "f4",
+    "<4 x float>": "f4",
+    "<2 x double>": "f8",
+    "<2 x i64>": "u8",
+    "<4 x i32>": "u4",
+    "<16 x i8>": "u1",
+    "<8 x bfloat>": ml_dtypes.bfloat16,
+    "<2 x i8>": "u1",
+    "i128": "u8",
 }
 PAIRS = [
     *[("i64", "<2 x i32>"), ("<2 x i32>", "i64"), ("i64", "<8 x i8>"), ("<8 x i8>", "i64")],

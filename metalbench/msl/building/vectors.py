@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 from metalbench._core import CompileError
@@ -66,17 +65,11 @@ def entry_of(lane: Path, launch: Launch, kernel: str, *, fast_math: bool) -> Pat
         return target
     module = vectorise(lane.read_text(), launch)
     with cache.replacing(target) as path:
-        _link(module, path, target, tools, options, kernel)
+        try:
+            frame = assemble(module, path, tools, Translate(linker=unknown), options)
+            check_frame(frame, kernel, tools.headers)
+        except CompileError as error:
+            raise IrError(str(error)) from error
+        if tools.target.debug_in_object:
+            path.with_suffix(".o").replace(target.with_suffix(".o"))
     return target
-
-
-def _link(
-    module: str, path: Path, target: Path, tools: Toolchain, options: Sequence[str], kernel: str
-) -> None:
-    try:
-        frame = assemble(module, path, tools, Translate(linker=unknown), options)
-        check_frame(frame, kernel, tools.headers)
-    except CompileError as error:
-        raise IrError(str(error)) from error
-    if tools.target.debug_in_object:
-        path.with_suffix(".o").replace(target.with_suffix(".o"))

@@ -15,6 +15,7 @@ from metalbench.msl.emission.choice import going_alone, with_masks
 from metalbench.msl.emission.lanes import Lanes, splat
 from metalbench.msl.emission.ways import choose, masks
 from metalbench.msl.ir.model import Block, Instruction, Phi, Value
+from metalbench.msl.ir.text import IrError
 from metalbench.msl.vector.divergence import Divergence, Region
 from metalbench.msl.vector.lines import lines_of
 

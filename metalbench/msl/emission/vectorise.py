@@ -41,7 +41,8 @@ _PARAMETERS = (
     *("i32 %z", "i32 %simdgroup", "ptr %positions", "i32 %live"),
 )
 _DEFINITION = re.compile(r'^define [^@]*@("[^"]*"|[\w.$-]+)\(.*?^}$', re.MULTILINE | re.DOTALL)
-_CALLED = re.compile(r'\bcall [^@\n]*@("[^"]*"|[\w.$-]+)\(')
+_DECLARED = re.compile(r"(?:declare|define) [^@]*@([\w.$]+)\(")
+_CALLED = re.compile(r'call [^@\n]*@("[^"]*"|[\w.$-]+)\(')
 _ATOMIC = re.compile(r"= (?:atomicrmw|cmpxchg) ")
 _ONCE = ("llvm.", "_ZN2mbL4spinEv")
 _SUBPROGRAM = re.compile(r" !dbg (!\d+) \{$")
@@ -177,7 +178,7 @@ def _module(body: Body, function: Function, text: Iterable[str]) -> str:
         for lines in (function.before, function.after)
     )
     whole = "\n".join([*before, *text, *after])
-    declared = set(re.findall(r"^(?:declare|define) [^@\n]*@([\w.$]+)\(", whole, re.MULTILINE))
+    declared = {found[1] for line in (*before, *after) if (found := _DECLARED.match(line))}
     added = [line for name, line in body.code.declarations.items() if name not in declared]
     rows = f"@{ROWS} = hidden constant i8 {int(body.launch.rows)}"
     whole = whole.replace(f"@{SOURCE}", f"@{BODY}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from metalbench.msl.ir.model import Value
 from metalbench.msl.ir.text import closing
@@ -20,6 +21,7 @@ _ATTRIBUTE = re.compile(
 )
 
 
+@lru_cache(4096)
 def typed(text: str) -> Value:
     """A value behind its type; attributes between them are dropped."""
     type_, rest = take_type(text)

@@ -43,9 +43,10 @@ _MASK_ITEM = re.compile(r"i32 (-?\d+|poison|undef)")
 def read_instruction(line: str) -> Instruction:
     """The instruction on a line. Raises IrError."""
     text, attached = line.strip(), {}
-    if "!" in text:
-        attached = {each["what"]: each["which"] for each in _ATTACHED.finditer(text)}
-        text = _ATTACHED.sub("", text)
+    attachments = text.find(", !")
+    if attachments >= 0:
+        attached = dict(_ATTACHED.findall(text, attachments))
+        text = text[:attachments]
     result, rest = "", text
     if found := _RESULT.match(text):
         result, rest = found[1], text[found.end() :]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 _OPEN, _CLOSE = "([{<", ")]}>"
+_MARK = re.compile(r'[(\[{<)\]}>,"]')
 _NESTED = re.compile(r'[(\[{<"]')
 
 
@@ -13,13 +14,13 @@ class IrError(Exception):
     """Text that is not IR as clang writes it, or IR of a kind that is not known here."""
 
 
-def split(text: str, separator: str = ",") -> list[str]:
-    """The items of a list, at the separators outside of brackets and quotes."""
+def split(text: str) -> list[str]:
+    """The items of a list, at the commas outside of brackets and quotes."""
     if _NESTED.search(text) is None:
-        return [item for each in text.split(separator) if (item := each.strip())]
+        return [item for each in text.split(",") if (item := each.strip())]
     items, start = [], 0
     for at, depth in _depths(text, 0):
-        if depth == 0 and text[at] == separator:
+        if depth == 0 and text[at] == ",":
             items.append(text[start:at].strip())
             start = at + 1
     last = text[start:].strip()
@@ -35,12 +36,12 @@ def closing(text: str, opening: int) -> int:
 
 
 def _depths(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """Every place outside of quotes, with the brackets that are open behind it."""
+    """Every bracket and comma outside of quotes, with the brackets that are open behind it."""
     depth, quoted = 0, False
-    for at in range(start, len(text)):
-        character = text[at]
+    for mark in _MARK.finditer(text, start):
+        character = mark[0]
         if character == '"':
             quoted = not quoted
         elif not quoted:
             depth += (character in _OPEN) - (character in _CLOSE)
-            yield at, depth
+            yield mark.start(), depth

@@ -125,8 +125,10 @@ class _Analysis:
         return changed
 
     def _update(self, instruction: Instruction, block: Block) -> bool:
-        found = self._transfer(instruction, block)
         before = self._shapes.get(instruction.result)
+        if before is VARYING:  # than which nothing is more general
+            return False
+        found = self._transfer(instruction, block)
         if found is None or found == before:
             return False
         # Never back to what is less general.
