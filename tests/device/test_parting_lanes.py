@@ -1,4 +1,4 @@
-"""Loops of which lanes take turns of their own: `continue` from several places."""
+"""Loops of which lanes take turns of their own, or that they leave in different turns."""
 
 from __future__ import annotations
 
@@ -47,3 +47,76 @@ def test_turns_that_some_lanes_skip_change_nothing_for_them(device, compile_kern
     arguments = {"a": a, "y": y, "turns": np.array([turns], np.uint32)}
     device.run([_core.Dispatch(pipeline, arguments, threads_in_grid=60, threads=40)])
     np.testing.assert_array_equal(y, want)
+
+
+BY_KEY = """
+kernel void by_key(device const uint* keys, device uint* y, uint i [[thread_position_in_grid]]) {{
+  uint key = keys[i], count = 0;
+  {loop}
+  y[i] = count * 100 + simd_sum(1u);
+}}
+"""
+# Every turn is of the lanes that have one key.
+LOOPS = {
+    "break": """for (;;) {
+      if (simd_broadcast_first(key) == key) { count = simd_sum(1u); break; }
+    }""",
+    "break, with another end": """for (uint k = 0; k < 40; ++k) {
+      if (simd_broadcast_first(key) == key) { count = simd_sum(1u); break; }
+    }""",
+    "break, around another branch": """while (true) {
+      if (simd_broadcast_first(key) == key) {
+        if (key < 2) { count = simd_sum(1u); } else { count = simd_sum(1u); }
+        break;
+      }
+    }""",
+    "flag": """bool done = false;
+    while (!done) {
+      if (simd_broadcast_first(key) == key) { count = simd_sum(1u); done = true; }
+    }""",
+    "vote": """bool done = false;
+    while (simd_any(!done)) {
+      if (!done && simd_broadcast_first(key) == key) { count = simd_sum(1u); done = true; }
+    }""",
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_what_is_done_before_a_loop_is_left_is_of_its_last_turn(loop):
+    """On vectors; fibers have no turns, and all keys meet there."""
+    device = _core.open("cpu")
+    source = "#include <metal_stdlib>\nusing namespace metal;\n" + BY_KEY.format(loop=LOOPS[loop])
+    pipeline = device.compile(source).pipeline()
+    assert pipeline.engine == "vectors"
+    keys = np.random.default_rng(2).integers(0, 4, 40).astype(np.uint32)
+    y = np.zeros(40, np.uint32)
+    arguments = {"keys": keys, "y": y}
+    device.run([_core.Dispatch(pipeline, arguments, threads_in_grid=40, threads=40)])
+    want = []
+    for lanes in (keys[:32], keys[32:]):
+        want += [(lanes == key).sum() * 100 + len(lanes) for key in lanes]
+    np.testing.assert_array_equal(y, want)
+
+
+RETURNING = """
+static uint of_key(uint key) {
+  for (;;) {
+    if (simd_broadcast_first(key) == key) {
+      return simd_sum(1u);
+    }
+  }
+}
+"""
+
+
+def test_what_a_function_returns_from_within_a_loop_is_of_its_last_turn():
+    device = _core.open("cpu")
+    body = BY_KEY.format(loop="count = of_key(key);")
+    source = f"#include <metal_stdlib>\nusing namespace metal;\n{RETURNING}{body}"
+    pipeline = device.compile(source).pipeline()
+    assert pipeline.engine == "vectors"
+    keys = (np.arange(32) % 3).astype(np.uint32)
+    y = np.zeros(32, np.uint32)
+    arguments = {"keys": keys, "y": y}
+    device.run([_core.Dispatch(pipeline, arguments, threads_in_grid=32, threads=32)])
+    np.testing.assert_array_equal(y, np.where(keys == 2, 1032, 1132))

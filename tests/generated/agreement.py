@@ -48,10 +48,10 @@ def _parts(loop: s.For | s.While, program: s.Program) -> bool:
 
 
 def is_settled(program: s.Program) -> bool:
-    """Whether no lanes meet in a part of a loop that always leaves it.
+    """Whether it is clear in which turn of a loop lanes meet that leave it for good.
 
-    `if (c) { x = simd_sum(y); break; }` may be taken for a part of the loop, in which the lanes of
-    one turn meet, or for what comes behind it, where those of all turns do.
+    `if (c) { while (d) { simd_sum(x); } break; }` may be taken for a part of the loop around it, in
+    which the lanes of one turn meet, or for what comes behind that, where those of all turns do.
     """
     for loop in every(program):
         if not isinstance(loop, s.For | s.While):
@@ -60,7 +60,9 @@ def is_settled(program: s.Program) -> bool:
             if isinstance(each, s.If):
                 for block in (each.yes, each.no):
                     leaves = any(isinstance(one, s.Break | s.Return) for one in block)
-                    if leaves and any(meets(one, program) for one in block):
+                    inside = [part for one in block for part in _calls(one, program)]
+                    loops = any(isinstance(part, s.For | s.While) for part in inside)
+                    if leaves and loops and any(meets(one, program) for one in block):
                         return False
         if any(isinstance(one, s.Break | s.Return) for one in loop.body):
             return False

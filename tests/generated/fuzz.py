@@ -32,8 +32,9 @@ _AT_ONCE = 40  # seeds of one process, which leaves nothing in the cache
 
 @dataclass
 class Found:
-    """What became of some seeds."""
+    """What became of so many seeds."""
 
+    seeds: int = 0
     engines: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     wrong: dict[int, str] = field(default_factory=dict)
@@ -54,6 +55,7 @@ def _run_seeds(given: tuple[range, tuple[str, ...], bool]) -> Found:
 def report_of(seed: int, ways: tuple[str, ...], found: Found, *, shrinks: bool) -> str:
     """Run a seed's program; what to print where it goes wrong, else nothing."""
     program = random_program(seed)
+    found.seeds += 1
     outcome = compare(program, ways)
     found.engines.update(f"{way}: {each}" for way, each in outcome.engines.items())
     found.reasons.update(each for each in outcome.reasons.values() if each)
@@ -90,19 +92,19 @@ def main() -> int:
     options.add_argument("--as-they-are", action="store_true", help="do not shrink")
     given = options.parse_args()
     ways = tuple(given.ways.split(","))
-    total, begun, done = Found(), time.monotonic(), 0
+    total, begun = Found(), time.monotonic()
     chunks = [(each, ways, not given.as_they_are) for each in _chunks(given.seed, given.count)]
     context = multiprocessing.get_context("spawn")
     with context.Pool(given.jobs, maxtasksperchild=1) as pool:
         for found in pool.imap_unordered(_run_seeds, chunks):
-            done += min(_AT_ONCE, given.count)
+            total.seeds += found.seeds
             total.engines += found.engines
             total.reasons += found.reasons
             total.wrong |= found.wrong
             for report in found.wrong.values():
                 print(report, flush=True)
             print(
-                f"{done} of {given.count}, {len(total.wrong)} wrong, "
+                f"{total.seeds} of {given.count}, {len(total.wrong)} wrong, "
                 f"{time.monotonic() - begun:.0f} s",
                 flush=True,
             )

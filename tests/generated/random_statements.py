@@ -90,7 +90,7 @@ class RandomStatements(RandomExpressions):
         array = s.DeclareArray(self.names.fresh("p"), self.choose.choice(kinds), size)
         inner = replace(scope, arrays=(*scope.arrays, array))
         filled: s.Block = [array]
-        if self.chance(0.7):
+        if scope.loops and self.chance(0.7):
             filled += self._fill_array(array, inner)
         return filled, inner
 
@@ -164,14 +164,15 @@ class RandomStatements(RandomExpressions):
     def _leaving(self, scope: Scope) -> s.Block:
         """A block at the end of which lanes leave what they are in."""
         jump = self.choose.choice(sorted(scope.jumps))
-        # Of a block that always leaves its loop, a compiler cannot tell whether it is in the loop.
-        if scope.in_loop and jump != "continue":
-            scope = replace(scope, together=False)
-        body = self.block(replace(scope, jumps=frozenset()), 2) if self.chance(0.6) else []
+        # Behind a loop within it, what is behind in the loop that it leaves cannot be told.
+        loops = not scope.in_loop or jump == "continue"
+        functions = scope.functions if loops else ()
+        inner = replace(scope, jumps=frozenset(), loops=loops, functions=functions)
+        body = self.block(inner, 2) if self.chance(0.6) else []
         if jump == "return":
             value = None
             if scope.returns:
-                value = self.expression(scope.returns, scope, 1)
+                value = self.expression(scope.returns, inner, 1)
             return [*body, s.Return(value)]
         return [*body, s.Break() if jump == "break" else s.Continue()]
 
@@ -192,6 +193,8 @@ class RandomStatements(RandomExpressions):
         )
 
     def _for(self, scope: Scope) -> s.Block:
+        if not scope.loops:
+            return self._assign(scope)
         kind = self.choose.choice(_COUNTERS)
         counter = s.Name(kind, self.names.fresh("k"))
         is_uniform = self.chance(0.45)
@@ -208,6 +211,8 @@ class RandomStatements(RandomExpressions):
         return remainder(self.expression("uint", replace(scope, together=False), 1), 6)
 
     def _while(self, scope: Scope) -> s.Block:
+        if not scope.loops:
+            return self._assign(scope)
         name, turns = self.names.fresh("w"), self.choose.randrange(1, 6)
         inner = self._looped(scope, s.Name("uint", name), is_uniform=False)
         condition = self.condition(scope, 2)

@@ -96,6 +96,7 @@ def compare(program: s.Program, ways: tuple[str, ...] = WAYS) -> Outcome:
             continue
         engines[way], reasons[way] = pipeline.engine, pipeline.engine_reason
         if pipeline.engine == "fibers" and not suits_fibers(program):
+            engines[way] = "fibers, not compared"
             continue
         found = _difference(program, wanted, guarded)
         if found:

@@ -32,6 +32,7 @@ class Scope:
     together: bool = True
     level: bool = True
     in_loop: bool = False
+    loops: bool = True  # whether loops may stand here
     returns: str = ""  # the type that a function returns
 
     def inside(self, **changes: object) -> Scope:

@@ -45,6 +45,13 @@ MB_FUNC void quadgroup_barrier(mem_flags flags = mem_flags::mem_none, thread_sco
 
 namespace mb {
 
+// What is returned from within a loop.
+template <class T>
+MB_FUNC T turn_ends(T x) {
+  turn_ends();
+  return x;
+}
+
 extern "C" {
 MB_SECTION_ENDS(u8, threadgroup_begin, threadgroup_end, mb_threadgroup)
 }

@@ -21,6 +21,8 @@ MB_PLACE_MARKER mb::u32 mb_vector_simdgroup() noexcept;
 MB_PLACE_MARKER mb::u8* mb_vector_arena() noexcept;
 
 [[clang::convergent, clang::nomerge]] void mb_vector_barrier() noexcept;
+// Stands where a lane leaves a loop; what leads there is a part of the loop's turn. Always false.
+MB_LANES_MARKER bool mb_vector_turn_ends() noexcept;
 MB_LANES_MARKER mb::u32 mb_vector_ballot(bool vote) noexcept;
 
 // shuffle: the value of lane `from`; zero where there is no such lane, or it is not active.

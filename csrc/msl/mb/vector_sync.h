@@ -13,6 +13,10 @@ MB_FUNC u32 lane() {
 }
 // All lanes do the same to the same elements, which comes to doing it once.
 MB_FUNC bool owns_matrices() { return true; }
+// A branch, so that what stands before it and what stands behind stay in blocks of their own.
+MB_FUNC void turn_ends() {
+  if (mb_vector_turn_ends()) __builtin_trap();
+}
 MB_FUNC u8* arena() { return mb_vector_arena(); }
 
 }  // namespace mb

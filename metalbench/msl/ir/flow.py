@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from metalbench.msl.ir.model import Block, Function
 from metalbench.msl.ir.text import IrError
+from metalbench.msl.ir.turns import left_behind, take_marks
 
 _Neighbours = Callable[[Block], Iterable[Block]]
 
 
 @dataclass(eq=False)
 class Loop:
-    """A natural loop: the blocks from which its header is reached again, without leaving it."""
+    """A natural loop: the blocks from which its header is reached again, without leaving it.
+
+    And those `behind` it that are run in the turn in which they are reached (ir/turns.py).
+    """
 
     header: Block
     blocks: set[Block]
     latches: list[Block] = field(default_factory=list)
     parent: Loop | None = None
+    behind: set[Block] = field(default_factory=set)
 
     @property
     def exits(self) -> list[tuple[Block, Block]]:
@@ -62,10 +67,11 @@ def flow_of(function: Function) -> Flow:
 
     Raises IrError for loops with several entries, and for those that nothing ever leaves.
     """
+    ends = take_marks(function)
     reached = _reverse_postorder(function.entry, lambda block: block.successors)
     _drop_unreached(function, set(reached))
     dominator = _dominators(reached, lambda block: block.predecessors)
-    loops = _loops(reached, dominator)
+    loops = _loops(reached, dominator, ends)
     loop_of: dict[Block, Loop] = {}
     for loop in loops:
         for block in loop.blocks:
@@ -145,7 +151,9 @@ def _is_above(dominator: Mapping[Block, Block], above: Block, block: Block) -> b
     return True
 
 
-def _loops(order: list[Block], dominator: Mapping[Block, Block]) -> list[Loop]:
+def _loops(
+    order: list[Block], dominator: Mapping[Block, Block], ends: list[Block]
+) -> list[Loop]:
     number = {block: at for at, block in enumerate(order)}
     loops: dict[Block, Loop] = {}
     for block in order:
@@ -157,11 +165,24 @@ def _loops(order: list[Block], dominator: Mapping[Block, Block]) -> list[Loop]:
             loop = loops.setdefault(target, Loop(target, {target}))
             loop.latches.append(block)
             _add_body(loop, block)
+    _add_turns(ends, loops.values())
     inner_first = sorted(loops.values(), key=lambda loop: len(loop.blocks))
     for at, loop in enumerate(inner_first):
         around = (each for each in inner_first[at + 1 :] if loop.header in each.blocks)
         loop.parent = next(around, None)
     return inner_first
+
+
+def _add_turns(ends: list[Block], loops: Collection[Loop]) -> None:
+    """Take what is left for good in a turn into the loop, and into those around that it leaves."""
+    for end in ends:
+        left = [loop.blocks for loop in loops if end not in loop.blocks]
+        inside = {block for blocks in left for block in blocks}
+        blocks, last = left_behind(end, inside)
+        for loop in loops:
+            if last and last <= loop.blocks and end not in loop.blocks:
+                loop.blocks |= blocks
+                loop.behind |= blocks
 
 
 def _add_body(loop: Loop, latch: Block) -> None:

@@ -16,6 +16,13 @@ _COLLECTIVE = re.compile(
     r"|simdgroup_(?:matrix|load|store|multiply\w*|async_copy\w*|event|(?:float|half|bfloat)8x8)"
     r"|make_filled_simdgroup_matrix|mpp|tensor_ops"
 )
+
+
+def is_collective(name: str) -> bool:
+    """Whether Metal has a function or type of this name for threads that work together."""
+    return _COLLECTIVE.fullmatch(name) is not None
+
+
 _ALIASES = frozenset({"using", "typedef"})
 
 
@@ -65,7 +72,7 @@ def needs_fibers(
 
     A loop that waits for what another thread stores counts too.
     """
-    if any(map(_COLLECTIVE.fullmatch, reached)):
+    if any(map(is_collective, reached)):
         return True
     if "atomic_load_explicit" not in reached:
         return False

@@ -23,6 +23,7 @@ from metalbench.msl.rewriting.conditionals import rewrite_conditionals
 from metalbench.msl.rewriting.edits import Code, Edits
 from metalbench.msl.rewriting.keywords import rewrite_keywords, swizzle_macros
 from metalbench.msl.rewriting.labels import has_labels, rewrite_labels
+from metalbench.msl.rewriting.leaving import mark_leaving
 from metalbench.msl.rewriting.literals import refuse_double
 from metalbench.msl.rewriting.objects import defaulted, rewrite_objects
 from metalbench.msl.rewriting.overloads import Collision, constructor_qualifiers, merge
@@ -78,6 +79,7 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
         _keep_spaces(source, edits)
     rewrite_keywords(tokens, edits)
     rewrite_labels(tokens, edits)
+    mark_leaving(tokens, source.references, edits)
     if mixes_half_formats(tokens):
         rewrite_casts(tokens, source.declared, source.aliases, edits)
     fibers = needs_fibers(tokens, source.by_name, reached)

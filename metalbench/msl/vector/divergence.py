@@ -42,7 +42,7 @@ class Divergence:
         """Note that a block's branch parts lanes; whether that is news."""
         if branch in self.regions:
             return False
-        join = self.flow.postdominator[branch]
+        join = self._behind_turns(branch, self.flow.postdominator[branch])
         blocks = frozenset(_between(branch, join))
         self.regions[branch] = Region(branch, blocks, join)
         self.masked |= blocks
@@ -55,6 +55,16 @@ class Divergence:
             if branch in loop.blocks and join not in loop.blocks:
                 self.loops.add(loop)
         return True
+
+    def _behind_turns(self, branch: Block, join: Block) -> Block:
+        """Where lanes meet that leave a loop one turn after the other, and do something there."""
+        loop = self.flow.loop_of.get(branch)
+        while loop is not None:
+            if branch not in loop.behind:
+                while join in loop.behind:
+                    join = self.flow.postdominator[join]
+            loop = loop.parent
+        return join
 
     def _mixes(self, block: Block, sources: frozenset[Block]) -> bool:
         """Whether lanes may come to a block by several ways at once.

@@ -1,0 +1,53 @@
+"""Where loops are left behind a function of a SIMD-group, which is marked."""
+
+from __future__ import annotations
+
+import pytest
+
+from metalbench.msl.rewriting.lower import lower
+
+_SOURCE = """
+#include <metal_stdlib>
+using namespace metal;
+uint asks(uint x) { return simd_sum(x); }
+uint turns(uint x) { for (uint k = 0; k < 3; ++k) x += simd_sum(x); return x; }
+uint f(uint x) { BODY return x; }
+kernel void k(device uint* y, uint i [[thread_position_in_grid]]) { y[i] = f(i); }
+"""
+MARK = "mb::turn_ends()"
+
+
+def lowered(source, body):
+    text = lower(source(_SOURCE.replace("BODY", body)), "k", {}).code.text
+    return text[text.index("uint f(") : text.index("return x; }", text.index("uint f("))]
+
+
+@pytest.mark.parametrize(
+    ("body", "marked"),
+    [
+        ("for (;;) { if (x) { x = simd_sum(x); break; } }", f"{MARK}; break;"),
+        ("for (;;) { if (x) { x = asks(x); break; } }", f"{MARK}; break;"),
+        ("do { if (x) { if (x > 2) { x = simd_max(x); } break; } } while (x);", f"{MARK}; break;"),
+        ("while (x) { if (x) { return simd_sum(x); } }", "return mb::turn_ends(simd_sum(x));"),
+        ("while (x) { if (x) { x = simd_sum(x); x = 0; } }", f"x = 0; {MARK}; }}"),
+        ("for (;;) { switch (x) { case 1: { x = simd_sum(x); return 1; } } }", "turn_ends(1)"),
+    ],
+)
+def test_a_loop_that_is_left_behind_a_meeting(source, body, marked):
+    assert marked in lowered(source, body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for (;;) { if (x) { x = x + 1; break; } x = simd_sum(x); }",
+        "for (;;) { if (x) { x = simd_sum(x); continue; } }",
+        "for (;;) { switch (x) { case 1: { x = simd_sum(x); break; } } }",
+        "if (x) { return simd_sum(x); }",
+        # Behind a loop within, nothing tells which one is left.
+        "for (;;) { if (x) { while (x) --x; x = simd_sum(x); break; } }",
+        "for (;;) { if (x) { x = turns(x); break; } }",
+    ],
+)
+def test_what_needs_no_mark(source, body):
+    assert "turn_ends" not in lowered(source, body)
