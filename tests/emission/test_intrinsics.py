@@ -22,10 +22,6 @@ def clamp(v: int, least: int, most: int) -> int:
     return max(least, min(most, v))
 
 
-def round_half_away(v: float) -> float:
-    return math.copysign(math.floor(abs(v) + 0.5), v)
-
-
 FLOATS: dict[str, tuple[int, Function]] = {
     "fabs": (1, abs),
     "floor": (1, np.floor),
@@ -34,7 +30,7 @@ FLOATS: dict[str, tuple[int, Function]] = {
     "rint": (1, np.rint),
     "nearbyint": (1, np.rint),
     "roundeven": (1, np.rint),
-    "round": (1, round_half_away),
+    "round": (1, lambda x: math.copysign(math.floor(abs(x) + 0.5), x)),
     "canonicalize": (1, float),
     "copysign": (2, math.copysign),
     "minnum": (2, np.fmin),
@@ -281,32 +277,6 @@ def test_what_says_something_of_memory_alone_is_dropped(check):
         out[t.lane] = a[t.lane]
 
     check(body, want, more, a=np.arange(32, dtype="u4"), out=np.zeros(32, "u4"))
-
-
-def test_copies_of_memory(check):
-    """Each lane's own, and one that is the same for all."""
-    more = """
-        declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1 immarg)
-        declare void @llvm.memset.p0.i64(ptr, i8, i64, i1 immarg)"""
-    body = """
-        %from = getelementptr [3 x i32], ptr %a, i64 %i
-        %to = getelementptr [3 x i32], ptr %out, i64 %i
-        call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 12, i1 false)
-        %last = getelementptr i8, ptr %to, i64 8
-        %k = load i32, ptr %b.lane
-        %b8 = trunc i32 %k to i8
-        call void @llvm.memset.p0.i64(ptr %last, i8 %b8, i64 4, i1 false)
-        call void @llvm.memcpy.p0.p0.i64(ptr %once, ptr %a, i64 8, i1 false)"""
-
-    def want(t, a, b, out, once):
-        rows = out.reshape(32, 3)
-        rows[t.lane] = a.reshape(32, 3)[t.lane]
-        rows[t.lane, 2] = (b[t.lane] % 256) * np.uint32(0x01010101)
-        once[:2] = a[:2]
-
-    a = np.random.default_rng(7).integers(0, 2**32, 96, "u4")
-    b = np.random.default_rng(8).integers(0, 2**32, 32, "u4")
-    check(body, want, more, a=a, b=b, out=np.zeros(96, "u4"), once=np.zeros(4, "u4"))
 
 
 @pytest.mark.parametrize(
