@@ -10,7 +10,7 @@ from pathlib import Path
 from zlib import crc32
 
 import pytest
-from emission import launches
+from emission import launches, one_lane
 
 from metalbench.msl.emission.markers import SIMD_WIDTH
 
@@ -33,6 +33,15 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(params=launches.FORMS.values(), ids=launches.FORMS)
 def check(request, tmp_path):
     """Run a body in one form of launch, and compare with numpy."""
+    return partial(launches.check, tmp_path, request.param)
+
+
+_GROUPS = {name: form for name, form in launches.FORMS.items() if form.width == SIMD_WIDTH}
+
+
+@pytest.fixture(params=_GROUPS.values(), ids=_GROUPS)
+def check_groups(request, tmp_path):
+    """The same in the forms that have functions of SIMD-groups."""
     return partial(launches.check, tmp_path, request.param)
 
 
@@ -76,3 +85,9 @@ def check_ways(request, check):
     return lambda body, want, more="", /, **memory: check(
         re.sub("TOGETHER", together, body), want, more, **memory
     )
+
+
+@pytest.fixture(params=one_lane.KINDS.values(), ids=one_lane.KINDS)
+def a(request):
+    """What lanes go by: each by its own number, or all by the same one."""
+    return request.param

@@ -9,10 +9,7 @@ from functools import reduce
 import ml_dtypes
 import numpy as np
 import pytest
-from emission.launches import ROWS, SOME, Form, call, emitted, module, verified
-
-from metalbench.msl.emission.vectorise import vectorise
-from metalbench.msl.ir.text import IrError
+from emission.launches import ROWS, SOME, Form
 
 TYPES = {
     "u8": ("i8", "u1"),
@@ -299,31 +296,3 @@ def test_infinities_are_smallest_and_largest(check_form):
 
     zeros = {"least": np.zeros(32, "f4"), "most": np.zeros(32, "f4")}
     check_form(ROWS, within("some", *lines), want, a=votes(), b=np.full(32, np.inf, "f4"), **zeros)
-
-
-@pytest.mark.parametrize("form", [Form(16), Form(8)])
-def test_other_widths_are_refused(form):
-    with pytest.raises(IrError, match="mb_vector_sum_u32: a SIMD-group has 32 lanes"):
-        emitted(
-            "%s = call i32 @mb_vector_sum_u32(i32 %n)\nstore i32 %s, ptr %out",
-            form,
-            out=votes(),
-            n=1,
-        )
-
-
-def test_what_has_no_meaning_is_refused():
-    more = "declare i32 @mb_vector_median_u32(i32)"
-    body = "%s = call i32 @mb_vector_median_u32(i32 %lane)\nstore i32 %s, ptr %out"
-    with pytest.raises(IrError, match="mb_vector_median_u32 is not known"):
-        emitted(body, more=more, out=votes())
-
-
-@pytest.mark.parametrize("form", [Form(), Form(16), Form(rows=False)])
-def test_barriers_meet_once_for_all_lanes(tmp_path, form):
-    body = "call void @mb_vector_barrier()\ncall void @mb_vector_barrier()"
-    verified(vectorise(module(body, "", {}), form.launch), tmp_path / "body.so")
-    import ctypes
-
-    library = call(tmp_path / "body.so", form, [], [])
-    assert ctypes.c_int.in_dll(library, "meetings").value == 2

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 import pytest
 from emission.launches import ROWS, emitted
 
+RELATIONS = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "gt", "ge")}
 OUT = np.zeros(32, "u4")
 
 
@@ -228,3 +231,65 @@ def test_a_value_of_all_lanes_stays_one():
         "%v = add i32 %n, 1\n%w = mul i32 %v, %v\nstore i32 %w, ptr %out", ROWS, out=OUT, n=1
     )
     assert "<32 x" not in text
+
+
+def test_a_comparison_with_the_bound_of_a_row_looks_at_its_ends():
+    """Contiguous indices below a bound: two comparisons of one value each, until lanes do part."""
+    body = """
+        %c = icmp ult i32 %x, %n
+        br i1 %c, label %then, label %end
+      then:
+        %q = getelementptr i32, ptr %out, i64 %i
+        store i32 1, ptr %q
+        br label %end
+      end:
+        ret void"""
+    text = emitted(body, out=np.zeros(32, "u4"), n=5)
+    first = text[: text.index("together")]
+    assert first.count("icmp ult i32") == 2
+
+
+@pytest.mark.parametrize("n", [0, 16, 17, 30, 47, 48, 49, -1])
+@pytest.mark.parametrize("relation", ["ult", "slt", "ugt", "sge", "eq", "ne"])
+def test_bounds_of_rows(check_form, relation, n):
+    body = f"""
+        %c = icmp {relation} i32 %x, %n
+        br i1 %c, label %then, label %end
+      then:
+        store i32 1, ptr %out.lane
+        br label %end
+      end:
+        ret void"""
+    compare = RELATIONS[relation[-2:]]
+
+    def want(t, out, n):
+        bound = int(n) % 2**32 if relation[0] == "u" else int(n)
+        out[t.lane[compare(t.x, bound)]] = 1
+
+    check_form(ROWS, body, want, out=np.zeros(32, "u4"), n=n)
+
+
+@pytest.mark.parametrize("start", [2**32 - 60, 2**32 - 16 - 5, 2**31 - 16 - 5, -(2**31) - 20])
+@pytest.mark.parametrize("relation", ["ult", "slt", "uge"])
+def test_bounds_of_rows_that_wrap(check_form, relation, start):
+    """Where the numbers of lanes wrap, the ends say nothing of those between them."""
+    body = f"""
+        %v = add i32 %x, %start
+        %c = icmp {relation} i32 %v, 100
+        br i1 %c, label %then, label %end
+      then:
+        store i32 1, ptr %out.lane
+        br label %end
+      end:
+        ret void"""
+    compare = RELATIONS[relation[-2:]]
+
+    def want(t, out, start):
+        values = (t.x + start) % 2**32
+        if relation[0] == "s":
+            values = np.where(values < 2**31, values, values - 2**32)
+        out[t.lane[compare(values, 100)]] = 1
+
+    start = start % 2**32
+    start = start - 2**32 if start >= 2**31 else start
+    check_form(ROWS, body, want, out=np.zeros(32, "u4"), start=start)

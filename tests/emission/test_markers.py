@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
+
+import numpy as np
 import pytest
+from emission.launches import Form, call, emitted, module, verified
 
 from metalbench.msl.emission.markers import group_function, is_place, sources
+from metalbench.msl.emission.vectorise import vectorise
 from metalbench.msl.ir.read_instruction import read_instruction
+from metalbench.msl.ir.text import IrError
 from metalbench.msl.vector.shapes import UNIFORM, VARYING, Known, Linear
+
+OUT = np.zeros(32, "u4")
 
 
 @pytest.mark.parametrize(
@@ -55,3 +63,29 @@ def test_shapes_of_group_functions():
 
 def test_functions_that_do_something_for_each_lane_vary():
     assert shape("count", UNIFORM, UNIFORM) is VARYING
+
+
+@pytest.mark.parametrize("form", [Form(16), Form(8)])
+def test_other_widths_are_refused(form):
+    with pytest.raises(IrError, match="mb_vector_sum_u32: a SIMD-group has 32 lanes"):
+        emitted(
+            "%s = call i32 @mb_vector_sum_u32(i32 %n)\nstore i32 %s, ptr %out",
+            form,
+            out=OUT,
+            n=1,
+        )
+
+
+def test_what_has_no_meaning_is_refused():
+    more = "declare i32 @mb_vector_median_u32(i32)"
+    body = "%s = call i32 @mb_vector_median_u32(i32 %lane)\nstore i32 %s, ptr %out"
+    with pytest.raises(IrError, match="mb_vector_median_u32 is not known"):
+        emitted(body, more=more, out=OUT)
+
+
+@pytest.mark.parametrize("form", [Form(), Form(16), Form(rows=False)])
+def test_barriers_meet_once_for_all_lanes(tmp_path, form):
+    body = "call void @mb_vector_barrier()\ncall void @mb_vector_barrier()"
+    verified(vectorise(module(body, "", {}), form.launch), tmp_path / "body.so")
+    library = call(tmp_path / "body.so", form, [], [])
+    assert ctypes.c_int.in_dll(library, "meetings").value == 2

@@ -50,7 +50,7 @@ INDICES = {
     ),
     "loaded": (
         "%k = load i32, ptr %places.lane\n%w = zext i32 %k to i64",
-        lambda t, n: np.array([int(each) * 5 % 64 for each in t.lane]),
+        lambda t, n: t.lane * 5 % 64,
     ),
 }
 PLACES = (np.arange(32) * 5 % 64).astype("u4")
@@ -65,40 +65,30 @@ def numbers(dtype: object) -> np.ndarray:
 
 
 @pytest.mark.parametrize("index", INDICES)
-@pytest.mark.parametrize("type_", ELEMENTS)
-def test_loads(check_machine, type_, index):
+def test_loads_and_stores(check_machine, index):
+    """Of elements of every type. Where several lanes write to one place, the last one stays."""
     line, where = INDICES[index]
-    body = f"""
-        {line}
-        %q = getelementptr {type_}, ptr %a, i64 %w
-        %v = load {type_}, ptr %q
-        store {type_} %v, ptr %out.lane"""
+    lines, memory = [line], used(index)
+    for type_, dtype in ELEMENTS.items():
+        lines += [
+            f"%q{type_} = getelementptr {type_}, ptr %any_{type_}, i64 %w",
+            f"%v{type_} = load {type_}, ptr %q{type_}",
+            f"%u{type_} = load {type_}, ptr %own_{type_}.lane",
+            f"store {type_} %v{type_}, ptr %own_{type_}.lane",
+            f"store {type_} %u{type_}, ptr %q{type_}",
+        ]
+        memory[f"any_{type_}"] = numbers(dtype)
+        memory[f"own_{type_}"] = numbers(dtype)[100:132]
 
-    def want(t, a, out, n=0, places=None):
-        out[t.lane] = a[where(t, n)]
+    def want(t, n=0, places=None, **memory):
+        at = where(t, n)
+        for type_ in ELEMENTS:
+            whole, own = memory[f"any_{type_}"], memory[f"own_{type_}"]
+            found, given = whole[at], own[t.lane]
+            own[t.lane] = found
+            whole[at] = given
 
-    check_machine(
-        body, want, a=numbers(ELEMENTS[type_]), out=np.zeros(32, ELEMENTS[type_]), **used(index)
-    )
-
-
-@pytest.mark.parametrize("index", INDICES)
-@pytest.mark.parametrize("type_", ELEMENTS)
-def test_stores(check_machine, type_, index):
-    """Where several lanes write to one place, the last one stays."""
-    line, where = INDICES[index]
-    body = f"""
-        {line}
-        %v = load {type_}, ptr %a.lane
-        %q = getelementptr {type_}, ptr %out, i64 %w
-        store {type_} %v, ptr %q"""
-
-    def want(t, a, out, n=0, places=None):
-        out[where(t, n)] = a[t.lane]
-
-    check_machine(
-        body, want, a=numbers(ELEMENTS[type_]), out=np.zeros(320, ELEMENTS[type_]), **used(index)
-    )
+    check_machine("\n".join(lines), want, **memory)
 
 
 @pytest.mark.parametrize("type_", ["i16", "float", "i64"])
@@ -123,32 +113,37 @@ def test_one_value_stored_by_all(check_machine, type_):
     check_machine(body, want, a=numbers(dtype), places=PLACES, **zeros)
 
 
-@pytest.mark.parametrize("n", [0, 3])
+VECTORS = ("<2 x float>", "<4 x float>", "<4 x half>", "<2 x i64>")
+
+
 @pytest.mark.parametrize("index", INDICES)
-@pytest.mark.parametrize("type_", ["<2 x float>", "<4 x float>", "<4 x half>", "<2 x i64>"])
-def test_vectors_of_lanes(check, type_, index, n):
+def test_vectors_of_lanes(check, index):
     """Each lane's own vector, and one element of it."""
     line, where = INDICES[index]
-    count, _, kind = type_[1:-1].split()
-    body = f"""
-        {line}
-        %q = getelementptr {type_}, ptr %a, i64 %w
-        %v = load {type_}, ptr %q
-        %at = and i32 %n, {int(count) - 1}
-        %e = extractelement {type_} %v, i32 %at
-        %new = insertelement {type_} %v, {kind} %e, i64 0
-        %p = getelementptr {type_}, ptr %out, i64 %w
-        store {type_} %new, ptr %p"""
-    count = int(count)
+    lines, memory = [line], used(index) | {"n": 3}
+    for k, type_ in enumerate(VECTORS):
+        count, kind = int(type_[1]), type_[5:-1]
+        lines += [
+            f"%q{k} = getelementptr {type_}, ptr %a{k}, i64 %w",
+            f"%v{k} = load {type_}, ptr %q{k}",
+            f"%at{k} = and i32 %n, {count - 1}",
+            f"%e{k} = extractelement {type_} %v{k}, i32 %at{k}",
+            f"%new{k} = insertelement {type_} %v{k}, {kind} %e{k}, i64 0",
+            f"%p{k} = getelementptr {type_}, ptr %out{k}, i64 %w",
+            f"store {type_} %new{k}, ptr %p{k}",
+        ]
+        memory[f"a{k}"] = (np.arange(320 * count) % 120).astype(ELEMENTS[kind])
+        memory[f"out{k}"] = np.zeros_like(memory[f"a{k}"])
 
-    def want(t, a, out, n, places=None):
+    def want(t, n, places=None, **memory):
         at = where(t, n)
-        new = a.reshape(-1, count)[at]
-        new[:, 0] = new[:, n % count]
-        out.reshape(-1, count)[at] = new
+        for k, type_ in enumerate(VECTORS):
+            count = int(type_[1])
+            new = memory[f"a{k}"].reshape(-1, count)[at]
+            new[:, 0] = new[:, n % count]
+            memory[f"out{k}"].reshape(-1, count)[at] = new
 
-    a = (np.arange(320 * count) % 120).astype(ELEMENTS[kind])
-    check(body, want, a=a, out=np.zeros_like(a), **(used(index) | {"n": n}))
+    check("\n".join(lines), want, **memory)
 
 
 def test_pointers_in_memory(check):
@@ -195,10 +190,8 @@ def test_structs_of_lanes(check):
 
 @pytest.mark.parametrize("active", [0, 1, 0xFFFFFFFF, 0x80000000, 0x00F0F00F])
 @pytest.mark.parametrize("index", INDICES)
-def test_where_some_lanes_are_active(check, index, active):
+def test_where_some_lanes_are_active(check_groups, index, active):
     """Within a region that SIMD-group functions keep together: loads and stores with masks."""
-    if check.args[1].width != 32:
-        return
     line, where = INDICES[index]
     body = f"""
         %m = load i32, ptr %masks
@@ -226,7 +219,7 @@ def test_where_some_lanes_are_active(check, index, active):
         out[t.lane] = found
         any[where(t, n)] = found
 
-    check(
+    check_groups(
         body,
         want,
         a=numbers("u4"),

@@ -156,7 +156,7 @@ def test_functions_with_atomic_updates_inside(check, name):
     check(body, want, COUNT, counter=np.array([5], "u4"), out=OUT, n=3)
 
 
-def test_calls_of_lanes_that_are_active(check):
+def test_calls_of_lanes_that_are_active(check_groups):
     body = """
         %v = load i32, ptr %a.lane
         %c = icmp ult i32 %v, 10
@@ -177,9 +177,8 @@ def test_calls_of_lanes_that_are_active(check):
         counter[0] += a[active].sum(dtype="u4")
 
     a = np.random.default_rng(4).integers(0, 20, 32, "u4")
-    if check.args[1].width == 32:
-        more = COUNT + "\ndeclare void @llvm.donothing()"
-        check(body, want, more, a=a, counter=np.array([5], "u4"), out=OUT)
+    more = COUNT + "\ndeclare void @llvm.donothing()"
+    check_groups(body, want, more, a=a, counter=np.array([5], "u4"), out=OUT)
 
 
 def test_operands_and_results_of_every_kind(check):
@@ -229,3 +228,29 @@ def test_fences(check):
 
     check(body, want, out=OUT, rest=OUT)
     assert 'fence syncscope("singlethread") seq_cst' in emitted(body, out=OUT, rest=OUT)
+
+
+def test_copies_of_memory(check):
+    """Each lane's own, and one that is the same for all."""
+    more = """
+        declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1 immarg)
+        declare void @llvm.memset.p0.i64(ptr, i8, i64, i1 immarg)"""
+    body = """
+        %from = getelementptr [3 x i32], ptr %a, i64 %i
+        %to = getelementptr [3 x i32], ptr %out, i64 %i
+        call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 12, i1 false)
+        %last = getelementptr i8, ptr %to, i64 8
+        %k = load i32, ptr %b.lane
+        %b8 = trunc i32 %k to i8
+        call void @llvm.memset.p0.i64(ptr %last, i8 %b8, i64 4, i1 false)
+        call void @llvm.memcpy.p0.p0.i64(ptr %once, ptr %a, i64 8, i1 false)"""
+
+    def want(t, a, b, out, once):
+        rows = out.reshape(32, 3)
+        rows[t.lane] = a.reshape(32, 3)[t.lane]
+        rows[t.lane, 2] = (b[t.lane] % 256) * np.uint32(0x01010101)
+        once[:2] = a[:2]
+
+    a = np.random.default_rng(7).integers(0, 2**32, 96, "u4")
+    b = np.random.default_rng(8).integers(0, 2**32, 32, "u4")
+    check(body, want, more, a=a, b=b, out=np.zeros(96, "u4"), once=np.zeros(4, "u4"))

@@ -56,6 +56,10 @@ class Alone(Body):
             known = self._known[value.text] = self._take("value", value.text, value.type)
         return known
 
+    def is_known(self, instruction: Instruction) -> bool:
+        """Never: what is known is so of all lanes."""
+        return False
+
     def define(self, instruction: Instruction, lanes: Lanes) -> None:
         """An instruction's result."""
         if instruction.result:

@@ -97,6 +97,11 @@ class Body:
         """Whether it depends on what different lanes have loaded."""
         return value.text in self.kernel.loaded
 
+    def is_known(self, instruction: Instruction) -> bool:
+        """Whether its result is a constant in every lane, which takes no code."""
+        shapes = self.analysed.shapes.shapes
+        return isinstance(shapes.get(instruction.result), Known)
+
     def shape(self, value: Value) -> Shape:
         """How a value differs from lane to lane, as this block sees it."""
         return self.analysed.shapes.of(value, self.block)

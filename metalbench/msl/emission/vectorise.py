@@ -132,6 +132,8 @@ def _head(head: str) -> str:
 
 
 def _emit(body: Body, instruction: Instruction) -> None:
+    if body.is_known(instruction):
+        return
     found = _result(body, instruction)
     if found is not None:
         body.define(instruction, found)

@@ -1,4 +1,1 @@
-"""What it takes to run a SIMD-group as one thread on vectors: analysis of a kernel's LLVM IR.
-
-The engine does not build kernels that way yet.
-"""
+"""What it takes to run a SIMD-group as one thread on vectors: analysis of a kernel's LLVM IR."""
