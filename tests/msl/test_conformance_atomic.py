@@ -10,8 +10,6 @@ from msl.conformance import TYPES
 
 from metalbench import _core
 
-pytestmark = pytest.mark.usefixtures("both_ways")
-
 THREADS = 128
 FETCHES = {
     "add": np.add,

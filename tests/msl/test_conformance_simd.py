@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 from msl.conformance import STEP, TYPES, Call, run
 
-pytestmark = pytest.mark.usefixtures("both_ways")
-
 GROUPS = {"simd": 32, "quad": 4}
 REDUCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "sum": operator.add,
