@@ -33,7 +33,7 @@ def undefined(said: str, source: Source) -> str:
 
 
 def unknown(said: str) -> str:
-    """The names that the linker has found nowhere and this process lacks; empty if there are none."""
+    """The names that the linker has found nowhere and this process lacks; may be empty."""
     symbols = dict.fromkeys(match[1].strip() for match in _SYMBOL.finditer(said))
     return ", ".join(each for each in symbols if not _is_of_the_system(each))
 
