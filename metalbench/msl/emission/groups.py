@@ -98,12 +98,13 @@ def _join(body: Body, function: str, type_: Type, one: str, other: str, *, count
     name = (_JOIN_FLOATS if isinstance(type_, Float) else _JOIN)[function]
     if isinstance(type_, Float) and type_.name != "float" and name.startswith("llvm."):
         relation = "olt" if function == "min" else "ogt"
-        return _extreme(body.code, relation, f"<{count} x", type_, one, other)
+        return _extreme(body.code, relation, (f"<{count} x", type_), one, other)
     return joined(body.code, name, type_, one, other, count=count)
 
 
-def _extreme(code: Code, relation: str, many: str, type_: Type, one: str, other: str) -> str:
+def _extreme(code: Code, relation: str, kind: tuple[str, Type], one: str, other: str) -> str:
     """The least or greatest of halfs, for which LLVM would call a function; numbers before NaN."""
+    many, type_ = kind
     lanes, truth = f"{many} {type_}>", f"{many} i1>"
     better = code.value(f"fcmp {relation} {lanes} {other}, {one}")
     none = code.value(f"fcmp uno {lanes} {one}, {one}")

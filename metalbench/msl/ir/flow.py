@@ -151,9 +151,7 @@ def _is_above(dominator: Mapping[Block, Block], above: Block, block: Block) -> b
     return True
 
 
-def _loops(
-    order: list[Block], dominator: Mapping[Block, Block], ends: list[Block]
-) -> list[Loop]:
+def _loops(order: list[Block], dominator: Mapping[Block, Block], ends: list[Block]) -> list[Loop]:
     number = {block: at for at, block in enumerate(order)}
     loops: dict[Block, Loop] = {}
     for block in order:
