@@ -6,6 +6,14 @@ import numpy as np
 import pytest
 
 from metalbench import _core
+from metalbench.msl.engine import ENGINE_VARIABLE
+
+
+@pytest.fixture(autouse=True)
+def as_vectors(monkeypatch):
+    """Where it matters which turn of a loop lanes are in."""
+    monkeypatch.setenv(ENGINE_VARIABLE, "vectors")
+
 
 # LLVM makes loops within each other of it, one for each place from which the next turn begins: some
 # lanes begin another turn of the outer one while others stay in the inner one.
