@@ -86,7 +86,7 @@ def test_a_failure_of_the_front_end_names_the_file(monkeypatch):
     def broken(*_):
         raise IndexError("list index out of range")
 
-    monkeypatch.setattr("metalbench.msl.rewriting.lower.lower", broken)
+    monkeypatch.setattr("metalbench.msl.building.kernel.lower", broken)
     program = engine.parse("kernel void f(device float* a) {}", "my.metal")
     with pytest.raises(Error, match=r"my.metal: the front end failed with IndexError.*report"):
         engine.build(program, "f")
