@@ -44,7 +44,7 @@ _DEFINITION = re.compile(r'^define [^@]*@("[^"]*"|[\w.$-]+)\(.*?^}$', re.MULTILI
 _DECLARED = re.compile(r"(?:declare|define) [^@]*@([\w.$]+)\(")
 _CALLED = re.compile(r'call [^@\n]*@("[^"]*"|[\w.$-]+)\(')
 _ATOMIC = re.compile(r"= (?:atomicrmw|cmpxchg) ")
-_ONCE = ("llvm.", "_ZN2mbL4spinEv")
+_SPIN = "_ZN2mbL4spinEv"  # lets other SIMD-groups run: one call does for all lanes
 _SUBPROGRAM = re.compile(r" !dbg (!\d+) \{$")
 _GROUP_OF = re.compile(r" #(\d+)")
 
@@ -92,7 +92,7 @@ def _apart(module: str) -> frozenset[str]:
     while before != len(found):
         before = len(found)
         found |= {name for name, called in calls.items() if called & found}
-    return frozenset(name for name in found if not name.startswith(_ONCE))
+    return frozenset(found - {_SPIN})
 
 
 def _refuse_waiting(function: Function, analysed: Analysed) -> None:

@@ -74,14 +74,7 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
     _linkage(source, edits, {declaration.first for declaration in removed})
     for index in constructor_qualifiers(tokens, source.declared):
         edits.blank(tokens.start[index], tokens.end(index))
-    rewrite_threadgroup_variables(tokens, edits)
-    if spaces:
-        _keep_spaces(source, edits)
-    rewrite_keywords(tokens, edits)
-    rewrite_labels(tokens, edits)
-    mark_leaving(tokens, source.references, edits)
-    if mixes_half_formats(tokens):
-        rewrite_casts(tokens, source.declared, source.aliases, edits)
+    _rewrite(source, edits, spaces=spaces)
     fibers = needs_fibers(tokens, source.by_name, reached)
     limit_text, limit = max_threads(source, kernel)
     opening = prologue(tokens, own_names(source))
@@ -96,6 +89,19 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
     ]
     code = Code("".join(parts), edits, len(opening))
     return Lowered(code, kernel, bindings, limit, fibers, spaces)
+
+
+def _rewrite(source: Source, edits: Edits, *, spaces: bool) -> None:
+    """What MSL has and C++ has not, wherever it stands."""
+    tokens = source.tokens
+    rewrite_threadgroup_variables(tokens, edits)
+    if spaces:
+        _keep_spaces(source, edits)
+    rewrite_keywords(tokens, edits)
+    rewrite_labels(tokens, edits)
+    mark_leaving(tokens, source.references, edits)
+    if mixes_half_formats(tokens):
+        rewrite_casts(tokens, source.declared, source.aliases, edits)
 
 
 def _keep_spaces(source: Source, edits: Edits) -> None:
