@@ -144,6 +144,7 @@ def _check(before: str, older: Row, after: str, newer: Row) -> None:
 
 def _conditions(older: Row, newer: Row) -> Iterator[tuple[str, str, str]]:
     yield "mode", older.mode, newer.mode
+    yield "engine", older.engine, newer.engine
     yield "size", _size(older), _size(newer)
 
 

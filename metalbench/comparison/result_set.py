@@ -26,7 +26,8 @@ class Row:
     """One kernel's result; times in nanoseconds, `ratio` is reference / kernel.
 
     `time_ns` is on the GPU's own clock where there is one; `clock` says what the ratio is of.
-    `reference` names what the ratio is against: the form of it, and the version of MLX.
+    `reference` names what the ratio is against: the form of it, and the version of MLX. `engine` is
+    what the cpu device ran kernels as that synchronise.
     """
 
     task: str
@@ -35,6 +36,7 @@ class Row:
     sizes: Mapping[str, int]
     status: str
     mode: str
+    engine: str
     clock: str | None
     source_hash: str
     reference: tuple[str | None, str | None]
@@ -94,8 +96,8 @@ class ResultSet:
                     f"{path}: expected results of schema {SCHEMA}, got {document['schema']}; "
                     "another version of metalbench wrote them"
                 )
-            mlx = document["environment"]["versions"].get("mlx")
-            rows = tuple(_row_of_json(entry, mlx) for entry in document["results"])
+            environment = document["environment"]
+            rows = tuple(_row_of_json(entry, environment) for entry in document["results"])
             device = f"{document['device']['kind']} ({document['device']['name']})"
         except DeclarationError:
             raise
@@ -122,6 +124,7 @@ def row_of(entry: HistoryEntry) -> Row:
         sizes=entry.sizes,
         status=entry.status,
         mode=entry.mode,
+        engine=entry.engine,
         clock=entry.clock,
         source_hash=entry.source_hash,
         reference=(entry.form, entry.mlx),
@@ -130,7 +133,7 @@ def row_of(entry: HistoryEntry) -> Row:
     )
 
 
-def _row_of_json(entry: Mapping[str, Any], mlx: str | None) -> Row:
+def _row_of_json(entry: Mapping[str, Any], environment: Mapping[str, Any]) -> Row:
     form = next((each["name"] for each in entry.get("forms", ()) if each["compared"]), None)
     return Row(
         task=entry["task"],
@@ -139,9 +142,10 @@ def _row_of_json(entry: Mapping[str, Any], mlx: str | None) -> Row:
         sizes=entry["sizes"],
         status=entry["status"],
         mode=entry.get("mode") or "warm",
+        engine=environment.get("engine", "fibers"),
         clock=entry["clock"],
         source_hash=entry["source_hash"],
-        reference=(form, mlx),
+        reference=(form, environment["versions"].get("mlx")),
         time_ns=_interval(entry["gpu_ns"] or entry["kernel_ns"]),
         ratio=_interval(entry["ratio"]),
     )

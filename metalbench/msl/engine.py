@@ -25,6 +25,7 @@ __all__ = [
     "Signature",
     "Toolchain",
     "build",
+    "chosen_engine",
     "parse",
     "signature",
     "symbolize",
@@ -195,7 +196,7 @@ def build(
     messages at the lines of the user's file.
     """
     kind = (checked, fast_math)
-    ways = str((*kind, _wants_vectors()))
+    ways = str((*kind, chosen_engine()))
     key = cache.digest("kernel", program.key, function, _given(constants), ways)
     record = cache.load(key)
     if record is not None and cache.file_digest(record["path"]) == record["object"]:
@@ -255,16 +256,16 @@ def _compile(
         constants,
         checked=checked,
         fast_math=fast_math,
-        vectors=_wants_vectors(),
+        vectors=chosen_engine() == "vectors",
     )
 
 
-def _wants_vectors() -> bool:
-    """Whether kernels that synchronise are to be built as vectors: METALBENCH_ENGINE says so."""
+def chosen_engine() -> str:
+    """What kernels that synchronise are run as: METALBENCH_ENGINE says so. Raises Error."""
     named = os.environ.get(ENGINE_VARIABLE, "fibers")
     if named not in ENGINES:
         raise Error(f"{ENGINE_VARIABLE}: expected {' or '.join(ENGINES)}, got {named!r}")
-    return named == "vectors"
+    return named
 
 
 def _built(record: cache.Record) -> Built:

@@ -6,7 +6,7 @@ JSON: one object.
     metalbench      version
     note            null, or what is to be known about times of a simulation
     device          {kind, name, chip, cores, capabilities}
-    environment     {machine, cpu, cores, memory_bytes, os, python, versions, revision}
+    environment     {machine, cpu, cores, memory_bytes, os, python, versions, revision, engine}
     options         the command line's options
     geometric_mean  interval of the ratios, or null; verdicts are those of all results together
     left_out        [kernel]: those that the mean does not cover, for want of a ratio

@@ -12,12 +12,17 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from metalbench.msl.engine import chosen_engine
+
 PACKAGES = ("metalbench", "mlx", "numpy", "scipy", "ml_dtypes", "ziglang")
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """A machine and the software on it. `revision` is git's, None outside of a checkout."""
+    """A machine and the software on it. `revision` is git's, None outside of a checkout.
+
+    `engine` is what the cpu device runs kernels as that synchronise: `fibers` or `vectors`.
+    """
 
     machine: str
     cpu: str
@@ -27,6 +32,7 @@ class Environment:
     python: str
     versions: Mapping[str, str]
     revision: str | None
+    engine: str
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -44,6 +50,7 @@ def environment() -> Environment:
         python=platform.python_version(),
         versions=_versions(),
         revision=_revision(Path(__file__).resolve().parents[2]),
+        engine=chosen_engine(),
     )
 
 

@@ -28,6 +28,8 @@ FACTS = {
     "p_value": "p_value",
     "revision": "json_extract(environments.json, '$.revision')",
     "mlx": "json_extract(environments.json, '$.versions.mlx')",
+    # Before there were two there was this one.
+    "engine": "coalesce(json_extract(environments.json, '$.engine'), 'fibers')",
     "form": (
         "(SELECT json_extract(value, '$.name') FROM json_each(coalesce(forms, '[]'))"
         " WHERE json_extract(value, '$.compared') LIMIT 1)"
@@ -70,6 +72,7 @@ class HistoryEntry:
     p_value: float | None
     revision: str | None
     mlx: str | None
+    engine: str
     form: str | None
     tunables: Mapping[str, int]
     sizes: Mapping[str, int]
@@ -84,7 +87,7 @@ class HistoryEntry:
     def conditions(self) -> tuple[object, ...]:
         """What results of a task have to share to compare."""
         sizes = tuple(sorted(self.sizes.items()))
-        device = (self.device_kind, self.device_name)
+        device = (self.device_kind, self.device_name, self.engine)
         return (*device, self.size, sizes, self.dtype, self.mode, self.clock or "")
 
 

@@ -41,6 +41,7 @@ def entry(
         status="correct",
         verdict="SAME",
         mode="warm",
+        engine="fibers",
         clock=None,
         p_value=1.0,
         revision=REVISION,
@@ -120,11 +121,12 @@ def test_other_conditions_are_another_past() -> None:
     entries = [
         base,
         replace(base, mode="cold"),
+        replace(base, engine="vectors"),
         replace(base, device_name="Other CPU"),
         replace(base, sizes={"n": 1}),
         replace(base, dtype="float16"),
     ]
-    assert len(list(pasts(entries))) == 5
+    assert len(list(pasts(entries))) == 6
 
 
 def test_what_was_incorrect_has_no_time_but_is_shown() -> None:

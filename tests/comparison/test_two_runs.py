@@ -48,6 +48,7 @@ def test_ratios_to_different_references_do_not_compare_times_do() -> None:
     ("change", "words"),
     [
         ({"mode": "cold"}, r"same mode in both, got warm in a and cold in b"),
+        ({"engine": "vectors"}, r"same engine in both, got fibers in a and vectors in b"),
         ({"sizes": {"n": 1}}, r"same size in both, got seed \(n 4096\) in a and seed \(n 1\) in b"),
     ],
 )
