@@ -77,12 +77,14 @@ def _compiled(
     """The kernel for one type, its first if none is given; without one, what is wrong is told."""
     from rich.text import Text
 
-    from metalbench.errors import MetalBenchError
+    from metalbench.errors import MachineError, MetalBenchError
     from metalbench.kernel.prepare import compile_kernel
 
     name = dtype or kernel.dtypes[0]
     try:
         return compile_kernel(device, kernel, entry.task, dtype_name=name, checked=checked)
+    except MachineError:
+        raise
     except MetalBenchError as error:
         out.print(Text(f"\nThe kernel does not compile:\n{error}", style="red"))
         return None

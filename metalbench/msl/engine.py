@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metalbench._core import Error
+from metalbench._core import Error, MachineError
 from metalbench.msl.building import cache
 from metalbench.msl.building.symbolize import symbolize
 from metalbench.msl.building.toolchain import Toolchain, toolchain
@@ -261,10 +261,10 @@ def _compile(
 
 
 def chosen_engine() -> str:
-    """What kernels that synchronise are run as: METALBENCH_ENGINE says so. Raises Error."""
+    """What kernels that synchronise are run as: METALBENCH_ENGINE says so. Raises MachineError."""
     named = os.environ.get(ENGINE_VARIABLE, "fibers")
     if named not in ENGINES:
-        raise Error(f"{ENGINE_VARIABLE}: expected {' or '.join(ENGINES)}, got {named!r}")
+        raise MachineError(f"{ENGINE_VARIABLE}: expected {' or '.join(ENGINES)}, got {named!r}")
     return named
 
 
