@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from metalbench import _core
 from metalbench.errors import (
@@ -107,17 +108,13 @@ def verify(
         return Report((finding(error),))
     report = Report()
     known = {} if yardsticks is None else yardsticks
+    at = partial(
+        _verify_size, compiled, time_limit=time_limit, progress=progress, repeatedly=repeatedly
+    )
     for size in chosen:
         several = seeds_for(task, size, seed) if seeds is None else seeds
-        report += _verify_size(
-            compiled,
-            size,
-            several,
-            time_limit=time_limit,
-            progress=progress,
-            yardsticks=known.setdefault(size, Yardsticks()),
-            repeatedly=repeatedly,
-        )
+        own = known.setdefault(size, Yardsticks())
+        report += at(size, several, yardsticks=own)
         if any(each.kind.ends_verification for each in report.findings):
             break
     return report

@@ -130,6 +130,16 @@ def test_floats(check, type_, operands):
     check(body, want, a=a, b=b, **results)
 
 
+def _compared(opcode, predicate, one, other):
+    if opcode == "icmp":
+        return RELATIONS[predicate[-2:]](one, other)
+    nan = np.isnan(one) | np.isnan(other)
+    if predicate in ("ord", "uno"):
+        return ~nan if predicate == "ord" else nan
+    found = RELATIONS[predicate[-2:]](one, other)
+    return found | nan if predicate[0] == "u" else found & ~nan
+
+
 @pytest.mark.parametrize("operands", OPERANDS)
 def test_comparisons(check, operands):
     """Of integers, and of floats with and without an answer for NaN."""
@@ -165,13 +175,7 @@ def test_comparisons(check, operands):
             one, other = lanes(*((ai, bi) if opcode == "icmp" else (af, bf)))
             if p[0] == "s":
                 one, other = one.view(np.int32), other.view(np.int32)
-            nan = np.isnan(one) | np.isnan(other) if opcode == "fcmp" else np.zeros(len(one), bool)
-            if p in ("ord", "uno"):
-                found = ~nan if p == "ord" else nan
-            else:
-                found = RELATIONS[p[-2:]](one, other)
-                found = found | nan if p[0] == "u" and opcode == "fcmp" else found & ~nan
-            result[t.lane] = found
+            result[t.lane] = _compared(opcode, p, one, other)
 
     ai, bi = integers("i32", 1), integers("i32", 2)
     bi[::4] = ai[::4]

@@ -41,41 +41,44 @@ def test_a_loop_that_lanes_leave_at_different_times(check_ways, a):
     check_ways(body, each(lane), a=a, out=OUT, n=3)
 
 
+# Break, continue, and a return from within.
+WAYS_OUT = program(
+    """br label %loop
+  loop:
+    %t = phi i32 [ 0, %entry ], [ %t1, %next ]
+    %s = phi i32 [ 0, %entry ], [ %s2, %next ]
+    %t1 = add i32 %t, 1
+    %b = icmp eq i32 %t, %v
+    br i1 %b, label %broken, label %on
+  broken:
+    %sb = add i32 %s, 10000
+    br label %end
+  on:
+    TOGETHER
+    %k = and i32 %t, %v
+    %c = icmp eq i32 %k, 0
+    br i1 %c, label %next, label %work
+  work:
+    %s1 = add i32 %s, %k
+    %e = icmp ugt i32 %s1, 20
+    br i1 %e, label %gone, label %next
+  gone:
+    store i32 %s1, ptr %out.lane
+    ret void
+  next:
+    %s2 = phi i32 [ %s, %on ], [ %s1, %work ]
+    TOGETHER
+    %d = icmp slt i32 %t1, %n
+    br i1 %d, label %loop, label %end
+  end:
+    %r = phi i32 [ %sb, %broken ], [ %s2, %next ]
+    %q = add i32 %r, %t1
+    store i32 %q, ptr %out.lane"""
+)
+
+
 def test_ways_out_of_the_middle_of_a_loop(check_ways, a):
-    """Break, continue, and a return from within; phis behind it tell who came which way."""
-    body = program(
-        """br label %loop
-      loop:
-        %t = phi i32 [ 0, %entry ], [ %t1, %next ]
-        %s = phi i32 [ 0, %entry ], [ %s2, %next ]
-        %t1 = add i32 %t, 1
-        %b = icmp eq i32 %t, %v
-        br i1 %b, label %broken, label %on
-      broken:
-        %sb = add i32 %s, 10000
-        br label %end
-      on:
-        TOGETHER
-        %k = and i32 %t, %v
-        %c = icmp eq i32 %k, 0
-        br i1 %c, label %next, label %work
-      work:
-        %s1 = add i32 %s, %k
-        %e = icmp ugt i32 %s1, 20
-        br i1 %e, label %gone, label %next
-      gone:
-        store i32 %s1, ptr %out.lane
-        ret void
-      next:
-        %s2 = phi i32 [ %s, %on ], [ %s1, %work ]
-        TOGETHER
-        %d = icmp slt i32 %t1, %n
-        br i1 %d, label %loop, label %end
-      end:
-        %r = phi i32 [ %sb, %broken ], [ %s2, %next ]
-        %q = add i32 %r, %t1
-        store i32 %q, ptr %out.lane"""
-    )
+    """Phis behind it tell who came which way."""
 
     def lane(v, n):
         t = s = 0
@@ -92,7 +95,7 @@ def test_ways_out_of_the_middle_of_a_loop(check_ways, a):
                 return s + t
 
     for n in (1, 8, 30):
-        check_ways(body, each(lane), a=a, out=OUT, n=n)
+        check_ways(WAYS_OUT, each(lane), a=a, out=OUT, n=n)
 
 
 def test_loops_within_loops(check_ways, a):

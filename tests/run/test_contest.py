@@ -6,8 +6,8 @@ import itertools
 from dataclasses import replace
 
 import mlx.core as mx
-import numpy as np
 import pytest
+from run.example_forms import COST, LAUNCH, declared, sum_of_three
 
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import Library
@@ -18,31 +18,6 @@ from metalbench.run import contest
 from metalbench.run.contest import settle
 from metalbench.task import Task, normal, output, task
 from metalbench.task.workload import workload
-
-COST = {"eager": 3.0, "compiled": 2.0, "fast": 1.0}
-LAUNCH = "one element"
-
-
-def declared(fast=None, against=("eager", "compiled")) -> Task:
-    @task(
-        sizes=dict(seed=dict(n=2048)),
-        inputs=dict(x=normal("n")),
-        outputs=dict(y=output("n")),
-        constants=dict(times=3.0),
-        oracle=lambda x, times: times * x,
-        flops="n",
-        baseline="times * x",
-        fast=fast,
-        against=against,
-    )
-    def scaled(x, times):
-        return times * x
-
-    return scaled
-
-
-def sum_of_three(x, times):
-    return x + x + x
 
 
 def off_by_a_little(x, times):
@@ -224,83 +199,6 @@ def test_copies_take_turns_from_one_call_to_the_next(monkeypatch):
     mx.eval(reference._kept)
 
 
-class NoisyReference(Reference):
-    """Takes the time that is told with a noise of 10 %, and runs nothing."""
-
-    def begin(self, cost: dict[str, float], seed: int, pass_s: float = 1e-4) -> None:
-        self.now, self.turns, self.cost = 0.0, [], cost
-        self.noise = np.random.default_rng(seed)
-        self.pass_s = pass_s
-
-    def __call__(self, repetitions: int) -> None:
-        self.turns.append(self.form.kind)
-        cost = self.cost.get(self.form.kind, 0.0) * self.pass_s * repetitions
-        self.now += cost * self.noise.lognormal(0.0, 0.1)
-
-
-def picked(reference: NoisyReference, cost: dict[str, float], seed: int, **options):
-    reference.begin(cost, seed, **options)
-    found = settle(reference, seed=seed, clock=lambda: reference.now)
-    return reference.form.kind, found
-
-
-@pytest.fixture(scope="module")
-def noisy() -> NoisyReference:
-    against = ("eager", "compiled", "fast")
-    return NoisyReference(workload(declared(sum_of_three, against), "seed"))
-
-
-def wrongly_picked(
-    noisy: NoisyReference, slower: float, rivals: tuple[str, ...], trials: int
-) -> int:
-    """One form is the fastest, `rivals` are as much slower, any other is out of the question."""
-    cost = {kind: slower if kind in rivals else 1.5 for kind in COST} | {"eager": 1.0}
-    return sum(picked(noisy, cost, seed)[0] != "eager" for seed in range(trials))
-
-
-RIVALS = [("compiled",), ("compiled", "fast")]
-
-
-@pytest.mark.parametrize("rivals", RIVALS)
-def test_a_form_five_percent_slower_is_hardly_ever_picked(noisy, rivals):
-    assert wrongly_picked(noisy, 1.05, rivals, 100) <= 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("slower", [1.021, 1.03, 1.05])
-@pytest.mark.parametrize("rivals", RIVALS)
-def test_a_form_more_than_two_percent_slower_is_seldom_picked(noisy, slower, rivals):
-    trials = 1000
-    wrong = wrongly_picked(noisy, slower, rivals, trials)
-    print(f"\n{slower}, {rivals}: {wrong / trials:.1%} wrong")
-    assert wrong <= 0.05 * trials
-
-
-def test_a_form_that_is_clearly_slower_has_few_turns(noisy):
-    cost = {"eager": 1.0, "compiled": 1.0, "fast": 2.0}
-    kind, _ = picked(noisy, cost, 3)
-    turns = {kind: noisy.turns.count(kind) for kind in cost}
-    assert kind != "fast"
-    assert turns["fast"] < 20
-    assert turns["eager"] == pytest.approx(turns["compiled"], abs=5)
-    assert turns["eager"] > 100
-
-
-def test_clear_differences_need_no_more_than_the_least_turns(noisy):
-    kind, found = picked(noisy, {"eager": 3.0, "compiled": 2.0, "fast": 1.0}, 0)
-    assert kind == "fast"
-    assert noisy.now < 0.1
-    assert all(form.time_ns.bounded for form in found.forms)
-
-
-def test_a_choice_that_time_does_not_allow_to_settle_is_doubted(noisy):
-    cost = {"eager": 1.0, "compiled": 1.01, "fast": 3.0}
-    doubts = [picked(noisy, cost, seed, pass_s=0.02)[1].doubts for seed in range(20)]
-    found = [doubt for each in doubts for doubt in each]
-    assert len(found) >= 10
-    assert all("may be faster than" in doubt and "by up to" in doubt for doubt in found)
-
-
 @pytest.mark.parametrize(
     ("launch", "told"), [(0.0, None), (0.19, None), (0.21, "11%"), (1.0, "50%"), (9.0, "100%")]
 )
@@ -315,20 +213,8 @@ def test_a_reference_that_is_mostly_its_launch_is_told(launch, told):
         assert "the whole reference 200." in doubt
 
 
-def test_of_a_slow_reference_no_launch_is_timed(noisy):
-    picked(noisy, {"eager": 1.0, "compiled": 3.0, "fast": 3.0}, 0, pass_s=0.01)
-    assert LAUNCH not in noisy.turns
-
-
 def test_what_a_launch_is_told_by_runs_on_any_inputs():
     for entry in Library():
         inputs = workload(entry.task, "small").inputs
         result = ON_ONE_ELEMENT.function(**{name: to_mlx(each) for name, each in inputs.items()})
         assert result.size == 1
-
-
-def test_turns_are_in_random_order(noisy):
-    picked(noisy, {"eager": 1.0, "compiled": 1.0, "fast": 1.0}, 5)
-    rounds = [tuple(noisy.turns[i : i + 3]) for i in range(3, 3 + 21, 3)]
-    assert all(set(each) == set(COST) for each in rounds)
-    assert len(set(rounds)) > 2
