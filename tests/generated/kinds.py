@@ -3,20 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from msl.conformance import TYPES
 
-NUMPY = {
-    "bool": np.bool_,
-    "char": np.int8,
-    "uchar": np.uint8,
-    "short": np.int16,
-    "ushort": np.uint16,
-    "int": np.int32,
-    "uint": np.uint32,
-    "long": np.int64,
-    "ulong": np.uint64,
-    "half": np.float16,
-    "float": np.float32,
-}
 INTEGERS = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong")
 FLOATS = ("half", "float")
 VECTORS = ("uint2", "uint3", "uint4", "ushort2", "uchar4", "float2", "float3", "float4", "half4")
@@ -34,7 +22,7 @@ def width_of(kind: str) -> int:
 
 def dtype_of(kind: str) -> np.dtype:
     """numpy's type of a scalar, or of a vector's components."""
-    return np.dtype(NUMPY[scalar_of(kind)])
+    return np.dtype(TYPES[scalar_of(kind)])
 
 
 def is_float(kind: str) -> bool:
