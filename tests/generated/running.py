@@ -17,10 +17,10 @@ from generated.model import expected
 from generated.text import source
 
 from metalbench import _core
+from metalbench.msl.engine import ENGINE_VARIABLE
 
 WAYS = ("vectors", "fibers")
 _GUARD = 64  # elements around every output that nobody may write
-_WAY = "METALBENCH_ENGINE"
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,15 @@ class Outcome:
 
 @contextmanager
 def _engine(way: str) -> Iterator[None]:
-    before = os.environ.pop(_WAY, None)
-    if way == "fibers":
-        os.environ[_WAY] = way
+    before = os.environ.get(ENGINE_VARIABLE)
+    os.environ[ENGINE_VARIABLE] = way
     try:
         yield
     finally:
-        os.environ.pop(_WAY, None)
-        if before is not None:
-            os.environ[_WAY] = before
+        if before is None:
+            del os.environ[ENGINE_VARIABLE]
+        else:
+            os.environ[ENGINE_VARIABLE] = before
 
 
 def run(program: s.Program, way: str) -> tuple[_core.Pipeline, dict[str, Array]]:
