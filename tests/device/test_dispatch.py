@@ -227,15 +227,3 @@ def test_an_offset_between_elements_is_refused_where_it_matters(
         return
     with pytest.raises(_core.DispatchError, match=message):
         start_at(device, compile_kernel, offset, type_, value)
-
-
-def test_an_engine_that_there_is_not_is_no_fault_of_the_kernels(
-    device, compile_kernel, monkeypatch
-):
-    monkeypatch.setenv("METALBENCH_ENGINE", "lanes")
-    source = "kernel void f(device int* x, uint i [[thread_position_in_grid]]) { x[i] = 1; }"
-    if device.kind != "cpu":
-        compile_kernel(source)
-        return
-    with pytest.raises(_core.MachineError, match="expected fibers or vectors, got 'lanes'"):
-        compile_kernel(source)

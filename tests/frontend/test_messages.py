@@ -2,7 +2,7 @@
 
 import pytest
 
-from metalbench._core import CompileError, Error
+from metalbench._core import CompileError, Error, MachineError
 from metalbench.msl import engine
 from metalbench.msl.building import compiler
 from metalbench.msl.building.messages import in_metal_terms
@@ -89,6 +89,13 @@ def test_a_failure_of_the_front_end_names_the_file(monkeypatch):
     monkeypatch.setattr("metalbench.msl.building.kernel.lower", broken)
     program = engine.parse("kernel void f(device float* a) {}", "my.metal")
     with pytest.raises(Error, match=r"my.metal: the front end failed with IndexError.*report"):
+        engine.build(program, "f")
+
+
+def test_an_engine_that_there_is_not_is_no_fault_of_the_kernels(monkeypatch):
+    monkeypatch.setenv("METALBENCH_ENGINE", "lanes")
+    program = engine.parse("kernel void f(device float* a) {}", "my.metal")
+    with pytest.raises(MachineError, match="expected fibers or vectors, got 'lanes'"):
         engine.build(program, "f")
 
 
