@@ -24,6 +24,7 @@ from mlx_kernels.families import FAMILIES
 from mlx_kernels.wheel import OutOfReachError, headers
 
 from metalbench import _core
+from metalbench.kernel.installed import include_folders
 from metalbench.kernel.library import Library
 
 KINDS = ("alone", "cold", "cached")
@@ -35,7 +36,7 @@ def ours(device: _core.Device) -> Iterator[Steps]:
     for entry in Library():
         kernel = entry.kernel()
         macros = {"DTYPE": "float", **{k: str(v[0]) for k, v in kernel.tunables.items()}}
-        folders = [str(kernel.path.parent), *map(str, kernel.include_dirs)]
+        folders = include_folders(kernel.path, kernel.include_dirs)
 
         def parse(kernel=kernel, macros=macros, folders=folders) -> _core.Library:
             return device.compile(

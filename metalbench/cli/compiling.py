@@ -134,7 +134,9 @@ def _read(file: str) -> tuple[str, str]:
 
 
 def _folders(filename: str, options: dict[str, Any]) -> list[str]:
-    return [str(Path(filename).absolute().parent), *map(str, options["include"])]
+    from metalbench.kernel.installed import include_folders
+
+    return include_folders(filename, options["include"])
 
 
 def _emit_reflection(source: str, filename: str, options: dict[str, Any]) -> int:

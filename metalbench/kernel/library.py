@@ -14,6 +14,7 @@ from pathlib import Path
 from metalbench.errors import DeclarationError, MetalBenchError, TaskError, suggestion
 from metalbench.kernel import header
 from metalbench.kernel.header import Kernel
+from metalbench.kernel.installed import installed_folder
 from metalbench.task import Task
 
 SETS = ("common", "standard", "full")
@@ -146,17 +147,6 @@ class Library:
                 self._orphans.append(path)
             else:
                 entry.kernel_paths.insert(0, path)
-
-
-def installed_folder() -> Path:
-    """The library's `kernels` folder: in the installed package, else beside it in a checkout."""
-    package = Path(__file__).parents[1]
-    inside, beside = package / "kernels", package.parent / "kernels"
-    if (inside / "common").is_dir():
-        return inside
-    if (beside / "common").is_dir():
-        return beside
-    raise DeclarationError(f"the kernel library is missing: neither {inside} nor {beside} exists")
 
 
 def find(

@@ -15,6 +15,7 @@ from metalbench.kernel.binding import check_coverage, check_names, values_of
 from metalbench.kernel.geometry import Geometry, extent_of, extents_of, threads_of, value_of
 from metalbench.kernel.guard import GuardedBuffer
 from metalbench.kernel.header import Dispatch, Kernel
+from metalbench.kernel.installed import include_folders
 from metalbench.task import Task
 from metalbench.task.dtypes import DType, dtype
 from metalbench.task.workload import Workload
@@ -216,7 +217,7 @@ def source_options(kernel: Kernel, run: DType, tunables: Mapping[str, int]) -> d
     return {
         "filename": str(kernel.path),
         "macros": {"DTYPE": run.msl, **{name: str(value) for name, value in tunables.items()}},
-        "include_dirs": [str(kernel.path.parent), *map(str, kernel.include_dirs)],
+        "include_dirs": include_folders(kernel.path, kernel.include_dirs),
     }
 
 

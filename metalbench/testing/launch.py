@@ -11,6 +11,7 @@ import numpy as np
 
 from metalbench import _core
 from metalbench.errors import DispatchError
+from metalbench.kernel.installed import include_folders
 from metalbench.testing.memory import Memory
 from metalbench.testing.source import Source
 
@@ -35,7 +36,7 @@ class Build:
             self.source.text,
             filename=self.source.filename,
             macros={name: str(value) for name, value in self.macros.items()},
-            include_dirs=[*self.source.folders, *map(str, self.include_dirs)],
+            include_dirs=include_folders(self.source.path, self.include_dirs),
             checked=checked,
             fast_math=self.fast_math,
         )

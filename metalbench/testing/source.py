@@ -10,11 +10,11 @@ from metalbench.errors import DeclarationError
 
 @dataclass(frozen=True)
 class Source:
-    """A text and what messages call it; `folders` are searched for what it includes."""
+    """A text and what messages call it; `path` is its file, if it is in one."""
 
     text: str
     filename: str
-    folders: tuple[str, ...] = ()
+    path: Path | None = None
 
     def line(self, number: int) -> str:
         """The text of a line, counted from 1; empty if there is no such line."""
@@ -36,4 +36,4 @@ def read_source(given: str | Path) -> Source:
         raise DeclarationError(
             f"{path}: expected MSL source, or the path of a file with it; {error.strerror}"
         ) from error
-    return Source(text, str(path), (str(path.absolute().parent),))
+    return Source(text, str(path), path)

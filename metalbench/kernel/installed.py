@@ -1,0 +1,28 @@
+"""Where the kernel library lies, and the folders that `#include` finds headers in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from metalbench.errors import DeclarationError
+
+
+def installed_folder() -> Path:
+    """The library's `kernels` folder: in the installed package, else beside it in a checkout."""
+    package = Path(__file__).parents[1]
+    inside, beside = package / "kernels", package.parent / "kernels"
+    if (inside / "common").is_dir():
+        return inside
+    if (beside / "common").is_dir():
+        return beside
+    raise DeclarationError(f"the kernel library is missing: neither {inside} nor {beside} exists")
+
+
+def include_folders(file: Path | str | None = None, more: Iterable[Path | str] = ()) -> list[str]:
+    """The folders that `#include "..."` is looked for in: `file`'s own, `more`, the library's.
+
+    The library's holds `metalbench/`, so that any kernel can say `#include "metalbench/tiles.h"`.
+    """
+    own = [Path(file).absolute().parent] if file is not None else []
+    return [*map(str, own), *map(str, more), str(installed_folder() / "include")]
