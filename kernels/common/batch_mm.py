@@ -12,7 +12,7 @@ from metalbench.task import normal, output, task
         odd1=dict(batch=3, m=37, k=65, n=23),
         odd2=dict(batch=2, m=5, k=129, n=67),
         seed=dict(batch=128, m=128, k=256, n=512),
-        large=dict(batch=16, m=512, k=512, n=512),
+        large=dict(batch=32, m=512, k=512, n=512),
     ),
     gpu_headline="large",
     inputs=dict(a=normal("batch", "m", "k"), b=normal("batch", "k", "n")),

@@ -49,7 +49,8 @@ class Plan:
     max_pairs
         Never more than these.
     settled_half_width
-        Relative half-width of the time's interval that is enough where the verdict is settled.
+        Relative half-width of the time's interval that is enough where the verdict is settled;
+        once half of `seconds` is spent, any is.
     half_width
         Relative half-width of the intervals that is precise enough whatever the verdict.
     min_effective

@@ -76,7 +76,7 @@ def _sample(series: Series, plan: Plan) -> Stopped:
         series.extend(rule.next_look(series.taken))
         if series.throttled:
             return Stopped.THROTTLED
-        if _look(rule, series.samples):
+        if _look(rule, series.samples, late=series.spent > plan.seconds / 2):
             return Stopped.SETTLED if rule.settled else Stopped.PRECISE
         if series.taken >= plan.max_pairs:
             return Stopped.PAIRS
@@ -84,13 +84,14 @@ def _sample(series: Series, plan: Plan) -> Stopped:
             return Stopped.TIME
 
 
-def _look(rule: StoppingRule, samples: SampleSet) -> bool:
+def _look(rule: StoppingRule, samples: SampleSet, *, late: bool) -> bool:
     """Whether the candidate's time and the ratio are known well enough."""
     times = samples.candidate_ns
     if not samples.reference_ns.size:
         return rule.look(times)
     judgement = _assessed(samples, samples.reference_ns, times)
-    return rule.look(times, samples.reference_ns / times, judgement=judgement)
+    ratios = samples.reference_ns / times
+    return rule.look(times, ratios, judgement=judgement, late=late)
 
 
 def _summary(series: Series, samples: SampleSet, stopped: Stopped) -> Measurement:

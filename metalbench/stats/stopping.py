@@ -30,9 +30,10 @@ LEAST_EFFECTIVE = 30.0
 class StoppingRule:
     """Looks at a growing series, at 128, 192, 288, 448, ... samples, until it is known well enough.
 
-    It is if the verdict is settled and the time known to a few per cent; or, whatever the verdict,
-    if every series is precise on two looks running: its median's interval is narrow and the samples
-    are worth enough independent ones.
+    It is if the verdict is settled and the time known to a few per cent, or half of what it may
+    cost spent: the other half would make its interval narrower by a third at best. Or, whatever the
+    verdict, if every series is precise on two looks running: its median's interval is narrow and
+    the samples are worth enough independent ones.
 
     Attributes
     ----------
@@ -47,7 +48,7 @@ class StoppingRule:
     step
         Looks are at multiples of so many samples.
     settled
-        Whether the last look found the verdict settled and the time known.
+        Whether the last look found the verdict settled, and the time known or the rest too dear.
 
     References
     ----------
@@ -72,7 +73,9 @@ class StoppingRule:
             )
         return wanted
 
-    def look(self, *series: NDArray[np.float64], judgement: Judgement | None = None) -> bool:
+    def look(
+        self, *series: NDArray[np.float64], judgement: Judgement | None = None, late: bool = False
+    ) -> bool:
         """Look at all samples taken so far, and say whether they are enough.
 
         Parameters
@@ -81,15 +84,18 @@ class StoppingRule:
             Times, or ratios of times, shape (n,) each; the candidate's times first.
         judgement
             Of the ratios; without it there is no verdict that could be settled.
+        late
+            Whether a settled verdict is now enough, however the time scatters.
         """
         precise = all(map(self._precise, series))
         self.running = self.running + 1 if precise else 0
         self.settled = (
-            judgement is not None
-            and settled(judgement)
-            and median_interval(series[0]).relative_half_width <= self.settled_half_width
+            judgement is not None and settled(judgement) and (late or self._known(series[0]))
         )
         return self.settled or self.running >= LOOKS_RUNNING
+
+    def _known(self, times: NDArray[np.float64]) -> bool:
+        return median_interval(times).relative_half_width <= self.settled_half_width
 
     def _precise(self, values: NDArray[np.float64]) -> bool:
         return (

@@ -113,8 +113,7 @@ class Workload:
         inputs = {}
         for name, mine in self.inputs.items():
             taken = some_places(mine.size)
-            values = mine.copy()
-            values.reshape(-1)[taken] = other.inputs[name].reshape(-1)[taken]
+            values = np.where(taken.reshape(mine.shape), other.inputs[name], mine)
             values.flags.writeable = False
             inputs[name] = values
         return replace(self, inputs=inputs)
@@ -130,7 +129,7 @@ def some_places(count: int) -> np.ndarray[Any, Any]:
     """A boolean array: one in eight of `count` places, but neither the first nor the last ones."""
     random = np.random.Generator(np.random.Philox(count))
     ends = min(16, count // 4)
-    chosen = random.random(count, dtype=np.float32) < 1 / 8
+    chosen = np.frombuffer(random.bytes(count), np.uint8) < 256 // 8
     chosen[:ends] = chosen[count - ends :] = False
     if not chosen.any():
         chosen[count // 2] = True

@@ -49,6 +49,14 @@ def test_a_settled_verdict_of_an_uncertain_time_goes_on() -> None:
     assert result.candidate_ns.relative_half_width <= 0.02
 
 
+def test_half_of_the_seconds_are_enough_for_an_uncertain_time() -> None:
+    sampler = ScriptedSampler(steady(1e4, 0.5), steady(9e4, 0.5), seconds_per_pair=1e-2)
+    result = run(sampler, Plan(seconds=10.0))
+    assert (result.stopped, result.verdict) == (Stopped.SETTLED, Verdict.FASTER)
+    assert result.candidate_ns.relative_half_width > 0.02
+    assert 500 < result.pairs < 800
+
+
 def test_a_ratio_at_the_margin_ends_when_it_is_precise() -> None:
     sampler = ScriptedSampler(steady(1e4, 0.01), steady(1.01e4, 0.01), seconds_per_pair=1e-4)
     result = run(sampler, Plan(seconds=10.0))
