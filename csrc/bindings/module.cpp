@@ -9,6 +9,7 @@
 
 #include "bindings/bindings.h"
 #include "core/errors.h"
+#include "core/includes.h"
 
 namespace metalbench::bindings {
 namespace {
@@ -200,6 +201,17 @@ NB_MODULE(_core, module) {
   define_samplers(module);
   define_samples(module);
   define_sampling(module, device);
+  module.def(
+      "with_includes",
+      [](const std::string& source, const std::string& filename,
+         const std::vector<std::string>& include_dirs) {
+        return without_lines(with_includes(source, filename, include_dirs));
+      },
+      nb::arg("source"), nb::kw_only(), nb::arg("filename") = "<source>",
+      nb::arg("include_dirs") = std::vector<std::string>{},
+      "The source with the files that it includes, each in place of its `#include`; those that "
+      "are\n"
+      "in no folder, such as `<metal_stdlib>`, stay as they are.");
   module.def("open", &open_device, nb::arg("kind") = "auto",
              "Open a device: `auto`, `cpu` or `metal`. Raises Unsupported where it is not there.");
   module.def("devices", &device_kinds,

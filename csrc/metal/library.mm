@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "core/includes.h"
 #include "metal/archive.h"
 #include "metal/errors.h"
 #include "metal/function_constants.h"
-#include "metal/includes.h"
 #include "metal/pool.h"
 #include "metal/reflection.h"
 #include "metal/strings.h"

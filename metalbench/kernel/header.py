@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from metalbench import _core
 from metalbench.errors import DeclarationError, suggestion
+from metalbench.kernel.installed import include_folders
 from metalbench.task.dtypes import DTYPES, FLOATS, DType
 from metalbench.task.expression import Expression, Parser
 
@@ -75,9 +77,15 @@ class Kernel:
     include_dirs: tuple[Path, ...] = ()
 
     @cached_property
+    def text(self) -> str:
+        """The source with its headers in place of the `#include`s: what results are kept with."""
+        folders = include_folders(self.path, self.include_dirs)
+        return _core.with_includes(self.source, filename=str(self.path), include_dirs=folders)
+
+    @cached_property
     def hash(self) -> str:
-        """SHA-256 of the source, in hexadecimal."""
-        return hashlib.sha256(self.source.encode()).hexdigest()
+        """SHA-256 of the text, in hexadecimal: of another header it is another kernel."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
 
     def tuned(self, chosen: Mapping[str, int] | None = None) -> dict[str, int]:
         """A value for every tunable: its default unless `chosen` has another.

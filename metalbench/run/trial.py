@@ -84,7 +84,7 @@ def case_of(trial: Trial, task: Task | None, kind: str) -> Case:
         sizes=_extents(task, size) if task else {},
         dtype=trial.dtype,
         kernel=kernel.path.name,
-        source=kernel.source,
+        source=kernel.text,
         source_hash=kernel.hash,
         tunables={**{name: each[0] for name, each in kernel.tunables.items()}, **trial.tunables},
         reference=task.baseline if task else "",

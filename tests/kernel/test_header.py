@@ -56,6 +56,24 @@ def test_the_hash_follows_the_source():
     assert other.hash != parse(MSE, name="mse_loss").hash
 
 
+def test_text_and_hash_follow_the_headers_that_are_included(tmp_path):
+    path = tmp_path / "twice.metal"
+    path.write_text(
+        '#include "twice.h"\n' + f"// dispatch: twice {GRID}\nkernel void twice() {{}}\n"
+    )
+    hashes = set()
+    for factor in (2, 3):
+        (tmp_path / "twice.h").write_text(f"constant int factor = {factor};\n")
+        kernel = read(path)
+        assert kernel.text.startswith(f"constant int factor = {factor};\n// dispatch: twice")
+        hashes.add(kernel.hash)
+    assert len(hashes) == 2
+
+
+def test_what_no_folder_has_stays_in_the_text():
+    assert parse(MSE, name="mse_loss").text == MSE
+
+
 GRID = "threadgroups=(1) threads=(1)"
 
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/includes.h"
 #include "metal/chip.h"
-#include "metal/includes.h"
 
 int main(int count, char** arguments) {
   using namespace metalbench::metal;

@@ -19,7 +19,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("pure_parts") / "pure_parts"
     csrc = CHECKOUT / "csrc"
     sources = [Path(__file__).with_name("pure_parts.cpp")]
-    sources += [csrc / "metal/chip.cpp", csrc / "metal/includes.cpp"]
+    sources += [csrc / "metal/chip.cpp", csrc / "core/includes.cpp"]
     command = [*compiler(), "-std=c++20", f"-I{csrc}", "-o", str(target), *map(str, sources)]
     subprocess.run(command, check=True)
     return target

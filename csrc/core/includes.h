@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace metalbench::metal {
+namespace metalbench {
 
 // The source with the files that it includes in place of its `#include`s, for compilers that know
 // no include paths. `#line` keeps messages at the user's own lines; the first names `filename`.
@@ -14,4 +14,4 @@ namespace metalbench::metal {
 // The text apart from the places that its `#line`s name.
 [[nodiscard]] std::string without_lines(const std::string& text);
 
-}  // namespace metalbench::metal
+}  // namespace metalbench

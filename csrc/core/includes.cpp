@@ -1,4 +1,4 @@
-#include "metal/includes.h"
+#include "core/includes.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-namespace metalbench::metal {
+namespace metalbench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -247,4 +247,4 @@ std::string without_lines(const std::string& text) {
   return kept;
 }
 
-}  // namespace metalbench::metal
+}  // namespace metalbench
