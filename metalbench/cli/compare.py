@@ -126,9 +126,10 @@ def _entry(name: str, folders: tuple[Path, ...], chip: str | None) -> Entry:
     """The task, of a library that is installed from the checkout around, if there is one."""
     from metalbench.comparison.revision import versioned
     from metalbench.kernel import library
+    from metalbench.kernel.installed import installed_folder
 
     (entry,) = library.find([name], None, folders)
-    path, installed = entry.kernel_path(chip), library.installed_folder()
+    path, installed = entry.kernel_path(chip), installed_folder()
     found = versioned(path, installed)
     if found == path:
         return entry

@@ -217,7 +217,8 @@ def _trial_in_a_worker(limits: Limits) -> str:
 
 
 def _library() -> Finding:
-    from metalbench.kernel.library import Library, installed_folder
+    from metalbench.kernel.installed import installed_folder
+    from metalbench.kernel.library import Library
 
     library = Library()
     kernels = sum(bool(entry.kernel_paths) for entry in library)

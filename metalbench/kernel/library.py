@@ -12,9 +12,8 @@ from functools import cached_property
 from pathlib import Path
 
 from metalbench.errors import DeclarationError, MetalBenchError, TaskError, suggestion
-from metalbench.kernel import header
+from metalbench.kernel import header, installed
 from metalbench.kernel.header import Kernel
-from metalbench.kernel.installed import installed_folder
 from metalbench.task import Task
 
 SETS = ("common", "standard", "full")
@@ -92,7 +91,7 @@ class Library:
     def __init__(self, folders: Iterable[Path | str] = (), *, root: Path | None = None) -> None:
         self._entries: dict[str, Entry] = {}
         self._orphans: list[Path] = []
-        root = root or installed_folder()
+        root = root or installed.installed_folder()
         for name in SETS:
             if (root / name).is_dir():
                 self._add(root / name, name)

@@ -9,13 +9,13 @@
 #include "metal/chip.h"
 
 int main(int count, char** arguments) {
-  using namespace metalbench::metal;
+  using namespace metalbench;
   std::vector<std::string> words(arguments + 1, arguments + count);
   if (words.empty()) return 2;
   const std::string what = words.front();
   words.erase(words.begin());
   if (what == "chip") {
-    for (const std::string& name : words) std::cout << chip_of(name) << '\n';
+    for (const std::string& name : words) std::cout << metal::chip_of(name) << '\n';
     return 0;
   }
   if (what == "includes" && !words.empty()) {
