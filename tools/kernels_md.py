@@ -1,6 +1,6 @@
 """Write KERNELS.md, the overview of the kernel library; `--check` says whether it is current.
 
-    python tools/kernels_md.py
+python tools/kernels_md.py
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ SIZE = "seed"
 INTRODUCTION = f"""\
 # The kernel library
 
-Written by `python tools/kernels_md.py` from the tasks and the headers of the kernels. Shapes, floating point operations and
-bytes (the least that must be moved, in float32) are those of the size `{SIZE}`; `metalbench show NAME` tells the other sizes.
+Written by `python tools/kernels_md.py` from the tasks and the headers of the kernels. Shapes,
+floating-point operations and bytes (the least that must be moved, in float32) are those of the size
+`{SIZE}`; `metalbench show NAME` tells the other sizes.
 """
 SETS = {
     "common": "Single operations, and the fusions that every network is made of.",

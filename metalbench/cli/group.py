@@ -15,6 +15,7 @@ from metalbench.cli.failure import Failure, Interrupted
 from metalbench.cli.history import history
 from metalbench.cli.interruption import raise_from_now_on
 from metalbench.cli.listing import list_tasks
+from metalbench.cli.new import new
 from metalbench.cli.run import run
 from metalbench.cli.show import show
 
@@ -27,6 +28,7 @@ Start here:
   metalbench compare latest~1  the latest run against the one before
   metalbench history           every kernel over time: did it get slower?
   metalbench compile a.metal   any MSL file: its errors, and what its kernels take
+  metalbench new my_kernel     a task and a kernel of your own to begin with
 
 Exit codes: 0 all correct, 1 something is incorrect or fails by --fail-on, 2 wrong usage or
 environment, 130 interrupted.
@@ -101,6 +103,7 @@ for command in (
     compile_file,
     compare,
     history,
+    new,
     admit,
     doctor,
     completion,

@@ -1,0 +1,64 @@
+"""``metalbench new``: what it writes runs as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from metalbench import _core
+from metalbench.cli import main
+from metalbench.kernel.library import Library
+from metalbench.verify import small_sizes, verify
+
+
+def new(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["new", *map(str, arguments)])
+
+
+def verified(name: str, folder: Path) -> bool:
+    entry = Library([folder]).entry(name)
+    sizes = small_sizes(entry.task)
+    return verify(_core.open("cpu"), entry.kernel(), entry.task, sizes=sizes, seeds=[0]).passed
+
+
+def test_a_new_kernel_is_right_as_it_is(tmp_path: Path) -> None:
+    done = new("my_kernel", "--into", tmp_path / "mine")
+    assert done.exit_code == 0, done.output
+    assert f"metalbench run my_kernel --kernels {tmp_path / 'mine'}" in done.output
+    assert verified("my_kernel", tmp_path / "mine")
+
+
+@pytest.mark.parametrize("like", ["relu", "softmax"])
+def test_it_may_begin_as_a_kernel_of_the_library_in_a_set(tmp_path: Path, like: str) -> None:
+    done = new("mine", "--into", tmp_path, "--set", "fused", "--like", like)
+    assert done.exit_code == 0, done.output
+    entry = Library([tmp_path]).entry("mine")
+    assert entry.set == "fused"
+    assert entry.task.baseline == Library().entry(like).task.baseline
+    assert entry.kernel().source == Library().entry(like).kernel().source
+    assert verified("mine", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["Mine", "2d", "class", "my-kernel", "../mine"])
+def test_names_that_python_does_not_take_are_refused(tmp_path: Path, name: str) -> None:
+    done = new(name, "--into", tmp_path / "mine")
+    assert (done.exit_code, (tmp_path / "mine").exists()) == (2, False)
+    assert "expected a name of lower-case letters" in done.output
+
+
+def test_nothing_is_overwritten_or_hidden(tmp_path: Path) -> None:
+    assert "the library has a task of that name" in new("relu", "--into", tmp_path).output
+    (tmp_path / "mine.metal").write_text("precious")
+    done = new("mine", "--into", tmp_path)
+    assert done.exit_code == 2
+    assert "is already there" in done.output
+    assert not (tmp_path / "mine.py").exists()
+    assert (tmp_path / "mine.metal").read_text() == "precious"
+
+
+def test_it_says_what_there_is_to_begin_with(tmp_path: Path) -> None:
+    done = new("mine", "--into", tmp_path, "--like", "softmx")
+    assert done.exit_code == 2
+    assert "did you mean 'softmax'?" in done.output
