@@ -35,6 +35,7 @@ ROOMS = (
     "run",
     "isolation",
     "comparison",
+    "tuning",
     "report",
     "testing",
     "pytest_plugin",

@@ -18,6 +18,7 @@ from metalbench.cli.listing import list_tasks
 from metalbench.cli.new import new
 from metalbench.cli.run import run
 from metalbench.cli.show import show
+from metalbench.cli.tune import tune
 
 EPILOG = """\b
 Start here:
@@ -28,6 +29,7 @@ Start here:
   metalbench compare latest~1  the latest run against the one before
   metalbench history           every kernel over time: did it get slower?
   metalbench compile a.metal   any MSL file: its errors, and what its kernels take
+  metalbench tune softmax      the values of its `// tune:` lines that are best here
   metalbench new my_kernel     a task and a kernel of your own to begin with
 
 Exit codes: 0 all correct, 1 something is incorrect or fails by --fail-on, 2 wrong usage or
@@ -103,6 +105,7 @@ for command in (
     compile_file,
     compare,
     history,
+    tune,
     new,
     admit,
     doctor,

@@ -22,7 +22,7 @@ from metalbench.cli.parameters import (
     seed_option,
     time_option,
 )
-from metalbench.cli.trials import trials_for
+from metalbench.cli.trials import trials_for, with_tunings
 from metalbench.cli.untried import tell_untried
 from metalbench.cli.warning import warn
 
@@ -49,6 +49,7 @@ Examples:
   metalbench run relu softmax --dtype all
   metalbench run --set standard --json results.json
   metalbench run relu --size seed --size large
+  metalbench run softmax --tuned
   metalbench run --save main
   metalbench run --baseline main --max-regression 5% --junitxml results.xml
   metalbench run my_kernel --kernels ./my_kernels --time 5
@@ -95,6 +96,11 @@ Examples:
     "--ab-control",
     is_flag=True,
     help="Time MLX against itself instead, which must never be FASTER or SLOWER.",
+)
+@click.option(
+    "--tuned",
+    is_flag=True,
+    help="With the tunables that `metalbench tune` found on this device, where it did.",
 )
 @capture_option
 @isolation_options
@@ -165,6 +171,8 @@ def _run(options: dict[str, Any], workers: Workers | None) -> int:
     here = environment()
     progress = _progress(out, log, options["seconds"])
     with Store(location(options["db"])) as store:
+        if options["tuned"]:
+            trials = with_tunings(trials, device, store, log)
         run = partial(run_trials, options=_plain(options), fail_fast=options["fail_fast"])
         try:
             with progress:

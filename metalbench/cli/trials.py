@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from metalbench._core import Device
     from metalbench.kernel import Kernel
     from metalbench.kernel.library import Entry
     from metalbench.run.trial import Trial
+    from metalbench.store import Store
 
 
 def trials_for(options: Mapping[str, Any], device: Device) -> list[Trial]:
@@ -45,6 +48,34 @@ def trials_for(options: Mapping[str, Any], device: Device) -> list[Trial]:
     for size in options["sizes"]:
         _check_size(size, [trial.entry for trial in trials])
     return trials
+
+
+def with_tunings(
+    trials: Sequence[Trial], device: Device, store: Store, log: Console
+) -> list[Trial]:
+    """Return the trials with the tunables that were found for them; tell of those without any."""
+    from metalbench.errors import TaskError
+    from metalbench.run.observed import device_facts
+
+    facts = device_facts(device)
+    tuned, without = [], []
+    for trial in trials:
+        found = None
+        # A task that is wrong is told of when it is its turn.
+        with contextlib.suppress(TaskError):
+            size = trial.size_on(device.kind)
+            found = store.tuning(facts, trial.kernel.hash, dtype=trial.dtype, size=size)
+        if found is not None:
+            tuned.append(replace(trial, tunables=dict(found.values), tuning=str(found)))
+            continue
+        tuned.append(trial)
+        if trial.kernel.tunables:
+            without.append(trial.entry.name)
+    if without:
+        names = ", ".join(dict.fromkeys(without))
+        said = f"Not tuned on this device, so with defaults: {names} (see `metalbench tune`)"
+        log.print(said, soft_wrap=True, highlight=False)
+    return tuned
 
 
 def _check_size(size: str, entries: Sequence[Entry]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from metalbench.measure import Measurement, Plan, Sides, measure
 from metalbench.measure.probe import probe_of
 from metalbench.run.timed import like_seeds
 from metalbench.task.workload import workload
-from metalbench.verify.examine import Examiner
+from metalbench.verify.examine import Examiner, Yardsticks
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 class Contest:
     """Two kernels, what they are called, and on what they run.
 
-    `size` None is the task's headline on the device.
+    `size` None is the task's headline on the device. `tunables` are those that differ from each
+    kernel's defaults. `knows_before`: that `before` is right is known, and not verified again.
+    `yardsticks` are the reference's by size, as far as known; what is found is added.
     """
 
     task: Task
@@ -36,6 +38,9 @@ class Contest:
     dtype: str = "float32"
     size: str | None = None
     plan: Plan = field(default_factory=Plan)
+    tunables: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
+    knows_before: bool = False
+    yardsticks: dict[str, Yardsticks] = field(default_factory=dict)
 
     def size_on(self, kind: str) -> str:
         """The size that is timed on a device of that kind."""
@@ -62,10 +67,11 @@ def head_to_head(
     """
     task, size = contest.task, contest.size_on(device.kind)
     kernels = (contest.before, contest.after)
-    for kernel, name in zip(kernels, contest.names, strict=True):
-        _verify(device, contest, kernel, name)
+    for side in range(int(contest.knows_before), 2):
+        _verify(device, contest, side)
     older, newer = (
-        compile_kernel(device, kernel, task, dtype_name=contest.dtype) for kernel in kernels
+        compile_kernel(device, kernel, task, dtype_name=contest.dtype, tunables=tunables)
+        for kernel, tunables in zip(kernels, contest.tunables, strict=True)
     )
     work = workload(task, size, dtype_name=contest.dtype, seed=contest.plan.seed)
     candidate = newer.bind(work)
@@ -77,11 +83,18 @@ def head_to_head(
     return _comparison(contest, size, measured, f"{device.kind} ({device.name})"), measured
 
 
-def _verify(device: Device, contest: Contest, kernel: Kernel, name: str) -> None:
+def _verify(device: Device, contest: Contest, side: int) -> None:
+    kernel, name = (contest.before, contest.after)[side], contest.names[side]
+    tunables = contest.tunables[side]
     if not device.checked_builds:
         # Before all else, for a kernel that hangs on a GPU stops the display with it.
         checked = verify.verify_checked(
-            device, kernel, contest.task, dtype_name=contest.dtype, seed=contest.plan.seed
+            device,
+            kernel,
+            contest.task,
+            dtype_name=contest.dtype,
+            seed=contest.plan.seed,
+            tunables=tunables,
         )
         _expect_right(checked, name)
     report = verify.verify(
@@ -91,6 +104,8 @@ def _verify(device: Device, contest: Contest, kernel: Kernel, name: str) -> None
         sizes=[contest.size_on(device.kind)],
         dtype_name=contest.dtype,
         seeds=[contest.plan.seed],
+        tunables=tunables,
+        yardsticks=contest.yardsticks,
     )
     _expect_right(report, name)
 
@@ -100,7 +115,8 @@ def _verify_again(device: Device, contest: Contest, bound: Bound, name: str) -> 
     now = bound.workload
     seed = next(like_seeds(contest.task, now.seed))
     other = workload(contest.task, now.size, dtype_name=contest.dtype, seed=seed)
-    examiner = Examiner(bound.load(other), device, verify.TIME_LIMIT)
+    known = contest.yardsticks.setdefault(now.size, Yardsticks())
+    examiner = Examiner(bound.load(other), device, verify.TIME_LIMIT, known)
     _expect_right(examiner.examine(), name)
 
 

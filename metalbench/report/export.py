@@ -12,6 +12,7 @@ JSON: one object.
     left_out        [kernel]: those that the mean does not cover, for want of a ratio
     results         list of
         task, set, size, dtype, kernel, source_hash, reference     strings
+        tuning       where tunables come from, if a search found them
         sizes, tunables                                            {name: integer}
         status       "correct", "incorrect" or "failed"
         failures     [{stage, kind, message, place}]
@@ -147,6 +148,7 @@ def as_dict(result: Result) -> dict[str, Any]:
     return {
         **{name: getattr(case, name) for name in PLAIN_BEFORE[:6]},
         "reference": case.reference,
+        "tuning": case.tuning,
         "sizes": dict(case.sizes),
         "tunables": dict(case.tunables),
         "status": result.status.value,

@@ -18,6 +18,7 @@ from metalbench.report.notice import clock_notice, device_line, simulation_notic
 from metalbench.report.styles import HEADING, OF_STATUS, OF_VERDICT, QUIET, WARNING
 from metalbench.report.warnings import modes_text, usual_times, warnings
 from metalbench.result import Result
+from metalbench.result.tuning import spelled
 from metalbench.stats import CONFIDENCE
 
 Rows = Iterator[tuple[str, str | Text]]
@@ -83,7 +84,8 @@ def _kernel(result: Result) -> Rows:
     yield "size", f"{case.size} ({extents}), {case.dtype}"
     yield "source", f"{case.kernel}, sha256 {case.source_hash[:12]}"
     if case.tunables:
-        yield "tuned", ", ".join(f"{name} = {value}" for name, value in case.tunables.items())
+        origin = f" ({case.tuning})" if case.tuning else ""
+        yield "tuned", spelled(case.tunables) + origin
     yield "device", device_line(result.device)
     if result.state:
         yield "state", facts_text(result.state)

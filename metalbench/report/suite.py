@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -19,6 +19,7 @@ from metalbench.report.summary import summary_lines
 from metalbench.report.table import results_table
 from metalbench.report.warnings import brief_warning_lines, warning_lines
 from metalbench.result import Result
+from metalbench.result.tuning import spelled
 from metalbench.stats import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -58,13 +59,19 @@ def suite_report(
         )
     )
     said = (clock_notice(results), discovery_line(results))
-    blocks += [Text(line, style=QUIET) for line in said if line]
+    blocks += [Text(line, style=QUIET) for line in (*said, *_tunings(results)) if line]
     blocks += [Text(note, style=WARNING) for note in _notes(results)]
     blocks += [Text(line, style=QUIET) for line in meanings(results)]
     notice = simulation_notice(device)
     if notice:
         blocks.append(Text(notice, style=WARNING))
     return Group(*blocks)
+
+
+def _tunings(results: Sequence[Result]) -> Iterator[str]:
+    """Of every kernel whose tunables a search has found, what they are and where they come from."""
+    for case in (result.case for result in results if result.case.tuning):
+        yield f"{case.task}: {spelled(case.tunables)}: {case.tuning}."
 
 
 def _notes(results: Sequence[Result]) -> list[str]:

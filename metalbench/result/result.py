@@ -38,7 +38,10 @@ class DeviceFacts:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One kernel at one size and element type, as it was run."""
+    """One kernel at one size and element type, as it was run.
+
+    `tuning` says where its tunables come from, if a search found them.
+    """
 
     task: str
     set: str
@@ -51,6 +54,7 @@ class Case:
     source_hash: str
     tunables: Mapping[str, int]
     reference: str
+    tuning: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Trial:
     """A kernel to be tried: which, at what size (None: the device's headline), and how.
 
-    `broken` is how it fails, if its file could not even be read.
+    `tuning` says where `tunables` come from, if a search found them; `broken` is how it fails, if
+    its file could not even be read.
     """
 
     entry: Entry
@@ -34,6 +35,7 @@ class Trial:
     seed: int = 0
     plan: Plan = field(default_factory=Plan)
     tunables: Mapping[str, int] = field(default_factory=dict)
+    tuning: str = ""
     broken: Failure | None = None
 
     @classmethod
@@ -88,6 +90,7 @@ def case_of(trial: Trial, task: Task | None, kind: str) -> Case:
         source_hash=kernel.hash,
         tunables={**{name: each[0] for name, each in kernel.tunables.items()}, **trial.tunables},
         reference=task.baseline if task else "",
+        tuning=trial.tuning,
     )
 
 

@@ -24,6 +24,7 @@ def columns(result: Result) -> dict[str, object]:
         "kernel": case.kernel,
         "source": case.source_hash,
         "tunables": json.dumps(dict(case.tunables)),
+        "tuning": case.tuning or None,
         "status": result.status.value,
         "failures": json.dumps([asdict(failure) for failure in result.failures]),
         "checks": json.dumps([asdict(check) for check in result.checks]),

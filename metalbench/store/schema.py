@@ -4,7 +4,7 @@ Times are nanoseconds of one pass, instants ISO 8601 in UTC. An interval has thr
 the estimate, `_low` and `_high`; both ends are NULL where the samples carried no interval.
 """
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 TABLES = """
 CREATE TABLE environments (
@@ -68,7 +68,8 @@ CREATE TABLE results (
     forms TEXT,                             -- JSON: [{name, value, low, high, compared, fault}]
     gpu_ratio REAL, gpu_ratio_low REAL, gpu_ratio_high REAL,        -- by each of two clocks; one of
     wall_ratio REAL, wall_ratio_low REAL, wall_ratio_high REAL,     -- them is `ratio`
-    gpu_floor_ns REAL                       -- an empty kernel on the GPU's own clock
+    gpu_floor_ns REAL,                      -- an empty kernel on the GPU's own clock
+    tuning TEXT                             -- where the tunables come from, if from a search
 );
 CREATE INDEX results_by_task ON results (task, id);
 CREATE TABLE samples (
@@ -85,6 +86,24 @@ CREATE TABLE samples (
     PRIMARY KEY (result, series)
 ) WITHOUT ROWID;
 """
+
+TUNINGS = """
+CREATE TABLE tunings (
+    device_kind TEXT NOT NULL,
+    device_name TEXT NOT NULL,
+    device_cores INTEGER NOT NULL,
+    task TEXT NOT NULL,
+    dtype TEXT NOT NULL,
+    size TEXT NOT NULL,
+    source TEXT NOT NULL,                   -- SHA-256 of the kernel's text
+    tunables TEXT NOT NULL,                 -- JSON: macro -> value
+    ratio REAL, ratio_low REAL, ratio_high REAL,    -- defaults / values; NULL: the defaults won
+    candidates INTEGER NOT NULL,
+    found_at TEXT NOT NULL,
+    PRIMARY KEY (device_kind, device_name, device_cores, dtype, source, size)
+) WITHOUT ROWID;
+"""
+TABLES += TUNINGS
 
 # From each older version to the next.
 MIGRATIONS = {
@@ -116,5 +135,9 @@ ALTER TABLE results ADD COLUMN wall_ratio REAL;
 ALTER TABLE results ADD COLUMN wall_ratio_low REAL;
 ALTER TABLE results ADD COLUMN wall_ratio_high REAL;
 ALTER TABLE results ADD COLUMN gpu_floor_ns REAL;
+""",
+    4: f"""
+ALTER TABLE results ADD COLUMN tuning TEXT;
+{TUNINGS}
 """,
 }

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from metalbench.store.columns import columns
 from metalbench.store.connection import connect, explained, transaction
 from metalbench.store.history import HistoryEntry, history, results_of
+from metalbench.store.tunings import find_tuning, keep_tuning
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from metalbench.measure import SampleSet
     from metalbench.result import DeviceFacts, Result
     from metalbench.result.environment import Environment
+    from metalbench.result.tuning import Tuning
 
 
 class Store:
@@ -91,6 +93,18 @@ class Store:
             self._connection.execute(
                 "UPDATE runs SET finished_at = ?, outcome = ? WHERE id = ?", (_now(), outcome, run)
             )
+
+    def keep_tuning(self, device: DeviceFacts, tuning: Tuning) -> None:
+        """Keep a tuning in place of an earlier one of the same device, kernel, type and size."""
+        with explained(self.path), transaction(self._connection):
+            keep_tuning(self._connection, device, tuning)
+
+    def tuning(
+        self, device: DeviceFacts, source_hash: str, *, dtype: str, size: str
+    ) -> Tuning | None:
+        """Return the tuning of a kernel's text on `device`: that of `size`, else the latest one."""
+        with explained(self.path):
+            return find_tuning(self._connection, device, source_hash, dtype=dtype, size=size)
 
     def history(self, task: str, limit: int = 10) -> list[HistoryEntry]:
         """Up to `limit` results of `task`, the latest first."""

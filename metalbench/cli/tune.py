@@ -1,0 +1,113 @@
+"""``metalbench tune``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from metalbench.cli.output import json_option, write_text
+from metalbench.cli.parameters import (
+    complete_names,
+    dtype_option,
+    kernel_options,
+    seed_option,
+    time_option,
+)
+from metalbench.cli.warning import warn
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from metalbench.tuning import Candidate
+
+EXAMPLES = """\b
+Examples:
+  metalbench tune softmax
+  metalbench tune sqr_mm --time 300 --size large --dtype float16
+  metalbench run softmax --tuned
+"""
+JOURNAL = "tuning.journal"
+
+
+@click.command(epilog=EXAMPLES, short_help="Find the fastest values of a kernel's tunables.")
+@click.argument("name", shell_complete=complete_names)
+@click.option("--size", metavar="NAME", help="Size to time; else the device's headline.")
+@dtype_option(default="float32", show_default=True, help="Element type.")
+@seed_option("Of the inputs and of the order of candidates.")
+@time_option(60.0, "Longest time to search; the best values are then measured once more.")
+@json_option
+@kernel_options
+@click.pass_context
+def tune(ctx: click.Context, /, name: str, **options: Any) -> None:
+    """Search the values that a kernel's `// tune:` lines offer, and keep the best of them.
+
+    Each candidate is verified, and timed in pairs with the defaults. The best one wins if a longer
+    measurement calls it FASTER; `metalbench run --tuned` uses it from then on, on this device. What
+    was tried is remembered: after Ctrl-C, or with more time, the search goes on where it was.
+
+    Exit codes: 0; 1 if the kernel is wrong with some of its values; 2 wrong usage or environment;
+    130 interrupted.
+    """
+    from metalbench import _core
+    from metalbench.comparison.head_to_head import WrongKernelError
+    from metalbench.kernel.library import find
+    from metalbench.report.console import console
+    from metalbench.report.tuning import to_json, tuning_report
+    from metalbench.run.observed import device_facts
+    from metalbench.store import Store, location
+    from metalbench.tuning import Search
+    from metalbench.tuning import tune as search_for
+
+    (entry,) = find([name], None, options["kernels"])
+    device = _core.open(options["device"])
+    store_path = location(options["db"])
+    search = Search(
+        entry.task,
+        replace(entry.kernel(device.chip), include_dirs=options["include"]),
+        journal=store_path.with_name(JOURNAL),
+        dtype=options["dtype"],
+        size=options["size"],
+        seconds=options["seconds"],
+        seed=options["seed"],
+    )
+    piped = str(options["json_file"]) == "-"
+    out, log = console(to_stderr=piped), console(to_stderr=True)
+    warn(log, device)
+    with Store(store_path) as store:
+        try:
+            found = search_for(device, search, _Progress(log))
+        except WrongKernelError as error:
+            raise click.ClickException(str(error)) from error
+        store.keep_tuning(device_facts(device), found.tuning)
+    out.print(tuning_report(found, out))
+    if options["json_file"]:
+        write_text(options["json_file"], to_json(found))
+    ctx.exit(int(bool(found.faults)))
+
+
+class _Progress:
+    """A line for each candidate."""
+
+    def __init__(self, log: Console) -> None:
+        self._log = log
+
+    def candidate(self, number: int, total: int, candidate: Candidate) -> None:
+        """Tell what has become of a candidate."""
+        from metalbench.report.tuning import outcome
+        from metalbench.result.tuning import spelled
+
+        place = f"[{number:{len(str(total))}}/{total}]"
+        self._log.print(
+            f"{place} {spelled(candidate.values)}: {outcome(candidate)}",
+            soft_wrap=True,
+            markup=False,
+            highlight=False,
+        )
+
+    def confirming(self, best: Candidate) -> None:
+        """Tell that the best candidate is measured once more."""
+        from metalbench.result.tuning import spelled
+
+        self._log.print(f"Measuring {spelled(best.values)} once more", highlight=False)

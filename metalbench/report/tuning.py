@@ -1,0 +1,101 @@
+"""The report on a search for the values of tunables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group
+from rich.text import Text
+
+from metalbench.report import numbers
+from metalbench.report.plain import plain_table
+from metalbench.report.styles import QUIET, WARNING
+from metalbench.result.tuning import spelled
+
+if TYPE_CHECKING:
+    from metalbench.stats import Interval
+    from metalbench.tuning import Candidate, Found
+
+SHOWN = 10
+
+
+def outcome(candidate: Candidate) -> str:
+    """``1.08x``, or what is wrong, in a line."""
+    if candidate.ratio is None:
+        return f"wrong: {candidate.fault.partition(chr(10))[0]}"
+    return f"{candidate.ratio:.2f}x"
+
+
+def tuning_report(found: Found, console: Console) -> Group:
+    """The best candidates, what is wrong with others, and which values are kept."""
+    ranked = sorted(found.candidates, key=lambda each: each.ratio or 0.0, reverse=True)
+    names = list(found.tuning.values)
+    table = plain_table(terminal=console.is_terminal)
+    for name in names:
+        table.add_column(name, justify="right")
+    table.add_column("defaults / these", justify="right")
+    for each in ranked[:SHOWN]:
+        if each.ratio is not None:
+            table.add_row(*(str(each.values[name]) for name in names), f"{each.ratio:.2f}x")
+    lines = [Text(line) for line in _conclusion(found)]
+    faults = [
+        Text(f"Wrong with {spelled(each.values)}: {each.fault}", style=WARNING)
+        for each in found.faults
+    ]
+    return Group(table, Text(), *faults, *lines, *_hint(found))
+
+
+def _conclusion(found: Found) -> Iterator[str]:
+    tuning = found.tuning
+    tried = numbers.count(tuning.candidates, "candidate")
+    rest = "all there are" if found.complete else "more remain: give it more --time"
+    of = f"{tuning.task} ({tuning.dtype}, {tuning.size})"
+    if found.confirmation is None:
+        yield f"{of}: nothing was found to be faster than the defaults, {spelled(tuning.values)}."
+    else:
+        ratio = numbers.ratio(found.confirmation)
+        yield f"{of}: {spelled(tuning.values)} is FASTER than the defaults, {ratio}."
+    yield f"{tried} tried, {rest}."
+
+
+def _hint(found: Found) -> Iterator[Text]:
+    if found.confirmation is not None:
+        yield Text(f"Kept: `metalbench run {found.tuning.task} --tuned` uses it.", style=QUIET)
+
+
+def to_json(found: Found) -> str:
+    """JSON of a search.
+
+    task, dtype, size, source_hash, found_at    strings
+    tunables                                    {name: integer}: the values that are kept
+    ratio                                       {value, low, high} of the defaults' time over
+                                                theirs; null where the defaults are kept
+    complete                                    whether no candidate is left
+    candidates                                  [{tunables, ratio, fault}]: ratio of short
+                                                measurements, null where fault says what is wrong
+    """
+    tuning = found.tuning
+    described = {
+        "task": tuning.task,
+        "dtype": tuning.dtype,
+        "size": tuning.size,
+        "source_hash": tuning.source_hash,
+        "found_at": tuning.found_at,
+        "tunables": dict(tuning.values),
+        "ratio": _interval(found.confirmation),
+        "complete": found.complete,
+        "candidates": [
+            {"tunables": each.values, "ratio": each.ratio, "fault": each.fault}
+            for each in found.candidates
+        ],
+    }
+    return json.dumps(described, indent=2, allow_nan=False) + "\n"
+
+
+def _interval(ratio: Interval | None) -> dict[str, float | None] | None:
+    if ratio is None:
+        return None
+    low, high = (ratio.low, ratio.high) if ratio.bounded else (None, None)
+    return {"value": ratio.value, "low": low, "high": high}
