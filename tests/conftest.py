@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -18,7 +20,24 @@ if sys.platform == "darwin" and "metal" not in _core.devices():
     # The GPU of a virtual machine, which METALBENCH_DEVICES leaves out: not for MLX either.
     mx.set_default_device(mx.cpu)
 
+TESTS = Path(__file__).parent
+# Of folders whose tests are many cases of few functions: every test's first case, and of the others
+# one in so many. The long form, `pytest -m "slow or not slow"`, has them all.
+ONE_IN = {"emission": 60, "msl": 3}
+
 _AT_FIRST: dict[int, tuple[np.random.Generator, Any]] = {}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what only the long form runs."""
+    seen = set()
+    for item in items:
+        one_in = ONE_IN.get(item.path.relative_to(TESTS).parts[0], 1)
+        function = (item.path, getattr(item, "originalname", item.name))
+        if function in seen and crc32(item.nodeid.encode()) % one_in:
+            item.add_marker(pytest.mark.slow)
+        seen.add(function)
 
 
 @pytest.fixture(autouse=True)

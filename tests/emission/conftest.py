@@ -1,4 +1,4 @@
-"""Functions of one lane are checked in every form of launch: some of them, or with `-m slow` all."""
+"""Functions of one lane are checked in every form of launch."""
 
 from __future__ import annotations
 
@@ -6,28 +6,11 @@ import re
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from pathlib import Path
-from zlib import crc32
 
 import pytest
 from emission import launches, one_lane
 
 from metalbench.msl.emission.markers import SIMD_WIDTH
-
-_ONE_IN = 60
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """The short form: of every test its first case, and of the others one in twelve."""
-    seen = set()
-    for item in items:
-        if Path(__file__).parent not in item.path.parents:
-            continue
-        function = (item.path, item.originalname)
-        if function in seen and crc32(item.nodeid.encode()) % _ONE_IN:
-            item.add_marker(pytest.mark.slow)
-        seen.add(function)
 
 
 @pytest.fixture(params=launches.FORMS.values(), ids=launches.FORMS)

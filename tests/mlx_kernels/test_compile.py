@@ -8,13 +8,23 @@ from pathlib import Path
 
 import pytest
 from mlx_kernels import wheel
+from mlx_kernels.checks import CHECKS
 from mlx_kernels.families import FAMILIES
 from mlx_kernels.family import Family, Instance
 
 from metalbench import _core
 
+# What families that have a check run is compiled for it; the rest of their kernels takes a while.
+RUN = {family.name for family, _ in CHECKS}
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        pytest.param(each, id=each.name, marks=[pytest.mark.slow] if each.name in RUN else [])
+        for each in FAMILIES
+    ],
+)
 def test_all_kernels_of_a_family_compile(family: Family, device: _core.Device, headers: Path):
     def failure(instance: Instance) -> str | None:
         try:

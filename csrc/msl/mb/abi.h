@@ -171,7 +171,8 @@ static_assert(sizeof(Fiber) == 64);
 
 // A kernel's shared object exports these by C name.
 //
-// mb_thread: run one thread of a group, on its own fiber.
+// mb_thread: run one thread of a group, on its own fiber; of kernels that synchronise, and of checked
+//            builds.
 // mb_lanes:  run as many threads of a group as the shared object is made for, on one fiber.
 // mb_span:   run `count` consecutive threadgroups (x fastest) from number `first`; only of kernels
 //            that need no synchronisation. Called on a fiber, so that current() is valid.
