@@ -3,9 +3,11 @@
 // with two SIMD-group functions, the maximum and then the smallest index that attains it, and the
 // SIMD-groups in the same way by the first thread: the order of execution cannot show.
 // dispatch: argmax  threadgroups=(rows)  threads=(TG)
-// tune: TG = 128, 32, 64, 256, 512
-#include <metal_stdlib>
+// tune: TG = 32, 64, 128, 256
+// dtypes: float32, float16, bfloat16
+#include "metalbench/quads.h"
 using namespace metal;
+using namespace metalbench;
 
 struct Candidate {
   float value;
@@ -17,20 +19,20 @@ static Candidate better(Candidate a, float value, uint index) {
   return Candidate{wins ? value : a.value, wins ? index : a.index};
 }
 
-[[kernel]] void argmax(device const float* x, device uint* y, constant uint& cols,
+[[kernel]] void argmax(device const DTYPE* x, device uint* y, constant uint& cols,
                        uint row [[threadgroup_position_in_grid]],
                        uint thread_index [[thread_index_in_threadgroup]],
                        uint lane [[thread_index_in_simdgroup]],
                        uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   threadgroup float values[TG / 32];
   threadgroup uint indices[TG / 32];
-  device const float* from = x + ulong(row) * cols;
+  device const DTYPE* from = x + ulong(row) * cols;
 
   // No column yet. Lanes without one, or with nothing above -inf, lose every comparison of indices.
   Candidate best = {-INFINITY, UINT_MAX};
   if (cols % 4 == 0) {
     for (uint column = 4 * thread_index; column < cols; column += 4 * TG) {
-      const float4 v = *(device const float4*)(from + column);
+      const float4 v = load_quad(from, column, cols);
       best = better(best, v.x, column);
       best = better(best, v.y, column + 1);
       best = better(best, v.z, column + 2);
@@ -38,7 +40,7 @@ static Candidate better(Candidate a, float value, uint index) {
     }
   } else {
     for (uint column = thread_index; column < cols; column += TG) {
-      best = better(best, from[column], column);
+      best = better(best, float(from[column]), column);
     }
   }
 
@@ -52,8 +54,8 @@ static Candidate better(Candidate a, float value, uint index) {
   if (thread_index == 0) {
     Candidate winner = {values[0], indices[0]};
     for (uint i = 1; i < TG / 32; ++i) {
-      const bool wins = values[i] > winner.value ||
-                        (values[i] == winner.value && indices[i] < winner.index);
+      const bool wins =
+          values[i] > winner.value || (values[i] == winner.value && indices[i] < winner.index);
       winner = wins ? Candidate{values[i], indices[i]} : winner;
     }
     // A row of nothing but -inf: all are equal, the first wins.

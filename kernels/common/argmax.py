@@ -22,6 +22,7 @@ from metalbench.task import coarse, output, shifted, task, tied, with_special
     ),
     outputs=dict(y=output("rows", dtype="uint32")),
     oracle=lambda x: np.argmax(x, axis=-1),
+    dtypes=("float32", "float16", "bfloat16"),
     flops="rows * cols",
     baseline="mx.argmax",
 )

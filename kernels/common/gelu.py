@@ -20,6 +20,7 @@ from metalbench.task import normal, output, task
     inputs=dict(x=normal("rows", "cols")),
     outputs=dict(y=output("rows", "cols")),
     oracle=lambda x: x * scipy.special.ndtr(x),
+    dtypes=("float32", "float16", "bfloat16"),
     flops="8 * rows * cols",
     baseline="x * (1 + mx.erf(x / sqrt(2))) / 2",
 )

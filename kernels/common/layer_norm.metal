@@ -1,110 +1,22 @@
 // Row layer norm without affine part: one threadgroup per row, the row read once.
-// Each thread keeps KEEP quads of its row in registers (a longer row is read again from the cache),
-// so the variance is taken in a second pass over registers, from deviations. The mean of those
-// deviations, zero but for rounding, corrects mean and variance: rows far from zero lose nothing.
+// Each thread keeps KEEP quads of its row in registers (a longer row is read again from the
+// cache), so the variance is taken in a second pass over registers, from deviations. The mean of
+// those deviations, zero but for rounding, corrects mean and variance: rows far from zero lose
+// nothing.
 // dispatch: layer_norm  threadgroups=(rows)  threads=(TG)
-// tune: TG = 64, 32, 128, 256, 512
-// tune: KEEP = 4, 1, 2, 8
-#include <metal_stdlib>
+// tune: TG = 32, 64, 128, 256
+// tune: KEEP = 8, 1, 4
+// dtypes: float32, float16, bfloat16
+#include "metalbench/norm.h"
 using namespace metal;
+using namespace metalbench;
 
-// Four columns; zero beyond the row. Rows are aligned for vector loads only if cols is a multiple
-// of four.
-static float4 load(device const float* row, uint column, uint cols) {
-  if (column + 4 <= cols) {
-    if (cols % 4 == 0) {
-      return *(device const float4*)(row + column);
-    }
-    return float4(row[column], row[column + 1], row[column + 2], row[column + 3]);
-  }
-  float4 v = 0.0f;
-  for (uint i = 0; i < 3; ++i) {
-    if (column + i < cols) {
-      v[i] = row[column + i];
-    }
-  }
-  return v;
-}
-
-static void store(device float* row, uint column, uint cols, float4 v) {
-  if (cols % 4 == 0 && column < cols) {
-    *(device float4*)(row + column) = v;
-    return;
-  }
-  for (uint i = 0; i < 4; ++i) {
-    if (column + i < cols) {
-      row[column + i] = v[i];
-    }
-  }
-}
-
-// v - mean, but zero beyond the row.
-static float4 deviation(float4 v, float mean, uint column, uint cols) {
-  return select(float4(0.0f), v - mean, column + uint4(0, 1, 2, 3) < cols);
-}
-
-static float total(float4 v) { return (v.x + v.y) + (v.z + v.w); }
-
-[[kernel]] void layer_norm(device const float* x, device float* y, constant uint& cols,
+[[kernel]] void layer_norm(device const DTYPE* x, device DTYPE* y, constant uint& cols,
                            constant float& eps, uint row [[threadgroup_position_in_grid]],
                            uint thread_index [[thread_index_in_threadgroup]],
                            uint lane [[thread_index_in_simdgroup]],
                            uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  threadgroup float sums[TG / 32];
-  threadgroup float2 moments[TG / 32];
-  device const float* from = x + ulong(row) * cols;
-  device float* to = y + ulong(row) * cols;
-  const uint beyond = 4 * (thread_index + KEEP * TG);
-
-  float4 kept[KEEP];
-  float4 sum = 0.0f;
-  for (uint i = 0; i < KEEP; ++i) {
-    kept[i] = load(from, 4 * (thread_index + i * TG), cols);
-    sum += kept[i];
-  }
-  for (uint column = beyond; column < cols; column += 4 * TG) {
-    sum += load(from, column, cols);
-  }
-  const float simd_total = simd_sum(total(sum));
-  if (lane == 0) {
-    sums[simdgroup] = simd_total;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  float mean = 0.0f;
-  for (uint i = 0; i < TG / 32; ++i) {
-    mean += sums[i];
-  }
-  mean /= float(cols);
-
-  float4 first = 0.0f;
-  float4 second = 0.0f;
-  for (uint i = 0; i < KEEP; ++i) {
-    kept[i] = deviation(kept[i], mean, 4 * (thread_index + i * TG), cols);
-    first += kept[i];
-    second += kept[i] * kept[i];
-  }
-  for (uint column = beyond; column < cols; column += 4 * TG) {
-    const float4 d = deviation(load(from, column, cols), mean, column, cols);
-    first += d;
-    second += d * d;
-  }
-  const float simd_first = simd_sum(total(first));
-  const float simd_second = simd_sum(total(second));
-  if (lane == 0) {
-    moments[simdgroup] = float2(simd_first, simd_second);
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  float2 moment = 0.0f;
-  for (uint i = 0; i < TG / 32; ++i) {
-    moment += moments[i];
-  }
-  moment /= float(cols);
-
-  const float scale = precise::rsqrt(moment.y - moment.x * moment.x + eps);
-  for (uint i = 0; i < KEEP; ++i) {
-    store(to, 4 * (thread_index + i * TG), cols, (kept[i] - moment.x) * scale);
-  }
-  for (uint column = beyond; column < cols; column += 4 * TG) {
-    store(to, column, cols, ((load(from, column, cols) - mean) - moment.x) * scale);
-  }
+  const Place place = {thread_index, lane, simdgroup};
+  threadgroup MomentMemory<TG / 32> memory;
+  standardise_row<TG, KEEP>(row_of(x, row, cols), y + ulong(row) * cols, eps, memory, place);
 }

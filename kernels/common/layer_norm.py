@@ -34,6 +34,7 @@ def magnitude(x, eps):
     constants=dict(eps=1e-5),
     oracle=standardised,
     scale=magnitude,
+    dtypes=("float32", "float16", "bfloat16"),
     flops="7 * rows * cols",
     baseline="mx.fast.layer_norm",
 )

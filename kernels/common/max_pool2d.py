@@ -1,4 +1,4 @@
-"""Largest of every 2x2 block, channels last; an odd last row or column is dropped."""
+"""Largest of every 2x2 block, channels last; what is left at an odd end is dropped."""
 
 import math
 
@@ -28,7 +28,8 @@ def blocks(x):
     ),
     outputs=dict(y=output("batch", "height / 2", "width / 2", "channels")),
     oracle=lambda x: blocks(x).max(axis=(2, 4)),
-    flops="3 * batch * (height / 2) * (width / 2) * channels",
+    dtypes=("float32", "float16", "bfloat16"),
+    flops="4 * batch * (height / 2) * (width / 2) * channels",
     baseline="reshape and max",
 )
 def max_pool2d(x):

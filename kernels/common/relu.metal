@@ -1,24 +1,16 @@
 // ReLU: y = max(x, 0), and NaN stays NaN.
 // Bandwidth is all that matters, so a thread moves four elements with one load and one store; the
 // last thread does what is left element by element. No synchronisation, no threadgroup memory.
+// The function itself is one of the activations that matrix products end in, too.
 // dispatch: relu  threads_in_grid=(ceil_div(rows * cols, 4))  threads=(TG)
 // tune: TG = 256, 128, 512, 1024
 // dtypes: float32, float16, bfloat16
-#include <metal_stdlib>
+#include "metalbench/activations.h"
+#include "metalbench/elementwise.h"
 using namespace metal;
-
-using quad = vec<DTYPE, 4>;
+using namespace metalbench;
 
 [[kernel]] void relu(device const DTYPE* x, device DTYPE* y, constant uint& rows,
                      constant uint& cols, uint i [[thread_position_in_grid]]) {
-  const uint count = rows * cols;
-  if (4 * i + 4 <= count) {
-    const float4 v = float4(((device const quad*)x)[i]);
-    ((device quad*)y)[i] = quad(select(v, float4(0.0f), v < 0.0f));
-    return;
-  }
-  for (uint j = 4 * i; j < count; ++j) {
-    const float v = float(x[j]);
-    y[j] = DTYPE(v < 0.0f ? 0.0f : v);
-  }
+  elementwise(Relu(), y, rows * cols, i, x);
 }

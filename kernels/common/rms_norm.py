@@ -25,6 +25,7 @@ def scaled_rows(x, eps):
     outputs=dict(y=output("rows", "cols")),
     constants=dict(eps=1e-5),
     oracle=scaled_rows,
+    dtypes=("float32", "float16", "bfloat16"),
     flops="4 * rows * cols",
     baseline="mx.fast.rms_norm",
 )

@@ -4,17 +4,18 @@
 // that owns the maximum drops it, lane r keeps the r-th. Winners so far are carried along as one
 // more register, and a block of columns that holds nothing larger than the last of them is skipped.
 // dispatch: top_k  threadgroups=(rows)  threads=(TG)
-// tune: TG = 128, 32, 64, 256
-#include <metal_stdlib>
+// tune: TG = 32, 64, 128
+// tune: QUADS = 8, 2, 4
+// dtypes: float32, float16, bfloat16
+#include "metalbench/quads.h"
 using namespace metal;
+using namespace metalbench;
 
 constant constexpr uint COUNT = 16;
 constant constexpr uint SIMDGROUPS = TG / 32;
-// Quads of columns that a lane holds at a time.
-constant constexpr uint QUADS = 2;
 
 template <uint N>
-static float largest(thread const float (&values)[N]) {
+static float largest_of(thread const float (&values)[N]) {
   float result = values[0];
   for (uint i = 1; i < N; ++i) {
     result = max(result, values[i]);
@@ -26,7 +27,7 @@ static float largest(thread const float (&values)[N]) {
 template <uint N>
 static float take(thread float (&values)[N], uint lane) {
   float result = -INFINITY;
-  float mine = largest(values);
+  float mine = largest_of(values);
   for (uint rank = 0; rank < COUNT; ++rank) {
     const float best = simd_max(mine);
     const uint owner = simd_min(mine == best ? lane : 32u);
@@ -38,40 +39,25 @@ static float take(thread float (&values)[N], uint lane) {
         values[i] = drop ? -INFINITY : values[i];
         dropped = dropped || drop;
       }
-      mine = largest(values);
+      mine = largest_of(values);
     }
   }
   return result;
 }
 
-// Four columns; -inf beyond the row. Rows are aligned for vector loads only if cols is a multiple
-// of four.
-static float4 load(device const float* row, uint column, uint cols) {
-  if (column + 4 <= cols && cols % 4 == 0) {
-    return *(device const float4*)(row + column);
-  }
-  float4 v = -INFINITY;
-  for (uint i = 0; i < 4; ++i) {
-    if (column + i < cols) {
-      v[i] = row[column + i];
-    }
-  }
-  return v;
-}
-
-[[kernel]] void top_k(device const float* x, device float* y, constant uint& cols,
+[[kernel]] void top_k(device const DTYPE* x, device DTYPE* y, constant uint& cols,
                       uint row [[threadgroup_position_in_grid]],
                       uint thread_index [[thread_index_in_threadgroup]],
                       uint lane [[thread_index_in_simdgroup]],
                       uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   threadgroup float shares[SIMDGROUPS * COUNT];
-  device const float* from = x + ulong(row) * cols;
+  device const DTYPE* from = x + ulong(row) * cols;
 
   float winner = -INFINITY;
   for (uint block = 0; block < cols; block += 4 * TG * QUADS) {
     float values[4 * QUADS + 1];
     for (uint i = 0; i < QUADS; ++i) {
-      const float4 v = load(from, block + 4 * (thread_index + i * TG), cols);
+      const float4 v = load_quad(from, block + 4 * (thread_index + i * TG), cols, -INFINITY);
       values[4 * i] = v.x;
       values[4 * i + 1] = v.y;
       values[4 * i + 2] = v.z;
@@ -79,10 +65,16 @@ static float4 load(device const float* row, uint column, uint cols) {
     }
     values[4 * QUADS] = -INFINITY;
     const float last = simd_broadcast(winner, COUNT - 1);
-    if (simd_max(largest(values)) > last) {
+    if (simd_max(largest_of(values)) > last) {
       values[4 * QUADS] = winner;
       winner = take(values, lane);
     }
+  }
+  if (SIMDGROUPS == 1) {
+    if (lane < COUNT) {
+      y[row * COUNT + lane] = DTYPE(winner);
+    }
+    return;
   }
   if (lane < COUNT) {
     shares[simdgroup * COUNT + lane] = winner;
@@ -99,6 +91,6 @@ static float4 load(device const float* row, uint column, uint cols) {
   }
   winner = take(candidates, lane);
   if (lane < COUNT) {
-    y[row * COUNT + lane] = winner;
+    y[row * COUNT + lane] = DTYPE(winner);
   }
 }

@@ -27,6 +27,7 @@ def largest(x, k):
     outputs=dict(y=output("rows", "k")),
     constants=dict(k=16),
     oracle=largest,
+    dtypes=("float32", "float16", "bfloat16"),
     flops="rows * cols",
     baseline="mx.sort(mx.topk)",
 )

@@ -3,16 +3,17 @@
 // sides move whole cache lines. The tile's rows are one element longer than needed, so that walking
 // down a column of it meets 32 different banks.
 // dispatch: transpose_2d  threadgroups=(ceil_div(cols, 32), ceil_div(rows, 32))  threads=(32, HEIGHT)
-// tune: HEIGHT = 8, 4, 16, 32
+// tune: HEIGHT = 4, 8, 16
+// dtypes: float32, float16, bfloat16
 #include <metal_stdlib>
 using namespace metal;
 
 constant constexpr uint TILE = 32;
 
-[[kernel]] void transpose_2d(device const float* x, device float* y, constant uint& rows,
+[[kernel]] void transpose_2d(device const DTYPE* x, device DTYPE* y, constant uint& rows,
                              constant uint& cols, uint2 tile [[threadgroup_position_in_grid]],
                              uint2 thread_position [[thread_position_in_threadgroup]]) {
-  threadgroup float block[TILE][TILE + 1];
+  threadgroup DTYPE block[TILE][TILE + 1];
   const uint2 corner = tile * TILE;
   const uint across = thread_position.x;
 

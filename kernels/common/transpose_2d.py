@@ -19,6 +19,7 @@ from metalbench.task import normal, output, task, with_special
     inputs=dict(x=normal("rows", "cols").also(with_special(math.nan, math.inf, -math.inf, -0.0))),
     outputs=dict(y=output("cols", "rows")),
     oracle=lambda x: x.T,
+    dtypes=("float32", "float16", "bfloat16"),
     flops="0",
     baseline="mx.contiguous(mx.transpose)",
 )

@@ -36,6 +36,7 @@ def magnitude(x, residual, eps):
     constants=dict(eps=1e-5),
     oracle=standardised_sum,
     scale=magnitude,
+    dtypes=("float32", "float16", "bfloat16"),
     flops="8 * rows * cols",
     baseline="mx.fast.layer_norm(x + residual)",
 )

@@ -37,6 +37,7 @@ def magnitude(logits, target):
     outputs=dict(loss=output("rows")),
     oracle=loss_of_rows,
     scale=magnitude,
+    dtypes=("float32", "float16", "bfloat16"),
     flops="4 * rows * cols",
     baseline="mx.logsumexp(logits) - logits[target]",
 )

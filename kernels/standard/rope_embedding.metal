@@ -5,34 +5,22 @@
 // dispatch: rope_embedding  threads_in_grid=(dims / 2, ceil_div(positions, ROWS))  threads=(TG)
 // tune: TG = 128, 32, 64, 256
 // tune: ROWS = 4, 1, 8, 16
-#include <metal_stdlib>
+// dtypes: float32, float16, bfloat16
+#include "metalbench/rope.h"
 using namespace metal;
+using namespace metalbench;
 
-// base^(-2 pair / dims) = 2^(-(whole + part)), with base = mantissa * 2^exponent. `whole` is found
-// in integers, so that `part` is small and its rounding too.
-static float frequency(uint pair, uint dims, float base) {
-  const uint exponent = (as_type<uint>(base) >> 23) - 127;
-  const float mantissa = as_type<float>((as_type<uint>(base) & 0x007fffffu) | 0x3f800000u);
-  const uint whole = 2 * pair * exponent / dims;
-  const uint left = 2 * pair * exponent % dims;
-  const float part = fma(float(2 * pair), precise::log2(mantissa), float(left)) / float(dims);
-  return precise::exp2(-part) * as_type<float>((127 - whole) << 23);
-}
+using Pair = vec<DTYPE, 2>;
 
-[[kernel]] void rope_embedding(device const float* x, device float* y, constant uint& positions,
+[[kernel]] void rope_embedding(device const DTYPE* x, device DTYPE* y, constant uint& positions,
                                constant uint& dims, constant float& base,
-                               uint2 where [[thread_position_in_grid]]) {
-  const float turn = frequency(where.x, dims, base);
-  const uint first = where.y * ROWS;
-  for (uint p = first; p < min(first + ROWS, positions); ++p) {
-    const float angle = float(p) * turn;
-    const float error = fma(float(p), turn, -angle);
-    const float s = precise::sin(angle);
-    const float c = precise::cos(angle);
-    const float sine = fma(error, c, s);
-    const float cosine = fma(-error, s, c);
-    const ulong at = ulong(p) * dims + 2 * where.x;
-    const float2 v = *(device const float2*)(x + at);
-    *(device float2*)(y + at) = float2(v.x * cosine - v.y * sine, v.x * sine + v.y * cosine);
+                               uint2 place [[thread_position_in_grid]]) {
+  const uint column = 2 * place.x;
+  const float frequency = rope_frequency(column, dims, base);
+  const uint end = min(positions, (place.y + 1) * ROWS);
+  for (uint position = place.y * ROWS; position < end; ++position) {
+    const ulong at = ulong(position) * dims + column;
+    const float2 point = float2(*(device const Pair*)(x + at));
+    *(device Pair*)(y + at) = Pair(rope_turned(point, position, frequency));
   }
 }

@@ -38,6 +38,7 @@ def magnitude(x, base):
     constants=dict(base=10000.0),
     oracle=rotated,
     scale=magnitude,
+    dtypes=("float32", "float16", "bfloat16"),
     flops="6 * positions * (dims / 2)",
     baseline="mx.fast.rope",
 )

@@ -13,7 +13,7 @@ TOOL = Path(__file__).parents[2] / "tools/xcrun_metal.py"
 # Writes down how it is called, and fails for one kernel.
 XCRUN = """#!/bin/sh
 echo "$@" >> "$CALLS"
-case "$*" in *gelu.metal*) echo "gelu.metal:3:1: error: no such thing" >&2; exit 1;; esac
+case "$*" in */gelu.metal*) echo "gelu.metal:3:1: error: no such thing" >&2; exit 1;; esac
 """
 
 
@@ -43,5 +43,6 @@ def test_every_kernel_is_compiled_in_every_type_and_tuning(tmp_path: Path) -> No
             for value in values:
                 assert any(f"-D{name}={value} " in call for call in mine), (name, value)
     assert any("-DDTYPE=bfloat " in call for call in calls)
-    gelu = sum("/gelu.metal " in call for call in calls)
-    assert f"{len(calls) - gelu} of {len(calls)} builds of 20 kernels compile." in answer.stdout
+    good = len(calls) - sum("/gelu.metal " in call for call in calls)
+    said = f"{good} of {len(calls)} builds of {len(Library())} kernels compile."
+    assert said in answer.stdout

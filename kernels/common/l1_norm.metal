@@ -1,0 +1,27 @@
+// Sum of absolute values of each row: one threadgroup per row. A thread adds quads into four
+// sums, which shortens the chain of additions fourfold and with it the rounding error; lanes and
+// SIMD-groups are then joined as a tree.
+// dispatch: l1_norm  threadgroups=(rows)  threads=(TG)
+// tune: TG = 32, 64, 128, 256
+#include "metalbench/reduce.h"
+#include "metalbench/rows.h"
+using namespace metal;
+using namespace metalbench;
+
+[[kernel]] void l1_norm(device const DTYPE* x, device DTYPE* y, constant uint& cols,
+                        uint row [[threadgroup_position_in_grid]],
+                        uint thread_index [[thread_index_in_threadgroup]],
+                        uint lane [[thread_index_in_simdgroup]],
+                        uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+  const Place place = {thread_index, lane, simdgroup};
+  threadgroup float partial[TG / 32];
+  const Row<DTYPE> x_row = row_of(x, row, cols);
+  float4 sums = 0.0f;
+  for (uint column = 4 * thread_index; column < cols; column += 4 * TG) {
+    sums += fabs(x_row(column));
+  }
+  const float all = group_sum<TG / 32>(total(sums), partial, place);
+  if (thread_index == 0) {
+    y[row] = DTYPE(all);
+  }
+}

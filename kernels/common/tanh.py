@@ -1,0 +1,28 @@
+"""Hyperbolic tangent, elementwise."""
+
+import math
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import normal, output, task, with_special
+
+
+@task(
+    sizes=dict(
+        small=dict(rows=16, cols=256),
+        odd1=dict(rows=37, cols=1023),
+        odd2=dict(rows=5, cols=4097),
+        seed=dict(rows=16, cols=16384),
+        large=dict(rows=2048, cols=4096),
+    ),
+    gpu_headline="large",
+    inputs=dict(x=normal("rows", "cols").also(with_special(math.inf, -math.inf, -0.0))),
+    outputs=dict(y=output("rows", "cols")),
+    oracle=lambda x: np.tanh(x),
+    dtypes=("float32", "float16", "bfloat16"),
+    flops="5 * rows * cols",
+    baseline="mx.tanh",
+)
+def tanh(x):
+    return mx.tanh(x)

@@ -1,0 +1,105 @@
+// Norms of rows, one threadgroup a row (rows.h). `Source` is a Row or a RowSum that is 0 beyond its
+// end.
+#pragma once
+#include "metalbench/reduce.h"
+#include "metalbench/rows.h"
+
+namespace metalbench {
+
+template <uint SimdGroups>
+struct MomentMemory {
+  float sums[SimdGroups];
+  float2 moments[SimdGroups];
+};
+
+// Of a row: the mean as first computed, how far it is off, and the variance.
+struct Moments {
+  float mean;
+  float drift;
+  float variance;
+};
+
+// v - mean, but zero beyond the row.
+inline float4 deviation(float4 v, float mean, uint column, uint cols) {
+  return select(float4(0.0f), v - mean, column + uint4(0, 1, 2, 3) < uint4(cols));
+}
+
+// Leaves v - mean of the row in `kept`. The variance is taken in a second pass, over registers,
+// from deviations: the mean of the squares less the square of the mean cancels where rows are far
+// from zero. The mean of the deviations, zero but for rounding, corrects mean and variance.
+template <uint Threads, uint Keep, typename Source>
+inline Moments moments_of_row(Source source, thread float4 (&kept)[Keep],
+                              threadgroup MomentMemory<Threads / 32>& memory, Place place) {
+  const uint cols = source.cols;
+  const uint beyond = 4 * (place.thread_index + Keep * Threads);
+  float4 sum = 0.0f;
+  for (uint i = 0; i < Keep; ++i) {
+    kept[i] = source(4 * (place.thread_index + i * Threads));
+    sum += kept[i];
+  }
+  for (uint column = beyond; column < cols; column += 4 * Threads) {
+    sum += source(column);
+  }
+  const float mean = group_sum<Threads / 32>(total(sum), memory.sums, place) / float(cols);
+
+  float4 first = 0.0f;
+  float4 second = 0.0f;
+  for (uint i = 0; i < Keep; ++i) {
+    kept[i] = deviation(kept[i], mean, 4 * (place.thread_index + i * Threads), cols);
+    first += kept[i];
+    second += kept[i] * kept[i];
+  }
+  for (uint column = beyond; column < cols; column += 4 * Threads) {
+    const float4 d = deviation(source(column), mean, column, cols);
+    first += d;
+    second += d * d;
+  }
+  const float2 sums = float2(total(first), total(second));
+  const float2 moment = group_sum<Threads / 32>(sums, memory.moments, place) / float(cols);
+  return {mean, moment.x, moment.y - moment.x * moment.x};
+}
+
+// y = (row - mean) / sqrt(variance + eps)
+template <uint Threads, uint Keep, typename Source, typename T>
+inline void standardise_row(Source source, device T* y, float eps,
+                            threadgroup MomentMemory<Threads / 32>& memory, Place place) {
+  const uint cols = source.cols;
+  float4 kept[Keep];
+  const Moments row = moments_of_row<Threads, Keep>(source, kept, memory, place);
+  const float scale = precise::rsqrt(row.variance + eps);
+  for (uint i = 0; i < Keep; ++i) {
+    store_quad(y, 4 * (place.thread_index + i * Threads), cols, (kept[i] - row.drift) * scale);
+  }
+  for (uint column = 4 * (place.thread_index + Keep * Threads); column < cols;
+       column += 4 * Threads) {
+    store_quad(y, column, cols, ((source(column) - row.mean) - row.drift) * scale);
+  }
+}
+
+// y = row / sqrt(mean of squares + eps)
+template <uint Threads, uint Keep, typename Source, typename T>
+inline void scale_row_by_rms(Source source, device T* y, float eps, threadgroup float* partial,
+                             Place place) {
+  const uint cols = source.cols;
+  const uint beyond = 4 * (place.thread_index + Keep * Threads);
+  float4 kept[Keep];
+  float4 squares = 0.0f;
+  for (uint i = 0; i < Keep; ++i) {
+    kept[i] = source(4 * (place.thread_index + i * Threads));
+    squares += kept[i] * kept[i];
+  }
+  for (uint column = beyond; column < cols; column += 4 * Threads) {
+    const float4 v = source(column);
+    squares += v * v;
+  }
+  const float sum = group_sum<Threads / 32>(total(squares), partial, place);
+  const float scale = precise::rsqrt(sum / float(cols) + eps);
+  for (uint i = 0; i < Keep; ++i) {
+    store_quad(y, 4 * (place.thread_index + i * Threads), cols, kept[i] * scale);
+  }
+  for (uint column = beyond; column < cols; column += 4 * Threads) {
+    store_quad(y, column, cols, source(column) * scale);
+  }
+}
+
+}  // namespace metalbench

@@ -1,0 +1,23 @@
+// Group norm, channels first: mean 0 and variance 1 over the pixels of channels / groups
+// neighbouring channels of an image. A group lies in one piece, so this is the layer norm of
+// batch * groups long rows: one threadgroup a row, as much of it as fits in registers, the rest
+// read again from the cache.
+// dispatch: group_norm  threadgroups=(batch * groups)  threads=(TG)
+// tune: TG = 128, 64, 256, 512
+// tune: KEEP = 16, 1, 8
+// dtypes: float32, float16, bfloat16
+#include "metalbench/norm.h"
+using namespace metal;
+using namespace metalbench;
+
+[[kernel]] void group_norm(device const DTYPE* x, device DTYPE* y, constant uint& channels,
+                           constant uint& height, constant uint& width, constant uint& groups,
+                           constant float& eps, uint row [[threadgroup_position_in_grid]],
+                           uint thread_index [[thread_index_in_threadgroup]],
+                           uint lane [[thread_index_in_simdgroup]],
+                           uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+  const Place place = {thread_index, lane, simdgroup};
+  threadgroup MomentMemory<TG / 32> memory;
+  const uint size = channels / groups * height * width;
+  standardise_row<TG, KEEP>(row_of(x, row, size), y + ulong(row) * size, eps, memory, place);
+}

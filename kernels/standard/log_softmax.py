@@ -1,0 +1,28 @@
+"""Logarithm of the softmax over the last axis."""
+
+import math
+
+import mlx.core as mx
+import scipy.special
+
+from metalbench.task import normal, output, task, with_special
+
+
+@task(
+    sizes=dict(
+        small=dict(rows=16, cols=256),
+        odd1=dict(rows=37, cols=1023),
+        odd2=dict(rows=5, cols=4097),
+        seed=dict(rows=1024, cols=1024),
+        large=dict(rows=2048, cols=4096),
+    ),
+    gpu_headline="large",
+    inputs=dict(x=normal("rows", "cols").also(with_special(-math.inf))),
+    outputs=dict(y=output("rows", "cols")),
+    oracle=lambda x: scipy.special.log_softmax(x, axis=-1),
+    dtypes=("float32", "float16", "bfloat16"),
+    flops="5 * rows * cols",
+    baseline="x - mx.logsumexp(x)",
+)
+def log_softmax(x):
+    return x - mx.logsumexp(x, axis=-1, keepdims=True)

@@ -1,0 +1,46 @@
+"""Cross entropy of every row of logits against a distribution."""
+
+from dataclasses import replace
+
+import mlx.core as mx
+import numpy as np
+import scipy.special
+
+from metalbench.task import normal, output, task
+
+
+def distributions(random, shape, _):
+    """Rows of positive numbers that sum to 1, a few of them large."""
+    weights = random.standard_exponential(shape, dtype=np.float32) ** 3
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+target = replace(
+    normal("rows", "cols"), distribution="rows that sum to 1", draw=distributions, variations=()
+)
+
+
+def loss_of_rows(logits, target):
+    """The expected value of minus the log probability."""
+    return -(target * scipy.special.log_softmax(logits, axis=-1)).sum(axis=-1)
+
+
+@task(
+    sizes=dict(
+        small=dict(rows=16, cols=256),
+        odd1=dict(rows=37, cols=1023),
+        odd2=dict(rows=5, cols=4097),
+        seed=dict(rows=1024, cols=1024),
+        large=dict(rows=2048, cols=4096),
+    ),
+    gpu_headline="large",
+    inputs=dict(logits=normal("rows", "cols"), target=target),
+    outputs=dict(loss=output("rows")),
+    oracle=loss_of_rows,
+    dtypes=("float32", "float16", "bfloat16"),
+    flops="7 * rows * cols",
+    baseline="-mx.sum(t * (x - mx.logsumexp(x)))",
+)
+def log_softmax_cross_entropy(logits, target):
+    log_probability = logits - mx.logsumexp(logits, axis=-1, keepdims=True)
+    return -mx.sum(target * log_probability, axis=-1)

@@ -1,0 +1,32 @@
+"""silu(x a), elementwise."""
+
+import mlx.core as mx
+import scipy.special
+
+from metalbench.task import normal, output, task
+
+
+def silu_of_product(x, a):
+    """Silu of the product."""
+    product = x * a
+    return product * scipy.special.expit(product)
+
+
+@task(
+    sizes=dict(
+        small=dict(n=1000),
+        odd1=dict(n=1023),
+        odd2=dict(n=37),
+        seed=dict(n=4096),
+        large=dict(n=8388608),
+    ),
+    gpu_headline="large",
+    inputs=dict(x=normal("n"), a=normal("n")),
+    outputs=dict(y=output("n")),
+    oracle=silu_of_product,
+    dtypes=("float32", "float16", "bfloat16"),
+    flops="6 * n",
+    baseline="(x * a) * mx.sigmoid(x * a)",
+)
+def mul_silu(x, a):
+    return (x * a) * mx.sigmoid(x * a)

@@ -1,0 +1,26 @@
+"""x + tanh(a), elementwise."""
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import normal, output, task
+
+
+@task(
+    sizes=dict(
+        small=dict(n=1000),
+        odd1=dict(n=1023),
+        odd2=dict(n=37),
+        seed=dict(n=4096),
+        large=dict(n=8388608),
+    ),
+    gpu_headline="large",
+    inputs=dict(x=normal("n"), a=normal("n")),
+    outputs=dict(y=output("n")),
+    oracle=lambda x, a: x + np.tanh(a),
+    dtypes=("float32", "float16", "bfloat16"),
+    flops="6 * n",
+    baseline="x + mx.tanh(a)",
+)
+def residual_tanh(x, a):
+    return x + mx.tanh(a)

@@ -1,0 +1,99 @@
+"""Every barrier in the library's kernels and headers is needed, and checked builds say so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from metalbench import _core
+from metalbench.kernel import Kernel
+from metalbench.kernel.installed import installed_folder
+from metalbench.kernel.library import Entry, Library
+from metalbench.verify import Kind, verify_checked
+
+LIBRARY = Library()
+HEADERS = installed_folder() / "include"
+INCLUDE = re.compile(r'#include "(metalbench/\w+\.h)"')
+# A kernel that includes a header may use another part of it; so many are tried.
+MOST_TRIED = 8
+
+
+def without_each_barrier(source: str) -> Iterator[tuple[int, str]]:
+    """`source` without one of its barriers, and the line that it stood on."""
+    lines = source.splitlines()
+    for index, line in enumerate(lines):
+        if "_barrier(" in line and not line.lstrip().startswith("//"):
+            yield index + 1, "\n".join([*lines[:index], "", *lines[index + 1 :]])
+
+
+@cache
+def included(header: str) -> frozenset[str]:
+    """`header` and all that it includes, by the names that include them."""
+    inner = INCLUDE.findall((HEADERS / header).read_text())
+    return frozenset([header]).union(*map(included, inner))
+
+
+def users_of(header: str) -> list[Entry]:
+    """Kernels that include `header`, those first that include little else."""
+    reached = {
+        entry.name: frozenset().union(*map(included, INCLUDE.findall(entry.kernel().source)))
+        for entry in LIBRARY
+    }
+    users = [entry for entry in LIBRARY if header in reached[entry.name]]
+    return sorted(users, key=lambda entry: len(reached[entry.name]))
+
+
+OF_KERNELS = [
+    pytest.param(entry, source, id=f"{entry.name}-line{line}")
+    for entry in LIBRARY
+    for line, source in without_each_barrier(entry.kernel().source)
+]
+OF_HEADERS = [
+    pytest.param(f"metalbench/{path.name}", source, id=f"{path.name}-line{line}")
+    for path in sorted((HEADERS / "metalbench").glob("*.h"))
+    for line, source in without_each_barrier(path.read_text())
+]
+
+
+@pytest.fixture(scope="module")
+def device() -> _core.Device:
+    return _core.open()
+
+
+def is_told(device: _core.Device, kernel: Kernel, entry: Entry) -> bool:
+    """Whether checked runs of the kernel find a barrier's absence, and nothing else.
+
+    Of several tunings: a threadgroup of one SIMD-group may do without a barrier that others need.
+    """
+    for tuning in ({}, *({name: max(values)} for name, values in kernel.tunables.items())):
+        report = verify_checked(device, kernel, entry.task, sizes=["odd1"], tunables=tuning)
+        kinds = [finding.kind for finding in report.findings]
+        assert kinds in ([], [Kind.RACE], [Kind.UNINITIALISED]), report.findings
+        if kinds:
+            return True
+    return False
+
+
+@pytest.mark.parametrize(("entry", "broken"), OF_KERNELS)
+def test_a_kernel_needs_its_barrier(entry: Entry, broken: str, device: _core.Device) -> None:
+    assert is_told(device, replace(entry.kernel(), source=broken), entry)
+
+
+@pytest.mark.parametrize(("header", "broken"), OF_HEADERS)
+def test_a_header_needs_its_barrier(
+    header: str, broken: str, device: _core.Device, tmp_path: Path
+) -> None:
+    # Folders given with a kernel are searched before the library's own.
+    changed = tmp_path / header
+    changed.parent.mkdir()
+    changed.write_text(broken)
+    users = users_of(header)[:MOST_TRIED]
+    assert users
+    assert any(
+        is_told(device, replace(entry.kernel(), include_dirs=(tmp_path,)), entry) for entry in users
+    )
