@@ -39,6 +39,7 @@ def magnitude(q, k, v):
     multiples=dict(dims=8),
     oracle=attention,
     scale=magnitude,
+    dtypes=("float32", "float16", "bfloat16"),
     flops="4 * queries * keys * dims + 5 * queries * keys",
     baseline="mx.fast.scaled_dot_product_attention",
 )

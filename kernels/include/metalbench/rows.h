@@ -1,0 +1,41 @@
+// Rows of a matrix as kernels with one threadgroup a row read them: quads by column, where thread t has columns
+// 4 (t + k TG) and up. The first KEEP of them stay in its registers, so that the row is read once; what a longer row has
+// beyond is read again, from the cache.
+#pragma once
+#include "metalbench/quads.h"
+
+namespace metalbench {
+
+// A row; `beyond` its end it has a value that changes nothing.
+template <typename T>
+struct Row {
+  device const T* at;
+  uint cols;
+  float beyond;
+  float4 operator()(uint column) const { return load_quad(at, column, cols, beyond); }
+};
+
+// The sum of two rows, which is never stored.
+template <typename T>
+struct RowSum {
+  device const T* at;
+  device const T* added;
+  uint cols;
+  float beyond;
+  float4 operator()(uint column) const {
+    return load_quad(at, column, cols, beyond) + load_quad(added, column, cols);
+  }
+};
+
+template <typename T>
+inline Row<T> row_of(device const T* matrix, uint row, uint cols, float beyond = 0.0f) {
+  return {matrix + ulong(row) * cols, cols, beyond};
+}
+
+template <typename T>
+inline RowSum<T> row_of_sum(device const T* matrix, device const T* added, uint row, uint cols,
+                            float beyond = 0.0f) {
+  return {matrix + ulong(row) * cols, added + ulong(row) * cols, cols, beyond};
+}
+
+}  // namespace metalbench
