@@ -1,6 +1,6 @@
 // C[i] = A[i] B[i] for a batch of matrices, with simdgroup_matrix.
-// The batch is the grid's depth, so a threadgroup only steps to its own matrices and then makes a tile of one product
-// (metalbench/tiles.h): many small products fill a GPU as one large one does.
+// The batch is the grid's depth, so a threadgroup only steps to its own matrices and then makes a
+// tile of one product (metalbench/tiles.h): many small products fill a GPU as one large one does.
 // dispatch: batch_mm  threadgroups=(ceil_div(n, BN), ceil_div(m, BM), batch)  threads=(128)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
@@ -11,11 +11,12 @@
 #include "metalbench/tiles.h"
 using namespace metalbench;
 
-[[kernel, max_total_threads_per_threadgroup(TILE_THREADS)]] void batch_mm(
-    device const DTYPE* a, device const DTYPE* b, device DTYPE* c, constant uint& m, constant uint& n,
-    constant uint& k, uint3 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void batch_mm(
+    device const DTYPE* a, device const DTYPE* b, device DTYPE* c, constant uint& m,
+    constant uint& n, constant uint& k, uint3 tile [[threadgroup_position_in_grid]],
+    PLACE_ARGUMENTS) {
   using Tile = Product<MatrixRows<DTYPE>, MatrixColumns<DTYPE>, BM, BN, BK>;
-  threadgroup float4 memory[Tile::MEMORY];
+  threadgroup float4 memory[Tile::kMemory];
   Tile product(tile.xy * uint2(BN, BM), memory, PLACE);
   const ulong batch = tile.z;
   product.multiply({a + batch * m * k, m, k}, {b + batch * k * n, k, n, n}, k);

@@ -1,7 +1,9 @@
-// Attention, softmax(Q K^T / sqrt(dims)) V, in one pass over K and V: no score leaves the threadgroup.
-// metalbench/attention.h tells how: eight queries a SIMD-group in registers, keys and values through one tile of
-// threadgroup memory, online softmax. Heads of up to 128 dims. What is tuned is how many queries share a tile: more
-// SIMD-groups read keys less often, fewer make more threadgroups.
+// Attention, softmax(Q K^T / sqrt(dims)) V, in one pass over K and V: no score leaves the
+// threadgroup.
+// metalbench/attention.h tells how: eight queries a SIMD-group in registers, keys and values
+// through one tile of threadgroup memory, online softmax. Heads of up to 128 dims. What is tuned is
+// how many queries share a tile: more SIMD-groups read keys less often, fewer make more
+// threadgroups.
 // dispatch: scaled_dot_product  threadgroups=(ceil_div(queries, 8 * SG))  threads=(32 * SG)
 // tune: SG = 4, 1, 2
 // dtypes: float32, float16, bfloat16

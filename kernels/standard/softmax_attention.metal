@@ -1,6 +1,8 @@
-// softmax(Q K^T / sqrt(dims)) V for heads of up to 64 dims, without the matrix of scores that the formula asks for.
-// One pass of metalbench/attention.h. Short heads need half the registers and half the threadgroup memory of the general
-// bound of 128, and that is a template parameter: more threadgroups fit on a core at once.
+// softmax(Q K^T / sqrt(dims)) V for heads of up to 64 dims, without the matrix of scores that the
+// formula asks for.
+// One pass of metalbench/attention.h. Short heads need half the registers and half the threadgroup
+// memory of the general bound of 128, and that is a template parameter: more threadgroups fit on a
+// core at once.
 // dispatch: softmax_attention  threadgroups=(ceil_div(queries, 8 * SG))  threads=(32 * SG)
 // tune: SG = 4, 1, 2
 // dtypes: float32, float16, bfloat16

@@ -1,8 +1,9 @@
-// What becomes of the sums of a matrix product before they leave the threadgroup (tiles.h calls it an epilogue).
-// Most write one element of a row-major matrix for each sum, through a *map*: a function of four sums and of their row
-// and first column. Maps are plain structs, so what they need is theirs, and a kernel may have one of its own.
+// What becomes of the sums of a matrix product before they leave the threadgroup (tiles.h calls it
+// an epilogue). Most write one element of a row-major matrix for each sum, through a *map*: a
+// function of four sums and of their row and first column. Maps are plain structs, so what they
+// need is theirs, and a kernel may have one of its own.
 #pragma once
-#include "metalbench/parts.h"
+#include "metalbench/quads.h"
 
 namespace metalbench {
 
@@ -24,9 +25,7 @@ template <typename T>
 struct Biased {
   device const T* bias;
   uint cols;
-  float4 operator()(float4 v, uint, uint column) const {
-    return v + load_quad(bias, column, cols);
-  }
+  float4 operator()(float4 v, uint, uint column) const { return v + load_quad(bias, column, cols); }
 };
 
 // A matrix of the same shape is added.
@@ -54,8 +53,7 @@ struct Store {
   }
 };
 
-// Writes map(sums) to `cols` columns of a wider matrix, whose rows are `pitch` elements apart; they begin at a multiple
-// of `cols`.
+// Writes map(sums) to `cols` columns of a wider matrix, whose rows are `pitch` elements apart.
 template <typename T, typename Map = AsItIs>
 struct StoreSlice {
   device T* to;
@@ -66,14 +64,15 @@ struct StoreSlice {
 
   void operator()(uint row, uint column, threadgroup const float4* sums) const {
     if (row < rows && column < cols) {
-      store_part(to + ulong(row) * pitch, column, cols, pitch | cols, map(*sums, row, column));
+      store_quad(to + ulong(row) * pitch, column, cols, map(*sums, row, column));
     }
   }
 };
 
-// Writes F()(maximum) of each four neighbouring rows, a 2 x 2 pooling window (POOL of convolution.h), for tiles of TILE
-// columns: rows of the strip that `sums` points into are TILE / 8 quads apart.
-template <typename T, typename F, uint TILE>
+// Writes F()(maximum) of each four neighbouring rows, a 2 x 2 pooling window (Pool of
+// convolution.h), for tiles of TileN columns: rows of the strip that `sums` points into are TileN /
+// 8 quads apart.
+template <typename T, typename F, uint TileN>
 struct StorePooled {
   device T* to;
   uint rows;
@@ -81,7 +80,7 @@ struct StorePooled {
 
   void operator()(uint row, uint column, threadgroup const float4* sums) const {
     if (row % 4 == 0 && row < rows && column < cols) {
-      constexpr uint pitch = TILE / 8;
+      constexpr uint pitch = TileN / 8;
       const float4 v = max(max(sums[0], sums[pitch]), max(sums[2 * pitch], sums[3 * pitch]));
       store_quad(to + ulong(row / 4) * cols, column, cols, F()(v));
     }

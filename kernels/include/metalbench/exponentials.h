@@ -1,5 +1,6 @@
-// What Metal's library lacks near exp: exp of a sum, exp(x) - 1 and log(1 + exp(-t)), accurate where the textbook's
-// form cancels. Templates on float and its vectors; no branches, so that lanes stay together.
+// What Metal's library lacks near exp: exp of a sum, exp(x) - 1 and log(1 + exp(-t)), accurate
+// where the textbook's form cancels. Templates on float and its vectors; no branches, so that lanes
+// stay together.
 #pragma once
 #include <metal_stdlib>
 
@@ -8,11 +9,28 @@ namespace metalbench {
 using namespace metal;
 
 // The integers with the bits of T.
-template <typename T> struct Bits;
-template <> struct Bits<float> { using Int = int; using Uint = uint; };
-template <> struct Bits<float2> { using Int = int2; using Uint = uint2; };
-template <> struct Bits<float3> { using Int = int3; using Uint = uint3; };
-template <> struct Bits<float4> { using Int = int4; using Uint = uint4; };
+template <typename T>
+struct Bits;
+template <>
+struct Bits<float> {
+  using Int = int;
+  using Uint = uint;
+};
+template <>
+struct Bits<float2> {
+  using Int = int2;
+  using Uint = uint2;
+};
+template <>
+struct Bits<float3> {
+  using Int = int3;
+  using Uint = uint3;
+};
+template <>
+struct Bits<float4> {
+  using Int = int4;
+  using Uint = uint4;
+};
 
 // min(max(x, low), high), but NaN stays NaN: Metal's min, max and clamp drop it.
 template <typename T>
@@ -34,8 +52,9 @@ inline T less_ln2(T x, T k) {
   return fma(k, T(-1.42860677e-6f), fma(k, T(-0.693145752f), x));
 }
 
-// exp(whole + part) for -87 <= whole <= 0 and |part| << 1. The error of exp is that of its argument: a square, say, is
-// rounded to 2^-24 of its size, but can be given as an exact `whole` and a small `part`.
+// exp(whole + part) for -87 <= whole <= 0 and |part| << 1. The error of exp is that of its
+// argument: a square, say, is rounded to 2^-24 of its size, but can be given as an exact `whole`
+// and a small `part`.
 template <typename T>
 inline T exp_of_sum(T whole, T part) {
   const T k = rint(whole * 1.44269504f);
@@ -49,8 +68,9 @@ inline T exp_of_sum(T whole, T part) {
   return p * power_of_two(k);
 }
 
-// exp(x) - 1 for x <= 0 (what is above counts as 0). exp(x) rounds near 1, and the subtraction would leave that error
-// alone: so exp(r) - 1 is a polynomial without constant term, and the power of two comes in afterwards.
+// exp(x) - 1 for x <= 0 (what is above counts as 0). exp(x) rounds near 1, and the subtraction
+// would leave that error alone: so exp(r) - 1 is a polynomial without constant term, and the power
+// of two comes in afterwards.
 template <typename T>
 inline T exp_minus_one(T x) {
   x = limited(x, -87.0f, 0.0f);
@@ -66,8 +86,8 @@ inline T exp_minus_one(T x) {
   return fma(p, scale, scale - 1.0f);
 }
 
-// log(1 + exp(-t)) for t >= 0. 1 + e loses what a small e is made of; with s = e / (2 + e) it is 2 artanh(s), a series
-// in s^2 <= 1/9 that needs no logarithm.
+// log(1 + exp(-t)) for t >= 0. 1 + e loses what a small e is made of; with s = e / (2 + e) it is 2
+// artanh(s), a series in s^2 <= 1/9 that needs no logarithm.
 template <typename T>
 inline T log_one_plus_exp_minus(T t) {
   const T e = precise::exp(-t);

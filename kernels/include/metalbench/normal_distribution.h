@@ -1,7 +1,8 @@
 // The normal distribution function P, to a few roundings in relative error. Metal has no erf.
-// For |x| < 1, P(x) = 1/2 + x C(x^2). Beyond, the tail Q(t) = 1 - P(t) is exp(-t^2/2) T(s) with s = 1/(t + 2), and t^2/2
-// is split into an exact and a small part, so that the relative error stays small far out. C, T and the polynomial of exp
-// are minimax fits in relative error (7e-10, 5e-8, 4e-9).
+// For |x| < 1, P(x) = 1/2 + x C(x^2). Beyond, the tail Q(t) = 1 - P(t) is exp(-t^2/2) T(s) with s =
+// 1/(t + 2), and t^2/2 is split into an exact and a small part, so that the relative error stays
+// small far out. C, T and the polynomial of exp are minimax fits in relative error (7e-10, 5e-8,
+// 4e-9).
 #pragma once
 #include "metalbench/exponentials.h"
 

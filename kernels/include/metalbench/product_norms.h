@@ -1,7 +1,8 @@
 // Norms of the rows of A as part of the product that they go into, instead of a pass of their own.
-// The root mean square is a factor of a whole row, so it waits until the sums are stored: SquaredRows adds up the squares
-// of what it fetches anyway. A mean has to go before anything is multiplied, or a row far from zero would lose its digits:
-// `take_moments` reads the tile's rows first, NormalizedRows applies mean and scale on the way in.
+// The root mean square is a factor of a whole row, so it waits until the sums are stored:
+// SquaredRows adds up the squares of what it fetches anyway. A mean has to go before anything is
+// multiplied, or a row far from zero would lose its digits: `take_moments` reads the tile's rows
+// first, NormalizedRows applies mean and scale on the way in.
 #pragma once
 #include "metalbench/tiles.h"
 
@@ -17,7 +18,7 @@ struct SquaredRows {
     device const T* from;
     float squares;
   };
-  static constant constexpr bool ALONG_DEPTH = true;
+  static constant constexpr bool kAlongDepth = true;
   device const T* data;
   uint rows;
   uint depth;
@@ -34,17 +35,19 @@ struct SquaredRows {
   }
 };
 
-// After the product: 1 / sqrt(mean of squares + eps) of each row of the tile. Neighbouring lanes have fetched one row.
+// After the product: 1 / sqrt(mean of squares + eps) of each row of the tile. Neighbouring lanes
+// have fetched one row.
 template <typename Left>
-void inverse_rms(thread const Left& left, threadgroup float* scales, uint depth, float eps, uint thread_index) {
-  for (uint i = 0; i < Left::SHARE; ++i) {
-    const uint index = thread_index + i * TILE_THREADS;
+void inverse_rms(thread const Left& left, threadgroup float* scales, uint depth, float eps,
+                 uint thread_index) {
+  for (uint i = 0; i < Left::kShare; ++i) {
+    const uint index = thread_index + i * kTileThreads;
     float sum = left.lines[i].squares;
-    for (uint step = 1; step < Left::ROW_QUADS; step *= 2) {
+    for (uint step = 1; step < Left::kRowQuads; step *= 2) {
       sum += simd_shuffle_xor(sum, ushort(step));
     }
-    if (index % Left::ROW_QUADS == 0 && index < Left::QUADS) {
-      scales[index / Left::ROW_QUADS] = precise::rsqrt(sum / float(depth) + eps);
+    if (index % Left::kRowQuads == 0 && index < Left::kQuads) {
+      scales[index / Left::kRowQuads] = precise::rsqrt(sum / float(depth) + eps);
     }
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -63,9 +66,9 @@ struct RowScaled {
 
 // Mean and 1 / standard deviation of the `count` rows from `first` on; zeros past the last row.
 template <typename T>
-void take_moments(threadgroup float2* moments, device const T* data, uint first, uint count, uint2 shape,
-                  float eps, Place place) {
-  for (uint i = place.simdgroup; i < count; i += TILE_THREADS / 32) {
+void take_moments(threadgroup float2* moments, device const T* data, uint first, uint count,
+                  uint2 shape, float eps, Place place) {
+  for (uint i = place.simdgroup; i < count; i += kTileThreads / 32) {
     float2 result = float2(0.0f);
     if (first + i < shape.y) {
       device const T* row = data + ulong(first + i) * shape.x;
@@ -88,8 +91,8 @@ void take_moments(threadgroup float2* moments, device const T* data, uint first,
   threadgroup_barrier(mem_flags::mem_threadgroup);
 }
 
-// MatrixRows, standardised with the moments of the tile whose first row is `first`. A normalised zero past the end of a
-// row is no zero, but meets one of B.
+// MatrixRows, standardised with the moments of the tile whose first row is `first`. A normalised
+// zero past the end of a row is no zero, but meets one of B.
 template <typename T>
 struct NormalizedRows {
   using element = float;
@@ -98,7 +101,7 @@ struct NormalizedRows {
     float mean;
     float scale;
   };
-  static constant constexpr bool ALONG_DEPTH = true;
+  static constant constexpr bool kAlongDepth = true;
   device const T* data;
   uint rows;
   uint depth;

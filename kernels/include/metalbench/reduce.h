@@ -1,7 +1,7 @@
-// Reductions of a threadgroup: lanes are joined by a SIMD-group function, SIMD-groups through one value each in
-// threadgroup memory. Behind the one barrier every thread joins these few values itself, all in the same order: that is
-// cheaper than a second round with a second barrier, and every thread has the result.
-// SIMD-groups have 32 lanes on all of Apple's GPUs.
+// Reductions of a threadgroup: lanes are joined by a SIMD-group function, SIMD-groups through one
+// value each in threadgroup memory. Behind the one barrier every thread joins these few values
+// itself, all in the same order: that is cheaper than a second round with a second barrier, and
+// every thread has the result. SIMD-groups have 32 lanes on all of Apple's GPUs.
 #pragma once
 #include <metal_stdlib>
 
@@ -16,12 +16,12 @@ struct Place {
   uint simdgroup;
 };
 
-// The sum of `value` over all threads. `partial` has SIMDGROUPS elements, and may be used again only behind another
-// barrier: a kernel that reduces twice has two of them.
-template <uint SIMDGROUPS, typename T>
+// The sum of `value` over all threads. `partial` has SimdGroups elements, and may be used again
+// only behind another barrier: a kernel that reduces twice has two of them.
+template <uint SimdGroups, typename T>
 inline T group_sum(T value, threadgroup T* partial, Place place) {
   value = simd_sum(value);
-  if (SIMDGROUPS == 1) {
+  if (SimdGroups == 1) {
     return value;
   }
   if (place.lane == 0) {
@@ -29,7 +29,7 @@ inline T group_sum(T value, threadgroup T* partial, Place place) {
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   T result = partial[0];
-  for (uint i = 1; i < SIMDGROUPS; ++i) {
+  for (uint i = 1; i < SimdGroups; ++i) {
     result += partial[i];
   }
   return result;

@@ -1,5 +1,6 @@
-// Rotary position embedding: columns 2i and 2i + 1 of a head are a point that is turned by position * base^(-2i / dims).
-// As a map (epilogues.h) of the product that queries and keys come from, so that it takes no pass of its own.
+// Rotary position embedding: columns 2i and 2i + 1 of a head are a point that is turned by position
+// * base^(-2i / dims). As a map (epilogues.h) of the product that queries and keys come from, so
+// that it takes no pass of its own.
 #pragma once
 #include <metal_stdlib>
 
@@ -7,8 +8,9 @@ namespace metalbench {
 
 using namespace metal;
 
-// base^(-column / dims) to about one rounding, because a position multiplies its error. It is 2^(-(whole + part)) with
-// base = mantissa * 2^exponent; `whole` is found in integers, so that `part` is small and its rounding too.
+// base^(-column / dims) to about one rounding, because a position multiplies its error. It is
+// 2^(-(whole + part)) with base = mantissa * 2^exponent; `whole` is found in integers, so that
+// `part` is small and its rounding too.
 inline float rope_frequency(uint column, uint dims, float base) {
   const uint exponent = (as_type<uint>(base) >> 23) - 127;
   const float mantissa = as_type<float>((as_type<uint>(base) & 0x007fffffu) | 0x3f800000u);
@@ -18,7 +20,8 @@ inline float rope_frequency(uint column, uint dims, float base) {
   return precise::exp2(-part) * as_type<float>((127 - whole) << 23);
 }
 
-// The point of that position, with what its angle lost to rounding added back through the derivatives.
+// The point of that position, with what its angle lost to rounding added back through the
+// derivatives.
 inline float2 rope_turned(float2 point, uint position, float frequency) {
   const float angle = float(position) * frequency;
   const float error = fma(float(position), frequency, -angle);
@@ -29,14 +32,16 @@ inline float2 rope_turned(float2 point, uint position, float frequency) {
   return float2(point.x * cosine - point.y * sine, point.x * sine + point.y * cosine);
 }
 
-// Turns the columns before `end`, heads of `dims` columns each (an even number); the others stay. The row is the position.
+// Turns the columns before `end`, heads of `dims` columns each (an even number); the others stay.
+// The row is the position.
 struct Roped {
   uint end;
   uint dims;
   float base;
 
   float2 turned(float2 point, uint position, uint column) const {
-    return column < end ? rope_turned(point, position, rope_frequency(column % dims, dims, base)) : point;
+    return column < end ? rope_turned(point, position, rope_frequency(column % dims, dims, base))
+                        : point;
   }
 
   float4 operator()(float4 v, uint row, uint column) const {

@@ -1,6 +1,6 @@
-// Rows of a matrix as kernels with one threadgroup a row read them: quads by column, where thread t has columns
-// 4 (t + k TG) and up. The first KEEP of them stay in its registers, so that the row is read once; what a longer row has
-// beyond is read again, from the cache.
+// Rows of a matrix as kernels with one threadgroup a row read them: quads by column, where thread t
+// has columns 4 (t + k Threads) and up. The first Keep of them stay in its registers, so that the
+// row is read once; what a longer row has beyond is read again, from the cache.
 #pragma once
 #include "metalbench/quads.h"
 

@@ -1,13 +1,14 @@
-// Sums of exponentials in one pass: the largest value so far and the sum relative to it, which is rescaled when a larger
-// one comes (online softmax). Two SIMD-group functions and one barrier for a threadgroup.
+// Sums of exponentials in one pass: the largest value so far and the sum relative to it, which is
+// rescaled when a larger one comes (online softmax). Two SIMD-group functions and one barrier for a
+// threadgroup.
 #pragma once
 #include "metalbench/reduce.h"
 #include "metalbench/rows.h"
 
 namespace metalbench {
 
-// sum of exp(v - peak). `peak` starts at a finite lowest value, so that exp(v - peak) of a masked (-inf) element is 0 and
-// never NaN.
+// sum of exp(v - peak). `peak` starts at a finite lowest value, so that exp(v - peak) of a masked
+// (-inf) element is 0 and never NaN.
 struct ExpSum {
   float peak;
   float sum;
@@ -20,12 +21,12 @@ inline ExpSum with_quad(ExpSum so_far, float4 v) {
   return {higher, so_far.sum * exp(so_far.peak - higher) + total(exp(v - higher))};
 }
 
-// Over all threads; `partial` has SIMDGROUPS elements.
-template <uint SIMDGROUPS>
+// Over all threads; `partial` has SimdGroups elements.
+template <uint SimdGroups>
 inline ExpSum group_exp_sum(ExpSum mine, threadgroup float2* partial, Place place) {
   const float simd_peak = simd_max(mine.peak);
   const float simd_total = simd_sum(mine.sum * exp(mine.peak - simd_peak));
-  if (SIMDGROUPS == 1) {
+  if (SimdGroups == 1) {
     return {simd_peak, simd_total};
   }
   if (place.lane == 0) {
@@ -33,57 +34,58 @@ inline ExpSum group_exp_sum(ExpSum mine, threadgroup float2* partial, Place plac
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   float peak = partial[0].x;
-  for (uint i = 1; i < SIMDGROUPS; ++i) {
+  for (uint i = 1; i < SimdGroups; ++i) {
     peak = max(peak, partial[i].x);
   }
   float sum = 0.0f;
-  for (uint i = 0; i < SIMDGROUPS; ++i) {
+  for (uint i = 0; i < SimdGroups; ++i) {
     sum += partial[i].y * exp(partial[i].x - peak);
   }
   return {peak, sum};
 }
 
 // The sum of a whole row; `Source` is a Row or a RowSum that is -inf beyond its end.
-template <uint TG, typename Source>
+template <uint Threads, typename Source>
 inline ExpSum row_exp_sum(Source source, threadgroup float2* partial, Place place) {
   ExpSum mine = no_exp_sum();
-  for (uint column = 4 * place.thread_index; column < source.cols; column += 4 * TG) {
+  for (uint column = 4 * place.thread_index; column < source.cols; column += 4 * Threads) {
     mine = with_quad(mine, source(column));
   }
-  return group_exp_sum<TG / 32>(mine, partial, place);
+  return group_exp_sum<Threads / 32>(mine, partial, place);
 }
 
-// y = exp(row) / sum(exp(row)). What a thread keeps becomes exponentials relative to its own peak at once, and is
-// multiplied by one factor at the end: one exp for each element that is kept, two for the others.
-template <uint TG, uint KEEP, typename Source, typename T>
+// y = exp(row) / sum(exp(row)). What a thread keeps becomes exponentials relative to its own peak
+// at once, and is multiplied by one factor at the end: one exp for each element that is kept, two
+// for the others.
+template <uint Threads, uint Keep, typename Source, typename T>
 inline void softmax_row(Source source, device T* y, threadgroup float2* partial, Place place) {
   const uint cols = source.cols;
-  const uint beyond = 4 * (place.thread_index + KEEP * TG);
+  const uint beyond = 4 * (place.thread_index + Keep * Threads);
   float peak = -FLT_MAX;
-  float4 kept[KEEP];
-  for (uint i = 0; i < KEEP; ++i) {
-    kept[i] = source(4 * (place.thread_index + i * TG));
+  float4 kept[Keep];
+  for (uint i = 0; i < Keep; ++i) {
+    kept[i] = source(4 * (place.thread_index + i * Threads));
     peak = max(peak, largest(kept[i]));
   }
   float4 sums = 0.0f;
-  for (uint i = 0; i < KEEP; ++i) {
-    if (4 * i * TG < cols) {
+  for (uint i = 0; i < Keep; ++i) {
+    if (4 * i * Threads < cols) {
       kept[i] = exp(kept[i] - peak);
       sums += kept[i];
     }
   }
   ExpSum mine = {peak, total(sums)};
-  for (uint column = beyond; column < cols; column += 4 * TG) {
+  for (uint column = beyond; column < cols; column += 4 * Threads) {
     mine = with_quad(mine, source(column));
   }
-  const ExpSum row = group_exp_sum<TG / 32>(mine, partial, place);
+  const ExpSum row = group_exp_sum<Threads / 32>(mine, partial, place);
 
   const float inverse = 1.0f / row.sum;
   const float scale = exp(peak - row.peak) * inverse;
-  for (uint i = 0; i < KEEP; ++i) {
-    store_quad(y, 4 * (place.thread_index + i * TG), cols, kept[i] * scale);
+  for (uint i = 0; i < Keep; ++i) {
+    store_quad(y, 4 * (place.thread_index + i * Threads), cols, kept[i] * scale);
   }
-  for (uint column = beyond; column < cols; column += 4 * TG) {
+  for (uint column = beyond; column < cols; column += 4 * Threads) {
     store_quad(y, column, cols, exp(source(column) - row.peak) * inverse);
   }
 }

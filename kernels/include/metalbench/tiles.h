@@ -1,41 +1,44 @@
 // A threadgroup's tile of a matrix product C = A B, with simdgroup_matrix.
-// Four SIMD-groups hold a TILE_M x TILE_N tile of C, a quarter each, in registers as 8 x 8 matrices of float. Tiles of A and
-// B of depth TILE_K pass through threadgroup memory twice buffered: while one pair is multiplied the next is on its way in
-// registers, and it goes into the other buffer, which hides the latency of memory and takes one barrier per step.
-// Padding of 16 bytes per row keeps the eight rows of a matrix load in different banks.
+// Four SIMD-groups hold a TileM x TileN tile of C, a quarter each, in registers as 8 x 8 matrices
+// of float. Tiles of A and B of depth TileK pass through threadgroup memory twice buffered: while
+// one pair is multiplied the next is on its way in registers, and it goes into the other buffer,
+// which hides the latency of memory and takes one barrier per step. Padding of 16 bytes per row
+// keeps the eight rows of a matrix load in different banks.
 //
-// What is multiplied is a template parameter, and so is what becomes of the sums. A *source* fetches an operand in quads,
-// zeros outside of it, so that nothing else knows its size:
-//   element               the type of its tile in threadgroup memory, the same of both sources
-//   ALONG_DEPTH           whether the four elements of a quad follow each other in depth
-//   Line line(i)          what is to be known of row i of A or column i of B; found once, before the first step
-//   quad(line, k)         the quad at depth k
-// An *epilogue* (epilogues.h) is called with the row, the column and the place in threadgroup memory of each quad of C.
+// What is multiplied is a template parameter, and so is what becomes of the sums. A *source*
+// fetches an operand in quads, zeros outside of it, so that nothing else knows its size:
+//   element         the type of its tile in threadgroup memory, the same of both sources
+//   kAlongDepth     whether the four elements of a quad follow each other in depth
+//   Line line(i)    what is to be known of row i of A or column i of B, found once
+//   quad(line, k)   the quad at depth k
+// An *epilogue* (epilogues.h) is called with the row, the column and the place in threadgroup
+// memory of each quad of C.
 #pragma once
 #include <metal_simdgroup_matrix>
 #include <metal_stdlib>
 
-#include "metalbench/parts.h"
+#include "metalbench/quads.h"
 #include "metalbench/reduce.h"
 
 namespace metalbench {
 
 using namespace metal;
 
-constant constexpr uint TILE_THREADS = 128;
+constant constexpr uint kTileThreads = 128;
 
 // What tells a kernel its threads' places.
-#define PLACE_ARGUMENTS                                                                     \
+#define PLACE_ARGUMENTS                                                                       \
   uint thread_index [[thread_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]], \
       uint simdgroup [[simdgroup_index_in_threadgroup]]
-#define PLACE metalbench::Place { thread_index, lane, simdgroup }
+#define PLACE \
+  metalbench::Place { thread_index, lane, simdgroup }
 
 // The rows of a row-major matrix, along depth: A as it is, or a B that is stored transposed.
 template <typename T, typename As = T>
 struct MatrixRows {
   using element = As;
   using Line = device const T*;
-  static constant constexpr bool ALONG_DEPTH = true;
+  static constant constexpr bool kAlongDepth = true;
   device const T* data;
   uint rows;
   uint depth;
@@ -52,7 +55,7 @@ template <typename T, typename As = T>
 struct MatrixColumns {
   using element = As;
   using Line = uint;
-  static constant constexpr bool ALONG_DEPTH = false;
+  static constant constexpr bool kAlongDepth = false;
   device const T* data;
   uint depth;
   uint cols;
@@ -62,7 +65,7 @@ struct MatrixColumns {
 
   Quad<As> quad(thread const Line& column, uint k) const {
     device const T* row = data + ulong(k) * pitch;
-    return Quad<As>(k < depth ? load_part(row, column, cols, pitch | cols) : float4(0.0f));
+    return Quad<As>(k < depth ? load_quad(row, column, cols) : float4(0.0f));
   }
 };
 
@@ -75,7 +78,7 @@ struct PairedColumns {
     device const T* data;
     uint column;
   };
-  static constant constexpr bool ALONG_DEPTH = false;
+  static constant constexpr bool kAlongDepth = false;
   device const T* first;
   device const T* second;
   uint depth;
@@ -86,89 +89,90 @@ struct PairedColumns {
 
   Quad<As> quad(thread const Line& of, uint k) const {
     device const T* row = of.data + ulong(k) * pitch;
-    return Quad<As>(k < depth ? load_part(row, of.column, cols, pitch | cols) : float4(0.0f));
+    return Quad<As>(k < depth ? load_quad(row, of.column, cols) : float4(0.0f));
   }
 };
 
 // One operand on its way: a thread's share of the tile to come, and the tile in threadgroup memory.
-template <typename Source, uint EXTENT, uint DEPTH, bool IS_LEFT>
+template <typename Source, uint Extent, uint Depth, bool IsLeft>
 struct Operand {
   using T = typename Source::element;
-  static constant constexpr bool ALONG = Source::ALONG_DEPTH;
-  static constant constexpr uint ROWS = ALONG ? EXTENT : DEPTH;
-  static constant constexpr uint ROW_QUADS = (ALONG ? DEPTH : EXTENT) / 4;
-  static constant constexpr uint PITCH = 4 * ROW_QUADS + 16 / sizeof(T);
-  static constant constexpr uint TILE = ROWS * PITCH;
-  static constant constexpr uint QUADS = ROWS * ROW_QUADS;
-  static constant constexpr uint SHARE = (QUADS + TILE_THREADS - 1) / TILE_THREADS;
+  static constant constexpr bool kAlong = Source::kAlongDepth;
+  static constant constexpr uint kRows = kAlong ? Extent : Depth;
+  static constant constexpr uint kRowQuads = (kAlong ? Depth : Extent) / 4;
+  static constant constexpr uint kPitch = 4 * kRowQuads + 16 / sizeof(T);
+  static constant constexpr uint kTile = kRows * kPitch;
+  static constant constexpr uint kQuads = kRows * kRowQuads;
+  static constant constexpr uint kShare = (kQuads + kTileThreads - 1) / kTileThreads;
 
   Source source;
-  typename Source::Line lines[SHARE];
-  Quad<T> share[SHARE];
+  typename Source::Line lines[kShare];
+  Quad<T> share[kShare];
 
   void begin(uint first, uint thread_index) {
-    for (uint i = 0; i < SHARE; ++i) {
-      const uint index = thread_index + i * TILE_THREADS;
-      lines[i] = source.line(first + (ALONG ? index / ROW_QUADS : 4 * (index % ROW_QUADS)));
+    for (uint i = 0; i < kShare; ++i) {
+      const uint index = thread_index + i * kTileThreads;
+      lines[i] = source.line(first + (kAlong ? index / kRowQuads : 4 * (index % kRowQuads)));
     }
   }
 
   void fetch(uint k, uint thread_index) {
-    for (uint i = 0; i < SHARE; ++i) {
-      const uint index = thread_index + i * TILE_THREADS;
-      share[i] = source.quad(lines[i], k + (ALONG ? 4 * (index % ROW_QUADS) : index / ROW_QUADS));
+    for (uint i = 0; i < kShare; ++i) {
+      const uint index = thread_index + i * kTileThreads;
+      share[i] = source.quad(lines[i], k + (kAlong ? 4 * (index % kRowQuads) : index / kRowQuads));
     }
   }
 
   void put(threadgroup T* tile, uint thread_index) const {
-    for (uint i = 0; i < SHARE; ++i) {
-      const uint index = thread_index + i * TILE_THREADS;
-      if (index < QUADS) {
-        ((threadgroup Quad<T>*)tile)[index / ROW_QUADS * (PITCH / 4) + index % ROW_QUADS] = share[i];
+    for (uint i = 0; i < kShare; ++i) {
+      const uint index = thread_index + i * kTileThreads;
+      if (index < kQuads) {
+        ((threadgroup Quad<T>*)tile)[index / kRowQuads * (kPitch / 4) + index % kRowQuads] =
+            share[i];
       }
     }
   }
 
   // The 8 x 8 matrix at row or column `at` of the operand and depth `k`.
-  static void load(thread simdgroup_matrix<T, 8, 8>& block, threadgroup const T* tile, uint at, uint k) {
-    threadgroup const T* from = ALONG ? tile + at * PITCH + k : tile + k * PITCH + at;
-    if (ALONG == IS_LEFT) {
-      simdgroup_load(block, from, PITCH);
+  static void load(thread simdgroup_matrix<T, 8, 8>& block, threadgroup const T* tile, uint at,
+                   uint k) {
+    threadgroup const T* from = kAlong ? tile + at * kPitch + k : tile + k * kPitch + at;
+    if (kAlong == IsLeft) {
+      simdgroup_load(block, from, kPitch);
     } else {
-      simdgroup_load(block, from, PITCH, ulong2(0), true);
+      simdgroup_load(block, from, kPitch, ulong2(0), true);
     }
   }
 };
 
 // The product of the rows of A from corner.y and the columns of B from corner.x.
-template <typename A, typename B, uint TILE_M, uint TILE_N, uint TILE_K>
+template <typename A, typename B, uint TileM, uint TileN, uint TileK>
 struct Product {
   using T = typename A::element;
-  using Left = Operand<A, TILE_M, TILE_K, true>;
-  using Right = Operand<B, TILE_N, TILE_K, false>;
+  using Left = Operand<A, TileM, TileK, true>;
+  using Right = Operand<B, TileN, TileK, false>;
   // 8 x 8 matrices down and across that a SIMD-group holds.
-  static constant constexpr uint DOWN = TILE_M / 16;
-  static constant constexpr uint ACROSS = TILE_N / 16;
-  static constant constexpr uint TILES_BYTES = 2 * (Left::TILE + Right::TILE) * sizeof(T);
-  static constant constexpr uint STRIPS_BYTES = 4 * 8 * (TILE_N / 2) * sizeof(float);
-  // In float4: what `multiply` and `store` need of threadgroup memory, and what `spill` fills.
-  static constant constexpr uint MEMORY = (TILES_BYTES > STRIPS_BYTES ? TILES_BYTES : STRIPS_BYTES) / 16;
-  static constant constexpr uint SPILLED = TILE_M * TILE_N / 4;
-  static constant constexpr uint SPILL_MEMORY = MEMORY > SPILLED ? MEMORY : SPILLED;
+  static constant constexpr uint kDown = TileM / 16;
+  static constant constexpr uint kAcross = TileN / 16;
+  static constant constexpr uint kTilesBytes = 2 * (Left::kTile + Right::kTile) * sizeof(T);
+  static constant constexpr uint kStripsBytes = 4 * 8 * (TileN / 2) * sizeof(float);
+  // What `multiply` and `store` need of threadgroup memory, in float4.
+  static constant constexpr uint kMemory =
+      (kTilesBytes > kStripsBytes ? kTilesBytes : kStripsBytes) / 16;
 
   uint2 corner;
   threadgroup float4* memory;
   Place place;
   Left left;
   Right right;
-  simdgroup_float8x8 sums[DOWN][ACROSS];
+  simdgroup_float8x8 sums[kDown][kAcross];
 
   Product(uint2 corner, threadgroup float4* memory, Place place)
       : corner(corner), memory(memory), place(place) {}
 
   // Where the SIMD-group's quarter begins in the tile.
   uint2 part() const {
-    return uint2(place.simdgroup % 2, place.simdgroup / 2) * uint2(TILE_N / 2, TILE_M / 2);
+    return uint2(place.simdgroup % 2, place.simdgroup / 2) * uint2(TileN / 2, TileM / 2);
   }
 
   // `memory` may be used again afterwards, by all threads.
@@ -177,20 +181,20 @@ struct Product {
     right.source = b;
     left.begin(corner.y, place.thread_index);
     right.begin(corner.x, place.thread_index);
-    for (uint i = 0; i < DOWN; ++i) {
-      for (uint j = 0; j < ACROSS; ++j) {
+    for (uint i = 0; i < kDown; ++i) {
+      for (uint j = 0; j < kAcross; ++j) {
         sums[i][j] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
       }
     }
     fetch(0);
     threadgroup T* tile = (threadgroup T*)memory;
     uint current = 0;
-    for (uint k = 0; k < depth; k += TILE_K) {
-      threadgroup T* pair = tile + current * (Left::TILE + Right::TILE);
+    for (uint k = 0; k < depth; k += TileK) {
+      threadgroup T* pair = tile + current * (Left::kTile + Right::kTile);
       left.put(pair, place.thread_index);
-      right.put(pair + Left::TILE, place.thread_index);
+      right.put(pair + Left::kTile, place.thread_index);
       threadgroup_barrier(mem_flags::mem_threadgroup);
-      fetch(k + TILE_K);
+      fetch(k + TileK);
       accumulate(pair);
       current ^= 1;
     }
@@ -204,31 +208,31 @@ struct Product {
 
   // Adds the product of the SIMD-group's part of both tiles.
   void accumulate(threadgroup const T* pair) {
-    for (uint k = 0; k < TILE_K; k += 8) {
-      simdgroup_matrix<T, 8, 8> a[DOWN];
-      simdgroup_matrix<T, 8, 8> b[ACROSS];
-      for (uint i = 0; i < DOWN; ++i) {
+    for (uint k = 0; k < TileK; k += 8) {
+      simdgroup_matrix<T, 8, 8> a[kDown];
+      simdgroup_matrix<T, 8, 8> b[kAcross];
+      for (uint i = 0; i < kDown; ++i) {
         Left::load(a[i], pair, part().y + 8 * i, k);
       }
-      for (uint j = 0; j < ACROSS; ++j) {
-        Right::load(b[j], pair + Left::TILE, part().x + 8 * j, k);
+      for (uint j = 0; j < kAcross; ++j) {
+        Right::load(b[j], pair + Left::kTile, part().x + 8 * j, k);
       }
-      for (uint i = 0; i < DOWN; ++i) {
-        for (uint j = 0; j < ACROSS; ++j) {
+      for (uint i = 0; i < kDown; ++i) {
+        for (uint j = 0; j < kAcross; ++j) {
           simdgroup_multiply_accumulate(sums[i][j], a[i], b[j], sums[i][j]);
         }
       }
     }
   }
 
-  // Through threadgroup memory, eight rows at a time, so that whole rows leave in quads and the edge
-  // of C is a test. Each SIMD-group has a strip of its own, TILE_N / 8 quads wide.
+  // Through threadgroup memory, eight rows at a time, so that whole rows leave in quads and the
+  // edge of C is a test. Each SIMD-group has a strip of its own, TileN / 8 quads wide.
   template <typename Epilogue>
   void store(Epilogue epilogue) {
-    constexpr uint width = TILE_N / 8;
+    constexpr uint width = TileN / 8;
     threadgroup float4* strip = memory + place.simdgroup * 8 * width;
-    for (uint i = 0; i < DOWN; ++i) {
-      for (uint j = 0; j < ACROSS; ++j) {
+    for (uint i = 0; i < kDown; ++i) {
+      for (uint j = 0; j < kAcross; ++j) {
         simdgroup_store(sums[i][j], (threadgroup float*)strip + 8 * j, 4 * width);
       }
       simdgroup_barrier(mem_flags::mem_threadgroup);
@@ -238,18 +242,6 @@ struct Product {
       }
       simdgroup_barrier(mem_flags::mem_threadgroup);
     }
-  }
-
-  // Leaves the whole tile in `memory` (SPILL_MEMORY), row by row, for epilogues that need all of a row.
-  threadgroup float* spill() {
-    threadgroup float* rows = (threadgroup float*)memory;
-    for (uint i = 0; i < DOWN; ++i) {
-      for (uint j = 0; j < ACROSS; ++j) {
-        simdgroup_store(sums[i][j], rows + (part().y + 8 * i) * TILE_N + part().x + 8 * j, TILE_N);
-      }
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    return rows;
   }
 };
 
