@@ -4,14 +4,15 @@
 // start, a layer reads the first channels of it and writes the next `growth` (the pitch of
 // metalbench/convolution.h is wider than the channels). Each 3 x 3 convolution is an implicit
 // matrix product with zeros around the image, its relu part of how the sums are stored.
-// dispatch: stem  threadgroups=(ceil_div(growth, 32), ceil_div(batch * height * width, BM))  threads=(128)
-// dispatch: second_layer  threadgroups=(ceil_div(growth, 32), ceil_div(batch * height * width, BM))  threads=(128)
-// dispatch: third_layer  threadgroups=(ceil_div(growth, 32), ceil_div(batch * height * width, BM))  threads=(128)
+// dispatch: stem  threadgroups=(ceil_div(growth, BN), ceil_div(batch * height * width, BM))  threads=(128)
+// dispatch: second_layer  threadgroups=(ceil_div(growth, BN), ceil_div(batch * height * width, BM))  threads=(128)
+// dispatch: third_layer  threadgroups=(ceil_div(growth, BN), ceil_div(batch * height * width, BM))  threads=(128)
 // dispatch: average  threadgroups=(ceil_div(3 * growth, 4), batch)  threads=(32)
 // dispatch: classify  threadgroups=(ceil_div(classes, 32), batch)  threads=(32)
 // scratch: features float32 (batch, height, width, 3 * growth)
 // scratch: means float32 (batch, 3 * growth)
 // tune: BM = 32, 64
+// tune: BN = 16, 32
 // tune: BK = 16, 8
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
@@ -21,7 +22,6 @@
 #include "metalbench/tiles.h"
 using namespace metalbench;
 
-constant constexpr uint BN = 32;
 constant constexpr uint MEMORY = Product<MatrixRows<float>, MatrixRows<float>, BM, BN, BK>::kMemory;
 
 // relu(conv(x, w)) as the `growth` features from `to` on of each pixel.

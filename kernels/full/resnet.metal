@@ -3,9 +3,9 @@
 // metalbench/convolution.h); relu and the residual are the map through which its sums leave the
 // registers, so the block's second convolution, the addition and the relu are one dispatch. The
 // mean has a SIMD-group for four channels of an image, the dense layer one for 32 classes.
-// dispatch: stem  threadgroups=(ceil_div(channels, 32), ceil_div(batch * height * width, BM))  threads=(128)
-// dispatch: enter_block  threadgroups=(ceil_div(channels, 32), ceil_div(batch * height * width, BM))  threads=(128)
-// dispatch: leave_block  threadgroups=(ceil_div(channels, 32), ceil_div(batch * height * width, BM))  threads=(128)
+// dispatch: stem  threadgroups=(ceil_div(channels, BN), ceil_div(batch * height * width, BM))  threads=(128)
+// dispatch: enter_block  threadgroups=(ceil_div(channels, BN), ceil_div(batch * height * width, BM))  threads=(128)
+// dispatch: leave_block  threadgroups=(ceil_div(channels, BN), ceil_div(batch * height * width, BM))  threads=(128)
 // dispatch: average  threadgroups=(ceil_div(channels, 4), batch)  threads=(32)
 // dispatch: classify  threadgroups=(ceil_div(classes, 32), batch)  threads=(32)
 // scratch: stemmed float32 (batch, height, width, channels)
@@ -13,6 +13,7 @@
 // scratch: outer float32 (batch, height, width, channels)
 // scratch: means float32 (batch, channels)
 // tune: BM = 32, 64
+// tune: BN = 16, 32
 // tune: BK = 16, 8
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
@@ -22,7 +23,6 @@
 #include "metalbench/tiles.h"
 using namespace metalbench;
 
-constant constexpr uint BN = 32;
 constant constexpr uint MEMORY = Product<MatrixRows<float>, MatrixRows<float>, BM, BN, BK>::kMemory;
 
 struct AddedThenRelu {

@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 import scipy.special
 
-from metalbench.task import normal, output, task
+from metalbench.task import coarse, even, normal, output, sparse, task
 
 
 def gated(x, w_gate, w_up):
@@ -30,8 +30,8 @@ def magnitude(x, w_gate, w_up):
     gpu_headline="large",
     inputs=dict(
         x=normal("rows", "dims"),
-        w_gate=normal("dims", "hidden"),
-        w_up=normal("dims", "hidden"),
+        w_gate=normal("dims", "hidden").only(even(), coarse(), sparse()),
+        w_up=normal("dims", "hidden").only(even(), coarse(), sparse()),
     ),
     outputs=dict(y=output("rows", "hidden")),
     oracle=gated,
