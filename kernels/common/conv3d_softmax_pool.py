@@ -44,7 +44,7 @@ def magnitude(x, w):
     ),
     gpu_headline="large",
     inputs=dict(
-        x=normal("batch", "depth", "height", "width", "channels"),
+        x=normal("batch", "depth", "height", "width", "channels").only(even(), coarse(), sparse()),
         w=normal("filters", 3, 3, 3, "channels", deviation=0.03).only(even(), coarse(), sparse()),
     ),
     outputs=dict(

@@ -28,7 +28,7 @@ def transposed(x, w):
     ),
     gpu_headline="large",
     inputs=dict(
-        x=normal("batch", "height", "width", "channels"),
+        x=normal("batch", "height", "width", "channels").only(even(), coarse(), sparse()),
         w=normal("filters", 3, 3, "channels", deviation=0.05).only(even(), coarse(), sparse()),
     ),
     outputs=dict(y=output("batch", "2 * height + 1", "2 * width + 1", "filters")),

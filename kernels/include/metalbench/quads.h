@@ -11,19 +11,37 @@ using namespace metal;
 template <typename T>
 using Quad = vec<T, 4>;
 
-// What arithmetic sees of elements: floats of any width as float, masks as they are. There are no
-// packed vectors of bool; its bytes are those of uchar.
+// What arithmetic sees of elements: floats of any width as float, masks as they are. `Packed` is four
+// elements in memory at any alignment of theirs; for bool, which has none, those of its bytes.
 template <typename T>
-struct Widened {
-  using Bare = T;
+struct Widened;
+template <>
+struct Widened<float> {
   using One = float;
   using Four = float4;
+  using Packed = packed_float4;
+  using Loaded = float4;
+};
+template <>
+struct Widened<half> {
+  using One = float;
+  using Four = float4;
+  using Packed = packed_half4;
+  using Loaded = half4;
+};
+template <>
+struct Widened<bfloat> {
+  using One = float;
+  using Four = float4;
+  using Packed = packed_bfloat4;
+  using Loaded = bfloat4;
 };
 template <>
 struct Widened<bool> {
-  using Bare = uchar;
   using One = bool;
   using Four = bool4;
+  using Packed = packed_uchar4;
+  using Loaded = uchar4;
 };
 
 inline float total(float4 v) { return (v.x + v.y) + (v.z + v.w); }
@@ -47,10 +65,10 @@ inline void put_quad(device T* array, uint i, float4 v) {
 template <typename T>
 inline typename Widened<T>::Four load_quad(device const T* row, uint column, uint cols,
                                            typename Widened<T>::One beyond = 0) {
-  using Four = typename Widened<T>::Four;
-  using Bare = typename Widened<T>::Bare;
+  using W = Widened<T>;
+  using Four = typename W::Four;
   if (column + 4 <= cols) {
-    return Four(vec<Bare, 4>(*(device const packed_vec<Bare, 4>*)(row + column)));
+    return Four(typename W::Loaded(*(device const typename W::Packed*)(row + column)));
   }
   Four v = Four(beyond);
   for (uint i = 0; i < 3; ++i) {
@@ -65,7 +83,8 @@ inline typename Widened<T>::Four load_quad(device const T* row, uint column, uin
 template <typename T>
 inline void store_quad(device T* row, uint column, uint cols, float4 v) {
   if (column + 4 <= cols) {
-    *(device packed_vec<T, 4>*)(row + column) = packed_vec<T, 4>(Quad<T>(v));
+    using Packed = typename Widened<T>::Packed;
+    *(device Packed*)(row + column) = Packed(Quad<T>(v));
     return;
   }
   for (uint i = 0; i < 3; ++i) {
