@@ -15,10 +15,14 @@ from metalbench.task import normal, output, task
         large=dict(batch=32, m=512, k=512, n=512),
     ),
     gpu_headline="large",
-    inputs=dict(a=normal("batch", "m", "k"), b=normal("batch", "k", "n")),
+    inputs=dict(
+        a=normal("batch", "m", "k"),
+        b=normal("batch", "k", "n"),
+    ),
     outputs=dict(c=output("batch", "m", "n")),
     oracle=lambda a, b: a @ b,
     scale=lambda a, b: np.abs(a) @ np.abs(b),
+    dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * m * n * k",
     baseline="mx.matmul",
 )

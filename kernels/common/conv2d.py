@@ -32,6 +32,7 @@ def convolution(x, w):
     outputs=dict(y=output("batch", "height - 2", "width - 2", "filters")),
     oracle=convolution,
     scale=lambda x, w: convolution(np.abs(x), np.abs(w)),
+    dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * (height - 2) * (width - 2) * filters * 9 * channels",
     baseline="mx.conv2d",
 )

@@ -19,6 +19,7 @@ from metalbench.task import normal, output, task
     outputs=dict(y=output("rows")),
     oracle=lambda a, x: a @ x,
     scale=lambda a, x: np.abs(a) @ np.abs(x),
+    dtypes=("float32", "float16", "bfloat16"),
     flops="2 * rows * cols",
     baseline="mx.matmul",
 )

@@ -1,163 +1,24 @@
 // C = A B for square matrices, with simdgroup_matrix.
-// A threadgroup of four SIMD-groups computes a BM x BN tile of C, each SIMD-group a quarter of it,
-// held in registers as 8 x 8 matrices of float. Tiles of A and B of depth BK pass through
-// threadgroup memory twice buffered: while one pair of tiles is multiplied the next is on its way
-// in registers, and it goes into the other buffer, which hides the latency of memory and takes one
-// barrier per step. Padding of 16 bytes per row keeps the eight rows of a matrix load in different
-// banks. Tiles at the edge are filled with zeros, so only fetch and store know about n.
+// The plain case of metalbench/tiles.h, which tells how: four SIMD-groups hold a BM x BN tile of C
+// in registers, tiles of A and B pass through threadgroup memory twice buffered, one barrier per
+// step. Larger tiles use what they load more often, smaller ones make more threadgroups: the values
+// below are where one or the other wins.
 // dispatch: sqr_mm  threadgroups=(ceil_div(n, BN), ceil_div(n, BM))  threads=(128)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: BK = 16, 8
 // dtypes: float32, float16, bfloat16
 // math: fast
-#include <metal_simdgroup_matrix>
-#include <metal_stdlib>
-using namespace metal;
+#include "metalbench/epilogues.h"
+#include "metalbench/tiles.h"
+using namespace metalbench;
 
-using quad = vec<DTYPE, 4>;
-using block = simdgroup_matrix<DTYPE, 8, 8>;
-
-constant constexpr uint THREADS = 128;
-constant constexpr uint PAD = 16 / sizeof(DTYPE);
-// Rows of the tiles in threadgroup memory in elements, tiles in quads.
-constant constexpr uint A_PITCH = BK + PAD;
-constant constexpr uint B_PITCH = BN + PAD;
-constant constexpr uint A_TILE = BM * A_PITCH / 4;
-constant constexpr uint B_TILE = BK * B_PITCH / 4;
-// Quads of the tiles without padding, and how many of them a thread moves.
-constant constexpr uint A_QUADS = BM * BK / 4;
-constant constexpr uint B_QUADS = BK * BN / 4;
-constant constexpr uint A_SHARE = (A_QUADS + THREADS - 1) / THREADS;
-constant constexpr uint B_SHARE = (B_QUADS + THREADS - 1) / THREADS;
-// 8 x 8 matrices down and across that a SIMD-group holds.
-constant constexpr uint DOWN = BM / 16;
-constant constexpr uint ACROSS = BN / 16;
-
-// Four columns of a row; zero outside of the matrix. Rows are aligned for vector loads only if n is
-// a multiple of four.
-static quad fetch(device const DTYPE* from, uint row, uint column, uint n) {
-  quad v = quad(DTYPE(0));
-  if (row >= n || column >= n) {
-    return v;
-  }
-  device const DTYPE* p = from + ulong(row) * n + column;
-  if (n % 4 == 0) {
-    return *(device const quad*)p;
-  }
-  for (uint i = 0; i < 4; ++i) {
-    if (column + i < n) {
-      v[i] = p[i];
-    }
-  }
-  return v;
-}
-
-// A thread's share of the next tiles, on its way from device memory to threadgroup memory.
-struct Share {
-  quad a[A_SHARE];
-  quad b[B_SHARE];
-
-  void fetch_from(device const DTYPE* a_matrix, device const DTYPE* b_matrix, uint2 corner, uint k,
-                  uint n, uint thread_index) {
-    for (uint i = 0; i < A_SHARE; ++i) {
-      const uint index = thread_index + i * THREADS;
-      a[i] = fetch(a_matrix, corner.y + index / (BK / 4), k + 4 * (index % (BK / 4)), n);
-    }
-    for (uint i = 0; i < B_SHARE; ++i) {
-      const uint index = thread_index + i * THREADS;
-      b[i] = fetch(b_matrix, k + index / (BN / 4), corner.x + 4 * (index % (BN / 4)), n);
-    }
-  }
-
-  void put_into(threadgroup quad* tile, uint thread_index) const {
-    for (uint i = 0; i < A_SHARE; ++i) {
-      const uint index = thread_index + i * THREADS;
-      if (index < A_QUADS) {
-        tile[index / (BK / 4) * (A_PITCH / 4) + index % (BK / 4)] = a[i];
-      }
-    }
-    for (uint i = 0; i < B_SHARE; ++i) {
-      const uint index = thread_index + i * THREADS;
-      if (index < B_QUADS) {
-        tile[A_TILE + index / (BN / 4) * (B_PITCH / 4) + index % (BN / 4)] = b[i];
-      }
-    }
-  }
-};
-
-// Adds the product of the SIMD-group's part of both tiles.
-static void multiply(thread simdgroup_float8x8 (&sums)[DOWN][ACROSS], threadgroup const quad* tile,
-                     uint2 part) {
-  threadgroup const DTYPE* a_tile = (threadgroup const DTYPE*)tile + part.y * A_PITCH;
-  threadgroup const DTYPE* b_tile = (threadgroup const DTYPE*)(tile + A_TILE) + part.x;
-  for (uint k = 0; k < BK; k += 8) {
-    block a[DOWN];
-    block b[ACROSS];
-    for (uint i = 0; i < DOWN; ++i) {
-      simdgroup_load(a[i], a_tile + 8 * i * A_PITCH + k, A_PITCH);
-    }
-    for (uint j = 0; j < ACROSS; ++j) {
-      simdgroup_load(b[j], b_tile + k * B_PITCH + 8 * j, B_PITCH);
-    }
-    for (uint i = 0; i < DOWN; ++i) {
-      for (uint j = 0; j < ACROSS; ++j) {
-        simdgroup_multiply_accumulate(sums[i][j], a[i], b[j], sums[i][j]);
-      }
-    }
-  }
-}
-
-[[kernel, max_total_threads_per_threadgroup(THREADS)]] void sqr_mm(
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void sqr_mm(
     device const DTYPE* a, device const DTYPE* b, device DTYPE* c, constant uint& n,
-    uint2 tile [[threadgroup_position_in_grid]],
-    uint thread_index [[thread_index_in_threadgroup]],
-    uint lane [[thread_index_in_simdgroup]],
-    uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  threadgroup quad tiles[2][A_TILE + B_TILE];
-  const uint2 corner = tile * uint2(BN, BM);
-  const uint2 part = uint2(simdgroup % 2, simdgroup / 2) * uint2(BN / 2, BM / 2);
-
-  simdgroup_float8x8 sums[DOWN][ACROSS];
-  for (uint i = 0; i < DOWN; ++i) {
-    for (uint j = 0; j < ACROSS; ++j) {
-      sums[i][j] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
-    }
-  }
-  Share share;
-  share.fetch_from(a, b, corner, 0, n, thread_index);
-  uint current = 0;
-  for (uint k = 0; k < n; k += BK) {
-    share.put_into(tiles[current], thread_index);
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    share.fetch_from(a, b, corner, k + BK, n, thread_index);
-    multiply(sums, tiles[current], part);
-    current ^= 1;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-
-  // Through threadgroup memory, eight rows at a time: whole rows of DTYPE leave in quads, and the
-  // edge of the matrix is a test. Each SIMD-group has its own piece of what held the tiles.
-  constexpr uint width = BN / 2;
-  threadgroup float* rows = (threadgroup float*)tiles[0] + simdgroup * 8 * width;
-  for (uint i = 0; i < DOWN; ++i) {
-    for (uint j = 0; j < ACROSS; ++j) {
-      simdgroup_store(sums[i][j], rows + 8 * j, width);
-    }
-    simdgroup_barrier(mem_flags::mem_threadgroup);
-    for (uint index = lane; index < 8 * width / 4; index += 32) {
-      const uint row = corner.y + part.y + 8 * i + index / (width / 4);
-      const uint column = corner.x + part.x + 4 * (index % (width / 4));
-      threadgroup const float* v = rows + 4 * index;
-      device DTYPE* to = c + ulong(row) * n + column;
-      if (row < n && column < n && n % 4 == 0) {
-        *(device quad*)to = quad(float4(v[0], v[1], v[2], v[3]));
-      } else if (row < n) {
-        for (uint l = 0; l < 4 && column + l < n; ++l) {
-          to[l] = DTYPE(v[l]);
-        }
-      }
-    }
-    simdgroup_barrier(mem_flags::mem_threadgroup);
-  }
+    uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Tile = Product<MatrixRows<DTYPE>, MatrixColumns<DTYPE>, BM, BN, BK>;
+  threadgroup float4 memory[Tile::kMemory];
+  Tile product(tile * uint2(BN, BM), memory, PLACE);
+  product.multiply({a, n, n}, {b, n, n, n}, n);
+  product.store(Store<DTYPE>{c, n, n});
 }

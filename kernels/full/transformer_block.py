@@ -54,6 +54,7 @@ def block(x, w_qkv, w_out, w_up, w_down, heads, eps):
     multiples=dict(dims=4),
     constants=dict(heads=4, eps=1e-5),
     oracle=block,
+    dtypes=("float32", "float16", "bfloat16"),
     flops="2 * tokens * dims * (4 * dims + 2 * hidden) + 4 * tokens * tokens * dims",
     baseline="mx.fast.layer_norm, matmul, mx.fast.scaled_dot_product_attention, erf",
 )

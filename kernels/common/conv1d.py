@@ -1,0 +1,36 @@
+"""One-dimensional convolution of three taps, channels last, no padding."""
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import normal, output, task
+
+
+def convolution(x, w):
+    """Sum over the three taps of a matrix product each.
+
+    `x` (batch, length, channels), `w` (filters, 3, channels).
+    """
+    length = x.shape[1] - 2
+    return sum(x[:, i : i + length] @ w[:, i].T for i in range(3))
+
+
+@task(
+    sizes=dict(
+        small=dict(batch=2, length=20, channels=8, filters=16),
+        odd1=dict(batch=1, length=37, channels=5, filters=7),
+        odd2=dict(batch=3, length=129, channels=3, filters=33),
+        seed=dict(batch=8, length=256, channels=64, filters=128),
+        large=dict(batch=32, length=1024, channels=128, filters=192),
+    ),
+    gpu_headline="large",
+    inputs=dict(x=normal("batch", "length", "channels"), w=normal("filters", 3, "channels")),
+    outputs=dict(y=output("batch", "length - 2", "filters")),
+    oracle=convolution,
+    scale=lambda x, w: convolution(np.abs(x), np.abs(w)),
+    dtypes=("float32", "float16", "bfloat16"),
+    flops="2 * batch * (length - 2) * filters * 3 * channels",
+    baseline="mx.conv1d",
+)
+def conv1d(x, w):
+    return mx.conv1d(x, w)

@@ -1,0 +1,47 @@
+"""3x3 convolution, then mish twice."""
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import normal, output, task
+
+
+def convolution(x, w):
+    """Sum over the nine taps of a matrix product each; no patches are copied together.
+
+    `x` (batch, height, width, channels), `w` (filters, 3, 3, channels).
+    """
+    height, width = x.shape[1] - 2, x.shape[2] - 2
+    taps = ((i, j) for i in range(3) for j in range(3))
+    return sum(x[:, i : i + height, j : j + width] @ w[:, i, j].T for i, j in taps)
+
+
+def mish(x):
+    """X tanh(log(1 + exp(x)))."""
+    return x * np.tanh(np.logaddexp(0, x))
+
+
+@task(
+    sizes=dict(
+        small=dict(batch=2, height=10, width=12, channels=8, filters=16),
+        odd1=dict(batch=1, height=13, width=9, channels=5, filters=7),
+        odd2=dict(batch=2, height=19, width=23, channels=3, filters=33),
+        seed=dict(batch=8, height=64, width=64, channels=64, filters=128),
+        large=dict(batch=2, height=128, width=128, channels=64, filters=128),
+    ),
+    gpu_headline="large",
+    inputs=dict(
+        x=normal("batch", "height", "width", "channels"),
+        w=normal("filters", 3, 3, "channels"),
+    ),
+    outputs=dict(y=output("batch", "height - 2", "width - 2", "filters")),
+    oracle=lambda x, w: mish(mish(convolution(x, w))),
+    scale=lambda x, w: convolution(np.abs(x), np.abs(w)),
+    dtypes=("float32", "float16", "bfloat16"),
+    flops="2 * batch * (height - 2) * (width - 2) * filters * 9 * channels",
+    baseline="mx.conv2d, x tanh(logaddexp(x, 0)) twice",
+)
+def conv2d_mish_mish(x, w):
+    y = mx.conv2d(x, w)
+    y = y * mx.tanh(mx.logaddexp(y, 0))
+    return y * mx.tanh(mx.logaddexp(y, 0))

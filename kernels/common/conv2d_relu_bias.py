@@ -1,0 +1,41 @@
+"""3x3 convolution, relu, then a bias for each filter."""
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import normal, output, task
+
+
+def convolution(x, w):
+    """Sum over the nine taps of a matrix product each; no patches are copied together.
+
+    `x` (batch, height, width, channels), `w` (filters, 3, 3, channels).
+    """
+    height, width = x.shape[1] - 2, x.shape[2] - 2
+    taps = ((i, j) for i in range(3) for j in range(3))
+    return sum(x[:, i : i + height, j : j + width] @ w[:, i, j].T for i, j in taps)
+
+
+@task(
+    sizes=dict(
+        small=dict(batch=2, height=10, width=12, channels=8, filters=16),
+        odd1=dict(batch=1, height=13, width=9, channels=5, filters=7),
+        odd2=dict(batch=2, height=19, width=23, channels=3, filters=33),
+        seed=dict(batch=8, height=64, width=64, channels=64, filters=128),
+        large=dict(batch=2, height=128, width=128, channels=64, filters=128),
+    ),
+    gpu_headline="large",
+    inputs=dict(
+        x=normal("batch", "height", "width", "channels"),
+        w=normal("filters", 3, 3, "channels"),
+        bias=normal("filters"),
+    ),
+    outputs=dict(y=output("batch", "height - 2", "width - 2", "filters")),
+    oracle=lambda x, w, bias: np.maximum(convolution(x, w), 0) + bias,
+    scale=lambda x, w, bias: convolution(np.abs(x), np.abs(w)) + np.abs(bias),
+    dtypes=("float32", "float16", "bfloat16"),
+    flops="2 * batch * (height - 2) * (width - 2) * filters * 9 * channels",
+    baseline="mx.conv2d, maximum, add",
+)
+def conv2d_relu_bias(x, w, bias):
+    return mx.maximum(mx.conv2d(x, w), 0) + bias

@@ -1,0 +1,42 @@
+"""Three-dimensional 3x3x3 convolution, channels last, no padding."""
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import normal, output, task
+
+
+def convolution(x, w):
+    """Sum over the 27 taps of a matrix product each; no patches are copied together.
+
+    `x` (batch, depth, height, width, channels), `w` (filters, 3, 3, 3, channels).
+    """
+    depth, height, width = (extent - 2 for extent in x.shape[1:4])
+    y = np.zeros((x.shape[0], depth, height, width, w.shape[0]), x.dtype)
+    for i, j, k in np.ndindex(3, 3, 3):
+        y += x[:, i : i + depth, j : j + height, k : k + width] @ w[:, i, j, k].T
+    return y
+
+
+@task(
+    sizes=dict(
+        small=dict(batch=2, depth=5, height=6, width=7, channels=8, filters=16),
+        odd1=dict(batch=1, depth=6, height=5, width=9, channels=5, filters=7),
+        odd2=dict(batch=2, depth=9, height=7, width=8, channels=3, filters=33),
+        seed=dict(batch=4, depth=32, height=32, width=32, channels=32, filters=64),
+        large=dict(batch=1, depth=40, height=48, width=48, channels=32, filters=64),
+    ),
+    gpu_headline="large",
+    inputs=dict(
+        x=normal("batch", "depth", "height", "width", "channels"),
+        w=normal("filters", 3, 3, 3, "channels"),
+    ),
+    outputs=dict(y=output("batch", "depth - 2", "height - 2", "width - 2", "filters")),
+    oracle=convolution,
+    scale=lambda x, w: convolution(np.abs(x), np.abs(w)),
+    dtypes=("float32", "float16", "bfloat16"),
+    flops="2 * batch * (depth - 2) * (height - 2) * (width - 2) * filters * 27 * channels",
+    baseline="mx.conv3d",
+)
+def conv3d(x, w):
+    return mx.conv3d(x, w)

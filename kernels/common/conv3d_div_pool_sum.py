@@ -1,0 +1,48 @@
+"""3x3x3 convolution, halved, max over channels, mean over voxels, plus 0.5, summed."""
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import normal, output, task
+
+
+def convolution(x, w):
+    """Sum over the 27 taps of a matrix product each; no patches are copied together.
+
+    `x` (batch, depth, height, width, channels), `w` (filters, 3, 3, 3, channels).
+    """
+    depth, height, width = (extent - 2 for extent in x.shape[1:4])
+    y = np.zeros((x.shape[0], depth, height, width, w.shape[0]), x.dtype)
+    for i, j, k in np.ndindex(3, 3, 3):
+        y += x[:, i : i + depth, j : j + height, k : k + width] @ w[:, i, j, k].T
+    return y
+
+
+def reduced(x, w):
+    """One number: the largest channel of each voxel, averaged, shifted and added up."""
+    means = (convolution(x, w) / 2).max(axis=-1).mean(axis=(1, 2, 3))
+    return (means + 0.5).sum(keepdims=True)
+
+
+@task(
+    sizes=dict(
+        small=dict(batch=2, depth=5, height=6, width=7, channels=8, filters=16),
+        odd1=dict(batch=1, depth=6, height=5, width=9, channels=3, filters=70),
+        odd2=dict(batch=2, depth=9, height=7, width=8, channels=5, filters=7),
+        seed=dict(batch=4, depth=32, height=32, width=32, channels=32, filters=64),
+        large=dict(batch=1, depth=40, height=48, width=48, channels=32, filters=64),
+    ),
+    gpu_headline="large",
+    inputs=dict(
+        x=normal("batch", "depth", "height", "width", "channels"),
+        w=normal("filters", 3, 3, 3, "channels"),
+    ),
+    outputs=dict(y=output(1)),
+    oracle=reduced,
+    dtypes=("float32", "float16", "bfloat16"),
+    flops="2 * batch * (depth - 2) * (height - 2) * (width - 2) * filters * 27 * channels",
+    baseline="mx.conv3d, max, mean, sum",
+)
+def conv3d_div_pool_sum(x, w):
+    means = (mx.conv3d(x, w) / 2).max(axis=-1).mean(axis=(1, 2, 3))
+    return (means + 0.5).sum(keepdims=True)

@@ -1,0 +1,66 @@
+"""3x3x3 convolution, softmax over channels, two 2x2x2 max pools."""
+
+import mlx.core as mx
+import numpy as np
+import scipy.special
+
+from metalbench.task import coarse, even, normal, output, sparse, task
+
+
+def convolution(x, w):
+    """Sum over the 27 taps of a matrix product each; no patches are copied together.
+
+    `x` (batch, depth, height, width, channels), `w` (filters, 3, 3, 3, channels).
+    """
+    depth, height, width = (extent - 2 for extent in x.shape[1:4])
+    y = np.zeros((x.shape[0], depth, height, width, w.shape[0]), x.dtype)
+    for i, j, k in np.ndindex(3, 3, 3):
+        y += x[:, i : i + depth, j : j + height, k : k + width] @ w[:, i, j, k].T
+    return y
+
+
+def pooled(y):
+    """Maximum over 4x4x4 voxels, which is that of two 2x2x2 pools."""
+    batch, depth, height, width, channels = y.shape
+    depth, height, width = depth // 4, height // 4, width // 4
+    y = y[:, : 4 * depth, : 4 * height, : 4 * width]
+    return y.reshape(batch, depth, 4, height, 4, width, 4, channels).max(axis=(2, 4, 6))
+
+
+def magnitude(x, w):
+    """An error of an exponent changes its term in proportion."""
+    y = convolution(x, w)
+    terms = convolution(np.abs(x), np.abs(w)).max(axis=-1, keepdims=True)
+    return pooled(scipy.special.softmax(y, axis=-1) * (1 + terms))
+
+
+@task(
+    sizes=dict(
+        small=dict(batch=2, depth=6, height=7, width=10, channels=8, filters=16),
+        odd1=dict(batch=1, depth=6, height=8, width=11, channels=3, filters=70),
+        odd2=dict(batch=2, depth=10, height=7, width=9, channels=5, filters=7),
+        seed=dict(batch=4, depth=32, height=32, width=32, channels=32, filters=64),
+        large=dict(batch=1, depth=40, height=48, width=48, channels=32, filters=64),
+    ),
+    gpu_headline="large",
+    inputs=dict(
+        x=normal("batch", "depth", "height", "width", "channels").only(even(), coarse(), sparse()),
+        w=normal("filters", 3, 3, 3, "channels", deviation=0.03).only(even(), coarse(), sparse()),
+    ),
+    outputs=dict(
+        y=output("batch", "(depth - 2) / 4", "(height - 2) / 4", "(width - 2) / 4", "filters")
+    ),
+    oracle=lambda x, w: pooled(scipy.special.softmax(convolution(x, w), axis=-1)),
+    scale=magnitude,
+    dtypes=("float32", "float16", "bfloat16"),
+    flops="2 * batch * (depth - 2) * (height - 2) * (width - 2) * filters * 27 * channels",
+    baseline="mx.conv3d, mx.softmax, max",
+)
+def conv3d_softmax_pool(x, w):
+    y = mx.softmax(mx.conv3d(x, w), axis=-1)
+    for _ in range(2):
+        batch, depth, height, width, channels = y.shape
+        depth, height, width = depth // 2, height // 2, width // 2
+        y = y[:, : 2 * depth, : 2 * height, : 2 * width]
+        y = y.reshape(batch, depth, 2, height, 2, width, 2, channels).max(axis=(2, 4, 6))
+    return y

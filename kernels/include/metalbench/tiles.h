@@ -1,0 +1,248 @@
+// A threadgroup's tile of a matrix product C = A B, with simdgroup_matrix.
+// Four SIMD-groups hold a TileM x TileN tile of C, a quarter each, in registers as 8 x 8 matrices
+// of float. Tiles of A and B of depth TileK pass through threadgroup memory twice buffered: while
+// one pair is multiplied the next is on its way in registers, and it goes into the other buffer,
+// which hides the latency of memory and takes one barrier per step. Padding of 16 bytes per row
+// keeps the eight rows of a matrix load in different banks.
+//
+// What is multiplied is a template parameter, and so is what becomes of the sums. A *source*
+// fetches an operand in quads, zeros outside of it, so that nothing else knows its size:
+//   element         the type of its tile in threadgroup memory, the same of both sources
+//   kAlongDepth     whether the four elements of a quad follow each other in depth
+//   Line line(i)    what is to be known of row i of A or column i of B, found once
+//   quad(line, k)   the quad at depth k
+// An *epilogue* (epilogues.h) is called with the row, the column and the place in threadgroup
+// memory of each quad of C.
+#pragma once
+#include <metal_simdgroup_matrix>
+#include <metal_stdlib>
+
+#include "metalbench/quads.h"
+#include "metalbench/reduce.h"
+
+namespace metalbench {
+
+using namespace metal;
+
+constant constexpr uint kTileThreads = 128;
+
+// What tells a kernel its threads' places.
+#define PLACE_ARGUMENTS                                                                       \
+  uint thread_index [[thread_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]], \
+      uint simdgroup [[simdgroup_index_in_threadgroup]]
+#define PLACE \
+  metalbench::Place { thread_index, lane, simdgroup }
+
+// The rows of a row-major matrix, along depth: A as it is, or a B that is stored transposed.
+template <typename T, typename As = T>
+struct MatrixRows {
+  using element = As;
+  using Line = device const T*;
+  static constant constexpr bool kAlongDepth = true;
+  device const T* data;
+  uint rows;
+  uint depth;
+
+  Line line(uint row) const { return row < rows ? data + ulong(row) * depth : nullptr; }
+
+  Quad<As> quad(thread const Line& from, uint k) const {
+    return Quad<As>(from ? load_quad(from, k, depth) : float4(0.0f));
+  }
+};
+
+// The columns of a row-major matrix whose rows are `pitch` elements apart: B as it is.
+template <typename T, typename As = T>
+struct MatrixColumns {
+  using element = As;
+  using Line = uint;
+  static constant constexpr bool kAlongDepth = false;
+  device const T* data;
+  uint depth;
+  uint cols;
+  uint pitch;
+
+  Line line(uint column) const { return column; }
+
+  Quad<As> quad(thread const Line& column, uint k) const {
+    device const T* row = data + ulong(k) * pitch;
+    return Quad<As>(k < depth ? load_quad(row, column, cols) : float4(0.0f));
+  }
+};
+
+// Two matrices as one, four columns of the first and then four of the second: a SIMD-group has both
+// products of an element in neighbouring quads.
+template <typename T, typename As = T>
+struct PairedColumns {
+  using element = As;
+  struct Line {
+    device const T* data;
+    uint column;
+  };
+  static constant constexpr bool kAlongDepth = false;
+  device const T* first;
+  device const T* second;
+  uint depth;
+  uint cols;
+  uint pitch;
+
+  Line line(uint column) const { return {column % 8 ? second : first, column / 8 * 4}; }
+
+  Quad<As> quad(thread const Line& of, uint k) const {
+    device const T* row = of.data + ulong(k) * pitch;
+    return Quad<As>(k < depth ? load_quad(row, of.column, cols) : float4(0.0f));
+  }
+};
+
+// One operand on its way: a thread's share of the tile to come, and the tile in threadgroup memory.
+template <typename Source, uint Extent, uint Depth, bool IsLeft>
+struct Operand {
+  using T = typename Source::element;
+  static constant constexpr bool kAlong = Source::kAlongDepth;
+  static constant constexpr uint kRows = kAlong ? Extent : Depth;
+  static constant constexpr uint kRowQuads = (kAlong ? Depth : Extent) / 4;
+  static constant constexpr uint kPitch = 4 * kRowQuads + 16 / sizeof(T);
+  static constant constexpr uint kTile = kRows * kPitch;
+  static constant constexpr uint kQuads = kRows * kRowQuads;
+  static constant constexpr uint kShare = (kQuads + kTileThreads - 1) / kTileThreads;
+
+  Source source;
+  typename Source::Line lines[kShare];
+  Quad<T> share[kShare];
+
+  void begin(uint first, uint thread_index) {
+    for (uint i = 0; i < kShare; ++i) {
+      const uint index = thread_index + i * kTileThreads;
+      lines[i] = source.line(first + (kAlong ? index / kRowQuads : 4 * (index % kRowQuads)));
+    }
+  }
+
+  void fetch(uint k, uint thread_index) {
+    for (uint i = 0; i < kShare; ++i) {
+      const uint index = thread_index + i * kTileThreads;
+      share[i] = source.quad(lines[i], k + (kAlong ? 4 * (index % kRowQuads) : index / kRowQuads));
+    }
+  }
+
+  void put(threadgroup T* tile, uint thread_index) const {
+    for (uint i = 0; i < kShare; ++i) {
+      const uint index = thread_index + i * kTileThreads;
+      if (index < kQuads) {
+        ((threadgroup Quad<T>*)tile)[index / kRowQuads * (kPitch / 4) + index % kRowQuads] =
+            share[i];
+      }
+    }
+  }
+
+  // The 8 x 8 matrix at row or column `at` of the operand and depth `k`.
+  static void load(thread simdgroup_matrix<T, 8, 8>& block, threadgroup const T* tile, uint at,
+                   uint k) {
+    threadgroup const T* from = kAlong ? tile + at * kPitch + k : tile + k * kPitch + at;
+    if (kAlong == IsLeft) {
+      simdgroup_load(block, from, kPitch);
+    } else {
+      simdgroup_load(block, from, kPitch, ulong2(0), true);
+    }
+  }
+};
+
+// The product of the rows of A from corner.y and the columns of B from corner.x.
+template <typename A, typename B, uint TileM, uint TileN, uint TileK>
+struct Product {
+  using T = typename A::element;
+  using Left = Operand<A, TileM, TileK, true>;
+  using Right = Operand<B, TileN, TileK, false>;
+  // 8 x 8 matrices down and across that a SIMD-group holds.
+  static constant constexpr uint kDown = TileM / 16;
+  static constant constexpr uint kAcross = TileN / 16;
+  static constant constexpr uint kTilesBytes = 2 * (Left::kTile + Right::kTile) * sizeof(T);
+  static constant constexpr uint kStripsBytes = 4 * 8 * (TileN / 2) * sizeof(float);
+  // What `multiply` and `store` need of threadgroup memory, in float4.
+  static constant constexpr uint kMemory =
+      (kTilesBytes > kStripsBytes ? kTilesBytes : kStripsBytes) / 16;
+
+  uint2 corner;
+  threadgroup float4* memory;
+  Place place;
+  Left left;
+  Right right;
+  simdgroup_float8x8 sums[kDown][kAcross];
+
+  Product(uint2 corner, threadgroup float4* memory, Place place)
+      : corner(corner), memory(memory), place(place) {}
+
+  // Where the SIMD-group's quarter begins in the tile.
+  uint2 part() const {
+    return uint2(place.simdgroup % 2, place.simdgroup / 2) * uint2(TileN / 2, TileM / 2);
+  }
+
+  // `memory` may be used again afterwards, by all threads.
+  void multiply(A a, B b, uint depth) {
+    left.source = a;
+    right.source = b;
+    left.begin(corner.y, place.thread_index);
+    right.begin(corner.x, place.thread_index);
+    for (uint i = 0; i < kDown; ++i) {
+      for (uint j = 0; j < kAcross; ++j) {
+        sums[i][j] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
+      }
+    }
+    fetch(0);
+    threadgroup T* tile = (threadgroup T*)memory;
+    uint current = 0;
+    for (uint k = 0; k < depth; k += TileK) {
+      threadgroup T* pair = tile + current * (Left::kTile + Right::kTile);
+      left.put(pair, place.thread_index);
+      right.put(pair + Left::kTile, place.thread_index);
+      threadgroup_barrier(mem_flags::mem_threadgroup);
+      fetch(k + TileK);
+      accumulate(pair);
+      current ^= 1;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+  }
+
+  void fetch(uint k) {
+    left.fetch(k, place.thread_index);
+    right.fetch(k, place.thread_index);
+  }
+
+  // Adds the product of the SIMD-group's part of both tiles.
+  void accumulate(threadgroup const T* pair) {
+    for (uint k = 0; k < TileK; k += 8) {
+      simdgroup_matrix<T, 8, 8> a[kDown];
+      simdgroup_matrix<T, 8, 8> b[kAcross];
+      for (uint i = 0; i < kDown; ++i) {
+        Left::load(a[i], pair, part().y + 8 * i, k);
+      }
+      for (uint j = 0; j < kAcross; ++j) {
+        Right::load(b[j], pair + Left::kTile, part().x + 8 * j, k);
+      }
+      for (uint i = 0; i < kDown; ++i) {
+        for (uint j = 0; j < kAcross; ++j) {
+          simdgroup_multiply_accumulate(sums[i][j], a[i], b[j], sums[i][j]);
+        }
+      }
+    }
+  }
+
+  // Through threadgroup memory, eight rows at a time, so that whole rows leave in quads and the
+  // edge of C is a test. Each SIMD-group has a strip of its own, TileN / 8 quads wide.
+  template <typename Epilogue>
+  void store(Epilogue epilogue) {
+    constexpr uint width = TileN / 8;
+    threadgroup float4* strip = memory + place.simdgroup * 8 * width;
+    for (uint i = 0; i < kDown; ++i) {
+      for (uint j = 0; j < kAcross; ++j) {
+        simdgroup_store(sums[i][j], (threadgroup float*)strip + 8 * j, 4 * width);
+      }
+      simdgroup_barrier(mem_flags::mem_threadgroup);
+      for (uint index = place.lane; index < 8 * width; index += 32) {
+        const uint row = corner.y + part().y + 8 * i + index / width;
+        epilogue(row, corner.x + part().x + 4 * (index % width), strip + index);
+      }
+      simdgroup_barrier(mem_flags::mem_threadgroup);
+    }
+  }
+};
+
+}  // namespace metalbench

@@ -1,0 +1,40 @@
+"""Dense layer and gelu: gelu(x W)."""
+
+import math
+
+import mlx.core as mx
+import numpy as np
+import scipy.special
+
+from metalbench.task import normal, output, task
+
+
+def gelu_of_product(x, w):
+    """gelu(x W)."""
+    z = x @ w
+    return z * scipy.special.ndtr(z)
+
+
+@task(
+    sizes=dict(
+        small=dict(rows=32, inputs=32, outputs=64),
+        odd1=dict(rows=37, inputs=65, outputs=23),
+        odd2=dict(rows=5, inputs=129, outputs=67),
+        seed=dict(rows=1024, inputs=1024, outputs=1024),
+        large=dict(rows=1024, inputs=1536, outputs=1536),
+    ),
+    gpu_headline="large",
+    inputs=dict(
+        x=normal("rows", "inputs"),
+        w=normal("inputs", "outputs"),
+    ),
+    outputs=dict(y=output("rows", "outputs")),
+    oracle=gelu_of_product,
+    scale=lambda x, w: np.abs(x) @ np.abs(w),
+    dtypes=("float32", "float16", "bfloat16"),
+    flops="2 * rows * inputs * outputs + 8 * rows * outputs",
+    baseline="matmul, mx.erf",
+)
+def gelu_linear(x, w):
+    z = x @ w
+    return z * (1 + mx.erf(z / math.sqrt(2))) / 2

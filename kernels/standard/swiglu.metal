@@ -1,0 +1,24 @@
+// silu(x Wg) (x Wu): the gated layer of today's language models.
+// Both products are made at once: columns of Wg and Wu alternate by four in the tile of B, so that
+// each tile of x serves both, and the two sums of an element end in neighbouring quads of one SIMD-
+// group, which joins them. Neither product is ever in memory.
+// dispatch: swiglu  threadgroups=(ceil_div(8 * ceil_div(hidden, 4), BN), ceil_div(rows, BM))  threads=(128)
+// tune: BM = 32, 64
+// tune: BN = 32, 64
+// tune: BK = 16, 8
+// dtypes: float32, float16, bfloat16
+#include "metalbench/activations.h"
+#include "metalbench/epilogues.h"
+#include "metalbench/tiles.h"
+using namespace metalbench;
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void swiglu(
+    device const DTYPE* x, device const DTYPE* w_gate, device const DTYPE* w_up, device DTYPE* y,
+    constant uint& rows, constant uint& dims, constant uint& hidden,
+    uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Tile = Product<MatrixRows<DTYPE>, PairedColumns<DTYPE>, BM, BN, BK>;
+  threadgroup float4 memory[Tile::kMemory];
+  Tile product(tile * uint2(BN, BM), memory, PLACE);
+  product.multiply({x, rows, dims}, {w_gate, w_up, dims, hidden, hidden}, dims);
+  product.store(StoreGated<DTYPE, Silu>{y, rows, hidden});
+}

@@ -1,0 +1,101 @@
+"""metalbench/convolution.h beyond what tasks need: any kernel, stride and number of dimensions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metalbench import _core
+from metalbench.kernel.installed import include_folders
+
+Extents = tuple[int, ...]
+SOURCE = """
+    #include "metalbench/convolution.h"
+    #include "metalbench/tiles.h"
+    using namespace metalbench;
+    [[kernel]] void convolve(device const float* x, device const float* w, device float* y,
+                             constant uint4& input, constant uint2& channels,
+                             uint3 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+      const Volume volume = {input.w, input.z, input.y, input.x, channels.x, channels.x};
+      BODY
+    }"""
+PLAIN = """
+      using Input = Patches<float, float, KERNEL, SAME>;
+      using Tile = Product<Input, MatrixRows<float>, 32, 32, 16>;
+      threadgroup float4 memory[Tile::kMemory];
+      const Input patches = {x, volume};
+      Tile product(tile.xy * 32, memory, PLACE);
+      product.multiply(patches, {w, channels.y, patches.depth()}, patches.depth());
+      product.store(Store<float>{y, patches.rows(), channels.y});"""
+TRANSPOSED = """
+      using Input = TransposedPatches<float, KERNEL, STRIDE>;
+      using Filters = TransposedFilters<float, KERNEL, STRIDE>;
+      using Tile = Product<Input, Filters, 32, 32, 16>;
+      threadgroup float4 memory[Tile::kMemory];
+      const Phase<KERNEL, STRIDE> phase = Phase<KERNEL, STRIDE>::of(tile.z);
+      const Input patches = {x, volume, phase};
+      Tile product(tile.xy * 32, memory, PLACE);
+      product.multiply(patches, {w, channels.y, channels.x, phase}, patches.depth());
+      product.store(StorePhase<float, Input>{y, patches, channels.y});"""
+BATCH, FILTERS = 2, 35
+
+
+def ran(body: str, x: np.ndarray, w: np.ndarray, outputs: Extents, *, phases: int) -> np.ndarray:
+    """`body` run on `x` (batch, *extents, channels) and `w` (filters, *kernel, channels)."""
+    device = _core.open()
+    source = SOURCE.replace("BODY", body)
+    pipeline = device.compile(source, include_dirs=include_folders()).pipeline()
+    y = np.full((BATCH, *outputs, FILTERS), np.nan, np.float32)
+    values: dict[str, object] = {
+        "x": x,
+        "w": w,
+        "y": y,
+        "input": np.array([*x.shape[3:0:-1], BATCH], np.uint32),
+        "channels": np.array([x.shape[-1], FILTERS], np.uint32),
+    }
+    groups = (-(-FILTERS // 32), -(-BATCH * int(np.prod(outputs)) // 32), phases)
+    dispatch = _core.Dispatch(pipeline, values, threadgroups=groups, threads=(128, 1, 1))
+    device.run([dispatch])
+    return y
+
+
+def drawn(extents: Extents, kernel: Extents, channels: int) -> tuple[np.ndarray, np.ndarray]:
+    """Whole numbers, so that every order of summation gives the same."""
+    random = np.random.Generator(np.random.Philox(7))
+    x = random.integers(-8, 9, (BATCH, *extents, channels)).astype(np.float32)
+    return x, random.integers(-8, 9, (FILTERS, *kernel, channels)).astype(np.float32)
+
+
+@pytest.mark.parametrize("channels", [3, 4])
+@pytest.mark.parametrize("same", [False, True], ids=["valid", "same"])
+@pytest.mark.parametrize("kernel", [(1, 1, 5), (1, 3, 5), (3, 1, 1), (3, 5, 3)], ids=str)
+def test_patches_are_those_of_a_convolution(kernel: Extents, same: bool, channels: int) -> None:
+    x, w = drawn((3, 6, 7), kernel, channels)
+    body = PLAIN.replace("KERNEL", "{}, {}, {}".format(*kernel)).replace("SAME", str(same).lower())
+    padding = [(0, 0), *((each // 2, each // 2) if same else (0, 0) for each in kernel), (0, 0)]
+    padded = np.pad(x, padding)
+    z, r, c = (n - k + 1 for n, k in zip(padded.shape[1:4], kernel, strict=True))
+    expected = np.zeros((BATCH, z, r, c, FILTERS), np.float32)
+    for i, j, k in np.ndindex(*kernel):
+        expected += padded[:, i : i + z, j : j + r, k : k + c] @ w[:, i, j, k].T
+    np.testing.assert_array_equal(ran(body, x, w, (z, r, c), phases=1), expected)
+
+
+@pytest.mark.parametrize("channels", [3, 4])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("kernel", [(1, 1, 4), (1, 3, 5), (3, 3, 3)], ids=str)
+def test_phases_make_up_a_transposed_convolution(
+    kernel: Extents, stride: int, channels: int
+) -> None:
+    extents = tuple(n if k > 1 else 1 for n, k in zip((3, 4, 5), kernel, strict=True))
+    x, w = drawn(extents, kernel, channels)
+    names = "{}, {}, {}".format(*kernel)
+    body = TRANSPOSED.replace("KERNEL", names).replace("STRIDE", str(stride))
+    z, r, c = ((n - 1) * stride + k for n, k in zip(extents, kernel, strict=True))
+    expected = np.zeros((BATCH, z, r, c, FILTERS), np.float32)
+    for i, j, k in np.ndindex(*kernel):
+        places = zip((i, j, k), extents, strict=True)
+        taps = (slice(at, at + (n - 1) * stride + 1, stride) for at, n in places)
+        expected[(slice(None), *taps)] += x @ w[:, i, j, k].T
+    phases = stride ** sum(each > 1 for each in kernel)
+    np.testing.assert_array_equal(ran(body, x, w, (z, r, c), phases=phases), expected)
