@@ -33,7 +33,7 @@ def address(body: Body, pointer: ElementPointer) -> Lanes:
     found = Lanes(pointer.type, _plain(body, pointer, operands), shape.stride)
     if shape.checked:
         found.holds = _all(body, [each.holds for each in operands if each.holds])
-        found.vectors = (_vector(body, pointer, operands),)
+        found.later = lambda: (_vector(body, pointer, operands),)
     return found
 
 

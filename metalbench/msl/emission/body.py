@@ -19,6 +19,7 @@ from metalbench.msl.emission.machine import Machine
 from metalbench.msl.emission.slots import Slots
 from metalbench.msl.ir.flow import Flow
 from metalbench.msl.ir.model import Block, Function, Instruction, Phi, Value
+from metalbench.msl.ir.places import Places
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL, Layout, Type
 from metalbench.msl.vector.private import Analysed
@@ -38,7 +39,8 @@ class Kernel:
     """What is known of a function of one lane before it is written for all.
 
     Lanes call the functions `apart` one by one. `uses` says which other blocks use a value;
-    `loaded` are the values that depend on what different lanes have loaded.
+    `loaded` are the values that depend on what different lanes have loaded, `idle` those that nothing
+    comes of.
     """
 
     function: Function
@@ -49,6 +51,7 @@ class Kernel:
     apart: frozenset[str]
     uses: Mapping[str, set[Block]]
     loaded: frozenset[str]
+    idle: frozenset[str]
 
 
 class Body:
@@ -58,9 +61,10 @@ class Body:
     back into registers: so blocks may come in any order, and run any number of times.
     """
 
-    def __init__(self, kernel: Kernel, code: Code) -> None:
+    def __init__(self, kernel: Kernel, code: Code, places: Places) -> None:
         self.kernel = kernel
         self.code = code
+        self.places = places
         self.function = kernel.function
         self.flow = kernel.flow
         self.analysed = kernel.analysed
@@ -109,6 +113,8 @@ class Body:
     def vectors(self, lanes: Lanes) -> tuple[str, ...]:
         """A value's lanes, a vector for each component."""
         if not lanes.vectors:
+            if lanes.later is not None:
+                lanes.vectors = lanes.later()
             spread(self.code, lanes, self.layout)
             if self._arms is not None:
                 self._arms.append(lanes)
@@ -128,9 +134,15 @@ class Body:
             lanes.vectors = ()
         self._known, self._arms = known, outer
 
-    def adopt(self, other: Body) -> None:
-        """What another body was given from the start."""
-        self._given = other._given
+    @property
+    def given(self) -> dict[str, Lanes]:
+        """What is there from the start, by name."""
+        return self._given
+
+    def at(self, instruction: Instruction) -> None:
+        """What is written from now on is for this instruction."""
+        if instruction.place:
+            self.code.place = self.places.of(instruction.place)
 
     def take_apart(self, type_: Type, value: str) -> list[str]:
         """The scalars that one value is made of."""

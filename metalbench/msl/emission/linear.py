@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from metalbench.msl.emission.body import Body
 from metalbench.msl.emission.code import literal
@@ -29,7 +30,7 @@ def linear(body: Body, instruction: Instruction, operands: Sequence[Lanes], shap
     result = Lanes(instruction.type, found, shape.stride)
     if shape.checked:
         result.holds = _holds(body, instruction, operands, shape.stride)
-        result.vectors = vectors(body, instruction, operands)
+        result.later = partial(vectors, body, instruction, operands)
     return result
 
 

@@ -31,13 +31,14 @@ def wide(body: Body, address: Lanes, access: Access, *, rarely: bool = False) ->
         _interleave(body, address.scalar, kinds[0], access.values)
         return ()
     length = body.layout.size(kinds[0]) * len(kinds)
-    row = body.code.variable(f"[{length * body.width} x i8]", _LINE)
-    if access.values is not None:
-        _interleave(body, row, kinds[0], access.values)
-    _copy(body, address, row, length, access, rarely=rarely)
-    if access.values is not None:
-        return ()
-    return _in_order(body, row, kinds[0], len(kinds), range(len(kinds)))
+    with body.code.scratch():
+        row = body.code.row(f"[{length * body.width} x i8]", _LINE)
+        if access.values is not None:
+            _interleave(body, row, kinds[0], access.values)
+        _copy(body, address, row, length, access, rarely=rarely)
+        if access.values is not None:
+            return ()
+        return _in_order(body, row, kinds[0], len(kinds), range(len(kinds)))
 
 
 def _is_whole(body: Body, kinds: Sequence[Type], offsets: Sequence[int]) -> bool:

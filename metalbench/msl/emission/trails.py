@@ -1,0 +1,89 @@
+"""Which branches share the code of lanes that go alone, what lanes bring there and what they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from metalbench.msl.emission.body import Body
+from metalbench.msl.ir.flow import Flow
+from metalbench.msl.ir.model import Block, Phi, Value
+from metalbench.msl.ir.types import Type
+from metalbench.msl.vector.divergence import Region
+
+
+def outermost(
+    flow: Flow, regions: Mapping[Block, Region], alone: Collection[Block]
+) -> dict[Block, Region]:
+    """Of each of the branches `alone`, the largest region of theirs that holds its own."""
+    largest = sorted(
+        (regions[branch] for branch in alone),
+        key=lambda region: (-len(region.blocks), flow.position[region.branch]),
+    )
+    return {
+        inner.branch: next(outer for outer in largest if _holds(outer, inner)) for inner in largest
+    }
+
+
+def _holds(outer: Region, inner: Region) -> bool:
+    if outer is inner:
+        return True
+    return inner.branch in outer.blocks and inner.blocks <= outer.blocks
+
+
+@dataclass(frozen=True)
+class Result:
+    """What lanes leave where they meet: a phi's value, or what they had in their last `turn`."""
+
+    kind: str
+    name: str
+    type: Type
+
+
+def results_of(body: Body, region: Region) -> list[Result]:
+    """What lanes leave that go alone through a region, or through a part of it."""
+    join = region.join
+    phis = join.phis if join.instructions else ()
+    return [*(Result("phi", phi.result, phi.type) for phi in phis), *_turns(body, region)]
+
+
+def _turns(body: Body, region: Region) -> Iterator[Result]:
+    """What lanes have computed in the last turn of a loop that they leave here."""
+    inside = region.blocks | {region.branch}
+    divergence = body.analysed.shapes.divergence
+    for block in body.flow.order:
+        if block not in inside:
+            continue
+        for each in block.instructions:
+            uses = body.kernel.uses.get(each.result, ())
+            if any(use not in inside and divergence.leaves_turns(block, use) for use in uses):
+                yield Result("turn", each.result, each.type)
+
+
+def brought(body: Body, region: Region) -> list[Value]:
+    """What lanes bring from the branch: values that are used, and were there before they parted."""
+    definitions = body.analysed.shapes.definitions
+    found: dict[str, Value] = {}
+    for value in _used(body, region):
+        defined = definitions.get(value.text)
+        if defined is not None and body.flow.dominates(defined, region.branch):
+            found[value.text] = value
+    return list(found.values())
+
+
+def _used(body: Body, region: Region) -> Iterable[Value]:
+    inside, branch = region.blocks, region.branch
+    blocks = [block for block in body.flow.order if block in inside]
+    for block in blocks:
+        for each in block.instructions:
+            if not isinstance(each, Phi):
+                yield from each.operands
+    yield from branch.terminator.operands
+    for block in (*blocks, region.join):
+        for phi in block.phis if block.instructions else ():
+            for value, source in zip(phi.operands, phi.sources, strict=True):
+                where = body.function.blocks.get(source)
+                if where in inside or where is branch:
+                    yield value
+    for result in _turns(body, region):
+        yield Value(result.type, result.name)
