@@ -93,8 +93,19 @@ LANE_FLAGS = [
     "-inline-threshold=5000",
     "-DMB_VECTOR=1",
 ]
-# Of all lanes, which are vectors already.
-VECTOR_FLAGS = ["-O2", *WRAPPING_FLAGS, *_LOOPS_AS_THEY_ARE]
+# Of all lanes, which are vectors already. Instructions are put in order once, before they have
+# registers: a second time takes a quarter of the whole, and is no faster. Of variables there is no
+# debug information, which only the older of two passes sees at once.
+VECTOR_FLAGS = [
+    "-O2",
+    *WRAPPING_FLAGS,
+    *_LOOPS_AS_THEY_ARE,
+    "-fno-unroll-loops",
+    "-mllvm",
+    "-post-RA-scheduler=0",
+    "-mllvm",
+    "-experimental-debug-variable-locations=false",
+]
 # Copies of a whole struct, such as a float4 that does not pass through registers, are no loads and
 # stores to the coverage pass; AddressSanitizer's pass turns them, and only them, into calls.
 CHECKED_FLAGS = [

@@ -17,7 +17,7 @@ class Alone(Body):
     """A body of one lane: every value is that lane's own."""
 
     def __init__(self, all_: Body, code: Code, places: Places, lane: str) -> None:
-        super().__init__(all_.kernel, code, places)
+        super().__init__(all_.kernel, code, places, all_.write)
         self.is_alone = True
         self._lane = lane
         self._given = all_.given
@@ -32,8 +32,16 @@ class Alone(Body):
             return Lanes(value.type, value.text)
         known = self._given.get(value.text) or self._known.get(value.text)
         if known is None:
-            known = self._known[value.text] = self._take("value", value.text, value.type)
+            known = self._known[value.text] = self._fetch(value)
         return known
+
+    def _fetch(self, value: Value) -> Lanes:
+        instruction = self.kernel.derived.get(value.text)
+        if instruction is None:
+            return self._take("value", value.text, value.type)
+        found = self.write(self, instruction)
+        assert found is not None
+        return found
 
     def is_known(self, instruction: Instruction) -> bool:
         """Never: what is known is so of all lanes."""
@@ -43,7 +51,8 @@ class Alone(Body):
         """An instruction's result."""
         if instruction.result:
             self._known[instruction.result] = lanes
-            if self.kernel.uses.get(instruction.result):
+            is_derived = instruction.result in self.kernel.derived
+            if not is_derived and self.kernel.uses.get(instruction.result):
                 self._put("value", instruction.result, lanes)
 
     def phi(self, phi: Phi) -> None:

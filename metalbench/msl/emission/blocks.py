@@ -172,7 +172,8 @@ class _Blocks:
         code.label(apart)
         if block in self._alone:
             with self._body.arm():
-                self._walk(block, self._body.analysed.shapes.divergence.regions[block])
+                region = self._body.analysed.shapes.divergence.regions[block]
+                self._walk(block, region, condition)
             return
         with self._body.arm():
             for target, way in masks(self._body, block).items():
@@ -182,8 +183,12 @@ class _Blocks:
         else:
             code.jump(self._in_line(self._lines.first[block]))
 
-    def _walk(self, block: Block, region: Region) -> None:
+    def _walk(self, block: Block, region: Region, condition: Lanes) -> None:
         """Those that do not come to the meeting point at once go their ways alone."""
+        if condition.ends is not None:  # rare: all go, so that none need be told apart
+            self._walks.go(region, "")
+            self._code.jump(self._label(region.join))
+            return
         code, lanes = self._code, ""
         for target, way in masks(self._body, block).items():
             if target is region.join:

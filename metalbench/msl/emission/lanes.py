@@ -28,7 +28,7 @@ class Lanes:
     under which they do. `vectors` has the lanes of every component; empty until somebody asks.
     `ends` are the first and the last lane's of a condition that changes once at most from lane to
     lane, and whether that is so. `near` says more of addresses. `later` makes the vectors, of what
-    may never need them.
+    may never need them, and `one` a lane's value, by the lane's number.
     """
 
     type: Type
@@ -39,6 +39,7 @@ class Lanes:
     ends: tuple[str, str, str] | None = None
     near: Near | None = None
     later: Callable[[], tuple[str, ...]] | None = None
+    one: Callable[[str], str] | None = None
 
     @property
     def is_uniform(self) -> bool:

@@ -89,9 +89,14 @@ def lying(code: Code, kind: Type, vector: str) -> str:
     return code.value(f"zext {code.mask} {vector} to {code.lanes(_BYTE)}")
 
 
+def follows(operand: Lanes) -> bool:
+    """Whether any lane's value is computed from what is one for all."""
+    return operand.one is not None or (operand.is_linear and not operand.holds)
+
+
 def laid_out(body: Body, operand: Lanes) -> list[str]:
     """Put the vectors of an operand in memory, unless a lane's value follows from the first's."""
-    if operand.is_linear and not operand.holds:
+    if follows(operand):
         return []
     code = body.code
     if operand.near is not None:
@@ -113,6 +118,8 @@ def of_lane(body: Body, operand: Lanes, slots: Sequence[str], lane: str) -> str:
     """One lane's value, of what `laid_out` gave."""
     if operand.is_uniform:
         return operand.scalar
+    if operand.one is not None:
+        return operand.one(lane)
     if not slots:
         return from_lane(body, operand, lane)
     if operand.near is not None:

@@ -61,29 +61,60 @@ def _turns(body: Body, region: Region) -> Iterator[Result]:
 
 
 def brought(body: Body, region: Region) -> list[Value]:
-    """What lanes bring from the branch: values that are used, and were there before they parted."""
+    """What lanes bring from the branch: values that are used before they are computed again."""
     definitions = body.analysed.shapes.definitions
+    before: dict[Block, set[Block]] = {}
     found: dict[str, Value] = {}
-    for value in _used(body, region):
-        defined = definitions.get(value.text)
-        if defined is not None and body.flow.dominates(defined, region.branch):
-            found[value.text] = value
+    for user, value in _used(body, region):
+        for each in _sources(body, value):
+            defined = definitions.get(each.text)
+            if defined is None or not body.flow.dominates(defined, region.branch):
+                continue
+            if defined not in before:
+                before[defined] = _reached(region, defined)
+            if user in before[defined]:
+                found[each.text] = each
     return list(found.values())
 
 
-def _used(body: Body, region: Region) -> Iterable[Value]:
+def _reached(region: Region, defined: Block) -> set[Block]:
+    """The blocks, with the branch's, whose start lanes come to before they leave this one again."""
+    seen = {region.branch}
+    work = [region.branch]
+    while work:
+        for block in work.pop().successors:
+            if block in region.blocks and block not in seen and block is not defined:
+                seen.add(block)
+                work.append(block)
+    return seen | {region.join}
+
+
+def _sources(body: Body, value: Value) -> Iterator[Value]:
+    """What a value is computed anew from, where it is."""
+    instruction = body.kernel.derived.get(value.text)
+    if instruction is None:
+        yield value
+    else:
+        for operand in instruction.operands:
+            yield from _sources(body, operand)
+
+
+def _used(body: Body, region: Region) -> Iterator[tuple[Block, Value]]:
+    """Every use, with the block that it is in; that of a phi is where lanes come from."""
     inside, branch = region.blocks, region.branch
     blocks = [block for block in body.flow.order if block in inside]
     for block in blocks:
+        own = {each.result for each in block.instructions}
         for each in block.instructions:
             if not isinstance(each, Phi):
-                yield from each.operands
-    yield from branch.terminator.operands
+                yield from ((block, value) for value in each.operands if value.text not in own)
+    for value in branch.terminator.operands:
+        yield branch, value
     for block in (*blocks, region.join):
         for phi in block.phis if block.instructions else ():
             for value, source in zip(phi.operands, phi.sources, strict=True):
                 where = body.function.blocks.get(source)
-                if where in inside or where is branch:
-                    yield value
+                if where is not None and (where in inside or where is branch):
+                    yield where, value
     for result in _turns(body, region):
-        yield Value(result.type, result.name)
+        yield region.join, Value(result.type, result.name)

@@ -14,9 +14,9 @@ AT_ONCE = 8  # lanes: a register of four-byte elements
 def in_turn(body: Body, address: Lanes, run: Callable[[str, Sequence[str]], None]) -> None:
     """A loop over all lanes, some at a time: `run` gets the first of them, and their addresses."""
     code, some = body.code, min(AT_ONCE, body.width)
-    follows = address.is_linear and not address.holds
+    plain = address.is_linear and not address.holds
     with code.scratch():
-        slots = [] if follows else laid_out(body, address)
+        slots = [] if plain else laid_out(body, address)
         start, turn, done = code.fresh("turns"), code.fresh("turn"), code.fresh("done")
         code.jump(start)
         code.label(start)
@@ -24,7 +24,7 @@ def in_turn(body: Body, address: Lanes, run: Callable[[str, Sequence[str]], None
         code.label(turn)
         now, after = f"%{code.fresh('now')}", f"%{code.fresh('after')}"
         code.line(f"{now} = phi i64 [ 0, %{start} ], [ {after}, %{turn} ]")
-        if follows:
+        if plain:
             offset = code.value(f"mul i64 {now}, {address.stride}")
             first = code.value(f"getelementptr i8, ptr {address.scalar}, i64 {offset}")
             places = [

@@ -31,6 +31,7 @@ from metalbench.msl.ir.model import (
 from metalbench.msl.ir.places import Metadata, Places
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.ir.text import IrError
+from metalbench.msl.vector.derived import derived
 from metalbench.msl.vector.private import Analysed, analyse_with_memory
 from metalbench.msl.vector.uses import idle, loaded, used_elsewhere
 
@@ -65,6 +66,8 @@ def vectorise(module: str, launch: Launch) -> str:
         sources(launch.width, rows=launch.rows, names=names, apart=apart),
     )
     _refuse_waiting(function, analysed)
+    uses = used_elsewhere(function, flow)
+    repeated = derived(function, analysed.shapes, uses)
     kernel = Kernel(
         function,
         flow,
@@ -72,13 +75,14 @@ def vectorise(module: str, launch: Launch) -> str:
         launch,
         machine_of(module),
         apart,
-        uses=used_elsewhere(function, flow),
+        uses=uses,
         loaded=loaded(flow, analysed.shapes),
         idle=idle(function),
+        derived=repeated,
     )
     metadata, subprogram = Metadata(function.after), _SUBPROGRAM.search(function.head)
     places = Places(metadata, subprogram[1] if subprogram else "")
-    body = Body(kernel, Code(launch.width, places.nowhere), places)
+    body = Body(kernel, Code(launch.width, places.nowhere), places, _result)
     text = _write(body, function)
     return _module(body, function, [*text, *metadata.added])
 
