@@ -32,6 +32,7 @@ from metalbench.msl.ir.places import Metadata, Places
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.vector.derived import derived
+from metalbench.msl.vector.halves import join_halves
 from metalbench.msl.vector.private import Analysed, analyse_with_memory
 from metalbench.msl.vector.uses import idle, loaded, used_elsewhere
 
@@ -56,6 +57,7 @@ _GROUP_OF = re.compile(r" #(\d+)")
 def vectorise(module: str, launch: Launch) -> str:
     """The module for launches of this shape. Raises IrError for what cannot be done here."""
     function = read_function(module, SOURCE)
+    join_halves(function)
     apart = _apart(module)
     flow = flow_of(function)
     names = {each.name for _, each in function.instructions if isinstance(each, Call)}

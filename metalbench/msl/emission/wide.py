@@ -9,10 +9,12 @@ from metalbench.msl.emission.body import Body
 from metalbench.msl.emission.code import places
 from metalbench.msl.emission.lanes import Lanes
 from metalbench.msl.emission.one_by_one import each_lane
+from metalbench.msl.emission.transposed import put_together, taken_apart
 from metalbench.msl.emission.turns import in_turn
 from metalbench.msl.ir.types import Type
 
 _MOST_APART = 4  # elements from a lane to the next
+_WORD = 4  # bytes
 _REGISTER = 32  # bytes: what is put in order at once; LLVM takes long over more
 _LINE = 64  # bytes of a cache line
 
@@ -97,6 +99,12 @@ def _in_order(
     """
     code, size = body.code, body.layout.size(kind)
     lanes = min(body.width, _REGISTER // size)
+    if list(wanted) == list(range(4)) and size == _WORD:
+        found = [
+            taken_apart(code, kind, code.value(f"getelementptr i8, ptr {first}, i64 {start}"))
+            for start in range(0, body.width * 4 * size, 4 * _REGISTER)
+        ]
+        return tuple(_joined(body, list(each), kind, lanes) for each in zip(*found, strict=True))
     parts: list[list[str]] = [[] for _ in wanted]
     for begin in range(0, body.width, lanes):
         is_last = begin + lanes == body.width
@@ -131,6 +139,16 @@ def _interleave(body: Body, first: str, kind: Type, vectors: Sequence[str]) -> N
     code, size, apart = body.code, body.layout.size(kind), len(vectors)
     lanes = min(body.width, _REGISTER // size)
     whole = code.lanes(kind)
+    if apart == 4 and size == _WORD:
+        for begin in range(0, body.width, lanes):
+            order = places(range(begin, begin + lanes))
+            rows = [
+                code.value(f"shufflevector {whole} {each}, {whole} poison, {order}")
+                for each in vectors
+            ]
+            place = code.value(f"getelementptr i8, ptr {first}, i64 {begin * apart * size}")
+            put_together(code, kind, rows, place)
+        return
     padded = apart if apart & (apart - 1) == 0 else 1 << apart.bit_length()
     for begin in range(0, body.width, lanes):
         parts = [
