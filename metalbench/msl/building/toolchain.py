@@ -91,6 +91,8 @@ LANE_FLAGS = [
     *_LOOPS_AS_THEY_ARE,
     "-mllvm",
     "-inline-threshold=5000",
+    "-mllvm",
+    "-jump-threading-threshold=0",
     "-DMB_VECTOR=1",
 ]
 # Of all lanes, which are vectors already. Instructions are put in order once, before they have
