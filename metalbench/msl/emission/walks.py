@@ -25,6 +25,7 @@ from metalbench.msl.vector.shapes import VARYING, Known, Linear
 Emit = Callable[[Body, Instruction], None]
 ROWS = "%alone.rows"  # where lanes leave for each other what they bring and what they take along
 _ALIGNMENT = 64
+_FEW = 24  # instructions
 
 
 @dataclass
@@ -35,6 +36,7 @@ class _Branch:
     region: Region
     results: list[tuple[Result, list[int]]]  # and where their components lie
     parcels: list[tuple[Value, Parcel]] = field(default_factory=list)
+    rows: str = ROWS
 
 
 class Walks:
@@ -49,7 +51,7 @@ class Walks:
         regions = body.analysed.shapes.divergence.regions
         self._outermost = outermost(body.flow, regions, alone)
         self._walks: dict[Region, list[_Branch]] = {}
-        self._bytes = 0
+        self._bytes: dict[str, int] = {}
 
     def go(self, region: Region, lanes: str) -> None:
         """Have these lanes go on alone from a region's branch, in whose block this is written."""
@@ -60,34 +62,43 @@ class Walks:
         number = list(self._walks).index(self._outermost[region.branch])
         given = [(type_, name) for name, type_ in self._parameters.items()]
         bits = code.number(lanes) if lanes else "-1"
-        which = [(code.bits, bits), ("i32", str(branch.number)), ("ptr", ROWS)]
+        which = [(code.bits, bits), ("i32", str(branch.number)), ("ptr", branch.rows)]
         arguments = ", ".join(f"{type_} {value}" for type_, value in (*given, *which))
         code.line(f"call void @mb_alone.{number}({arguments})")
         everyone, body.mask = body.mask, lanes
         for result, offsets in branch.results:
-            body.keep(result.kind, result.name, self._result(result, offsets))
+            body.keep(result.kind, result.name, self._result(result, offsets, branch.rows))
         body.mask = everyone
 
     def _branch(self, number: int, region: Region) -> _Branch:
         body = self._body
-        parcels = Parcels(body, ROWS, tuple(self._parameters))
+        rows = f"%{body.code.fresh('alone.rows')}" if self._stays(region) else ROWS
+        parcels = Parcels(body, rows, tuple(self._parameters))
         results = [
             (result, [parcels.room(each) for each in body.components(result.type)])
             for result in results_of(body, region)
         ]
-        branch = _Branch(number, region, results)
+        branch = _Branch(number, region, results, rows=rows)
         for value in brought(body, region):
             branch.parcels.append((value, parcels.send(body.get(value))))
-        self._bytes = max(self._bytes, parcels.bytes)
+        self._bytes[rows] = max(self._bytes.get(rows, 0), parcels.bytes)
         return branch
 
-    def _result(self, result: Result, offsets: list[int]) -> Lanes:
+    def _stays(self, region: Region) -> bool:
+        """Whether the code is put where it is called: it is little, and surely run by some lanes."""
+        shared = list(self._outermost.values()).count(self._outermost[region.branch])
+        (condition,) = region.branch.terminator.operands
+        is_known = isinstance(self._body.analysed.shapes.of(condition), Known)
+        length = sum(len(block.instructions) for block in region.blocks)
+        return is_known and shared == 1 and length <= _FEW
+
+    def _result(self, result: Result, offsets: list[int], rows: str) -> Lanes:
         """What all lanes have brought, in the form that its shape says."""
         body, type_ = self._body, result.type
         kinds = body.components(type_)
         code, bits = body.code, body.code.bits
         vectors = tuple(
-            kept(body, each, code.value(f"getelementptr i8, ptr {ROWS}, i64 {offset}"))
+            kept(body, each, code.value(f"getelementptr i8, ptr {rows}, i64 {offset}"))
             for each, offset in zip(kinds, offsets, strict=True)
         )
         shape = body.analysed.shapes.of(Value(type_, result.name))
@@ -107,9 +118,9 @@ class Walks:
 
     def functions(self, attributes: str) -> list[str]:
         """The text of all functions, once everything else is written; makes room for the rows."""
-        if self._walks:
-            room = f"[{self._bytes} x i8], align {_ALIGNMENT}"
-            self._body.code.entry.append(f"  {ROWS} = alloca {room}")
+        for rows, size in self._bytes.items():
+            room = f"[{size} x i8], align {_ALIGNMENT}"
+            self._body.code.entry.append(f"  {rows} = alloca {room}")
         found: list[str] = []
         for number, (region, branches) in enumerate(self._walks.items()):
             found += self._function(f"mb_alone.{number}", region, branches, attributes)
@@ -131,7 +142,8 @@ class Walks:
         given = [f"{type_} {each}" for each, type_ in self._parameters.items()]
         given += [f"{code.bits} %lanes", "i32 %branch", f"ptr {ROWS}"]
         debug = f" !dbg {places.subprogram}" if places.subprogram else ""
-        head = f"define internal void @{name}({', '.join(given)}){attributes} cold noinline{debug} {{"
+        kind = "cold noinline" if branches[0].rows == ROWS else "alwaysinline"
+        head = f"define internal void @{name}({', '.join(given)}){attributes} {kind}{debug} {{"
         return [head, "start:", *code.entry, *code.lines, "}"]
 
 
