@@ -33,7 +33,7 @@ def write_blocks(body: Body, live: str, parameters: Mapping[str, str], emit: Emi
     alone = going_alone(whole)
     masked = with_masks(body.flow, whole, alone)
     walks = Walks(body, alone, parameters, emit)
-    _Blocks(body, masked, walks, alone, live, emit).write()
+    _Blocks(body, masked, walks, live, emit).write()
     return walks
 
 
@@ -50,7 +50,6 @@ class _Blocks:
         body: Body,
         divergence: Divergence,
         walks: Walks,
-        alone: frozenset[Block],
         live: str,
         emit: Emit,
     ) -> None:
@@ -58,7 +57,6 @@ class _Blocks:
         self._code = body.code
         self._lines = lines_of(body.flow, divergence)
         self._walks = walks
-        self._alone = alone
         self._live = live
         self._all = body.code.number(live) if live else "-1"
         self._emit = emit
@@ -170,7 +168,7 @@ class _Blocks:
         with self._body.arm():
             self._choose(block, scalar)
         code.label(apart)
-        if block in self._alone:
+        if block in self._walks.branches:
             with self._body.arm():
                 region = self._body.analysed.shapes.divergence.regions[block]
                 self._walk(block, region, condition)

@@ -39,8 +39,8 @@ class Kernel:
     """What is known of a function of one lane before it is written for all.
 
     Lanes call the functions `apart` one by one. `uses` says which other blocks use a value;
-    `loaded` are the values that depend on what different lanes have loaded, `idle` those that nothing
-    comes of, and `derived` instructions are repeated in every block that uses their results.
+    `loaded` are the values that depend on what different lanes have loaded, `idle` those that
+    nothing comes of, and `derived` instructions are repeated wherever their results are used.
     """
 
     function: Function
@@ -119,8 +119,6 @@ class Body:
     def vectors(self, lanes: Lanes) -> tuple[str, ...]:
         """A value's lanes, a vector for each component."""
         if not lanes.vectors:
-            if lanes.later is not None:
-                lanes.vectors = lanes.later()
             spread(self.code, lanes, self.layout)
             if self._arms is not None:
                 self._arms.append(lanes)

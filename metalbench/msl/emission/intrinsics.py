@@ -47,7 +47,8 @@ def call(body: Body, instruction: Call) -> Lanes | None:
     if not name:
         raise IrError(f"a call of {instruction.callee[:40]}")
     if name.startswith(FILLS) and instruction.operands[0].text in body.analysed.layout.interleaved:
-        return fill(body, instruction)
+        fill(body, instruction)
+        return None
     operands = [body.get(each) for each in instruction.operands]
     alike = all(each.is_uniform for each in operands)
     if alike and name not in body.kernel.apart:

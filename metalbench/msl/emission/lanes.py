@@ -160,7 +160,9 @@ def spread(code: Code, lanes: Lanes, layout: Layout) -> tuple[str, ...]:
     if lanes.vectors:
         return lanes.vectors
     found: tuple[str, ...]
-    if lanes.near is not None:
+    if lanes.later is not None:
+        found = lanes.later()
+    elif lanes.near is not None:
         found = (_addresses(code, lanes.near),)
     elif lanes.stride == 0:
         types = components(lanes.type, layout)

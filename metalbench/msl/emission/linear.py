@@ -102,9 +102,11 @@ def ends(body: Body, compare: Compare, operands: Sequence[Lanes]) -> tuple[str, 
                 return None
             holds.append(code.value(f"icmp {relation[0]}{grows} {kind} {last}, {each.scalar}"))
         lasts.append(last)
+    if not holds:
+        return None
     whole = holds[0]
-    for each in holds[1:]:
-        whole = code.value(f"and i1 {whole}, {each}")
+    for more in holds[1:]:
+        whole = code.value(f"and i1 {whole}, {more}")
     first, last = (
         code.value(f"icmp {relation} {kind} {one}, {other}")
         for one, other in ([each.scalar for each in operands], lasts)

@@ -1,8 +1,8 @@
-"""Which branches share the code of lanes that go alone, what lanes bring there and what they leave."""
+"""Which branches share the code of lanes that go alone, what lanes bring there, what they leave."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from metalbench.msl.emission.body import Body

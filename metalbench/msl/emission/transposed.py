@@ -13,7 +13,7 @@ from metalbench.msl.ir.types import Type
 _LANES = 8
 _GROUP = 4
 _BYTES = 32  # of a register
-# Of two registers: halves of both, side by side; elements or pairs of elements in turn, of each half.
+# Of two registers: halves of both side by side; elements, or pairs of them, in turn, of each half.
 _LOW_HALVES = (0, 1, 2, 3, 8, 9, 10, 11)
 _HIGH_HALVES = (4, 5, 6, 7, 12, 13, 14, 15)
 _LOW = (0, 8, 1, 9, 4, 12, 5, 13)

@@ -40,7 +40,7 @@ class _Branch:
 
 
 class Walks:
-    """The functions in which lanes go alone. `parameters` are those of the function of all lanes."""
+    """The functions in which lanes go alone; `parameters` are those of the one of all lanes."""
 
     def __init__(
         self, body: Body, alone: frozenset[Block], parameters: Mapping[str, str], emit: Emit
@@ -50,6 +50,7 @@ class Walks:
         self._emit = emit
         regions = body.analysed.shapes.divergence.regions
         self._outermost = outermost(body.flow, regions, alone)
+        self.branches = alone
         self._walks: dict[Region, list[_Branch]] = {}
         self._bytes: dict[str, int] = {}
 
@@ -85,7 +86,7 @@ class Walks:
         return branch
 
     def _stays(self, region: Region) -> bool:
-        """Whether the code is put where it is called: it is little, and surely run by some lanes."""
+        """Whether the code is put where it is called: it is little, and surely run by some."""
         shared = list(self._outermost.values()).count(self._outermost[region.branch])
         (condition,) = region.branch.terminator.operands
         is_known = isinstance(self._body.analysed.shapes.of(condition), Known)

@@ -100,11 +100,11 @@ def _in_order(
     code, size = body.code, body.layout.size(kind)
     lanes = min(body.width, _REGISTER // size)
     if list(wanted) == list(range(4)) and size == _WORD:
-        found = [
+        groups = [
             taken_apart(code, kind, code.value(f"getelementptr i8, ptr {first}, i64 {start}"))
             for start in range(0, body.width * 4 * size, 4 * _REGISTER)
         ]
-        return tuple(_joined(body, list(each), kind, lanes) for each in zip(*found, strict=True))
+        return tuple(_joined(body, each, kind, lanes) for each in zip(*groups, strict=True))
     parts: list[list[str]] = [[] for _ in wanted]
     for begin in range(0, body.width, lanes):
         is_last = begin + lanes == body.width
@@ -141,9 +141,9 @@ def _interleave(body: Body, first: str, kind: Type, vectors: Sequence[str]) -> N
     whole = code.lanes(kind)
     if apart == 4 and size == _WORD:
         for begin in range(0, body.width, lanes):
-            order = places(range(begin, begin + lanes))
+            own = places(range(begin, begin + lanes))
             rows = [
-                code.value(f"shufflevector {whole} {each}, {whole} poison, {order}")
+                code.value(f"shufflevector {whole} {each}, {whole} poison, {own}")
                 for each in vectors
             ]
             place = code.value(f"getelementptr i8, ptr {first}, i64 {begin * apart * size}")

@@ -56,7 +56,7 @@ def _is_at_hand(
     found: Mapping[str, tuple[Block, Instruction]],
     uses: set[Block],
 ) -> bool:
-    """Whether an operand is the same, and one value stands for all lanes', where the result is used."""
+    """Whether an operand is the same where the result is used, and one value stands for all."""
     defined = shapes.definitions.get(operand.text)
     if defined is None:
         return True

@@ -6,6 +6,7 @@ A float4 passes through the processor's calls as two float2. As one it is one ro
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from metalbench.msl.ir.model import (
     Block,
@@ -79,20 +80,17 @@ def _join(block: Block, first: Memory, second: Memory, name: str) -> None:
     half = first.accessed
     assert isinstance(half, Vector)
     whole = Value(Vector(2 * _HALF, half.element), name)
-    kept = {"place": first.place, "alignment": first.alignment}
     at, then = (block.instructions.index(each) for each in (first, second))
     if first.opcode == "load":
-        load = Memory(opcode="load", result=name, type=whole.type, operands=first.operands, **kept)
+        load = replace(first, result=name, type=whole.type)
         block.instructions[then] = _part(whole, second, (2, 3))
         block.instructions[at : at + 1] = [load, _part(whole, first, (0, 1))]
         return
     parts = (first.operands[0], second.operands[0])
     order = (0, 1, 2, 3)
-    both = Shuffle(
-        opcode="shufflevector", result=name, type=whole.type, operands=parts, mask=order
-    )
+    both = Shuffle(opcode="shufflevector", result=name, type=whole.type, operands=parts, mask=order)
     both.place = first.place
-    store = Memory(opcode="store", operands=(whole, first.address), **kept)
+    store = replace(first, operands=(whole, first.address))
     block.instructions[then : then + 1] = [both, store]
     del block.instructions[at]
 

@@ -122,7 +122,7 @@ def _uses(function: Function, instruction: Instruction) -> list[tuple[Value, int
 
 
 def _fills_elements(call: Call) -> bool:
-    """Whether it writes the same byte into so much that this is a number of elements of any size."""
+    """Whether it writes one byte into so much that this is a number of elements of any size."""
     if not call.name.startswith(FILLS) or call.operands[3].integer:
         return False
     byte, length = (call.operands[at].integer for at in (1, 2))
