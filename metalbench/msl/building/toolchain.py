@@ -83,7 +83,8 @@ SPACES_FLAGS = ["-std=c++23", "-DMB_SPACES=1", "-Xclang", "-fsycl-is-device"]
 RELEASE_FLAGS = ["-O3", *CONVERGENT_FLAGS, *WRAPPING_FLAGS]
 _LOOPS_AS_THEY_ARE = ["-fno-vectorize", "-fno-slp-vectorize"]
 # Of one lane: optimised, for what is then written again for all lanes (msl/emission). Functions
-# are inlined whatever it costs, because what lanes do together cannot be within others.
+# are inlined whatever it costs, because what lanes do together cannot be within others. A jump that
+# is threaded past where lanes meet makes them meet later, and a loop in between one of masks.
 LANE_FLAGS = [
     "-O2",
     *CONVERGENT_FLAGS,
