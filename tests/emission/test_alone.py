@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
-from emission.launches import ROWS, emitted
+from emission.launches import ROWS, module
+
+from metalbench.msl.emission.vectorise import vectorise
 
 A = np.random.default_rng(1).integers(0, 16, 32, "u4")
 OUT = np.zeros(32, "u4")
@@ -18,6 +22,13 @@ REGION = """
     br label %end
   end:
     ret void"""
+
+
+def walks(body: str, **memory: np.ndarray) -> str:
+    """The functions in which lanes go alone."""
+    text = vectorise(module(body, "", memory), ROWS.launch)
+    found = re.findall(r"^define internal void @mb_alone.*?^}", text, re.MULTILINE | re.DOTALL)
+    return "\n".join(found)
 
 
 def region(inside: str, before: str = "") -> str:
@@ -147,6 +158,72 @@ def test_a_loop_of_one_lane_stays_small():
         br i1 %d, label %loop, label %last
       last:
         store i32 %t1, ptr %out.lane"""
-    text = emitted(region(inside), ROWS, a=A, out=OUT)
-    walk = text[text.rindex("alone.") - 2000 :]
-    assert "add <32 x i32>" not in walk
+    text = walks(region(inside), a=A, out=OUT)
+    assert "add i32" in text
+    assert "<32 x i32>" not in text
+
+
+NESTED = """
+    %v = load i32, ptr %a.lane
+    %c = icmp ult i32 %v, 12
+    br i1 %c, label %then, label %end
+  then:
+    %d = icmp ult i32 %v, 8
+    br i1 %d, label %low, label %on
+  low:
+    %x = mul i32 %v, 3
+    br label %on
+  on:
+    %y = phi i32 [ %v, %then ], [ %x, %low ]
+    br label %end
+  end:
+    %r = phi i32 [ 1000, %entry ], [ %y, %on ]
+    store i32 %r, ptr %out.lane"""
+
+
+@pytest.mark.parametrize("a", [A, np.where(A < 8, A, 11).astype("u4"), np.full(32, 9, "u4")])
+def test_branches_within_each_other_share_a_function(check, a):
+    """Lanes come to it from either, and leave it where those of their branch meet."""
+
+    def want(t, a, out):
+        v = a[t.lane]
+        out[t.lane] = np.where(v < 12, np.where(v < 8, 3 * v, v), 1000)
+
+    check(NESTED, want, a=a, out=OUT)
+    text = walks(NESTED, a=a, out=OUT)
+    assert text.count("define internal void @mb_alone") == 1
+    assert text.count("mul i32 %") == 1
+    assert "i32 1, label %from.1" in text
+
+
+def test_what_is_computed_again_is_not_brought():
+    """In a loop that lanes leave at different times: of a turn, only what the next one takes."""
+    body = """
+        %v = load i32, ptr %a.lane
+        br label %loop
+      loop:
+        %t = phi i32 [ 0, %entry ], [ %next, %loop ]
+        %big = mul i32 %t, %v
+        %more = xor i32 %big, 12345
+        %next = add i32 %t, %more
+        %d = icmp ult i32 %next, %v
+        br i1 %d, label %loop, label %last
+      last:
+        store i32 %next, ptr %out.lane"""
+    text = vectorise(module(body, "", {"a": A, "out": OUT}), ROWS.launch)
+    sent = re.findall(r"store <32 x \w+> %\S+ ptr %v\.\d+, align 16", text)
+    assert 1 <= len(sent) <= 3  # %v, %next, %d
+
+
+def test_little_code_of_a_lane_that_is_known_stays_in_its_place():
+    body = """
+        %c = icmp eq i32 %lane, 0
+        br i1 %c, label %then, label %end
+      then:
+        store i32 %x, ptr %out
+        br label %end
+      end:
+        ret void"""
+    assert "alwaysinline {" in walks(body, out=OUT)
+    rarely = region("store i32 %v, ptr %out.lane")
+    assert "cold noinline {" in walks(rarely, a=A, out=OUT)

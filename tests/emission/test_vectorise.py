@@ -79,10 +79,19 @@ def test_the_same_module_gives_the_same_text():
 def test_what_is_said_of_the_function_stays():
     """Its attributes, and the scope that its lines are in."""
     text = source().replace("%group) {", "%group) local_unnamed_addr #3 !dbg !12 {")
-    found = vectorise(f"{text}\nattributes #3 = {{ nounwind }}\n", ROWS.launch)
+    after = """
+attributes #3 = { nounwind }
+!12 = distinct !DISubprogram(name: "mb_vector_source", scope: !13, file: !13, line: 2, unit: !14)
+!13 = !DIFile(filename: "k.metal", directory: "/")
+!14 = distinct !DICompileUnit(language: DW_LANG_C, file: !13, emissionKind: LineTablesOnly)"""
+    found = vectorise(text + after, ROWS.launch)
     (head,) = (line for line in found.split("\n") if line.startswith("define void @mb_vector_body"))
     assert head.endswith("#3 !dbg !12 {")
     assert "!dbg !DILocation(line: 0, scope: !12)" in found
+    # A function of lanes that go alone has a description of its own.
+    (walk,) = (line for line in found.split("\n") if line.startswith("define internal void @mb_al"))
+    assert walk.endswith("#3 cold noinline !dbg !15 {")
+    assert '!15 = distinct !DISubprogram(name: "mb_alone.0", scope: !13, file: !13' in found
 
 
 def test_a_module_without_a_kernel_is_refused():

@@ -8,8 +8,11 @@ import subprocess
 import numpy as np
 import pytest
 
+from metalbench.kernel.installed import include_folders
+from metalbench.kernel.library import Library
 from metalbench.msl import engine
-from metalbench.msl.building.toolchain import flags, toolchain
+from metalbench.msl.building.compiler import Translate, generate
+from metalbench.msl.building.toolchain import LANE_FLAGS, flags, toolchain
 from metalbench.msl.emission.body import Launch
 from metalbench.msl.emission.vectorise import vectorise
 from metalbench.msl.rewriting.lower import lower
@@ -156,3 +159,18 @@ def test_the_least_half_of_a_part_of_a_simdgroup_is_a_number(threadgroup, kind):
     x = np.array([3, np.nan, -2, 5, *[9] * 30], np.float32)
     body = f"y[tid] = float(simd_min({kind}(x[tid]))) + 100 * float(simd_max({kind}(x[tid])));"
     np.testing.assert_array_equal(threadgroup(body, x, threads=34), [898] * 32 + [909] * 2)
+
+
+@pytest.mark.parametrize("name", ["sqr_mm", "batch_mm"])
+def test_lanes_part_no_farther_than_in_the_source(name):
+    """An edge of a matrix in front of a loop over tiles is no reason to mask that loop."""
+    kernel = next(each for each in Library() if each.task.name == name).kernel()
+    macros = {"DTYPE": "float", **{key: str(of[0]) for key, of in kernel.tunables.items()}}
+    folders = include_folders(kernel.path, kernel.include_dirs)
+    program = engine.parse(kernel.source, str(kernel.path), macros, folders)
+    lowered = lower(program.source, name, {})
+    options = flags(checked=False, fast_math=True, spaces=lowered.spaces, passes=LANE_FLAGS)
+    lane = generate(lowered.code, toolchain(), options, Translate())
+    text = vectorise(lane, Launch(32, rows=True))
+    assert re.search(r"^b\d+:$", text, re.MULTILINE)
+    assert not re.search(r"^m\d+:$", text, re.MULTILINE)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from metalbench._core import CompileError
-from metalbench.msl.building.symbolize import is_own
+from metalbench.msl.ir.places import is_own
 
 
 class Frame(NamedTuple):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from metalbench.msl.building.symbolize import is_own
+from metalbench.msl.ir.places import is_own
 
 # `load atomic` and `store atomic` are others: those need their alignment.
 _ACCESS = re.compile(r"  (?:%[\w.]+ = load|store) (?!atomic ).*, align (?=\d)")

@@ -10,8 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-# Code of the MSL headers is inlined into the user's; its lines are of no use to the user.
-_OWN_HEADERS = ("/msl/mb/", "msl/mb/", "<metalbench>")
+from metalbench.msl.ir.places import is_own
 
 
 @dataclass
@@ -37,11 +36,6 @@ def symbolize(path: str, offset: int) -> tuple[str, int] | None:
     calls.sort(key=lambda call: call[1] - call[0])
     frames = [(file, line), *((call[2], call[3]) for call in calls)]
     return next((frame for frame in frames if not is_own(frame[0])), frames[0])
-
-
-def is_own(file: str) -> bool:
-    """Whether a file in debug information is of the MSL headers, not the user's."""
-    return any(mark in file for mark in _OWN_HEADERS)
 
 
 @lru_cache(maxsize=32)

@@ -83,7 +83,8 @@ SPACES_FLAGS = ["-std=c++23", "-DMB_SPACES=1", "-Xclang", "-fsycl-is-device"]
 RELEASE_FLAGS = ["-O3", *CONVERGENT_FLAGS, *WRAPPING_FLAGS]
 _LOOPS_AS_THEY_ARE = ["-fno-vectorize", "-fno-slp-vectorize"]
 # Of one lane: optimised, for what is then written again for all lanes (msl/emission). Functions
-# are inlined whatever it costs, because what lanes do together cannot be within others.
+# are inlined whatever it costs, because what lanes do together cannot be within others. A jump that
+# is threaded past where lanes meet makes them meet later, and a loop in between one of masks.
 LANE_FLAGS = [
     "-O2",
     *CONVERGENT_FLAGS,
@@ -91,10 +92,23 @@ LANE_FLAGS = [
     *_LOOPS_AS_THEY_ARE,
     "-mllvm",
     "-inline-threshold=5000",
+    "-mllvm",
+    "-jump-threading-threshold=0",
     "-DMB_VECTOR=1",
 ]
-# Of all lanes, which are vectors already.
-VECTOR_FLAGS = ["-O2", *WRAPPING_FLAGS, *_LOOPS_AS_THEY_ARE]
+# Of all lanes, which are vectors already. Instructions are put in order once, before they have
+# registers: a second time takes a quarter of the whole, and is no faster. Of variables there is no
+# debug information, which only the older of two passes sees at once.
+VECTOR_FLAGS = [
+    "-O2",
+    *WRAPPING_FLAGS,
+    *_LOOPS_AS_THEY_ARE,
+    "-fno-unroll-loops",
+    "-mllvm",
+    "-post-RA-scheduler=0",
+    "-mllvm",
+    "-experimental-debug-variable-locations=false",
+]
 # Copies of a whole struct, such as a float4 that does not pass through registers, are no loads and
 # stores to the coverage pass; AddressSanitizer's pass turns them, and only them, into calls.
 CHECKED_FLAGS = [

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from metalbench.msl.emission.body import Body
 from metalbench.msl.emission.lanes import Lanes
+from metalbench.msl.emission.one_by_one import of_lane
 from metalbench.msl.ir.types import Type
 
 Vectors = tuple[str, ...]
@@ -47,6 +48,18 @@ def moved(body: Body, address: Lanes, offset: int) -> Lanes:
     if address.is_linear and not address.holds:
         scalar = code.value(f"getelementptr i8, {kind} {address.scalar}, i64 {offset}")
         return Lanes(kind, scalar, address.stride)
+    if address.one is not None:
+        return Lanes(
+            kind,
+            later=lambda: (_vector(body, address, offset),),
+            one=lambda lane: code.value(
+                f"getelementptr i8, {kind} {of_lane(body, address, [], lane)}, i64 {offset}"
+            ),
+        )
+    return Lanes(kind, vectors=(_vector(body, address, offset),))
+
+
+def _vector(body: Body, address: Lanes, offset: int) -> str:
+    code, kind = body.code, address.type
     vector = body.vector(address)
-    found = code.value(f"getelementptr i8, {code.lanes(kind)} {vector}, i64 {offset}")
-    return Lanes(kind, vectors=(found,))
+    return code.value(f"getelementptr i8, {code.lanes(kind)} {vector}, i64 {offset}")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from metalbench.msl.emission.body import Body
 from metalbench.msl.emission.lanes import Lanes, Near, splat
+from metalbench.msl.emission.one_by_one import follows, of_lane
 from metalbench.msl.ir.model import Alloca, ElementPointer, Value
 from metalbench.msl.ir.types import Int
 from metalbench.msl.vector.private import ALIGNMENT
@@ -33,8 +34,15 @@ def address(body: Body, pointer: ElementPointer) -> Lanes:
     found = Lanes(pointer.type, _plain(body, pointer, operands), shape.stride)
     if shape.checked:
         found.holds = _all(body, [each.holds for each in operands if each.holds])
-        found.vectors = (_vector(body, pointer, operands),)
+        found.later = lambda: (_vector(body, pointer, operands),)
+        if all(follows(each) for each in operands):
+            found.one = lambda lane: _of_lane(body, pointer, operands, lane)
     return found
+
+
+def _of_lane(body: Body, pointer: ElementPointer, operands: Sequence[Lanes], lane: str) -> str:
+    given = ", ".join(f"{each.type} {of_lane(body, each, [], lane)}" for each in operands)
+    return body.code.value(f"getelementptr {pointer.element}, {given}")
 
 
 def _near(body: Body, pointer: ElementPointer, operands: Sequence[Lanes]) -> Near | None:

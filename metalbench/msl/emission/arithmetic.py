@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from metalbench.msl.emission.body import Body
 from metalbench.msl.emission.division import DIVISIONS, safe_divisor
@@ -24,10 +25,12 @@ def compute(body: Body, instruction: Instruction) -> Lanes:
         return linear(body, instruction, operands, Linear(0))
     if isinstance(shape, Linear):
         return linear(body, instruction, operands, shape)
-    found = Lanes(instruction.type, vectors=vectors_of(body, instruction, operands))
-    if isinstance(instruction, Compare):
-        found.ends = ends(body, instruction, operands)
-    return found
+    known = ends(body, instruction, operands) if isinstance(instruction, Compare) else None
+    if known is not None:
+        return Lanes(
+            instruction.type, ends=known, later=partial(vectors_of, body, instruction, operands)
+        )
+    return Lanes(instruction.type, vectors=vectors_of(body, instruction, operands))
 
 
 def _once(body: Body, instruction: Instruction, operands: Sequence[Lanes]) -> str:

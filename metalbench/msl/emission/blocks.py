@@ -7,32 +7,34 @@ masks cost is paid only where lanes do part, which they mostly could but do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
-from metalbench.msl.emission.alone import Walk
 from metalbench.msl.emission.body import Body
 from metalbench.msl.emission.choice import going_alone, with_masks
 from metalbench.msl.emission.lanes import Lanes, splat
+from metalbench.msl.emission.walks import Emit, Walks
 from metalbench.msl.emission.ways import choose, masks
-from metalbench.msl.ir.model import Block, Instruction, Phi, Value
+from metalbench.msl.ir.model import Block, Phi, Value
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.vector.divergence import Divergence, Region
 from metalbench.msl.vector.lines import lines_of
 
 EXIT = "end"
 _MOST_LINES = 25_000  # clang takes seconds for more
-Emit = Callable[[Body, Instruction], None]
 
 
-def write_blocks(body: Body, live: str, emit: Emit) -> None:
+def write_blocks(body: Body, live: str, parameters: Mapping[str, str], emit: Emit) -> Walks:
     """Write all blocks, and the function's end, for the lanes of the mask `live`, or for all.
 
-    `emit` writes an instruction that is neither a phi nor a terminator. Raises IrError.
+    `parameters` are the function's, with their types. `emit` writes an instruction that is neither
+    a phi nor a terminator. Returns the functions that are called. Raises IrError.
     """
     whole = body.analysed.shapes.divergence
     alone = going_alone(whole)
     masked = with_masks(body.flow, whole, alone)
-    _Blocks(body, masked, alone, live, emit).write()
+    walks = Walks(body, alone, parameters, emit)
+    _Blocks(body, masked, walks, live, emit).write()
+    return walks
 
 
 class _Blocks:
@@ -47,14 +49,14 @@ class _Blocks:
         self,
         body: Body,
         divergence: Divergence,
-        alone: frozenset[Block],
+        walks: Walks,
         live: str,
         emit: Emit,
     ) -> None:
         self._body = body
         self._code = body.code
         self._lines = lines_of(body.flow, divergence)
-        self._alone = alone
+        self._walks = walks
         self._live = live
         self._all = body.code.number(live) if live else "-1"
         self._emit = emit
@@ -120,16 +122,12 @@ class _Blocks:
     def _instructions(self, block: Block, mask: str) -> None:
         self._body.start(block, mask)
         for each in block.instructions[:-1]:
-            self._at(each)
+            self._body.at(each)
             if isinstance(each, Phi):
                 self._body.phi(each)
             else:
                 self._emit(self._body, each)
-        self._at(block.terminator)
-
-    def _at(self, instruction: Instruction) -> None:
-        if instruction.place:
-            self._code.place = instruction.place
+        self._body.at(block.terminator)
 
     def _equal(self, one: str, other: str) -> str:
         return self._code.value(f"icmp eq {self._code.bits} {one}, {other}")
@@ -170,9 +168,10 @@ class _Blocks:
         with self._body.arm():
             self._choose(block, scalar)
         code.label(apart)
-        if block in self._alone:
+        if block in self._walks.branches:
             with self._body.arm():
-                self._walk(block, self._body.analysed.shapes.divergence.regions[block])
+                region = self._body.analysed.shapes.divergence.regions[block]
+                self._walk(block, region, condition)
             return
         with self._body.arm():
             for target, way in masks(self._body, block).items():
@@ -182,15 +181,19 @@ class _Blocks:
         else:
             code.jump(self._in_line(self._lines.first[block]))
 
-    def _walk(self, block: Block, region: Region) -> None:
+    def _walk(self, block: Block, region: Region, condition: Lanes) -> None:
         """Those that do not come to the meeting point at once go their ways alone."""
+        if condition.ends is not None:  # rare: all go, so that none need be told apart
+            self._walks.go(region, "")
+            self._code.jump(self._label(region.join))
+            return
         code, lanes = self._code, ""
         for target, way in masks(self._body, block).items():
             if target is region.join:
                 self._assign(block, target, only=way)
             else:
                 lanes = code.value(f"or {code.mask} {lanes}, {way}") if lanes else way
-        Walk(self._body, region, lanes, self._emit).write()
+        self._walks.go(region, lanes)
         code.jump(self._label(region.join))
 
     def _agreed(self, condition: Lanes) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -19,6 +19,7 @@ from metalbench.msl.emission.machine import Machine
 from metalbench.msl.emission.slots import Slots
 from metalbench.msl.ir.flow import Flow
 from metalbench.msl.ir.model import Block, Function, Instruction, Phi, Value
+from metalbench.msl.ir.places import Places
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL, Layout, Type
 from metalbench.msl.vector.private import Analysed
@@ -38,7 +39,8 @@ class Kernel:
     """What is known of a function of one lane before it is written for all.
 
     Lanes call the functions `apart` one by one. `uses` says which other blocks use a value;
-    `loaded` are the values that depend on what different lanes have loaded.
+    `loaded` are the values that depend on what different lanes have loaded, `idle` those that
+    nothing comes of, and `derived` instructions are repeated wherever their results are used.
     """
 
     function: Function
@@ -49,18 +51,26 @@ class Kernel:
     apart: frozenset[str]
     uses: Mapping[str, set[Block]]
     loaded: frozenset[str]
+    idle: frozenset[str]
+    derived: Mapping[str, Instruction]
+
+
+Write = Callable[["Body", Instruction], Lanes | None]
 
 
 class Body:
     """A function of lanes while it is being written.
 
     Values that another block uses are kept in slots, memory of the function's own, which LLVM turns
-    back into registers: so blocks may come in any order, and run any number of times.
+    back into registers: so blocks may come in any order, and run any number of times. `write` gives
+    the result of an instruction that is neither a phi nor a terminator.
     """
 
-    def __init__(self, kernel: Kernel, code: Code) -> None:
+    def __init__(self, kernel: Kernel, code: Code, places: Places, write: Write) -> None:
         self.kernel = kernel
+        self.write = write
         self.code = code
+        self.places = places
         self.function = kernel.function
         self.flow = kernel.flow
         self.analysed = kernel.analysed
@@ -128,9 +138,15 @@ class Body:
             lanes.vectors = ()
         self._known, self._arms = known, outer
 
-    def adopt(self, other: Body) -> None:
-        """What another body was given from the start."""
-        self._given = other._given
+    @property
+    def given(self) -> dict[str, Lanes]:
+        """What is there from the start, by name."""
+        return self._given
+
+    def at(self, instruction: Instruction) -> None:
+        """What is written from now on is for this instruction."""
+        if instruction.place:
+            self.code.place = self.places.of(instruction.place)
 
     def take_apart(self, type_: Type, value: str) -> list[str]:
         """The scalars that one value is made of."""
@@ -177,6 +193,9 @@ class Body:
         return self._known[value.text]
 
     def _fetch(self, value: Value) -> Lanes:
+        instruction = self.kernel.derived.get(value.text)
+        if instruction is not None:
+            return self._repeat(instruction)
         own = self.analysed.shapes.of(value)
         if isinstance(own, Known):
             return self._constant(value.type, own)
@@ -184,6 +203,13 @@ class Body:
         if self.analysed.shapes.divergence.leaves_turns(defined, self.block):
             return self.slots.load("turn", value.text, value.type, VARYING)
         return self.slots.load("value", value.text, value.type, own)
+
+    def _repeat(self, instruction: Instruction) -> Lanes:
+        """What a derived instruction gives."""
+        found = self.write(self, instruction)
+        assert found is not None
+        shape = self.analysed.shapes.of(Value(instruction.type, instruction.result))
+        return self.fitted(found, shape)
 
     def _constant(self, type_: Type, known: Known) -> Lanes:
         items = ", ".join(f"{type_} {literal(type_, each)}" for each in known.values)
@@ -204,6 +230,8 @@ class Body:
             return
         lanes = self.fitted(lanes, shape)
         self._known[name] = lanes
+        if name in self.kernel.derived:
+            return
         uses = self.kernel.uses.get(name, ())
         behind = [each for each in uses if self._leaves(each)]
         if len(behind) < len(uses):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL, Float, Int, Pointer, Type
@@ -23,6 +24,8 @@ class Code:
         self.entry: list[str] = []
         self.declarations: dict[str, str] = {}
         self._names = 0
+        self._free: dict[tuple[str, int], list[str]] = {}
+        self._rows: list[tuple[tuple[str, int], str]] = []
 
     def fresh(self, stem: str = "v") -> str:
         """A name that nothing has yet, without its %."""
@@ -61,6 +64,22 @@ class Code:
         if zero:
             self.entry.append(f"  store {type_} zeroinitializer, ptr {name}")
         return name
+
+    def row(self, type_: str, alignment: int) -> str:
+        """Memory that nobody needs behind the `scratch` that it is taken in."""
+        free = self._free.setdefault((type_, alignment), [])
+        name = free.pop() if free else self.variable(type_, alignment)
+        self._rows.append(((type_, alignment), name))
+        return name
+
+    @contextmanager
+    def scratch(self) -> Iterator[None]:
+        """Rows that are taken in between are others' again behind it."""
+        outer, self._rows = self._rows, []
+        yield
+        for kind, name in self._rows:
+            self._free[kind].append(name)
+        self._rows = outer
 
     def call(
         self, name: str, result: str, arguments: Sequence[tuple[str, str]], *, flags: str = ""

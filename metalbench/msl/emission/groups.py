@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from metalbench.msl.emission.access import Access
 from metalbench.msl.emission.body import Body, bits_of
 from metalbench.msl.emission.code import Code, places
-from metalbench.msl.emission.functions import gathered, joined
-from metalbench.msl.emission.lanes import Lanes, splat
+from metalbench.msl.emission.functions import joined
+from metalbench.msl.emission.lanes import Lanes, Near, splat
 from metalbench.msl.emission.markers import (
     MEET,
     PREFIX,
@@ -16,9 +17,11 @@ from metalbench.msl.emission.markers import (
     group_function,
     is_place,
 )
+from metalbench.msl.emission.one_by_one import ROW_ALIGNMENT, lying, stored
+from metalbench.msl.emission.scattered import scattered
 from metalbench.msl.ir.model import Call
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.types import BOOL, Float, Int, Type
+from metalbench.msl.ir.types import BOOL, POINTER, Float, Type
 from metalbench.msl.vector.shapes import Known
 
 _JOIN = {
@@ -188,18 +191,23 @@ def _shuffle(body: Body, lanes: Lanes, source: Lanes, known: Sequence[int] | Non
 
 def _permute(body: Body, vector: str, source: Lanes, type_: Type) -> str:
     """By places that are known when it runs: through memory."""
-    code, stored = body.code, Int(8) if type_ == BOOL else type_
-    if type_ == BOOL:
-        vector = code.value(f"zext {code.mask} {vector} to {code.lanes(stored)}")
-    slot = code.variable(code.lanes(stored))
-    code.line(f"store {code.lanes(stored)} {vector}, ptr {slot}")
-    places_, numbers = body.vector(source), code.lanes(source.type)
-    inside = code.value(f"icmp ult {numbers} {places_}, splat ({source.type} {body.width})")
+    code, kind = body.code, stored(type_)
+    lanes, numbers = code.lanes(kind), code.lanes(source.type)
+    from_ = body.vector(source)
+    inside = code.value(f"icmp ult {numbers} {from_}, splat ({source.type} {body.width})")
     inside = code.among(body.mask, inside)
-    wide = code.value(f"zext {numbers} {places_} to {code.lanes('i64')}")
-    pointers = code.value(f"getelementptr {stored}, ptr {slot}, {code.lanes('i64')} {wide}")
-    size = body.layout.size(stored)
-    found = gathered(code, stored, pointers, inside, "zeroinitializer", size)
+    with code.scratch():
+        row = code.row(lanes, ROW_ALIGNMENT)
+        lies = lying(code, type_, vector)
+        code.line(f"store {lanes} {lies}, ptr {row}, align {ROW_ALIGNMENT}")
+        # Lanes that are not active may have anything.
+        some = code.value(f"freeze {numbers} {from_}") if body.mask else from_
+        within = code.value(f"and {numbers} {some}, splat ({source.type} {body.width - 1})")
+        near = Near(row, within, "zext", body.layout.size(kind))
+        everyone, body.mask = body.mask, ""
+        (found,) = scattered(body, [Lanes(POINTER, near=near)], Access((kind,), (0,)))
+        body.mask = everyone
     if type_ == BOOL:
-        found = code.value(f"trunc {code.lanes(stored)} {found} to {code.mask}")
-    return found
+        found = code.value(f"trunc {lanes} {found} to {code.mask}")
+    whole = code.lanes(type_)
+    return code.value(f"select {code.mask} {inside}, {whole} {found}, {whole} zeroinitializer")

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from metalbench.msl.emission.body import Body
 from metalbench.msl.emission.code import suffix
+from metalbench.msl.emission.filling import fill
 from metalbench.msl.emission.functions import joined
 from metalbench.msl.emission.lanes import Lanes
 from metalbench.msl.emission.one_by_one import execute, one_by_one
 from metalbench.msl.ir.model import Call
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import VOID, Vector
-from metalbench.msl.vector.private import SILENT
+from metalbench.msl.vector.private import FILLS, SILENT
 
 # Those that work on vectors as they do on scalars, element by element.
 _BY_ELEMENT = frozenset(
@@ -45,6 +46,9 @@ def call(body: Body, instruction: Call) -> Lanes | None:
         return None
     if not name:
         raise IrError(f"a call of {instruction.callee[:40]}")
+    if name.startswith(FILLS) and instruction.operands[0].text in body.analysed.layout.interleaved:
+        fill(body, instruction)
+        return None
     operands = [body.get(each) for each in instruction.operands]
     alike = all(each.is_uniform for each in operands)
     if alike and name not in body.kernel.apart:

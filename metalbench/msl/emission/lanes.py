@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,7 +27,8 @@ class Lanes:
     `scalar` is lane 0's where the others follow by `stride` (0: all have it), `holds` the condition
     under which they do. `vectors` has the lanes of every component; empty until somebody asks.
     `ends` are the first and the last lane's of a condition that changes once at most from lane to
-    lane, and whether that is so. `near` says more of addresses.
+    lane, and whether that is so. `near` says more of addresses. `later` makes the vectors, of what
+    may never need them, and `one` a lane's value, by the lane's number.
     """
 
     type: Type
@@ -36,6 +38,8 @@ class Lanes:
     vectors: tuple[str, ...] = ()
     ends: tuple[str, str, str] | None = None
     near: Near | None = None
+    later: Callable[[], tuple[str, ...]] | None = None
+    one: Callable[[str], str] | None = None
 
     @property
     def is_uniform(self) -> bool:
@@ -156,7 +160,9 @@ def spread(code: Code, lanes: Lanes, layout: Layout) -> tuple[str, ...]:
     if lanes.vectors:
         return lanes.vectors
     found: tuple[str, ...]
-    if lanes.near is not None:
+    if lanes.later is not None:
+        found = lanes.later()
+    elif lanes.near is not None:
         found = (_addresses(code, lanes.near),)
     elif lanes.stride == 0:
         types = components(lanes.type, layout)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from metalbench.msl.emission.body import Body
 from metalbench.msl.emission.code import literal
 from metalbench.msl.emission.instructions import computed
 from metalbench.msl.emission.lanes import Lanes
 from metalbench.msl.emission.lanewise import vectors
+from metalbench.msl.emission.one_by_one import follows, of_lane
 from metalbench.msl.ir.model import Compare, Instruction
 from metalbench.msl.ir.types import Int
 from metalbench.msl.vector.shapes import Linear
@@ -29,8 +31,17 @@ def linear(body: Body, instruction: Instruction, operands: Sequence[Lanes], shap
     result = Lanes(instruction.type, found, shape.stride)
     if shape.checked:
         result.holds = _holds(body, instruction, operands, shape.stride)
-        result.vectors = vectors(body, instruction, operands)
+        result.later = partial(vectors, body, instruction, operands)
+        if opcode != "select" and all(follows(each) for each in operands):
+            result.one = partial(_of_lane, body, instruction, operands)
     return result
+
+
+def _of_lane(body: Body, instruction: Instruction, operands: Sequence[Lanes], lane: str) -> str:
+    """One lane's value, of the values that follow from others'."""
+    given = [of_lane(body, each, [], lane) for each in operands]
+    of = str(operands[0].type)
+    return body.code.value(computed(instruction, of, given, instruction.type, drop=True))
 
 
 def _holds(body: Body, instruction: Instruction, operands: Sequence[Lanes], stride: int) -> str:
@@ -74,12 +85,13 @@ def ends(body: Body, compare: Compare, operands: Sequence[Lanes]) -> tuple[str, 
     That takes all lanes, and values that do not wrap from the first to the last of them.
     """
     relation, kind = compare.predicate, operands[0].type
-    follow = all(each.is_linear and not each.holds for each in operands)
+    follow = all(each.is_linear for each in operands)
     if body.mask or not body.launch.rows or relation[0] not in "us" or not follow:
         return None
     if compare.opcode != "icmp" or not isinstance(kind, Int):
         return None
-    code, lasts, holds = body.code, [], []
+    code, lasts = body.code, []
+    holds = [each.holds for each in operands if each.holds]
     for each in operands:
         last = each.scalar
         if each.stride:
@@ -90,7 +102,11 @@ def ends(body: Body, compare: Compare, operands: Sequence[Lanes]) -> tuple[str, 
                 return None
             holds.append(code.value(f"icmp {relation[0]}{grows} {kind} {last}, {each.scalar}"))
         lasts.append(last)
-    whole = holds[0] if len(holds) == 1 else code.value(f"and i1 {holds[0]}, {holds[1]}")
+    if not holds:
+        return None
+    whole = holds[0]
+    for more in holds[1:]:
+        whole = code.value(f"and i1 {whole}, {more}")
     first, last = (
         code.value(f"icmp {relation} {kind} {one}, {other}")
         for one, other in ([each.scalar for each in operands], lasts)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from metalbench.msl.emission.body import Body, bits_of
+from metalbench.msl.emission.code import Code
 from metalbench.msl.emission.lanes import Lanes, Near, put_together, take_apart
 from metalbench.msl.ir.model import Atomic, Call, Instruction, Memory
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL, VOID, Int, Type
 
-_BYTE = Int(8)
+_BYTE, _INDEX = Int(8), Int(32)
+ROW_ALIGNMENT = 16  # bytes, of a row of lanes in memory
 OneLane = Callable[[Sequence[str]], Sequence[str]]
 
 
@@ -38,33 +40,32 @@ def each_lane(
     Vectors lie in memory meanwhile: no processor takes an element by a number out of a register.
     """
     code = body.code
-    memory = [laid_out(body, each) for each in operands]
-    results = [code.variable(code.lanes(stored(kind))) for kind in kinds]
+    with code.scratch():
+        memory = [laid_out(body, each) for each in operands]
+        results = [code.row(code.lanes(stored(kind)), ROW_ALIGNMENT) for kind in kinds]
 
-    def turn(lane: str) -> None:
-        given = [
-            of_lane(body, operand, slots, lane)
-            for operand, slots in zip(operands, memory, strict=True)
-        ]
-        for kind, slot, part in zip(kinds, results, run(given), strict=True):
-            keep(body, kind, slot, lane, part)
+        def turn(lane: str) -> None:
+            given = [
+                of_lane(body, operand, slots, lane)
+                for operand, slots in zip(operands, memory, strict=True)
+            ]
+            for kind, slot, part in zip(kinds, results, run(given), strict=True):
+                keep(body, kind, slot, lane, part)
 
-    over_lanes(body, turn)
-    return tuple(kept(body, kind, slot) for kind, slot in zip(kinds, results, strict=True))
+        over_lanes(code, bits_of(body), turn)
+        return tuple(kept(body, kind, slot) for kind, slot in zip(kinds, results, strict=True))
 
 
-def over_lanes(body: Body, run: Callable[[str], None]) -> None:
-    """A loop over the active lanes; `run` writes what is done for one, given its number."""
-    code = body.code
+def over_lanes(code: Code, lanes: str, run: Callable[[str], None]) -> None:
+    """A loop over the lanes of a mask, a number; `run` writes what is done for one, by its own."""
     start, turn, done = code.fresh("lanes"), code.fresh("lane"), code.fresh("done")
-    left = bits_of(body)
     code.jump(start)
     code.label(start)
     code.jump(turn)
     code.label(turn)
     now, after = f"%{code.fresh('left')}", f"%{code.fresh('rest')}"
     back = code.fresh("end")
-    code.line(f"{now} = phi {code.bits} [ {left}, %{start} ], [ {after}, %{back} ]")
+    code.line(f"{now} = phi {code.bits} [ {lanes}, %{start} ], [ {after}, %{back} ]")
     first = code.first(now)
     lane = code.value(f"zext {code.bits} {first} to i64")
     run(lane)
@@ -81,44 +82,65 @@ def stored(kind: Type) -> Type:
     return _BYTE if kind == BOOL else kind
 
 
+def lying(code: Code, kind: Type, vector: str) -> str:
+    """A vector as it lies in memory."""
+    if kind != BOOL:
+        return vector
+    return code.value(f"zext {code.mask} {vector} to {code.lanes(_BYTE)}")
+
+
+def follows(operand: Lanes) -> bool:
+    """Whether any lane's value is computed from what is one for all."""
+    return operand.one is not None or (operand.is_linear and not operand.holds)
+
+
 def laid_out(body: Body, operand: Lanes) -> list[str]:
-    """A value's vectors in memory; none where a lane's own follows from the first one's."""
-    if operand.is_linear and not operand.holds:
+    """Put the vectors of an operand in memory, unless a lane's value follows from the first's."""
+    if follows(operand):
         return []
-    code, slots = body.code, []
+    code = body.code
     if operand.near is not None:
-        slots.append(code.variable(code.lanes("i32")))
-        code.line(f"store {code.lanes('i32')} {operand.near.indices}, ptr {slots[0]}")
-        return slots
-    for kind, vector in zip(body.components(operand.type), body.vectors(operand), strict=True):
-        row = code.lanes(stored(kind))
-        lies = code.value(f"zext {code.mask} {vector} to {row}") if kind == BOOL else vector
-        slots.append(code.variable(row))
-        code.line(f"store {row} {lies}, ptr {slots[-1]}")
-    return slots
+        return [_laid(code, code.lanes("i32"), operand.near.indices)]
+    kinds, vectors = body.components(operand.type), body.vectors(operand)
+    return [
+        _laid(code, code.lanes(stored(kind)), lying(code, kind, vector))
+        for kind, vector in zip(kinds, vectors, strict=True)
+    ]
+
+
+def _laid(code: Code, row: str, vector: str) -> str:
+    slot = code.row(row, ROW_ALIGNMENT)
+    code.line(f"store {row} {vector}, ptr {slot}, align {ROW_ALIGNMENT}")
+    return slot
 
 
 def of_lane(body: Body, operand: Lanes, slots: Sequence[str], lane: str) -> str:
     """One lane's value, of what `laid_out` gave."""
     if operand.is_uniform:
         return operand.scalar
+    if operand.one is not None:
+        return operand.one(lane)
     if not slots:
         return from_lane(body, operand, lane)
-    code, parts = body.code, []
     if operand.near is not None:
         return of_index(body, operand.near, slots[0], lane)
-    for kind, slot in zip(body.components(operand.type), slots, strict=True):
-        place = code.value(f"getelementptr {stored(kind)}, ptr {slot}, i64 {lane}")
-        part = code.value(f"load {stored(kind)}, ptr {place}")
-        parts.append(code.value(f"trunc i8 {part} to i1") if kind == BOOL else part)
-    return put_together(code, operand.type, parts, body.layout)
+    kinds = body.components(operand.type)
+    parts = [taken(body, *each, lane) for each in zip(kinds, slots, strict=True)]
+    return put_together(body.code, operand.type, parts, body.layout)
+
+
+def taken(body: Body, kind: Type, slot: str, lane: str) -> str:
+    """A lane's element of a row in memory."""
+    code = body.code
+    place = code.value(f"getelementptr {stored(kind)}, ptr {slot}, i64 {lane}")
+    part = code.value(f"load {stored(kind)}, ptr {place}")
+    return code.value(f"trunc i8 {part} to i1") if kind == BOOL else part
 
 
 def of_index(body: Body, near: Near, slot: str, lane: str) -> str:
     """A lane's address, by the index that lies in memory."""
     code = body.code
-    place = code.value(f"getelementptr i32, ptr {slot}, i64 {lane}")
-    index = code.value(f"load i32, ptr {place}")
+    index = taken(body, _INDEX, slot, lane)
     wide = code.value(f"{near.widening} i32 {index} to i64")
     return code.value(f"getelementptr [{near.scale} x i8], ptr {near.base}, i64 {wide}")
 
@@ -148,7 +170,7 @@ def keep(body: Body, kind: Type, slot: str, lane: str, part: str) -> None:
 def kept(body: Body, kind: Type, slot: str) -> str:
     """The results of all lanes."""
     code, row = body.code, body.code.lanes(stored(kind))
-    found = code.value(f"load {row}, ptr {slot}")
+    found = code.value(f"load {row}, ptr {slot}, align {ROW_ALIGNMENT}")
     return code.value(f"trunc {row} {found} to {code.mask}") if kind == BOOL else found
 
 

@@ -9,7 +9,7 @@ from metalbench.msl.emission.body import Body, mask_of
 from metalbench.msl.emission.code import suffix
 from metalbench.msl.emission.functions import gathered
 from metalbench.msl.emission.lanes import Lanes
-from metalbench.msl.emission.one_by_one import each_lane
+from metalbench.msl.emission.one_by_one import ROW_ALIGNMENT, each_lane
 from metalbench.msl.emission.turns import AT_ONCE, in_turn
 from metalbench.msl.ir.types import Type
 
@@ -83,31 +83,33 @@ def _gather_in_turn(body: Body, address: Lanes, kind: Type) -> str:
     """All lanes are there: some of them at a time."""
     code, size, some = body.code, body.layout.size(kind), min(AT_ONCE, body.width)
     part = f"<{some} x {kind}>"
-    result = code.variable(code.lanes(kind))
+    with code.scratch():
+        result = code.row(code.lanes(kind), ROW_ALIGNMENT)
 
-    def run(first: str, places: Sequence[str]) -> None:
-        found = "poison"
-        for at, place in enumerate(places):
-            one = code.value(f"load {kind}, ptr {place}, align {size}")
-            found = code.value(f"insertelement {part} {found}, {kind} {one}, i64 {at}")
-        target = code.value(f"getelementptr {kind}, ptr {result}, i64 {first}")
-        code.line(f"store {part} {found}, ptr {target}, align {size}")
+        def run(first: str, places: Sequence[str]) -> None:
+            found = "poison"
+            for at, place in enumerate(places):
+                one = code.value(f"load {kind}, ptr {place}, align {size}")
+                found = code.value(f"insertelement {part} {found}, {kind} {one}, i64 {at}")
+            target = code.value(f"getelementptr {kind}, ptr {result}, i64 {first}")
+            code.line(f"store {part} {found}, ptr {target}, align {size}")
 
-    in_turn(body, address, run)
-    return code.value(f"load {code.lanes(kind)}, ptr {result}")
+        in_turn(body, address, run)
+        return code.value(f"load {code.lanes(kind)}, ptr {result}, align {ROW_ALIGNMENT}")
 
 
 def _scatter_in_turn(body: Body, address: Lanes, kind: Type, vector: str) -> None:
     code, size, some = body.code, body.layout.size(kind), min(AT_ONCE, body.width)
     part = f"<{some} x {kind}>"
-    values = code.variable(code.lanes(kind))
-    code.line(f"store {code.lanes(kind)} {vector}, ptr {values}")
+    with code.scratch():
+        values = code.row(code.lanes(kind), ROW_ALIGNMENT)
+        code.line(f"store {code.lanes(kind)} {vector}, ptr {values}, align {ROW_ALIGNMENT}")
 
-    def run(first: str, places: Sequence[str]) -> None:
-        source = code.value(f"getelementptr {kind}, ptr {values}, i64 {first}")
-        whole = code.value(f"load {part}, ptr {source}, align {size}")
-        for at, place in enumerate(places):
-            one = code.value(f"extractelement {part} {whole}, i64 {at}")
-            code.line(f"store {kind} {one}, ptr {place}, align {size}")
+        def run(first: str, places: Sequence[str]) -> None:
+            source = code.value(f"getelementptr {kind}, ptr {values}, i64 {first}")
+            whole = code.value(f"load {part}, ptr {source}, align {size}")
+            for at, place in enumerate(places):
+                one = code.value(f"extractelement {part} {whole}, i64 {at}")
+                code.line(f"store {kind} {one}, ptr {place}, align {size}")
 
-    in_turn(body, address, run)
+        in_turn(body, address, run)

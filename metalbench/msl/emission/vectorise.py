@@ -28,18 +28,23 @@ from metalbench.msl.ir.model import (
     Instruction,
     Memory,
 )
+from metalbench.msl.ir.places import Metadata, Places
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.ir.text import IrError
+from metalbench.msl.vector.derived import derived
+from metalbench.msl.vector.halves import join_halves
 from metalbench.msl.vector.private import Analysed, analyse_with_memory
-from metalbench.msl.vector.uses import loaded, used_elsewhere
+from metalbench.msl.vector.uses import idle, loaded, used_elsewhere
 
 SOURCE = "mb_vector_source"
 BODY = "mb_vector_body"
 ROWS = "mb_vector_rows"
-_PARAMETERS = (
-    *("ptr %launch", "ptr %group", "ptr noalias %arena", "i32 %index", "i32 %x", "i32 %y"),
-    *("i32 %z", "i32 %simdgroup", "ptr %positions", "i32 %live"),
-)
+_PARAMETERS = {
+    **dict.fromkeys(("%launch", "%group", "%arena"), "ptr"),
+    **dict.fromkeys(("%index", "%x", "%y", "%z", "%simdgroup"), "i32"),
+    "%positions": "ptr",
+    "%live": "i32",
+}
 _DEFINITION = re.compile(r'^define [^@]*@("[^"]*"|[\w.$-]+)\(.*?^}$', re.MULTILINE | re.DOTALL)
 _DECLARED = re.compile(r"(?:declare|define) [^@]*@([\w.$]+)\(")
 _CALLED = re.compile(r'call [^@\n]*@("[^"]*"|[\w.$-]+)\(')
@@ -52,6 +57,7 @@ _GROUP_OF = re.compile(r" #(\d+)")
 def vectorise(module: str, launch: Launch) -> str:
     """The module for launches of this shape. Raises IrError for what cannot be done here."""
     function = read_function(module, SOURCE)
+    join_halves(function)
     apart = _apart(module)
     flow = flow_of(function)
     names = {each.name for _, each in function.instructions if isinstance(each, Call)}
@@ -62,11 +68,25 @@ def vectorise(module: str, launch: Launch) -> str:
         sources(launch.width, rows=launch.rows, names=names, apart=apart),
     )
     _refuse_waiting(function, analysed)
-    uses, data = used_elsewhere(function, flow), loaded(flow, analysed.shapes)
-    machine = machine_of(module)
-    kernel = Kernel(function, flow, analysed, launch, machine, apart, uses, data)
-    body = Body(kernel, Code(launch.width))
-    return _module(body, function, _write(body, function))
+    uses = used_elsewhere(function, flow)
+    repeated = derived(function, analysed.shapes, uses)
+    kernel = Kernel(
+        function,
+        flow,
+        analysed,
+        launch,
+        machine_of(module),
+        apart,
+        uses=uses,
+        loaded=loaded(flow, analysed.shapes),
+        idle=idle(function),
+        derived=repeated,
+    )
+    metadata, subprogram = Metadata(function.after), _SUBPROGRAM.search(function.head)
+    places = Places(metadata, subprogram[1] if subprogram else "")
+    body = Body(kernel, Code(launch.width, places.nowhere), places, _result)
+    text = _write(body, function)
+    return _module(body, function, [*text, *metadata.added])
 
 
 def _apart(module: str) -> frozenset[str]:
@@ -111,28 +131,28 @@ def _refuse_waiting(function: Function, analysed: Analysed) -> None:
 def _write(body: Body, function: Function) -> list[str]:
     """The function's own text."""
     code, live = body.code, ""
-    subprogram = _SUBPROGRAM.search(function.head)
-    if subprogram:
-        code.place = f"!DILocation(line: 0, scope: {subprogram[1]})"
     for parameter, name in zip(function.parameters, ("%launch", "%group"), strict=True):
         body.give(parameter.text, Lanes(parameter.type, name))
     if not body.launch.rows:
         live = code.value(f"bitcast i32 %live to {code.mask}")
-    write_blocks(body, live, _emit)
-    return [_head(function.head), "start:", *code.entry, *code.lines, "}"]
+    walks = write_blocks(body, live, _PARAMETERS, _emit)
+    said = "".join(f" #{each}" for each in _GROUP_OF.findall(function.head.rpartition(")")[2]))
+    others = walks.functions(said)
+    return [_head(body, said), "start:", *code.entry, *code.lines, "}", *others]
 
 
-def _head(head: str) -> str:
-    """The definition's first line, with what is said of the function that it is made of."""
-    behind = head.rpartition(")")[2]
-    said = "".join(f" #{each}" for each in _GROUP_OF.findall(behind))
-    subprogram = _SUBPROGRAM.search(head)
-    said += f" !dbg {subprogram[1]}" if subprogram else ""
-    return f"define void @{BODY}({', '.join(_PARAMETERS)}) local_unnamed_addr{said} {{"
+def _head(body: Body, said: str) -> str:
+    """The definition's first line, with what is `said` of the function that it is made of."""
+    given = (
+        f"{type_} noalias {name}" if name == "%arena" else f"{type_} {name}"
+        for name, type_ in _PARAMETERS.items()
+    )
+    debug = f" !dbg {body.places.subprogram}" if body.places.subprogram else ""
+    return f"define void @{BODY}({', '.join(given)}) local_unnamed_addr{said}{debug} {{"
 
 
 def _emit(body: Body, instruction: Instruction) -> None:
-    if body.is_known(instruction):
+    if instruction.result in body.kernel.idle or body.is_known(instruction):
         return
     found = _result(body, instruction)
     if found is not None:

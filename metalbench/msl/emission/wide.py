@@ -9,10 +9,12 @@ from metalbench.msl.emission.body import Body
 from metalbench.msl.emission.code import places
 from metalbench.msl.emission.lanes import Lanes
 from metalbench.msl.emission.one_by_one import each_lane
+from metalbench.msl.emission.transposed import put_together, taken_apart
 from metalbench.msl.emission.turns import in_turn
 from metalbench.msl.ir.types import Type
 
 _MOST_APART = 4  # elements from a lane to the next
+_WORD = 4  # bytes
 _REGISTER = 32  # bytes: what is put in order at once; LLVM takes long over more
 _LINE = 64  # bytes of a cache line
 
@@ -31,13 +33,14 @@ def wide(body: Body, address: Lanes, access: Access, *, rarely: bool = False) ->
         _interleave(body, address.scalar, kinds[0], access.values)
         return ()
     length = body.layout.size(kinds[0]) * len(kinds)
-    row = body.code.variable(f"[{length * body.width} x i8]", _LINE)
-    if access.values is not None:
-        _interleave(body, row, kinds[0], access.values)
-    _copy(body, address, row, length, access, rarely=rarely)
-    if access.values is not None:
-        return ()
-    return _in_order(body, row, kinds[0], len(kinds), range(len(kinds)))
+    with body.code.scratch():
+        row = body.code.row(f"[{length * body.width} x i8]", _LINE)
+        if access.values is not None:
+            _interleave(body, row, kinds[0], access.values)
+        _copy(body, address, row, length, access, rarely=rarely)
+        if access.values is not None:
+            return ()
+        return _in_order(body, row, kinds[0], len(kinds), range(len(kinds)))
 
 
 def _is_whole(body: Body, kinds: Sequence[Type], offsets: Sequence[int]) -> bool:
@@ -96,6 +99,12 @@ def _in_order(
     """
     code, size = body.code, body.layout.size(kind)
     lanes = min(body.width, _REGISTER // size)
+    if list(wanted) == list(range(4)) and size == _WORD:
+        groups = [
+            taken_apart(code, kind, code.value(f"getelementptr i8, ptr {first}, i64 {start}"))
+            for start in range(0, body.width * 4 * size, 4 * _REGISTER)
+        ]
+        return tuple(_joined(body, each, kind, lanes) for each in zip(*groups, strict=True))
     parts: list[list[str]] = [[] for _ in wanted]
     for begin in range(0, body.width, lanes):
         is_last = begin + lanes == body.width
@@ -130,6 +139,16 @@ def _interleave(body: Body, first: str, kind: Type, vectors: Sequence[str]) -> N
     code, size, apart = body.code, body.layout.size(kind), len(vectors)
     lanes = min(body.width, _REGISTER // size)
     whole = code.lanes(kind)
+    if apart == 4 and size == _WORD:
+        for begin in range(0, body.width, lanes):
+            own = places(range(begin, begin + lanes))
+            rows = [
+                code.value(f"shufflevector {whole} {each}, {whole} poison, {own}")
+                for each in vectors
+            ]
+            place = code.value(f"getelementptr i8, ptr {first}, i64 {begin * apart * size}")
+            put_together(code, kind, rows, place)
+        return
     padded = apart if apart & (apart - 1) == 0 else 1 << apart.bit_length()
     for begin in range(0, body.width, lanes):
         parts = [

@@ -24,6 +24,9 @@ from metalbench.msl.vector.shapes import UNIFORM
 ALIGNMENT = 16  # bytes, of a lane's own copy
 # Calls that say something of memory without touching it.
 SILENT = ("llvm.assume", "llvm.lifetime.", "llvm.experimental.noalias.", "llvm.donothing")
+FILLS = "llvm.memset."
+_MOST_FILLED = 1024  # bytes; an element at a time, where not all lanes are there
+_ELEMENT = 8  # bytes of the largest
 
 
 @dataclass(frozen=True)
@@ -111,9 +114,21 @@ def _uses(function: Function, instruction: Instruction) -> list[tuple[Value, int
         return [(instruction.address, size), *((each, None) for each in whole)]
     if isinstance(instruction, ElementPointer):
         return [(each, None) for each in instruction.operands[1:]]
-    if isinstance(instruction, Call) and instruction.name.startswith(SILENT):
+    if isinstance(instruction, Call) and (
+        instruction.name.startswith(SILENT) or _fills_elements(instruction)
+    ):
         return []
     return [(each, None) for each in instruction.operands]
+
+
+def _fills_elements(call: Call) -> bool:
+    """Whether it writes one byte into so much that this is a number of elements of any size."""
+    if not call.name.startswith(FILLS) or call.operands[3].integer:
+        return False
+    byte, length = (call.operands[at].integer for at in (1, 2))
+    if byte is None or length is None:
+        return False
+    return 0 < length <= _MOST_FILLED and length % _ELEMENT == 0
 
 
 def _element(accessed: Type) -> Type:

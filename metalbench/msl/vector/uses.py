@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from metalbench.msl.ir.flow import Flow
-from metalbench.msl.ir.model import Block, Function, Phi, Value
+from metalbench.msl.ir.model import (
+    Alloca,
+    Atomic,
+    Block,
+    Call,
+    Function,
+    Instruction,
+    Memory,
+    Phi,
+    Value,
+)
 from metalbench.msl.vector.analysis import Shapes
+from metalbench.msl.vector.private import SILENT
 from metalbench.msl.vector.shapes import VARYING
 
 _LOADS = ("load", "atomicrmw", "cmpxchg", "call")
@@ -42,4 +53,26 @@ def loaded(flow: Flow, shapes: Shapes) -> frozenset[str]:
         for each in varying:
             if each.opcode in _LOADS or any(value.text in found for value in each.operands):
                 found.add(each.result)
+    return frozenset(found)
+
+
+def idle(function: Function) -> frozenset[str]:
+    """The values that nothing comes of: what is only said of them is of no use any more."""
+    users: dict[str, int] = {}
+    pure: dict[str, Instruction] = {}
+    for _, each in function.instructions:
+        is_silent = isinstance(each, Call) and each.name.startswith(SILENT)
+        for operand in () if is_silent else each.operands:
+            users[operand.text] = users.get(operand.text, 0) + 1
+        if each.result and not isinstance(each, Alloca | Atomic | Call | Memory):
+            pure[each.result] = each
+    found: set[str] = set()
+    work = [name for name in pure if not users.get(name)]
+    while work:
+        name = work.pop()
+        found.add(name)
+        for operand in pure[name].operands:
+            users[operand.text] -= 1
+            if not users[operand.text] and operand.text in pure and operand.text not in found:
+                work.append(operand.text)
     return frozenset(found)

@@ -1,0 +1,75 @@
+"""Groups of four words, of eight lanes: put in order by shuffles that are one instruction each.
+
+LLVM would find longer ways, and takes its time to look for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metalbench.msl.emission.code import Code, places
+from metalbench.msl.ir.types import Type
+
+_LANES = 8
+_GROUP = 4
+_BYTES = 32  # of a register
+# Of two registers: halves of both side by side; elements, or pairs of them, in turn, of each half.
+_LOW_HALVES = (0, 1, 2, 3, 8, 9, 10, 11)
+_HIGH_HALVES = (4, 5, 6, 7, 12, 13, 14, 15)
+_LOW = (0, 8, 1, 9, 4, 12, 5, 13)
+_HIGH = (2, 10, 3, 11, 6, 14, 7, 15)
+_LOW_PAIRS = (0, 1, 8, 9, 4, 5, 12, 13)
+_HIGH_PAIRS = (2, 3, 10, 11, 6, 7, 14, 15)
+
+
+def taken_apart(code: Code, kind: Type, place: str) -> list[str]:
+    """The first elements of eight groups in memory, the second ones, and so on."""
+    row = _row(kind)
+    rows = []
+    for at in range(_GROUP):
+        here = code.value(f"getelementptr i8, ptr {place}, i64 {at * _BYTES}")
+        rows.append(code.value(f"load {row}, ptr {here}, align 4"))
+    first, third = _both(code, kind, rows[0], rows[2])
+    second, fourth = _both(code, kind, rows[1], rows[3])
+    # Lanes 0 and 4, 1 and 5, 2 and 6, 3 and 7.
+    low, high = _in_turn(code, kind, first, third, _LOW), _in_turn(code, kind, first, third, _HIGH)
+    low2 = _in_turn(code, kind, second, fourth, _LOW)
+    high2 = _in_turn(code, kind, second, fourth, _HIGH)
+    return [
+        _in_turn(code, kind, one, other, order)
+        for one, other in ((low, low2), (high, high2))
+        for order in (_LOW_PAIRS, _HIGH_PAIRS)
+    ]
+
+
+def put_together(code: Code, kind: Type, rows: Sequence[str], place: str) -> None:
+    """The reverse: write the first elements of all four, then the second ones, and so on."""
+    x, y, z, w = rows
+    low, high = (_in_turn(code, kind, x, y, order) for order in (_LOW, _HIGH))
+    low2, high2 = (_in_turn(code, kind, z, w, order) for order in (_LOW, _HIGH))
+    lanes = [
+        _in_turn(code, kind, one, other, order)
+        for one, other in ((low, low2), (high, high2))
+        for order in (_LOW_PAIRS, _HIGH_PAIRS)
+    ]
+    first, third = _both(code, kind, lanes[0], lanes[1])
+    second, fourth = _both(code, kind, lanes[2], lanes[3])
+    for at, each in enumerate((first, second, third, fourth)):
+        here = code.value(f"getelementptr i8, ptr {place}, i64 {at * _BYTES}")
+        code.line(f"store {_row(kind)} {each}, ptr {here}, align 4")
+
+
+def _row(kind: Type) -> str:
+    return f"<{_LANES} x {kind}>"
+
+
+def _both(code: Code, kind: Type, one: str, other: str) -> tuple[str, str]:
+    return (
+        _in_turn(code, kind, one, other, _LOW_HALVES),
+        _in_turn(code, kind, one, other, _HIGH_HALVES),
+    )
+
+
+def _in_turn(code: Code, kind: Type, one: str, other: str, order: Sequence[int]) -> str:
+    row = _row(kind)
+    return code.value(f"shufflevector {row} {one}, {row} {other}, {places(order)}")

@@ -1,0 +1,132 @@
+"""Where in the source instructions come from: the lines of a module's metadata that say so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+# Code of the MSL headers is inlined into the user's; its lines are of no use to the user.
+_OWN_HEADERS = ("/msl/mb/", "msl/mb/", "<metalbench>")
+_NODE = re.compile(r"!(\d+) = (.*)$")
+_LINE = re.compile(r"\bline: (\d+)")
+_SCOPE = re.compile(r"\bscope: (!\d+)")
+_CALLED_AT = re.compile(r"\binlinedAt: (!\d+)")
+_FILE = re.compile(r"\bfile: (!\d+)")
+_NAME = re.compile(r'\bfilename: "([^"]*)"')
+_SUBPROGRAM = re.compile(r'\bname: "[^"]*"')
+
+
+def is_own(file: str) -> bool:
+    """Whether a file in debug information is of the MSL headers, not the user's."""
+    return any(mark in file for mark in _OWN_HEADERS)
+
+
+class Metadata:
+    """The numbered nodes among a module's lines, and those that are `added` to them."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        found = (_NODE.match(line) for line in lines if line.startswith("!"))
+        self._nodes = {f"!{each[1]}": each[2] for each in found if each}
+        self._next = max((int(each[1:]) for each in self._nodes), default=-1) + 1
+        self._seen: dict[str, tuple[str, int]] = {}
+        self.added: list[str] = []
+
+    def __contains__(self, reference: str) -> bool:
+        """Whether the module has the node."""
+        return reference in self._nodes
+
+    def add(self, node: str) -> str:
+        """The reference to a new node."""
+        name = f"!{self._next}"
+        self._next += 1
+        self.added.append(f"{name} = {node}")
+        return name
+
+    def subprogram(self, like: str, name: str) -> str:
+        """The description of a new function of this name, in the file of another one."""
+        return self.add(_SUBPROGRAM.sub(f'name: "{name}"', self._nodes[like], count=1))
+
+    def seen(self, place: str) -> tuple[str, int]:
+        """The file and the line that users know: of the call, where headers were inlined there."""
+        if place not in self._seen:
+            self._seen[place] = self._find(place)
+        return self._seen[place]
+
+    def _find(self, place: str) -> tuple[str, int]:
+        first: tuple[str, int] | None = None
+        at: str | None = place
+        while at is not None:
+            node = self._nodes[at]
+            file = self._file_of(_reference(_SCOPE, node))
+            found = file, int(_text(_LINE, node) or 0)
+            if not is_own(_text(_NAME, self._nodes.get(file, "")) or ""):
+                return found
+            first = first or found
+            at = _text(_CALLED_AT, node)
+        assert first is not None
+        return first
+
+    def _file_of(self, scope: str) -> str:
+        while True:
+            node = self._nodes[scope]
+            file = _text(_FILE, node)
+            if file is not None:
+                return file
+            scope = _reference(_SCOPE, node)
+
+
+class Places:
+    """The places of one function's instructions: each a line in a file, whatever was inlined.
+
+    Without a `subprogram`, nothing is known of the function, and places stay what they are.
+    """
+
+    def __init__(self, metadata: Metadata, subprogram: str) -> None:
+        self._metadata = metadata
+        self._subprogram = subprogram
+        self._files: dict[str, str] = {}
+        self._places: dict[tuple[str, int], str] = {}
+
+    @property
+    def subprogram(self) -> str:
+        """The reference to the function's description; empty if there is none."""
+        return self._subprogram
+
+    @property
+    def nowhere(self) -> str:
+        """The place of what stands for no line."""
+        return f"!DILocation(line: 0, scope: {self._subprogram})" if self._subprogram else ""
+
+    def of(self, place: str) -> str:
+        """The reference to an instruction's place, by the one that it had."""
+        if not self._subprogram or place not in self._metadata:
+            return place
+        file, line = key = self._metadata.seen(place)
+        if key not in self._places:
+            scope = self._scope(file)
+            self._places[key] = self._metadata.add(f"!DILocation(line: {line}, scope: {scope})")
+        return self._places[key]
+
+    def of_function(self, name: str) -> Places:
+        """Those of a new function."""
+        if not self._subprogram:
+            return self
+        return Places(self._metadata, self._metadata.subprogram(self._subprogram, name))
+
+    def _scope(self, file: str) -> str:
+        if file not in self._files:
+            self._files[file] = self._metadata.add(
+                f"!DILexicalBlockFile(scope: {self._subprogram}, file: {file}, discriminator: 0)"
+            )
+        return self._files[file]
+
+
+def _text(pattern: re.Pattern[str], node: str) -> str | None:
+    found = pattern.search(node)
+    return found[1] if found else None
+
+
+def _reference(pattern: re.Pattern[str], node: str) -> str:
+    found = pattern.search(node)
+    assert found is not None
+    return found[1]
