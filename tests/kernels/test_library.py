@@ -32,8 +32,6 @@ HALF_PRECISION = ("relu", "softmax", "layer_norm", "mish", "sqr_mm")
 # The library's standard: what a reader takes in at once, and what kernels may repeat of each other.
 MOST_LINES = 200
 MOST_SHARED_LINES = 20
-# Not yet made of headers.
-LONGER = {"transformer_block": 300}
 
 T = TypeVar("T")
 
@@ -180,7 +178,7 @@ def test_accesses_are_sound_in_every_type_and_at_every_small_size(
 
 @every_kernel
 def test_the_file_is_short(entry: Entry) -> None:
-    assert len(entry.kernel().source.splitlines()) <= LONGER.get(entry.name, MOST_LINES)
+    assert len(entry.kernel().source.splitlines()) <= MOST_LINES
 
 
 def test_kernels_share_headers_and_not_lines() -> None:
