@@ -7,6 +7,7 @@
 #include <metal_stdlib>
 
 #include "metalbench/epilogues.h"
+#include "metalbench/inlined.h"
 
 namespace metalbench {
 
@@ -78,7 +79,7 @@ struct Patches {
 
   uint rows() const { return pixel_count<Deep, High, Wide, Pool>(volume.batch, extents()); }
 
-  Line line(uint row) const {
+  INLINED Line line(uint row) const {
     if (row >= rows()) {
       return {nullptr, int3(0)};
     }
@@ -90,7 +91,7 @@ struct Patches {
             at};
   }
 
-  Quad<As> quad(thread const Line& from, uint k) const {
+  INLINED Quad<As> quad(thread const Line& from, uint k) const {
     Quad<As> v = As(0);
     if (!from.origin || k >= depth()) {
       return v;
@@ -111,14 +112,14 @@ struct Patches {
     return v;
   }
 
-  static int3 tap_of(uint tap) {
+  INLINED static int3 tap_of(uint tap) {
     return int3(int(tap % Wide), int(tap / Wide % High), int(tap / (Wide * High)));
   }
 
   // Pixels from the image's first to the one at `at`.
   long pixels(int3 at) const { return (long(at.z) * volume.height + at.y) * volume.width + at.x; }
 
-  uint offset(int3 tap, uint k) const {
+  INLINED uint offset(int3 tap, uint k) const {
     return uint((tap.z * int(volume.height) + tap.y) * int(volume.width) + tap.x) * volume.pitch +
            k % volume.channels;
   }
@@ -174,7 +175,7 @@ struct TransposedPatches {
   uint3 extents() const { return phase.own_extents(volume); }
   uint rows() const { return pixel_count<Deep, High, Wide, Pool>(volume.batch, extents()); }
 
-  Line line(uint row) const {
+  INLINED Line line(uint row) const {
     if (row >= rows()) {
       return {nullptr, int3(0)};
     }
@@ -183,7 +184,7 @@ struct TransposedPatches {
     return {data + pixel.image * pixels * volume.channels, pixel.at};
   }
 
-  Quad<T> quad(thread const Line& from, uint k) const {
+  INLINED Quad<T> quad(thread const Line& from, uint k) const {
     Quad<T> v = T(0);
     if (!from.image || k >= depth()) {
       return v;
@@ -208,7 +209,7 @@ struct TransposedPatches {
     return uint(at.x) < volume.width && uint(at.y) < volume.height && uint(at.z) < volume.depth;
   }
 
-  uint offset(int3 at, uint k) const {
+  INLINED uint offset(int3 at, uint k) const {
     return uint((at.z * int(volume.height) + at.y) * int(volume.width) + at.x) * volume.channels +
            k % volume.channels;
   }
@@ -233,11 +234,11 @@ struct TransposedFilters {
   uint channels;
   Phase<Deep, High, Wide, Stride> phase;
 
-  Line line(uint filter) const {
+  INLINED Line line(uint filter) const {
     return filter < filters ? data + ulong(filter) * (Deep * High * Wide) * channels : nullptr;
   }
 
-  Quad<T> quad(thread const Line& from, uint k) const {
+  INLINED Quad<T> quad(thread const Line& from, uint k) const {
     Quad<T> v = T(0);
     const uint depth = phase.tap_count() * channels;
     if (!from || k >= depth) {
@@ -252,7 +253,7 @@ struct TransposedFilters {
     return v;
   }
 
-  uint offset(uint k) const {
+  INLINED uint offset(uint k) const {
     const uint3 tap = uint3(phase.tap_of(k / channels)) * Stride + phase.first;
     return ((tap.z * High + tap.y) * Wide + tap.x) * channels + k % channels;
   }

@@ -17,6 +17,7 @@
 #include <metal_simdgroup_matrix>
 #include <metal_stdlib>
 
+#include "metalbench/inlined.h"
 #include "metalbench/quads.h"
 #include "metalbench/reduce.h"
 
@@ -43,10 +44,13 @@ struct MatrixRows {
   uint rows;
   uint depth;
 
-  Line line(uint row) const { return row < rows ? data + ulong(row) * depth : nullptr; }
+  INLINED Line line(uint row) const { return row < rows ? data + ulong(row) * depth : nullptr; }
 
-  Quad<As> quad(thread const Line& from, uint k) const {
-    return Quad<As>(from ? load_quad(from, k, depth) : float4(0.0f));
+  INLINED Quad<As> quad(thread const Line& from, uint k) const {
+    if (!from || k >= depth) {
+      return Quad<As>(As(0));
+    }
+    return Quad<As>(depth % 4 == 0 ? quad_at(from + k, 0) : load_quad(from, k, depth));
   }
 };
 
@@ -61,11 +65,15 @@ struct MatrixColumns {
   uint cols;
   uint pitch;
 
-  Line line(uint column) const { return column; }
+  INLINED Line line(uint column) const { return column; }
 
-  Quad<As> quad(thread const Line& column, uint k) const {
+  INLINED Quad<As> quad(thread const Line& column, uint k) const {
     device const T* row = data + ulong(k) * pitch;
-    return Quad<As>(k < depth ? load_quad(row, column, cols) : float4(0.0f));
+    if (k >= depth || column >= cols) {
+      return Quad<As>(As(0));
+    }
+    return Quad<As>((cols | pitch) % 4 == 0 ? quad_at(row + column, 0)
+                                            : load_quad(row, column, cols));
   }
 };
 
@@ -85,9 +93,9 @@ struct PairedColumns {
   uint cols;
   uint pitch;
 
-  Line line(uint column) const { return {column % 8 ? second : first, column / 8 * 4}; }
+  INLINED Line line(uint column) const { return {column % 8 ? second : first, column / 8 * 4}; }
 
-  Quad<As> quad(thread const Line& of, uint k) const {
+  INLINED Quad<As> quad(thread const Line& of, uint k) const {
     device const T* row = of.data + ulong(k) * pitch;
     return Quad<As>(k < depth ? load_quad(row, of.column, cols) : float4(0.0f));
   }
@@ -109,21 +117,21 @@ struct Operand {
   typename Source::Line lines[kShare];
   Quad<T> share[kShare];
 
-  void begin(uint first, uint thread_index) {
+  INLINED void begin(uint first, uint thread_index) {
     for (uint i = 0; i < kShare; ++i) {
       const uint index = thread_index + i * kTileThreads;
       lines[i] = source.line(first + (kAlong ? index / kRowQuads : 4 * (index % kRowQuads)));
     }
   }
 
-  void fetch(uint k, uint thread_index) {
+  INLINED void fetch(uint k, uint thread_index) {
     for (uint i = 0; i < kShare; ++i) {
       const uint index = thread_index + i * kTileThreads;
       share[i] = source.quad(lines[i], k + (kAlong ? 4 * (index % kRowQuads) : index / kRowQuads));
     }
   }
 
-  void put(threadgroup T* tile, uint thread_index) const {
+  INLINED void put(threadgroup T* tile, uint thread_index) const {
     for (uint i = 0; i < kShare; ++i) {
       const uint index = thread_index + i * kTileThreads;
       if (index < kQuads) {
@@ -134,8 +142,8 @@ struct Operand {
   }
 
   // The 8 x 8 matrix at row or column `at` of the operand and depth `k`.
-  static void load(thread simdgroup_matrix<T, 8, 8>& block, threadgroup const T* tile, uint at,
-                   uint k) {
+  INLINED static void load(thread simdgroup_matrix<T, 8, 8>& block, threadgroup const T* tile,
+                           uint at, uint k) {
     threadgroup const T* from = kAlong ? tile + at * kPitch + k : tile + k * kPitch + at;
     if (kAlong == IsLeft) {
       simdgroup_load(block, from, kPitch);
@@ -164,7 +172,6 @@ struct Product {
   threadgroup float4* memory;
   Place place;
   Left left;
-  Right right;
   simdgroup_float8x8 sums[kDown][kAcross];
 
   Product(uint2 corner, threadgroup float4* memory, Place place)
@@ -175,47 +182,51 @@ struct Product {
     return uint2(place.simdgroup % 2, place.simdgroup / 2) * uint2(TileN / 2, TileM / 2);
   }
 
-  // `memory` may be used again afterwards, by all threads.
-  void multiply(A a, B b, uint depth) {
-    left.source = a;
-    right.source = b;
-    left.begin(corner.y, place.thread_index);
-    right.begin(corner.x, place.thread_index);
+  // `memory` may be used again afterwards, by all threads, and `left` knows the lines of A. What
+  // the loop works on are variables of its own: beside matrices, whose address is taken, they might
+  // not stay in registers.
+  INLINED void multiply(A a, B b, uint depth) {
+    const uint thread_index = place.thread_index;
+    const uint2 own = part();
+    Left rows;
+    Right columns;
+    rows.source = a;
+    columns.source = b;
+    rows.begin(corner.y, thread_index);
+    columns.begin(corner.x, thread_index);
     for (uint i = 0; i < kDown; ++i) {
       for (uint j = 0; j < kAcross; ++j) {
         sums[i][j] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
       }
     }
-    fetch(0);
+    rows.fetch(0, thread_index);
+    columns.fetch(0, thread_index);
     threadgroup T* tile = (threadgroup T*)memory;
     uint current = 0;
     for (uint k = 0; k < depth; k += TileK) {
       threadgroup T* pair = tile + current * (Left::kTile + Right::kTile);
-      left.put(pair, place.thread_index);
-      right.put(pair + Left::kTile, place.thread_index);
+      rows.put(pair, thread_index);
+      columns.put(pair + Left::kTile, thread_index);
       threadgroup_barrier(mem_flags::mem_threadgroup);
-      fetch(k + TileK);
-      accumulate(pair);
+      rows.fetch(k + TileK, thread_index);
+      columns.fetch(k + TileK, thread_index);
+      accumulate(pair, own);
       current ^= 1;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-  }
-
-  void fetch(uint k) {
-    left.fetch(k, place.thread_index);
-    right.fetch(k, place.thread_index);
+    left = rows;
   }
 
   // Adds the product of the SIMD-group's part of both tiles.
-  void accumulate(threadgroup const T* pair) {
+  INLINED void accumulate(threadgroup const T* pair, uint2 own) {
     for (uint k = 0; k < TileK; k += 8) {
       simdgroup_matrix<T, 8, 8> a[kDown];
       simdgroup_matrix<T, 8, 8> b[kAcross];
       for (uint i = 0; i < kDown; ++i) {
-        Left::load(a[i], pair, part().y + 8 * i, k);
+        Left::load(a[i], pair, own.y + 8 * i, k);
       }
       for (uint j = 0; j < kAcross; ++j) {
-        Right::load(b[j], pair + Left::kTile, part().x + 8 * j, k);
+        Right::load(b[j], pair + Left::kTile, own.x + 8 * j, k);
       }
       for (uint i = 0; i < kDown; ++i) {
         for (uint j = 0; j < kAcross; ++j) {
@@ -230,15 +241,16 @@ struct Product {
   template <typename Epilogue>
   void store(Epilogue epilogue) {
     constexpr uint width = TileN / 8;
+    const uint lane = place.lane;
+    const uint2 first = corner + part();
     threadgroup float4* strip = memory + place.simdgroup * 8 * width;
     for (uint i = 0; i < kDown; ++i) {
       for (uint j = 0; j < kAcross; ++j) {
         simdgroup_store(sums[i][j], (threadgroup float*)strip + 8 * j, 4 * width);
       }
       simdgroup_barrier(mem_flags::mem_threadgroup);
-      for (uint index = place.lane; index < 8 * width; index += 32) {
-        const uint row = corner.y + part().y + 8 * i + index / width;
-        epilogue(row, corner.x + part().x + 4 * (index % width), strip + index);
+      for (uint index = lane; index < 8 * width; index += 32) {
+        epilogue(first.y + 8 * i + index / width, first.x + 4 * (index % width), strip + index);
       }
       simdgroup_barrier(mem_flags::mem_threadgroup);
     }
