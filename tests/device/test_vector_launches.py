@@ -153,16 +153,19 @@ def test_an_entry_is_built_once(by_hand):
 
 
 def test_a_shape_may_have_a_fiber_for_each_thread(by_hand):
-    class OfLoops(ByHand):
+    class OfThreads(ByHand):
         def entry(self, width: int, rows: bool) -> str:
             source = """
-                kernel void loop(device uint* out, device uint* more,
-                                 uint t [[thread_position_in_grid]]) { out[t] = t + 1; }"""
-            return loops(engine.parse(source), "loop").path
+                kernel void one_by_one(device uint* out, device uint* more,
+                                       uint t [[thread_position_in_grid]]) {
+                  metal::simdgroup_barrier(metal::mem_flags::mem_none);
+                  out[t] = t + 1;
+                }"""
+            return build(engine.parse(source), "one_by_one").path
 
-    loops = engine.build
+    build = engine.build
 
-    pipeline, _ = by_hand("", OfLoops)
+    pipeline, _ = by_hand("", OfThreads)
     out, _ = _run(pipeline, (96, 1, 1), (32, 1, 1))
     np.testing.assert_array_equal(out.ravel(), np.arange(1, 97))
 
