@@ -112,11 +112,11 @@ def test_completion_prints_the_one_line_to_add(shell_name: str) -> None:
 def test_completion_of_names() -> None:
     environment = {
         "_METALBENCH_COMPLETE": "bash_complete",
-        "COMP_WORDS": "metalbench run soft",
+        "COMP_WORDS": "metalbench run log_s",
         "COMP_CWORD": "2",
     }
     result = CliRunner().invoke(main, [], env=environment, prog_name="metalbench")
-    assert result.output == "plain,softmax\n"
+    assert result.output == "plain,log_softmax\nplain,log_softmax_cross_entropy\n"
 
 
 def test_doctor_examines_everything_and_never_raises(shell: Any) -> None:

@@ -77,7 +77,7 @@ def test_a_slower_one_fails_if_that_was_asked(
         (["twice@nowhere"], "twice.metal@nowhere: git says:"),
         (["twice@HEAD~1", "thrice"], "expected twice or twice@REVISION"),
         (["latest", "twice@HEAD"], "NAME@REVISION compares with NAME"),
-        (["twise@HEAD"], "did you mean 'twice'?"),
+        (["twise@HEAD"], "did you mean 'twice'"),
         (["nothing.json"], "there is no such file"),
         (["latest~1"], "`metalbench run` fills it"),
     ],

@@ -61,4 +61,4 @@ def test_nothing_is_overwritten_or_hidden(tmp_path: Path) -> None:
 def test_it_says_what_there_is_to_begin_with(tmp_path: Path) -> None:
     done = new("mine", "--into", tmp_path, "--like", "softmx")
     assert done.exit_code == 2
-    assert "did you mean 'softmax'?" in done.output
+    assert "did you mean 'softmax'" in done.output

@@ -104,7 +104,7 @@ def test_size_target_and_set(shell: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["twise"], "unknown kernel 'twise'; did you mean 'twice'?"),
+        (["twise"], "unknown kernel 'twise'; did you mean 'twice'"),
         (["twice", "--size", "huge"], "--size: [twice] unknown size 'huge'; expected one of large"),
         (["twice", "--size", "rows=3"], "size rows=3: expected the names n, got rows"),
         (["twice", "thrice", "--size", "huge"], "--size huge: expected one of small, odd1, seed"),

@@ -14,14 +14,20 @@ from metalbench.kernel.library import Library
 pytestmark = pytest.mark.metal
 
 
-def test_all_tasks_are_correct(tmp_path: Path) -> None:
+NAMES = Library().names()
+
+
+@pytest.mark.parametrize(
+    "names", [NAMES[::8], pytest.param(NAMES, marks=pytest.mark.slow)], ids=["some", "all"]
+)
+def test_tasks_are_correct(names: list[str], tmp_path: Path) -> None:
     # The double exists in this process only.
     options = ["--in-process", "--device", "metal", "--size", "small", "--time", "0.02"]
     result = CliRunner().invoke(
-        main, ["run", *options, "--json", "-", "--db", str(tmp_path / "results.db")]
+        main, ["run", *names, *options, "--json", "-", "--db", str(tmp_path / "results.db")]
     )
     assert result.exit_code == 0, result.output
     entries = json.loads(result.stdout)["results"]
-    assert {entry["task"] for entry in entries} == set(Library().names())
+    assert {entry["task"] for entry in entries} == set(names)
     assert {entry["status"] for entry in entries} == {"correct"}
     assert all(entry["gpu_ns"]["value"] > 0 for entry in entries)
