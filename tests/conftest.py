@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,11 @@ if sys.platform == "darwin" and "metal" not in _core.devices():
 
     # The GPU of a virtual machine, which METALBENCH_DEVICES leaves out: not for MLX either.
     mx.set_default_device(mx.cpu)
+
+# What a shell starts in the background ignores Ctrl-C, and so does all that it starts: tests that
+# press it would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).parent
 # Of folders whose tests are many cases of few functions: every test's first case, and of the others
