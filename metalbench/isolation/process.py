@@ -30,7 +30,8 @@ class Process:
         )
         try:
             self._child = subprocess.Popen(
-                [sys.executable, "-c", program],
+                # Unbuffered: it is killed when it has answered, and what it printed is to be seen.
+                [sys.executable, "-u", "-c", program],
                 stdin=subprocess.DEVNULL,
                 stdout=self._words,
                 stderr=self._words,

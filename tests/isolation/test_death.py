@@ -75,7 +75,10 @@ def test_an_error_of_the_tasks_code_is_told_as_without_a_process(runs: Any) -> N
     assert "no such luck" in wrong.failures[0].message
 
 
-def test_what_a_task_prints_is_passed_on(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_task_prints_is_passed_on(
+    runs: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     (result,) = runs("prints")
     assert result.status is Status.CORRECT
     assert "so far so good" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import mmap
 
 import numpy as np
 import pytest
@@ -49,7 +50,9 @@ def follow(metal: _core.Device, address: int, resources: list[_core.Buffer]) -> 
 
 
 def some(metal: _core.Device) -> tuple[np.ndarray, _core.Buffer]:
-    x = np.arange(32, dtype=np.float32)
+    # Not of the heap, which may lie so low that its addresses look like any other numbers.
+    x = np.frombuffer(mmap.mmap(-1, mmap.PAGESIZE), np.float32)[:32]
+    x[:] = np.arange(32)
     return x, metal.buffer(x)
 
 
