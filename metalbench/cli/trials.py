@@ -55,16 +55,19 @@ def with_tunings(
 ) -> list[Trial]:
     """Return the trials with the tunables that were found for them; tell of those without any."""
     from metalbench.errors import TaskError
+    from metalbench.result.environment import engine_on
     from metalbench.run.observed import device_facts
 
-    facts = device_facts(device)
+    facts, engine = device_facts(device), engine_on(device.kind)
     tuned, without = [], []
     for trial in trials:
         found = None
         # A task that is wrong is told of when it is its turn.
         with contextlib.suppress(TaskError):
             size = trial.size_on(device.kind)
-            found = store.tuning(facts, trial.kernel.hash, dtype=trial.dtype, size=size)
+            found = store.tuning(
+                facts, trial.kernel.hash, engine=engine, dtype=trial.dtype, size=size
+            )
         if found is not None:
             tuned.append(replace(trial, tunables=dict(found.values), tuning=str(found)))
             continue

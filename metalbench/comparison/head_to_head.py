@@ -28,6 +28,7 @@ class Contest:
 
     `size` None is the task's headline on the device. `tunables` are those that differ from each
     kernel's defaults. `knows_before`: that `before` is right is known, and not verified again.
+    Besides the size that is timed both are verified at `also_sizes`.
     `yardsticks` are the reference's by size, as far as known; what is found is added.
     """
 
@@ -40,6 +41,7 @@ class Contest:
     plan: Plan = field(default_factory=Plan)
     tunables: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
     knows_before: bool = False
+    also_sizes: tuple[str, ...] = ()
     yardsticks: dict[str, Yardsticks] = field(default_factory=dict)
 
     def size_on(self, kind: str) -> str:
@@ -48,7 +50,11 @@ class Contest:
 
 
 class WrongKernelError(MetalBenchError):
-    """One of the two kernels is not correct, so that its time is none."""
+    """One of the two kernels is not correct, so that its time is none; `finding` says why."""
+
+    def __init__(self, name: str, finding: str) -> None:
+        super().__init__(f"{name} is not correct, so its time is none: {finding}")
+        self.finding = finding
 
 
 def head_to_head(
@@ -68,7 +74,7 @@ def head_to_head(
     task, size = contest.task, contest.size_on(device.kind)
     kernels = (contest.before, contest.after)
     for side in range(int(contest.knows_before), 2):
-        _verify(device, contest, side)
+        check_side(device, contest, side)
     older, newer = (
         compile_kernel(device, kernel, task, dtype_name=contest.dtype, tunables=tunables)
         for kernel, tunables in zip(kernels, contest.tunables, strict=True)
@@ -83,7 +89,8 @@ def head_to_head(
     return _comparison(contest, size, measured, f"{device.kind} ({device.name})"), measured
 
 
-def _verify(device: Device, contest: Contest, side: int) -> None:
+def check_side(device: Device, contest: Contest, side: int) -> None:
+    """Raise WrongKernelError if a kernel, 0 for `before`, is wrong at one of its sizes."""
     kernel, name = (contest.before, contest.after)[side], contest.names[side]
     tunables = contest.tunables[side]
     if not device.checked_builds:
@@ -101,7 +108,7 @@ def _verify(device: Device, contest: Contest, side: int) -> None:
         device,
         kernel,
         contest.task,
-        sizes=[contest.size_on(device.kind)],
+        sizes=[*contest.also_sizes, contest.size_on(device.kind)],
         dtype_name=contest.dtype,
         seeds=[contest.plan.seed],
         tunables=tunables,
@@ -122,8 +129,7 @@ def _verify_again(device: Device, contest: Contest, bound: Bound, name: str) -> 
 
 def _expect_right(report: verify.Report, name: str) -> None:
     if not report.passed:
-        found = report.findings[0]
-        raise WrongKernelError(f"{name} is not correct, so its time is none: {found.message}")
+        raise WrongKernelError(name, report.findings[0].message)
 
 
 def _comparison(contest: Contest, size: str, measured: Measurement, device: str) -> Comparison:

@@ -39,6 +39,11 @@ class Environment:
         return asdict(self)
 
 
+def engine_on(kind: str) -> str:
+    """As what a device of that kind runs kernels that synchronise; empty of a GPU."""
+    return chosen_engine() if kind == "cpu" else ""
+
+
 def environment() -> Environment:
     """Describe this machine; nothing in it names its user or its host."""
     return Environment(

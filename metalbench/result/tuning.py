@@ -17,15 +17,17 @@ def spelled(values: Mapping[str, int]) -> str:
 class Tuning:
     """What `metalbench tune` found for one kernel: file and headers have the hash `source_hash`.
 
-    `ratio` is the time of the defaults over that of `values`, None where nothing was faster than
-    the defaults, which are `values` then. `candidates` counts what was tried, `found_at` is an
-    instant, ISO 8601 in UTC.
+    `engine` is as what the cpu device ran it, empty of a GPU: what is best differs much. `ratio` is
+    the time of the defaults over that of `values`, None where nothing was faster than the defaults,
+    which are `values` then. `candidates` counts what was tried, `found_at` is an instant, ISO 8601
+    in UTC.
     """
 
     task: str
     dtype: str
     size: str
     source_hash: str
+    engine: str
     values: Mapping[str, int]
     ratio: Interval | None
     candidates: int

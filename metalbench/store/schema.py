@@ -96,11 +96,12 @@ CREATE TABLE tunings (
     dtype TEXT NOT NULL,
     size TEXT NOT NULL,
     source TEXT NOT NULL,                   -- SHA-256 of the kernel's text
+    engine TEXT NOT NULL,                   -- of the cpu device; '' of a GPU
     tunables TEXT NOT NULL,                 -- JSON: macro -> value
     ratio REAL, ratio_low REAL, ratio_high REAL,    -- defaults / values; NULL: the defaults won
     candidates INTEGER NOT NULL,
     found_at TEXT NOT NULL,
-    PRIMARY KEY (device_kind, device_name, device_cores, dtype, source, size)
+    PRIMARY KEY (device_kind, device_name, device_cores, dtype, source, engine, size)
 ) WITHOUT ROWID;
 """
 TABLES += TUNINGS

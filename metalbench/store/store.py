@@ -100,11 +100,13 @@ class Store:
             keep_tuning(self._connection, device, tuning)
 
     def tuning(
-        self, device: DeviceFacts, source_hash: str, *, dtype: str, size: str
+        self, device: DeviceFacts, source_hash: str, *, engine: str, dtype: str, size: str
     ) -> Tuning | None:
         """Return the tuning of a kernel's text on `device`: that of `size`, else the latest one."""
         with explained(self.path):
-            return find_tuning(self._connection, device, source_hash, dtype=dtype, size=size)
+            return find_tuning(
+                self._connection, device, source_hash, engine=engine, dtype=dtype, size=size
+            )
 
     def history(self, task: str, limit: int = 10) -> list[HistoryEntry]:
         """Up to `limit` results of `task`, the latest first."""

@@ -12,11 +12,15 @@ from metalbench.stats import Interval
 if TYPE_CHECKING:
     from metalbench.result import DeviceFacts
 
-_COLUMNS = "task, dtype, size, source, tunables, ratio, ratio_low, ratio_high, candidates, found_at"
+_COLUMNS = (
+    "task, dtype, size, source, engine, tunables, ratio, ratio_low, ratio_high, candidates, "
+    "found_at"
+)
 # Of the same size before those of others, and the latest of them.
 _FIND = f"""
 SELECT {_COLUMNS} FROM tunings
 WHERE device_kind = ? AND device_name = ? AND device_cores = ? AND dtype = ? AND source = ?
+    AND engine = ?
 ORDER BY size = ? DESC, found_at DESC LIMIT 1
 """
 
@@ -32,6 +36,7 @@ def keep_tuning(connection: sqlite3.Connection, device: DeviceFacts, tuning: Tun
         tuning.dtype,
         tuning.size,
         tuning.source_hash,
+        tuning.engine,
         json.dumps(dict(tuning.values)),
         *((None, None, None) if ratio is None else (ratio.value, ratio.low, ratio.high)),
         tuning.candidates,
@@ -45,19 +50,26 @@ def keep_tuning(connection: sqlite3.Connection, device: DeviceFacts, tuning: Tun
 
 
 def find_tuning(
-    connection: sqlite3.Connection, device: DeviceFacts, source_hash: str, *, dtype: str, size: str
+    connection: sqlite3.Connection,
+    device: DeviceFacts,
+    source_hash: str,
+    *,
+    engine: str,
+    dtype: str,
+    size: str,
 ) -> Tuning | None:
     """Return the tuning of a kernel's text on `device`: that of `size`, else the latest one."""
-    key = (device.kind, device.name, device.cores, dtype, source_hash, size)
+    key = (device.kind, device.name, device.cores, dtype, source_hash, engine, size)
     row = connection.execute(_FIND, key).fetchone()
     if row is None:
         return None
-    task, dtype, size, source, values, ratio, low, high, candidates, found_at = row
+    task, dtype, size, source, engine, values, ratio, low, high, candidates, found_at = row
     return Tuning(
         task,
         dtype,
         size,
         source,
+        engine,
         json.loads(values),
         None if ratio is None else Interval(ratio, low, high),
         candidates,

@@ -61,8 +61,10 @@ class Journal:
 
     def known(self) -> Iterator[tuple[Values, float | None, str]]:
         """Every candidate that was tried: its values, its ratio or None, and what is wrong."""
+        states = _optuna().trial.TrialState
         for trial in self._study.get_trials(deepcopy=False):
-            if trial.state.is_finished():
+            # What a sampler has suggested again has failed, and what was broken off never ended.
+            if trial.state in (states.COMPLETE, states.PRUNED):
                 yield dict(trial.params), trial.value, str(trial.user_attrs.get(FAULT, ""))
 
     def next(self) -> optuna.Trial | None:

@@ -11,9 +11,21 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 from metalbench import verify
-from metalbench.comparison.head_to_head import Contest, WrongKernelError, head_to_head
-from metalbench.errors import DeclarationError, MachineError, MetalBenchError
+from metalbench.comparison.head_to_head import (
+    Contest,
+    WrongKernelError,
+    check_side,
+    head_to_head,
+)
+from metalbench.errors import (
+    DeclarationError,
+    Disturbed,
+    MachineError,
+    MetalBenchError,
+    TaskError,
+)
 from metalbench.measure import Plan
+from metalbench.result.environment import engine_on
 from metalbench.result.tuning import Tuning, spelled
 from metalbench.stats import Interval, Verdict
 from metalbench.tuning.journal import Journal, Values
@@ -109,26 +121,17 @@ def tune(
     MachineError
         If Optuna is missing, or the machine is at fault.
     """
-    kernel = search.kernel
-    if not kernel.tunables:
-        raise DeclarationError(
-            f"[{kernel.name}] {kernel.path.name} has nothing to tune; a line such as "
-            "`// tune: TG = 256, 128, 512` names a macro and the values worth trying"
-        )
-    start = clock()
-    defaults = kernel.tuned()
-    _check(device, search, defaults)
-    journal = Journal(search.journal, _name(device, search), kernel.tunables, seed=search.seed)
-    journal.add(defaults, 1.0)
+    _expect_tunables(search.kernel)
+    end = clock() + search.seconds
+    check_side(device, _contest(search, {}), 0)
+    journal = Journal(
+        search.journal, _name(device, search), search.kernel.tunables, seed=search.seed
+    )
+    journal.add(search.kernel.tuned(), 1.0)
     tried = [Candidate(*each) for each in journal.known()]
     for number, candidate in enumerate(tried, 1):
         observer.candidate(number, journal.size, candidate)
-    complete = False
-    while clock() - start < search.seconds:
-        trial = journal.next()
-        if trial is None:
-            complete = True
-            break
+    while clock() < end and (trial := journal.next()) is not None:
         candidate = _tried(device, search, dict(trial.params))
         if candidate.ratio is None:
             journal.tell_fault(trial, candidate.fault)
@@ -137,24 +140,42 @@ def tune(
         tried.append(candidate)
         observer.candidate(len(tried), journal.size, candidate)
     best, ratio, tried = _best(device, search, tried, observer)
-    tuning = Tuning(
+    tuning = _tuning(device, search, best, ratio, candidates=len(tried))
+    return Found(tuning, tuple(tried), ratio, len(tried) >= journal.size)
+
+
+def _expect_tunables(kernel: Kernel) -> None:
+    if not kernel.tunables:
+        raise DeclarationError(
+            f"[{kernel.name}] {kernel.path.name} has nothing to tune; a line such as "
+            "`// tune: TG = 256, 128, 512` names a macro and the values worth trying"
+        )
+
+
+def _tuning(
+    device: Device, search: Search, values: Values, ratio: Interval | None, *, candidates: int
+) -> Tuning:
+    return Tuning(
         task=search.task.name,
         dtype=search.dtype,
-        size=_contest(search, defaults).size_on(device.kind),
-        source_hash=kernel.hash,
-        values=best,
+        size=_contest(search, values).size_on(device.kind),
+        source_hash=search.kernel.hash,
+        engine=engine_on(device.kind),
+        values=values,
         ratio=ratio,
-        candidates=len(tried),
+        candidates=candidates,
         found_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
     )
-    return Found(tuning, tuple(tried), ratio, complete or len(tried) >= journal.size)
 
 
 def _name(device: Device, search: Search) -> str:
     """What identifies the search, for what was tried under other circumstances does not count."""
-    parts = (device.kind, device.name, str(device.cores), search.kernel.hash, search.dtype)
     size = _contest(search, {}).size_on(device.kind)
-    digest = hashlib.sha256("\0".join((*parts, size)).encode()).hexdigest()
+    parts = (
+        *(device.kind, device.name, str(device.cores), engine_on(device.kind)),
+        *(search.kernel.hash, search.dtype, size),
+    )
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     return f"{search.task.name}-{search.dtype}-{size}-{digest[:16]}"
 
 
@@ -163,38 +184,27 @@ def _contest(search: Search, values: Values) -> Contest:
         search.task,
         search.kernel,
         search.kernel,
-        names=("the defaults", spelled(values)),
+        names=(
+            f"{search.task.name} with its defaults",
+            f"{search.task.name} with {spelled(values)}",
+        ),
         dtype=search.dtype,
         size=search.size,
         plan=replace(search.candidate_plan, seed=search.seed),
         tunables=({}, values),
         knows_before=True,
+        also_sizes=tuple(verify.small_sizes(search.task)),
         yardsticks=search.yardsticks,
     )
-
-
-def _check(device: Device, search: Search, values: Values) -> None:
-    """Raise WrongKernelError if the kernel is wrong with these values at its small sizes."""
-    report = verify.verify(
-        device,
-        search.kernel,
-        search.task,
-        sizes=verify.small_sizes(search.task),
-        dtype_name=search.dtype,
-        seeds=[search.seed],
-        tunables=values,
-        yardsticks=search.yardsticks,
-    )
-    if not report.passed:
-        raise WrongKernelError(f"{spelled(values)}: {report.findings[0].message}")
 
 
 def _tried(device: Device, search: Search, values: Values) -> Candidate:
     try:
-        _check(device, search, values)
         _, measured = head_to_head(device, _contest(search, values))
-    except MachineError:
-        raise
+    except (MachineError, TaskError, Disturbed):
+        raise  # no value is to blame
+    except WrongKernelError as error:
+        return Candidate(values, None, error.finding)
     except MetalBenchError as error:
         return Candidate(values, None, str(error))
     assert measured.ratio is not None
@@ -215,7 +225,7 @@ def _best(
             ratio = _confirmed(device, search, best.values)
         except WrongKernelError as error:
             # On other inputs than before. The next best may be right.
-            wrong = Candidate(best.values, None, str(error))
+            wrong = Candidate(best.values, None, error.finding)
             tried = [wrong if each is best else each for each in tried]
             continue
         return (defaults if ratio is None else best.values), ratio, tried

@@ -247,22 +247,25 @@ def test_both_ratios_and_both_sides_windows_on_both_clocks_come_back(path: Path)
 
 
 def test_the_latest_tuning_of_a_device_kernel_and_type_comes_back(path: Path) -> None:
-    found = Tuning("softmax", "float32", "seed", "ab" * 32, {"TG": 64}, None, 3, "2026-01-01")
+    found = Tuning(
+        "softmax", "float32", "seed", "ab" * 32, "fibers", {"TG": 64}, None, 3, "2026-01-01"
+    )
     better = replace(found, values={"TG": 32}, ratio=Interval(1.5, 1.4, 1.6), found_at="2026-01-02")
     large = replace(found, size="large", values={"TG": 512}, found_at="2026-01-03")
-    device = CPU
+    device, key = CPU, {"engine": "fibers", "dtype": "float32", "size": "seed"}
     with Store(path) as store:
         for each in (found, better, large):
             store.keep_tuning(device, each)
         kept = {
-            size: store.tuning(device, "ab" * 32, dtype="float32", size=size)
+            size: store.tuning(device, "ab" * 32, engine="fibers", dtype="float32", size=size)
             for size in ("seed", "large", "small")
         }
         assert kept == {"seed": better, "large": large, "small": large}
-        assert store.tuning(device, "cd" * 32, dtype="float32", size="seed") is None
-        assert store.tuning(device, "ab" * 32, dtype="float16", size="seed") is None
+        assert store.tuning(device, "cd" * 32, **key) is None
+        assert store.tuning(device, "ab" * 32, **{**key, "dtype": "float16"}) is None
+        assert store.tuning(device, "ab" * 32, **{**key, "engine": "vectors"}) is None
         other = replace(device, name="another")
-        assert store.tuning(other, "ab" * 32, dtype="float32", size="seed") is None
+        assert store.tuning(other, "ab" * 32, **key) is None
 
 
 def test_a_newer_schema_is_refused_untouched(path: Path) -> None:

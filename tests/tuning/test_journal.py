@@ -66,6 +66,7 @@ def test_a_large_space_is_sampled_without_repetition_towards_what_is_best(tmp_pa
     assert search.size > MOST_IN_TURN
     seen = go_on(search, most=80)
     assert len({tuple(sorted(each.items())) for each in seen}) == 80
+    assert len(list(search.known())) == 80  # suggestions of what was known do not count
     assert sum(each["A"] == 15 for each in seen[10:50]) >= 8  # 2.5 by chance
 
 
