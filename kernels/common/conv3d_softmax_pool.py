@@ -5,33 +5,19 @@ import numpy as np
 import scipy.special
 
 from metalbench.task import coarse, even, normal, output, sparse, task
+from metalbench.task.oracles import blocks, convolution
 
 
-def convolution(x, w):
-    """Sum over the 27 taps of a matrix product each; no patches are copied together.
-
-    `x` (batch, depth, height, width, channels), `w` (filters, 3, 3, 3, channels).
-    """
-    depth, height, width = (extent - 2 for extent in x.shape[1:4])
-    y = np.zeros((x.shape[0], depth, height, width, w.shape[0]), x.dtype)
-    for i, j, k in np.ndindex(3, 3, 3):
-        y += x[:, i : i + depth, j : j + height, k : k + width] @ w[:, i, j, k].T
-    return y
-
-
-def pooled(y):
+def largest_of_blocks(y):
     """Maximum over 4x4x4 voxels, which is that of two 2x2x2 pools."""
-    batch, depth, height, width, channels = y.shape
-    depth, height, width = depth // 4, height // 4, width // 4
-    y = y[:, : 4 * depth, : 4 * height, : 4 * width]
-    return y.reshape(batch, depth, 4, height, 4, width, 4, channels).max(axis=(2, 4, 6))
+    return blocks(y, 4).max(axis=(2, 4, 6))
 
 
 def magnitude(x, w):
     """An error of an exponent changes its term in proportion."""
     y = convolution(x, w)
     terms = convolution(np.abs(x), np.abs(w)).max(axis=-1, keepdims=True)
-    return pooled(scipy.special.softmax(y, axis=-1) * (1 + terms))
+    return largest_of_blocks(scipy.special.softmax(y, axis=-1) * (1 + terms))
 
 
 @task(
@@ -50,7 +36,7 @@ def magnitude(x, w):
     outputs=dict(
         y=output("batch", "(depth - 2) / 4", "(height - 2) / 4", "(width - 2) / 4", "filters")
     ),
-    oracle=lambda x, w: pooled(scipy.special.softmax(convolution(x, w), axis=-1)),
+    oracle=lambda x, w: largest_of_blocks(scipy.special.softmax(convolution(x, w), axis=-1)),
     scale=magnitude,
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * (depth - 2) * (height - 2) * (width - 2) * filters * 27 * channels",

@@ -4,18 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, even, normal, output, sparse, task
-
-
-def transposed(x, w):
-    """Every pixel is added to a 3 x 3 patch of the output, two pixels further than its neighbour.
-
-    `x` (batch, height, width, channels), `w` (filters, 3, 3, channels).
-    """
-    batch, height, width, _ = x.shape
-    y = np.zeros((batch, 2 * height + 1, 2 * width + 1, w.shape[0]), x.dtype)
-    for i, j in np.ndindex(3, 3):
-        y[:, i : i + 2 * height : 2, j : j + 2 * width : 2] += x @ w[:, i, j].T
-    return y
+from metalbench.task.oracles import transposed_convolution
 
 
 @task(
@@ -32,8 +21,8 @@ def transposed(x, w):
         w=normal("filters", 3, 3, "channels", deviation=0.05).only(even(), coarse(), sparse()),
     ),
     outputs=dict(y=output("batch", "2 * height + 1", "2 * width + 1", "filters")),
-    oracle=lambda x, w: np.tanh(transposed(x, w) - 0.5),
-    scale=lambda x, w: transposed(np.abs(x), np.abs(w)) + 0.5,
+    oracle=lambda x, w: np.tanh(transposed_convolution(x, w, 2) - 0.5),
+    scale=lambda x, w: transposed_convolution(np.abs(x), np.abs(w), 2) + 0.5,
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * height * width * filters * 9 * channels",
     baseline="mx.conv_transpose2d, subtract, tanh",

@@ -7,41 +7,23 @@ import numpy as np
 import scipy.special
 
 from metalbench.task import normal, output, task
-
-
-def transposed(x, w):
-    """Every voxel is added to a 3 x 3 x 3 patch of the output.
-
-    `x` (batch, depth, height, width, channels), `w` (filters, 3, 3, 3, channels).
-    """
-    batch, depth, height, width, _ = x.shape
-    y = np.zeros((batch, depth + 2, height + 2, width + 2, w.shape[0]), x.dtype)
-    for i, j, k in np.ndindex(3, 3, 3):
-        y[:, i : i + depth, j : j + height, k : k + width] += x @ w[:, i, j, k].T
-    return y
-
-
-def pooled(y):
-    """Mean of 2x2x2 voxels."""
-    batch, depth, height, width, channels = y.shape
-    depth, height, width = depth // 2, height // 2, width // 2
-    y = y[:, : 2 * depth, : 2 * height, : 2 * width]
-    return y.reshape(batch, depth, 2, height, 2, width, 2, channels).mean(axis=(2, 4, 6))
+from metalbench.task.oracles import blocks, transposed_convolution
 
 
 def normed_and_pooled(x, w, term, eps):
     """The whole of it in numpy."""
-    y = transposed(x, w) + term
+    y = transposed_convolution(x, w) + term
     y = y - y.mean(axis=-1, keepdims=True)
-    z = pooled(y / np.sqrt(np.square(y).mean(axis=-1, keepdims=True) + eps))
+    z = blocks(y / np.sqrt(np.square(y).mean(axis=-1, keepdims=True) + eps)).mean(axis=(2, 4, 6))
     return z * scipy.special.ndtr(z)
 
 
 def magnitude(x, w, term, eps):
     """The terms whose differences are normed, in units of the standard deviation."""
-    deviation = np.sqrt((transposed(x, w) + term).var(axis=-1, keepdims=True) + eps)
-    terms = transposed(np.abs(x), np.abs(w)) + np.abs(term)
-    return pooled((terms + terms.mean(axis=-1, keepdims=True)) / deviation)
+    deviation = np.sqrt((transposed_convolution(x, w) + term).var(axis=-1, keepdims=True) + eps)
+    terms = transposed_convolution(np.abs(x), np.abs(w)) + np.abs(term)
+    terms = (terms + terms.mean(axis=-1, keepdims=True)) / deviation
+    return blocks(terms).mean(axis=(2, 4, 6))
 
 
 @task(

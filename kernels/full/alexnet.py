@@ -4,32 +4,16 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, even, normal, output, sparse, task
+from metalbench.task.oracles import blocks, convolution
 
 # Five layers of nine zeros in ten would leave a handful of terms, and no errors to measure by.
 DENSE = (even(), coarse())
 
 
-def convolved(x, w):
-    """No padding. `x` (batch, height, width, channels), `w` (filters, taps, taps, channels)."""
-    taps = w.shape[1]
-    height, width = x.shape[1] - taps + 1, x.shape[2] - taps + 1
-    y = np.zeros((x.shape[0], height, width, w.shape[0]), x.dtype)
-    for i, j in np.ndindex(taps, taps):
-        y += x[:, i : i + height, j : j + width] @ w[:, i, j].T
-    return y
-
-
-def pooled(x):
-    """Maximum over 2x2 pixels of a numpy or MLX array; what no window covers is left out."""
-    batch, height, width, channels = x.shape
-    x = x[:, : height // 2 * 2, : width // 2 * 2]
-    return x.reshape(batch, height // 2, 2, width // 2, 2, channels).max(axis=(2, 4))
-
-
 def network(x, w1, w2, w3, w4, w5):
     """The whole network in numpy."""
     for w in (w1, w2, w3):
-        x = np.maximum(pooled(convolved(x, w)), 0)
+        x = np.maximum(blocks(convolution(x, w)).max(axis=(2, 4)), 0)
     return np.maximum(x.reshape(x.shape[0], -1) @ w4, 0) @ w5
 
 
@@ -67,5 +51,5 @@ THIRD = f"({SECOND} - 2) / 2"
 )
 def alexnet(x, w1, w2, w3, w4, w5):
     for w in (w1, w2, w3):
-        x = mx.maximum(pooled(mx.conv2d(x, w)), 0)
+        x = mx.maximum(blocks(mx.conv2d(x, w)).max(axis=(2, 4)), 0)
     return mx.maximum(x.reshape(x.shape[0], -1) @ w4, 0) @ w5

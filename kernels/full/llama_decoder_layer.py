@@ -7,33 +7,10 @@ import numpy as np
 import scipy.special
 
 from metalbench.task import coarse, even, normal, output, sparse, task
+from metalbench.task.oracles import grouped_attention
 
 # Weights far from zero would make the attention all but choose a token: no kernel agrees then.
 GENTLE = (even(), coarse(), sparse())
-
-
-def rotated(x, base):
-    """Pair i of token p of `x` (heads, tokens, width), rotated by p * base^(-2i / width)."""
-    _, tokens, width = x.shape
-    frequency = float(base) ** (-np.arange(0, width, 2) / width)
-    angle = np.arange(tokens)[:, None] * frequency
-    turned = np.empty_like(x)
-    turned[..., ::2] = x[..., ::2] * np.cos(angle) - x[..., 1::2] * np.sin(angle)
-    turned[..., 1::2] = x[..., ::2] * np.sin(angle) + x[..., 1::2] * np.cos(angle)
-    return turned
-
-
-def attention(x, w_qkv, w_out, heads, kv_heads, base):
-    """`x` (tokens, dims); columns of `w_qkv`: queries, keys and values, head by head."""
-    tokens, dims = x.shape
-    split = (x @ w_qkv).reshape(tokens, heads + 2 * kv_heads, dims // heads).transpose(1, 0, 2)
-    q = rotated(split[:heads], base)
-    k = rotated(split[heads : heads + kv_heads], base).repeat(heads // kv_heads, axis=0)
-    v = split[heads + kv_heads :].repeat(heads // kv_heads, axis=0)
-    scores = q @ k.transpose(0, 2, 1) / math.sqrt(dims // heads)
-    scores = np.where(np.tri(tokens, dtype=bool), scores, -np.inf)
-    mixed = scipy.special.softmax(scores, axis=-1) @ v
-    return mixed.transpose(1, 0, 2).reshape(tokens, dims) @ w_out
 
 
 def normed(x, eps):
@@ -43,7 +20,9 @@ def normed(x, eps):
 
 def layer(x, w_qkv, w_out, w_gate_up, w_down, heads, kv_heads, base, eps):
     """The whole layer in numpy."""
-    x = x + attention(normed(x, eps), w_qkv, w_out, heads, kv_heads, base)
+    x = x + grouped_attention(
+        normed(x, eps), w_qkv, w_out, heads=heads, kv_heads=kv_heads, base=base
+    )
     gate, up = np.split(normed(x, eps) @ w_gate_up, 2, axis=-1)
     return x + (gate * scipy.special.expit(gate) * up) @ w_down
 

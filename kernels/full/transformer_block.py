@@ -7,6 +7,7 @@ import numpy as np
 import scipy.special
 
 from metalbench.task import coarse, even, normal, output, sparse, task
+from metalbench.task.oracles import attention
 
 # Weights far from zero would make the attention all but choose a token: no kernel agrees then.
 GENTLE = (even(), coarse(), sparse())
@@ -18,18 +19,17 @@ def standardised(x, eps):
     return centred / np.sqrt(np.square(centred).mean(axis=-1, keepdims=True) + eps)
 
 
-def attention(x, w_qkv, w_out, heads):
+def multi_head(x, w_qkv, w_out, heads):
     """Multi-head self-attention without a mask; head i is the i-th block of columns."""
     tokens, dims = x.shape
-    qkv = (x @ w_qkv).reshape(tokens, 3, heads, dims // heads).transpose(1, 2, 0, 3)
-    scores = qkv[0] @ qkv[1].transpose(0, 2, 1) / math.sqrt(dims // heads)
-    mixed = scipy.special.softmax(scores, axis=-1) @ qkv[2]
+    q, k, v = (x @ w_qkv).reshape(tokens, 3, heads, dims // heads).transpose(1, 2, 0, 3)
+    mixed = attention(q, k, v)
     return mixed.transpose(1, 0, 2).reshape(tokens, dims) @ w_out
 
 
 def block(x, w_qkv, w_out, w_up, w_down, heads, eps):
     """The whole block in numpy."""
-    x = x + attention(standardised(x, eps), w_qkv, w_out, heads)
+    x = x + multi_head(standardised(x, eps), w_qkv, w_out, heads)
     hidden = standardised(x, eps) @ w_up
     return x + (hidden * scipy.special.ndtr(hidden)) @ w_down
 

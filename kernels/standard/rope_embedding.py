@@ -4,15 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-
-
-def rotated(x, base):
-    """Pair i of row p, rotated by the angle p * base^(-2i / dims)."""
-    positions, dims = x.shape
-    frequency = float(base) ** (-np.arange(0, dims, 2) / dims)
-    turn = np.exp(1j * np.arange(positions)[:, None] * frequency)
-    pairs = np.ascontiguousarray(x).view(np.complex128)
-    return (pairs * turn).view(np.float64)
+from metalbench.task.oracles import rotated
 
 
 def magnitude(x, base):

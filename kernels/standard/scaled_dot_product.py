@@ -3,22 +3,9 @@
 import math
 
 import mlx.core as mx
-import numpy as np
-import scipy.special
 
 from metalbench.task import coarse, even, normal, output, sparse, task
-
-
-def attention(q, k, v):
-    """`q` (queries, dims), `k` and `v` (keys, dims) -> (queries, dims)."""
-    return scipy.special.softmax(q @ k.T / math.sqrt(q.shape[-1]), axis=-1) @ v
-
-
-def magnitude(q, k, v):
-    """Sums of absolute terms; an error of a score of s changes its term by as much times s."""
-    scores = q @ k.T / math.sqrt(q.shape[-1])
-    largest = np.abs(scores).max(axis=-1, keepdims=True)
-    return scipy.special.softmax(scores, axis=-1) @ np.abs(v) * (1 + largest)
+from metalbench.task.oracles import attention, attention_magnitude
 
 
 @task(
@@ -37,8 +24,8 @@ def magnitude(q, k, v):
     ),
     outputs=dict(y=output("queries", "dims")),
     multiples=dict(dims=8),
-    oracle=attention,
-    scale=magnitude,
+    oracle=lambda q, k, v: attention(q, k, v),
+    scale=attention_magnitude,
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * queries * keys * dims + 5 * queries * keys",
     baseline="mx.fast.scaled_dot_product_attention",

@@ -1,0 +1,102 @@
+"""What several tasks' oracles are made of, in NumPy: plain, and as exact as its arguments are.
+
+Images are channels last: (batch, extents..., channels), with filters (filters, taps..., channels).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.special  # type: ignore[import-untyped,unused-ignore]
+
+Array = np.ndarray[Any, Any]
+
+
+def convolution(x: Array, w: Array) -> Array:
+    """Convolve without padding, in any number of dimensions: for each tap a matrix product."""
+    extents = [n - taps + 1 for n, taps in zip(x.shape[1:-1], w.shape[1:-1], strict=True)]
+    y = np.zeros((x.shape[0], *extents, w.shape[0]), x.dtype)
+    for tap in np.ndindex(*w.shape[1:-1]):
+        window = tuple(slice(i, i + n) for i, n in zip(tap, extents, strict=True))
+        y += x[(slice(None), *window)] @ w[(slice(None), *tap)].T
+    return y
+
+
+def padded_convolution(x: Array, w: Array) -> Array:
+    """Convolve with zeros around the image, so that the result is as large; taps are odd."""
+    borders = [(taps // 2, taps // 2) for taps in w.shape[1:-1]]
+    return convolution(np.pad(x, [(0, 0), *borders, (0, 0)]), w)
+
+
+def transposed_convolution(x: Array, w: Array, stride: int = 1) -> Array:
+    """Add every pixel, times the filters, to a patch `stride` further than its neighbour's."""
+    extents = [
+        stride * (n - 1) + taps for n, taps in zip(x.shape[1:-1], w.shape[1:-1], strict=True)
+    ]
+    y = np.zeros((x.shape[0], *extents, w.shape[0]), x.dtype)
+    for tap in np.ndindex(*w.shape[1:-1]):
+        window = tuple(
+            slice(i, i + stride * (n - 1) + 1, stride)
+            for i, n in zip(tap, x.shape[1:-1], strict=True)
+        )
+        y[(slice(None), *window)] += x @ w[(slice(None), *tap)].T
+    return y
+
+
+def blocks(x: Any, side: int = 2) -> Any:
+    """View an image of NumPy or MLX as (batch, height / side, side, ..., channels).
+
+    What is left at the end of an extent is dropped. Pooling reduces axes 2, 4, ...
+    """
+    batch, *extents, channels = x.shape
+    covered = tuple(slice(n // side * side) for n in extents)
+    split = [each for n in extents for each in (n // side, side)]
+    return x[(slice(None), *covered)].reshape(batch, *split, channels)
+
+
+def attention(q: Array, k: Array, v: Array, *, causal: bool = False) -> Array:
+    """softmax(q k^T / sqrt(dims)) v; `q` (..., queries, dims), `k` and `v` (..., keys, dims).
+
+    With `causal` a query sees the keys up to its own index.
+    """
+    scores = q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1])
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+    mixed: Array = scipy.special.softmax(scores, axis=-1) @ v
+    return mixed
+
+
+def attention_magnitude(q: Array, k: Array, v: Array) -> Array:
+    """Sums of absolute terms; an error of a score of s changes its term by as much times s."""
+    largest = np.abs(q @ np.swapaxes(k, -1, -2)).max(axis=-1, keepdims=True)
+    magnitude: Array = attention(q, k, np.abs(v)) * (1 + largest / math.sqrt(q.shape[-1]))
+    return magnitude
+
+
+def rotated(x: Array, base: float) -> Array:
+    """Turn pair i of position p by the angle p * base^(-2i / dims); `x` (..., positions, dims)."""
+    positions, dims = x.shape[-2:]
+    frequency = float(base) ** (-np.arange(0, dims, 2) / dims)
+    angle = np.arange(positions)[:, None] * frequency
+    turned = np.empty_like(x)
+    turned[..., ::2] = x[..., ::2] * np.cos(angle) - x[..., 1::2] * np.sin(angle)
+    turned[..., 1::2] = x[..., ::2] * np.sin(angle) + x[..., 1::2] * np.cos(angle)
+    return turned
+
+
+def grouped_attention(
+    x: Array, w_qkv: Array, w_out: Array, *, heads: int, kv_heads: int, base: float
+) -> Array:
+    """Attend causally with rotary positions, as a llama layer does; `x` (tokens, dims).
+
+    Columns of `w_qkv` are queries, keys and values, head by head; heads / kv_heads queries share a
+    key.
+    """
+    tokens, dims = x.shape
+    split = (x @ w_qkv).reshape(tokens, heads + 2 * kv_heads, dims // heads).transpose(1, 0, 2)
+    q = rotated(split[:heads], base)
+    k = rotated(split[heads : heads + kv_heads], base).repeat(heads // kv_heads, axis=0)
+    v = split[heads + kv_heads :].repeat(heads // kv_heads, axis=0)
+    return attention(q, k, v, causal=True).transpose(1, 0, 2).reshape(tokens, dims) @ w_out
