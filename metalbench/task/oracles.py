@@ -63,7 +63,7 @@ def attention(q: Array, k: Array, v: Array, *, causal: bool = False) -> Array:
     """
     scores = q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1])
     if causal:
-        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+        scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
     mixed: Array = scipy.special.softmax(scores, axis=-1) @ v
     return mixed
 
