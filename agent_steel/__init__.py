@@ -1,0 +1,1 @@
+"""The loop that makes kernels faster: profile, propose, verify, keep or revert."""
