@@ -1,6 +1,11 @@
-"""Every kernel at its `large` size: `pytest -m slow tests/kernels/test_large.py`, some minutes."""
+"""Every kernel at sizes that no run has here unless asked: `pytest -m slow tests/kernels/test_large.py`.
+
+That is `large`, and `seed` where MLX takes seconds for it. It takes some twenty minutes.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import pytest
 
@@ -12,11 +17,18 @@ from metalbench.verify import verify
 TIME_LIMIT = 300.0
 
 
+def large_sizes() -> Iterator[object]:
+    for entry in Library():
+        for size in ("seed", "large"):
+            if size != entry.task.headline_on("cpu"):
+                yield pytest.param(entry, size, id=f"{entry.name}-{size}")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("entry", list(Library()), ids=lambda entry: entry.name)
-def test_large_sizes_agree_with_the_oracle(entry: Entry) -> None:
+@pytest.mark.parametrize(("entry", "size"), list(large_sizes()))
+def test_large_sizes_agree_with_the_oracle(entry: Entry, size: str) -> None:
     device = _core.open("cpu")
     report = verify(
-        device, entry.kernel(), entry.task, sizes=["large"], seeds=[0], time_limit=TIME_LIMIT
+        device, entry.kernel(), entry.task, sizes=[size], seeds=[0], time_limit=TIME_LIMIT
     )
     assert report.passed, report.findings

@@ -49,7 +49,9 @@ def name_of(value):
 def test_declaration(entry):
     task = entry.task
     assert list(task.sizes)[:5] == ["small", "odd1", "odd2", "seed", "large"]
-    assert task.headline_on("cpu") == "seed"
+    assert list(task.sizes)[5:] in ([], ["cpu"])
+    # MLX takes seconds for the seed of most convolutions on a processor.
+    assert task.headline_on("cpu") == ("cpu" if "cpu" in task.sizes else "seed")
     assert small_sizes(task) == ["small", "odd1", "odd2"]
     assert task.description == entry.description
     assert task.dtypes[0] == "float32"
