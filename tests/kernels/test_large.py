@@ -1,6 +1,7 @@
-"""Every kernel at sizes that no run has here unless asked: `pytest -m slow tests/kernels/test_large.py`.
+"""Every kernel at sizes that no run on a processor has unless asked.
 
-That is `large`, and `seed` where MLX takes seconds for it. It takes some twenty minutes.
+That is `large`, and `seed` where MLX takes seconds for it. Some twenty minutes:
+`pytest -m slow -n0 tests/kernels/test_large.py`.
 """
 
 from __future__ import annotations
