@@ -5,7 +5,7 @@ import math
 import mlx.core as mx
 
 from metalbench.task import coarse, even, normal, output, sparse, task
-from metalbench.task.oracles import grouped_attention
+from metalbench.task.oracles import grouped_attention, grouped_attention_magnitude
 
 # Weights far from zero would make the attention all but choose a token: no kernel agrees then.
 GENTLE = (even(), coarse(), sparse())
@@ -29,6 +29,9 @@ GENTLE = (even(), coarse(), sparse())
     multiples=dict(dims=8),
     constants=dict(heads=4, kv_heads=2, base=10000.0),
     oracle=lambda x, w_qkv, w_out, heads, kv_heads, base: grouped_attention(
+        x, w_qkv, w_out, heads=heads, kv_heads=kv_heads, base=base
+    ),
+    scale=lambda x, w_qkv, w_out, heads, kv_heads, base: grouped_attention_magnitude(
         x, w_qkv, w_out, heads=heads, kv_heads=kv_heads, base=base
     ),
     dtypes=("float32", "float16", "bfloat16"),

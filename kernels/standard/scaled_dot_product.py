@@ -25,7 +25,7 @@ from metalbench.task.oracles import attention, attention_magnitude
     outputs=dict(y=output("queries", "dims")),
     multiples=dict(dims=8),
     oracle=lambda q, k, v: attention(q, k, v),
-    scale=attention_magnitude,
+    scale=lambda q, k, v: attention_magnitude(q, k, v),
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * queries * keys * dims + 5 * queries * keys",
     baseline="mx.fast.scaled_dot_product_attention",

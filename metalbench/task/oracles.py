@@ -6,6 +6,7 @@ Images are channels last: (batch, extents..., channels), with filters (filters, 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -68,10 +69,14 @@ def attention(q: Array, k: Array, v: Array, *, causal: bool = False) -> Array:
     return mixed
 
 
-def attention_magnitude(q: Array, k: Array, v: Array) -> Array:
+def attention_magnitude(q: Array, k: Array, v: Array, *, causal: bool = False) -> Array:
     """Sums of absolute terms; an error of a score of s changes its term by as much times s."""
-    largest = np.abs(q @ np.swapaxes(k, -1, -2)).max(axis=-1, keepdims=True)
-    magnitude: Array = attention(q, k, np.abs(v)) * (1 + largest / math.sqrt(q.shape[-1]))
+    sizes = np.abs(q @ np.swapaxes(k, -1, -2))
+    if causal:
+        sizes = np.tril(sizes)
+    largest = sizes.max(axis=-1, keepdims=True)
+    mixed = attention(q, k, np.abs(v), causal=causal)
+    magnitude: Array = mixed * (1 + largest / math.sqrt(q.shape[-1]))
     return magnitude
 
 
@@ -94,9 +99,30 @@ def grouped_attention(
     Columns of `w_qkv` are queries, keys and values, head by head; heads / kv_heads queries share a
     key.
     """
+    return _mixed(attention, x, w_qkv, heads=heads, kv_heads=kv_heads, base=base) @ w_out
+
+
+def grouped_attention_magnitude(
+    x: Array, w_qkv: Array, w_out: Array, *, heads: int, kv_heads: int, base: float
+) -> Array:
+    """Sums of absolute terms of `grouped_attention`, behind the scores."""
+    mixed = _mixed(attention_magnitude, x, w_qkv, heads=heads, kv_heads=kv_heads, base=base)
+    return mixed @ np.abs(w_out)
+
+
+def _mixed(
+    attend: Callable[..., Array],
+    x: Array,
+    w_qkv: Array,
+    *,
+    heads: int,
+    kv_heads: int,
+    base: float,
+) -> Array:
+    """What all heads together give for each token: (tokens, dims)."""
     tokens, dims = x.shape
     split = (x @ w_qkv).reshape(tokens, heads + 2 * kv_heads, dims // heads).transpose(1, 0, 2)
     q = rotated(split[:heads], base)
     k = rotated(split[heads : heads + kv_heads], base).repeat(heads // kv_heads, axis=0)
     v = split[heads + kv_heads :].repeat(heads // kv_heads, axis=0)
-    return attention(q, k, v, causal=True).transpose(1, 0, 2).reshape(tokens, dims) @ w_out
+    return attend(q, k, v, causal=True).transpose(1, 0, 2).reshape(tokens, dims)

@@ -96,3 +96,19 @@ def test_queries_share_keys() -> None:
     np.testing.assert_allclose(
         oracles.grouped_attention(x, alone, w_out, kv_heads=4, **options), shared
     )
+
+
+def test_magnitudes_of_attention_are_sums_of_absolute_terms() -> None:
+    """Of one query by hand, and never less than the attention itself."""
+    q, k = np.array([[2.0, 0.0]]), np.array([[1.0, 5.0], [-3.0, 7.0]])
+    v = np.array([[4.0], [-8.0]])
+    first = 1 / (1 + np.exp(-8 / np.sqrt(2)))
+    expected = (first * 4 + (1 - first) * 8) * (1 + 6 / np.sqrt(2))
+    np.testing.assert_allclose(oracles.attention_magnitude(q, k, v), [[expected]])
+    # Causally the one query sees the first key alone.
+    causal = oracles.attention_magnitude(q, k, v, causal=True)
+    np.testing.assert_allclose(causal, [[4 * (1 + 2 / np.sqrt(2))]])
+    x, w_qkv, w_out = (random.normal(size=shape) for shape in ((9, 8), (8, 16), (8, 8)))
+    grouping = dict(heads=4, kv_heads=2, base=100.0)
+    signed = oracles.grouped_attention(x, w_qkv, w_out, **grouping)
+    assert (oracles.grouped_attention_magnitude(x, w_qkv, w_out, **grouping) > abs(signed)).all()
