@@ -14,6 +14,7 @@ from metalbench.cli.doctor import doctor
 from metalbench.cli.failure import Failure, Interrupted
 from metalbench.cli.history import history
 from metalbench.cli.interruption import raise_from_now_on
+from metalbench.cli.leaderboard import leaderboard
 from metalbench.cli.listing import list_tasks
 from metalbench.cli.new import new
 from metalbench.cli.run import run
@@ -28,6 +29,7 @@ Start here:
   metalbench show softmax      its task, source, arguments and history
   metalbench compare latest~1  the latest run against the one before
   metalbench history           every kernel over time: did it get slower?
+  metalbench leaderboard       the fastest known kernel of every task, also as a page
   metalbench compile a.metal   any MSL file: its errors, and what its kernels take
   metalbench tune softmax      the values of its `// tune:` lines that are best here
   metalbench new my_kernel     a task and a kernel of your own to begin with
@@ -105,6 +107,7 @@ for command in (
     compile_file,
     compare,
     history,
+    leaderboard,
     tune,
     new,
     admit,
