@@ -26,9 +26,9 @@ def _brief(row: Row) -> Iterator[str]:
     if row.time_ns is None:
         yield element("span", row.status, class_=f"status {row.status}")
         return
-    yield time(row.time_ns)
+    yield element("span", time(row.time_ns))
     if row.ratio is not None:
-        yield joined(" ", with_ends(row.ratio, "x"), " MLX ")
+        yield element("span", with_ends(row.ratio, "x"))
     if row.verdict is not None:
         yield verdict_mark(row.verdict)
 

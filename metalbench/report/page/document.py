@@ -90,7 +90,8 @@ def _board(board: Board, number: int) -> Iterator[Markup]:
         return
     kernels = numbers.count(len(board.rows), "kernel")
     caption = f"{kernels}. Times are of one pass, with {100 * CONFIDENCE:g} % intervals."
-    yield table(board, anchors, caption)
+    rows = table(board, anchors, caption)
+    yield element("div", rows, class_="wide", tabindex=0, role="region", aria_label="kernels")
     yield element("h3", "Roofline")
     yield element("figure", *_figure(board, anchors, simulated=simulated is not None))
     yield element("h3", "Kernels")

@@ -24,7 +24,7 @@ MARKS = {"FASTER": "faster", "SLOWER": "slower", "SAME": "same"}
 def table(board: Board, anchors: list[str], caption: str) -> Markup:
     """The rows of a board; each one's name leads to its anchor."""
     names = _columns(board)
-    head = element("tr", *(element("th", each, scope="col", role="columnheader") for each in names))
+    heads = (element("th", each, scope="col", role="columnheader") for each in names)
     body = (
         element("tr", *_cells(row, anchor, names), role="row")
         for row, anchor in zip(board.rows, anchors, strict=True)
@@ -32,7 +32,7 @@ def table(board: Board, anchors: list[str], caption: str) -> Markup:
     return element(
         "table",
         element("caption", caption),
-        element("thead", head.replace("<tr>", '<tr role="row">', 1), role="rowgroup"),
+        element("thead", element("tr", *heads, role="row"), role="rowgroup"),
         element("tbody", *body, role="rowgroup"),
         role="table",
         data_sortable=True,
@@ -91,10 +91,7 @@ def _cell(row: Row, anchor: str, name: str) -> tuple[str, str | float | None]:
     """What a cell shows, and what it is sorted by."""
     if name in NUMBERS:
         interval = NUMBERS[name](row)
-        value = interval.value if interval is not None else None
-        if name == RATIO:
-            return _ratio(row), value
-        return (time if name in TIMES else with_ends)(interval), value
+        return _number(row, name, interval), interval.value if interval is not None else None
     if name == "records":
         return str(len(row.history)), len(row.history)
     if name == "since":
@@ -104,6 +101,17 @@ def _cell(row: Row, anchor: str, name: str) -> tuple[str, str | float | None]:
     if name == "task":
         return element("a", said, href=f"#{anchor}"), said
     return element("span", said, class_=f"status {said}") if name == "correct" else said, said
+
+
+def _number(row: Row, name: str, interval: Interval | None) -> str:
+    if name == RATIO:
+        return _ratio(row)
+    if name in TIMES:
+        return time(interval)
+    # What of a rate's interval is not known the time tells already.
+    if interval is not None and not interval.bounded:
+        return numbers.estimate(interval)
+    return with_ends(interval)
 
 
 def _ratio(row: Row) -> Markup:
