@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING
 
 from metalbench import verify
@@ -25,7 +26,7 @@ from metalbench.errors import (
     TaskError,
 )
 from metalbench.kernel import Kernel
-from metalbench.leaderboard.pairing import pair
+from metalbench.leaderboard.pairing import Pairings, pair
 from metalbench.leaderboard.source import header_of, kernel_of
 from metalbench.measure import Plan
 from metalbench.result.environment import engine_on, environment
@@ -55,15 +56,18 @@ class Decision(str, Enum):
 
 @dataclass(frozen=True)
 class Ruling:
-    """The decision and why it is so, with the record that there is after it.
+    """What was decided of result number `result` and why, with the record that there is after it.
 
-    `gains` are the time of the record before over the challenger's, of each pairing.
+    `gains` are the time of the record before over the challenger's, of each pairing, and `verdict`
+    is that of the last one; None and none where nothing was run in pairs.
     """
 
-    decision: Decision
-    why: str
+    result: int
     place: Place
     record: Record | None
+    decision: Decision
+    why: str
+    verdict: Verdict | None = None
     gains: tuple[Interval, ...] = ()
 
     @property
@@ -176,30 +180,29 @@ class _Challenge:
 
 
 def _ruling(challenge: _Challenge, entry: HistoryEntry, record: Record | None) -> Ruling:
+    ruling = partial(Ruling, entry.id, challenge.place, record)
     fault = _unfit(entry)
     if fault is not None:
-        return Ruling(Decision.REFUSED, fault, challenge.place, record)
+        return ruling(Decision.REFUSED, fault)
     if record is None:
-        return Ruling(Decision.FIRST, "there was none", challenge.place, None)
+        return ruling(Decision.FIRST, "there was none")
     if _same(entry, record.entry):
-        return Ruling(Decision.STANDS, "it is this kernel already", challenge.place, record)
+        return ruling(Decision.STANDS, "it is this kernel already")
     try:
-        decision, why, gains = _against(challenge, record)
+        wrong = _fault_of(challenge, record)
+        if wrong is not None:
+            return ruling(Decision.FIRST, f"the one before is wrong by now: {wrong}")
+        found = pair(challenge.device, challenge.contest(record), challenge.progress)
     except WrongKernelError as error:
-        return Ruling(Decision.REFUSED, str(error), challenge.place, record)
-    return Ruling(decision, why, challenge.place, record, gains)
+        return ruling(Decision.REFUSED, str(error))
+    return ruling(*_decided(found), found.verdict, found.gains)
 
 
-def _against(challenge: _Challenge, record: Record) -> tuple[Decision, str, tuple[Interval, ...]]:
-    wrong = _fault_of(challenge, record)
-    if wrong is not None:
-        return Decision.FIRST, f"the one before is wrong by now: {wrong}", ()
-    pairings = pair(challenge.device, challenge.contest(record), challenge.progress)
-    if pairings.confirmed:
-        return Decision.NEW, "FASTER than the record, and once more", pairings.gains
-    again = " the second time" if len(pairings.measured) > 1 else ""
-    why = f"{pairings.verdict.value}{again} in pairs with the record"
-    return Decision.STANDS, why, pairings.gains
+def _decided(found: Pairings) -> tuple[Decision, str]:
+    if found.confirmed:
+        return Decision.NEW, "FASTER than the record, and once more"
+    again = " the second time" if len(found.measured) > 1 else ""
+    return Decision.STANDS, f"{found.verdict.value}{again} in pairs with the record"
 
 
 def _fault_of(challenge: _Challenge, record: Record) -> str | None:

@@ -151,6 +151,16 @@ class Store:
         with explained(self.path):
             return entry_of(self._connection, number)
 
+    def environment_of(self, result: int) -> dict[str, Any]:
+        """The machine and software that result number `result` was obtained with."""
+        with explained(self.path):
+            row = self._connection.execute(
+                "SELECT json FROM results JOIN runs ON runs.id = run JOIN environments ON "
+                "environments.id = environment WHERE results.id = ?",
+                (result,),
+            ).fetchone()
+        return dict(json.loads(row[0])) if row is not None else {}
+
     def history(self, task: str, limit: int = 10) -> list[HistoryEntry]:
         """Up to `limit` results of `task`, the latest first."""
         with explained(self.path):
