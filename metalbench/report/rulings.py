@@ -9,9 +9,9 @@ from metalbench.report import numbers
 from metalbench.report.labels import label
 
 NAMES = {
-    Decision.FIRST: "first records",
-    Decision.NEW: "new records",
-    Decision.STANDS: "stand",
+    Decision.FIRST: "first",
+    Decision.NEW: "new",
+    Decision.STANDS: "unbeaten",
     Decision.REFUSED: "refused",
 }
 
@@ -30,7 +30,7 @@ def ruling_lines(rulings: Sequence[Ruling]) -> Iterator[str]:
 
 
 def ruling_line(ruling: Ruling) -> str:
-    """``softmax (seed): new record: FASTER than the record, and once more: 1.2x ... as fast.``"""
+    """``softmax (seed): new record: FASTER than the record, and once more: ...``, and how much."""
     place = ruling.place
     about = label(place.task, place.dtype, place.size)
     gains = " and ".join(map(numbers.ratio, ruling.gains))
