@@ -48,8 +48,8 @@ def reproduce(ctx: click.Context, /, file: Path, **options: Any) -> None:
     NOT COMPARABLE and why: another device, engine, version of MLX or task. The kernel is run as any
     other is, against this machine's own task; nothing else of the file is run.
 
-    Exit codes: 0 REPRODUCED; 1 NOT REPRODUCED; 3 NOT COMPARABLE; 2 wrong usage, file or
-    environment; 130 interrupted.
+    Exit codes: 0 REPRODUCED; 1 NOT REPRODUCED; 3 NOT COMPARABLE; 2 wrong usage or environment, or
+    no such file; 130 interrupted.
     """
     from metalbench import _core
     from metalbench.leaderboard.exported import read_exported
