@@ -39,9 +39,11 @@ def enter_records(
     *,
     log: Console,
 ) -> None:
-    """Let every correct result of a run that ended by itself enter, and tell what became of it."""
-    from metalbench.cli.waiting import waiting
-    from metalbench.leaderboard import enter
+    """Let every correct result of a run that ended by itself enter, and tell what became of it.
+
+    What keeps one from it, Ctrl-C too, is told: it must not keep results from reports and files.
+    """
+    from metalbench.errors import MetalBenchError
     from metalbench.report.rulings import ruling_lines
 
     if of.number is None or of.ended == "interrupted":
@@ -49,14 +51,26 @@ def enter_records(
     by_key = {(each.entry.name, each.dtype, _size(each, device)): each for each in trials}
     rulings: list[Ruling] = []
     for entry in store.results(of.number):
-        if entry.status == "correct":
-            trial = by_key[entry.task, entry.dtype, entry.size]
-            with waiting(log, f"{entry.task} against the record") as progress:
-                rulings.append(
-                    enter(device, store, trial, entry.id, origin=ORIGIN, progress=progress)
-                )
+        if entry.status != "correct":
+            continue
+        trial = by_key[entry.task, entry.dtype, entry.size]
+        try:
+            rulings.append(_ruling(log, device, store, trial, entry.id))
+        except MetalBenchError as error:
+            out.print(f"{entry.task}: no record: {error}", style="red", soft_wrap=True)
+        except KeyboardInterrupt:
+            out.print("Interrupted: the rest have not met their records.", style="yellow")
+            break
     for line in ruling_lines(rulings):
         out.print(line, soft_wrap=True)
+
+
+def _ruling(log: Console, device: Device, store: Store, trial: Trial, result: int) -> Ruling:
+    from metalbench.cli.waiting import waiting
+    from metalbench.leaderboard import enter
+
+    with waiting(log, f"{trial.entry.name} against the record") as progress:
+        return enter(device, store, trial, result, origin=ORIGIN, progress=progress)
 
 
 def _size(trial: Trial, device: Device) -> str:

@@ -22,7 +22,7 @@ _AT = (
 )
 _RECORDS = """
 SELECT records.id, records.result, task_set, text, header, gflops, gbytes_per_s, floor_ns,
-       gpu_floor_ns, environments.json, device_capabilities, over, gains, origin, accepted_at
+       gpu_floor_ns, environments.json, over, gains, origin, accepted_at
 FROM records JOIN results ON results.id = records.result JOIN sources ON hash = results.source
      JOIN runs ON runs.id = run JOIN environments ON environments.id = runs.environment
 """
@@ -107,7 +107,6 @@ class Record:
     gbytes_per_s: float | None
     floor_ns: float | None
     environment: Mapping[str, Any]
-    capabilities: Mapping[str, Any]
     over: int | None
     gains: tuple[Interval, ...]
     origin: str
@@ -165,7 +164,7 @@ def records_of(connection: sqlite3.Connection, place: Place, limit: int = -1) ->
 def _record(connection: sqlite3.Connection, number: int, place: Place) -> Record:
     row = connection.execute(f"{_RECORDS} WHERE records.id = ?", (number,)).fetchone()
     _, result, task_set, source, header, gflops, gbytes, floor, gpu_floor, *rest = row
-    environment, capabilities, over, gains, origin, accepted_at = rest
+    environment, over, gains, origin, accepted_at = rest
     return Record(
         number=number,
         place=place,
@@ -177,7 +176,6 @@ def _record(connection: sqlite3.Connection, number: int, place: Place) -> Record
         gbytes_per_s=gbytes,
         floor_ns=floor if gpu_floor is None else gpu_floor,
         environment=json.loads(environment),
-        capabilities=json.loads(capabilities or "{}"),
         over=over,
         gains=tuple(Interval(*each) for each in json.loads(gains)),
         origin=origin,

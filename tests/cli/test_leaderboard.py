@@ -14,6 +14,7 @@ from example_results import CPU, correct
 
 from metalbench import leaderboard
 from metalbench.cli import main
+from metalbench.errors import StoreError
 from metalbench.leaderboard import reproduction
 from metalbench.leaderboard.exported import read_exported
 from metalbench.leaderboard.reproduction import Reproduction, Word
@@ -76,6 +77,30 @@ def test_a_run_brings_its_correct_kernels_in(
     entered.clear()
     command("run", "twice", *QUICK)
     assert entered == []
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (StoreError("[store] the disk is full"), "twice: no record: [store] the disk is full"),
+        (KeyboardInterrupt(), "Interrupted: the rest have not met their records."),
+    ],
+)
+def test_what_keeps_a_record_away_keeps_no_result_from_its_file(
+    command: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    said: str,
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(leaderboard, "enter", fail)
+    file = tmp_path / "results.json"
+    done = command("run", "twice", "--record", "--json", file, *QUICK)
+    assert said in done.stdout
+    assert json.loads(file.read_text())["results"][0]["status"] == "correct"
 
 
 def test_records_are_shown_and_written_in_every_form(

@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from example_results import correct, measurement, without_interval
+from scipy.signal import lfilter
 from scripted_gpu import ScriptedGpu
 
 from metalbench import _core
@@ -20,7 +22,7 @@ from metalbench.result import Result, Status
 from metalbench.result.environment import environment
 from metalbench.run.observed import device_facts
 from metalbench.run.trial import Trial, case_of
-from metalbench.stats import Interval, Verdict
+from metalbench.stats import Interval, Verdict, assess
 from metalbench.store import Store
 
 from .conftest import KERNEL, QUICK, TASK
@@ -118,6 +120,32 @@ def test_only_what_is_faster_twice_takes_the_place(
     assert len(ruling.gains) == len(verdicts)
     (record,) = store.records()
     assert record.entry.tunables == {"WORK": 4 if decision is Decision.NEW else 5}
+
+
+def test_noise_does_not_win(
+    device: _core.Device, store: Store, trial: MakeTrial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many kernels that are as fast as the record, each timed with a noise of its own."""
+    old, new = trial(5), trial(4)
+    enter(device, store, old, kept(device, store, old), origin="test")
+    number = kept(device, store, new)
+    random = np.random.default_rng(1)
+    once = []
+
+    def noisy(*_: Any) -> Any:
+        # Of one side alone, and lasting: the noise that verdicts stand worst.
+        logarithms = lfilter([0.05], [1.0, -0.9], random.standard_normal(90))[50:]
+        judgement = assess(np.exp(logarithms), np.ones(40))
+        once.append(judgement.verdict)
+        return None, replace(measurement(), verdict=judgement.verdict, ratio=judgement.ratio)
+
+    monkeypatch.setattr(pairing, "head_to_head", noisy)
+    monkeypatch.setattr(Store, "keep_record", lambda *_: True)
+    rulings = [enter(device, store, new, number, origin="test") for _ in range(120)]
+    # Some are lucky once.
+    assert once.count(Verdict.FASTER) > 0
+    assert len(once) == 120 + once.count(Verdict.FASTER)
+    assert not any(ruling.accepted for ruling in rulings)
 
 
 def test_both_pairings_have_seeds_of_their_own(
