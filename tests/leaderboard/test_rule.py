@@ -129,7 +129,7 @@ def test_noise_does_not_win(
     old, new = trial(5), trial(4)
     enter(device, store, old, kept(device, store, old), origin="test")
     number = kept(device, store, new)
-    random = np.random.default_rng(1)
+    random = np.random.default_rng(4)
     once = []
 
     def noisy(*_: Any) -> Any:
@@ -141,10 +141,10 @@ def test_noise_does_not_win(
 
     monkeypatch.setattr(pairing, "head_to_head", noisy)
     monkeypatch.setattr(Store, "keep_record", lambda *_: True)
-    rulings = [enter(device, store, new, number, origin="test") for _ in range(120)]
+    rulings = [enter(device, store, new, number, origin="test") for _ in range(80)]
     # Some are lucky once.
     assert once.count(Verdict.FASTER) > 0
-    assert len(once) == 120 + once.count(Verdict.FASTER)
+    assert len(once) == 80 + once.count(Verdict.FASTER)
     assert not any(ruling.accepted for ruling in rulings)
 
 
