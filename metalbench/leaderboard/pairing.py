@@ -51,8 +51,8 @@ def pair(
     """Time `contest.after` in pairs with `contest.before`, and if it is FASTER once more.
 
     Seeds follow that of the contest's plan, and inputs are drawn from the same distributions. By
-    chance alone equal kernels pass at most once in ten thousand times: each verdict is of a 98 %
-    interval, of which one side counts.
+    chance alone equal kernels pass once in ten thousand times: each verdict is of a 98 % interval,
+    of which one side counts. A noise of one side that lasts as long as all pairs makes that more.
 
     Raises
     ------
