@@ -134,10 +134,10 @@ def test_sources_are_coloured_and_unchanged() -> None:
     assert "".join(text for _, text in Reader(html).texts) == SOURCE
     for word, kind in (
         ("kernel", "k"),
-        ("float4", "kt"),
-        ("half", "kt"),
-        ("2.5f", "mf"),
-        ("// dispatch: twice  threads_in_grid=(n)  threads=(256)", "cs"),
+        ("float4", "t"),
+        ("half", "t"),
+        ("2.5f", "m"),
+        ("// dispatch: twice  threads_in_grid=(n)  threads=(256)", "h"),
     ):
         assert re.search(rf'<span class="{kind}">{re.escape(word)}', html), word
     for text in ("", "\n\n", "  x", "\t#", 'R"(', "/* never closed", "'"):
