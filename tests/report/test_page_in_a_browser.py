@@ -155,6 +155,14 @@ def test_points_of_the_plot_are_reached_and_named(browser: Any, file: Path) -> N
     page.wait_for_function("document.querySelectorAll('details[open]').length === 1")
 
 
+def test_a_keyboard_passes_over_what_is_long(browser: Any, file: Path) -> None:
+    page = opened(browser, file)
+    press_until(page, "Tab", "at.tagName === 'A' && at.textContent === 'kernels'")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+
+
 def test_whatever_has_the_focus_shows_it(browser: Any, file: Path) -> None:
     page = opened(browser, file)
     first = None

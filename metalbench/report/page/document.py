@@ -91,11 +91,20 @@ def _board(board: Board, number: int) -> Iterator[Markup]:
     kernels = numbers.count(len(board.rows), "kernel")
     caption = f"{kernels}. Times are of one pass, with {100 * CONFIDENCE:g} % intervals."
     rows = table(board, anchors, caption)
-    yield element("div", rows, class_="wide", tabindex=0, role="region", aria_label="kernels")
-    yield element("h3", "Roofline")
+    yield _ways(number)
+    scrolls = {"id": f"table-{number}", "class_": "wide", "role": "region"}
+    yield element("div", rows, **scrolls, tabindex=0, aria_label="kernels")
+    yield element("h3", "Roofline", id=f"plot-{number}")
     yield element("figure", *_figure(board, anchors, simulated=simulated is not None))
-    yield element("h3", "Kernels")
+    yield element("h3", "Kernels", id=f"kernels-{number}")
     yield from (detail(row, anchor) for row, anchor in zip(board.rows, anchors, strict=True))
+
+
+def _ways(number: int) -> Markup:
+    """Links over what is long: a hundred kernels are three hundred stops of a keyboard."""
+    places = {"table": "table", "plot": "roofline", "kernels": "kernels"}
+    links = (element("a", said, href=f"#{at}-{number}") for at, said in places.items())
+    return element("nav", "Go to: ", *(joined(link, " ") for link in links), class_="quiet")
 
 
 def _figure(board: Board, anchors: list[str], *, simulated: bool) -> Iterator[Markup]:

@@ -18,7 +18,7 @@ from metalbench.report.page.model import Row
 from metalbench.report.page.table import MARKS
 
 WIDTH, HEIGHT = 760, 400
-LEFT, RIGHT, TOP, BOTTOM = 88, 20, 16, 62
+LEFT, RIGHT, TOP, BOTTOM = 88, 36, 16, 68
 RADIUS = 5
 Point = tuple[float, float]
 
@@ -84,7 +84,7 @@ def _grid(across: _Axis, up: _Axis) -> Iterator[Markup]:
     for value in across.ticks:
         x = across.at(value)
         yield element("line", x1=x, x2=x, y1=TOP, y2=bottom, class_="grid")
-        yield element("text", f"{value:g}", x=x, y=bottom + 24, class_="tick middle")
+        yield element("text", f"{value:g}", x=x, y=bottom + 28, class_="tick middle")
     for value in up.ticks:
         y = up.at(value)
         yield element("line", x1=left, x2=WIDTH - RIGHT, y1=y, y2=y, class_="grid")
