@@ -129,8 +129,12 @@ def reproduce(
     (entry,) = store.results(outcome.number)
     if entry.status != "correct":
         said = "; ".join(each.message for each in outcome.results[0].failures)
-        return Reproduction(Word.NOT_REPRODUCED, f"the kernel is {entry.status} here: {said}")
+        return Reproduction(Word.NOT_REPRODUCED, f"here the kernel {_fate(entry)}: {said}")
     return judged(found, entry, within)
+
+
+def _fate(entry: HistoryEntry) -> str:
+    return "has failed" if entry.status == "failed" else "is incorrect"
 
 
 def judged(found: Exported, entry: HistoryEntry, within: float) -> Reproduction:

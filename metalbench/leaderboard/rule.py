@@ -221,7 +221,7 @@ def _fault_of(challenge: _Challenge, record: Record) -> str | None:
 def _unfit(entry: HistoryEntry) -> str | None:
     """Why a result can be no record, whatever the others are; None if it can."""
     if entry.status != "correct":
-        return f"the kernel is {entry.status}"
+        return "the kernel has failed" if entry.status == "failed" else "the kernel is incorrect"
     if entry.mode != "warm":
         return f"records are of warm passes, and these were {entry.mode}"
     if entry.verdict == Verdict.THROTTLED.value:

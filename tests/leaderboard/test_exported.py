@@ -233,7 +233,7 @@ def test_a_kernel_that_is_wrong_here_is_not_reproduced(
     bad = replace(made, source=trial(4, wrong).kernel.text)
     said = reproduce(device, store, bad, trial_of(bad, entry, QUICK), observer=Silent())
     assert said.word is Word.NOT_REPRODUCED
-    assert "the kernel is incorrect here: [doubled] y: expected" in said.why
+    assert "here the kernel is incorrect: [doubled] y: expected" in said.why
     assert store.results(store.runs(1)[0])[0].status == "incorrect"
 
 

@@ -183,7 +183,7 @@ def cold(result: Result) -> Result:
         (without_interval(correct()), "no interval"),
         (worst(correct()), "clock stayed low"),
         (cold(correct()), "these were cold"),
-        (replace(correct(), status=Status.FAILED, measurement=None), "the kernel is failed"),
+        (replace(correct(), status=Status.FAILED, measurement=None), "the kernel has failed"),
     ],
 )
 def test_what_cannot_be_a_record(
