@@ -84,19 +84,25 @@ def certify(
     own = _own_version(trial, device.chip) if made.right else None
     if own is None or ruling.decision is not Decision.FIRST:
         return made
-    contest = Contest(
+    contest = _contest(made, own, plan or Plan(seconds=PAIRING_S))
+    found = pair(device, contest, progress)
+    return replace(made, against=contest.names[0], verdict=found.verdict, gains=found.gains)
+
+
+def _contest(made: Certificate, own: Kernel, plan: Plan) -> Contest:
+    """The library's own version against the kernel that is certified."""
+    trial = made.trial
+    return Contest(
         trial.entry.task,
         own,
         trial.kernel,
         names=("the library's own version", "this one"),
-        dtype=entry.dtype,
-        size=entry.size,
-        plan=replace(plan or Plan(seconds=PAIRING_S), seed=trial.seed),
+        dtype=made.entry.dtype,
+        size=made.entry.size,
+        plan=replace(plan, seed=trial.seed),
         tunables=({}, dict(trial.tunables)),
         also_sizes=tuple(verify.small_sizes(trial.entry.task)),
     )
-    found = pair(device, contest, progress)
-    return replace(made, against=contest.names[0], verdict=found.verdict, gains=found.gains)
 
 
 def _own_version(trial: Trial, chip: str | None) -> Kernel | None:
