@@ -29,6 +29,14 @@ def test_the_script_of_scripting_runs():
     assert answer.stdout.endswith(" ns\n")
 
 
+def test_the_script_of_records_runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("METALBENCH_HOME", str(tmp_path))
+    answer = run("-c", block("python", "submit(device", DOCS / "leaderboard.md"))
+    assert answer.stderr == ""
+    # On a machine that is too busy for an interval there is no record.
+    assert re.match("first record - there was none|refused - its time has no int", answer.stdout)
+
+
 def test_the_two_commands_stand_alone_with_what_they_need():
     text = README.read_text()
     commands = [block("console", "metalbench run\n"), block("console", "pytest")]

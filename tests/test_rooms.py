@@ -36,6 +36,7 @@ ROOMS = (
     "isolation",
     "comparison",
     "tuning",
+    "leaderboard",
     "report",
     "testing",
     "pytest_plugin",

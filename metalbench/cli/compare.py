@@ -72,7 +72,7 @@ def compare(ctx: click.Context, /, before: str, after: str | None, **options: An
     else:
         result = _runs(before, after, options)
     _show(result, measured, options)
-    ctx.exit(int(_fails(result, options["fail_on"])))
+    ctx.exit(int(fails(result, options["fail_on"])))
 
 
 def _is_kernel(name: str) -> bool:
@@ -168,7 +168,8 @@ def _show(comparison: Comparison, measured: Measurement | None, options: dict[st
         write_text(options["json_file"], to_json(comparison))
 
 
-def _fails(comparison: Comparison, failing: tuple[str, ...]) -> bool:
+def fails(comparison: Comparison, failing: tuple[str, ...]) -> bool:
+    """Whether some kernel has a verdict that `--fail-on` names."""
     from metalbench.stats import Verdict
 
     return any(comparison.has(Verdict(each.upper())) for each in failing)

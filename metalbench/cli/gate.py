@@ -29,7 +29,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FAILING = ("incorrect", "slower", "regression")
 
 
-def _share(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+def share(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
     """Read 5% or 5 as 0.05."""
     if value is None:
         return None
@@ -57,7 +57,7 @@ def gate_options(command: Command) -> Command:
         click.option(
             "--max-regression",
             metavar="PERCENT",
-            callback=_share,
+            callback=share,
             help="Fail on kernels that take surely so much longer than before, such as 5%. "
             "Implies --fail-on regression.",
         ),

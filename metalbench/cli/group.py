@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from metalbench.cli.admit import admit
+from metalbench.cli.certify import certify
 from metalbench.cli.compare import compare
 from metalbench.cli.compiling import compile_file
 from metalbench.cli.completion import completion
@@ -14,10 +15,13 @@ from metalbench.cli.doctor import doctor
 from metalbench.cli.failure import Failure, Interrupted
 from metalbench.cli.history import history
 from metalbench.cli.interruption import raise_from_now_on
+from metalbench.cli.leaderboard import leaderboard
 from metalbench.cli.listing import list_tasks
 from metalbench.cli.new import new
+from metalbench.cli.reproduce import reproduce
 from metalbench.cli.run import run
 from metalbench.cli.show import show
+from metalbench.cli.summary import summary
 from metalbench.cli.tune import tune
 
 EPILOG = """\b
@@ -28,6 +32,9 @@ Start here:
   metalbench show softmax      its task, source, arguments and history
   metalbench compare latest~1  the latest run against the one before
   metalbench history           every kernel over time: did it get slower?
+  metalbench leaderboard       the fastest known kernel of every task, also as a page
+  metalbench summary           what changed since `metalbench run --save NAME`
+  metalbench certify softmax   a kernel measured for a contribution, and a file to reproduce it
   metalbench compile a.metal   any MSL file: its errors, and what its kernels take
   metalbench tune softmax      the values of its `// tune:` lines that are best here
   metalbench new my_kernel     a task and a kernel of your own to begin with
@@ -105,6 +112,10 @@ for command in (
     compile_file,
     compare,
     history,
+    summary,
+    leaderboard,
+    certify,
+    reproduce,
     tune,
     new,
     admit,

@@ -13,7 +13,14 @@ from metalbench.cli.failure import Failure
 from metalbench.cli.parameters import writable
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-FORMS = {"junitxml": "JUnit's XML", "markdown": "Markdown", "csv": "CSV", "json": "JSON"}
+FORMS = {
+    "junitxml": "JUnit's XML",
+    "html": "a page of HTML",
+    "markdown": "Markdown",
+    "csv": "CSV",
+    "json": "JSON",
+}
+SHORT = {"markdown": ["--md"]}
 FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
 
@@ -23,20 +30,28 @@ def json_option(command: Command) -> Command:
 
 
 def result_options(command: Command) -> Command:
-    """``--json``, ``--csv``, ``--markdown`` and ``--junitxml``: a run for other programs."""
+    """``--json``, ``--csv``, ``--markdown``, ``--html`` and ``--junitxml``: a run's results."""
     for name, kind in FORMS.items():
+        command = _file_option(name, kind)(command)
+    return command
+
+
+def record_options(command: Command) -> Command:
+    """``--json``, ``--csv``, ``--markdown`` and ``--html``: what is no run, for other programs."""
+    for name, kind in list(FORMS.items())[1:]:
         command = _file_option(name, kind)(command)
     return command
 
 
 def is_taken(options: Mapping[str, Any]) -> bool:
     """Whether results go to standard output, where else the report goes."""
-    return any(str(options[f"{name}_file"]) == "-" for name in FORMS)
+    return any(str(options.get(f"{name}_file")) == "-" for name in FORMS)
 
 
 def _file_option(name: str, kind: str) -> Callable[[Command], Command]:
     return click.option(
         f"--{name}",
+        *SHORT.get(name, []),
         f"{name}_file",
         type=FILE,
         callback=writable,

@@ -22,6 +22,7 @@ from metalbench.cli.parameters import (
     seed_option,
     time_option,
 )
+from metalbench.cli.recording import enter_records, recording_option
 from metalbench.cli.trials import trials_for, with_tunings
 from metalbench.cli.untried import tell_untried
 from metalbench.cli.warning import warn
@@ -51,6 +52,7 @@ Examples:
   metalbench run relu --size seed --size large
   metalbench run softmax --tuned
   metalbench run --save main
+  metalbench run --record --html run.html
   metalbench run --baseline main --max-regression 5% --junitxml results.xml
   metalbench run my_kernel --kernels ./my_kernels --time 5
   MTL_CAPTURE_ENABLED=1 metalbench run softmax --capture softmax.gputrace
@@ -102,6 +104,7 @@ Examples:
     is_flag=True,
     help="With the tunables that `metalbench tune` found on this device, where it did.",
 )
+@recording_option
 @capture_option
 @isolation_options
 @click.option("--fail-fast", is_flag=True, help="Stop at the first kernel that is not correct.")
@@ -124,7 +127,7 @@ def run(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _check_control(options: Mapping[str, Any]) -> None:
-    for name in ("cold", "capture", "save", "baseline", "max_regression", "fail_on"):
+    for name in ("cold", "capture", "save", "record", "baseline", "max_regression", "fail_on"):
         if options[name]:
             option = name.replace("_", "-")
             raise click.UsageError(
@@ -185,6 +188,8 @@ def _run(options: dict[str, Any], workers: Workers | None) -> int:
         _report(out, outcome, options, perf_counter() - start)
         if not options["quiet"]:
             out.print(f"Kept in {store.path}", soft_wrap=True)
+        if options["record"]:
+            enter_records(out, device, trials, store, outcome, log=log)
         slower, fault = _regressions(gate, store, outcome)
     tell_regressions(out, slower)
     if options["capture"] and outcome.ended != "interrupted":
@@ -262,6 +267,7 @@ def _export(
     from metalbench.report.export import to_csv, to_json
     from metalbench.report.junit import to_junit
     from metalbench.report.markdown import to_markdown
+    from metalbench.report.page import page_of_results, to_html
     from metalbench.run.observed import device_facts
 
     results, facts = outcome.results, device_facts(device)
@@ -269,6 +275,7 @@ def _export(
         "json": lambda: to_json(results, facts, here, _plain(options)),
         "csv": lambda: to_csv(results),
         "markdown": lambda: to_markdown(results, seconds, slower),
+        "html": lambda: to_html(page_of_results(results, facts, here, seconds)),
         "junitxml": lambda: to_junit(results, slower),
     }
     for name, text in forms.items():

@@ -34,6 +34,7 @@ from metalbench.comparison import Compared, Comparison
 from metalbench.comparison.compare import BY_PAIRS, BY_REFERENCE, BY_TIME
 from metalbench.report import numbers
 from metalbench.report.export import interval_json
+from metalbench.report.labels import label
 from metalbench.report.notice import SIMULATION
 from metalbench.report.plain import plain_table
 from metalbench.report.styles import OF_VERDICT, QUIET, WARNING
@@ -60,6 +61,25 @@ def comparison_report(comparison: Comparison, console: Console) -> Group:
     blocks += [Text(line) for line in _summary(comparison)]
     blocks += [Text(line, style=QUIET) for line in _footnotes(comparison)]
     return Group(*blocks)
+
+
+def changes(comparison: Comparison) -> Group:
+    """Only what is faster or slower, or is in one of both alone; then how many there are."""
+    found = [
+        each
+        for each in comparison.compared
+        if each.judgement.verdict in (Verdict.FASTER, Verdict.SLOWER)
+    ]
+    lines = [
+        Text(f"{label(each.task, each.dtype, each.size)}: ") + _ratio(each, " ")
+        for each in sorted(found, key=lambda each: each.judgement.ratio.value)
+    ]
+    lines += [Text(f"{name}: left out: {why}.", style=WARNING) for name, why in comparison.left_out]
+    lines += [Text(line) for line in _summary(comparison)]
+    lines.append(Text(next(_footnotes(comparison)), style=QUIET))
+    if comparison.device.startswith("cpu "):
+        lines.append(Text(SIMULATION, style=QUIET))
+    return Group(*lines)
 
 
 def to_json(comparison: Comparison) -> str:

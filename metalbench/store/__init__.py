@@ -2,6 +2,7 @@
 
 from metalbench.store.history import HistoryEntry
 from metalbench.store.location import location
+from metalbench.store.records import Claim, Place, Record
 from metalbench.store.store import Store
 
-__all__ = ["HistoryEntry", "Store", "location"]
+__all__ = ["Claim", "HistoryEntry", "Place", "Record", "Store", "location"]

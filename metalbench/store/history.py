@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from metalbench.errors import StoreError
 from metalbench.stats import Interval
 
 FACTS = {
@@ -101,6 +102,14 @@ def results_of(connection: sqlite3.Connection, run: int) -> list[HistoryEntry]:
     """Every result of a run, in order."""
     where = "WHERE run = ? ORDER BY results.id"
     return [_entry(row) for row in connection.execute(RESULTS + where, (run,))]
+
+
+def entry_of(connection: sqlite3.Connection, result: int) -> HistoryEntry:
+    """Result number `result`; raises StoreError if there is none."""
+    row = connection.execute(RESULTS + "WHERE results.id = ?", (result,)).fetchone()
+    if row is None:
+        raise StoreError(f"[store] there is no result {result}")
+    return _entry(row)
 
 
 def _entry(row: tuple[object, ...]) -> HistoryEntry:

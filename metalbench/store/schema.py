@@ -4,7 +4,7 @@ Times are nanoseconds of one pass, instants ISO 8601 in UTC. An interval has thr
 the estimate, `_low` and `_high`; both ends are NULL where the samples carried no interval.
 """
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 TABLES = """
 CREATE TABLE environments (
@@ -106,6 +106,29 @@ CREATE TABLE tunings (
 """
 TABLES += TUNINGS
 
+RECORDS = """
+CREATE TABLE records (
+    id INTEGER PRIMARY KEY,                 -- of one place the latest is the record
+    result INTEGER NOT NULL UNIQUE REFERENCES results (id),
+    device_kind TEXT NOT NULL,
+    device_name TEXT NOT NULL,
+    device_chip TEXT,
+    device_cores INTEGER NOT NULL,
+    engine TEXT NOT NULL,                   -- of the cpu device; '' of a GPU
+    task TEXT NOT NULL,
+    dtype TEXT NOT NULL,
+    size TEXT NOT NULL,
+    sizes TEXT NOT NULL,                    -- JSON: name -> extent, by name
+    header TEXT NOT NULL,                   -- the lines above the kernel's first line of code
+    over INTEGER REFERENCES records (id),   -- the record before; NULL: the first
+    gains TEXT NOT NULL,                    -- JSON: [[before / after, low, high]], of two pairings
+    origin TEXT NOT NULL,                   -- what brought it in, such as 'run'
+    accepted_at TEXT NOT NULL
+);
+CREATE INDEX records_by_place ON records (task, dtype, size, device_kind, device_name);
+"""
+TABLES += RECORDS
+
 # From each older version to the next.
 MIGRATIONS = {
     1: """
@@ -141,4 +164,5 @@ ALTER TABLE results ADD COLUMN gpu_floor_ns REAL;
 ALTER TABLE results ADD COLUMN tuning TEXT;
 {TUNINGS}
 """,
+    5: RECORDS,
 }

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from metalbench.store.columns import columns
 from metalbench.store.connection import connect, explained, transaction
-from metalbench.store.history import HistoryEntry, history, results_of
+from metalbench.store.history import HistoryEntry, entry_of, history, results_of
+from metalbench.store.records import (
+    Claim,
+    Place,
+    Record,
+    keep_record,
+    place_of,
+    record_at,
+    records,
+    records_of,
+)
 from metalbench.store.tunings import find_tuning, keep_tuning
 
 if TYPE_CHECKING:
@@ -107,6 +117,49 @@ class Store:
             return find_tuning(
                 self._connection, device, source_hash, engine=engine, dtype=dtype, size=size
             )
+
+    def place_of(self, result: int) -> Place:
+        """Of what result number `result` could be the record."""
+        with explained(self.path):
+            return place_of(self._connection, result)
+
+    def keep_record(self, place: Place, claim: Claim) -> bool:
+        """Make a result the record of `place`; False if another has become it in the meantime.
+
+        `metalbench.leaderboard` decides what may.
+        """
+        with explained(self.path), transaction(self._connection):
+            return keep_record(self._connection, place, claim, _now())
+
+    def record_at(self, place: Place) -> Record | None:
+        """Return the record of `place`; None if there is none yet."""
+        with explained(self.path):
+            return record_at(self._connection, place)
+
+    def records(self) -> list[Record]:
+        """Every place's record, by task."""
+        with explained(self.path):
+            return records(self._connection)
+
+    def records_of(self, place: Place) -> list[Record]:
+        """All that were the record of `place`, the latest first."""
+        with explained(self.path):
+            return records_of(self._connection, place)
+
+    def result(self, number: int) -> HistoryEntry:
+        """Result number `number`; raises StoreError if there is none."""
+        with explained(self.path):
+            return entry_of(self._connection, number)
+
+    def environment_of(self, result: int) -> dict[str, Any]:
+        """The machine and software that result number `result` was obtained with."""
+        with explained(self.path):
+            row = self._connection.execute(
+                "SELECT json FROM results JOIN runs ON runs.id = run JOIN environments ON "
+                "environments.id = environment WHERE results.id = ?",
+                (result,),
+            ).fetchone()
+        return dict(json.loads(row[0])) if row is not None else {}
 
     def history(self, task: str, limit: int = 10) -> list[HistoryEntry]:
         """Up to `limit` results of `task`, the latest first."""

@@ -29,7 +29,10 @@ def test_every_command_has_help(command: str) -> None:
     assert result.output.startswith(f"Usage: main {command}")
 
 
-@pytest.mark.parametrize("command", ["run", "compare", "history", "compile"])
+@pytest.mark.parametrize(
+    "command",
+    ["run", "compare", "history", "compile", "leaderboard", "certify", "reproduce", "summary"],
+)
 def test_commands_that_may_fail_say_how(command: str) -> None:
     said = " ".join(CliRunner().invoke(main, [command, "-h"]).output.split())
     assert "Exit codes: 0" in said
@@ -40,10 +43,10 @@ def test_commands_that_may_fail_say_how(command: str) -> None:
 def test_what_commands_share_is_declared_once(option: str) -> None:
     declared = [
         next(each for each in main.commands[name].params if option in each.opts)
-        for name in ("run", "show", "compare")
+        for name in ("run", "show", "compare", "certify", "reproduce")
     ]
     first, *others = [(each.name, each.multiple, each.help) for each in declared]
-    assert others == [first, first]
+    assert others == [first] * 4
 
 
 def test_version() -> None:

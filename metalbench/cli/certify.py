@@ -1,0 +1,119 @@
+"""``metalbench certify``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from metalbench.cli.isolation import isolation_options, workers_for
+from metalbench.cli.output import write_text
+from metalbench.cli.parameters import (
+    complete_names,
+    dtype_option,
+    kernel_options,
+    seed_option,
+    time_option,
+)
+from metalbench.cli.trials import trials_for
+from metalbench.cli.warning import warn
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from metalbench._core import Device
+    from metalbench.leaderboard.certificate import Certificate
+    from metalbench.run.trial import Trial
+    from metalbench.store import Store
+
+EXAMPLES = """\b
+Examples:
+  metalbench certify softmax
+  metalbench certify softmax relu --kernels my_kernels --out records
+  metalbench certify sqr_mm --size large --dtype float16 --time 10 > contribution.md
+  metalbench reproduce records/softmax-float32-seed.record.json
+"""
+
+
+@click.command(epilog=EXAMPLES, short_help="Measure a kernel for a contribution.")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete_names)
+@click.option(
+    "--size",
+    "sizes",
+    metavar="NAME",
+    multiple=True,
+    help="Size to time; else the device's headline. Repeatable.",
+)
+@dtype_option("dtypes", multiple=True, default=["float32"], show_default=True, help="Element type.")
+@seed_option("Of the inputs and of the order of samples.")
+@time_option(5.0, "Longest time of each measurement.")
+@click.option(
+    "--out",
+    type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path),
+    default=".",
+    show_default=True,
+    metavar="DIR",
+    help="Folder to write the record files to.",
+)
+@isolation_options
+@kernel_options
+@click.pass_context
+def certify(ctx: click.Context, /, **options: Any) -> None:
+    """Measure kernels anew, and print what to paste into a contribution.
+
+    Each is checked in full, timed against MLX, and run in turn with the record of its task on this
+    device, or where there is none with the library's own version of it, if that is another. FASTER
+    counts only if it is confirmed on other inputs. For each a file is written with its source, all
+    samples and the machine, which others can measure with `metalbench reproduce FILE`.
+
+    Exit codes: 0 all correct; 1 one is not; 2 wrong usage or environment; 130 interrupted.
+    """
+    from metalbench import _core
+    from metalbench.report.certificate import to_markdown
+    from metalbench.report.console import console
+    from metalbench.store import Store, location
+
+    device = _core.open(options["device"])
+    trials = trials_for({**options, "set_name": None, "cold": False}, device)
+    log = console(to_stderr=True)
+    warn(log, device)
+    with Store(location(options["db"])) as store:
+        made = [_certificate(log, device, store, trial, options) for trial in trials]
+    files = {each.entry.id: _write(each, options["out"]) for each in made if each.right}
+    click.echo(to_markdown(made, files), nl=False)
+    ctx.exit(int(not all(each.right for each in made)))
+
+
+def _certificate(
+    log: Console, device: Device, store: Store, trial: Trial, options: dict[str, Any]
+) -> Certificate:
+    from metalbench.cli.progress import LineProgress
+    from metalbench.cli.waiting import waiting
+    from metalbench.leaderboard.certificate import certify as certified
+    from metalbench.measure import Plan
+    from metalbench.report.failures import failures
+
+    heard = LineProgress(log, options["seconds"])
+    name = f"{trial.entry.name} against what there is"
+    with workers_for(options) as workers, waiting(log, name) as progress:
+        made = certified(
+            device,
+            store,
+            trial,
+            observer=heard,
+            attempts=workers,
+            plan=Plan(seconds=options["seconds"]),
+            progress=progress,
+        )
+    log.print(failures(heard.results))
+    return made
+
+
+def _write(made: Certificate, folder: Path) -> str:
+    assert made.record is not None
+    entry = made.entry
+    size = "".join(letter if letter.isalnum() else "-" for letter in entry.size)
+    path = folder / f"{entry.task}-{entry.dtype}-{size}.record.json"
+    write_text(path, made.record.text)
+    return path.name

@@ -1,0 +1,95 @@
+"""``metalbench leaderboard``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from metalbench.cli.output import is_taken, record_options, write_text
+from metalbench.cli.parameters import complete_names, store_option
+
+if TYPE_CHECKING:
+    from metalbench.store import Record, Store
+
+EXAMPLES = """\b
+Examples:
+  metalbench run --record
+  metalbench leaderboard
+  metalbench leaderboard softmax relu
+  metalbench leaderboard --device metal --html records.html
+  metalbench leaderboard --set standard --md -
+"""
+
+
+@click.command(epilog=EXAMPLES, short_help="Show the fastest known kernel of every task.")
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_names)
+@click.option("--set", "set_name", metavar="SET", help="Only this set: common, standard, full.")
+@click.option(
+    "--device",
+    type=click.Choice(["all", "cpu", "metal"]),
+    default="all",
+    show_default=True,
+    help="Only records of this kind of device.",
+)
+@record_options
+@store_option
+def leaderboard(names: tuple[str, ...], **options: Any) -> None:
+    """Show the records of the store: for each device a table of its own.
+
+    A record is a correct kernel that none was shown to be faster than. `metalbench run --record`,
+    `certify` and agent_steel bring new ones in: the first of a task at once, another one if it is
+    FASTER in pairs with the record, and FASTER once more on other inputs. `--html` writes one file
+    that needs no network: a table to sort, a plot, and the source and history of every record.
+
+    Exit codes: 0; 2 wrong usage or environment.
+    """
+    from metalbench.report.console import console
+    from metalbench.report.leaderboard import leaderboard_report
+    from metalbench.store import Store, location
+
+    out, path = console(to_stderr=is_taken(options)), location(options["db"])
+    if not path.exists():
+        out.print(f"no records in {path}; `metalbench run --record` makes some")
+        return
+    with Store(path) as store:
+        records = _chosen(store, names, options)
+        if records:
+            out.print(leaderboard_report(records, out))
+        else:
+            out.print(f"no such records in {path}; `metalbench run --record` makes some")
+        _export(records, store, options)
+
+
+def _chosen(store: Store, names: Sequence[str], options: dict[str, Any]) -> list[Record]:
+    found = store.records()
+    known = {record.entry.task for record in found}
+    for name in names:
+        if name not in known:
+            from metalbench.errors import suggestion
+
+            raise click.UsageError(f"no record of {name!r}; {suggestion(name, known)}")
+    return [
+        record
+        for record in found
+        if (not names or record.entry.task in names)
+        and options["set_name"] in (None, record.set)
+        and options["device"] in ("all", record.place.device_kind)
+    ]
+
+
+def _export(records: Sequence[Record], store: Store, options: dict[str, Any]) -> None:
+    from metalbench.report.leaderboard import to_csv, to_json, to_markdown
+    from metalbench.report.page import page_of_records, to_html
+
+    past = store.records_of
+    forms: dict[str, Callable[[], str]] = {
+        "json": lambda: to_json(records, past),
+        "csv": lambda: to_csv(records, past),
+        "markdown": lambda: to_markdown(records),
+        "html": lambda: to_html(page_of_records(records, past)),
+    }
+    for name, text in forms.items():
+        if options[f"{name}_file"]:
+            write_text(options[f"{name}_file"], text())

@@ -1,0 +1,103 @@
+"""``metalbench reproduce``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from metalbench.cli.gate import share
+from metalbench.cli.isolation import isolation_options, workers_for
+from metalbench.cli.parameters import kernel_options, seed_option, time_option
+from metalbench.cli.warning import warn
+
+if TYPE_CHECKING:
+    from metalbench._core import Device
+    from metalbench.kernel.library import Entry
+    from metalbench.leaderboard.exported import Exported
+    from metalbench.leaderboard.reproduction import Reproduction
+
+EXIT_CODES = {"REPRODUCED": 0, "NOT REPRODUCED": 1, "NOT COMPARABLE": 3}
+EXAMPLES = """\b
+Examples:
+  metalbench reproduce softmax-float32-seed.record.json
+  metalbench reproduce theirs.record.json --time 20 --within 5%
+"""
+
+
+@click.command(epilog=EXAMPLES, short_help="Measure here what somebody else has certified.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--within",
+    default="10%",
+    callback=share,
+    show_default=True,
+    metavar="PERCENT",
+    help="By how much it may do worse here; the whole interval has to.",
+)
+@seed_option("Of the inputs and of the order of samples.")
+@time_option(5.0, "Longest time to sample.")
+@isolation_options
+@kernel_options
+@click.pass_context
+def reproduce(ctx: click.Context, /, file: Path, **options: Any) -> None:
+    """Run the kernel of a file that `metalbench certify` wrote, and say whether its claim holds.
+
+    The claim is its ratio to MLX. One line says REPRODUCED, NOT REPRODUCED with the interval, or
+    NOT COMPARABLE and why: another device, engine, version of MLX or task. The kernel is run as any
+    other is, against this machine's own task; nothing else of the file is run.
+
+    Exit codes: 0 REPRODUCED; 1 NOT REPRODUCED; 3 NOT COMPARABLE; 2 wrong usage or environment, or
+    no such file; 130 interrupted.
+    """
+    from metalbench import _core
+    from metalbench.leaderboard.exported import read_exported
+    from metalbench.report.certificate import reproduction_line
+    from metalbench.report.labels import label
+
+    found = read_exported(file)
+    device = _core.open(options["device"])
+    said = _reproduction(device, found, options)
+    click.echo(reproduction_line(said, label(found.task, found.dtype, found.size)))
+    ctx.exit(EXIT_CODES[said.word.value])
+
+
+def _reproduction(device: Device, found: Exported, options: dict[str, Any]) -> Reproduction:
+    from metalbench.cli.progress import LineProgress
+    from metalbench.leaderboard.reproduction import (
+        Reproduction,
+        Word,
+        obstacles,
+        reproduce,
+        trial_of,
+    )
+    from metalbench.measure import Plan
+    from metalbench.report.console import console
+    from metalbench.result.environment import environment
+    from metalbench.store import Store, location
+
+    entry = _entry(found.task, options["kernels"])
+    why = "; ".join(obstacles(found, device, environment(), entry))
+    if entry is None or why:
+        return Reproduction(Word.NOT_COMPARABLE, why)
+    log = console(to_stderr=True)
+    warn(log, device)
+    trial = trial_of(found, entry, Plan(seconds=options["seconds"]), options["seed"])
+    with Store(location(options["db"])) as store, workers_for(options) as workers:
+        return reproduce(
+            device,
+            store,
+            found,
+            trial,
+            observer=LineProgress(log, options["seconds"]),
+            attempts=workers,
+            within=options["within"],
+        )
+
+
+def _entry(name: str, folders: tuple[Path, ...]) -> Entry | None:
+    from metalbench.kernel.library import Library
+
+    library = Library(folders)
+    return library.entry(name) if name in library.names() else None

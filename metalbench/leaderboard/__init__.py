@@ -1,0 +1,5 @@
+"""The best kernel of every task on every device, and how a result becomes it."""
+
+from metalbench.leaderboard.rule import Decision, Ruling, enter, submit
+
+__all__ = ["Decision", "Ruling", "enter", "submit"]

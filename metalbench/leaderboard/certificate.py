@@ -1,0 +1,114 @@
+"""A fresh measurement of a kernel and of what it is better than, for those who may take it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from metalbench import verify
+from metalbench.comparison.head_to_head import Contest
+from metalbench.errors import DeclarationError
+from metalbench.kernel.library import Library
+from metalbench.leaderboard.exported import Exported, exported
+from metalbench.leaderboard.pairing import pair
+from metalbench.leaderboard.rule import PAIRING_S, RECORD, Decision, Ruling, submit
+from metalbench.measure import Plan
+from metalbench.run.runner import Attempts
+from metalbench.run.stages import Observer
+from metalbench.run.trial import Trial
+from metalbench.stats import Interval, Verdict
+from metalbench.store import HistoryEntry, Store
+
+if TYPE_CHECKING:
+    from metalbench._core import Device
+    from metalbench.kernel import Kernel
+
+ORIGIN = "certify"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was measured, and against what; `record` is the file to hand on, None if it is wrong.
+
+    `against` is what the kernel was run in turn with, if with anything: `verdict` and `gains` (the
+    other's time over this one's) are of that.
+    """
+
+    trial: Trial
+    entry: HistoryEntry
+    ruling: Ruling
+    record: Exported | None
+    against: str = ""
+    verdict: Verdict | None = None
+    gains: tuple[Interval, ...] = ()
+
+    @property
+    def right(self) -> bool:
+        """Whether the kernel is correct."""
+        return self.entry.status == "correct"
+
+
+def certify(
+    device: Device,
+    store: Store,
+    trial: Trial,
+    *,
+    observer: Observer,
+    attempts: AbstractContextManager[Attempts] | None = None,
+    plan: Plan | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Certificate:
+    """Measure a kernel anew, against the record, or where there is none the library's own version.
+
+    It becomes the record if it may. Raises as `metalbench.leaderboard.submit`.
+    """
+    ruling = submit(
+        device,
+        store,
+        trial,
+        origin=ORIGIN,
+        observer=observer,
+        attempts=attempts,
+        plan=plan,
+        progress=progress,
+    )
+    entry = store.result(ruling.result)
+    record = None
+    if entry.status == "correct":
+        record = exported(store, entry.id, trial.kernel.text, trial.kernel.source)
+    made = Certificate(trial, entry, ruling, record)
+    if ruling.gains:
+        return replace(made, against=RECORD, verdict=ruling.verdict, gains=ruling.gains)
+    own = _own_version(trial, device.chip) if made.right else None
+    if own is None or ruling.decision is not Decision.FIRST:
+        return made
+    contest = _contest(made, own, plan or Plan(seconds=PAIRING_S))
+    found = pair(device, contest, progress)
+    return replace(made, against=contest.names[0], verdict=found.verdict, gains=found.gains)
+
+
+def _contest(made: Certificate, own: Kernel, plan: Plan) -> Contest:
+    """The library's own version against the kernel that is certified."""
+    trial = made.trial
+    return Contest(
+        trial.entry.task,
+        own,
+        trial.kernel,
+        names=("the library's own version", "this one"),
+        dtype=made.entry.dtype,
+        size=made.entry.size,
+        plan=replace(plan, seed=trial.seed),
+        tunables=({}, dict(trial.tunables)),
+        also_sizes=tuple(verify.small_sizes(trial.entry.task)),
+    )
+
+
+def _own_version(trial: Trial, chip: str | None) -> Kernel | None:
+    """The library's kernel for the task, if it has one that is another; of that type, too."""
+    try:
+        own = Library().entry(trial.entry.name).kernel(chip)
+    except DeclarationError:
+        return None
+    return own if own.hash != trial.kernel.hash and trial.dtype in own.dtypes else None

@@ -1,0 +1,217 @@
+"""The records, as a table for each device and for other programs.
+
+JSON: one object.
+
+    schema     1
+    devices    list of
+        device   {kind, name, chip, cores}
+        engine   as what the cpu device ran kernels; empty of a GPU
+        note     null, or what is to be known about times of a simulation
+        records  list of
+            task, set, size, dtype, kernel, source, source_hash    strings
+            measured_at, accepted_at, origin                       strings
+            sizes, tunables                                        {name: integer}
+            kernel_ns, gpu_ns, reference_ns, ratio                 intervals, or null
+            gflops, gbytes_per_s                                   intervals, or null
+            verdict, clock, mlx                                    strings, or null
+            gains     [interval]: the record before / this one, of each pairing in turn
+            records   how many there were of this place, with this one
+
+An interval is {value, low, high}. CSV: a header and a line for each record, with `CSV_COLUMNS`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from metalbench.report import numbers
+from metalbench.report.export import interval_json
+from metalbench.report.notice import device_line, simulation_notice
+from metalbench.report.page.of_records import by_device, rate, work_ns
+from metalbench.report.plain import plain_table
+from metalbench.report.styles import OF_VERDICT, QUIET
+from metalbench.stats import CONFIDENCE, Verdict
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from metalbench.store import Place, Record
+
+    Past = Callable[[Place], Sequence[Record]]
+
+SCHEMA = 1
+COLUMNS = ("task", "dtype", "size", "kernel", "MLX", "MLX / kernel", "GFLOP/s", "GB/s", "since")
+INTERVALS = ("kernel_ns", "reference_ns", "ratio", "gflops", "gbytes_per_s", "gpu_ns")
+PLAIN = ("task", "set", "size", "dtype", "kernel", "source_hash", "verdict", "clock", "mlx")
+CSV_COLUMNS = (
+    *("device", "device_name", "chip", "cores", "engine"),
+    *PLAIN,
+    *(f"{name}{end}" for name in INTERVALS for end in ("", "_low", "_high")),
+    *("measured_at", "accepted_at", "origin", "records"),
+)
+RULE = (
+    f"Times are of one pass, with {100 * CONFIDENCE:g} % intervals. A record's place is taken by "
+    "what is FASTER in pairs with it, twice."
+)
+
+
+def leaderboard_report(records: Sequence[Record], console: Console) -> Group:
+    """A table for each device: times of different devices never stand in one."""
+    blocks: list[RenderableType] = []
+    for same in by_device(records):
+        notice = simulation_notice(same[0].place.device)
+        blocks += [
+            Text(_device(same[0]), style="bold"),
+            *([Text(f"Simulated: {notice}", style=QUIET)] if notice else []),
+            _table(same, console),
+            Text(),
+        ]
+    return Group(*blocks, Text(RULE, style=QUIET))
+
+
+def to_json(records: Sequence[Record], past: Past) -> str:
+    """Records as the JSON described above."""
+    devices = [
+        {
+            "device": _facts(same[0]),
+            "engine": same[0].place.engine,
+            "note": simulation_notice(same[0].place.device),
+            "records": [{**as_dict(each), "records": len(past(each.place))} for each in same],
+        }
+        for same in by_device(records)
+    ]
+    return json.dumps({"schema": SCHEMA, "devices": devices}, indent=2) + "\n"
+
+
+def to_csv(records: Sequence[Record], past: Past) -> str:
+    """Records as the CSV described above."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    for each in (each for same in by_device(records) for each in same):
+        device = _facts(each)
+        row = as_dict(each) | {"engine": each.place.engine, "records": len(past(each.place))}
+        row |= {"device": device["kind"], "device_name": device["name"]}
+        row |= {"chip": device["chip"], "cores": device["cores"]}
+        for name in INTERVALS:
+            interval = row[name] or {"value": None, "low": None, "high": None}
+            row[name] = interval["value"]
+            row[f"{name}_low"], row[f"{name}_high"] = interval["low"], interval["high"]
+        writer.writerow(row)
+    return text.getvalue()
+
+
+def to_markdown(records: Sequence[Record]) -> str:
+    """A table for each device, for a page or a pull request."""
+    return "\n".join(_markdown(records)) + "\n"
+
+
+def as_dict(record: Record) -> dict[str, Any]:
+    """One entry of `records`, without their number."""
+    entry, time_ns = record.entry, work_ns(record)
+    return {
+        "task": entry.task,
+        "set": record.set,
+        "size": entry.size,
+        "sizes": dict(entry.sizes),
+        "dtype": entry.dtype,
+        "kernel": entry.kernel,
+        "source": record.source,
+        "source_hash": entry.source_hash,
+        "tunables": dict(entry.tunables),
+        "kernel_ns": interval_json(entry.kernel_ns),
+        "gpu_ns": interval_json(entry.gpu_ns),
+        "reference_ns": interval_json(entry.reference_ns),
+        "ratio": interval_json(entry.ratio),
+        "gflops": interval_json(rate(time_ns, record.gflops)),
+        "gbytes_per_s": interval_json(rate(time_ns, record.gbytes_per_s)),
+        "verdict": entry.verdict,
+        "clock": entry.clock,
+        "mlx": entry.mlx,
+        "gains": [interval_json(gain) for gain in record.gains],
+        "measured_at": entry.recorded_at,
+        "accepted_at": record.accepted_at,
+        "origin": record.origin,
+    }
+
+
+def _facts(record: Record) -> dict[str, Any]:
+    device = record.place.device
+    return {
+        "kind": device.kind,
+        "name": device.name,
+        "chip": device.chip,
+        "cores": device.cores,
+    }
+
+
+def _device(record: Record) -> str:
+    engine = f", {record.place.engine}" if record.place.engine else ""
+    return f"{device_line(record.place.device)}{engine}"
+
+
+def _table(records: Sequence[Record], console: Console) -> Table:
+    """One line for each record, or two where that is too wide."""
+    wide = plain_table(terminal=console.is_terminal)
+    for name in COLUMNS:
+        rates = name in ("GFLOP/s", "GB/s")
+        wide.add_column(name, no_wrap=True, justify="right" if rates else "left")
+    narrow = plain_table(terminal=console.is_terminal, gap=1)
+    narrow.add_column("task", overflow="fold")
+    for name in ("kernel", "MLX", "MLX / kernel", "since"):
+        narrow.add_column(name)
+    for each in records:
+        cells = [Text(cell) for cell in _cells(each)]
+        ratio, verdict = cells[5], each.entry.verdict
+        if verdict is not None:
+            ratio.append(f" {verdict}", OF_VERDICT[Verdict(verdict)])
+        wide.add_row(*cells)
+        first = Text.assemble(cells[0], "\n", cells[1], " ", cells[2])
+        below = [Text("\n[").join(cell.split(" [")) for cell in (cells[3], cells[4], ratio)]
+        narrow.add_row(first, *below, cells[8])
+    unlimited = console.options.update(max_width=10 * console.width)
+    fits = console.measure(wide, options=unlimited).maximum <= console.width
+    return wide if fits else narrow
+
+
+def _cells(record: Record) -> tuple[str, ...]:
+    entry, time_ns = record.entry, work_ns(record)
+    rates = (rate(time_ns, record.gflops), rate(time_ns, record.gbytes_per_s))
+    return (
+        entry.task,
+        entry.dtype,
+        entry.size,
+        numbers.time(entry.kernel_ns),
+        numbers.time(entry.reference_ns),
+        numbers.ratio(entry.ratio),
+        *(numbers.estimate(each) if each and each.value else numbers.MISSING for each in rates),
+        record.accepted_at[:10],
+    )
+
+
+def _markdown(records: Sequence[Record]) -> Iterator[str]:
+    yield "## MetalBench records\n"
+    for same in by_device(records):
+        notice = simulation_notice(same[0].place.device)
+        yield f"### {_escaped(_device(same[0]))}\n"
+        if notice is not None:
+            yield f"{notice}\n"
+        yield f"| {' | '.join((*COLUMNS, 'verdict'))} |"
+        yield f"|{'---|' * (len(COLUMNS) + 1)}"
+        for each in same:
+            cells = (*_cells(each), each.entry.verdict or numbers.MISSING)
+            yield f"| {' | '.join(map(_escaped, cells))} |"
+        yield ""
+    yield RULE
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")

@@ -1,0 +1,135 @@
+"""The page itself: one file that loads nothing, and in which nothing runs but its own script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from metalbench.analysis.analyse import SIMULATED, UNKNOWN_PEAKS
+from metalbench.report import numbers
+from metalbench.report.notice import CLOCKS, device_line, simulation_notice
+from metalbench.report.page.detail import detail
+from metalbench.report.page.markup import Markup, element, joined
+from metalbench.report.page.model import Board, Page
+from metalbench.report.page.roofline import roofline_plot
+from metalbench.report.page.table import table
+from metalbench.stats import CONFIDENCE
+
+THEMES = {"system": "as the system", "light": "light", "dark": "dark"}
+NOTHING = "There are no records yet; `metalbench run --record` makes some."
+
+
+def to_html(page: Page) -> str:
+    """The page as one file of HTML, with its style and script in it."""
+    style, script = _file("page.css"), _file("page.js")
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("title", page.title),
+        element("style", Markup(style)),
+    )
+    body = element("body", _top(page), element("main", *_boards(page)), _bottom(page, script))
+    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
+
+
+@cache
+def _file(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """What a browser may run or load: this style and this script, and nothing else."""
+    return (
+        f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _top(page: Page) -> Markup:
+    choices = (
+        element(
+            "label",
+            element(
+                "input", type="radio", name="theme", id=f"theme-{name}", checked=name == "system"
+            ),
+            f" {said}",
+        )
+        for name, said in THEMES.items()
+    )
+    switch = element("fieldset", element("legend", "Colours"), *choices, class_="themes")
+    return element(
+        "header", element("h1", page.title), switch, element("p", page.lead, class_="lead")
+    )
+
+
+def _boards(page: Page) -> Iterator[Markup]:
+    if not page.boards:
+        yield element("p", NOTHING)
+    for number, board in enumerate(page.boards):
+        yield element("section", *_board(board, number), aria_labelledby=f"board-{number}")
+
+
+def _board(board: Board, number: int) -> Iterator[Markup]:
+    engine = f", {board.engine}" if board.engine else ""
+    yield element("h2", f"{device_line(board.device)}{engine}", id=f"board-{number}")
+    simulated = simulation_notice(board.device)
+    if simulated is not None:
+        yield element("p", element("strong", "Simulated. "), simulated, class_="notice")
+    yield from (element("p", line) for line in board.lines)
+    anchors = [f"kernel-{number}-{index}" for index in range(len(board.rows))]
+    if not board.rows:
+        return
+    kernels = numbers.count(len(board.rows), "kernel")
+    caption = f"{kernels}. Times are of one pass, with {100 * CONFIDENCE:g} % intervals."
+    rows = table(board, anchors, caption)
+    yield _ways(number)
+    scrolls = {"id": f"table-{number}", "class_": "wide", "role": "region"}
+    yield element("div", rows, **scrolls, tabindex=0, aria_label="kernels")
+    yield element("h3", "Roofline", id=f"plot-{number}")
+    yield element("figure", *_figure(board, anchors, simulated=simulated is not None))
+    yield element("h3", "Kernels", id=f"kernels-{number}")
+    yield from (detail(row, anchor) for row, anchor in zip(board.rows, anchors, strict=True))
+
+
+def _ways(number: int) -> Markup:
+    """Links over what is long: a hundred kernels are three hundred stops of a keyboard."""
+    places = {"table": "table", "plot": "roofline", "kernels": "kernels"}
+    links = (element("a", said, href=f"#{at}-{number}") for at, said in places.items())
+    return element("nav", "Go to: ", *(joined(link, " ") for link in links), class_="quiet")
+
+
+def _figure(board: Board, anchors: list[str], *, simulated: bool) -> Iterator[Markup]:
+    title = "Throughput against arithmetic intensity"
+    yield roofline_plot(board.rows, anchors, board.peaks, title)
+    reason = SIMULATED if simulated else UNKNOWN_PEAKS
+    said = f"No roof is drawn: {reason.removeprefix('no roof: ')}."
+    if board.peaks is not None:
+        said = "Above the slope are passes whose inputs stayed in the caches."
+    bare = sum(row.time_ns is not None and not row.intensity for row in board.rows)
+    if bare:
+        said += f" {numbers.count(bare, 'kernel')} without arithmetic cannot be drawn here."
+    yield element("figcaption", said)
+
+
+def _bottom(page: Page, script: str) -> Markup:
+    clocks = {row.clock for board in page.boards for row in board.rows if row.clock}
+    meanings = [f"{clock}: {CLOCKS[clock]}" for clock in sorted(clocks) if clock in CLOCKS]
+    lines = (
+        "MLX / kernel is the time of MLX over that of the kernel: above 1 the kernel is faster.",
+        "[low, high] is an interval; {low, high} are the ends of blocks of few windows.",
+        *meanings,
+    )
+    return joined(
+        element("footer", *(element("p", line) for line in lines)),
+        element("p", id="sorted", role="status", class_="unseen"),
+        element("script", Markup(script)),
+    )

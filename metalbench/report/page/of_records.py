@@ -1,0 +1,109 @@
+"""A page of records: a board for each device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from metalbench.measure.measurement import LAUNCH_BOUND
+from metalbench.report.page.model import Board, Page, Row, Step
+from metalbench.stats import Interval
+from metalbench.store import Place, Record
+
+RULE = (
+    "Of each task, size and element type the kernel that none was shown to be faster than on that "
+    "device. A record is correct. Who takes its place was FASTER in pairs with it, in the same "
+    "buffers, and FASTER once more on other inputs."
+)
+
+
+def page_of_records(
+    records: Sequence[Record], history: Callable[[Place], Sequence[Record]]
+) -> Page:
+    """Make a page of `records`, each with all those before it, which `history` tells."""
+    boards = tuple(
+        Board(same[0].place.device, same[0].place.engine, _rows(same, history))
+        for same in by_device(records)
+    )
+    return Page("MetalBench records", RULE, boards)
+
+
+def by_device(records: Sequence[Record]) -> list[list[Record]]:
+    """Records that compare, together: of one device and one engine."""
+    found: dict[tuple[object, ...], list[Record]] = {}
+    for record in records:
+        place = record.place
+        device = (place.device_kind, place.device_name, place.device_chip, place.device_cores)
+        found.setdefault((*device, place.engine), []).append(record)
+    # What is real before what is simulated.
+    return sorted(found.values(), key=lambda same: same[0].place.device.simulated)
+
+
+def work_ns(record: Record) -> Interval | None:
+    """What a pass of the record's kernel took, on the GPU's own clock where there is one."""
+    entry = record.entry
+    return entry.kernel_ns if entry.gpu_ns is None else entry.gpu_ns
+
+
+def rate(time_ns: Interval | None, value: float | None) -> Interval | None:
+    """The interval of a rate whose value is known, from that of the time it was taken from."""
+    if time_ns is None or value is None:
+        return None
+    amount = value * time_ns.value
+    return time_ns.map(lambda time: amount / time)
+
+
+def _rows(
+    records: Sequence[Record], history: Callable[[Place], Sequence[Record]]
+) -> tuple[Row, ...]:
+    return tuple(_row(record, history(record.place)) for record in records)
+
+
+def _row(record: Record, past: Sequence[Record]) -> Row:
+    entry, time_ns = record.entry, work_ns(record)
+    floor_ns = record.floor_ns
+    return Row(
+        task=entry.task,
+        set=record.set,
+        dtype=entry.dtype,
+        size=entry.size,
+        status=entry.status,
+        kernel=entry.kernel,
+        source=record.source,
+        source_hash=entry.source_hash,
+        extents=entry.sizes,
+        tunables=entry.tunables,
+        time_ns=entry.kernel_ns,
+        reference_ns=entry.reference_ns,
+        ratio=entry.ratio,
+        verdict=entry.verdict,
+        clock=entry.clock,
+        launch_bound=bool(time_ns and floor_ns and time_ns.value < LAUNCH_BOUND * floor_ns),
+        gflops=rate(time_ns, record.gflops),
+        gbytes_per_s=rate(time_ns, record.gbytes_per_s),
+        facts=_facts(record),
+        history=tuple(_step(each) for each in past),
+    )
+
+
+def _facts(record: Record) -> tuple[tuple[str, str], ...]:
+    here = record.environment
+    versions = here.get("versions", {})
+    found = {
+        "measured": record.entry.recorded_at,
+        "the record since": record.accepted_at,
+        "machine": f"{here.get('cpu', '')}, {here.get('os', '')}",
+        "MLX": f"{versions.get('mlx', '')}, {record.entry.form or 'as it is written'}",
+        "MetalBench": " ".join(filter(None, (versions.get("metalbench"), record.entry.revision))),
+    }
+    return tuple((name, value) for name, value in found.items() if value.strip(" ,"))
+
+
+def _step(record: Record) -> Step:
+    return Step(
+        record.accepted_at,
+        work_ns(record),
+        record.entry.ratio,
+        record.gains,
+        record.entry.source_hash,
+        record.origin,
+    )

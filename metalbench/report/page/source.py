@@ -1,0 +1,81 @@
+"""Metal Shading Language in colour, made when the page is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from pygments.lexers.c_cpp import CppLexer  # type: ignore[import-untyped,unused-ignore]
+from pygments.token import Comment, Keyword, Name, Number, String  # type: ignore[import-untyped,unused-ignore]
+
+from metalbench.report.page.markup import Markup, element, joined
+
+# Of the specification's sections 2 to 5: what C++ does not have.
+QUALIFIERS = frozenset(
+    (
+        *("kernel", "vertex", "fragment", "device", "constant", "threadgroup", "thread"),
+        *("threadgroup_imageblock", "object_data", "ray_data"),
+    )
+)
+SCALARS = ("half", "bfloat", "uchar", "ushort", "uint", "ulong", "sampler")
+TYPES = frozenset(SCALARS) | frozenset(
+    f"{scalar}{count}"
+    for scalar in (
+        *("bool", "char", "short", "int", "long", "uchar", "ushort", "uint", "ulong"),
+        *("half", "float", "bfloat"),
+    )
+    for count in (2, 3, 4)
+)
+# What has a colour; all else is text. A page of a hundred kernels is a quarter as long so.
+CLASSES = {
+    Keyword: "k",
+    Keyword.Type: "t",
+    Name.Function: "t",
+    Name.Class: "t",
+    Number: "m",
+    String: "s",
+    Comment: "c",
+    Comment.Special: "h",
+    Comment.Preproc: "p",
+    Comment.PreprocFile: "p",
+}
+HEADER_LINES = ("// dispatch:", "// tune:", "// scratch:", "// dtypes:", "// math:")
+
+
+class MslLexer(CppLexer):  # type: ignore[misc,unused-ignore]
+    """C++ with Metal's words, and with the lines of a kernel's header told from comments."""
+
+    name = "Metal Shading Language"
+    aliases = ("msl",)
+
+    def get_tokens_unprocessed(
+        self, text: str, *arguments: Any, **states: Any
+    ) -> Iterator[tuple[int, Any, str]]:
+        """As the lexer of C++, with kinds of tokens that it does not know."""
+        for index, kind, value in super().get_tokens_unprocessed(text, *arguments, **states):
+            if kind in Name and value in QUALIFIERS:
+                yield index, Keyword, value
+            elif kind in Name and value in TYPES:
+                yield index, Keyword.Type, value
+            elif kind in Comment and value.startswith(HEADER_LINES):
+                yield index, Comment.Special, value
+            else:
+                yield index, kind, value
+
+
+def highlighted(source: str) -> Markup:
+    """The source as HTML, its tokens in classes; everything in it is escaped."""
+    found = ((_class_of(kind), value) for kind, value in MslLexer(stripnl=False).get_tokens(source))
+    runs = (
+        (name, "".join(text for _, text in same)) for name, same in groupby(found, itemgetter(0))
+    )
+    return joined(*(element("span", run, class_=name) if name else run for name, run in runs))
+
+
+@cache
+def _class_of(kind: Any) -> str:
+    """The class of a kind of token: that of the nearest kind above it that has a colour."""
+    return next((CLASSES[each] for each in reversed(kind.split()) if each in CLASSES), "")

@@ -1,0 +1,189 @@
+"""The records that are kept: of each place the result that none was shown to be faster than."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from metalbench.errors import StoreError
+from metalbench.result import DeviceFacts
+from metalbench.stats import Interval
+from metalbench.store.history import HistoryEntry, entry_of
+
+_PLACE = (
+    "device_kind, device_name, device_chip, device_cores, engine, task, dtype, size, records.sizes"
+)
+_AT = (
+    "device_kind = ? AND device_name = ? AND device_chip IS ? AND device_cores = ? AND engine = ? "
+    "AND task = ? AND dtype = ? AND size = ? AND sizes = ?"
+)
+_RECORDS = """
+SELECT records.id, records.result, task_set, text, header, gflops, gbytes_per_s, floor_ns,
+       gpu_floor_ns, environments.json, over, gains, origin, accepted_at
+FROM records JOIN results ON results.id = records.result JOIN sources ON hash = results.source
+     JOIN runs ON runs.id = run JOIN environments ON environments.id = runs.environment
+"""
+# Of which result there can be a record, and where.
+_PLACE_OF = """
+SELECT device_kind, device_name, device_chip, device_cores,
+       CASE device_kind WHEN 'cpu' THEN coalesce(json_extract(json, '$.engine'), 'fibers')
+                        ELSE '' END,
+       task, dtype, size, sizes
+FROM results JOIN runs ON runs.id = run JOIN environments ON environments.id = runs.environment
+WHERE results.id = ?
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What there is one record of: a task at one size and element type, on one kind of device.
+
+    `sizes` are the extents, by name: a size that was declared anew is another place. `engine` is as
+    what the cpu device runs kernels, empty of a GPU.
+    """
+
+    device_kind: str
+    device_name: str
+    device_chip: str | None
+    device_cores: int
+    engine: str
+    task: str
+    dtype: str
+    size: str
+    sizes: tuple[tuple[str, int], ...]
+
+    def __str__(self) -> str:
+        engine = f", {self.engine}" if self.engine else ""
+        return f"{self.task} ({self.dtype}, {self.size}) on {self.device_name}{engine}"
+
+    @property
+    def device(self) -> DeviceFacts:
+        """The device, as far as it matters to records."""
+        return DeviceFacts(self.device_kind, self.device_name, self.device_chip, self.device_cores)
+
+    @property
+    def _row(self) -> tuple[object, ...]:
+        return (
+            *(self.device_kind, self.device_name, self.device_chip, self.device_cores),
+            *(self.engine, self.task, self.dtype, self.size, json.dumps(dict(self.sizes))),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """That result number `result` is the record, in place of record number `over`, if of any.
+
+    `gains` are the time of the record before over its own, of each pairing; `header` is what stands
+    above the kernel's first line of code, and `origin` what brought it in.
+    """
+
+    result: int
+    header: str
+    origin: str
+    over: int | None = None
+    gains: tuple[Interval, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A result that is or was the record of its place.
+
+    `entry` has its times and verdict, `source` is the kernel with its headers in place of the
+    `#include`s and `header` what stands above its first line of code. `environment` is as
+    `metalbench.result.environment` describes it; throughput is of 10^9 a second. `floor_ns` is a
+    pass of empty kernels on the clock of the work's time.
+    """
+
+    number: int
+    place: Place
+    entry: HistoryEntry
+    set: str
+    source: str
+    header: str
+    gflops: float | None
+    gbytes_per_s: float | None
+    floor_ns: float | None
+    environment: Mapping[str, Any]
+    over: int | None
+    gains: tuple[Interval, ...]
+    origin: str
+    accepted_at: str
+
+
+def place_of(connection: sqlite3.Connection, result: int) -> Place:
+    """Of what result number `result` could be the record; raises StoreError if there is none."""
+    row = connection.execute(_PLACE_OF, (result,)).fetchone()
+    if row is None:
+        raise StoreError(f"[store] there is no result {result}")
+    return _place(row)
+
+
+def keep_record(connection: sqlite3.Connection, place: Place, claim: Claim, now: str) -> bool:
+    """Make a result the record of `place`; False if another has become it in the meantime."""
+    known = connection.execute(f"SELECT max(id) FROM records WHERE {_AT}", place._row).fetchone()
+    if known[0] != claim.over:
+        return False
+    gains = [[each.value, each.low, each.high] for each in claim.gains]
+    row = (
+        *place._row,
+        *(claim.result, claim.header, claim.over, json.dumps(gains), claim.origin, now),
+    )
+    names = _PLACE.replace("records.", "")
+    connection.execute(
+        f"INSERT INTO records ({names}, result, header, over, gains, origin, accepted_at) "
+        f"VALUES ({', '.join('?' * len(row))})",
+        row,
+    )
+    return True
+
+
+def record_at(connection: sqlite3.Connection, place: Place) -> Record | None:
+    """Return the record of `place`; None if there is none yet."""
+    found = records_of(connection, place, limit=1)
+    return found[0] if found else None
+
+
+def records(connection: sqlite3.Connection) -> list[Record]:
+    """Every place's record, by task."""
+    latest = f"SELECT max(id) AS id, {_PLACE} FROM records GROUP BY {_PLACE} ORDER BY task, id"
+    rows = connection.execute(latest).fetchall()
+    return [_record(connection, number, _place(place)) for number, *place in rows]
+
+
+def records_of(connection: sqlite3.Connection, place: Place, limit: int = -1) -> list[Record]:
+    """All that were the record of `place`, the latest first."""
+    numbers = connection.execute(
+        f"SELECT id FROM records WHERE {_AT} ORDER BY id DESC LIMIT ?", (*place._row, limit)
+    ).fetchall()
+    return [_record(connection, number, place) for (number,) in numbers]
+
+
+def _record(connection: sqlite3.Connection, number: int, place: Place) -> Record:
+    row = connection.execute(f"{_RECORDS} WHERE records.id = ?", (number,)).fetchone()
+    _, result, task_set, source, header, gflops, gbytes, floor, gpu_floor, *rest = row
+    environment, over, gains, origin, accepted_at = rest
+    return Record(
+        number=number,
+        place=place,
+        entry=entry_of(connection, result),
+        set=task_set,
+        source=source,
+        header=header,
+        gflops=gflops,
+        gbytes_per_s=gbytes,
+        floor_ns=floor if gpu_floor is None else gpu_floor,
+        environment=json.loads(environment),
+        over=over,
+        gains=tuple(Interval(*each) for each in json.loads(gains)),
+        origin=origin,
+        accepted_at=accepted_at,
+    )
+
+
+def _place(row: Sequence[Any]) -> Place:
+    kind, name, chip, cores, engine, task, dtype, size, sizes = row
+    extents = tuple(sorted(json.loads(sizes).items()))
+    return Place(kind, name, chip, cores, engine, task, dtype, size, extents)

@@ -1,0 +1,241 @@
+"""Records on the command line: brought in, shown, certified and measured by somebody else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from example_results import CPU, correct
+
+from metalbench import leaderboard
+from metalbench.cli import main
+from metalbench.errors import StoreError
+from metalbench.leaderboard import reproduction
+from metalbench.leaderboard.exported import read_exported
+from metalbench.leaderboard.reproduction import Reproduction, Word
+from metalbench.report.notice import SIMULATION
+from metalbench.result.environment import environment
+from metalbench.stats import Interval
+from metalbench.store import Claim, Store
+
+Command = Callable[..., Result]
+QUICK = ("--time", "0.05", "--in-process")
+
+
+@pytest.fixture
+def command(tmp_path: Path, kernels: Path) -> Command:
+    def invoke(*arguments: object) -> Result:
+        words = [str(each) for each in arguments]
+        if words[0] not in ("leaderboard", "summary"):
+            words += ["--kernels", str(kernels), "--device", "cpu"]
+        return CliRunner().invoke(main, [*words, "--db", str(tmp_path / "results.db")])
+
+    return invoke
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    """A store with the records of two tasks."""
+    path = tmp_path / "results.db"
+    with Store(path) as store:
+        for task in ("softmax", "relu"):
+            number = store.record(store.begin_run({}, CPU, environment()), correct(task))
+            assert store.keep_record(store.place_of(number), Claim(number, "//", "test"))
+    return path
+
+
+def test_without_records_it_says_what_makes_some(command: Command, tmp_path: Path) -> None:
+    shown = command("leaderboard")
+    assert shown.exit_code == 0
+    assert shown.stdout.endswith("results.db; `metalbench run --record` makes some\n")
+    Store(tmp_path / "results.db").close()
+    assert "no such records" in command("leaderboard").stdout
+
+
+def test_a_run_brings_its_correct_kernels_in(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered = []
+
+    def heard(_: Any, store: Store, trial: Any, result: int, **options: Any) -> Any:
+        entered.append((trial.entry.name, store.result(result).task, options["origin"]))
+        ruling = leaderboard.Ruling
+        place = store.place_of(result)
+        return ruling(result, place, None, leaderboard.Decision.FIRST, "there was none")
+
+    monkeypatch.setattr(leaderboard, "enter", heard)
+    done = command("run", "thrice", "twice", "--record", *QUICK)
+    assert done.exit_code == 1
+    # Of two kernels the one that is right.
+    assert entered == [("twice", "twice", "run")]
+    assert "Records: 1 first. `metalbench leaderboard` shows them." in done.stdout
+    entered.clear()
+    command("run", "twice", *QUICK)
+    assert entered == []
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (StoreError("[store] the disk is full"), "twice: no record: [store] the disk is full"),
+        (KeyboardInterrupt(), "Interrupted: the rest have not met their records."),
+    ],
+)
+def test_what_keeps_a_record_away_keeps_no_result_from_its_file(
+    command: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    said: str,
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(leaderboard, "enter", fail)
+    file = tmp_path / "results.json"
+    done = command("run", "twice", "--record", "--json", file, *QUICK)
+    assert said in done.stdout
+    assert json.loads(file.read_text())["results"][0]["status"] == "correct"
+
+
+def test_records_are_shown_and_written_in_every_form(
+    command: Command, recorded: Path, tmp_path: Path
+) -> None:
+    files = {name: tmp_path / f"records.{name}" for name in ("html", "json", "csv", "md")}
+    options = [word for name, path in files.items() for word in (f"--{name}", path)]
+    shown = command("leaderboard", *options)
+    assert shown.exit_code == 0, shown.output
+    assert [line.split()[0] for line in shown.stdout.splitlines() if "float32" in line] == [
+        "relu",
+        "softmax",
+    ]
+    for path in files.values():
+        assert SIMULATION.split(":")[0] in path.read_text() or path.suffix == ".csv"
+        assert "softmax" in path.read_text()
+    assert files["html"].read_text().startswith("<!doctype html>")
+    assert len(json.loads(files["json"].read_text())["devices"][0]["records"]) == 2
+
+
+def test_one_is_chosen_by_name_set_or_device(command: Command, recorded: Path) -> None:
+    assert "relu" not in command("leaderboard", "softmax").stdout
+    assert "no such records" in command("leaderboard", "--device", "metal").stdout
+    assert "no such records" in command("leaderboard", "--set", "full").stdout
+    unknown = command("leaderboard", "softmaxx")
+    assert unknown.exit_code == 2
+    assert "no record of 'softmaxx'; did you mean 'softmax'?" in unknown.output
+    piped = command("leaderboard", "--json", "-")
+    assert json.loads(piped.stdout)["schema"] == 1
+
+
+def test_a_run_writes_a_page_of_itself(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "run.html"
+    done = command("run", "thrice", "twice", "--html", file, *QUICK)
+    assert done.exit_code == 1
+    text = file.read_text()
+    assert text.startswith("<!doctype html>")
+    for part in ("1 of 2 correct", "every element is 1.5 times", SIMULATION, "twice.metal"):
+        assert part in text
+
+
+def test_the_options_of_a_control_keep_no_record(command: Command) -> None:
+    done = command("run", "twice", "--ab-control", "--record")
+    assert done.exit_code == 2
+    assert "expected no --record" in done.output
+
+
+def test_a_kernel_is_certified_and_its_file_is_read(command: Command, tmp_path: Path) -> None:
+    done = command("certify", "twice", "thrice", "--out", tmp_path, *QUICK)
+    assert done.exit_code == 1, done.output
+    assert done.stdout.startswith("### twice (seed): correct")
+    assert "### thrice (seed): incorrect" in done.stdout
+    assert "every element is 1.5 times" in done.stderr
+    assert not (tmp_path / "thrice-float32-seed.record.json").exists()
+    made = read_exported(tmp_path / "twice-float32-seed.record.json")
+    assert (made.task, made.machine.kind) == ("twice", "cpu")
+    assert made.sha256 in done.stdout
+    again = command("reproduce", tmp_path / "twice-float32-seed.record.json", *QUICK)
+    # How busy the machine is decides between the two.
+    assert again.exit_code in (0, 1), again.output
+    (line,) = again.stdout.splitlines()
+    word = "REPRODUCED: " if again.exit_code == 0 else "NOT REPRODUCED: "
+    assert line.startswith(f"{word}twice (seed): ")
+
+
+def test_certify_wants_names(command: Command) -> None:
+    assert "Missing argument 'NAME...'" in command("certify").output
+
+
+def test_what_cannot_be_compared_is_not_run(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("certify", "twice", "--out", tmp_path, *QUICK)
+    file = tmp_path / "twice-float32-seed.record.json"
+    made = read_exported(file)
+    moved = replace(made, machine=replace(made.machine, name="Another CPU", mlx="0.1"))
+    file.write_text(replace(moved, sha256=moved.digest).text)
+    monkeypatch.setattr(reproduction, "run_trials", None)
+    done = command("reproduce", file)
+    assert done.exit_code == 3, done.output
+    assert done.stdout.startswith("NOT COMPARABLE: twice (seed): another device: cpu Another CPU")
+    assert "another version of MLX: 0.1 there" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("word", "code"), [(Word.REPRODUCED, 0), (Word.NOT_REPRODUCED, 1), (Word.NOT_COMPARABLE, 3)]
+)
+def test_verdicts_have_exit_codes(
+    command: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    word: Word,
+    code: int,
+) -> None:
+    command("certify", "twice", "--out", tmp_path, *QUICK)
+    ends = Interval(0.95, 0.93, 0.97), Interval(1.9, 1.85, 1.95), Interval(2.0, 1.96, 2.04)
+    said = Reproduction(word, "why", *ends)
+    monkeypatch.setattr(reproduction, "reproduce", lambda *_, **__: said)
+    done = command("reproduce", tmp_path / "twice-float32-seed.record.json", "--within", "5%")
+    assert done.exit_code == code
+    assert done.stdout == (
+        f"{word.value}: twice (seed): why; 0.95x [0.93, 0.97] of the claim "
+        "(1.90x [1.85, 1.95] MLX's speed here, 2.00x [1.96, 2.04] there)\n"
+    )
+
+
+def test_what_is_no_record_file_is_wrong_usage(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "notes.json"
+    file.write_text("{}")
+    done = command("reproduce", file)
+    assert done.exit_code == 2
+    assert "notes.json: expected a file of `metalbench certify`" in done.output
+
+
+def test_a_summary_is_a_few_lines_of_the_comparison(command: Command, tmp_path: Path) -> None:
+    with Store(tmp_path / "results.db") as store:
+        for save, factor in (("main", 1.0), (None, 1.5)):
+            run = store.begin_run({"save": save}, CPU, environment())
+            for task in ("softmax", "relu"):
+                result = correct(task)
+                measured = result.measurement
+                assert measured is not None
+                if task == "relu":
+                    ratio = measured.ratio.scaled(factor)  # type: ignore[union-attr]
+                    result = replace(result, measurement=replace(measured, ratio=ratio))
+                store.record(run, result)
+            store.finish_run(run, "finished")
+    done = command("summary")
+    assert done.exit_code == 0, done.output
+    first, second = done.stdout.splitlines()[:2]
+    assert first.startswith("relu (seed): 1.50x [")
+    assert first.endswith("FASTER")
+    assert second.startswith("run:2 against main: 1 FASTER, 1 INCONCLUSIVE.")
+    # As a table says it.
+    compared = CliRunner().invoke(main, ["compare", "main", "--db", str(tmp_path / "results.db")])
+    assert second in compared.stdout
+    assert command("summary", "latest", "main", "--fail-on", "slower").exit_code == 1
+    assert command("summary", "nothing").exit_code == 2

@@ -1,0 +1,249 @@
+"""Files of others' kernels: all comes back, and nothing but what was written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from example_results import correct
+
+from metalbench import _core
+from metalbench.errors import DeclarationError
+from metalbench.leaderboard.exported import MOST_BYTES, Exported, exported, read_exported
+from metalbench.leaderboard.reproduction import Word, judged, obstacles, reproduce, trial_of
+from metalbench.result.environment import environment
+from metalbench.run.observed import device_facts
+from metalbench.run.stages import Silent
+from metalbench.run.trial import Trial, case_of
+from metalbench.stats import Interval
+from metalbench.store import HistoryEntry, Store
+
+from .conftest import KERNEL, QUICK
+
+MakeTrial = Callable[..., Trial]
+
+
+@pytest.fixture
+def device() -> _core.Device:
+    return _core.open("cpu")
+
+
+@pytest.fixture
+def made(device: _core.Device, store: Store, trial: MakeTrial) -> Exported:
+    """A result of the kernel that was never measured."""
+    one = trial(4)
+    result = replace(correct(), case=case_of(one, one.entry.task, "cpu"))
+    run = store.begin_run({}, device_facts(device), environment())
+    return exported(store, store.record(run, result), one.kernel.text, one.kernel.source)
+
+
+def written(path: Path, made: Exported, **changes: Any) -> Path:
+    """A file that somebody has changed, and signed again."""
+    changed = replace(made, **changes)
+    path.write_text(replace(changed, sha256=changed.digest).text)
+    return path
+
+
+def test_all_of_it_comes_back(made: Exported, tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(made.text)
+    assert read_exported(file) == made
+    measured = correct().measurement
+    assert measured is not None
+    assert made.samples["kernel"] == tuple(measured.samples.candidate_ns)
+    assert made.machine.versions == environment().versions
+    assert (made.task, made.size, made.sizes) == ("doubled", "seed", {"n": 2048})
+    # Its own header lines, and none of the header that it includes.
+    assert made.header.count("// dispatch:") == 1
+    assert made.source.count("// dispatch:") == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"task": "../relu"}, "task: expected a name"),
+        ({"task": "__import__('os')"}, "task: expected a name"),
+        ({"kernel": "../../x.metal"}, "kernel: expected the name of a .metal file"),
+        ({"kernel": "x.py"}, "kernel: expected the name of a .metal file"),
+        ({"sizes": {}}, "sizes: expected extents"),
+        ({"sizes": {"n": 0}}, "sizes: expected extents"),
+        ({"sizes": {"n": -(2**70)}}, "sizes: expected extents"),
+        ({"tunables": {"WORK": 2**31}}, "tunables: expected values of 32 bits"),
+        ({"header": "// another\n"}, "header: expected the comments"),
+        ({"source_sha256": "00" * 32}, "source_sha256: the source is another one"),
+        ({"samples": {}}, "samples: expected times above 0"),
+        ({"samples": {"kernel": (1.0, None)}}, "samples: expected times above 0"),
+        ({"samples": {"kernel": (1.0, -1.0)}}, "samples: expected times above 0"),
+        ({"samples": {"kernel": (1.0,), "reference": (1.0, 2.0)}}, "samples: expected as many"),
+        ({"mode": "cold"}, "mode: expected warm"),
+    ],
+)
+def test_what_was_signed_but_cannot_be_is_refused(
+    made: Exported, tmp_path: Path, changes: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(DeclarationError, match=r"a\.json: expected a file of `metalbench") as told:
+        read_exported(written(tmp_path / "a.json", made, **changes))
+    assert says in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '#include "/etc/passwd"',
+        "#  include </etc/passwd>",
+        "#include <metal/../../x>",
+        '#include_next "x.h"',
+        '#import "x.h"',
+        '#embed "/etc/passwd"',
+    ],
+)
+def test_a_source_reads_no_file_of_the_readers(made: Exported, tmp_path: Path, line: str) -> None:
+    import hashlib
+
+    source = f"{made.source}\n{line}\n"
+    digest = hashlib.sha256(source.encode()).hexdigest()
+    file = written(tmp_path / "a.json", made, source=source, source_sha256=digest)
+    with pytest.raises(DeclarationError, match="source: expected no #include but of Metal's"):
+        read_exported(file)
+
+
+def plain(made: Exported) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(made.text)
+    return found
+
+
+def without(made: Exported) -> str:
+    return json.dumps({name: each for name, each in plain(made).items() if name != "verdict"})
+
+
+def with_nan(made: Exported) -> str:
+    return json.dumps(plain(made) | {"kernel_ns": {"value": float("nan"), "low": 1, "high": 2}})
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (lambda _: "", "Expecting value"),
+        (lambda _: "[]", "expected schema 1, got 'list'"),
+        (lambda _: "[" * 100_000, "recursion"),
+        (lambda made: json.dumps(plain(made) | {"schema": 2}), "expected schema 1, got 2"),
+        (without, "'verdict' is missing"),
+        (lambda made: json.dumps(plain(made) | {"run": "rm"}), "'run' is none of its fields"),
+        (lambda made: json.dumps(plain(made) | {"sizes": {"n": "1"}}), "expected int, got str"),
+        (lambda made: json.dumps(plain(made) | {"sizes": {"n": True}}), "expected int, got bool"),
+        (lambda made: json.dumps(plain(made) | {"source": ["x"]}), "expected str, got list"),
+        (with_nan, "expected numbers, got NaN"),
+        (
+            lambda made: made.text.replace('"verdict": "FASTER"', '"verdict": "SLOWER"'),
+            "sha256: the file was changed after it was written",
+        ),
+        (lambda made: made.text + " " * MOST_BYTES, "bytes at most"),
+    ],
+)
+def test_what_is_no_such_file_is_told(
+    made: Exported, tmp_path: Path, text: Callable[[Exported], str], says: str
+) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(text(made))
+    with pytest.raises(DeclarationError, match=r"a\.json: expected a file of") as told:
+        read_exported(file)
+    assert says in str(told.value)
+
+
+def test_intervals_have_their_value_within(made: Exported, tmp_path: Path) -> None:
+    upside_down = replace(made.kernel_ns, low=made.kernel_ns.value * 2)
+    with pytest.raises(DeclarationError, match="kernel_ns: expected low <= value <= high"):
+        read_exported(written(tmp_path / "a.json", made, kernel_ns=upside_down))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"kind": "metal", "name": "Apple M4"}, "another device: metal Apple M4 there, cpu"),
+        ({"engine": "lanes"}, "another engine: lanes there"),
+        ({"mlx": "0.1"}, "another version of MLX: 0.1 there"),
+        ({"cores": 999}, "another number of cores: 999 there"),
+        ({"chip": "m9"}, "another chip: m9 there, None here"),
+    ],
+)
+def test_other_machines_do_not_compare(
+    device: _core.Device, made: Exported, trial: MakeTrial, change: dict[str, Any], says: str
+) -> None:
+    entry, here = trial().entry, environment()
+    assert list(obstacles(made, device, here, entry)) == []
+    moved = replace(made, machine=replace(made.machine, **change))
+    (why,) = obstacles(moved, device, here, entry)
+    assert says in why
+
+
+def test_other_tasks_do_not_compare(device: _core.Device, made: Exported, trial: MakeTrial) -> None:
+    entry, here = trial().entry, environment()
+    (why,) = obstacles(replace(made, sizes={"n": 7}), device, here, entry)
+    assert why == "another task: seed is {'n': 7} there, {'n': 2048} here"
+    (why,) = obstacles(replace(made, size="huge"), device, here, entry)
+    assert why.startswith("another task: [doubled] unknown size 'huge'")
+    (why,) = obstacles(made, device, here, None)
+    assert "--kernels" in why
+
+
+def entry_with(ratio: Interval | None, time_ns: float = 12_340.0) -> HistoryEntry:
+    base: dict[str, Any] = dict.fromkeys(HistoryEntry.__slots__)
+    time = Interval(time_ns, time_ns * 0.99, time_ns * 1.01)
+    return HistoryEntry(**base | {"status": "correct", "ratio": ratio, "kernel_ns": time})
+
+
+@pytest.mark.parametrize(
+    ("here", "word", "why"),
+    [
+        (Interval(2.0, 1.98, 2.02), Word.REPRODUCED, "no more than 10% behind"),
+        (Interval(3.0, 2.9, 3.1), Word.REPRODUCED, "no more than 10% behind"),
+        (Interval(1.85, 1.83, 1.87), Word.NOT_REPRODUCED, "does not exclude"),
+        (Interval(1.5, 1.48, 1.52), Word.NOT_REPRODUCED, "more than 10% behind the claim"),
+        (Interval(2.0, 1.4, 2.6), Word.NOT_REPRODUCED, "does not exclude"),
+        (Interval(2.0, float("-inf"), float("inf")), Word.NOT_REPRODUCED, "does not exclude"),
+    ],
+)
+def test_a_claim_holds_only_if_the_whole_interval_says_so(
+    made: Exported, here: Interval, word: Word, why: str
+) -> None:
+    said = judged(made, entry_with(here), 0.1)
+    assert said.word is word, said
+    assert why in said.why
+
+
+def test_without_mlx_times_are_compared_and_clocks_must_be_the_same(made: Exported) -> None:
+    alone = replace(made, ratio=None)
+    assert judged(alone, entry_with(None), 0.1).word is Word.REPRODUCED
+    assert judged(alone, entry_with(None), 0.1).by_time
+    assert judged(alone, entry_with(None, 20_000.0), 0.1).word is Word.NOT_REPRODUCED
+    assert judged(alone, entry_with(None, 6_000.0), 0.1).word is Word.REPRODUCED
+    other = replace(made, clock="GPU time")
+    assert judged(other, entry_with(made.ratio.interval), 0.1).word is Word.NOT_COMPARABLE  # type: ignore[union-attr]
+
+
+def test_a_kernel_that_is_wrong_here_is_not_reproduced(
+    device: _core.Device, store: Store, trial: MakeTrial, made: Exported
+) -> None:
+    entry = trial().entry
+    wrong = KERNEL.replace("double_of(x[i])", "3 * x[i]").replace("WORK = 400, 4", "WORK = 4")
+    bad = replace(made, source=trial(4, wrong).kernel.text)
+    said = reproduce(device, store, bad, trial_of(bad, entry, QUICK), observer=Silent())
+    assert said.word is Word.NOT_REPRODUCED
+    assert "here the kernel is incorrect: [doubled] y: expected" in said.why
+    assert store.results(store.runs(1)[0])[0].status == "incorrect"
+
+
+def test_what_is_run_is_what_was_sent(
+    device: _core.Device, store: Store, trial: MakeTrial, made: Exported
+) -> None:
+    ready = trial_of(made, trial().entry, QUICK)
+    assert ready.kernel.hash == made.source_sha256
+    assert ready.kernel.dispatches[0].function == "twice"
+    said = reproduce(device, store, made, ready, observer=Silent(), within=0.1)
+    assert said.here is not None
+    assert said.word in (Word.REPRODUCED, Word.NOT_REPRODUCED)
+    assert store.results(store.runs(1)[0])[0].source_hash == made.source_sha256

@@ -1,0 +1,132 @@
+"""The records in the terminal and for other programs: devices apart, simulations told."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from example_results import CPU, GPU, correct, on_gpu
+from rich.console import Console
+
+from metalbench.leaderboard import Decision, Ruling
+from metalbench.report.console import PIPE_WIDTH
+from metalbench.report.leaderboard import (
+    CSV_COLUMNS,
+    leaderboard_report,
+    to_csv,
+    to_json,
+    to_markdown,
+)
+from metalbench.report.notice import SIMULATION
+from metalbench.report.page import page_of_records, to_html
+from metalbench.report.rulings import ruling_lines
+from metalbench.result.environment import environment
+from metalbench.stats import Interval, Verdict
+from metalbench.store import Claim, Store
+
+GAINS = (Interval(1.5, 1.4, 1.6), Interval(1.4, 1.3, 1.5))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Records of two tasks of a simulation, and of one of them of a GPU, which is the second."""
+    with Store(tmp_path / "results.db") as opened:
+        over = None
+        for device, task, seed in (
+            (CPU, "softmax", 0),
+            (CPU, "relu", 0),
+            (GPU, "softmax", 0),
+            (GPU, "softmax", 1),
+        ):
+            result = correct(task, seed)
+            result = on_gpu(result) if device is GPU else result
+            here = replace(environment(), engine="vectors")
+            number = opened.record(opened.begin_run({}, device, here), result)
+            place = opened.place_of(number)
+            over = opened.record_at(place)
+            claim = Claim(
+                number, "//", "test", over.number if over else None, GAINS if over else ()
+            )
+            assert opened.keep_record(place, claim)
+        yield opened
+
+
+def printed(store: Store, width: int) -> str:
+    console = Console(file=io.StringIO(), width=width, force_terminal=width < 1000)
+    console.print(leaderboard_report(store.records(), console))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_every_device_has_a_table_of_its_own(store: Store) -> None:
+    text = printed(store, PIPE_WIDTH)
+    gpu, simulated = text.split("cpu (Example CPU, 2 cores), vectors")
+    assert gpu.startswith("metal (Apple M4, m4, 10 cores)\n")
+    assert (gpu.count("float32"), simulated.count("float32")) == (1, 2)
+    assert SIMULATION not in gpu
+    assert SIMULATION in simulated
+    line = next(line for line in simulated.splitlines() if line.startswith("softmax"))
+    assert " ".join(line.split()).startswith(
+        "softmax float32 seed 12.35 us [12.26, 12.44] 24.7 us [24.6, 24.8] 2.01x [1.99, 2.02] "
+        "FASTER"
+    )
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_nothing_is_cut_off_in_a_terminal(store: Store, width: int) -> None:
+    text = printed(store, width)
+    assert "…" not in text
+    assert "FASTER" in text
+
+
+def test_json_and_csv_have_every_record_with_its_device(store: Store) -> None:
+    document = json.loads(to_json(store.records(), store.records_of))
+    gpu, simulated = document["devices"]
+    assert (gpu["device"]["kind"], gpu["note"], gpu["engine"]) == ("metal", None, "")
+    assert (simulated["note"], simulated["engine"]) == (SIMULATION, "vectors")
+    (record,) = gpu["records"]
+    assert record["records"] == 2
+    assert record["gains"][0] == {"value": 1.5, "low": 1.4, "high": 1.6}
+    assert record["source"] == correct().case.source
+    rows = list(csv.DictReader(io.StringIO(to_csv(store.records(), store.records_of))))
+    assert list(rows[0]) == list(CSV_COLUMNS)
+    assert [(row["device"], row["task"], row["records"]) for row in rows] == [
+        ("metal", "softmax", "2"),
+        ("cpu", "relu", "1"),
+        ("cpu", "softmax", "1"),
+    ]
+    assert float(rows[0]["gpu_ns"]) == record["gpu_ns"]["value"]
+
+
+def test_markdown_is_a_table_for_each_device(store: Store) -> None:
+    text = to_markdown(store.records())
+    gpu, simulated = text.split("### cpu (Example CPU, 2 cores), vectors")
+    assert SIMULATION in simulated
+    assert SIMULATION not in gpu
+    assert "| softmax | float32 | seed | 12.35 us [12.26, 12.44] |" in simulated
+
+
+def test_the_page_has_the_history_of_each_record(store: Store) -> None:
+    html = to_html(page_of_records(store.records(), store.records_of))
+    assert html.count("<details") == 3
+    assert "1.5x [1.4, 1.6] and 1.4x [1.3, 1.5]" in html
+    assert html.count(">the first<") == 3
+
+
+def test_rulings_are_told_in_lines(store: Store) -> None:
+    record = store.records()[0]
+    base = Ruling(1, record.place, record, Decision.FIRST, "there was none")
+    new = replace(base, decision=Decision.NEW, why="x", verdict=Verdict.FASTER, gains=GAINS)
+    bad = replace(base, decision=Decision.REFUSED, why="the kernel is incorrect")
+    lines = list(ruling_lines([base, new, bad]))
+    assert lines == [
+        "relu (seed): new record: x: 1.5x [1.4, 1.6] and 1.4x [1.3, 1.5] as fast.",
+        "relu (seed): refused: the kernel is incorrect.",
+        "Records: 1 first, 1 new, 1 refused. `metalbench leaderboard` shows them.",
+    ]
+    assert list(ruling_lines([])) == []

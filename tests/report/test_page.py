@@ -1,0 +1,225 @@
+"""The page, read as the HTML that it is: whole, self-contained, and of nothing but its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from example_pages import HOSTILE, SOURCE, hostile_page, records_page, row
+from example_results import CPU, GPU, correct, failed, incorrect, on_gpu
+
+from metalbench.analysis import Peaks
+from metalbench.report.notice import SIMULATION
+from metalbench.report.page import page_of_results, to_html
+from metalbench.report.page.document import _file
+from metalbench.report.page.markup import element
+from metalbench.report.page.model import Board, Page
+from metalbench.report.page.source import highlighted
+from metalbench.result.environment import environment
+
+EMPTY = {"meta", "input", "br"}
+
+
+class Reader(HTMLParser):
+    """Elements with their attributes and texts; fails on what is not nested as it should be."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[tuple[str, str]] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        assert len(attrs) == len(dict(attrs)), f"{tag} has an attribute twice"
+        if tag not in EMPTY:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((self._open[-1] if self._open else "", data))
+
+    def said(self, tag: str | None = None) -> str:
+        return "".join(text for inside, text in self.texts if tag in (None, inside))
+
+
+@pytest.fixture(scope="module")
+def page() -> Reader:
+    return Reader(to_html(records_page()))
+
+
+def test_it_loads_nothing_and_runs_nothing_but_its_own(page: Reader) -> None:
+    for tag, attributes in page.elements:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "base", "form")
+        assert not {"src", "srcset", "style", "action", "data", "background"} & set(attributes)
+        assert not [name for name in attributes if name.startswith("on")]
+        assert (attributes.get("href") or "#").startswith("#")
+    (policy,) = (
+        attributes["content"] or ""
+        for tag, attributes in page.elements
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy
+    for text in (_file("page.css"), _file("page.js")):
+        assert not re.search(r"https?:|@import|url\(|fetch|import\(|eval|innerHTML", text)
+        assert "</" not in text
+
+
+def test_every_link_leads_somewhere_and_no_id_is_twice(page: Reader) -> None:
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = [attributes["href"] for tag, attributes in page.elements if tag == "a"]
+    assert {(link or "").removeprefix("#") for link in links} <= set(ids)
+    # From tables and plots, but what has no arithmetic is in no plot; and over what is long.
+    assert len(links) == 6 + 5 + 2 * 3
+
+
+def test_what_a_script_does_is_not_needed_to_read(page: Reader) -> None:
+    tags = [tag for tag, _ in page.elements]
+    assert "button" not in tags
+    assert tags.count("details") == 6
+    text = page.said()
+    for part in ("2.00x", "[1.96, 2.04]", "FASTER", "LAUNCH-BOUND", "1.00 us", "TG = 128"):
+        assert part in text
+    assert "1.90x [1.86, 1.94] and 2.10x [2.06, 2.14]" in text
+    assert "agent_steel" in text
+
+
+def test_simulated_times_say_so_and_stand_in_no_table_of_a_gpus() -> None:
+    html = to_html(records_page())
+    gpu, simulated = html.split("<section")[1:]
+    assert ("metal (Apple M4" in gpu, SIMULATION in gpu) == (True, False)
+    assert ("cpu (Example CPU" in simulated, SIMULATION in simulated) == (True, True)
+    assert "the peaks of this device are not known" in gpu
+    assert "No roof is drawn: host times of a simulation have no device peak" in simulated
+    assert gpu.count('<table role="table"') == simulated.count('<table role="table"') == 1
+
+
+def test_nothing_of_a_kernel_or_a_store_becomes_markup() -> None:
+    html = to_html(hostile_page())
+    plain = Reader(to_html(records_page()))
+    hostile = Reader(html)
+    assert {tag for tag, _ in hostile.elements} <= {tag for tag, _ in plain.elements}
+    known = {name for _, attributes in plain.elements for name in attributes}
+    assert {name for _, attributes in hostile.elements for name in attributes} <= known
+    assert html.count("<script") == html.count("</script") == 1
+    assert "\x00" not in html
+    assert "\x1b" not in html
+    # And it is there, to be read.
+    assert "<img src=x onerror=alert(1)>" in hostile.said()
+    assert HOSTILE.partition("\x00")[0] in hostile.said("title")
+
+
+def test_strings_are_text_and_never_markup() -> None:
+    assert element("b", "<i>", title='"&') == '<b title="&quot;&amp;">&lt;i&gt;</b>'
+    assert element("b", element("i"), hidden=True, id=None) == "<b hidden><i></i></b>"
+    # What a string method makes of markup is no markup any more.
+    assert "&lt;" in element("b", element("i").replace("i", "u"))
+
+
+def test_sources_are_coloured_and_unchanged() -> None:
+    html = highlighted(SOURCE)
+    assert "".join(text for _, text in Reader(html).texts) == SOURCE
+    for word, kind in (
+        ("kernel", "k"),
+        ("float4", "t"),
+        ("half", "t"),
+        ("2.5f", "m"),
+        ("// dispatch: twice  threads_in_grid=(n)  threads=(256)", "h"),
+    ):
+        assert re.search(rf'<span class="{kind}">{re.escape(word)}', html), word
+    for text in ("", "\n\n", "  x", "\t#", 'R"(', "/* never closed", "'"):
+        shown = "".join(text for _, text in Reader(highlighted(text)).texts)
+        assert shown.rstrip("\n") == text.rstrip("\n")
+
+
+def test_a_roof_is_drawn_where_the_peaks_are_known() -> None:
+    board = Board(GPU, "", (row(),), peaks=Peaks(1000.0, 100.0, "a data sheet"))
+    html = to_html(Page("a", "b", (board,)))
+    (points,) = re.findall(r'<polyline points="([^"]*)" class="roof"', html)
+    corners = [tuple(map(float, each.split(","))) for each in points.split()]
+    assert len(corners) == 3
+    # Up to the ridge, and level from there on.
+    assert corners[0][1] > corners[1][1] == corners[2][1]
+    assert "1000 GFLOP/s, 100 GB/s (a data sheet)" in html
+    assert "No roof" not in html
+
+
+def test_points_lie_where_their_numbers_say() -> None:
+    rows = (row("low", gflops=None), row("a"), row("b", gflops=replace(row().gflops, value=500)))  # type: ignore[type-var]
+    html = to_html(Page("a", "b", (Board(GPU, "", rows),)))
+    places = [
+        tuple(map(float, each)) for each in re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)"', html)
+    ]
+    (ax, ay), (bx, by) = places
+    assert bx > ax
+    assert by < ay
+
+
+def test_a_page_of_a_run_has_what_failed_and_why() -> None:
+    results = [on_gpu(correct()), replace(incorrect(), device=GPU), replace(failed(), device=GPU)]
+    html = to_html(page_of_results(results, GPU, environment(), 3.0))
+    text = Reader(html).said()
+    assert "1 of 3 correct, in 3.0 s." in text
+    assert "at compile: gelu.metal:7:9: error: use of undeclared identifier 'tid'" in text
+    assert "at verify: [relu] y[4096, 1]: expected 0.25, got nan" in text
+    assert SIMULATION not in text
+    assert SIMULATION in to_html(page_of_results([correct()], CPU, environment(), 3.0))
+
+
+def test_no_records_are_told() -> None:
+    assert "metalbench run --record" in to_html(Page("a", "b"))
+
+
+def colours() -> dict[str, tuple[str, str]]:
+    css = _file("page.css")
+    return {
+        name: (light, dark)
+        for name, light, dark in re.findall(
+            r"--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)", css
+        )
+    }
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def combinations() -> Iterator[tuple[str, str, int]]:
+    for name in colours():
+        if name not in ("page", "raised", "line"):
+            yield from ((name, ground, at) for ground in ("page", "raised") for at in (0, 1))
+
+
+@pytest.mark.parametrize(("name", "ground", "theme"), list(combinations()))
+def test_whatever_is_written_can_be_read_in_both_themes(name: str, ground: str, theme: int) -> None:
+    """WCAG 2.1, 1.4.3: 4.5 to 1."""
+    known = colours()
+    assert contrast(known[name][theme], known[ground][theme]) >= 4.5
+
+
+def test_every_colour_is_of_both_themes() -> None:
+    used = set(re.findall(r"var\(--([\w-]+)\)", _file("page.css")))
+    assert used == set(colours())
+    assert len(used) > 10

@@ -1,0 +1,220 @@
+"""The page in Chromium: both themes, two widths, and a keyboard alone.
+
+`tests/report/test_page.py` has what can be told without a browser. It takes
+`pip install '.[browser]'` and a Chromium: Playwright's own (`playwright install chromium`) or the
+system's.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from example_pages import hostile_page, records_page
+
+from metalbench.report.page import to_html
+
+pytestmark = [
+    pytest.mark.skipif(
+        importlib.util.find_spec("playwright") is None,
+        reason="the page in a browser needs `pip install '.[browser]'`",
+    ),
+]
+WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+SYSTEM = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import Error, sync_playwright
+
+    with sync_playwright() as playwright:
+        # As root, which containers run as, Chromium refuses its sandbox; the page is our own.
+        options: dict[str, Any] = {"args": ["--no-sandbox"] if os.geteuid() == 0 else []}
+        found = next(filter(None, map(shutil.which, SYSTEM)), None)
+        own = Path(playwright.chromium.executable_path)
+        if not own.exists():
+            if found is None:
+                pytest.skip("no Chromium: `playwright install chromium`, or the system's package")
+            options["executable_path"] = found
+        try:
+            opened = playwright.chromium.launch(**options)
+        except Error as error:
+            pytest.skip(f"Chromium does not start: {error.message.splitlines()[0]}")
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "records.html"
+    path.write_text(to_html(records_page()), encoding="utf-8")
+    return path
+
+
+def opened(browser: Any, file: Path, **options: Any) -> Any:
+    context = browser.new_context(**{"viewport": WIDE, **options})
+    page = context.new_page()
+    page.faults = []
+    page.on("pageerror", lambda error: page.faults.append(str(error)))
+    page.on("console", lambda said: page.faults.append(said.text) if said.type == "error" else None)
+    page.on("dialog", lambda dialog: page.faults.append(dialog.message))
+    page.on("request", lambda asked: asked.url.startswith("file:") or page.faults.append(asked.url))
+    page.goto(file.as_uri())
+    return page
+
+
+def tasks(page: Any) -> list[str]:
+    return list(page.locator("table[data-sortable]").first.locator("tbody th").all_inner_texts())
+
+
+def ground(page: Any) -> str:
+    return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+
+
+def press_until(page: Any, key: str, reached: str, most: int = 60) -> None:
+    for _ in range(most):
+        page.keyboard.press(key)
+        if page.evaluate(f"(() => {{ const at = document.activeElement; return {reached}; }})()"):
+            return
+    pytest.fail(f"{key} never reached {reached}")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_it_fits_and_runs_without_a_fault(
+    browser: Any, file: Path, scheme: str, viewport: dict[str, int]
+) -> None:
+    page = opened(browser, file, color_scheme=scheme, viewport=viewport)
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= viewport["width"]
+    assert ground(page) == {"light": "rgb(255, 255, 255)", "dark": "rgb(15, 19, 24)"}[scheme]
+    for name in ("softmax", "Relu", "gelu", "copy", "alone"):
+        assert page.get_by_role("link", name=name, exact=True).first.is_visible()
+    assert page.faults == []
+
+
+def test_the_switch_overrules_the_system_and_is_remembered(browser: Any, file: Path) -> None:
+    page = opened(browser, file, color_scheme="light")
+    before = ground(page)
+    page.get_by_label("dark", exact=True).check()
+    assert ground(page) == "rgb(15, 19, 24)" != before
+    page.reload()
+    assert ground(page) == "rgb(15, 19, 24)"
+    page.get_by_label("as the system").check()
+    assert ground(page) == before
+
+
+def test_a_table_is_sorted_by_a_keyboard_alone(browser: Any, file: Path) -> None:
+    page = opened(browser, file)
+    assert tasks(page) == ["softmax", "Relu", "gelu", "copy", "alone"]
+    press_until(page, "Tab", "at.tagName === 'BUTTON' && at.textContent === 'kernel'")
+    page.keyboard.press("Enter")
+    assert tasks(page) == ["Relu", "alone", "gelu", "softmax", "copy"]
+    head = page.get_by_role("columnheader", name="kernel", exact=True).first
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert page.get_by_role("status").inner_text() == "sorted by kernel, ascending"
+    page.keyboard.press("Space")
+    assert tasks(page) == ["copy", "softmax", "gelu", "alone", "Relu"]
+    # What has no ratio stays below.
+    page.get_by_role("button", name="MLX / kernel").first.press("Enter")
+    assert tasks(page)[-1] == "alone"
+    page.keyboard.press("Enter")
+    assert tasks(page)[-1] == "alone"
+    assert page.locator("th[aria-sort]").count() == 1
+    assert page.faults == []
+
+
+def test_a_keyboard_alone_opens_a_kernel_and_reads_its_source(browser: Any, file: Path) -> None:
+    page = opened(browser, file)
+    press_until(page, "Tab", "at.tagName === 'A' && at.textContent === 'gelu'")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement.tagName === 'SUMMARY'")
+    assert "gelu" in page.evaluate("document.activeElement.textContent")
+    assert page.locator("details[open]").count() == 1
+    press_until(page, "Tab", "at.classList.contains('source')")
+    assert "kernel void twice" in page.evaluate("document.activeElement.textContent")
+    # And away from it: nothing holds a keyboard.
+    press_until(page, "Tab", "at.tagName === 'SUMMARY' && at.textContent.startsWith('copy')")
+    page.keyboard.press("Space")
+    assert page.locator("details[open]").count() == 2
+
+
+def test_points_of_the_plot_are_reached_and_named(browser: Any, file: Path) -> None:
+    page = opened(browser, file)
+    press_until(page, "Tab", "at.classList.contains('point')")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith(
+        "softmax (seed): 50 GFLOP/s [49, 51] at 2 FLOP per byte"
+    )
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelectorAll('details[open]').length === 1")
+
+
+def test_a_keyboard_passes_over_what_is_long(browser: Any, file: Path) -> None:
+    page = opened(browser, file)
+    press_until(page, "Tab", "at.tagName === 'A' && at.textContent === 'kernels'")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+
+
+def test_whatever_has_the_focus_shows_it(browser: Any, file: Path) -> None:
+    page = opened(browser, file)
+    first = None
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        # Radio buttons, links, buttons, regions and summaries have an outline, points a ring.
+        shown = page.evaluate(
+            """() => {
+              const at = document.activeElement;
+              if (at === document.body) return null;
+              const mark = getComputedStyle(at.querySelector(':scope > circle') ?? at);
+              const ring = parseFloat(mark.strokeWidth) >= 3 && mark.stroke !== 'none';
+              return [at.outerHTML.slice(0, 80), mark.outlineStyle !== 'none' || ring];
+            }"""
+        )
+        if shown is None or shown[0] == first:
+            break
+        first = first or shown[0]
+        assert shown[1], f"no sign of the focus: {shown[0]}"
+
+
+def test_without_scripts_everything_can_be_read(browser: Any, file: Path) -> None:
+    page = opened(browser, file, java_script_enabled=False, color_scheme="light")
+    assert page.get_by_role("button").count() == 0
+    page.locator("summary").first.press("Enter")
+    assert page.locator(".source").first.is_visible()
+    page.get_by_label("dark", exact=True).check()
+    page.screenshot()
+    assert page.get_by_role("link", name="softmax", exact=True).count() == 2
+
+
+def test_a_narrow_window_has_cells_with_their_names_and_sorts(browser: Any, file: Path) -> None:
+    page = opened(browser, file, viewport=NARROW)
+    page.get_by_role("button", name="GFLOP/s").first.press("Enter")
+    assert tasks(page)[0] == "Relu"
+    cell = page.locator("td[data-label='GFLOP/s']").first
+    label = "getComputedStyle(document.querySelector(\"td[data-label='GFLOP/s']\"), '::before')"
+    assert page.evaluate(f"{label}.content") == '"GFLOP/s"'
+    assert cell.bounding_box()["width"] < NARROW["width"]
+    # What a reader hears is a table still.
+    assert page.get_by_role("row").count() > 5
+    assert page.get_by_role("rowheader").count() == 6
+
+
+def test_a_hostile_page_does_nothing(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "hostile.html"
+    path.write_text(to_html(hostile_page()), encoding="utf-8")
+    page = opened(browser, path)
+    for button in page.get_by_role("button").all():
+        button.press("Enter")
+    for summary in page.locator("summary").all():
+        summary.press("Enter")
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 1
+    assert page.faults == []
