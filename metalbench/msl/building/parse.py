@@ -9,7 +9,8 @@ from metalbench._core import CompileError
 from metalbench.msl.building.compiler import check_syntax
 from metalbench.msl.building.diagnostics import Diagnostics
 from metalbench.msl.building.preprocess import preprocess
-from metalbench.msl.building.toolchain import toolchain
+from metalbench.msl.building.toolchain import reserved_names, toolchain
+from metalbench.msl.reading.host_code import refuse_host_code
 from metalbench.msl.reading.program import Source
 from metalbench.msl.rewriting.edits import Code, Edits
 from metalbench.msl.rewriting.keywords import rewrite_keywords
@@ -19,10 +20,15 @@ from metalbench.msl.rewriting.lower import prologue
 def parse(
     text: str, filename: str, macros: Mapping[str, str], include_dirs: Sequence[str]
 ) -> Source:
-    """Preprocess a source. Raises CompileError with clang's messages, also for stray brackets."""
+    """Preprocess a source.
+
+    Raises CompileError with clang's messages, also for stray brackets, and for what is of a host
+    and no Metal.
+    """
     source = Source(text, filename, preprocess(text, filename, macros, include_dirs))
     if not source.tokens.balanced:
         _refuse_unbalanced(source)
+    refuse_host_code(source.tokens, reserved_names(toolchain()))
     return source
 
 
