@@ -321,9 +321,11 @@ TAKEN: dict[str, str] = {
     "pragmas": kernel(
         "float s = 0;\n#pragma unroll(2)\nfor (int j = 0; j < 2; ++j) s += 1;\n"
         "#pragma clang loop unroll(full)\nfor (int j = 0; j < 2; ++j) s += 0;\nx[i] = s;",
-        "#pragma METAL fp math_mode(safe)\n#pragma mark - sums\n"
+        "#pragma METAL fp math_mode(safe)\n#pragma mark - sums\n#pragma unused(x)\n"
+        "#pragma omp parallel for\n"
         '#pragma clang diagnostic ignored "-Wall"',
     ),
+    "assertions": kernel("assert(i == 0);\nx[i] = 2;", "#include <metal_assert>"),
     "builtins": kernel(
         "x[i] = __builtin_popcount(3u) + (__builtin_expect(i < 9, 1) ? 0.0f : __builtin_inff());"
     ),

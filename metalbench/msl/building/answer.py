@@ -8,6 +8,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -86,8 +87,18 @@ def _blame_the_kernel(
         raise CompileError(_too_much(command, f"no result after {PROCESSOR_S} s of processor time"))
     if signal.SIGXFSZ in ended_by:
         raise CompileError(_too_much(command, f"more than {OUTPUT_BYTES >> 20} MiB of output"))
-    if limited and any(word in answer.stderr for word in WITHOUT_MEMORY):
+    if limited and _most_memory() > MEMORY_BYTES // 2 and _lacked_memory(answer.stderr):
         raise CompileError(_too_much(command, f"more than {MEMORY_BYTES >> 30} GiB of memory"))
+
+
+def _lacked_memory(said: str) -> bool:
+    return any(word in said for word in WITHOUT_MEMORY)
+
+
+def _most_memory() -> int:
+    """The most that any program started here has held, in bytes."""
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
 
 
 def _too_much(command: Sequence[str], what: str) -> str:
@@ -107,7 +118,7 @@ def _blame_the_machine(program: str, answer: subprocess.CompletedProcess[str]) -
     if full is not None:
         raise MachineError(cache.unwritable(full))
     killed = answer.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
-    if killed or any(word in said for word in WITHOUT_MEMORY):
+    if killed or _lacked_memory(said):
         last = said.strip().rpartition("\n")[2] or "it was killed"
         raise OutOfMemoryError(
             f"{program}: memory does not suffice to compile: {last}; close other programs, or "

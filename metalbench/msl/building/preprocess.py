@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -82,14 +82,15 @@ def preprocess(
     command += [f"-D{name}={value}" for name, value in METAL_MACROS.items()]
     command += [f"-D{name}={value}" for name, value in macros.items()]
     command += [f"-I{Path(folder_).resolve()}" for folder_ in include_dirs]
-    # Behind this word clang says which files it has read.
-    rule = secrets.token_hex(8)
-    command += ["-MD", "-MF", "/dev/stderr", "-MT", rule]
     command += [f"-isystem{tools.empty_headers}", "-"]
     text = f'# 1 "{escaped(filename)}"\n{source}'
-    answer = answer_of(command, text, folder if folder.is_dir() else None)
-    _, _, read = answer.stderr.rpartition(f"{rule}:")
-    readable.check_read(read, folder, filename, source)
+    with tempfile.TemporaryDirectory(prefix="metalbench-") as scratch:
+        read = Path(scratch) / "read"
+        command += ["-MD", "-MF", str(read), "-MT", "source"]
+        answer = answer_of(command, text, folder if folder.is_dir() else None)
+        if answer.returncode == 0:
+            listed = read.read_text(errors="surrogateescape")
+            readable.check_read(listed.removeprefix("source:"), folder, filename, source)
     if answer.returncode != 0:
         readable.check_said(answer.stderr, folder, filename, source)
         said = _IN_MESSAGE.sub(lambda found: _shortened(found[0], folder), answer.stderr.strip())

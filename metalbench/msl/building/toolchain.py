@@ -252,10 +252,13 @@ def toolchain() -> Toolchain:
 def reserved_names(tools: Toolchain) -> re.Pattern[str]:
     """What the MSL headers call things of their own, macros among them: no source may do so.
 
-    What ends in an underscore there is the beginning of names that a macro puts together.
+    What ends in an underscore there is the beginning of names that a macro puts together. What the
+    preprocessor's own headers say is no source's doing.
     """
     texts = (path.read_text() for path in tools.headers.glob("*/*.h"))
+    said = (path.read_text() for path in tools.empty_headers.rglob("*") if path.is_file())
     names = {name for text in texts for name in _RESERVED.findall(text)}
+    names -= {name for text in said for name in _RESERVED.findall(text)}
     return re.compile("|".join(f"{name}\\w*" if name[-1] == "_" else name for name in names))
 
 

@@ -61,12 +61,29 @@ _BUILTIN = re.compile(
     r"|(?:elementwise|reduce)_\w+|nontemporal_(?:load|store)|prefetch"
     r"|\w*(?:add|sub|mul)c?(?:l|ll)?_overflow|addressof|launder|assoc_barrier)"
 )
-_PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma\b[ \t]*(.*)$", re.M)
+_PRAGMA = re.compile(r"^([ \t]*#[ \t]*pragma\b)[ \t]*(.*)$", re.M)
 _PRAGMAS = re.compile(
-    r"(?:unroll|nounroll|METAL|once|mark|pack|STDC|region|endregion|message|warning|poison|omp|ivdep"
-    r"|push_macro|pop_macro|clang[ \t]+(?:loop|fp|diagnostic|optimize)"
-    r"|GCC[ \t]+(?:diagnostic|poison|warning|ivdep|unroll))\b.*|"
+    r"(?:unroll|nounroll|METAL|once|mark|pack|STDC|message|push_macro|pop_macro"
+    r"|clang[ \t]+(?:loop|fp|diagnostic|optimize)|GCC[ \t]+diagnostic)\b.*|"
 )
+_HOST_PRAGMAS = re.compile(
+    r"(?:clang|GCC|comment|weak|redefine_extname|\w*section|\w+_seg|detect_mismatch|include_alias"
+    r"|export|intrinsic|OPENCL|ms_struct|vtordisp)\b.*"
+)
+
+
+def without_strange_pragmas(expanded: str) -> str:
+    """Blank what Metal's compiler ignores, and clang might know: all but Metal's own pragmas.
+
+    Those that a host means something by stay, to be refused.
+    """
+
+    def kept(pragma: re.Match[str]) -> str:
+        what = pragma[2].strip()
+        known = _PRAGMAS.fullmatch(what) or _HOST_PRAGMAS.fullmatch(what)
+        return pragma[0] if known else " " * len(pragma[0])
+
+    return _PRAGMA.sub(kept, expanded)
 
 
 def refuse_host_code(tokens: Tokens, reserved: re.Pattern[str]) -> None:
@@ -104,8 +121,9 @@ def _found(tokens: Tokens, reserved: re.Pattern[str]) -> Iterator[tuple[int, str
         if name.strip("_") not in _ATTRIBUTES:
             yield tokens.start[index], f"attribute `{name}`"
     for pragma in _PRAGMA.finditer(tokens.source):
-        if not _PRAGMAS.fullmatch(pragma[1].strip()):
-            yield pragma.start(), f"`#pragma {pragma[1].strip()}`"
+        what = pragma[2].strip()
+        if _HOST_PRAGMAS.fullmatch(what) and not _PRAGMAS.fullmatch(what):
+            yield pragma.start(), f"`#pragma {what}`"
 
 
 def _is_meant(tokens: Tokens, index: int) -> bool:
