@@ -25,7 +25,7 @@ Examples:
 @click.argument("names", nargs=-1, shell_complete=complete_names)
 @click.option("--set", "set_name", metavar="SET", help="Only this set: common, standard, full.")
 @click.option("--size", "sizes", metavar="NAME", multiple=True, help="Only this size. Repeatable.")
-@seed_option("Of the inputs.")
+@seed_option("Of the inputs.", secret=False)
 @click.option("--json", "as_json", is_flag=True, help="Print every trial as JSON.")
 @kernels_option
 def admit(names: tuple[str, ...], **options: Any) -> None:

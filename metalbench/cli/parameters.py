@@ -104,16 +104,22 @@ def dtype_option(*declarations: str, **attributes: Any) -> Callable[[Command], C
     return click.option("--dtype", *declarations, type=click.Choice(choices), **attributes)
 
 
-def seed_option(text: str) -> Callable[[Command], Command]:
-    """``--seed``, with `text` as its help."""
+def seed_option(text: str, *, secret: bool = True) -> Callable[[Command], Command]:
+    """``--seed``, with `text` as its help; without it a `secret` one, else 0."""
     return click.option(
         "--seed",
         metavar="N",
         type=click.IntRange(min=0),
-        default=0,
-        show_default=True,
+        default=_secret_seed if secret else 0,
+        show_default="another one in each run" if secret else True,
         help=text,
     )
+
+
+def _secret_seed() -> int:
+    from metalbench.task.seeds import secret_seed
+
+    return secret_seed()
 
 
 def time_option(default: float, text: str) -> Callable[[Command], Command]:

@@ -187,7 +187,8 @@ def _run(options: dict[str, Any], workers: Workers | None) -> int:
         outcome = replace(outcome, results=judged_together(outcome.results))
         _report(out, outcome, options, perf_counter() - start)
         if not options["quiet"]:
-            out.print(f"Kept in {store.path}", soft_wrap=True)
+            seed = options["seed"]
+            out.print(f"Kept in {store.path}; --seed {seed} draws the same inputs", soft_wrap=True)
         if options["record"]:
             enter_records(out, device, trials, store, outcome, log=log)
         slower, fault = _regressions(gate, store, outcome)

@@ -49,7 +49,7 @@ class Journal:
         self._study = optuna.create_study(
             storage=optuna.storages.JournalStorage(backend),
             study_name=name,
-            sampler=optuna.samplers.TPESampler(seed=seed),
+            sampler=optuna.samplers.TPESampler(seed=seed % 2**32),
             direction="maximize",
             load_if_exists=True,
         )

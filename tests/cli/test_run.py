@@ -85,6 +85,20 @@ def test_json_on_standard_output_is_nothing_but_json(shell: Any) -> None:
     assert "twice  correct" in result.stderr
 
 
+def test_each_run_has_a_seed_of_its_own_that_repeats_it(shell: Any) -> None:
+    first, second = (json.loads(shell("run", "twice", "--json", "-").stdout) for _ in range(2))
+    seed = first["options"]["seed"]
+    assert seed != second["options"]["seed"]
+    told = shell("run", "twice", "--seed", seed).stdout
+    assert f"--seed {seed} draws the same inputs" in told
+    again = json.loads(shell("run", "twice", "--json", "-", "--seed", seed).stdout)
+    sizes, others = (
+        {check["size"] for check in each["results"][0]["checks"]} for each in (first, second)
+    )
+    assert sizes == {check["size"] for check in again["results"][0]["checks"]}
+    assert sizes != others
+
+
 def test_csv_and_json_files(shell: Any, tmp_path: Path) -> None:
     result = shell("run", "twice", "--json", tmp_path / "r.json", "--csv", tmp_path / "r.csv")
     assert result.exit_code == 0, result.output

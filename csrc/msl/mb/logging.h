@@ -5,8 +5,11 @@
 
 namespace mb {
 
-extern "C" int snprintf(char* text, unsigned long size, const char* format, ...);
-extern "C" long write(int file, const void* text, unsigned long size);
+// By names that no kernel may say: the host's own are not for kernels to call.
+extern "C" int mb_log_format(char* text, unsigned long size, const char* format, ...) __asm(
+    MB_SYMBOL(snprintf));
+extern "C" long mb_log_write(int file, const void* text, unsigned long size) __asm(
+    MB_SYMBOL(write));
 
 // As printf takes it.
 template <class T>
@@ -60,7 +63,7 @@ struct LogLine {
   }
   template <class T>
   MB_UNTRACED void one(T value) {
-    const int more = snprintf(text + size, room - size, conversion, value);
+    const int more = mb_log_format(text + size, room - size, conversion, value);
     size = more < 0 ? size : size + more < room ? size + more : room - 1;
   }
   template <class T>
@@ -90,7 +93,7 @@ template <class... A>
     (line.argument(a), ...);
     line.next();
   } else {
-    const int size = snprintf(line.text, line.room, format, printable(a)...);
+    const int size = mb_log_format(line.text, line.room, format, printable(a)...);
     if (size < 0) return;
     line.size = size < line.room ? size : line.room - 1;
   }
@@ -98,7 +101,7 @@ template <class... A>
     if (line.size == line.room - 1) --line.size;
     line.put('\n');
   }
-  write(2, line.text, line.size);
+  mb_log_write(2, line.text, line.size);
 }
 
 }  // namespace mb

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import resource
+import shutil
 import signal
 import subprocess
+import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from metalbench._core import CompileError, MachineError, OutOfMemoryError
 from metalbench.msl.building import cache
 
+# Of one run. The slowest kernels known take five seconds, a few megabytes and half a gigabyte.
 TIME_LIMIT_S = 300
+PROCESSOR_S = 120
+OUTPUT_BYTES = 1 << 26
+MEMORY_BYTES = 1 << 33
 # What clang and its linker say when memory or address space does not suffice.
 WITHOUT_MEMORY = ("out of memory", "OutOfMemory", "bad_alloc", "Cannot allocate memory")
 
@@ -21,28 +31,78 @@ def answer_of(
     """Run a program with `text` as its input, in `folder`; its answer may be that it failed.
 
     Raises MachineError where memory, disk or the program itself is missing, and CompileError when
-    it does not end.
+    it does not end, or takes more of the machine than any kernel is worth.
     """
+    if shutil.which(command[0]) is None:
+        raise MachineError(f"{command[0]} cannot be run: {os.strerror(errno.ENOENT)}")
+    limited = _own_memory_limit()
     try:
-        answer = subprocess.run(
-            command,
-            input=text,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            cwd=folder,
-            timeout=TIME_LIMIT_S,
-        )
+        # A file, and not memory of this process, is what a text without end fills.
+        with tempfile.TemporaryFile() as written:
+            ended = subprocess.run(
+                _within_limits(command, memory=limited),
+                input=text.encode(errors="surrogateescape"),
+                stdout=written,
+                stderr=subprocess.PIPE,
+                check=False,
+                cwd=folder,
+                timeout=TIME_LIMIT_S,
+            )
+            written.seek(0)
+            said = written.read().decode(errors="replace")
     except OSError as error:
         raise MachineError(f"{command[0]} cannot be run: {error.strerror}") from error
     except subprocess.TimeoutExpired:
-        raise CompileError(
-            f"{Path(command[0]).name}: no result after {TIME_LIMIT_S} s; simplify the kernel"
-        ) from None
+        raise CompileError(_too_much(command, f"no result after {TIME_LIMIT_S} s")) from None
+    answer = subprocess.CompletedProcess(
+        command, ended.returncode, said, ended.stderr.decode(errors="replace")
+    )
     if answer.returncode != 0:
+        _blame_the_kernel(command, answer, limited=limited)
         _blame_the_machine(command[0], answer)
     return answer
+
+
+def _own_memory_limit() -> bool:
+    """Whether a program may be limited further than this process is."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return soft == resource.RLIM_INFINITY or soft > MEMORY_BYTES
+
+
+def _within_limits(command: Sequence[str], *, memory: bool) -> list[str]:
+    """The command, run by a shell that limits it first: processor time, files and memory."""
+    limits = f"ulimit -c 0; ulimit -t {PROCESSOR_S}; ulimit -f {OUTPUT_BYTES // 512}; "
+    if memory:
+        # macOS has no such limit, and says so.
+        limits += f"ulimit -v {MEMORY_BYTES // 1024} 2>/dev/null; "
+    return ["/bin/sh", "-c", limits + 'exec "$0" "$@"', *command]
+
+
+def _blame_the_kernel(
+    command: Sequence[str], answer: subprocess.CompletedProcess[str], *, limited: bool
+) -> None:
+    """Raise CompileError where one of our own limits has ended a program."""
+    ended_by = {-answer.returncode, answer.returncode - 128}
+    if signal.SIGXCPU in ended_by:
+        raise CompileError(_too_much(command, f"no result after {PROCESSOR_S} s of processor time"))
+    if signal.SIGXFSZ in ended_by:
+        raise CompileError(_too_much(command, f"more than {OUTPUT_BYTES >> 20} MiB of output"))
+    if limited and _most_memory() > MEMORY_BYTES // 2 and _lacked_memory(answer.stderr):
+        raise CompileError(_too_much(command, f"more than {MEMORY_BYTES >> 30} GiB of memory"))
+
+
+def _lacked_memory(said: str) -> bool:
+    return any(word in said for word in WITHOUT_MEMORY)
+
+
+def _most_memory() -> int:
+    """The most that any program started here has held, in bytes."""
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+def _too_much(command: Sequence[str], what: str) -> str:
+    return f"{Path(command[0]).name}: {what}; simplify the kernel"
 
 
 def crashed(answer: subprocess.CompletedProcess[str]) -> bool:
@@ -58,7 +118,7 @@ def _blame_the_machine(program: str, answer: subprocess.CompletedProcess[str]) -
     if full is not None:
         raise MachineError(cache.unwritable(full))
     killed = answer.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
-    if killed or any(word in said for word in WITHOUT_MEMORY):
+    if killed or _lacked_memory(said):
         last = said.strip().rpartition("\n")[2] or "it was killed"
         raise OutOfMemoryError(
             f"{program}: memory does not suffice to compile: {last}; close other programs, or "

@@ -10,6 +10,7 @@ from pathlib import Path
 from metalbench._core import CompileError
 from metalbench.msl.building.answer import answer_of, crashed
 from metalbench.msl.building.frames import Frame, largest_frame
+from metalbench.msl.building.imports import check_imports
 from metalbench.msl.building.llvm_ir import rewrite
 from metalbench.msl.building.messages import REPORT
 from metalbench.msl.building.precompiled import precompiled
@@ -19,10 +20,14 @@ from metalbench.msl.rewriting.edits import Code
 
 @dataclass(frozen=True)
 class Translate:
-    """How the messages of clang and of its linker become a user's; an empty one is no error."""
+    """How the messages of clang and of its linker become a user's; an empty one is no error.
+
+    `ir` raises CompileError for LLVM IR that no kernel may have.
+    """
 
     clang: Callable[[str], str] = str
     linker: Callable[[str], str] = str
+    ir: Callable[[str], None] = lambda _: None
 
 
 def compile_shared_object(
@@ -44,16 +49,25 @@ def compile_shared_object(
     if checked:
         parsing.append(f"-fsanitize-ignorelist={tools.headers / 'unchecked.txt'}")
     generated = generate(code, tools, parsing, translate)
-    return assemble(rewrite(generated, checked=checked), target, tools, translate, options)
+    rewritten = rewrite(generated, checked=checked)
+    return assemble(rewritten, target, tools, translate, options, checked=checked)
 
 
 def generate(code: Code, tools: Toolchain, options: Sequence[str], translate: Translate) -> str:
     """The LLVM IR of lowered text. Raises CompileError."""
-    return _front_end(code, tools, [*options, *tools.include_flags], translate.clang)
+    ir = _front_end(code, tools, [*options, *tools.include_flags], translate.clang)
+    translate.ir(ir)
+    return ir
 
 
 def assemble(
-    ir: str, target: Path, tools: Toolchain, translate: Translate, options: Sequence[str]
+    ir: str,
+    target: Path,
+    tools: Toolchain,
+    translate: Translate,
+    options: Sequence[str],
+    *,
+    checked: bool = False,
 ) -> Frame:
     """Compile a module of LLVM IR and link it; raises and returns as `compile_shared_object`."""
     target_object = target.with_suffix(".o")
@@ -67,6 +81,7 @@ def assemble(
         undefined = translate.linker(linked.stderr)
         if undefined:
             raise CompileError(undefined)
+        check_imports(target, tools.target, checked=checked)
         if not tools.target.debug_in_object:
             target_object.unlink()
         return largest_frame(usage.read_text())

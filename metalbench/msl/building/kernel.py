@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from metalbench.msl.building import cache
 from metalbench.msl.building.compiler import Translate
 from metalbench.msl.building.diagnostics import Diagnostics
+from metalbench.msl.building.host_calls import refuse_host_calls
 from metalbench.msl.building.threads import threads_of
 from metalbench.msl.building.toolchain import toolchain
 from metalbench.msl.building.undefined import undefined
@@ -33,7 +34,9 @@ def compile_kernel(
     """
     lowered = lower(source, function, constants)
     translate = Translate(
-        Diagnostics(source, lowered.code).translate, lambda said: undefined(said, source)
+        Diagnostics(source, lowered.code).translate,
+        lambda said: undefined(said, source),
+        lambda ir: refuse_host_calls(ir, source),
     )
     record, reason = None, _why_no_vectors(lowered, checked=checked, vectors=vectors)
     if not reason:

@@ -14,9 +14,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from metalbench.msl.building.elf import Contents
+
 _MAGIC = 0xFEEDFACF
 _SEGMENT, _SYMBOLS = 0x19, 0x2
-_DEBUGGING_SYMBOL, _IN_SECTION = 0xE0, 0x0E
+_DEBUGGING_SYMBOL, _IN_SECTION, _UNDEFINED = 0xE0, 0x0E, 0x00
+# Addresses of what runs when a library is loaded or unloaded.
+_AT_LOADING = frozenset({"__mod_init_func", "__mod_term_func", "__init_offsets"})
 
 
 class Section(NamedTuple):
@@ -26,6 +30,7 @@ class Section(NamedTuple):
     address: int
     size: int
     offset: int
+    segment: str
 
 
 class MachO:
@@ -35,6 +40,9 @@ class MachO:
         self.sections: list[Section] = []
         # Names and addresses of what is defined in __text.
         self.functions: dict[str, int] = {}
+        # Names of what is defined in __DATA, and of what is defined nowhere here.
+        self.variables: set[str] = set()
+        self.imports: set[str] = set()
         stream.seek(16)
         (commands,) = struct.unpack("<I", stream.read(4))
         position = 32
@@ -51,8 +59,10 @@ class MachO:
     def _read_sections(self, body: bytes) -> None:
         (count,) = struct.unpack_from("<I", body, 56)
         for i in range(count):
-            name, _, address, size, offset = struct.unpack_from("<16s16sQQI", body, 64 + 80 * i)
-            self.sections.append(Section(_text(name), address, size, offset))
+            name, segment, address, size, offset = struct.unpack_from(
+                "<16s16sQQI", body, 64 + 80 * i
+            )
+            self.sections.append(Section(_text(name), address, size, offset, _text(segment)))
 
     def _read_symbols(self, stream: BinaryIO, start: int, count: int, text: int, size: int) -> None:
         stream.seek(text)
@@ -60,10 +70,28 @@ class MachO:
         stream.seek(start)
         table = stream.read(16 * count)
         for name, kind, section, _, value in struct.iter_unpack("<IBBHQ", table):
-            if kind & _DEBUGGING_SYMBOL or kind & _IN_SECTION != _IN_SECTION:
+            if kind & _DEBUGGING_SYMBOL:
                 continue
-            if self.sections[section - 1].name == "__text":
-                self.functions[_text(names[name : name + 4096])] = value
+            label = _text(names[name : name + 4096])
+            if kind & _IN_SECTION == _UNDEFINED:
+                self.imports.add(label)
+            elif kind & _IN_SECTION != _IN_SECTION:
+                continue
+            elif self.sections[section - 1].name == "__text":
+                self.functions[label] = value
+            elif self.sections[section - 1].segment == "__DATA":
+                self.variables.add(label)
+
+
+def contents(library: Path) -> Contents:
+    """What matters of a library before it is loaded; names without Mach-O's underscore."""
+    with library.open("rb") as stream:
+        file = MachO(stream)
+    return Contents(
+        frozenset(name.removeprefix("_") for name in file.imports),
+        frozenset(name.removeprefix("_") for name in file.variables),
+        sum(section.size for section in file.sections if section.name in _AT_LOADING),
+    )
 
 
 def is_mach_o(stream: BinaryIO) -> bool:

@@ -9,7 +9,8 @@ from metalbench._core import CompileError
 from metalbench.msl.building.compiler import check_syntax
 from metalbench.msl.building.diagnostics import Diagnostics
 from metalbench.msl.building.preprocess import preprocess
-from metalbench.msl.building.toolchain import toolchain
+from metalbench.msl.building.toolchain import reserved_names, toolchain
+from metalbench.msl.reading.host_code import refuse_host_code, without_strange_pragmas
 from metalbench.msl.reading.program import Source
 from metalbench.msl.rewriting.edits import Code, Edits
 from metalbench.msl.rewriting.keywords import rewrite_keywords
@@ -19,10 +20,16 @@ from metalbench.msl.rewriting.lower import prologue
 def parse(
     text: str, filename: str, macros: Mapping[str, str], include_dirs: Sequence[str]
 ) -> Source:
-    """Preprocess a source. Raises CompileError with clang's messages, also for stray brackets."""
-    source = Source(text, filename, preprocess(text, filename, macros, include_dirs))
+    """Preprocess a source.
+
+    Raises CompileError with clang's messages, also for stray brackets, and for what is of a host
+    and no Metal.
+    """
+    expanded = preprocess(text, filename, macros, include_dirs)
+    source = Source(text, filename, without_strange_pragmas(expanded))
     if not source.tokens.balanced:
         _refuse_unbalanced(source)
+    refuse_host_code(source.tokens, reserved_names(toolchain()))
     return source
 
 

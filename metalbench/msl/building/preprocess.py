@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from metalbench._core import CompileError
 from metalbench.msl.building.answer import answer_of
+from metalbench.msl.building.included import Readable
 from metalbench.msl.building.toolchain import toolchain
 
 # What Metal's own compiler defines (Metal 3.2), as far as sources ask for it.
@@ -65,10 +67,13 @@ def preprocess(
 ) -> str:
     """The source with its own includes and macros expanded, and line markers.
 
-    `#include "..."` looks beside `filename` first. Raises CompileError with clang's message.
+    `#include "..."` looks beside `filename` first. Raises CompileError with clang's message, and
+    where the source reads files that are in neither place (included.py).
     """
     tools = toolchain()
     folder = Path(filename).resolve().parent
+    readable = Readable([folder, *include_dirs, tools.empty_headers])
+    readable.check_text(source, filename)
     command = [*tools.clang, "-E", "-x", "c++", "-std=c++17", "-nostdinc", "-nostdinc++"]
     # Expands macros in pragmas, too: `#pragma unroll(N)`.
     command += ["-fms-extensions"]
@@ -79,8 +84,15 @@ def preprocess(
     command += [f"-I{Path(folder_).resolve()}" for folder_ in include_dirs]
     command += [f"-isystem{tools.empty_headers}", "-"]
     text = f'# 1 "{escaped(filename)}"\n{source}'
-    answer = answer_of(command, text, folder if folder.is_dir() else None)
+    with tempfile.TemporaryDirectory(prefix="metalbench-") as scratch:
+        read = Path(scratch) / "read"
+        command += ["-MD", "-MF", str(read), "-MT", "source"]
+        answer = answer_of(command, text, folder if folder.is_dir() else None)
+        if answer.returncode == 0:
+            listed = read.read_text(errors="surrogateescape")
+            readable.check_read(listed.removeprefix("source:"), folder, filename, source)
     if answer.returncode != 0:
+        readable.check_said(answer.stderr, folder, filename, source)
         said = _IN_MESSAGE.sub(lambda found: _shortened(found[0], folder), answer.stderr.strip())
         raise CompileError(said or f"{filename}: clang -E failed without a message")
     return _IN_MARKER.sub(lambda found: found[1] + _shortened(found[2], folder), answer.stdout)

@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -137,6 +138,7 @@ CHECKED_FLAGS = [
     "-mllvm",
     "-asan-instrument-byval=0",
 ]
+_RESERVED = re.compile(r"\b(?:mb|MB)_\w+")
 
 
 @dataclass(frozen=True)
@@ -244,6 +246,20 @@ def toolchain() -> Toolchain:
     Raises Unsupported when there is none, saying how to get one.
     """
     return _find(os.environ.get("METALBENCH_CLANG"))
+
+
+@cache
+def reserved_names(tools: Toolchain) -> re.Pattern[str]:
+    """What the MSL headers call things of their own, macros among them: no source may do so.
+
+    What ends in an underscore there is the beginning of names that a macro puts together. What the
+    preprocessor's own headers say is no source's doing.
+    """
+    texts = (path.read_text() for path in tools.headers.glob("*/*.h"))
+    said = (path.read_text() for path in tools.empty_headers.rglob("*") if path.is_file())
+    names = {name for text in texts for name in _RESERVED.findall(text)}
+    names -= {name for text in said for name in _RESERVED.findall(text)}
+    return re.compile("|".join(f"{name}\\w*" if name[-1] == "_" else name for name in names))
 
 
 def _headers() -> Path:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
-from functools import cache
 from pathlib import Path
 
+from metalbench.msl.building.imports import RUNTIME
 from metalbench.msl.building.messages import in_metal_terms
 from metalbench.msl.reading.program import Source
 from metalbench.msl.reading.tokens import Location
@@ -19,13 +18,13 @@ _MANGLED = re.compile(r"_{1,2}Z(?:N\w*?)?(?P<length>\d+)(?P<rest>\w+)")
 
 
 def undefined(said: str, source: Source) -> str:
-    """Errors for the names that the linker has found nowhere, of those that this process lacks."""
+    """Errors for the names that the linker has found nowhere, but clang's own."""
     found: dict[str, tuple[str, int] | None] = {}
     symbol = ""
     for line in said.split("\n"):
         if match := _SYMBOL.search(line):
             symbol = match[1].strip()
-            if not _is_of_the_system(symbol):
+            if symbol.lstrip("_") not in RUNTIME:
                 found.setdefault(symbol, None)
         elif (match := _PLACE.search(line)) and symbol in found:
             found[symbol] = found[symbol] or (match[1], int(match[2]))
@@ -33,15 +32,9 @@ def undefined(said: str, source: Source) -> str:
 
 
 def unknown(said: str) -> str:
-    """The names that the linker has found nowhere and this process lacks; may be empty."""
+    """The names that the linker has found nowhere, but clang's own; may be empty."""
     symbols = dict.fromkeys(match[1].strip() for match in _SYMBOL.finditer(said))
-    return ", ".join(each for each in symbols if not _is_of_the_system(each))
-
-
-@cache
-def _is_of_the_system(symbol: str) -> bool:
-    """Whether it is a function of the C library, of which clang and os_log call some."""
-    return symbol.isidentifier() and hasattr(ctypes.CDLL(None), symbol)
+    return ", ".join(each for each in symbols if each.lstrip("_") not in RUNTIME)
 
 
 def _message(source: Source, symbol: str, place: tuple[str, int] | None) -> str:

@@ -46,6 +46,14 @@ class Metadata:
         """The description of a new function of this name, in the file of another one."""
         return self.add(_SUBPROGRAM.sub(f'name: "{name}"', self._nodes[like], count=1))
 
+    def file_name(self, file: str) -> str:
+        """The name of a file's node."""
+        return _text(_NAME, self._nodes[file]) or ""
+
+    def file_of(self, scope: str) -> str:
+        """The name of the file that a function or a block is in."""
+        return self.file_name(self._file_of(scope))
+
     def seen(self, place: str) -> tuple[str, int]:
         """The file and the line that users know: of the call, where headers were inlined there."""
         if place not in self._seen:

@@ -6,25 +6,20 @@ differ only by them must have the same label.
 
 from __future__ import annotations
 
-import re
-
+from metalbench.msl.reading.host_code import LABEL
 from metalbench.msl.reading.tokens import Tokens
 from metalbench.msl.rewriting.edits import Edits
-
-_LABEL = re.compile(
-    r'"(?:\\1|\\01|\\001)?air\.(?:simdgroup_(async_copy_[12]d)[^"]*|(wait_simdgroup_events))"'
-)
 
 
 def has_labels(tokens: Tokens) -> bool:
     """Whether a source declares tile copies (csrc/msl/mb/async_copy.h)."""
-    return any(text.startswith('"') and _LABEL.fullmatch(text) for text in tokens.places)
+    return any(text.startswith('"') and LABEL.fullmatch(text) for text in tokens.places)
 
 
 def rewrite_labels(tokens: Tokens, edits: Edits) -> None:
     """Point each such declaration at the function that stands for it."""
     for index, text in enumerate(tokens.text):
-        label = _LABEL.fullmatch(text) if text.startswith('"') else None
+        label = LABEL.fullmatch(text) if text.startswith('"') else None
         if label:
             name = f'"mb_{label[1] or label[2]}"'
             edits.replace(tokens.start[index], tokens.end(index), name)

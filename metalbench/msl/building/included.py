@@ -1,0 +1,84 @@
+"""Which files a source may read: those beside it, and those in the folders that it is given.
+
+A kernel may be written by anybody. What it includes, or embeds, comes back in messages, results and
+numbers; so that a file elsewhere is none of its business, nor whether there is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from metalbench._core import CompileError
+
+_SPLICE = re.compile(r"\\[ \t]*\r?\n")
+_COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.S)
+_EMBED = re.compile(r"^[ \t]*(?:#|%:)[ \t]*embed\b", re.M)
+_ASKED = re.compile(
+    r"\b__has_(?:include(?:_next)?|embed)\b(?P<call>\s*\(\s*(?:\"(?P<quoted>[^\"\n]*)\"|<(?P<angled>[^>\n]*)>))?"
+)
+# Of a list of make, as clang writes it: `a.metal b\ c.h \`.
+_NAME = re.compile(r"(?:\\[ #\\]|\$\$|[^\s\\]|\\(?!\n))+")
+_ESCAPED = re.compile(r"\\([ #\\])|\$(\$)")
+_MESSAGE = re.compile(r"^(?:In file included from )?([^\n:]+):\d+", re.M)
+
+
+class Readable:
+    """The folders whose files a source may read."""
+
+    def __init__(self, folders: Sequence[str | Path]) -> None:
+        self._folders = [Path(folder).resolve() for folder in folders]
+
+    def __contains__(self, file: str | Path) -> bool:
+        path = Path(file).resolve()
+        return any(path.is_relative_to(folder) for folder in self._folders)
+
+    def check_text(self, text: str, filename: str) -> None:
+        """Raise CompileError if a text asks for files in ways that show no name of one.
+
+        That is `#embed`, which Metal has not, and `__has_include` of anything but a name within the
+        folders: absolute, with `..`, or computed.
+        """
+        plain = _COMMENT.sub(lambda found: found[1] or " ", _SPLICE.sub("", text))
+        if _EMBED.search(plain):
+            raise _refusal(filename, text, "embed", "#embed")
+        for found in _ASKED.finditer(plain):
+            name = found["quoted"] or found["angled"]
+            if name is None or Path(name).is_absolute() or ".." in Path(name).parts:
+                what = "__has_include of anything but the name of a file in the given folders"
+                raise _refusal(filename, text, found[0].split("(")[0].strip(), what)
+
+    def check_read(self, listed: str, folder: Path, filename: str, text: str) -> None:
+        """Raise CompileError for a file that must not be read, or asks for such.
+
+        `listed` is clang's list of files, as it writes it for make.
+        """
+        for name in _names(listed):
+            if name == "-":
+                continue
+            if folder / name not in self:
+                raise _refusal(filename, text, Path(name).name, f"#include of {name}")
+            self.check_text((folder / name).read_text(errors="replace"), name)
+
+    def check_said(self, said: str, folder: Path, filename: str, text: str) -> None:
+        """Raise CompileError in place of messages with lines of a file that must not be read."""
+        for name in dict.fromkeys(_MESSAGE.findall(said)):
+            if (folder / name).exists() and folder / name not in self and name != filename:
+                raise _refusal(filename, text, Path(name).name, f"#include of {name}")
+
+
+def _names(listed: str) -> Iterator[str]:
+    """The files of a list as make has them."""
+    for name in _NAME.findall(listed.replace("\\\n", " ")):
+        yield _ESCAPED.sub(lambda found: found[1] or found[2], name)
+
+
+def _refusal(filename: str, text: str, word: str, what: str) -> CompileError:
+    """The error for a directive, at the first line of the source that has `word`."""
+    lines = text.split("\n")
+    line = next((number for number, each in enumerate(lines, 1) if word in each), 1)
+    return CompileError(
+        f"{filename}:{line}: error: {what}: a kernel may read what lies beside it, and in the "
+        "folders given for includes (--include, include_dirs)"
+    )

@@ -1,0 +1,180 @@
+"""What is C++ for a host and no Metal: refused by its name and line, before clang sees it.
+
+The `cpu` device runs kernels as code of this machine, so that whatever clang takes beyond Metal
+would be a way around every check of a result. What is here are the words; what has none, such as a
+call through a pointer, is found in what clang makes of it (building/host_calls.py,
+building/imports.py).
+
+References
+----------
+Metal Shading Language Specification 3.2, 1.5 (what of C++ Metal has not) and 4.2 (program scope).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from metalbench._core import CompileError
+from metalbench.msl.reading.tokens import Location, Tokens, is_name
+
+# Names of functions inside Metal's compiler that sources declare, and the `cpu` device has too.
+LABEL = re.compile(
+    r'"(?:\\1|\\01|\\001)?air\.(?:simdgroup_(async_copy_[12]d)[^"]*|(wait_simdgroup_events))"'
+)
+_ASSEMBLY = "inline assembly"
+_WORDS = {
+    "asm": _ASSEMBLY,
+    "__asm": _ASSEMBLY,
+    "__asm__": _ASSEMBLY,
+    "thread_local": "thread-local variables",
+    "_Thread_local": "thread-local variables",
+    "__thread": "thread-local variables",
+    "new": "`new`",
+    "delete": "`delete`",
+    "try": "exceptions",
+    "catch": "exceptions",
+    "throw": "exceptions",
+    "typeid": "type identification",
+    "dynamic_cast": "dynamic_cast",
+    "virtual": "virtual functions",
+    "__declspec": "__declspec",
+    "mb": "namespace mb, which is the engine's own",
+}
+# What does no more than tell the compiler about a function or a type.
+_ATTRIBUTES = frozenset(
+    """
+    address_space aligned always_inline annotate cold const convergent deprecated diagnose_if
+    enable_if ext_vector_type fallthrough flatten hot likely may_alias maybe_unused no_unroll
+    noduplicate noescape noinline nonnull noreturn nothrow opencl_unroll_hint overloadable packed
+    pure returns_nonnull unavailable unlikely unused vector_size warn_unused_result
+    """.split()  # noqa: SIM905
+)
+_SPELLINGS = frozenset({"__attribute__", "__attribute"})
+_SCOPES = frozenset({"clang", "_Clang", "gnu", "__gnu__", "msvc"})
+_BUILTIN = re.compile(
+    r"__builtin_(?:(?:clz|ctz|popcount|parity|ffs|clrsb|bswap|bitreverse|rotateleft|rotateright)"
+    r"\w*|expect\w*|assume\w*|unreachable|constant_p|is_constant_evaluated|convertvector"
+    r"|shufflevector|bit_cast|offsetof|choose_expr|types_compatible_p|mem(?:cpy|move|set)(?:_inline)?"
+    r"|(?:nan|inf|huge_val|isnan|isinf\w*|isfinite|isnormal|signbit|fpclassify|fabs|fmin|fmax"
+    r"|copysign|floor|ceil|trunc|rint|nearbyint|round|roundeven|sqrt|fma)(?:f|f16)?"
+    r"|(?:elementwise|reduce)_\w+|nontemporal_(?:load|store)|prefetch"
+    r"|\w*(?:add|sub|mul)c?(?:l|ll)?_overflow|addressof|launder|assoc_barrier)"
+)
+_PRAGMA = re.compile(r"^([ \t]*#[ \t]*pragma\b)[ \t]*(.*)$", re.M)
+_PRAGMAS = re.compile(
+    r"(?:unroll|nounroll|METAL|once|mark|pack|STDC|message|push_macro|pop_macro"
+    r"|clang[ \t]+(?:loop|fp|diagnostic|optimize)|GCC[ \t]+diagnostic)\b.*|"
+)
+_HOST_PRAGMAS = re.compile(
+    r"(?:clang|GCC|comment|weak|redefine_extname|\w*section|\w+_seg|detect_mismatch|include_alias"
+    r"|export|intrinsic|OPENCL|ms_struct|vtordisp)\b.*"
+)
+
+
+def without_strange_pragmas(expanded: str) -> str:
+    """Blank what Metal's compiler ignores, and clang might know: all but Metal's own pragmas.
+
+    Those that a host means something by stay, to be refused.
+    """
+
+    def kept(pragma: re.Match[str]) -> str:
+        what = pragma[2].strip()
+        known = _PRAGMAS.fullmatch(what) or _HOST_PRAGMAS.fullmatch(what)
+        return pragma[0] if known else " " * len(pragma[0])
+
+    return _PRAGMA.sub(kept, expanded)
+
+
+def refuse_host_code(tokens: Tokens, reserved: re.Pattern[str]) -> None:
+    """Raise CompileError for the first thing in a source that Metal has not and a host has.
+
+    `reserved` matches the names that the MSL headers have for themselves.
+    """
+    found = min(_found(tokens, reserved), default=None)
+    if found is not None:
+        offset, what = found
+        raise refusal(tokens.locate(offset), what)
+
+
+def refusal(where: Location | str, what: str) -> CompileError:
+    """The error for something that Metal has not."""
+    return CompileError(f"{where}: error: {what}: a kernel may have what Metal has, and no more")
+
+
+def _found(tokens: Tokens, reserved: re.Pattern[str]) -> Iterator[tuple[int, str]]:
+    """Offset and name of whatever is not Metal's."""
+    for word, places in tokens.places.items():
+        if word in _WORDS:
+            indices, what = [each for each in places if _is_meant(tokens, each)], _WORDS[word]
+        elif word.startswith("__builtin_"):
+            indices, what = ([] if _BUILTIN.fullmatch(word) else places), word
+        elif word[:3] in ("mb_", "MB_") and reserved.fullmatch(word):
+            indices, what = places, f"{word}, a name of the engine's own"
+        else:
+            continue
+        if indices:
+            yield tokens.start[indices[0]], what
+    yield from _linkages(tokens)
+    yield from _labels_as_values(tokens)
+    for index, name in _attributes(tokens):
+        if name.strip("_") not in _ATTRIBUTES:
+            yield tokens.start[index], f"attribute `{name}`"
+    for pragma in _PRAGMA.finditer(tokens.source):
+        what = pragma[2].strip()
+        if _HOST_PRAGMAS.fullmatch(what) and not _PRAGMAS.fullmatch(what):
+            yield pragma.start(), f"`#pragma {what}`"
+
+
+def _is_meant(tokens: Tokens, index: int) -> bool:
+    """Whether a word stands there for what it means to a host's compiler."""
+    word, before = tokens.text[index], tokens.text[index - 1] if index else ""
+    if word == "delete":
+        return before != "="
+    if word == "mb":  # the engine's own namespace; a variable may be called so
+        return tokens.at(index + 1) == "::" or before == "namespace"
+    if _WORDS[word] is _ASSEMBLY:
+        return not (tokens.at(index + 1) == "(" and LABEL.fullmatch(tokens.at(index + 2)))
+    return True
+
+
+def _linkages(tokens: Tokens) -> Iterator[tuple[int, str]]:
+    """`extern "C"`, but in front of a kernel, whose name it does not change."""
+    for index in tokens.places.get("extern", ()):
+        if tokens.at(index + 1)[:1] == '"':
+            stop = index
+            while stop < len(tokens) and tokens.text[stop] not in "({;":
+                stop += 1
+            if "kernel" not in tokens.text[index:stop]:
+                yield tokens.start[index], f"`extern {tokens.text[index + 1]}`"
+
+
+def _labels_as_values(tokens: Tokens) -> Iterator[tuple[int, str]]:
+    """`goto *where`, and the addresses of labels that it needs."""
+    for index in tokens.places.get("goto", ()):
+        if tokens.at(index + 1) == "*":
+            yield tokens.start[index], "jumps to computed places"
+
+
+def _attributes(tokens: Tokens) -> Iterator[tuple[int, str]]:
+    """The attributes of clang's that a source has, each with its token."""
+    text, partner = tokens.text, tokens.partner
+    for word in _SPELLINGS.intersection(tokens.places):
+        for index in tokens.places[word]:
+            inner = index + 2
+            if tokens.at(index + 1) == "(" and tokens.at(inner) == "(":
+                yield from _heads(tokens, inner + 1, partner[inner])
+            else:
+                yield index, word
+    for scope in _SCOPES.intersection(tokens.places):
+        for index in tokens.places[scope]:
+            if tokens.at(index + 1) == "::" and is_name(tokens.at(index + 2)):
+                yield index + 2, tokens.at(index + 2)
+            elif index and text[index - 1] == "using" and tokens.at(index + 1) == ":":
+                yield index, f"using {scope}"
+
+
+def _heads(tokens: Tokens, first: int, last: int) -> Iterator[tuple[int, str]]:
+    """The first token of each attribute in a list of them."""
+    for begin, _ in tokens.split(first, last):
+        yield begin, tokens.text[begin]

@@ -1,0 +1,350 @@
+"""Sources that would run code of this machine, each with what the error must say of it."""
+
+KERNEL = "kernel void k(device float* x, uint i [[thread_position_in_grid]])"
+
+
+def kernel(body: str, before: str = "") -> str:
+    """A source of one kernel, `k`, which begins in a line of its own."""
+    return f"{before}\n{KERNEL} {{\n{body}\n}}\n"
+
+
+# Name: source, line, and what the message says there.
+REFUSED: dict[str, tuple[str, int, str]] = {
+    "constructor": (
+        kernel("x[i] = 1;", "__attribute__((constructor)) void f() {}"),
+        1,
+        "attribute `constructor`",
+    ),
+    "constructor of the standard's spelling": (
+        kernel("x[i] = 1;", "[[gnu::__constructor__]] void f() {}"),
+        1,
+        "attribute `__constructor__`",
+    ),
+    "destructor among harmless ones": (
+        kernel("x[i] = 1;", "__attribute__((noinline, destructor(101))) void f() {}"),
+        1,
+        "attribute `destructor`",
+    ),
+    "attributes in a namespace that is used": (
+        kernel("x[i] = 1;", "[[using gnu: constructor]] void f() {}"),
+        1,
+        "using gnu",
+    ),
+    "digraphs": (
+        kernel("x[i] = 1;", "<:<:gnu::constructor:>:> void f() {}"),
+        1,
+        "attribute `constructor`",
+    ),
+    "a macro's attribute": (
+        kernel("x[i] = 1;", "#define A __attribute__((constructor))\nA void f() {}"),
+        2,
+        "attribute `constructor`",
+    ),
+    "an attribute by pragma": (
+        kernel(
+            "x[i] = 1;",
+            "#pragma clang attribute push(__attribute__((constructor)), apply_to=function)\n"
+            "void f() {}\n#pragma clang attribute pop",
+        ),
+        1,
+        "#pragma clang attribute",
+    ),
+    "an attribute by the operator of pragmas": (
+        kernel(
+            "x[i] = 1;",
+            '_Pragma("clang attribute push(__attribute__((constructor)), apply_to=function)")\n'
+            "void f() {}",
+        ),
+        1,
+        "#pragma clang attribute",
+    ),
+    "another name by pragma": (
+        kernel("x[i] = f();", "#pragma redefine_extname f getpid\nint f();"),
+        1,
+        "#pragma redefine_extname",
+    ),
+    "a weak name by pragma": (kernel("x[i] = 1;", "#pragma weak getpid"), 1, "#pragma weak"),
+    "a section by pragma": (
+        kernel("x[i] = 1;", '#pragma clang section bss="x"'),
+        1,
+        "#pragma clang section",
+    ),
+    "a library by pragma": (
+        kernel("x[i] = 1;", '#pragma comment(lib, "c")'),
+        1,
+        "#pragma comment",
+    ),
+    "ifunc": (
+        kernel("x[i] = f();", '__attribute__((ifunc("g"))) int f();'),
+        1,
+        "attribute `ifunc`",
+    ),
+    "alias": (
+        kernel("x[i] = 1;", 'int g() { return 1; } __attribute__((alias("g"))) int f();'),
+        1,
+        "attribute `alias`",
+    ),
+    "section": (
+        kernel("x[i] = 1;", '__attribute__((section(".init_array"))) constant ulong f = 1;'),
+        1,
+        "attribute `section`",
+    ),
+    "visibility": (
+        kernel("x[i] = 1;", '__attribute__((visibility("default"))) int malloc() { return 1; }'),
+        1,
+        "attribute `visibility`",
+    ),
+    "weak": (kernel("x[i] = 1;", "__attribute__((weak)) int getpid();"), 1, "attribute `weak`"),
+    "used": (kernel("x[i] = 1;", "[[gnu::used]] static void f() {}"), 1, "attribute `used`"),
+    "naked": (kernel("x[i] = 1;", "__attribute__((naked)) void f() {}"), 1, "attribute `naked`"),
+    "declspec": (kernel("x[i] = 1;", "__declspec(thread) int f;"), 1, "__declspec"),
+    "assembly": (kernel('asm volatile("syscall");\nx[i] = 1;'), 3, "inline assembly"),
+    "assembly at program scope": (
+        kernel("x[i] = 1;", '__asm__(".incbin \\"/etc/passwd\\"");'),
+        1,
+        "inline assembly",
+    ),
+    "assembly in a macro": (
+        kernel("A;\nx[i] = 1;", '#define A __asm("nop")'),
+        3,
+        "inline assembly",
+    ),
+    "a name by assembly": (
+        kernel("x[i] = f();", 'int f() __asm__("getpid");'),
+        1,
+        "inline assembly",
+    ),
+    "a register by assembly": (
+        kernel('register ulong s asm("rsp");\nx[i] = s;'),
+        3,
+        "inline assembly",
+    ),
+    "C linkage": (kernel("x[i] = getpid();", 'extern "C" int getpid();'), 1, '`extern "C"`'),
+    "C linkage of several": (
+        kernel("x[i] = 1;", 'extern "C" {\nint mb_span() { return 1; }\n}'),
+        1,
+        '`extern "C"`',
+    ),
+    "a function of the host": (
+        kernel("x[i] = getpid();", "int getpid();"),
+        3,
+        "getpid() is called, but nothing defines it",
+    ),
+    "a builtin that calls the host": (
+        kernel('__builtin_printf("%d", 1);\nx[i] = 1;'),
+        3,
+        "__builtin_printf",
+    ),
+    "a builtin that reads the clock": (
+        kernel("x[i] = __builtin_readcyclecounter();"),
+        3,
+        "__builtin_readcyclecounter",
+    ),
+    "a builtin of the processor": (
+        kernel("x[i] = __builtin_ia32_rdtsc();"),
+        3,
+        "__builtin_ia32_rdtsc",
+    ),
+    "the stack's place": (
+        kernel("x[i] = (ulong)__builtin_frame_address(0);"),
+        3,
+        "__builtin_frame_address",
+    ),
+    "where to return to": (
+        kernel("x[i] = (ulong)__builtin_return_address(0);"),
+        3,
+        "__builtin_return_address",
+    ),
+    "the engine's namespace": (
+        kernel("x[i] = sizeof(mb::Launch);"),
+        3,
+        "namespace mb, which is the engine's own",
+    ),
+    "the engine's namespace in a using-directive": (
+        kernel("x[i] = sizeof(Launch);", "using namespace mb;"),
+        1,
+        "namespace mb, which is the engine's own",
+    ),
+    "the engine's macros": (
+        kernel("x[i] = 1;", "MB_EXPORT void f() {}"),
+        1,
+        "MB_EXPORT, a name of the engine's own",
+    ),
+    "the engine's functions": (
+        kernel('mb_log_write(2, "hello", 5);\nx[i] = 1;'),
+        3,
+        "mb_log_write, a name of the engine's own",
+    ),
+    "the engine's functions, put together": (
+        kernel("C(mb_log_, write)(2, 0, 0);\nx[i] = 1;", "#define C(a, b) a##b"),
+        3,
+        "mb_log_write, a name of the engine's own",
+    ),
+    "what the engine calls": (kernel("write(2, 0, 0);\nx[i] = 1;"), 3, "write"),
+    "a call through a pointer": (
+        kernel("float (*p)() = f;\nx[i] = p();", "float f() { return 1; }"),
+        4,
+        "a call through a pointer to a function",
+    ),
+    "a call of a number": (
+        kernel("x[i] = ((float (*)())0x1000)();"),
+        3,
+        "a call through a pointer to a function",
+    ),
+    "a call of a number in a function, a struct and a lambda": (
+        kernel(
+            "auto f = [&]() { return S{}.get((ulong)x); };\nx[i] = f();",
+            "struct S { float get(ulong a) const {\nreturn ((float (*)(float, int))a)(1, 2); } };",
+        ),
+        2,
+        "a call through a pointer to a function",
+    ),
+    "a call of nothing": (
+        kernel("x[i] = ((float (*)(float))nullptr)(1);"),
+        3,
+        "a call through a pointer to a function",
+    ),
+    "a call of a number that gives a struct": (
+        kernel("x[i] = ((S (*)(device float*))0x1000)(x).a[3];", "struct S { float a[9]; };"),
+        3,
+        "a call through a pointer to a function",
+    ),
+    "a call of a member by pointer": (
+        kernel(
+            "float (S::*p)() = x[i] > 0 ? &S::f : &S::g;\nx[i] = (S{}.*p)();",
+            "struct S { float f() { return 1; } float g() { return 2; } };",
+        ),
+        4,
+        "a call through a pointer to a function",
+    ),
+    "a jump to a number": (
+        kernel("goto *(void*)x;\nx[i] = 1;"),
+        3,
+        "jumps to computed places",
+    ),
+    "a variable": (
+        kernel("x[i] = counter++;", "int counter = 0;"),
+        1,
+        "counter, a variable at program scope or `static` that is not constant",
+    ),
+    "a static variable": (
+        kernel("static int counter;\nx[i] = counter++;"),
+        3,
+        "counter, a variable at program scope",
+    ),
+    "a static array, 8 GB": (
+        kernel("x[i] = big[i]++;", "static char big[1ul << 33];"),
+        1,
+        "big, a variable at program scope",
+    ),
+    "a variable of a struct": (
+        kernel("x[i] = S::counter++;", "struct S { static inline int counter = 3; };"),
+        1,
+        "counter, a variable at program scope",
+    ),
+    "a variable of a template": (
+        kernel("x[i] = counter<int>++;", "template <typename T> T counter = 3;"),
+        1,
+        "counter, a variable at program scope",
+    ),
+    "a variable that is initialised by code": (
+        kernel("x[i] = s.a;", "struct S { float a; S() { a = 2; } }; constant S s;"),
+        1,
+        "s, a variable at program scope",
+    ),
+    "a thread-local variable": (
+        kernel("x[i] = counter++;", "thread_local int counter;"),
+        1,
+        "thread-local variables",
+    ),
+    "new": (kernel("int* p = new int;\nx[i] = *p;"), 3, "`new`"),
+    "delete": (kernel("int* p = nullptr;\ndelete p;\nx[i] = 1;"), 4, "`delete`"),
+    "an exception": (kernel("throw 1;"), 3, "exceptions"),
+    "type identification": (kernel("x[i] = typeid(int) == typeid(x);"), 3, "type identification"),
+    "a virtual function": (
+        kernel("x[i] = 1;", "struct S { virtual float f() { return 1; } };"),
+        1,
+        "virtual functions",
+    ),
+    "an embedded file": (
+        kernel("x[i] = e[0];", 'constant uchar e[] = {\n#embed "/etc/passwd"\n};'),
+        2,
+        "#embed",
+    ),
+    "an embedded file, in pieces": (
+        kernel("x[i] = e[0];", 'constant uchar e[] = {\n#/* */em\\\nbed "/etc/passwd"\n};'),
+        1,
+        "#embed",
+    ),
+    "a file of the system": (
+        kernel("x[i] = 1;", '#include "/etc/passwd"'),
+        1,
+        "#include of /etc/passwd",
+    ),
+    "a file of the system whose lines clang would show": (
+        kernel("x[i] = 1;", "#include </etc/ld.so.conf>"),
+        1,
+        "#include of /etc/ld.so.conf",
+    ),
+    "a computed name": (
+        kernel("x[i] = 1;", '#define P "/etc/passwd"\n#include P'),
+        1,
+        "#include of /etc/passwd",
+    ),
+    "a device": (kernel("x[i] = 1;", '#include "/dev/zero"'), 1, "#include of /dev/zero"),
+    "whether there is a file": (
+        kernel("x[i] = 1;", '#if __has_include("/etc/passwd")\n#endif'),
+        1,
+        "__has_include",
+    ),
+    "whether there is a file, by a macro": (
+        kernel("x[i] = 1;", '#define H __has_include\n#if H("/etc/passwd")\n#endif'),
+        1,
+        "__has_include",
+    ),
+}
+
+# What Metal has, though it is near to what it has not.
+TAKEN: dict[str, str] = {
+    "a kernel with C linkage": f'extern "C" {KERNEL} {{ x[i] = 2; }}',
+    "deleted functions and an explicit instantiation": kernel(
+        "S s; x[i] = twice<float>(s.a);",
+        "struct S { float a = 1; S() = default; S(const thread S&) = delete; };\n"
+        "template <typename T> T twice(T a) { return a + a; }\n"
+        "template float twice<float>(float);",
+    ),
+    "harmless attributes": kernel(
+        "alignas(16) float a[4] = {2}; x[i] = f(a);",
+        "[[clang::always_inline]] inline float f(thread float* a) { return a[0]; }\n"
+        "__attribute__((noinline, unused)) static float g() { return 1; }",
+    ),
+    "pragmas": kernel(
+        "float s = 0;\n#pragma unroll(2)\nfor (int j = 0; j < 2; ++j) s += 1;\n"
+        "#pragma clang loop unroll(full)\nfor (int j = 0; j < 2; ++j) s += 0;\nx[i] = s;",
+        "#pragma METAL fp math_mode(safe)\n#pragma mark - sums\n#pragma unused(x)\n"
+        "#pragma omp parallel for\n"
+        '#pragma clang diagnostic ignored "-Wall"',
+    ),
+    "assertions": kernel("assert(i == 0);\nx[i] = 2;", "#include <metal_assert>"),
+    "builtins": kernel(
+        "x[i] = __builtin_popcount(3u) + (__builtin_expect(i < 9, 1) ? 0.0f : __builtin_inff());"
+    ),
+    "constants": kernel(
+        "static constexpr constant float own = 1; x[i] = own + t[i % 2] + S::half - 0.5f;",
+        "constant float t[2] = {1, 1};\nconstexpr constant int zero = 0;\n"
+        "struct S { static constexpr constant float half = 0.5f; };",
+    ),
+    "recursion": kernel(
+        "x[i] = sum(1);", "static float sum(int n) { return n ? 1 + sum(n - 1) : 1; }"
+    ),
+    "goto": kernel("x[i] = 0;\nagain: x[i] += 1;\nif (x[i] < 2) goto again;"),
+    "lambdas": kernel("auto f = [&](float a) { return a + 1; };\nx[i] = f(1);"),
+    "variables with near names": kernel(
+        "int mb = 1, mb_size = 1, news = 0, asm_ = 0; x[i] = mb + mb_size + news + asm_;"
+    ),
+    "asking for headers": kernel(
+        "x[i] = 2;",
+        "#if __has_include(<metal_stdlib>) && !__has_include(<metal_none>)\n"
+        "#include <metal_stdlib>\n#else\n#error asked\n#endif",
+    ),
+}

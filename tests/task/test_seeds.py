@@ -1,0 +1,13 @@
+"""Seeds that nobody knows before."""
+
+from __future__ import annotations
+
+from metalbench.kernel.library import Library
+from metalbench.task.seeds import secret_seed
+
+
+def test_they_differ_and_begin_with_the_plain_distributions() -> None:
+    seeds = {secret_seed() for _ in range(100)}
+    assert len(seeds) == 100
+    inputs = [each for entry in Library() for each in entry.task.inputs.values()]
+    assert all(each.variation(seed) is None for each in inputs for seed in seeds)
