@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -123,6 +124,12 @@ def _check_text(name: str, value: str, longest: int) -> None:
         raise ReplyError(f"`{name}` is no text that can be written: a lone surrogate") from None
     if size > longest:
         raise ReplyError(f"`{name}`: expected at most {longest} bytes, got {size}")
-    odd = next((each for each in value if ord(each) < 32 and each not in "\n\t\r"), None)
+    # Such as would show a reader other text than what is there.
+    odd = next((each for each in value if category(each) in ("Cc", "Cf", "Co")), None)
     if odd is not None:
         raise ReplyError(f"`{name}` has a control character, U+{ord(odd):04X}")
+
+
+def category(character: str) -> str:
+    """The general category in Unicode; that of a letter for ends of lines and tabs."""
+    return "Ll" if character in "\n\t\r" else unicodedata.category(character)

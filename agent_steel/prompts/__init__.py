@@ -30,7 +30,7 @@ class Prompts:
                 raise ProposerError(f"--prompts: {path} replaces no prompt; {hint}")
             self._files[path.stem] = path
 
-    def fill(self, name: str, **values: str) -> str:
+    def fill(self, name: str, /, **values: str) -> str:
         """Prompt `name` with `values` in place of its `$names`; `$$` is a dollar.
 
         Values are put in as they are, whatever is in them. Raises ProposerError, with file and
