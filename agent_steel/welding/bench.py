@@ -61,7 +61,7 @@ class Bench:
                 **common,
             )
         raise self._error(
-            f"no draft has passed in {self.order.rounds} rounds; the last one: "
+            f"none of {self.order.rounds} drafts has passed; the last one: "
             f"{found.faults[0]}. Say more in --description, or allow more --rounds",
             draft,
         )
