@@ -89,15 +89,17 @@ def facts_of(device: DeviceFacts) -> str:
 
 
 def _lines(chip: Chip, cores: int) -> list[str]:
-    known = chip.bandwidths.get(cores)
-    if known is None:
-        known, cores = chip.bandwidths[chip.cores], chip.cores
+    # Where the system does not tell the cores, all that is known is the most they can be.
+    told = "" if cores in chip.bandwidths else "up to "
+    if told:
+        cores = chip.cores
+    known = chip.bandwidths[cores]
     rate = "a float32 rate that is not published"
     if chip.tflops is not None:
-        rate = f"{chip.tflops * cores / chip.cores:.3g} TFLOP/s in float32"
+        rate = f"{told}{chip.tflops * cores / chip.cores:.3g} TFLOP/s in float32"
     return [
-        f"The kernel runs on {chip.name}: {cores} GPU cores, {known:g} GB/s of memory bandwidth, "
-        f"{rate} ({chip.source}).",
+        f"The kernel runs on {chip.name}: {told}{cores} GPU cores, {told}{known:g} GB/s of memory "
+        f"bandwidth, {rate} ({chip.source}).",
         f"SIMD-groups have {SIMD_WIDTH} threads; a threadgroup has at most {MOST_THREADS} threads "
         f"and {THREADGROUP_BYTES >> 10} KiB of threadgroup memory.",
         "Memory is shared with the CPU; there is no copy to or from the GPU.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent_steel.providers.presets import NAMES
+from agent_steel.providers.options import given, model_options, provider_option
 from metalbench.cli.parameters import device_option
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from agent_steel.welding.order import Agree
     from agent_steel.welding.weld import Welded
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 EXAMPLES = """\b
 Examples:
   agent_steel weld -d "softplus, elementwise" --provider anthropic
@@ -44,22 +43,8 @@ Examples:
     help="Folder in which the set is; made if there is none.",
 )
 @click.option("--force", is_flag=True, help="Replace files that are there.")
-@click.option("--provider", type=click.Choice(NAMES), required=True, help="Whose model to ask.")
-@click.option("--model", help="Name of the model; else the provider's default, if it has one.")
-@click.option("--base-url", metavar="URL", help="Where the API is, if not at the usual place.")
-@click.option("--max-cost", type=float, metavar="USD", help="Most US dollars to spend.")
-@click.option("--max-tokens", type=int, default=32_000, show_default=True, help="Of one answer.")
-@click.option("--prices", type=FILE, help="Table of prices to take instead of the packaged one.")
-@click.option(
-    "--prompts",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of prompts that replace packaged ones.",
-)
-@click.option(
-    "--structured",
-    type=click.Choice(["schema", "object", "text"]),
-    help="How the form of answers is asked for, if not as the provider does it best.",
-)
+@provider_option(required=True)
+@model_options
 @click.option("--rounds", type=int, default=4, show_default=True, help="Most drafts to check.")
 @click.option("--polish/--no-polish", default=True, show_default=True, help="Mend comments, names.")
 @click.option("--measure/--no-measure", default=True, show_default=True, help="Time it at the end.")
@@ -88,8 +73,7 @@ def welder_command(**options: Any) -> None:
     path, _, function = (options["reference"] or "").rpartition(":")
     if options["reference"] and not path:
         path, function = function, ""
-    names = ("model", "base_url", "max_cost", "max_tokens", "prices", "prompts", "structured")
-    model = create_model(options["provider"], **{name: options[name] for name in names})
+    model = create_model(options["provider"], **given(options))
     welded = weld(
         model,
         Order(

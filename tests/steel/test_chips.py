@@ -24,8 +24,8 @@ def test_arithmetic_is_by_cores_and_unknown_where_none_is_published():
     assert "not published" in told("m4", 10)
 
 
-def test_cores_that_no_mac_has_are_those_of_the_whole_chip():
-    assert "10 GPU cores, 120 GB/s" in told("m4", 3)
+def test_where_the_cores_are_not_known_figures_are_the_most_they_can_be():
+    assert "up to 32 GPU cores, up to 400 GB/s of memory bandwidth, up to 10.4" in told("m1_max", 0)
 
 
 def test_what_is_unknown_is_told_as_such():
