@@ -46,14 +46,10 @@ class AnthropicApi:
 
     def _streamed(self, received: Received) -> Answer:
         stream = self._client.messages.create(**self._request(received.question))
-        ended = False
         with closing(stream):
             for event in self._limits.within(stream):
                 received.begun = True
                 _take(event, received)
-                ended = ended or event.type == "message_stop"
-        if not ended:
-            received.ending = None
         return received.answer()
 
     def _request(self, question: Question) -> dict[str, Any]:

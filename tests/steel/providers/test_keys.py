@@ -11,7 +11,9 @@ from steel.model_server import KEY, ModelServer, fails, kernel, refuses, says
 from steel.providers.conftest import BETTER, VARIABLES
 
 from agent_steel.proposal import ProposerError
-from agent_steel.providers import NAMES, create
+from agent_steel.providers import NAMES, create, create_model
+from agent_steel.providers.api import Failed, Message, Question
+from agent_steel.replies import object_schema
 
 # What a server could say to have the key told.
 ENDINGS = [
@@ -46,6 +48,15 @@ def test_no_error_has_the_key(asking, brief, ending, caplog, capfd):
     assert KEY not in caplog.text
     assert KEY not in "".join(capfd.readouterr())
     assert any(VARIABLES[it.server.asked[0].api] in each for each in (str(caught.value), *it.said))
+
+
+def test_a_failed_request_holds_nothing_of_the_library(api, prices):
+    with ModelServer([fails(401, KEY)]) as server:
+        asked = create_model(api, model="scripted", prices=prices, base_url=server.url(api)).api
+        question = Question("", (Message("user", "?"),), "form", object_schema({"a": "one"}), 10)
+        with pytest.raises(Failed) as caught:
+            asked.ask(question, str)
+    assert list(chain(caught.value)) == [caught.value]
 
 
 def test_the_key_is_asked_with_but_not_asked_about(asking, brief):
