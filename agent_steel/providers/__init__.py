@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urlsplit
 
 from agent_steel import prices as price_table
@@ -18,31 +18,20 @@ from agent_steel.providers.retries import Retries
 from metalbench.errors import suggestion
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from agent_steel.providers.api import Api
     from agent_steel.providers.model import Model
     from agent_steel.providers.proposer import ModelProposer
 
-__all__ = ["NAMES", "Limits", "Retries", "create", "create_model"]
+__all__ = ["NAMES", "Limits", "Options", "Retries", "create", "create_model"]
+
+MAX_TOKENS = 32_000
 
 
-def create(
-    provider: str,
-    *,
-    model: str | None = None,
-    base_url: str | None = None,
-    max_cost: float | None = None,
-    prices: Path | None = None,
-    prompts: Path | None = None,
-    max_tokens: int = 32_000,
-    structured: Structured | None = None,
-    ledger: Ledger | None = None,
-    limits: Limits | None = None,
-    retries: Retries | None = None,
-) -> ModelProposer:
-    """Make the proposer that asks `model` of `provider`, one of NAMES.
+class Options(TypedDict, total=False):
+    """What a model is asked with.
 
-    Parameters
-    ----------
     model
         Its name at the provider; None takes the provider's default, where it has one.
     base_url
@@ -56,69 +45,59 @@ def create(
     structured
         How the form of answers is asked for: by a JSON schema, as a JSON object, or in the prompt.
     ledger
-        Where costs are counted, if that is to be shared; `max_cost` and `prices` are its own then.
+        Where costs are counted, if that is to be shared; it has its own limit and prices.
     limits, retries
         How long an answer may take, and how often to ask again.
+    """
 
-    Raises
-    ------
-    ProposerError
-        For an unknown provider, a missing key, model, price or client library.
+    model: str | None
+    base_url: str | None
+    max_cost: float | None
+    prices: Path | None
+    prompts: Path | None
+    max_tokens: int
+    structured: Structured | None
+    ledger: Ledger | None
+    limits: Limits | None
+    retries: Retries | None
+
+
+def create(provider: str, **options: Unpack[Options]) -> ModelProposer:
+    """Make the proposer that asks a model of `provider`, one of NAMES; see `Options`.
+
+    Raises ProposerError for an unknown provider, a missing key, model, price or client library.
     """
     from agent_steel.providers.proposer import ModelProposer
 
-    return ModelProposer(
-        create_model(
-            provider,
-            model=model,
-            base_url=base_url,
-            max_cost=max_cost,
-            prices=prices,
-            prompts=prompts,
-            max_tokens=max_tokens,
-            structured=structured,
-            ledger=ledger,
-            limits=limits,
-            retries=retries,
-        )
-    )
+    return ModelProposer(create_model(provider, **options))
 
 
-def create_model(
-    provider: str,
-    *,
-    model: str | None = None,
-    base_url: str | None = None,
-    max_cost: float | None = None,
-    prices: Path | None = None,
-    prompts: Path | None = None,
-    max_tokens: int = 32_000,
-    structured: Structured | None = None,
-    ledger: Ledger | None = None,
-    limits: Limits | None = None,
-    retries: Retries | None = None,
-) -> Model:
-    """Make the model itself, to be asked for anything; everything is as for `create`."""
+def create_model(provider: str, **options: Unpack[Options]) -> Model:
+    """Make the model itself, to be asked for anything; otherwise as `create`."""
     from agent_steel.providers.model import Model
 
     if provider not in PRESETS:
         raise ProposerError(f"--provider {provider!r}: {suggestion(provider, NAMES)}")
     preset = PRESETS[provider]
-    name = model or preset.default_model
+    name = options.get("model") or preset.default_model
     if not name:
         raise ProposerError(f"[{provider}] no model: name one with --model")
+    max_tokens = options.get("max_tokens", MAX_TOKENS)
     if max_tokens < 1:
         raise ProposerError(f"--max-tokens: expected 1 or more, got {max_tokens}")
-    ledger = ledger or Ledger(_prices(preset, prices), max_cost)
+    ledger = options.get("ledger") or Ledger(
+        _prices(preset, options.get("prices")), options.get("max_cost")
+    )
     ledger.check(name)
-    url = _checked(base_url or preset.base_url)
+    url = _checked(options.get("base_url") or preset.base_url)
+    structured = options.get("structured") or preset.structured
     return Model(
         provider=provider,
         name=name,
-        api=_api(preset, url, name, structured or preset.structured, limits or Limits()),
+        api=_api(preset, url, name, structured, options.get("limits") or Limits()),
         ledger=ledger,
-        prompts=Prompts(prompts),
-        retries=retries or Retries(),
+        prompts=Prompts(options.get("prompts")),
+        retries=options.get("retries") or Retries(),
         max_tokens=max_tokens,
         without_key=lambda text: without_key(text, preset),
     )

@@ -43,8 +43,8 @@ class Model:
     api: Api
     ledger: Ledger
     prompts: Prompts
+    max_tokens: int
     retries: Retries = field(default_factory=Retries)
-    max_tokens: int = 32_000
     corrections: int = 2
     without_key: Callable[[str], str] = str
 

@@ -13,6 +13,8 @@ from agent_steel.providers.api import Answer, Ending, Failed, Heard, Question
 
 # What the APIs call errors that another try may do away with, when told within a stream.
 PASSING = ("overloaded_error", "rate_limit_error", "api_error", "timeout_error", "server_error")
+# A quota that is used up is told as a rate limit, and no wait helps.
+LASTING = ("insufficient_quota",)
 PASSING_STATUS = (408, 409, 429)
 
 
@@ -119,14 +121,18 @@ def _kind(error: Any) -> str:
 
 
 def _of_status(error: Any, tell: Callable[[str], str], tokens: dict[str, int]) -> Failed:
-    status = error.status_code
-    passing = status in PASSING_STATUS or status >= 500
+    status, headers = error.status_code, error.response.headers
     if status < 400:
-        passing = _kind(error) in PASSING
+        # An error within a stream that had begun well.
+        words = f"the server broke off: {_words(error)}"
+        return Failed(tell(words), passing=_kind(error) in PASSING, **tokens)
+    passing = status in PASSING_STATUS or status >= 500
+    if headers.get("x-should-retry") == "false" or _kind(error) in LASTING:
+        passing = False
     return Failed(
         tell(f"HTTP {status}: {_words(error)}"),
         passing=passing,
-        retry_after_s=retry_after(error.response.headers),
+        retry_after_s=retry_after(headers),
         **tokens,
     )
 

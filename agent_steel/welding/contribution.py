@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_steel.welding.destination import Destination
 from agent_steel.welding.draft import Draft
 
 if TYPE_CHECKING:
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 def contribution(
     draft: Draft,
     *,
-    set_name: str,
-    folder: Path,
+    destination: Destination,
     checks: Sequence[str],
     author: str,
     result: Result | None,
@@ -33,8 +33,8 @@ def contribution(
             "",
             draft.summary,
             "",
-            f"* `{set_name}/{draft.name}.py`: the task",
-            f"* `{set_name}/{draft.name}.metal`: the kernel",
+            f"* `{destination.set_name}/{draft.name}.py`: the task",
+            f"* `{destination.set_name}/{draft.name}.metal`: the kernel",
             "",
             f"Written by {author}.",
             "",
@@ -47,8 +47,8 @@ def contribution(
             "",
             "Once more:",
             "",
-            f"    metalbench admit {draft.name} --kernels {folder}",
-            f"    metalbench run {draft.name} --kernels {folder}",
+            f"    metalbench admit {draft.name} --kernels {destination.folder}",
+            f"    metalbench run {draft.name} --kernels {destination.folder}",
             "",
             "## Figures",
             "",

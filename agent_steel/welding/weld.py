@@ -16,6 +16,7 @@ from agent_steel.providers.model import Model
 from agent_steel.welding.bench import Bench
 from agent_steel.welding.confined import SECONDS
 from agent_steel.welding.contribution import contribution
+from agent_steel.welding.draft import Draft
 from agent_steel.welding.order import Agree, Order, WelderError
 from metalbench.isolation import Limits
 
@@ -50,16 +51,10 @@ def weld(
 ) -> Welded:
     """Have `model` write a task and its kernel, check them, and write them where they belong.
 
-    Parameters
-    ----------
-    agree
-        Is asked before Python that a model wrote is run, whenever that is other Python than before.
-    say
-        Hears of every step.
-    device, limits
-        Where kernels run, as for `_core.open`, and what checking one draft may use up.
-    measure, alone
-        Whether the kernel is timed at the end; within `alone` nobody else measures.
+    `agree` is asked before Python that a model wrote is run, whenever it is other Python than
+    before, and `say` hears of every step. `device` is as for `_core.open`; `limits` are for
+    checking one draft. With `measure` the kernel is timed at the end, within `alone`, where nobody
+    else measures.
 
     Raises
     ------
@@ -75,24 +70,45 @@ def weld(
     order.check()
     opened = _core.open(device)
     bench = Bench(model, order, agree, say, opened, device, limits or Limits(SECONDS))
-    try:
-        draft, found, rounds = bench.draft()
-        polished, found_polished = bench.polished(draft) if order.polish else (None, None)
-    except (WelderError, ProposerError) as error:
-        error.usage = bench.usage
-        raise
-    draft, found = polished or draft, found_polished or found
+    passed = _passed(bench)
     result = None
     if measure:
         say("timing it")
         with alone or nullcontext():
-            result = bench.figures(draft)
+            result = bench.figures(passed.draft)
+    return _written(bench, passed, result)
+
+
+@dataclass(frozen=True)
+class _Passed:
+    """A draft that has passed, after how many."""
+
+    draft: Draft
+    checks: tuple[str, ...]
+    rounds: int
+    polished: bool = False
+
+
+def _passed(bench: Bench) -> _Passed:
+    try:
+        draft, found, rounds = bench.draft()
+        if bench.order.polish:
+            polished, found_polished = bench.polished(draft)
+            if polished is not None and found_polished is not None:
+                return _Passed(polished, found_polished.checks, rounds, polished=True)
+    except (WelderError, ProposerError) as error:
+        error.usage = bench.usage
+        raise
+    return _Passed(draft, found.checks, rounds)
+
+
+def _written(bench: Bench, passed: _Passed, result: Result | None) -> Welded:
+    order, draft = bench.order, passed.draft
     text = contribution(
         draft,
-        set_name=order.destination.set_name,
-        folder=order.destination.folder,
-        checks=found.checks,
-        author=f"{model.name} ({model.provider})",
+        destination=order.destination,
+        checks=passed.checks,
+        author=f"{bench.model.name} ({bench.model.provider})",
         result=result,
         reference=order.reference,
     )
@@ -103,9 +119,9 @@ def weld(
         name=draft.name,
         paths=paths,
         contribution=text,
-        rounds=rounds,
-        polished=polished is not None,
-        checks=found.checks,
+        rounds=passed.rounds,
+        polished=passed.polished,
+        checks=passed.checks,
         usage=bench.usage,
         result=result,
     )

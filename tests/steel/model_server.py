@@ -26,13 +26,15 @@ class Step:
 
     `then` is what follows the text: its 'end', a 'cut' of the connection, a 'stop' of the stream
     without an end, 'silence' until the server is closed, an 'error' event, or what the protocols
-    call a 'limit' and a 'refusal'. With another `status` than 200 `text` is the error's message.
+    call a 'limit' and a 'refusal'. With another `status` than 200 `text` is the error's message,
+    and `kind` its type.
     """
 
     text: str = ""
     then: str = "end"
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    kind: str = ""
     tokens_in: int = 100
     tokens_out: int = 50
 
@@ -47,11 +49,12 @@ def refuses(why: str) -> Step:
     return Step(why, then="refusal")
 
 
-def fails(status: int, message: str = "scripted", **headers: str) -> Step:
+def fails(status: int, message: str = "scripted", *, kind: str = "", **headers: str) -> Step:
     """An error; underscores in names of headers stand for hyphens."""
     return Step(
         message,
         status=status,
+        kind=kind,
         headers={name.replace("_", "-"): value for name, value in headers.items()},
     )
 
@@ -76,6 +79,14 @@ class Asked:
         if self.api == "anthropic":
             return str(self.body["system"])
         return str(self.body["messages"][0]["content"])
+
+    @property
+    def fields(self) -> list[str]:
+        """What the answer is to have, by which the role that asks can be told."""
+        form = self.body.get("output_config", {}).get("format", {})
+        if self.api == "openai":
+            form = self.body.get("response_format", {}).get("json_schema", {})
+        return list(form.get("schema", {}).get("required", ()))
 
     @property
     def turns(self) -> list[tuple[str, str]]:
@@ -220,7 +231,7 @@ def _wrong_request(api: str, body: Mapping[str, Any]) -> Step | None:
 
 def _error(api: str, step: Step) -> dict[str, Any]:
     kinds = {400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error"}
-    kind = kinds.get(step.status, "api_error")
+    kind = step.kind or kinds.get(step.status, "api_error")
     error = {"type": kind, "message": step.text}
     return {"error": error} if api == "openai" else {"type": "error", "error": error}
 

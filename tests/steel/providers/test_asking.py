@@ -49,13 +49,12 @@ def test_what_is_asked(asking, brief):
     ):
         assert told in text
     assert "`metalbench/softmax.h`: " in asked.system
+    assert asked.fields == ["summary", "technique", "wording", "source"]
     if asked.api == "openai":
         assert asked.body["max_completion_tokens"] == 1000
-        schema = asked.body["response_format"]["json_schema"]["schema"]
+        assert asked.body["response_format"]["json_schema"]["strict"] is True
     else:
         assert asked.body["max_tokens"] == 1000
-        schema = asked.body["output_config"]["format"]["schema"]
-    assert schema["required"] == ["summary", "technique", "wording", "source"]
 
 
 @pytest.mark.parametrize(
@@ -153,6 +152,14 @@ def test_what_will_not_pass_is_not_retried(asking, brief, status, step):
         it.propose(brief)
     assert len(it.server.asked) == 1
     assert it.waited == []
+
+
+@pytest.mark.parametrize("more", [dict(kind="insufficient_quota"), dict(x_should_retry="false")])
+def test_a_rate_limit_that_will_not_pass(asking, brief, more):
+    it = asking([fails(429, "no money", **more), GOOD])
+    with pytest.raises(ProposerError, match="HTTP 429: no money"):
+        it.propose(brief)
+    assert len(it.server.asked) == 1
 
 
 @pytest.mark.parametrize("then", ["cut", "stop", "error", "silence"])
