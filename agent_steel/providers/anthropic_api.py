@@ -31,7 +31,10 @@ class AnthropicApi:
         self._limits = limits
         self._library = library_of("anthropic")
         self._client = self._library.Anthropic(
-            api_key=key_of(preset), base_url=base_url, max_retries=0, timeout=limits.silence_s
+            api_key=key_of(preset),
+            base_url=base_url,
+            max_retries=0,
+            timeout=limits.timeout(self._library),
         )
 
     def ask(self, question: Question, heard: Heard) -> Answer:

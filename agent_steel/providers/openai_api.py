@@ -31,8 +31,14 @@ class OpenAIApi:
         self._limits = limits
         self._library = library_of("openai")
         self._client = self._library.OpenAI(
-            api_key=key_of(preset), base_url=base_url, max_retries=0, timeout=limits.silence_s
+            api_key=key_of(preset),
+            base_url=base_url,
+            max_retries=0,
+            timeout=limits.timeout(self._library),
         )
+        if preset.name != "openai":
+            # The library takes these from variables that are meant for OpenAI alone.
+            self._client.organization = self._client.project = None
 
     def ask(self, question: Question, heard: Heard) -> Answer:
         """Ask once; raises Failed."""

@@ -88,6 +88,8 @@ def test_a_key_goes_to_its_own_provider_only(provider, monkeypatch, brief):
         monkeypatch.setenv(variable, "sk-of-another")
     own = f"{provider.upper()}_API_KEY"
     monkeypatch.setenv(own, KEY)
+    for name in ("ORG_ID", "PROJECT_ID", "ADMIN_KEY"):
+        monkeypatch.setenv(f"OPENAI_{name}", "sk-of-another" if provider != "openai" else "mine")
     api = "anthropic" if provider == "anthropic" else "openai"
     with ModelServer([kernel(BETTER)]) as server:
         proposer = create(provider, model="any", base_url=server.url(api))
