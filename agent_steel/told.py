@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from agent_steel.attempt import Attempt, Fate
-from agent_steel.candidate import included_headers
 from agent_steel.chips import facts_of
+from agent_steel.includes import included_headers
 from agent_steel.proposal import Brief
 from metalbench.analysis.targets import Target
 from metalbench.kernel.installed import installed_folder

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent_steel.candidate import check_source, included_headers, reads_files
+from agent_steel.candidate import check_source
+from agent_steel.includes import included_headers, reads_files
 from metalbench.kernel import parse
 from metalbench.kernel.library import Library
 
@@ -41,6 +42,20 @@ def test_every_kernel_of_the_library_may_be_tried():
         '%:include "/etc/passwd"',
         '??=include "/etc/passwd"',
         "#define X </etc/passwd>\n#include X",
+        # Comments and quotes that one may see where a compiler sees none.
+        'constant char a[] = "/*";\n#include "/etc/passwd"\nconstant char b[] = "*/";',
+        'constant char a[] = "/*";\n#/**/include "/etc/passwd"',
+        "constant char a = '\"';\n#include \"/etc/passwd\"\nconstant char b = '\"';",
+        'int a = 1\'2; constant char c[] = "\'/*";\n#include "/etc/passwd"\n/**/',
+        '#error \' /*\n#include "/etc/passwd"\n/**/',
+        'constant char a[] = R"x(" /* )x";\n#include "/etc/passwd"\n/**/',
+        '// a comment ??/\n#include "/etc/passwd"',
+        '// a comment\r#include "/etc/passwd"',
+        '/* over\n lines */ #include "/etc/passwd"',
+        '\u00a0#include "/etc/passwd"',
+        '#define JOIN(a, b) a##b\nJOIN(as, m)(".incbin");',
+        'import "x.h";',
+        "@import x;",
         '#embed "/etc/passwd"',
         'const char x[] = { __has_include("/etc/passwd") };',
         'asm(".incbin \\"/etc/passwd\\"");',
