@@ -6,6 +6,7 @@ import json
 
 import pytest
 from steel.model_server import KEY, ModelServer
+from steel.providers.sources import SOURCE, VARIABLES
 
 from agent_steel.attempt import Attempt, Fate
 from agent_steel.proposal import Brief, Diagnosis, Fact
@@ -14,20 +15,6 @@ from metalbench.analysis.targets import Target
 from metalbench.kernel import parse
 from metalbench.kernel.library import find
 from metalbench.result import DeviceFacts
-
-VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
-SOURCE = """\
-// Twice as plain.
-// dispatch: relu  threads_in_grid=(rows * cols)  threads=(TG)
-// tune: TG = 256, 64
-#include <metal_stdlib>
-using namespace metal;
-
-[[kernel]] void relu(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
-  y[i] = max(x[i], 0.0);
-}
-"""
-BETTER = SOURCE.replace("Twice as plain.", "Plain, but better.")
 
 
 @pytest.fixture(params=["openai", "anthropic"])

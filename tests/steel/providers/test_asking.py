@@ -11,7 +11,7 @@ import threading
 
 import pytest
 from steel.model_server import fails, kernel, refuses, says
-from steel.providers.conftest import BETTER, SOURCE
+from steel.providers.sources import BETTER, SOURCE
 
 from agent_steel.proposal import ProposerError, SpentError, Usage
 from agent_steel.providers import Limits

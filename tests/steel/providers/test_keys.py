@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from steel.model_server import KEY, ModelServer, fails, kernel, refuses, says
-from steel.providers.conftest import BETTER, VARIABLES
+from steel.providers.sources import BETTER, VARIABLES
 
 from agent_steel.proposal import ProposerError
 from agent_steel.providers import NAMES, create, create_model
