@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from click.testing import CliRunner
 from steel.model_server import KEY, ModelServer, fails, refuses, says
 from steel.welding import drafts
 from steel.welding.drafts import GOOD, NAME, POLISHED, draft
 
 from agent_steel.proposal import ProposerError, SpentError, Usage
 from agent_steel.providers import Retries, create_model
-from agent_steel.welder import Destination, Order, WelderError, weld, welder_command
+from agent_steel.welder import Destination, Order, WelderError, weld
 from metalbench.errors import DeclarationError
 from metalbench.isolation import Limits
 from metalbench.kernel.library import Library
@@ -46,7 +45,7 @@ class Welding:
         self._prices = tmp_path / "prices.json"
         self._prices.write_text(json.dumps({"models": {"m": {"input": 2, "output": 10}}}))
 
-    def __call__(self, script, order, *, yes=True, seconds=120.0, **options):
+    def __call__(self, script, order, *, yes=True, limits=None, **options):
         def agree(name, text):
             self.agreed.append((name, text))
             return yes
@@ -68,7 +67,7 @@ class Welding:
                 agree=agree,
                 say=self.said.append,
                 device="cpu",
-                limits=Limits(seconds, 1 << 30),
+                limits=limits or Limits(300.0),
                 **{"measure": False, **options},
             )
 
@@ -191,15 +190,16 @@ def test_references_of_every_kind(welding, order, tmp_path, text):
 
 def test_python_that_hangs_is_ended(welding, order):
     with pytest.raises(WelderError, match="TIME_LIMIT: expected all checks to be through in 2 s"):
-        welding([draft(drafts.ENDLESS)], replace(order, rounds=1), seconds=2.0)
+        welding([draft(drafts.ENDLESS)], replace(order, rounds=1), limits=Limits(2.0))
     assert files(order) == []
 
 
 def test_python_that_hoards_memory_is_ended(welding, order):
     hoards = drafts.TASK.replace("import itertools", "import itertools\n\nimport numpy as np")
     loop = "hoard = [np.ones(1 << 20) for _ in itertools.count()]\n\n\ndef exact"
+    script = [draft(hoards.replace("def exact", loop))]
     with pytest.raises(WelderError, match=r"OUT_OF_MEMORY: expected at most 1 GiB of memory"):
-        welding([draft(hoards.replace("def exact", loop))], replace(order, rounds=1))
+        welding(script, replace(order, rounds=1), limits=Limits(300.0, 1 << 30))
 
 
 def test_nothing_runs_that_the_user_has_not_agreed_to(welding, order, monkeypatch):
@@ -291,33 +291,6 @@ def test_what_cannot_be_made_is_told_before_anything_is_asked(welding, order, ch
     with pytest.raises(DeclarationError, match=message):
         welding([GOOD], replace(order, **change))
     assert welding.server.asked == []
-
-
-def invoke(server, folder, *more):
-    arguments = ["-d", "Twice and one.", "--provider", "anthropic", "--model", "m", "--device"]
-    where = ["cpu", "--base-url", server.url("anthropic"), "--into", str(folder), "--no-measure"]
-    return CliRunner().invoke(welder_command, [*arguments, *where, *more])
-
-
-def test_the_command_as_json(tmp_path):
-    with ModelServer([GOOD, POLISHED]) as server:
-        result = invoke(server, tmp_path, "--yes", "--set", "mine", "--output", "json")
-    assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert told["name"] == NAME
-    assert told["polished"] is True
-    assert told["usage"] == {"requests": 2, "tokens_in": 200, "tokens_out": 100, "cost": None}
-    assert (tmp_path / "mine" / f"{NAME}.py").exists()
-    assert "draft 1 of at most 4" in result.stderr
-
-
-def test_the_command_asks_nobody_who_is_not_there(tmp_path):
-    with ModelServer([GOOD]) as server:
-        result = invoke(server, tmp_path)
-    assert result.exit_code == 1
-    assert "--yes agrees" in result.stderr
-    assert isinstance(result.exception, WelderError)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_requests_are_retried_as_for_any_other_question(welding, order):
