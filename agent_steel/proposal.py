@@ -20,8 +20,11 @@ class ProposerError(MetalBenchError):
     """A proposer could not be asked, or has given no answer that can be read.
 
     The message says what to do next: which key to set, which extra to install, which limit to
-    raise. It never holds a key.
+    raise. It never holds a key. `usage` is what the question had cost until then, where the
+    proposer tells it.
     """
+
+    usage: Usage | None = None
 
 
 class SpentError(ProposerError):

@@ -3,35 +3,51 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from multiprocessing.connection import Pipe
+from multiprocessing.connection import Connection, Pipe
 
 from metalbench.isolation.channel import Channel
 
 LAST_WORDS_BYTES = 4000
 SECONDS_TO_END = 10.0
+# What variables are called that hold what nobody but their owner should know.
+_SECRET = re.compile(
+    r"(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSPHRASE|CREDENTIALS?)(_|$)", re.IGNORECASE
+)
 
 
 class Process:
-    """A worker's process, with a channel to it. It leads a session of its own, and ends with us."""
+    """A worker's process, with a channel to it. It leads a session of its own, and ends with us.
 
-    def __init__(self, device: str) -> None:
+    `worker` is the module whose `work` it runs, and `channel` makes our end of what it is told by.
+    """
+
+    def __init__(
+        self,
+        device: str,
+        *,
+        worker: str = "metalbench.isolation.worker",
+        channel: Callable[[Connection], Channel] = Channel.of_run,
+    ) -> None:
         ours, theirs = Pipe()
         end, lifeline = os.pipe()
         self._lifeline: int | None = lifeline
         self._words = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         program = (
-            f"import sys; sys.path[:] = {sys.path!r}; from metalbench.isolation.worker import work"
+            f"import sys; sys.path[:] = {sys.path!r}; from {worker} import work"
             f"; work({theirs.fileno()}, {end}, {os.getpid()}, {device!r})"
         )
         try:
             self._child = subprocess.Popen(
                 # Unbuffered: it is killed when it has answered, and what it printed is to be seen.
                 [sys.executable, "-u", "-c", program],
+                env=without_secrets(os.environ),
                 stdin=subprocess.DEVNULL,
                 stdout=self._words,
                 stderr=self._words,
@@ -41,7 +57,7 @@ class Process:
         finally:
             theirs.close()
             os.close(end)
-        self.channel = Channel.of_run(ours)
+        self.channel = channel(ours)
 
     @property
     def number(self) -> int:
@@ -76,3 +92,8 @@ class Process:
         size = self._words.seek(0, os.SEEK_END)
         self._words.seek(max(0, size - LAST_WORDS_BYTES))
         return self._words.read().decode(errors="replace").strip()
+
+
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a worker may know of `environment`: keys, tokens and passwords are left out."""
+    return {name: value for name, value in environment.items() if not _SECRET.search(name)}

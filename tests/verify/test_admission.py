@@ -76,7 +76,18 @@ def test_a_task_with_blind_inputs_is_found_out():
         variations=(),
     )
     trials = admit(replace(task, inputs=dict(x=same)), sizes=["small"])
-    assert {each.candidate for each in trials} == {"zeros", "a constant", "the last tile missing"}
+    through = {each.candidate for each in trials if not each.rejected}
+    assert through == {"another seed's output"}
+
+
+@pytest.mark.parametrize(
+    "oracle", [lambda x: np.zeros(x.shape), lambda x: 1.0 * np.indices(x.shape)[1]]
+)
+def test_an_oracle_that_ignores_its_input_is_found_out(oracle):
+    task = LIBRARY.entry("relu").task
+    through = [each for each in admit(replace(task, oracle=oracle)) if not each.rejected]
+    assert {each.candidate for each in through} == {"another seed's output"}
+    assert {each.size for each in through} == {"small", "odd1", "odd2", "seed"}
 
 
 def test_the_command_prints_a_table():

@@ -1,0 +1,87 @@
+"""What a Metal text would have a compiler read: headers that it may, or files that it may not.
+
+A compiler quotes what it cannot understand, and messages of compilers go to models. So a text that
+a model wrote names its headers plainly, and has no other way to a file. Comments and strings count
+as well: what is one is hard to tell, and what looks like an include in one is refused for nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from metalbench.kernel.installed import installed_folder
+
+# Between its parts a directive may have comments.
+_DIRECTIVE = re.compile(
+    r"(?:#|%:)(?:\s|/\*.*?\*/)*(include_next|include|import|embed)(?!\w)([^\n]*)", re.DOTALL
+)
+_NAMED = re.compile(r'[ \t]*(?:<([^<>"\n]+)>|"([^<>"\n]+)")')
+_OF_METAL = re.compile(r"metal_\w+|simd/simd\.h")
+_OF_LIBRARY = re.compile(r"metalbench/\w+\.h")
+# What hides includes from this reading, or reads files in other ways.
+_REFUSED = {
+    "trigraphs are": re.compile(r"\?\?[=/'()!<>-]"),
+    "raw strings are": re.compile(r'R"'),
+    "`asm` is": re.compile(r"\b(?:asm|__asm\w*)\b"),
+    "`__has_include` is": re.compile(r"__has_(?:include|embed)"),
+    "modules are": re.compile(r'@\s*import\b|\bimport\s*["<]'),
+}
+_PASTING = re.compile(r"##|%:%:")
+
+
+def reads_files(source: str, allowed: str = "") -> str:
+    """How `source` would read files that are none of its business; '' if it does not.
+
+    What `allowed`, the text that it is a version of, includes is allowed.
+    """
+    lines = _whole_lines(source)
+    for what, pattern in _REFUSED.items():
+        if pattern.search(lines):
+            return f"{what} not allowed"
+    if _PASTING.search(lines) and not _PASTING.search(allowed):
+        return "joining tokens with `##` is not allowed"
+    known = {named[0].strip() for named in _named(allowed)}
+    faults = (_fault(word, rest, known) for word, rest in _DIRECTIVE.findall(lines))
+    return next((each for each in faults if each), "")
+
+
+def included_headers(source: str) -> list[Path]:
+    """The library's headers that `source` includes, and those that they include, in that order."""
+    found: dict[Path, None] = {}
+    waiting = [source]
+    while waiting:
+        for named in _named(waiting.pop(0)):
+            header = _of_library(named[2] or "")
+            if header is not None and header not in found:
+                found[header] = None
+                waiting.append(header.read_text(encoding="utf-8"))
+    return list(found)
+
+
+def _whole_lines(source: str) -> str:
+    """`source` as a preprocessor begins: every line whole, where it went on behind a backslash."""
+    return re.sub(r"\\[ \t\f\v]*\n", "", re.sub(r"\r\n?", "\n", source))
+
+
+def _named(source: str) -> list[re.Match[str]]:
+    lines = _DIRECTIVE.findall(_whole_lines(source))
+    matches = [_NAMED.match(rest) for word, rest in lines if word == "include"]
+    return [each for each in matches if each]
+
+
+def _fault(word: str, rest: str, known: set[str]) -> str:
+    if word != "include":
+        return f"`#{word}` is not allowed"
+    named = _NAMED.match(rest)
+    if named is None:
+        return f"`#include{rest.rstrip()}`: expected a name in <> or quotes"
+    of_metal = named[1] and _OF_METAL.fullmatch(named[1])
+    if of_metal or named[0].strip() in known or _of_library(named[1] or named[2]):
+        return ""
+    return f"`#include{named[0]}`: expected a header of Metal, or one of the library's"
+
+
+def _of_library(name: str) -> Path | None:
+    path = installed_folder() / "include" / name
+    return path if _OF_LIBRARY.fullmatch(name) and path.is_file() else None

@@ -1,0 +1,209 @@
+"""What a draft has to pass: the task loads, agrees with the reference, and its kernel is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from agent_steel.welding.messages import Checked, Fault, Job
+from agent_steel.welding.reference_file import results_of
+from metalbench import _core, reference
+from metalbench.errors import DeclarationError, MachineError, MetalBenchError
+from metalbench.kernel import Kernel
+from metalbench.kernel.library import Entry
+from metalbench.task import Task
+from metalbench.task.workload import Workload, workload
+from metalbench.verify import Report, seeds_for, small_sizes, verify, verify_checked
+from metalbench.verify.admission import Candidate, Check, admit
+from metalbench.verify.error_rule import errors
+
+Say = Callable[[str], None]
+# Two ways to compute the same in float64 differ by the roundings of either, not by more.
+AGREEMENT = 1e-9
+# Of the arrays of one size: what a check of all sizes and seeds can be through with in minutes.
+MOST_BYTES = 1 << 28
+MOST_TOLD = 3
+
+
+class _Found(Exception):  # noqa: N818 - no error but a way out
+    def __init__(self, stage: str, *messages: str) -> None:
+        super().__init__(stage)
+        self.faults = tuple(Fault(stage, each) for each in messages[:MOST_TOLD])
+
+
+def check(device: _core.Device, job: Job, say: Say) -> Checked:
+    """Check a draft stage by stage; the first at which something is wrong is the last.
+
+    Raises MachineError if the machine is at fault.
+    """
+    checks: list[str] = []
+    try:
+        for stage, told in _stages(device, job, say):
+            checks.append(f"{stage}: {told}")
+    except _Found as found:
+        return Checked(found.faults, tuple(checks))
+    return Checked((), tuple(checks))
+
+
+def _stages(device: _core.Device, job: Job, say: Say) -> Iterator[tuple[str, str]]:
+    say("the task and the header of its kernel are read")
+    task, kernel = _loaded(job)
+    yield "task", f"{len(task.sizes)} sizes, {', '.join(task.dtypes)}"
+    if job.reference is not None:
+        say("the oracle is compared with the reference")
+        yield "reference", _in("reference", _against_reference, task, job)
+    say("MLX is compared with the oracle")
+    yield "MLX", _in("MLX", _mlx, task, job.seed)
+    say("bad results are tried against the task")
+    yield "admit", _in("admit", _admitted, task, job.seed)
+    for dtype in kernel.dtypes:
+        say(f"the kernel is verified, {dtype}")
+        yield f"kernel in {dtype}", _verified(device, kernel, task, dtype, job.seed)
+
+
+def _in(stage: str, function: Callable[..., str], *arguments: Any) -> str:
+    """What `function` says; what the code of the task raises there is the stage's fault."""
+    try:
+        return function(*arguments)
+    except MachineError:
+        raise
+    except MetalBenchError as error:
+        raise _Found(stage, str(error)) from None
+
+
+def _loaded(job: Job) -> tuple[Task, Kernel]:
+    path = job.folder / f"{job.name}.py"
+    entry = Entry(job.name, "user", path, [path.with_suffix(".metal")])
+    try:
+        task, kernel = entry.task, entry.kernel()
+        fault = _unfit(task, kernel)
+    except DeclarationError as error:
+        raise _Found("task", str(error)) from None
+    if fault:
+        raise _Found("task", f"[{task.name}] {fault}")
+    return task, kernel
+
+
+def _unfit(task: Task, kernel: Kernel) -> str:
+    if "small" not in task.sizes or not any(each.startswith("odd") for each in task.sizes):
+        return f"sizes: expected small and odd1 among them, got {', '.join(task.sizes)}"
+    for size in task.sizes:
+        if (size_bytes := task.bytes(size, task.dtypes[0])) > MOST_BYTES:
+            return f"size {size}: expected at most {MOST_BYTES} bytes, got {size_bytes}"
+    unknown = [each for each in kernel.dtypes if each not in task.dtypes]
+    if unknown:
+        return f"the kernel is written for {', '.join(unknown)}, and the task is not"
+    return ""
+
+
+def _works(task: Task, seed: int) -> Iterator[Workload]:
+    for size in small_sizes(task):
+        for each in seeds_for(task, size, seed):
+            yield workload(task, size, seed=each)
+
+
+def _against_reference(task: Task, job: Job) -> str:
+    """The oracle against the user's reference, both in float64."""
+    assert job.reference is not None
+    compute = results_of(job.reference, job.function)
+    worst, count = 0.0, 0
+    for work in _works(task, job.seed):
+        results = compute(work)
+        count += 1
+        for name, expected in work.expected.items():
+            worst = max(worst, _disagreement(work, name, results[name], expected))
+    return (
+        f"the oracle agrees with {job.reference.name} at {count} sizes and seeds; the largest "
+        f"difference is {worst:.1e} of the scale"
+    )
+
+
+def _disagreement(work: Workload, name: str, theirs: Any, expected: Any) -> float:
+    where = f"{name} at size {work.size}, seed {work.seed}"
+    if theirs.shape != expected.shape:
+        raise _Found(
+            "reference",
+            f"{where}: the reference has shape {theirs.shape}, the oracle {expected.shape}",
+        )
+    scale = np.abs(np.asarray(work.scale[name], np.float64))
+    largest = float(np.max(scale[np.isfinite(scale)], initial=0.0))
+    error = errors(theirs.astype(np.float64), expected.astype(np.float64))
+    relative = error / (scale + largest + np.finfo(np.float64).tiny)
+    relative[error == 0] = 0.0
+    at = tuple(int(each) for each in np.unravel_index(np.argmax(relative), relative.shape))
+    if not relative[at] <= AGREEMENT:
+        raise _Found(
+            "reference",
+            f"{where}: element {at} is {theirs[at]:.9g} by the reference and {expected[at]:.9g} by "
+            "the oracle",
+        )
+    return float(relative[at])
+
+
+def _mlx(task: Task, seed: int) -> str:
+    """MLX against the oracle, by the rule that a kernel is judged by."""
+    worst, at = 0.0, ""
+    for work in _works(task, seed):
+        judge = Check(work)
+        for name, values in reference.outputs(work).items():
+            factor = judge.factor(Candidate("MLX", name, values))
+            where = f"{name} at size {work.size}, seed {work.seed}"
+            if not factor <= 1:
+                raise _Found(
+                    "MLX",
+                    f"{where}: the MLX function is {factor:.3g} times as far from the oracle as "
+                    "is allowed; one of the two is wrong",
+                )
+            if factor >= worst:
+                worst, at = factor, where
+    return f"agrees with the oracle; its largest error is {worst:.2g} of what is allowed ({at})"
+
+
+def _admitted(task: Task, seed: int) -> str:
+    trials = admit(task, seed=seed)
+    through = [each for each in trials if not each.rejected]
+    if through:
+        raise _Found("admit", *(_let_through(each) for each in through))
+    sizes = dict.fromkeys(each.size for each in trials)
+    bad = len({each.candidate for each in trials})
+    return f"{bad} kinds of bad results are rejected at sizes {', '.join(sizes)}"
+
+
+def _let_through(trial: Any) -> str:
+    if not trial.factor:
+        return (
+            f"{trial.output} is the same whatever the inputs are (size {trial.size}): a kernel "
+            "that computes nothing would pass"
+        )
+    return (
+        f"{trial.candidate} in place of {trial.output} passes at size {trial.size}: its error is "
+        f"{trial.factor:.3g} of what is allowed"
+    )
+
+
+def _verified(device: _core.Device, kernel: Kernel, task: Task, dtype: str, seed: int) -> str:
+    stage = f"kernel in {dtype}"
+    report = _report(stage, lambda: verify(device, kernel, task, dtype_name=dtype, seed=seed))
+    checked = _report(
+        stage, lambda: verify_checked(device, kernel, task, dtype_name=dtype, seed=seed)
+    )
+    worst = report.worst
+    sizes = dict.fromkeys(each.size for each in report.comparisons)
+    told = f"right at {len(sizes)} sizes"
+    if worst is not None:
+        told += f"; its largest error is {worst.ratio:.2g} of what is allowed"
+    return "; ".join((told, *checked.skipped)) if checked.skipped else f"{told}; no faults"
+
+
+def _report(stage: str, run: Callable[[], Report]) -> Report:
+    try:
+        report = run()
+    except MachineError:
+        raise
+    except MetalBenchError as error:
+        raise _Found(stage, str(error)) from None
+    if not report.passed:
+        raise _Found(stage, *map(str, report.findings))
+    return report

@@ -1,0 +1,106 @@
+"""Checking a draft in a process of its own: without network, and ended when it takes too much."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+from agent_steel.proposal import Progress
+from agent_steel.welding.messages import Checked, Fault, Job, of_welders, of_workers
+from metalbench.errors import EncodingError, MachineError, MetalBenchError
+from metalbench.isolation import Limits, death
+from metalbench.isolation.channel import Channel
+from metalbench.isolation.memory import resident_bytes
+from metalbench.isolation.process import Process
+
+SECONDS = 300.0
+SECONDS_BETWEEN_LOOKS = 0.1
+LONGEST = 4000
+
+
+def checked(job: Job, device: str, limits: Limits, say: Progress) -> Checked:
+    """Check a draft. That its process dies, hangs or hoards memory is a fault of the draft.
+
+    Raises MachineError if no process can be made ready, or its network cannot be cut off.
+    """
+    process = Process(
+        device,
+        worker="agent_steel.welding.worker",
+        channel=lambda end: Channel(end, of_welders, of_workers),
+    )
+    watched = _Watched(process, limits, say)
+    try:
+        return watched.check(job)
+    except death.Ended as ended:
+        return Checked((Fault(watched.stage, f"{ended.kind}: {ended.message}"[:LONGEST]),))
+    finally:
+        process.end()
+
+
+class _Watched:
+    """A process and how far it has come."""
+
+    def __init__(self, process: Process, limits: Limits, say: Progress) -> None:
+        self._process = process
+        self._limits = limits
+        self._say = say
+        self._open = False
+        self.stage = "task"
+
+    def check(self, job: Job) -> Checked:
+        """Tell of the draft, and wait for what was found."""
+        means = self._received("open")
+        if not means:
+            raise MachineError(
+                "[weld] the network of the process that runs a model's Python cannot be cut off "
+                "here; `metalbench doctor` says more"
+            )
+        self._open = True
+        start = monotonic()
+        self._process.channel.send("check", job)
+        found: Checked = self._received("checked", self._within(start))
+        return found
+
+    def _received(self, wanted: str, look: Callable[[], None] = lambda: None) -> Any:
+        try:
+            while True:
+                look()
+                if not self._process.channel.waiting(SECONDS_BETWEEN_LOOKS):
+                    continue
+                name, value = self._process.channel.receive()
+                if name == wanted:
+                    return value
+                if name == "machine":
+                    raise MachineError(str(value))
+                if name == "stage":
+                    self.stage = str(value)
+                    self._say(f"checking: {value}")
+        except EncodingError as error:
+            raise death.garbled(str(error)) from None
+        except (EOFError, OSError):
+            raise self._ended() from None
+
+    def _within(self, start: float) -> Callable[[], None]:
+        def look() -> None:
+            if monotonic() - start > self._limits.seconds:
+                raise _too_long(self._limits.seconds)
+            used = resident_bytes(self._process.number)
+            if used > self._limits.memory_bytes:
+                raise death.over_memory(used, self._limits.memory_bytes)
+
+        return look
+
+    def _ended(self) -> MetalBenchError | death.Ended:
+        code, words = self._process.code(), self._process.last_words()
+        return death.by_itself(code, words) if self._open else death.not_started(code, words)
+
+
+def _too_long(seconds: float) -> death.Ended:
+    from metalbench.verify import Kind
+
+    return death.Ended(
+        Kind.TIME_LIMIT,
+        f"expected all checks to be through in {seconds:g} s, and they were not; the process was "
+        "ended. Does the task, or the kernel, loop for ever, or are its sizes too large?",
+    )

@@ -1,0 +1,11 @@
+"""What a worker's process knows of the environment."""
+
+from __future__ import annotations
+
+from metalbench.isolation.process import without_secrets
+
+
+def test_keys_tokens_and_passwords_are_left_out():
+    secret = ("OPENAI_API_KEY", "GITHUB_TOKEN", "api_key", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD")
+    plain = ("PATH", "HOME", "METALBENCH_CACHE", "KEYBOARD", "TOKENIZERS_PARALLELISM")
+    assert tuple(without_secrets(dict.fromkeys((*secret, *plain), "x"))) == plain
