@@ -6,9 +6,11 @@ import hashlib
 import json
 import math
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_steel.attempt import Attempt, Fate
@@ -74,6 +76,24 @@ class History:
     def __init__(self, store: Store) -> None:
         self._store = store
 
+    @property
+    def path(self) -> Path:
+        """The file that it is kept in."""
+        return self._store.path
+
+    @property
+    def folder(self) -> Path:
+        """The folder of that file."""
+        return self._store.path.absolute().parent
+
+    @contextmanager
+    def beside(self) -> Iterator[History]:
+        """The same for another thread, over a connection of its own."""
+        from metalbench.store import Store
+
+        with Store(self._store.path) as store:
+            yield History(store)
+
     def begin(self, options: Mapping[str, Any]) -> int:
         """Record that a session starts, and return its number."""
         with self._store.transaction() as connection:
@@ -98,7 +118,10 @@ class History:
                 "SELECT id, started_at, finished_at, outcome, options FROM sessions "
                 "WHERE outcome IS NULL ORDER BY id DESC LIMIT 1"
             ).fetchone()
-        return None if row is None else Session(*row[:4], json.loads(row[4]))
+        if row is None:
+            return None
+        number, started_at, finished_at, outcome, options = row
+        return Session(number, started_at, finished_at, outcome, json.loads(options))
 
     def add(self, place: Place, attempt: Attempt) -> Attempt:
         """Keep a new attempt, and return it with its number and the instant."""
@@ -218,7 +241,9 @@ def _of_attempt(attempt: Attempt) -> dict[str, object]:
 
 
 def _attempt(row: tuple[Any, ...]) -> Attempt:
-    (number, session, task, dtype, size, parent, rival, round_, source, key, tunables, fate) = row[:12]
+    (number, session, task, dtype, size, parent, rival, round_, source, key, tunables, fate) = row[
+        :12
+    ]
     diagnosis, wording, summary, technique, proposer, model, value, low, high, error = row[12:22]
     tokens_in, tokens_out, requests, cost, proposed_at, judged_at, begin, end = row[22:]
     ratio = None

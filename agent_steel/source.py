@@ -6,10 +6,11 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import fields, replace
 
 from metalbench.errors import MetalBenchError
-from metalbench.kernel import Kernel, parse
+from metalbench.kernel import Dispatch, Kernel, parse
+from metalbench.kernel.header import Scratch
 from metalbench.msl.reading.lexer import pieces
 
 _TUNE = re.compile(r"^(\s*//\s*tune:\s*(\w+)\s*=\s*)(.*?)(\s*)$")
@@ -37,16 +38,32 @@ def source_key(kernel: Kernel, tunables: Mapping[str, int]) -> str:
     parts = "\0".join(_significant(text))
     declared = json.dumps(
         {
-            "dispatches": [asdict(replace(each, line=0)) for each in kernel.dispatches],
-            "scratches": [asdict(replace(each, line=0)) for each in kernel.scratches],
+            "dispatches": [_unspaced(each) for each in kernel.dispatches],
+            "scratches": [_unspaced(each) for each in kernel.scratches],
             "tunables": {**kernel.tuned(), **tunables},
             "dtypes": sorted(kernel.dtypes),
             "math": kernel.math,
         },
         sort_keys=True,
-        default=str,
     )
     return hashlib.sha256(f"{parts}\0\0{declared}".encode()).hexdigest()
+
+
+def _unspaced(line: Dispatch | Scratch) -> dict[str, str]:
+    """The parts of a header's line, wherever it stands and however it is spaced."""
+    return {
+        each.name: re.sub(r"\s", "", _written(getattr(line, each.name)))
+        for each in fields(line)
+        if each.name != "line"
+    }
+
+
+def _written(part: object) -> str:
+    if isinstance(part, tuple):
+        return f"({','.join(map(str, part))})"
+    if isinstance(part, Mapping):
+        return str({name: str(each) for name, each in sorted(part.items())})
+    return str(part)
 
 
 def text_key(source: str) -> str:
@@ -64,10 +81,7 @@ def _significant(text: str) -> Iterator[str]:
 
 def _uncommented(directive: str) -> str:
     joined = directive.replace("\\\n", " ")
-    kept = (
-        " " if part.startswith(("//", "/*")) else part
-        for part in ("#", *pieces(joined[1:]))
-    )
+    kept = (" " if part.startswith(("//", "/*")) else part for part in ("#", *pieces(joined[1:])))
     return "".join(kept)
 
 
