@@ -141,7 +141,6 @@ class Climb:
             return self._judged(replace(attempt, fate=Fate.BROKEN, error=str(error)))
         rival = self._rival(attempt)
         best = self._version(rival, f"attempt {rival.number}")
-        tools.listener.told(subject, f"attempt {attempt.number}: {attempt.technique}")
         waiting = "another process measures on this device; waiting for it"
         with tools.lock.held(lambda: tools.listener.told(subject, waiting)):
             found = tools.verifier.judge(subject, best, candidate, number=attempt.number)
@@ -164,9 +163,9 @@ class Climb:
     def _rival(self, attempt: Attempt) -> Attempt:
         """The best so far; of several lineages each is measured against its own."""
         lineage = self._lineage()
-        members = lineage.top(self._root, self._tools.settings.width)
-        own = [each for each in members if each.number == attempt.parent]
-        return own[0] if own else members[0]
+        if self._tools.settings.width > 1 and attempt.parent is not None:
+            return lineage.attempts[attempt.parent]
+        return lineage.best(self._root)
 
     def _version(self, attempt: Attempt, name: str) -> Version:
         return Version(self.subject.kernel_of(attempt), attempt.tunables, name)

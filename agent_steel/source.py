@@ -76,13 +76,12 @@ def _significant(text: str) -> Iterator[str]:
     for part in pieces(text):
         if part.isspace() or part.startswith(("//", "/*")):
             continue
-        yield " ".join(_uncommented(part).split()) if part.startswith("#") else part
+        yield f"#{' '.join(_uncommented(part[1:]).split())}" if part[0] == "#" else part
 
 
 def _uncommented(directive: str) -> str:
     joined = directive.replace("\\\n", " ")
-    kept = (" " if part.startswith(("//", "/*")) else part for part in ("#", *pieces(joined[1:])))
-    return "".join(kept)
+    return "".join(" " if part.startswith(("//", "/*")) else part for part in pieces(joined))
 
 
 def with_defaults(source: str, tunables: Mapping[str, int]) -> str:

@@ -51,11 +51,6 @@ class Tuner:
         with self._lock:
             for idea in self._ideas(brief):
                 if self._is_new(brief, idea):
-                    say(
-                        f"{idea.technique}: {spelled(idea.tunables)}"
-                        if idea.tunables
-                        else idea.technique
-                    )
                     return Proposal(idea.source, idea.summary, idea.technique, idea.tunables)
         return None
 

@@ -56,7 +56,9 @@ def run(ctx: click.Context, options: dict[str, Any]) -> int:
         warn(log, device)
         if session is None:
             session = history.begin(_plain(options))
-        ended = _loop(session, subjects, proposer, settings, options, history, log=log)
+        ended = _loop(
+            session, subjects, proposer, settings, options=options, history=history, log=log
+        )
         _tell(ended, history, out, as_json=as_json, proposer=proposer)
         if options["gputrace"]:
             _trace(log, device, ended, options)
@@ -75,9 +77,9 @@ def _loop(
     subjects: list[Subject],
     proposer: Proposer,
     settings: Settings,
+    *,
     options: dict[str, Any],
     history: History,
-    *,
     log: Console,
 ) -> Ended:
     from agent_steel.cli.progress import Progress

@@ -25,7 +25,7 @@ class ElementsPerThread:
         found = independent(kernel)
         if found is None:
             return
-        each, thread = free_name(kernel, "ELEMENTS"), free_name(kernel, "thread")
+        each, thread = free_name(kernel, "ELEMENTS"), free_name(kernel, "position")
         count, stride = free_name(kernel, "count"), free_name(kernel, "stride")
         body = (
             f"  const uint {count} = {found.count};\n"

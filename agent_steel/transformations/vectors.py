@@ -35,7 +35,7 @@ class VectorLoads:
         found = independent(kernel)
         if found is None or kernel.dtypes != ("float32",) or not _is_elementwise(found):
             return
-        thread, count = free_name(kernel, "thread"), free_name(kernel, "count")
+        thread, count = free_name(kernel, "position"), free_name(kernel, "count")
         cast = [_cast(each, thread) for each in found.parameters]
         body = (
             f"  const uint {count} = {found.count};\n"
