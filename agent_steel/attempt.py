@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from agent_steel.proposal import Usage
+from agent_steel.usage import Usage
 from metalbench.stats import Interval
 
 

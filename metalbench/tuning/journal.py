@@ -93,7 +93,7 @@ class Journal:
         self._study.tell(trial, state=_optuna().trial.TrialState.PRUNED)
 
     def add(self, values: Values, ratio: float | None) -> None:
-        """Keep a candidate that nobody asked for, if it is not known yet; None is of a wrong one."""
+        """Keep a candidate that nobody asked for, unless it is known; None is of a wrong one."""
         if values not in [known for known, _, _ in self.known()]:
             states = _optuna().trial.TrialState
             self._study.add_trial(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from steel_session import KERNEL
+from steel_session import KERNEL, TASK
 
 from agent_steel.cli import main
 from agent_steel.history import History
@@ -35,12 +36,25 @@ def invoke(folder: Path, tmp_path: Path) -> Any:
     return run
 
 
-@pytest.fixture
-def searched(invoke: Any) -> Any:
-    """The same after a search that has found something."""
-    done = invoke("--kernel-name", "twice", "--candidates", "2", *QUICK)
+@pytest.fixture(scope="module")
+def search(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with kernels and the store of a search that has found something."""
+    place = tmp_path_factory.mktemp("search")
+    (place / "kernels").mkdir()
+    (place / "kernels" / "twice.py").write_text(TASK.replace("NAME", "twice"))
+    (place / "kernels" / "twice.metal").write_text(KERNEL)
+    where = ("--kernels", str(place / "kernels"), "--db", str(place / "results.db"))
+    asked = ("--kernel-name", "twice", "--candidates", "2")
+    done = CliRunner().invoke(main, [*asked, *QUICK, *where])
     assert done.exit_code == 0, done.output
     assert "kept" in done.output
+    return place
+
+
+@pytest.fixture
+def searched(search: Path, invoke: Any, folder: Path, tmp_path: Path) -> Any:
+    """The same after that search."""
+    shutil.copy(search / "results.db", tmp_path / "results.db")
     return invoke
 
 

@@ -20,7 +20,7 @@ from agent_steel.history import History
 from metalbench.store import Store
 
 # Values that are as fast as each other, and one that is slow to begin with.
-VALUES = (2000, 10, 11, 12, 13, 14, 15)
+VALUES = (2000, 10, 11, 12, 13)
 JUDGED = {Fate.KEPT, Fate.REVERTED}
 
 
@@ -34,8 +34,8 @@ def start(folder: Path, db: Path, log: Path) -> subprocess.Popen[bytes]:
         ("--resume",)
         if _session(db)
         else (
-            *("--kernel-name", "twice", "--loop", "--max-rounds", "4", "--candidates", "2"),
-            *("--max-no-improvement", "4", "--time", "0.1", "--device", "cpu"),
+            *("--kernel-name", "twice", "--loop", "--max-rounds", "2", "--candidates", "2"),
+            *("--max-no-improvement", "2", "--time", "0.1", "--device", "cpu"),
         )
     )
     with log.open("ab") as out:
