@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_steel.attempt import Attempt, Fate
 from agent_steel.lineage import Lineage, rounds_without
-from agent_steel.profiler import Profiler
+from agent_steel.profiler import Profiler, WrongStartError
 from agent_steel.proposal import (
     Brief,
     Diagnosis,
@@ -82,7 +82,8 @@ class Climb:
 
     def prepare(self) -> None:
         """Measure the best version, and say what bounds it; raises as `Profiler.measure`."""
-        self._tools.listener.started(self.subject, self.best, self._diagnosis(self.best))
+        ((best, diagnosis),) = self._members(1)
+        self._tools.listener.started(self.subject, best, diagnosis)
 
     def begin_round(self) -> list[Brief]:
         """Return what is to be asked in the next round; nothing if there is to be none."""
@@ -193,16 +194,16 @@ class Climb:
         )
 
     def _briefs(self, number: int) -> Iterator[Brief]:
-        lineage, settings = self._lineage(), self._tools.settings
-        attempts = tuple(lineage.attempts.values())
-        members = lineage.top(self._root, settings.width)
+        settings = self._tools.settings
+        members = self._members(settings.width)
+        attempts = tuple(self._lineage().attempts.values())
         for turn in range(settings.candidates * settings.width):
-            parent = members[turn % len(members)]
+            parent, diagnosis = members[turn % len(members)]
             yield Brief(
                 task=self.subject.task,
                 kernel=self.subject.kernel_of(parent),
                 parent=parent,
-                diagnosis=self._diagnosis(parent),
+                diagnosis=diagnosis,
                 device=self.subject.device,
                 dtype=self.subject.dtype,
                 size=self.subject.size,
@@ -211,8 +212,28 @@ class Climb:
                 target=settings.target,
                 round=number,
                 attempts=attempts,
-                others=tuple(each for each in members if each is not parent),
+                others=tuple(each for each, _ in members if each is not parent),
             )
+
+    def _members(self, most: int) -> list[tuple[Attempt, Diagnosis]]:
+        """The fastest versions, each with what bounds it.
+
+        One that was kept and turns out to be wrong after all, on inputs that it had not seen, is
+        kept no longer.
+        """
+        while True:
+            members = self._lineage().top(self._root, most)
+            found = []
+            for each in members:
+                try:
+                    found.append((each, self._diagnosis(each)))
+                except WrongStartError as error:
+                    if each.fate is not Fate.KEPT:
+                        raise
+                    self._judged(replace(each, fate=Fate.WRONG, error=str(error)))
+                    break
+            else:
+                return found
 
     def _diagnosis(self, attempt: Attempt) -> Diagnosis:
         tools = self._tools

@@ -119,6 +119,8 @@ class Loop:
         elif error is not None:
             raise error
         over = climb.take(proposed=answer.proposed, spent=spent)
+        if climb.ended is not None:
+            return
         try:
             self._judge_pending(climb)
             if over and not self._over():

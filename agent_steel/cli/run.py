@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS = 10
 CONFIRMATION = 3.0
+GOES_ON = "All that was judged is kept; `agent_steel --resume` goes on."
 # What a session that goes on is asked afresh: the rest is as it was.
 OF_THIS_CALL = frozenset({"resume", "dry_run", "output", "apply", "db"})
 
@@ -30,6 +31,7 @@ def run(ctx: click.Context, options: dict[str, Any]) -> int:
     from agent_steel.history import History
     from metalbench import _core
     from metalbench.cli.warning import warn
+    from metalbench.errors import MachineError
     from metalbench.report.console import console
     from metalbench.store import Store, location
 
@@ -56,9 +58,13 @@ def run(ctx: click.Context, options: dict[str, Any]) -> int:
         warn(log, device)
         if session is None:
             session = history.begin(_plain(options))
-        ended = _loop(
-            session, subjects, proposer, settings, options=options, history=history, log=log
-        )
+        try:
+            ended = _loop(
+                session, subjects, proposer, settings, options=options, history=history, log=log
+            )
+        except MachineError:
+            log.print(GOES_ON, soft_wrap=True)
+            raise
         _tell(ended, history, out, as_json=as_json, proposer=proposer)
         if options["gputrace"]:
             _trace(log, device, ended, options)
@@ -67,7 +73,7 @@ def run(ctx: click.Context, options: dict[str, Any]) -> int:
     if ended.interrupted:
         from metalbench.cli.failure import Interrupted
 
-        log.print("All that was judged is kept; `agent_steel --resume` goes on.", soft_wrap=True)
+        log.print(GOES_ON, soft_wrap=True)
         raise Interrupted
     return int(bool(ended.untried))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from example_results import incorrect
 from steel_session import KERNEL, LONGER, Scripted, proposal, subject_of
 
 from agent_steel.attempt import Fate
@@ -163,3 +164,17 @@ def test_rounds_without_improvement_end_a_climb(subject: Subject, session: Any) 
 def test_nothing_left_to_try_ends_a_climb(subject: Subject, session: Any) -> None:
     session([subject], Scripted([]), max_rounds=9)
     assert session.heard.reasons == ["the proposer has nothing left to try"]
+
+
+def test_what_turns_out_to_be_wrong_is_kept_no_longer(subject: Subject, session: Any) -> None:
+    class Doubting(type(session.workers)):  # type: ignore[misc]
+        def attempt(self, device: Any, trial: Any, *others: Any) -> Any:
+            right = trial.kernel.source == KERNEL
+            return super().attempt(device, trial, *others) if right else incorrect("twice")
+
+    session.workers = Doubting()
+    proposer = Scripted([proposal(FASTER)])
+    (climbed,) = session([subject], proposer, max_rounds=2).climbed
+    assert session.fates(subject) == ["baseline", "wrong"]
+    assert not climbed.improved
+    assert proposer.briefs[1].parent.fate is Fate.BASELINE

@@ -13,6 +13,7 @@ from steel_session import KERNEL, QUICK, TASK, Scripted, proposal, subject_of
 from agent_steel.attempt import Attempt, Fate
 from agent_steel.proposal import Brief, Proposal
 from agent_steel.subject import Subject
+from metalbench.errors import MachineError, TaskError
 from metalbench.isolation import Limits
 
 
@@ -169,3 +170,33 @@ def test_ctrl_c_keeps_what_was_answered_for_the_next_time(subject: Subject, sess
     assert session.fates(subject) == ["baseline", "kept"]
     assert (proposer.asked, again.interrupted) == (0, False)
     assert session.history.broken_off() is None
+
+
+def test_a_task_at_fault_ends_its_own_climb_alone(folder: Path, session: Any) -> None:
+    class Faulty(type(session.workers)):  # type: ignore[misc]
+        def play(self, device: Any, match: Any, observer: Any) -> Any:
+            if match.entry.name == "task0":
+                raise TaskError("[task0] the oracle divides by zero")
+            return super().play(device, match, observer)
+
+    session.workers = Faulty()
+    first, second = kernels(folder, 2)
+    proposer = Scripted(lambda brief, number: proposal(work(100)))
+    ended = session([first, second], proposer, candidates=2)
+    assert ended.untried == ("[task0] the oracle divides by zero",)
+    assert session.fates(first) == ["baseline", "pending", "repeated"]
+    assert session.fates(second) == ["baseline", "kept", "repeated"]
+
+
+def test_a_machine_at_fault_ends_the_session_which_can_go_on(
+    subject: Subject, session: Any
+) -> None:
+    class Full(type(session.workers)):  # type: ignore[misc]
+        def play(self, *arguments: Any) -> Any:
+            raise MachineError("no space left on device")
+
+    session.workers = Full()
+    with pytest.raises(MachineError):
+        session([subject], Scripted([proposal(work(100))]))
+    assert session.history.broken_off() is not None
+    assert session.fates(subject) == ["baseline", "pending"]
