@@ -29,10 +29,13 @@ MOST_FAILURES = 10
 NOT_MEASURED = Diagnosis("unknown", "Not measured.")
 BOUNDS = {
     "launch": "It takes little longer than an empty kernel: the launch bounds it, not the work.",
-    "memory": "Memory bounds it: for its bytes a copy would need most of the least time there is.",
-    "compute": "Arithmetic bounds it: its operations need longer than its bytes.",
+    "memory": "Memory is the nearer roof: its bytes take a copy longer than its operations take.",
+    "compute": "Arithmetic is the nearer roof: its operations take longer than copying its bytes.",
     "unknown": "What bounds it is not known: no roof of the device could be measured.",
 }
+# Nearer than that a roof is what holds a kernel back.
+NEAR_A_ROOF = 0.4
+FAR_FROM_IT = "something else holds it back, such as latency, synchronisation or its geometry."
 SIMULATED = "These are host times of a simulation, and say nothing about a GPU."
 COUNTED = {
     "threadgroup barriers": ("threadgroup_barrier", "simdgroup_barrier"),
@@ -109,7 +112,8 @@ def diagnosis(
     bound = "launch" if measured.launch_bound else place.bound
     text = BOUNDS[bound]
     if place.fraction is not None and bound != "launch":
-        text += f" It reaches {100 * place.fraction:.0f} % of that roof."
+        text += f" It reaches {100 * place.fraction:.0f} % of that roof"
+        text += "." if place.fraction >= NEAR_A_ROOF else f": {FAR_FROM_IT}"
     elif not place.valid:
         text += " It is faster than that roof, as of what stays in the caches."
     if result.device.simulated:

@@ -40,7 +40,12 @@ ROOFS = Peaks(100.0, 10.0, "measured here")
     [
         # 10^6 ns: 10^7 bytes at 10 GB/s, 10^8 operations at 100 GFLOP/s.
         (timed(2e6, 1e6, 1e7), ROOFS, "memory", "It reaches 50 % of that roof."),
-        (timed(4e6, 1e8, 1e6), ROOFS, "compute", "It reaches 25 % of that roof."),
+        (
+            timed(4e6, 1e8, 1e6),
+            ROOFS,
+            "compute",
+            "It reaches 25 % of that roof: something else holds it back",
+        ),
         (timed(0.1e6, 1e6, 1e7), ROOFS, "memory", "faster than that roof, as of what stays in"),
         (timed(800.0, 1e3, 1e3), ROOFS, "launch", "The launch bounds it".lower()),
         (timed(2e6, 1e6, 1e7), None, "unknown", "not known"),
