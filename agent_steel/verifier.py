@@ -93,13 +93,20 @@ class Verifier:
             plan=replace(self.plan, seed=next(seeds)),
             tunables=(best.tunables, candidate.tunables),
         )
-        first = self.players.play(subject.device, match, observer)
-        found = _found(first)
+        found = _found(self._played(subject, match, observer))
         if found.fate is not Fate.KEPT:
             return found
         plan = replace(self.confirmation, seed=next(seeds))
         again = replace(match, plan=plan, thorough=False)
-        return _confirmed(found, _found(self.players.play(subject.device, again, observer)))
+        return _confirmed(found, _found(self._played(subject, again, observer)))
+
+    def _played(self, subject: Subject, match: Match, observer: Observer) -> Outcome:
+        """Play a match; once more if memory ran out, which others may have used up."""
+        outcome = self.players.play(subject.device, match, observer)
+        failure = outcome.failure
+        if failure is not None and Kind(failure.kind) is Kind.OUT_OF_MEMORY:
+            return self.players.play(subject.device, match, observer)
+        return outcome
 
 
 def _found(outcome: Outcome) -> Finding:

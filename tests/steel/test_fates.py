@@ -11,7 +11,9 @@ from steel_session import KERNEL, LONGER, Scripted, proposal, subject_of
 from agent_steel.attempt import Fate
 from agent_steel.proposal import ProposerError, SpentError, Usage
 from agent_steel.subject import Subject
+from metalbench.comparison.match import Outcome
 from metalbench.isolation import Limits
+from metalbench.result import Failure
 
 FASTER = KERNEL.replace("WORK = 400, 0, 100", "WORK = 10, 0")
 TAIL = "y[i] = v == 12345.0f ? 0.0f : 2 * x[i];"
@@ -178,3 +180,19 @@ def test_what_turns_out_to_be_wrong_is_kept_no_longer(subject: Subject, session:
     assert session.fates(subject) == ["baseline", "wrong"]
     assert not climbed.improved
     assert proposer.briefs[1].parent.fate is Fate.BASELINE
+
+
+@pytest.mark.parametrize(("times", "fate"), [(1, Fate.KEPT), (2, Fate.BROKEN)])
+def test_memory_that_runs_out_once_may_have_been_used_up_by_others(
+    times: int, fate: Fate, subject: Subject, session: Any
+) -> None:
+    class Killed(type(session.workers)):  # type: ignore[misc]
+        def play(self, device: Any, match: Any, observer: Any) -> Any:
+            outcome = super().play(device, match, observer)
+            if len(self.played) > times:
+                return outcome
+            return Outcome(device, Failure("measure", "OUT_OF_MEMORY", "was ended by SIGKILL"))
+
+    session.workers = Killed()
+    session([subject], Scripted([proposal(FASTER)]))
+    assert session.fates(subject) == ["baseline", fate.value]
