@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from agent_steel.proposal import Usage
+from agent_steel.usage import Usage
 from metalbench.stats import Interval
 
 
@@ -28,9 +28,11 @@ class Attempt:
     """A version of a kernel. `parent` is the number of the attempt that it was made from.
 
     `source_key` is a hash of the source without comments and spacing, and of the tunables: attempts
-    with the same one are the same. `ratio` is the parent's time over this one's, in pairs.
+    with the same one are the same. `ratio` is the rival's time over this one's, in pairs; `rival`
+    is the attempt that was the best when this one was judged, None where that was its parent.
     `measured_from` and `measured_to` are instants of the same clock in every process, in seconds,
-    between which the device was its own. Times are ISO 8601 in UTC.
+    between which the device was its own. Times are ISO 8601 in UTC. `wording` is the diagnosis in
+    the proposer's own words.
     """
 
     number: int
@@ -56,3 +58,5 @@ class Attempt:
     judged_at: str = ""
     measured_from: float | None = None
     measured_to: float | None = None
+    rival: int | None = None
+    wording: str = ""

@@ -6,7 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from agent_steel.usage import Usage
 from metalbench.errors import MetalBenchError
+
+__all__ = [
+    "Brief",
+    "Diagnosis",
+    "Fact",
+    "Progress",
+    "Proposal",
+    "Proposer",
+    "ProposerError",
+    "SpentError",
+    "Usage",
+]
 
 if TYPE_CHECKING:
     from agent_steel.attempt import Attempt
@@ -29,25 +42,6 @@ class ProposerError(MetalBenchError):
 
 class SpentError(ProposerError):
     """What may be spent on a proposer is spent; the loop ends by its cost."""
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What one answer has cost. `cost` is in US dollars, None where no price is known."""
-
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cost: float | None = 0.0
-    requests: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        known = self.cost is not None and other.cost is not None
-        return Usage(
-            self.tokens_in + other.tokens_in,
-            self.tokens_out + other.tokens_out,
-            self.cost + other.cost if known else None,  # type: ignore[operator]
-            self.requests + other.requests,
-        )
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import agent_steel
 import metalbench
 
 PACKAGE = Path(metalbench.__file__).parent
@@ -33,8 +34,8 @@ ROOMS = (
     "result",
     "store",
     "run",
-    "isolation",
     "comparison",
+    "isolation",
     "tuning",
     "leaderboard",
     "report",
@@ -116,6 +117,28 @@ def test_no_import_runs_in_a_circle(graph):
 
 def test_no_import_runs_back_up(graph):
     assert back_up(graph) == []
+
+
+def test_what_makes_kernels_faster_is_above_the_house():
+    """agent_steel imports metalbench, never the other way round, and itself in no circle."""
+    above = graph_of(Path(agent_steel.__file__).parent)
+    assert above
+    try:
+        TopologicalSorter(above).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(reversed(error.args[1])))
+    for path in PACKAGE.rglob("*.py"):
+        imported = imports_of(ast.parse(path.read_text()))
+        assert not [each for each in imported if each.partition(".")[0] == "agent_steel"], path
+
+
+def test_of_the_core_agent_steel_opens_devices_alone():
+    """What it measures it has measured by metalbench, in processes that are confined."""
+    folder = Path(agent_steel.__file__).parent
+    for path in folder.rglob("*.py"):
+        imported = list(imports_of(ast.parse(path.read_text())))
+        measures = ("metalbench.measure.measure", "metalbench.comparison.head_to_head")
+        assert not [each for each in imported if each.startswith(measures)], path
 
 
 def test_imports_that_run_back_up_are_seen(tmp_path):

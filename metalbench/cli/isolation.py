@@ -30,12 +30,17 @@ def _bytes(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
 
 def isolation_options(command: Command) -> Command:
     """``--kernel-timeout``, ``--memory-limit`` and ``--in-process``."""
+    in_process = click.option(
+        "--in-process",
+        is_flag=True,
+        help="Run all kernels in this process, for debuggers; without limits.",
+    )
+    return limit_options(in_process(command))
+
+
+def limit_options(command: Command) -> Command:
+    """``--kernel-timeout`` and ``--memory-limit``."""
     for option in (
-        click.option(
-            "--in-process",
-            is_flag=True,
-            help="Run all kernels in this process, for debuggers; without limits.",
-        ),
         click.option(
             "--memory-limit",
             callback=_bytes,
@@ -57,8 +62,11 @@ def isolation_options(command: Command) -> Command:
 
 def workers_for(options: Mapping[str, Any]) -> AbstractContextManager[Workers | None]:
     """The processes that `options` ask for; the first begins at once to make itself ready."""
-    if options["in_process"]:
-        return nullcontext()
+    return nullcontext() if options["in_process"] else processes_for(options)
+
+
+def processes_for(options: Mapping[str, Any]) -> Workers:
+    """Workers with the limits that `options` set."""
     from metalbench.isolation import Limits, Workers
 
     given = {"memory_bytes": options["memory_limit"]} if options["memory_limit"] else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from metalbench.errors import MetalBenchError
 from metalbench.kernel.prepare import Bound, compile_kernel
 from metalbench.measure import Measurement, Plan, Sides, measure
 from metalbench.measure.probe import probe_of
+from metalbench.run.stages import Stage
 from metalbench.run.timed import like_seeds
 from metalbench.task.workload import workload
 from metalbench.verify.examine import Examiner, Yardsticks
@@ -29,6 +30,7 @@ class Contest:
     `size` None is the task's headline on the device. `tunables` are those that differ from each
     kernel's defaults. `knows_before`: that `before` is right is known, and not verified again.
     Besides the size that is timed both are verified at `also_sizes`.
+    `thorough`: they are verified at all sizes, and in a checked build, as `metalbench run` does.
     `yardsticks` are the reference's by size, as far as known; what is found is added.
     """
 
@@ -42,6 +44,7 @@ class Contest:
     tunables: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
     knows_before: bool = False
     also_sizes: tuple[str, ...] = ()
+    thorough: bool = False
     yardsticks: dict[str, Yardsticks] = field(default_factory=dict)
 
     def size_on(self, kind: str) -> str:
@@ -50,11 +53,19 @@ class Contest:
 
 
 class WrongKernelError(MetalBenchError):
-    """One of the two kernels is not correct, so that its time is none; `finding` says why."""
+    """One of the two kernels is not correct, so that its time is none.
 
-    def __init__(self, name: str, finding: str) -> None:
+    `finding` says why, `kind` what kind of finding it is.
+    """
+
+    def __init__(self, name: str, finding: str, kind: verify.Kind) -> None:
         super().__init__(f"{name} is not correct, so its time is none: {finding}")
         self.finding = finding
+        self.kind = kind
+
+
+def _unheard(_: Stage) -> None:
+    pass
 
 
 def head_to_head(
@@ -71,10 +82,23 @@ def head_to_head(
     MetalBenchError
         If one does not compile or fits neither task nor device.
     """
+    measured = compete(device, contest, progress=progress)
+    size = contest.size_on(device.kind)
+    return _comparison(contest, size, measured, f"{device.kind} ({device.name})"), measured
+
+
+def compete(
+    device: Device,
+    contest: Contest,
+    *,
+    enter: Callable[[Stage], None] = _unheard,
+    progress: Callable[[float], None] | None = None,
+) -> Measurement:
+    """Verify both kernels and time them, as `head_to_head`; `enter` hears of every stage."""
     task, size = contest.task, contest.size_on(device.kind)
     kernels = (contest.before, contest.after)
     for side in range(int(contest.knows_before), 2):
-        check_side(device, contest, side)
+        check_side(device, contest, side, enter)
     older, newer = (
         compile_kernel(device, kernel, task, dtype_name=contest.dtype, tunables=tunables)
         for kernel, tunables in zip(kernels, contest.tunables, strict=True)
@@ -83,38 +107,68 @@ def head_to_head(
     candidate = newer.bind(work)
     reference = older.bind(work, beside=candidate)
     sides = Sides(candidate.dispatches, reference.dispatches, probe=probe_of(device))
+    enter(Stage.MEASURE)
     measured = measure(device, sides, contest.plan, progress=progress)
+    enter(Stage.RECHECK)
     for bound, name in zip((reference, candidate), contest.names, strict=True):
         _verify_again(device, contest, bound, name)
-    return _comparison(contest, size, measured, f"{device.kind} ({device.name})"), measured
+    return measured
 
 
-def check_side(device: Device, contest: Contest, side: int) -> None:
+def check_side(
+    device: Device, contest: Contest, side: int, enter: Callable[[Stage], None] = _unheard
+) -> None:
     """Raise WrongKernelError if a kernel, 0 for `before`, is wrong at one of its sizes."""
-    kernel, name = (contest.before, contest.after)[side], contest.names[side]
-    tunables = contest.tunables[side]
+    task, size = contest.task, contest.size_on(device.kind)
     if not device.checked_builds:
         # Before all else, for a kernel that hangs on a GPU stops the display with it.
-        checked = verify.verify_checked(
-            device,
-            kernel,
-            contest.task,
-            dtype_name=contest.dtype,
-            seed=contest.plan.seed,
-            tunables=tunables,
-        )
-        _expect_right(checked, name)
+        _check_build(device, contest, side, enter)
+    enter(Stage.VERIFY)
+    first = [next(iter(task.sizes))] if contest.thorough else []
+    _check_sizes(device, contest, side, [*first, *contest.also_sizes, size], [contest.plan.seed])
+    if not contest.thorough:
+        return
+    if device.checked_builds:
+        _check_build(device, contest, side, enter)
+    enter(Stage.VERIFY_ALL)
+    every = verify.all_sizes(task, contest.plan.seed, upto=size)
+    _check_sizes(device, contest, side, every)
+
+
+def _check_build(
+    device: Device, contest: Contest, side: int, enter: Callable[[Stage], None]
+) -> None:
+    enter(Stage.CHECK)
+    checked = verify.verify_checked(
+        device,
+        (contest.before, contest.after)[side],
+        contest.task,
+        dtype_name=contest.dtype,
+        seed=contest.plan.seed,
+        tunables=contest.tunables[side],
+    )
+    _expect_right(checked, contest.names[side])
+
+
+def _check_sizes(
+    device: Device,
+    contest: Contest,
+    side: int,
+    sizes: Sequence[str],
+    seeds: Sequence[int] | None = None,
+) -> None:
     report = verify.verify(
         device,
-        kernel,
+        (contest.before, contest.after)[side],
         contest.task,
-        sizes=[*contest.also_sizes, contest.size_on(device.kind)],
+        sizes=list(dict.fromkeys(sizes)),
         dtype_name=contest.dtype,
-        seeds=[contest.plan.seed],
-        tunables=tunables,
+        seed=contest.plan.seed,
+        seeds=seeds,
+        tunables=contest.tunables[side],
         yardsticks=contest.yardsticks,
     )
-    _expect_right(report, name)
+    _expect_right(report, contest.names[side])
 
 
 def _verify_again(device: Device, contest: Contest, bound: Bound, name: str) -> None:
@@ -129,7 +183,8 @@ def _verify_again(device: Device, contest: Contest, bound: Bound, name: str) -> 
 
 def _expect_right(report: verify.Report, name: str) -> None:
     if not report.passed:
-        raise WrongKernelError(name, report.findings[0].message)
+        finding = report.findings[0]
+        raise WrongKernelError(name, finding.message, finding.kind)
 
 
 def _comparison(contest: Contest, size: str, measured: Measurement, device: str) -> Comparison:

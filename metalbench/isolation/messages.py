@@ -11,6 +11,7 @@ NOTHING = type(None)
 @cache
 def of_workers() -> dict[str, Any]:
     """What workers send."""
+    from metalbench.comparison.match import Outcome
     from metalbench.result import Case, Result
     from metalbench.run.stages import Stage
 
@@ -22,6 +23,7 @@ def of_workers() -> dict[str, Any]:
         "detail": str,
         "progress": float,
         "result": Result,
+        "outcome": Outcome,
         # These end a trial, and no kernel is to blame: what the machine lacks, and what is wrong
         # with the task's file or with what was asked for.
         "machine": str,
@@ -32,6 +34,13 @@ def of_workers() -> dict[str, Any]:
 @cache
 def of_runs() -> dict[str, Any]:
     """What runs send to their workers."""
+    from metalbench.comparison.match import Match
     from metalbench.run.trial import Trial
 
-    return {"prepare": Trial, "try": Trial, "begin": NOTHING, "go on": NOTHING}
+    return {
+        "prepare": Trial,
+        "try": Trial,
+        "play": Match,
+        "begin": NOTHING,
+        "go on": NOTHING,
+    }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from functools import partial
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
@@ -15,7 +15,11 @@ from metalbench.isolation.confinement import confine
 from metalbench.run.stages import Stage
 
 if TYPE_CHECKING:
+    from metalbench._core import Device
+    from metalbench.comparison.match import Match, Outcome
     from metalbench.result import Result
+    from metalbench.run.stages import Observer
+    from metalbench.run.trial import Trial
 
 # Every kernel needs these, and they take their time.
 NEEDED = ("mlx.core", "scipy.special", "metalbench.reference", "metalbench.run.attempt")
@@ -35,13 +39,25 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
     for module in NEEDED:
         importlib.import_module(module)
     from metalbench import _core
-    from metalbench.run.attempt import attempt, precompile
-    from metalbench.run.trial import case_of, task_of
 
     device = _core.open(device_name)
     channel.send("open", means)
-    name, trial = channel.receive()
-    if name == "prepare":
+    name, job = channel.receive()
+    if name == "play":
+        _answer(channel, "outcome", partial(_play, device, job))
+    else:
+        _prepare(channel, device, job, asked=name == "prepare")
+        _answer(channel, "result", partial(_attempt, device, job))
+    # The other side ends this process when it has the answer.
+    channel.receive()
+
+
+def _prepare(channel: Channel, device: Device, trial: Trial, *, asked: bool) -> None:
+    """Compile what the trial needs if that is `asked` for, and say what the trial is about."""
+    from metalbench.run.attempt import precompile
+    from metalbench.run.trial import case_of, task_of
+
+    if asked:
         # Both at once: nothing is timed, and who waits for this has a core to spare.
         with ThreadPoolExecutor(2, thread_name_prefix="compile") as both:
             for checked in (False, True):
@@ -50,20 +66,36 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
         channel.receive()
     channel.send("case", case_of(trial, task_of(trial), device.kind))
     channel.receive()
+
+
+def _attempt(device: Device, trial: Trial, observer: Observer, compiling: Executor) -> Result:
+    from metalbench.run.attempt import attempt, precompile
+
+    # The checked build, which is needed after the plain one.
+    pending = [compiling.submit(precompile, device, trial, checked=True)]
+    return attempt(device, trial, observer, hush=partial(_settle, pending))
+
+
+def _play(device: Device, match: Match, observer: Observer, compiling: Executor) -> Outcome:
+    from metalbench.comparison.match import play, precompile
+
+    pending = [compiling.submit(precompile, device, match, checked=True)] if match.thorough else []
+    return play(device, match, observer, hush=partial(_settle, pending))
+
+
+def _answer(
+    channel: Channel, name: str, work: Callable[[Observer, Executor], Result | Outcome]
+) -> None:
+    """Do what was asked for, and send what it comes to as message `name`."""
     with ThreadPoolExecutor(1, thread_name_prefix="compile") as executor:
-        # The checked build, which is needed after the plain one.
-        pending = [executor.submit(precompile, device, trial, checked=True)]
-        observer = _Remote(channel)
         try:
-            result = attempt(device, trial, observer, hush=partial(_settle, pending))
+            done = work(_Remote(channel), executor)
         except MachineError as error:
             channel.send("machine", str(error))
         except DeclarationError as error:
             channel.send("untried", str(error))
         else:
-            channel.send("result", result)
-    # The other side ends this process when it has the result.
-    channel.receive()
+            channel.send(name, done)
 
 
 def _settle(pending: Sequence[Future[None]]) -> None:

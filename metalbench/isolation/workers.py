@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import monotonic
 from types import TracebackType
@@ -16,8 +16,9 @@ from metalbench.isolation.memory import resident_bytes
 from metalbench.isolation.process import Process
 
 if TYPE_CHECKING:
+    from metalbench.comparison.match import Match, Outcome
     from metalbench.isolation.channel import Message
-    from metalbench.result import Case, DeviceFacts, Result
+    from metalbench.result import Case, DeviceFacts, Failure, Result
     from metalbench.run.stages import Observer, Stage
     from metalbench.run.trial import Trial
 
@@ -67,10 +68,35 @@ class Workers:
         machine is at fault, which includes that no process can be made ready, and DeclarationError
         if the task's file is wrong or lacks the size or the element type.
         """
+        result: Result = self._answered(
+            device, trial, following, observer, lambda worker, ended: worker.failed(device, ended)
+        )
+        return result
+
+    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
+        """Verify and time a match's candidate; raises as `attempt`, and death is an outcome too.
+
+        The process of the next one is being made ready when this returns.
+        """
+        outcome: Outcome = self._answered(
+            device, match, (), observer, lambda worker, ended: worker.lost(device, ended)
+        )
+        self._next = self._next or _Worker(self._device)
+        return outcome
+
+    def _answered(
+        self,
+        device: DeviceFacts,
+        job: Trial | Match,
+        following: Sequence[Trial],
+        observer: Observer,
+        died: Callable[[_Worker, death.Ended], Any],
+    ) -> Any:
+        """What comes of a job; if its process is no more what `died` makes of that."""
         limits = self._limits = self._limits or Limits()
         worker, self._next = self._next or _Worker(self._device), None
         try:
-            result = self._watch(worker, trial, following, observer, limits, kind=device.kind)
+            result = self._watch(worker, job, following, observer, limits, kind=device.kind)
             if result.device.kind != device.kind:
                 raise death.WorkerError(
                     f"[isolation] expected the {device.kind} device in the kernel's process, got "
@@ -79,7 +105,7 @@ class Workers:
             _pass_on(worker.process.last_words())
             return result
         except death.Ended as ended:
-            return worker.failed(device, trial, ended)
+            return died(worker, ended)
         except BaseException:
             self.close()
             raise
@@ -89,23 +115,22 @@ class Workers:
     def _watch(
         self,
         worker: _Worker,
-        trial: Trial,
+        job: Trial | Match,
         following: Sequence[Trial],
         observer: Observer,
         limits: Limits,
         *,
         kind: str,
-    ) -> Result:
+    ) -> Any:
         from metalbench.run.stages import Stage
 
         # The checked run of a GPU's kernel comes before its timing.
         after_timing = {Stage.RECHECK, *([Stage.CHECK] if kind == "cpu" else [])}
-        worker.begin(trial)
+        worker.begin(job)
         while True:
             name, value = worker.receive(limits)
-            if name == "result":
-                result: Result = value
-                return result
+            if name in ("result", "outcome"):
+                return value
             if name in NO_RESULT:
                 raise NO_RESULT[name](value)
             if name == "stage":
@@ -143,17 +168,20 @@ class _Worker:
         self._prepares = trial is not None
         self._stage: Stage | None = None
         self._case: Case | None = None
+        self._job: Trial | Match | None = trial
         self._start = self._looked = monotonic()
         if trial is not None:
             self._send("prepare", trial)
 
-    def begin(self, trial: Trial) -> None:
-        """Let the trial begin; it is the one that was prepared, if one was."""
-        self._start = monotonic()
+    def begin(self, job: Trial | Match) -> None:
+        """Let the job begin; it is the trial that was prepared, if one was."""
+        from metalbench.run.trial import Trial
+
+        self._start, self._job = monotonic(), job
         if self._prepares:
             self._send("begin")
         else:
-            self._send("try", trial)
+            self._send("try" if isinstance(job, Trial) else "play", job)
 
     def opened(self) -> str:
         """Wait until the worker has opened its device; returns how its network is cut off."""
@@ -192,20 +220,32 @@ class _Worker:
             if self._note(message):
                 return message
 
-    def failed(self, device: DeviceFacts, trial: Trial, ended: death.Ended) -> Result:
+    def failed(self, device: DeviceFacts, ended: death.Ended) -> Result:
         """Make the result of a trial whose process is no more."""
-        from metalbench.result import Failure, Result, Status
-        from metalbench.run.stages import Stage
-        from metalbench.run.trial import case_of
+        from metalbench.result import Result, Status
+        from metalbench.run.trial import Trial, case_of
 
-        stage = (self._stage or Stage.COMPILE).value
+        assert isinstance(self._job, Trial)
         return Result(
-            case=self._case or case_of(trial, None, device.kind),
+            case=self._case or case_of(self._job, None, device.kind),
             device=device,
             status=Status.FAILED,
-            failures=(Failure(stage, str(ended.kind), ended.message),),
+            failures=(self._failure(ended),),
             seconds=monotonic() - self._start,
         )
+
+    def lost(self, device: DeviceFacts, ended: death.Ended) -> Outcome:
+        """Make the outcome of a match whose process is no more."""
+        from metalbench.comparison.match import Outcome
+
+        return Outcome(device, self._failure(ended))
+
+    def _failure(self, ended: death.Ended) -> Failure:
+        from metalbench.result import Failure
+        from metalbench.run.stages import Stage
+
+        stage = (self._stage or Stage.COMPILE).value
+        return Failure(stage, str(ended.kind), ended.message)
 
     def _note(self, message: Message) -> bool:
         """Keep what is for this side only; false for what is only news of the preparation."""

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from metalbench.errors import Disturbed
-from metalbench.result import Result
 
 RERUNS = 2
-
-# Given the notes so far, and whether a disturbance is to be the result's failure.
-Attempt = Callable[[list[str], bool], Result]
+Found = TypeVar("Found")
 
 
-def undisturbed(attempt: Attempt) -> Result:
-    """Attempt a trial from its start, up to twice more after a Disturbed; the last one counts."""
+def undisturbed(attempt: Callable[[list[str], bool], Found]) -> Found:
+    """Attempt a trial from its start, up to twice more after a Disturbed; the last one counts.
+
+    `attempt` is given the notes so far, and whether a disturbance is to be the result's failure.
+    """
     notes: list[str] = []
     for _ in range(RERUNS):
         try:

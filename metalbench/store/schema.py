@@ -129,6 +129,61 @@ CREATE INDEX records_by_place ON records (task, dtype, size, device_kind, device
 """
 TABLES += RECORDS
 
+# Of agent_steel, whose queries are in agent_steel.history.
+ATTEMPTS = """
+CREATE TABLE sessions (
+    id INTEGER PRIMARY KEY,
+    started_at TEXT NOT NULL,
+    finished_at TEXT,                       -- NULL: still running, interrupted, or killed
+    outcome TEXT,                           -- why it ended
+    options TEXT NOT NULL                   -- JSON: the command line's options
+);
+CREATE TABLE attempts (
+    id INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL REFERENCES sessions (id),
+    device_kind TEXT NOT NULL,
+    device_name TEXT NOT NULL,
+    device_cores INTEGER NOT NULL,
+    engine TEXT NOT NULL,                   -- of the cpu device; '' of a GPU
+    task TEXT NOT NULL,
+    dtype TEXT NOT NULL,
+    size TEXT NOT NULL,
+    parent INTEGER REFERENCES attempts (id),    -- that it was made from
+    rival INTEGER REFERENCES attempts (id),     -- that it was measured against; NULL: its parent
+    round INTEGER NOT NULL,
+    source TEXT NOT NULL REFERENCES sources (hash),
+    source_key TEXT NOT NULL,               -- of the source without comments and spacing
+    tunables TEXT NOT NULL,                 -- JSON: macro -> value
+    fate TEXT NOT NULL,                     -- agent_steel.attempt.Fate
+    diagnosis TEXT NOT NULL,
+    wording TEXT NOT NULL,                  -- the diagnosis in the proposer's words
+    summary TEXT NOT NULL,
+    technique TEXT NOT NULL,
+    proposer TEXT NOT NULL,
+    model TEXT NOT NULL,
+    ratio REAL, ratio_low REAL, ratio_high REAL,    -- rival / this one, in pairs
+    error TEXT NOT NULL,
+    tokens_in INTEGER NOT NULL,
+    tokens_out INTEGER NOT NULL,
+    requests INTEGER NOT NULL,
+    cost REAL,                              -- US dollars; NULL: no price is known
+    proposed_at TEXT NOT NULL,
+    judged_at TEXT NOT NULL,                -- '' of what is pending
+    measured_from REAL, measured_to REAL    -- seconds of the system's monotonic clock
+);
+CREATE INDEX attempts_by_task ON attempts (task, id);
+CREATE TABLE attempt_samples (
+    attempt INTEGER NOT NULL REFERENCES attempts (id),
+    measurement INTEGER NOT NULL,           -- 0: the first one; 1: the confirmation
+    series TEXT NOT NULL,                   -- as in samples; 'reference' is the rival
+    passes INTEGER NOT NULL,
+    dtype TEXT NOT NULL,
+    data BLOB NOT NULL,
+    PRIMARY KEY (attempt, measurement, series)
+) WITHOUT ROWID;
+"""
+TABLES += ATTEMPTS
+
 # From each older version to the next.
 MIGRATIONS = {
     1: """
@@ -164,5 +219,5 @@ ALTER TABLE results ADD COLUMN gpu_floor_ns REAL;
 ALTER TABLE results ADD COLUMN tuning TEXT;
 {TUNINGS}
 """,
-    5: RECORDS,
+    5: f"{RECORDS}{ATTEMPTS}",
 }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
@@ -23,10 +24,10 @@ from metalbench.store.records import (
     records,
     records_of,
 )
+from metalbench.store.samples import read_samples, sample_rows
 from metalbench.store.tunings import find_tuning, keep_tuning
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from metalbench.measure import SampleSet
@@ -202,13 +203,26 @@ class Store:
         device with a clock of its own gpu, counter, wall, encode, floor_gpu, reference_gpu and
         reference_wall, as in `OwnClock`.
         """
-        import numpy as np
-
         with explained(self.path):
             rows = self._connection.execute(
                 "SELECT series, dtype, data FROM samples WHERE result = ?", (result,)
             ).fetchall()
-        return {series: np.frombuffer(data, dtype=dtype) for series, dtype, data in rows}
+        return read_samples(rows)
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """The connection for queries that other packages own, all of them or none.
+
+        Tables are the store's alone; see `metalbench.store.schema`.
+        """
+        with explained(self.path), transaction(self._connection):
+            yield self._connection
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """The connection for queries that only read, which wait for nobody."""
+        with explained(self.path):
+            yield self._connection
 
     def _insert(self, table: str, **columns: object) -> int:
         names, marks = ", ".join(columns), ", ".join("?" * len(columns))
@@ -219,47 +233,10 @@ class Store:
         return cursor.lastrowid
 
     def _keep_samples(self, result: int, samples: SampleSet) -> None:
-        from metalbench.measure.slope import LONGER
-
-        passes = samples.candidate_window
-        rows: list[tuple[str, int, str, NDArray[np.generic]]] = [
-            ("kernel", passes, "<f8", samples.candidate_ns),
-            ("reference", samples.reference_window, "<f8", samples.reference_ns),
-            ("floor", passes, "<f8", samples.floor_ns),
-            ("kernel_first", passes, "|u1", samples.candidate_first),
-            ("look", passes, "<u2", samples.look),
-        ]
-        if samples.probe_ns.size:
-            rows.append(("probe", 1, "<f8", samples.probe_ns))
-        if samples.long_ns.size:
-            rows.append(("long", LONGER * samples.long_base, "<f8", samples.long_ns))
-        if samples.reference_long_ns.size:
-            long_passes = LONGER * samples.reference_long_base
-            rows.append(("reference_long", long_passes, "<f8", samples.reference_long_ns))
-        rows += _by_both_clocks(samples)
         self._connection.executemany(
             "INSERT INTO samples (result, series, passes, dtype, data) VALUES (?, ?, ?, ?, ?)",
-            [
-                (result, series, window, dtype, sqlite3.Binary(values.astype(dtype).tobytes()))
-                for series, window, dtype, values in rows
-            ],
+            [(result, *row) for row in sample_rows(samples)],
         )
-
-
-def _by_both_clocks(samples: SampleSet) -> list[tuple[str, int, str, NDArray[np.generic]]]:
-    own, passes = samples.own, samples.candidate_window
-    if own is None:
-        return []
-    sides: list[tuple[str, int, NDArray[np.generic]]] = [
-        ("gpu", passes, own.device_ns),
-        ("counter", passes, own.counter_ns),
-        ("wall", passes, own.wall_ns),
-        ("encode", 1, own.encode_ns),
-        ("floor_gpu", passes, own.floor_ns),
-        ("reference_gpu", samples.reference_window, own.reference_device_ns),
-        ("reference_wall", samples.reference_window, own.reference_wall_ns),
-    ]
-    return [(name, each, "<f8", times) for name, each, times in sides if times.size]
 
 
 def _now() -> str:

@@ -28,7 +28,7 @@ class Journal:
     """The candidates of one search, and which comes next.
 
     `name` says of which device, kernel, type and size it is; of the same name it goes on where it
-    was left. Raises MachineError where Optuna is not installed.
+    was left. With `path` None nothing is kept. Raises MachineError where Optuna is not installed.
 
     References
     ----------
@@ -36,10 +36,13 @@ class Journal:
     optimization", NIPS 2011: the tree-structured Parzen estimator behind large spaces.
     """
 
-    def __init__(self, path: Path, name: str, space: Space, *, seed: int = 0) -> None:
+    def __init__(self, path: Path | None, name: str, space: Space, *, seed: int = 0) -> None:
         optuna = _optuna()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        backend = optuna.storages.journal.JournalFileBackend(str(path))
+        storage = None
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            backend = optuna.storages.journal.JournalFileBackend(str(path))
+            storage = optuna.storages.JournalStorage(backend)
         self._space = {each: tuple(values) for each, values in space.items()}
         self._distributions = {
             each: optuna.distributions.CategoricalDistribution(values)
@@ -47,7 +50,7 @@ class Journal:
         }
         self._random = np.random.default_rng(seed)
         self._study = optuna.create_study(
-            storage=optuna.storages.JournalStorage(backend),
+            storage=storage,
             study_name=name,
             sampler=optuna.samplers.TPESampler(seed=seed % 2**32),
             direction="maximize",
@@ -89,12 +92,16 @@ class Journal:
         trial.set_user_attr(FAULT, fault)
         self._study.tell(trial, state=_optuna().trial.TrialState.PRUNED)
 
-    def add(self, values: Values, ratio: float) -> None:
-        """Keep a candidate that nobody asked for, if it is not known yet."""
+    def add(self, values: Values, ratio: float | None) -> None:
+        """Keep a candidate that nobody asked for, unless it is known; None is of a wrong one."""
         if values not in [known for known, _, _ in self.known()]:
+            states = _optuna().trial.TrialState
             self._study.add_trial(
                 _optuna().trial.create_trial(
-                    params=values, distributions=self._distributions, value=ratio
+                    params=values,
+                    distributions=self._distributions,
+                    value=ratio,
+                    state=states.PRUNED if ratio is None else states.COMPLETE,
                 )
             )
 

@@ -1,0 +1,151 @@
+"""What a session came to, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from agent_steel.attempt import Attempt, Fate
+
+if TYPE_CHECKING:
+    from rich.console import Console, Group
+
+    from agent_steel.history import History
+    from agent_steel.loop import Climbed, Ended
+    from agent_steel.proposal import Proposer, Usage
+
+
+def report(ended: Ended, history: History, proposer: Proposer, console: Console) -> Group:
+    """A row for every kernel, and what to do next."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from agent_steel.cli.progress import spelled_out
+    from metalbench.report.plain import plain_table
+    from metalbench.report.styles import QUIET, WARNING
+
+    table = plain_table(terminal=console.is_terminal)
+    for name in ("kernel", "dtype", "size", "tried", "kept", "gain", "best", "ended"):
+        table.add_column(name, justify="right" if name in ("tried", "kept", "gain") else "left")
+    own = history.of_session(ended.session)
+    for each in ended.climbed:
+        attempts = _of(each, own)
+        best = spelled_out(each.best) if each.improved else "as it is"
+        table.add_row(
+            each.subject.entry.name,
+            each.subject.dtype,
+            each.subject.size,
+            str(len(attempts)),
+            str(sum(attempt.fate is Fate.KEPT for attempt in attempts)),
+            f"{each.gain:.3g}x" if each.improved else "-",
+            f"{each.best.number}: {best}",
+            each.reason,
+        )
+    wrong = [Text(f"Not tried: {each}", style=WARNING) for each in ended.untried]
+    cost = [Text(line, style=QUIET) for line in _spent(proposer.usage)]
+    return Group(table, Text(), *wrong, *cost, *_next_steps(ended, history))
+
+
+def _next_steps(ended: Ended, history: History) -> list[Any]:
+    from rich.text import Text
+
+    from metalbench.report.styles import QUIET
+
+    improved = [each.subject for each in ended.climbed if each.improved]
+    lines = [f"Session {ended.session}, {ended.reason}. Kept in {history.path}"]
+    if improved:
+        name = improved[0].entry.name
+        lines.append(
+            f"`agent_steel history {name}` shows what was tried, `agent_steel export {name}` "
+            "writes the best version."
+        )
+        lines.append("A gain is the product of ratios that were each confirmed in pairs.")
+    if any(each.device.simulated for each in improved):
+        lines.append("Times are host times of a simulation: faster here says nothing about a GPU.")
+    return [Text(line, style=QUIET) for line in lines]
+
+
+def _spent(usage: Usage) -> list[str]:
+    if not usage.requests:
+        return []
+    cost = "no price is known" if usage.cost is None else f"${usage.cost:.4f}"
+    return [
+        f"{usage.requests} requests, {usage.tokens_in} tokens in, {usage.tokens_out} out: {cost}."
+    ]
+
+
+def _of(climbed: Climbed, attempts: tuple[Attempt, ...]) -> list[Attempt]:
+    subject = climbed.subject
+    same = (subject.entry.name, subject.dtype, subject.size)
+    return [
+        each
+        for each in attempts
+        if (each.task, each.dtype, each.size) == same and each.fate is not Fate.BASELINE
+    ]
+
+
+def to_json(ended: Ended, history: History, proposer: Proposer) -> str:
+    """JSON of a session.
+
+    session, ended              its number, and why it ended
+    interrupted                 whether --resume goes on
+    usage                       {tokens_in, tokens_out, requests, cost}; cost null: not known
+    untried                     [why a kernel was not tried]
+    kernels                     [{task, dtype, size, ended, start, best, gain, attempts}]: numbers
+                                of attempts, the product of confirmed ratios, and `as_json` of each
+    """
+    own = history.of_session(ended.session)
+    usage = proposer.usage
+    described = {
+        "session": ended.session,
+        "ended": ended.reason,
+        "interrupted": ended.interrupted,
+        "usage": {
+            "tokens_in": usage.tokens_in,
+            "tokens_out": usage.tokens_out,
+            "requests": usage.requests,
+            "cost": usage.cost,
+        },
+        "untried": list(ended.untried),
+        "kernels": [
+            {
+                "task": each.subject.entry.name,
+                "dtype": each.subject.dtype,
+                "size": each.subject.size,
+                "ended": each.reason,
+                "start": each.start.number,
+                "best": each.best.number,
+                "gain": each.gain,
+                "attempts": [as_json(attempt) for attempt in _of(each, own)],
+            }
+            for each in ended.climbed
+        ],
+    }
+    return json.dumps(described, indent=2, allow_nan=False) + "\n"
+
+
+def as_json(attempt: Attempt) -> dict[str, Any]:
+    """An attempt as JSON can hold it; `ratio` is {value, low, high} of its rival over it."""
+    ratio = attempt.ratio
+    ends = (ratio.low, ratio.high) if ratio is not None and ratio.bounded else (None, None)
+    usage = attempt.usage
+    return {
+        "number": attempt.number,
+        "parent": attempt.parent,
+        "rival": attempt.rival,
+        "round": attempt.round,
+        "fate": attempt.fate.value,
+        "technique": attempt.technique,
+        "summary": attempt.summary,
+        "tunables": dict(attempt.tunables),
+        "ratio": None if ratio is None else {"value": ratio.value, "low": ends[0], "high": ends[1]},
+        "error": attempt.error,
+        "proposer": attempt.proposer,
+        "model": attempt.model,
+        "tokens_in": usage.tokens_in,
+        "tokens_out": usage.tokens_out,
+        "cost": usage.cost,
+        "source_key": attempt.source_key,
+        "measured_from": attempt.measured_from,
+        "measured_to": attempt.measured_to,
+    }

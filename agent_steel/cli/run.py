@@ -1,0 +1,233 @@
+"""The loop, from the command line's options to its report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from agent_steel.history import History
+    from agent_steel.loop import Ended
+    from agent_steel.proposal import Proposer
+    from agent_steel.settings import Settings
+    from agent_steel.subject import Subject
+    from metalbench._core import Device
+
+MOST_ROUNDS = 10
+CONFIRMATION = 3.0
+GOES_ON = "All that was judged is kept; `agent_steel --resume` goes on."
+# What a session that goes on is asked afresh: the rest is as it was.
+OF_THIS_CALL = frozenset({"resume", "dry_run", "output", "apply", "db"})
+
+
+def run(ctx: click.Context, options: dict[str, Any]) -> int:
+    """Do what the options ask for; returns the exit code."""
+    from agent_steel.history import History
+    from metalbench import _core
+    from metalbench.cli.warning import warn
+    from metalbench.errors import MachineError
+    from metalbench.report.console import console
+    from metalbench.store import Store, location
+
+    as_json = options["output"] == "json"
+    out, log = console(), console(to_stderr=True)
+    with Store(location(options["db"])) as store:
+        history = History(store)
+        session = None
+        if options["resume"]:
+            session, options = _as_it_was(ctx, history, options)
+        device = _core.open(options["device"])
+        subjects = subjects_for(options, device)
+        proposer = _proposer(options)
+        settings = _settings(options, proposer)
+        if options["gputrace"]:
+            from metalbench.run.capture import check_captures
+
+            check_captures(device)
+        if options["dry_run"]:
+            from agent_steel.cli.plan import tell_plan
+
+            tell_plan(out, subjects, proposer, settings, options["max_cost"])
+            return 0
+        warn(log, device)
+        if session is None:
+            session = history.begin(_plain(options))
+        try:
+            ended = _loop(
+                session, subjects, proposer, settings, options=options, history=history, log=log
+            )
+        except MachineError:
+            log.print(GOES_ON, soft_wrap=True)
+            raise
+        _tell(ended, history, out, as_json=as_json, proposer=proposer)
+        if options["gputrace"]:
+            _trace(log, device, ended, options)
+        if options["apply"]:
+            _apply(log, ended, options)
+    if ended.interrupted:
+        from metalbench.cli.failure import Interrupted
+
+        log.print(GOES_ON, soft_wrap=True)
+        raise Interrupted
+    return int(bool(ended.untried))
+
+
+def _loop(
+    session: int,
+    subjects: list[Subject],
+    proposer: Proposer,
+    settings: Settings,
+    *,
+    options: dict[str, Any],
+    history: History,
+    log: Console,
+) -> Ended:
+    from agent_steel.cli.progress import Progress
+    from agent_steel.climb import Tools
+    from agent_steel.device_lock import DeviceLock
+    from agent_steel.loop import Loop
+    from agent_steel.profiler import Profiler
+    from agent_steel.verifier import Verifier
+    from metalbench.cli.isolation import processes_for
+    from metalbench.measure import Plan
+
+    seconds, seed = options["seconds"], options["seed"]
+    device = subjects[0].device
+    lock = DeviceLock(history.folder, f"{device.kind}-{device.name}")
+    with processes_for(options) as workers:
+        tools = Tools(
+            history,
+            Verifier(workers, seed, Plan(seconds=seconds), Plan(seconds=CONFIRMATION * seconds)),
+            Profiler(workers, seed=seed, plan=Plan(seconds=seconds)),
+            lock,
+            proposer,
+            settings,
+            Progress(log),
+        )
+        return Loop(session, subjects, tools).run()
+
+
+def _as_it_was(
+    ctx: click.Context, history: History, options: dict[str, Any]
+) -> tuple[int, dict[str, Any]]:
+    """The session that was broken off, and its options but for those that are given now."""
+    session = history.broken_off()
+    if session is None:
+        raise click.UsageError(
+            f"--resume: no session in {history.path} was broken off; leave it out to begin one"
+        )
+    given = {
+        name
+        for name in options
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    }
+    kept = {
+        name: value
+        for name, value in session.options.items()
+        if name in options and name not in given | OF_THIS_CALL
+    }
+    for name in ("gputrace", "prices", "prompts"):
+        if kept.get(name):
+            kept[name] = Path(kept[name])
+    for name in ("kernels", "include"):
+        if name in kept:
+            kept[name] = tuple(map(Path, kept[name]))
+    return session.number, {**options, **kept}
+
+
+def subjects_for(options: Mapping[str, Any], device: Device) -> list[Subject]:
+    """What the options ask to be made faster; raises click.UsageError for nothing."""
+    from agent_steel.subject import Subject
+    from metalbench.kernel.library import find
+    from metalbench.kernel.prepare import check_written_for
+    from metalbench.run.observed import device_facts
+
+    names = options["kernel_names"]
+    if not (names or options["set_name"] or options["everything"]):
+        raise click.UsageError(
+            "expected --kernel-name NAME, --set SET or --all; `metalbench list` shows the kernels"
+        )
+    subjects = []
+    for entry in find(names, options["set_name"], options["kernels"]):
+        kernel = replace(entry.kernel(device.chip), include_dirs=tuple(options["include"]))
+        if names:
+            check_written_for(kernel, options["dtype"])
+        elif options["dtype"] not in kernel.dtypes:
+            continue
+        task = entry.task
+        size = options["size"] or task.headline_on(device.kind)
+        task.check_size(size)
+        subjects.append(Subject(entry, kernel, options["dtype"], size, device_facts(device)))
+    if not subjects:
+        raise click.UsageError(f"no kernel is written for {options['dtype']}")
+    return subjects
+
+
+def _proposer(options: Mapping[str, Any]) -> Proposer:
+    from agent_steel.proposers import create
+    from agent_steel.providers.options import given
+
+    return create(options["provider"], **given(options))
+
+
+def _settings(options: Mapping[str, Any], proposer: Proposer) -> Settings:
+    from agent_steel.proposers import candidates_of
+    from agent_steel.settings import Settings
+    from metalbench.analysis import Target
+
+    minutes = options["budget_minutes"]
+    return Settings(
+        max_rounds=options["max_rounds"] or (MOST_ROUNDS if options["loop"] else 1),
+        max_idle_rounds=options["max_no_improvement"],
+        candidates=options["candidates"] or candidates_of(proposer),
+        strategy=options["strategy"],
+        lineages=options["lineages"],
+        parallel=options["parallel"],
+        budget_s=None if minutes is None else 60 * minutes,
+        target=Target(options["target"]),
+    )
+
+
+def _tell(
+    ended: Ended, history: History, out: Console, *, as_json: bool, proposer: Proposer
+) -> None:
+    from agent_steel.cli.report import report, to_json
+
+    if as_json:
+        click.echo(to_json(ended, history, proposer), nl=False)
+    else:
+        out.print(report(ended, history, proposer, out))
+
+
+def _trace(log: Console, device: Device, ended: Ended, options: dict[str, Any]) -> None:
+    from agent_steel.cli.traces import trace
+
+    for each in ended.climbed:
+        for path in trace(device, each, options["gputrace"]):
+            log.print(f"Captured in {path}; `open {path}` shows it in Xcode.", soft_wrap=True)
+
+
+def _apply(log: Console, ended: Ended, options: dict[str, Any]) -> None:
+    from agent_steel.export import applied
+
+    for each in ended.climbed:
+        if each.improved:
+            path = applied(each.subject.entry, each.best, each.subject.device, options["kernels"])
+            log.print(f"Wrote {path}", soft_wrap=True)
+
+
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as JSON can hold them."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            return [plain(each) for each in value]
+        return str(value.absolute()) if isinstance(value, Path) else value
+
+    return {name: plain(value) for name, value in options.items()}

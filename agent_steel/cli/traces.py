@@ -1,0 +1,36 @@
+"""GPU traces of where a kernel began and of its best version, for Xcode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metalbench.cli.capture import SUFFIX
+
+if TYPE_CHECKING:
+    from agent_steel.loop import Climbed
+    from metalbench._core import Device
+
+
+def trace(device: Device, climbed: Climbed, folder: Path) -> Iterator[Path]:
+    """Capture both versions into `folder`, and return the files; there they are not made again."""
+    from metalbench.run.capture import capture
+    from metalbench.run.trial import Trial
+
+    subject = climbed.subject
+    folder.mkdir(parents=True, exist_ok=True)
+    for attempt in dict.fromkeys((climbed.start.number, climbed.best.number)):
+        version = climbed.best if attempt == climbed.best.number else climbed.start
+        path = folder / f"{subject.entry.name}-{attempt}{SUFFIX}"
+        if path.exists():
+            continue
+        trial = Trial(
+            subject.entry,
+            subject.kernel_of(version),
+            subject.dtype,
+            subject.size,
+            tunables=version.tunables,
+        )
+        capture(device, trial, path)
+        yield path

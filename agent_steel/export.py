@@ -1,0 +1,58 @@
+"""The winner as a file: a kernel as any other, which needs nothing of what found it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_steel.source import with_defaults
+from metalbench.errors import DeclarationError, MachineError
+from metalbench.kernel.installed import installed_folder
+
+if TYPE_CHECKING:
+    from agent_steel.attempt import Attempt
+    from metalbench.kernel.library import Entry
+    from metalbench.result import DeviceFacts
+
+
+def text_of(attempt: Attempt) -> str:
+    """The text of an attempt, its values of tunables as the defaults."""
+    return with_defaults(attempt.source, attempt.tunables)
+
+
+def file_name(task: str, chip: str | None) -> str:
+    """``NAME.CHIP.metal`` of a device whose chip is known, else ``NAME.metal``."""
+    return f"{task}.{chip}.metal" if chip else f"{task}.metal"
+
+
+def applied(entry: Entry, attempt: Attempt, device: DeviceFacts, folders: Sequence[Path]) -> Path:
+    """Write an attempt beside the kernel that it was made from, and return the file.
+
+    Where the device's chip is known it is that chip's variant. Raises DeclarationError for a
+    library that is installed, which is nobody's to edit, MachineError if it cannot be written.
+    """
+    folder = entry.kernel_path(device.chip).parent
+    library = installed_folder()
+    in_library = folder.is_relative_to(library)
+    if in_library and not (library.parent / "pyproject.toml").is_file():
+        raise DeclarationError(
+            f"[{entry.name}] {folder} is the installed library, which stays as it is; "
+            f"`agent_steel export {entry.name} --out FILE` writes the winner elsewhere, and "
+            "--kernels names a folder of your own"
+        )
+    return written(folder / file_name(entry.name, device.chip), attempt)
+
+
+def written(path: Path, attempt: Attempt) -> Path:
+    """Write an attempt to `path`, all of it or nothing; raises MachineError if that cannot be."""
+    unfinished = path.with_name(path.name + ".part")
+    try:
+        unfinished.write_text(text_of(attempt), encoding="utf-8")
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise MachineError(
+            f"{path} cannot be written: {error.strerror}; name another place with --out"
+        ) from error
+    return path

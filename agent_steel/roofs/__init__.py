@@ -1,0 +1,50 @@
+"""The roofs of a device, measured by two plain kernels: no data sheet has a say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from metalbench.analysis import Peaks
+from metalbench.kernel.library import Library
+from metalbench.measure import Plan
+from metalbench.run.stages import Silent
+from metalbench.run.trial import Trial
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from metalbench.result import DeviceFacts, Result
+    from metalbench.run.stages import Observer
+
+SECONDS = 0.5
+SOURCE = "a copy and multiply-adds, measured here"
+
+
+class Triers(Protocol):
+    """Where trials are made: `metalbench.isolation.Workers`."""
+
+    def attempt(
+        self, device: DeviceFacts, trial: Trial, following: Sequence[Trial], observer: Observer
+    ) -> Result:
+        """Take one kernel through all stages but the recording."""
+
+
+def measured_roofs(
+    triers: Triers, device: DeviceFacts, *, seconds: float = SECONDS
+) -> Peaks | None:
+    """What plain kernels reach on a device; None where one of them did not run.
+
+    Raises MachineError if the machine is at fault.
+    """
+    library = Library([Path(__file__).parent])
+    work = []
+    for name in ("copy_roof", "arithmetic_roof"):
+        entry = library.entry(name)
+        trial = Trial(entry, entry.kernel(), "float32", plan=Plan(seconds=seconds))
+        analysis = triers.attempt(device, trial, (), Silent()).analysis
+        if analysis is None:
+            return None
+        work.append(analysis.work)
+    copied, computed = work
+    return Peaks(computed.gflops.value, copied.gbytes_per_s.value, SOURCE)

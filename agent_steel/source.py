@@ -1,0 +1,99 @@
+"""Texts of kernels: when two are the same, and defaults that stand in the text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
+
+from metalbench.errors import MetalBenchError
+from metalbench.kernel import Dispatch, Kernel, parse
+from metalbench.kernel.header import Scratch
+from metalbench.msl.reading.lexer import pieces
+
+_TUNE = re.compile(r"^(\s*//\s*tune:\s*(\w+)\s*=\s*)(.*?)(\s*)$")
+
+
+def with_source(kernel: Kernel, source: str) -> Kernel:
+    """Return `kernel` with another text, in the same place and with the same folders for headers.
+
+    Raises DeclarationError if the text's header is wrong.
+    """
+    other = parse(source, name=kernel.name, path=kernel.path, chip=kernel.chip)
+    return replace(other, include_dirs=kernel.include_dirs)
+
+
+def source_key(kernel: Kernel, tunables: Mapping[str, int]) -> str:
+    """Hash of what a kernel is and how it is launched, whatever its comments and spacing are.
+
+    Headers count as if they stood in the text. Of the header's `// tune:` lines the values count
+    that are chosen, not those that are offered.
+    """
+    try:
+        text = kernel.text
+    except MetalBenchError:
+        text = kernel.source
+    parts = "\0".join(_significant(text))
+    declared = json.dumps(
+        {
+            "dispatches": [_unspaced(each) for each in kernel.dispatches],
+            "scratches": [_unspaced(each) for each in kernel.scratches],
+            "tunables": {**kernel.tuned(), **tunables},
+            "dtypes": sorted(kernel.dtypes),
+            "math": kernel.math,
+        },
+        sort_keys=True,
+    )
+    return hashlib.sha256(f"{parts}\0\0{declared}".encode()).hexdigest()
+
+
+def _unspaced(line: Dispatch | Scratch) -> dict[str, str]:
+    """The parts of a header's line, wherever it stands and however it is spaced."""
+    return {
+        each.name: re.sub(r"\s", "", _written(getattr(line, each.name)))
+        for each in fields(line)
+        if each.name != "line"
+    }
+
+
+def _written(part: object) -> str:
+    if isinstance(part, tuple):
+        return f"({','.join(map(str, part))})"
+    if isinstance(part, Mapping):
+        return str({name: str(each) for name, each in sorted(part.items())})
+    return str(part)
+
+
+def text_key(source: str) -> str:
+    """Hash of a text that cannot be read as a kernel, comments and spacing included."""
+    return hashlib.sha256(b"text\0" + source.encode()).hexdigest()
+
+
+def _significant(text: str) -> Iterator[str]:
+    """Tokens and directives, without comments and white space."""
+    for part in pieces(text):
+        if part.isspace() or part.startswith(("//", "/*")):
+            continue
+        yield f"#{' '.join(_uncommented(part[1:]).split())}" if part[0] == "#" else part
+
+
+def _uncommented(directive: str) -> str:
+    joined = directive.replace("\\\n", " ")
+    return "".join(" " if part.startswith(("//", "/*")) else part for part in pieces(joined))
+
+
+def with_defaults(source: str, tunables: Mapping[str, int]) -> str:
+    """Return the text with `tunables` as the first, and so the default values of its tune lines."""
+    return "\n".join(_with_default(line, tunables) for line in source.split("\n"))
+
+
+def _with_default(line: str, tunables: Mapping[str, int]) -> str:
+    match = _TUNE.match(line)
+    if match is None or match[2] not in tunables:
+        return line
+    value = tunables[match[2]]
+    others = [each for each in (part.strip() for part in match[3].split(",")) if each]
+    rest = [each for each in others if int(each, 0) != value]
+    return f"{match[1]}{', '.join([str(value), *rest])}{match[4]}"

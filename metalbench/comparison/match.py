@@ -1,0 +1,164 @@
+"""A contest of two kernels that another process is told of, and what has become of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from metalbench.comparison.head_to_head import Contest, WrongKernelError, compete
+from metalbench.errors import (
+    DeclarationError,
+    Disturbed,
+    MetalBenchError,
+    of_the_machine,
+)
+from metalbench.kernel import Kernel
+from metalbench.kernel.library import Entry
+from metalbench.kernel.prepare import compile_kernel
+from metalbench.measure import Measurement, Plan
+from metalbench.result import DeviceFacts, Failure
+from metalbench.run.disturbance import undisturbed
+from metalbench.run.observed import device_facts
+from metalbench.run.stages import Observer, Stage
+from metalbench.verify.faults import finding
+
+if TYPE_CHECKING:
+    from metalbench._core import Device
+
+
+@dataclass(frozen=True)
+class Match:
+    """A contest by the task's file instead of the task itself, which no message can hold.
+
+    `before` is known to be right; `after` is verified as `metalbench run` does if `thorough`, else
+    at the size that is timed. Fields are as a contest's.
+    """
+
+    entry: Entry
+    before: Kernel
+    after: Kernel
+    names: tuple[str, str]
+    dtype: str = "float32"
+    size: str | None = None
+    plan: Plan = field(default_factory=Plan)
+    tunables: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
+    thorough: bool = True
+
+    def contest(self) -> Contest:
+        """Load the task; raises TaskError if it cannot be."""
+        return Contest(
+            self.entry.task,
+            self.before,
+            self.after,
+            self.names,
+            dtype=self.dtype,
+            size=self.size,
+            plan=self.plan,
+            tunables=self.tunables,
+            knows_before=True,
+            thorough=self.thorough,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a match came to: a measurement with `after` as its candidate, or what is wrong with it.
+
+    `measured_from` and `measured_to` are instants of the system's monotonic clock in seconds,
+    between which was sampled; None where nothing was.
+    """
+
+    device: DeviceFacts
+    failure: Failure | None = None
+    measurement: Measurement | None = None
+    measured_from: float | None = None
+    measured_to: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+def play(
+    device: Device, match: Match, observer: Observer, *, hush: Callable[[], None] | None = None
+) -> Outcome:
+    """Verify `after` of a match, and time it in pairs with `before`.
+
+    `hush` is called before measuring: it returns when nothing else keeps the machine busy. What is
+    wrong with the kernel is in the outcome; raises MachineError if the machine is at fault, and
+    DeclarationError if the task is.
+    """
+    contest = match.contest()
+    return undisturbed(
+        lambda notes, last: _Play(device, contest, observer, hush).go(tuple(notes), last=last)
+    )
+
+
+def precompile(device: Device, match: Match, *, checked: bool) -> None:
+    """Compile into the cache what `play` will need; its errors are `play`'s to tell."""
+    with contextlib.suppress(Exception):
+        compile_kernel(
+            device,
+            match.after,
+            match.entry.task,
+            dtype_name=match.dtype,
+            tunables=match.tunables[1],
+            checked=checked,
+        )
+
+
+class _Play:
+    """One go at a match, which knows at what stage it is."""
+
+    def __init__(
+        self,
+        device: Device,
+        contest: Contest,
+        observer: Observer,
+        hush: Callable[[], None] | None,
+    ) -> None:
+        self._device = device
+        self._contest = contest
+        self._observer = observer
+        self._hush = hush
+        self._stage = Stage.COMPILE
+        self._from: float | None = None
+        self._to: float | None = None
+
+    def go(self, notes: tuple[str, ...], *, last: bool) -> Outcome:
+        measured: Measurement | None = None
+        failure: Failure | None = None
+        try:
+            measured = compete(
+                self._device,
+                self._contest,
+                enter=self._enter,
+                progress=self._observer.stage_progress,
+            )
+        except Exception as error:
+            if isinstance(error, Disturbed) and not last:
+                raise
+            machine = of_the_machine(error)
+            if machine is not None:
+                raise machine from error
+            # What is wrong with the kernel's own declarations is a finding, and no such error.
+            if isinstance(error, DeclarationError) or not isinstance(error, MetalBenchError):
+                raise
+            failure = self._failure(error)
+        return Outcome(device_facts(self._device), failure, measured, self._from, self._to, notes)
+
+    def _failure(self, error: MetalBenchError) -> Failure:
+        if isinstance(error, WrongKernelError):
+            return Failure(self._stage.value, str(error.kind), error.finding)
+        found = finding(error)
+        return Failure(self._stage.value, str(found.kind), found.message)
+
+    def _enter(self, stage: Stage) -> None:
+        if self._stage is Stage.MEASURE:
+            self._to = monotonic()
+        if stage is Stage.MEASURE and self._hush is not None:
+            self._hush()
+        self._observer.stage_started(stage)
+        self._stage = stage
+        if stage is Stage.MEASURE:
+            self._from = monotonic()

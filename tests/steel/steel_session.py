@@ -1,0 +1,218 @@
+"""Small kernels of a task, and proposers that say what they are told to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from typing import Any
+
+import pytest
+from example_results import correct, measurement
+
+from agent_steel.attempt import Attempt
+from agent_steel.climb import Tools
+from agent_steel.device_lock import DeviceLock
+from agent_steel.history import History
+from agent_steel.loop import Ended, Loop
+from agent_steel.profiler import Profiler
+from agent_steel.proposal import Brief, Proposal, ProposerError, Usage
+from agent_steel.settings import Settings, Unheard
+from agent_steel.subject import Subject
+from agent_steel.verifier import Verifier
+from metalbench import _core
+from metalbench.comparison.match import Match, Outcome
+from metalbench.isolation import Limits, Workers
+from metalbench.kernel.library import Library
+from metalbench.measure import Plan
+from metalbench.result import DeviceFacts, Failure, Result
+from metalbench.run.observed import device_facts
+from metalbench.run.stages import Observer
+from metalbench.run.trial import Trial
+from metalbench.store import Store
+
+TASK = '''"""Twice the input."""
+
+from metalbench.task import normal, output, task
+
+@task(
+    sizes=dict(small=dict(n=100), odd1=dict(n=77), seed=dict(n=4096)),
+    inputs=dict(x=normal("n")),
+    outputs=dict(y=output("n")),
+    oracle=lambda x: 2 * x,
+    flops="n",
+    headline="seed",
+)
+def NAME(x):
+    return x + x
+'''
+# WORK is in vain, so that less of it is faster.
+KERNEL = """// Twice the input.
+// dispatch: twice  threads_in_grid=(n)  threads=(64)
+// tune: WORK = 400, 0, 100
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void twice(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+  float v = x[i];
+  for (uint k = 0; k < WORK; ++k) {
+    v = fma(v, 1.0000001f, 1e-30f);
+  }
+  y[i] = v == 12345.0f ? 0.0f : 2 * x[i];
+}
+"""
+QUICK = Plan(seconds=0.1, warmup_ns=0, min_pairs=12, first_look=32, look_pairs=8)
+
+# What is sure even if other programs keep the machine busy.
+LONGER = Plan(seconds=2.0, warmup_ns=0, min_pairs=12, first_look=32, look_pairs=8)
+
+Script = Callable[[Brief, int], "Proposal | ProposerError | None"]
+
+
+def proposal(source: str, technique: str = "an idea", **tunables: int) -> Proposal:
+    usage = Usage(tokens_in=100, tokens_out=10, cost=0.01, requests=1)
+    return Proposal(source, f"Summary of {technique}.", technique, tunables, usage)
+
+
+class Scripted:
+    """Answers its n-th question as a script says."""
+
+    name = "scripted"
+    model = "a script"
+
+    def __init__(self, script: Script | Sequence[Proposal | ProposerError | None]) -> None:
+        self._script = script
+        self._lock = Lock()
+        self.asked = 0
+        self.usage = Usage()
+        self.briefs: list[Brief] = []
+
+    def propose(self, brief: Brief, say: Callable[[str], None]) -> Proposal | None:
+        with self._lock:
+            number, self.asked = self.asked, self.asked + 1
+            self.briefs.append(brief)
+        if callable(self._script):
+            answer = self._script(brief, number)
+        else:
+            answer = self._script[number] if number < len(self._script) else None
+        if isinstance(answer, ProposerError):
+            raise answer
+        if answer is not None:
+            with self._lock:
+                self.usage += answer.usage
+        return answer
+
+
+class Heard(Unheard):
+    """Keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.judged_attempts: list[Attempt] = []
+        self.reasons: list[str] = []
+        self.texts: list[str] = []
+
+    def judged(self, subject: Subject, attempt: Attempt) -> None:
+        self.judged_attempts.append(attempt)
+
+    def ended(self, subject: Subject, reason: str) -> None:
+        self.reasons.append(reason)
+
+    def told(self, subject: Subject, text: str) -> None:
+        self.texts.append(text)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """One task, `twice`, with its kernel."""
+    kernels = tmp_path / "kernels"
+    kernels.mkdir()
+    (kernels / "twice.py").write_text(TASK.replace("NAME", "twice"))
+    (kernels / "twice.metal").write_text(KERNEL)
+    return kernels
+
+
+@pytest.fixture
+def subject(folder: Path) -> Subject:
+    return subject_of(folder, "twice")
+
+
+def subject_of(folder: Path, name: str, **parts: Any) -> Subject:
+    entry = Library([folder]).entry(name)
+    device = _core.open("cpu")
+    made = Subject(entry, entry.kernel(), "float32", "seed", device_facts(device))
+    return replace(made, **parts)
+
+
+class Simulated:
+    """Plays matches and makes trials by reading texts: a pass takes as long as WORK says.
+
+    A text with WRONG in it is wrong.
+    """
+
+    def __init__(self) -> None:
+        self.played: list[Match] = []
+
+    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
+        self.played.append(match)
+        if "WRONG" in match.after.source:
+            return Outcome(device, Failure("verify", "WRONG_RESULT", "it is wrong"))
+        before, after = (
+            1000.0 + kernel.tuned(tunables)["WORK"]
+            for kernel, tunables in zip((match.before, match.after), match.tunables, strict=True)
+        )
+        began = monotonic()
+        measured = measurement(match.plan.seed, after, reference=before / after)
+        return Outcome(device, None, measured, began, monotonic())
+
+    def attempt(
+        self, device: DeviceFacts, trial: Trial, following: Sequence[Trial], observer: Observer
+    ) -> Result:
+        return correct(trial.entry.name)
+
+
+class Session:
+    """Runs loops over one store, on simulated workers unless they are to be `real`."""
+
+    def __init__(self, path: Path) -> None:
+        self.store = Store(path)
+        self.history = History(self.store)
+        self.heard = Heard()
+        self.workers = Simulated()
+
+    def __call__(
+        self,
+        subjects: Sequence[Subject],
+        proposer: Any,
+        *,
+        real: Limits | None = None,
+        profiled: bool = False,
+        session: int | None = None,
+        plan: Plan = QUICK,
+        clock: Callable[[], float] = monotonic,
+        **settings: Any,
+    ) -> Ended:
+        number = self.history.begin({}) if session is None else session
+        with Workers("cpu", real) if real else nullcontext(self.workers) as workers:
+            tools = Tools(
+                self.history,
+                Verifier(workers, plan=plan, confirmation=plan),
+                Profiler(workers if profiled else self.workers, plan=QUICK, roofs=False),
+                DeviceLock(self.history.folder, "cpu"),
+                proposer,
+                Settings(**settings),
+                self.heard,
+            )
+            return Loop(number, subjects, tools, clock).run()
+
+    def fates(self, subject: Subject) -> list[str]:
+        return [each.fate.value for each in self.history.attempts(subject.place)]
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    made = Session(tmp_path / "store" / "results.db")
+    with made.store:
+        yield made
