@@ -23,6 +23,7 @@ from metalbench.msl.ir.model import (
 )
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL, Int, Pointer
+from metalbench.msl.vector.congruent import same_values
 from metalbench.msl.vector.divergence import Divergence
 from metalbench.msl.vector.folding import Lanes, fold, unsigned
 from metalbench.msl.vector.shapes import (
@@ -101,6 +102,7 @@ class _Analysis:
         self._divergence = Divergence(flow)
         self._shapes: dict[str, Shape] = {}
         self._instructions = dict(function.definitions())
+        self._same = same_values(flow)
         self._blocks = {each.result: block for block, each in function.instructions if each.result}
         self._known = Shapes(self._shapes, self._divergence, self._blocks)
 
@@ -174,7 +176,9 @@ class _Analysis:
                 found = shape if found is None else join(found, shape)
         if found is None:
             return UNIFORM if all(each.is_undefined for each in phi.operands) else None
-        values = {each for each in phi.operands if not each.is_undefined}
+        values = {
+            self._same.get(each.text, each.text) for each in phi.operands if not each.is_undefined
+        }
         # Lanes come by different ways; what is one value comes by all of them alike.
         return VARYING if block in self._divergence.joins and len(values) > 1 else found
 
