@@ -22,12 +22,10 @@ from metalbench.msl.ir.model import (
     Value,
 )
 from metalbench.msl.ir.types import Array, Int, Layout
+from metalbench.msl.vector.private import COPIES_OR_FILLS, MATRICES
 
 _BYTE, _INDEX = Int(8), Int(64)
 _LIFETIME = "llvm.lifetime."
-_BYTES = re.compile(r"llvm\.mem(?:cpy|move|set)\.")
-# They work on all elements of the matrices that they are given, and on nothing else.
-_MATRICES = re.compile(r"_ZN2mbL\d+matrix_")
 _EXTENT = re.compile(r"\bdereferenceable\((\d+)\)")
 
 
@@ -132,10 +130,10 @@ def _length(instruction: Instruction, operand: int, layout: Layout) -> int | Non
         return layout.size(instruction.accessed) if is_address else None
     if not isinstance(instruction, Call):
         return None
-    if _BYTES.match(instruction.name):
+    if COPIES_OR_FILLS.match(instruction.name):
         return instruction.operands[2].integer
     extent = _EXTENT.search(instruction.parameters[operand])
-    is_matrix = _MATRICES.match(instruction.name)
+    is_matrix = MATRICES.match(instruction.name)
     return int(extent[1]) if is_matrix and extent else None
 
 
