@@ -9,7 +9,7 @@ from pathlib import Path
 
 from metalbench._core import CompileError
 from metalbench.msl.building.answer import answer_of, crashed
-from metalbench.msl.building.frames import Frame, largest_frame
+from metalbench.msl.building.frames import Frames
 from metalbench.msl.building.llvm_ir import rewrite
 from metalbench.msl.building.messages import REPORT
 from metalbench.msl.building.precompiled import precompiled
@@ -33,8 +33,8 @@ def compile_shared_object(
     options: Sequence[str],
     *,
     checked: bool,
-) -> Frame:
-    """Compile lowered text with these flags and link it; return its functions' largest frame.
+) -> Frames:
+    """Compile lowered text with these flags and link it; return its functions' frames.
 
     The object file stays beside it where the linker leaves debug information in there. Raises
     CompileError with clang's own messages as `translate.clang` places them, and with what
@@ -54,7 +54,7 @@ def generate(code: Code, tools: Toolchain, options: Sequence[str], translate: Tr
 
 def assemble(
     ir: str, target: Path, tools: Toolchain, translate: Translate, options: Sequence[str]
-) -> Frame:
+) -> Frames:
     """Compile a module of LLVM IR and link it; raises and returns as `compile_shared_object`."""
     target_object = target.with_suffix(".o")
     back = [*tools.clang, "-c", "-x", "ir", *options, "-fstack-usage"]
@@ -69,7 +69,7 @@ def assemble(
             raise CompileError(undefined)
         if not tools.target.debug_in_object:
             target_object.unlink()
-        return largest_frame(usage.read_text())
+        return Frames(usage.read_text(), ir)
     except BaseException:
         target_object.unlink(missing_ok=True)
         raise
