@@ -97,9 +97,10 @@ LANE_FLAGS = [
     "-DMB_VECTOR=1",
 ]
 # Of all lanes, which are vectors already, of what was optimised for one of them: half of the passes
-# find nothing more to do. Neither do those that choose how addresses in loops are computed, and put
-# instructions in order a second time when they have registers: they take long, and the code is no
-# faster. Of variables there is no debug information, which only the older of two passes sees at once.
+# find nothing more to do. What chooses how addresses in loops are computed, and what puts
+# instructions in order a second time when they have registers, takes long, and the code is no
+# faster. Of variables there is no debug information, which only the older of two passes sees at
+# once.
 VECTOR_FLAGS = [
     "-O1",
     *WRAPPING_FLAGS,

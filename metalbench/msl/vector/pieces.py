@@ -167,7 +167,14 @@ def _rewritten(
             which = piece_of(place)
             base = Value(whole.type, names[which])
             index = Value(_INDEX, str(place.offset - starts[which]))
-            yield replace(each, operands=(base, index), element=_BYTE)
+            yield ElementPointer(
+                opcode="getelementptr",
+                result=each.result,
+                type=each.type,
+                operands=(base, index),
+                place=each.place,
+                element=_BYTE,
+            )
         else:
             each.operands = tuple(
                 Value(value.type, names[0]) if value.text == whole.result else value
