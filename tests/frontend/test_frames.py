@@ -83,10 +83,11 @@ define internal void @inner(ptr %p) noinline {
 
 def test_frames_within_each_other_must_fit_a_stack():
     usage = USAGE.replace("299880", str(200 * 1024)).replace("4000", str(100 * 1024))
-    check_frames(Frames(usage, module(("helper", "deep"))), "k", toolchain().headers)
+    headers = toolchain().headers
+    check_frames(Frames(usage, module(("helper", "deep"))), "k", headers, together=True)
+    chain = Frames(usage, module(("mb_thread", "helper"), ("helper", "deep")))
+    check_frames(chain, "k", headers, together=False)
     with pytest.raises(CompileError, match=r"\[k\] private memory: .* 307296 bytes"):
-        check_frames(
-            Frames(usage, module(("mb_thread", "helper"), ("helper", "deep"))),
-            "k",
-            toolchain().headers,
-        )
+        check_frames(chain, "k", headers, together=True)
+    with pytest.raises(CompileError, match=r"299880 bytes"):
+        check_frames(Frames(USAGE, module()), "k", headers, together=False)

@@ -46,6 +46,10 @@ class Frames:
         """The bytes of all together, which is more than any calls within each other take."""
         return sum(frame.bytes for frame in self._own.values())
 
+    def largest(self) -> Frame:
+        """Of one call alone."""
+        return max(self._own.values(), default=_NOTHING)
+
     def deepest(self) -> Frame:
         """The most that calls within each other take. One that calls itself counts once."""
         calls = {
@@ -73,12 +77,16 @@ def _frames(usage: str) -> Iterator[Frame]:
         yield Frame(int(size), where, function)
 
 
-def check_frames(frames: Frames, kernel: str, headers: Path) -> None:
-    """Raise CompileError if no thread's stack has room for them."""
+def check_frames(frames: Frames, kernel: str, headers: Path, *, together: bool) -> None:
+    """Raise CompileError if no stack has room for one of them.
+
+    Or, if they are `together`, for those of functions that call each other: of vectors, which have
+    another way then. A thread that comes to such calls, if any does, is stopped when it does.
+    """
     most = _most_bytes(headers)
     if frames.all <= most:
         return
-    frame = frames.deepest()
+    frame = frames.deepest() if together else frames.largest()
     if frame.bytes <= most:
         return
     its = "" if is_own(frame.where) else f" in {frame.function} ({frame.where})"

@@ -26,7 +26,7 @@ def threads_of(
     target = cache.path_of(cache.digest("object", tools.key, repr(options), code.text), ".so")
     with cache.replacing(target) as path:
         frames = compile_shared_object(code, path, tools, translate, options, checked=checked)
-        check_frames(frames, kernel, tools.headers)
+        check_frames(frames, kernel, tools.headers, together=False)
         if tools.target.debug_in_object:
             path.with_suffix(".o").replace(target.with_suffix(".o"))
         with cache.replacing(target.with_suffix(".cpp")) as text:

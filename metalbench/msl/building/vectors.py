@@ -67,7 +67,7 @@ def entry_of(lane: Path, launch: Launch, kernel: str, *, fast_math: bool) -> Pat
     with cache.replacing(target) as path:
         try:
             frames = assemble(module, path, tools, Translate(linker=unknown), options)
-            check_frames(frames, kernel, tools.headers)
+            check_frames(frames, kernel, tools.headers, together=True)
         except CompileError as error:
             raise IrError(str(error)) from error
         if tools.target.debug_in_object:
