@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from metalbench.msl.building.frames import Frame, largest_frame
 from metalbench.msl.building.llvm_ir import rewrite
 
 FUNCTION = """\
@@ -71,9 +70,3 @@ def test_signed_divisions_get_a_divisor_that_does_not_overflow():
             "%by4 = sdiv exact i64 %q, 4, !dbg !7",
             "%half = udiv i32 %2, %3, !dbg !7",
         ]
-
-
-def test_the_largest_frame_is_found_in_clangs_own_account():
-    usage = "a.metal:3:helper\t96\tstatic\n<metalbench>:3:mb_thread\t299880\tstatic\n"
-    assert largest_frame(usage) == Frame(299880, "<metalbench>:3", "mb_thread")
-    assert largest_frame("").bytes == 0

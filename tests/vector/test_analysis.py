@@ -208,3 +208,47 @@ def test_the_lattice():
     assert join(Linear(4), Known((0, 4, 8, 12))) == Linear(4)
     assert as_linear(Known((3, 3, 3))) is UNIFORM
     assert strided(0) is UNIFORM
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shape"),
+    [
+        ("add i32 %n, 1", "add i32 %n, 1", UNIFORM),
+        ("add i32 %n, 1", "add i32 %n, 2", VARYING),
+        ("add i32 %n, 1", "sub i32 %n, 1", VARYING),
+        ("freeze i32 %n", "freeze i32 %n", VARYING),
+        ("add i32 %x, 1", "add i32 %x, 1", Linear(1)),
+        ("load i32, ptr %p", "load i32, ptr %p", VARYING),
+    ],
+)
+def test_what_is_computed_alike_on_ways_of_their_own_is_one_value(one, other, shape):
+    body = f"""
+  %part = icmp ult i32 %x, %n
+  br i1 %part, label %yes, label %no
+yes:
+  %a = {one}
+  br label %both
+no:
+  %b = {other}
+  br label %both
+both:
+  %r = phi i32 [ %a, %yes ], [ %b, %no ]"""
+    assert shape_of(body) == shape
+
+
+def test_what_comes_together_twice_is_one_value_too():
+    body = """
+  %part = icmp ult i32 %x, %n
+  br i1 %part, label %yes, label %no
+yes:
+  %a = add i32 %n, 1
+  br i1 %part, label %late, label %both
+no:
+  %b = add i32 %n, 1
+  br label %late
+late:
+  %l = phi i32 [ %a, %yes ], [ %b, %no ]
+  br label %both
+both:
+  %r = phi i32 [ %a, %yes ], [ %l, %late ]"""
+    assert shape_of(body) == UNIFORM

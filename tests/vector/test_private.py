@@ -99,3 +99,35 @@ def test_a_place_that_lanes_choose_is_in_each_ones_own():
 def test_a_variable_without_a_size_is_refused():
     with pytest.raises(IrError, match=r"%b has no size"):
         memory_of("  %b = alloca i8, i64 %i, align 1\n  ret void")
+
+
+COPY = "call void @llvm.memcpy.p0.p0.i64(ptr %b, ptr %a, i64 16, i1 false)"
+COPIED = "  %b = alloca [4 x float], align 4\n"
+
+
+def test_a_copy_of_what_is_each_lanes_own_is_each_lanes_own():
+    body = f"{COPIED}  store i32 %x, ptr %at, align 4\n  {COPY}\n  ret void"
+    assert set(memory_of(body).layout.strides) == {"%a", "%b"}
+
+
+def test_what_is_only_copied_from_stays_one():
+    """By lanes that have parted, who may write to what they copy to each by itself."""
+    body = f"""{COPIED}  %part = icmp ult i32 %x, %n
+  br i1 %part, label %yes, label %no
+yes:
+  {COPY}
+  br label %no
+no:
+  ret void"""
+    assert set(memory_of(body).layout.strides) == {"%b"}
+
+
+@pytest.mark.parametrize(
+    ("function", "own"),
+    [("multiply", {"%b"}), ("load", {"%b"}), ("store", {"%a"}), ("other", {"%a", "%b"})],
+)
+def test_functions_of_matrices_write_to_one_of_them(function, own):
+    name = f"_ZN2mbL12matrix_{function}" if function != "other" else "other"
+    body = f"""{COPIED}  call void @{name}(ptr %b, ptr %a, i32 %x)
+  ret void"""
+    assert set(memory_of(body).layout.strides) == own

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from metalbench._core import CompileError
 from metalbench.msl.building.answer import answer_of, crashed
-from metalbench.msl.building.frames import Frame, largest_frame
+from metalbench.msl.building.frames import Frames
 from metalbench.msl.building.imports import check_imports
 from metalbench.msl.building.llvm_ir import rewrite
 from metalbench.msl.building.messages import REPORT
@@ -38,8 +38,8 @@ def compile_shared_object(
     options: Sequence[str],
     *,
     checked: bool,
-) -> Frame:
-    """Compile lowered text with these flags and link it; return its functions' largest frame.
+) -> Frames:
+    """Compile lowered text with these flags and link it; return its functions' frames.
 
     The object file stays beside it where the linker leaves debug information in there. Raises
     CompileError with clang's own messages as `translate.clang` places them, and with what
@@ -68,7 +68,7 @@ def assemble(
     options: Sequence[str],
     *,
     checked: bool = False,
-) -> Frame:
+) -> Frames:
     """Compile a module of LLVM IR and link it; raises and returns as `compile_shared_object`."""
     target_object = target.with_suffix(".o")
     back = [*tools.clang, "-c", "-x", "ir", *options, "-fstack-usage"]
@@ -84,7 +84,7 @@ def assemble(
         check_imports(target, tools.target, checked=checked)
         if not tools.target.debug_in_object:
             target_object.unlink()
-        return largest_frame(usage.read_text())
+        return Frames(usage.read_text(), ir)
     except BaseException:
         target_object.unlink(missing_ok=True)
         raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -10,28 +11,82 @@ from typing import NamedTuple
 from metalbench._core import CompileError
 from metalbench.msl.ir.places import is_own
 
+_FUNCTION = re.compile(r'^define [^@]*@("[^"]*"|[\w.$-]+)\(.*?^}$', re.MULTILINE | re.DOTALL)
+_CALLED = re.compile(r'\b(?:call|invoke) [^@\n]*@("[^"]*"|[\w.$-]+)\(')
+
 
 class Frame(NamedTuple):
-    """What one call of a function takes of a thread's stack; the kernel's own are inlined in it."""
+    """What a call of a function takes of a thread's stack, with those that it calls in turn.
+
+    `where` and `function` are of the one among them that takes most; kernels' own functions are
+    mostly inlined in the kernel.
+    """
 
     bytes: int
     where: str
     function: str
 
 
-def largest_frame(usage: str) -> Frame:
-    """The largest frame in what `-fstack-usage` writes."""
-    frames = [Frame(0, "", "")]
+_NOTHING = Frame(0, "", "")
+
+
+class Frames:
+    """Those of a module's functions: `usage` is what `-fstack-usage` writes of them.
+
+    Which function calls which is as the module's `ir` has it before it is optimised: what is
+    inlined has no frame then.
+    """
+
+    def __init__(self, usage: str, ir: str) -> None:
+        self._own = {frame.function: frame for frame in _frames(usage)}
+        self._ir = ir
+
+    @property
+    def all(self) -> int:
+        """The bytes of all together, which is more than any calls within each other take."""
+        return sum(frame.bytes for frame in self._own.values())
+
+    def largest(self) -> Frame:
+        """Of one call alone."""
+        return max(self._own.values(), default=_NOTHING)
+
+    def deepest(self) -> Frame:
+        """The most that calls within each other take. One that calls itself counts once."""
+        calls = {
+            found[1].strip('"'): {each.strip('"') for each in _CALLED.findall(found[0])}
+            for found in _FUNCTION.finditer(self._ir)
+        }
+        deepest: dict[str, Frame] = {}
+
+        def frames_of(function: str) -> Frame:
+            if function not in deepest:
+                deepest[function] = _NOTHING  # of what is within itself
+                below = max(map(frames_of, calls.get(function, ())), default=_NOTHING)
+                frame = self._own.get(function, _NOTHING)
+                most = max(frame, self._own.get(below.function, _NOTHING))
+                deepest[function] = most._replace(bytes=frame.bytes + below.bytes)
+            return deepest[function]
+
+        return max(map(frames_of, self._own), default=_NOTHING)
+
+
+def _frames(usage: str) -> Iterator[Frame]:
     for line in usage.splitlines():
         name, size, _ = line.split("\t")
         where, _, function = name.rpartition(":")
-        frames.append(Frame(int(size), where, function))
-    return max(frames)
+        yield Frame(int(size), where, function)
 
 
-def check_frame(frame: Frame, kernel: str, headers: Path) -> None:
-    """Raise CompileError if no thread's stack has room for a frame."""
+def check_frames(frames: Frames, kernel: str, headers: Path, *, together: bool) -> None:
+    """Raise CompileError if no stack has room for one of them.
+
+    Or, if they are `together`, for those of functions that call each other: of vectors, which have
+    another way then. A thread that comes to such calls, if any does, is stopped when it does.
+    """
     most = _most_bytes(headers)
+    if frames.all <= most:
+        return
+    frame = frames.deepest() if together else frames.largest()
     if frame.bytes <= most:
         return
     its = "" if is_own(frame.where) else f" in {frame.function} ({frame.where})"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from metalbench.msl.building import cache
 from metalbench.msl.building.compiler import Translate, compile_shared_object
-from metalbench.msl.building.frames import check_frame
+from metalbench.msl.building.frames import check_frames
 from metalbench.msl.building.toolchain import flags, toolchain
 from metalbench.msl.rewriting.edits import Code, Edits
 
@@ -25,8 +25,8 @@ def threads_of(
     options = flags(checked=checked, fast_math=fast_math, spaces=spaces)
     target = cache.path_of(cache.digest("object", tools.key, repr(options), code.text), ".so")
     with cache.replacing(target) as path:
-        frame = compile_shared_object(code, path, tools, translate, options, checked=checked)
-        check_frame(frame, kernel, tools.headers)
+        frames = compile_shared_object(code, path, tools, translate, options, checked=checked)
+        check_frames(frames, kernel, tools.headers, together=False)
         if tools.target.debug_in_object:
             path.with_suffix(".o").replace(target.with_suffix(".o"))
         with cache.replacing(target.with_suffix(".cpp")) as text:

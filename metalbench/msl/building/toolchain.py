@@ -97,14 +97,18 @@ LANE_FLAGS = [
     "-jump-threading-threshold=0",
     "-DMB_VECTOR=1",
 ]
-# Of all lanes, which are vectors already. Instructions are put in order once, before they have
-# registers: a second time takes a quarter of the whole, and is no faster. Of variables there is no
-# debug information, which only the older of two passes sees at once.
+# Of all lanes, which are vectors already, of what was optimised for one of them: half of the passes
+# find nothing more to do. What chooses how addresses in loops are computed, and what puts
+# instructions in order a second time when they have registers, takes long, and the code is no
+# faster. Of variables there is no debug information, which only the older of two passes sees at
+# once.
 VECTOR_FLAGS = [
-    "-O2",
+    "-O1",
     *WRAPPING_FLAGS,
     *_LOOPS_AS_THEY_ARE,
     "-fno-unroll-loops",
+    "-mllvm",
+    "-disable-lsr",
     "-mllvm",
     "-post-RA-scheduler=0",
     "-mllvm",

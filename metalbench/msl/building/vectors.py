@@ -8,7 +8,7 @@ from pathlib import Path
 from metalbench._core import CompileError
 from metalbench.msl.building import cache
 from metalbench.msl.building.compiler import Translate, assemble, generate
-from metalbench.msl.building.frames import check_frame
+from metalbench.msl.building.frames import check_frames
 from metalbench.msl.building.toolchain import (
     LANE_FLAGS,
     VECTOR_FLAGS,
@@ -66,8 +66,8 @@ def entry_of(lane: Path, launch: Launch, kernel: str, *, fast_math: bool) -> Pat
     module = vectorise(lane.read_text(), launch)
     with cache.replacing(target) as path:
         try:
-            frame = assemble(module, path, tools, Translate(linker=unknown), options)
-            check_frame(frame, kernel, tools.headers)
+            frames = assemble(module, path, tools, Translate(linker=unknown), options)
+            check_frames(frames, kernel, tools.headers, together=True)
         except CompileError as error:
             raise IrError(str(error)) from error
         if tools.target.debug_in_object:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from metalbench.msl.emission.access import Access, Vectors, moved
 from metalbench.msl.emission.body import Body, bits_of
+from metalbench.msl.emission.checked import checked
 from metalbench.msl.emission.lanes import Lanes
 from metalbench.msl.emission.one_by_one import memory_text, one_by_one
 from metalbench.msl.emission.rows import happens_to_be, row
@@ -63,6 +64,9 @@ def _reach(body: Body, address: Lanes, access: Access, *, happens: bool) -> Vect
     """An access at addresses that differ."""
     plain = Lanes(address.type, address.scalar, address.stride)
     if address.holds and not body.mask:
+        found = checked(body, address, access)
+        if found is not None:
+            return found
         return versions(
             body,
             address.holds,

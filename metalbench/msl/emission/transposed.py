@@ -1,4 +1,4 @@
-"""Groups of four words, of eight lanes: put in order by shuffles that are one instruction each.
+"""Groups of four words, of several lanes: put in order by shuffles that are one instruction each.
 
 LLVM would find longer ways, and takes its time to look for them.
 """
@@ -20,6 +20,8 @@ _LOW = (0, 8, 1, 9, 4, 12, 5, 13)
 _HIGH = (2, 10, 3, 11, 6, 14, 7, 15)
 _LOW_PAIRS = (0, 1, 8, 9, 4, 5, 12, 13)
 _HIGH_PAIRS = (2, 3, 10, 11, 6, 7, 14, 15)
+_LOW_OF_4, _HIGH_OF_4 = (0, 4, 1, 5), (2, 6, 3, 7)
+_FIRST_PAIRS, _SECOND_PAIRS = (0, 1, 4, 5), (2, 3, 6, 7)
 
 
 def taken_apart(code: Code, kind: Type, place: str) -> list[str]:
@@ -59,6 +61,19 @@ def put_together(code: Code, kind: Type, rows: Sequence[str], place: str) -> Non
         code.line(f"store {_row(kind)} {each}, ptr {here}, align 4")
 
 
+def turned(code: Code, kind: Type, rows: Sequence[str]) -> list[str]:
+    """Of four groups, one in each row, the first elements, the second ones, and so on; or back."""
+    low, high = (
+        [_in_turn(code, kind, one, other, order) for order in (_LOW_OF_4, _HIGH_OF_4)]
+        for one, other in (rows[:2], rows[2:])
+    )
+    return [
+        _in_turn(code, kind, one, other, order)
+        for one, other in zip(low, high, strict=True)
+        for order in (_FIRST_PAIRS, _SECOND_PAIRS)
+    ]
+
+
 def _row(kind: Type) -> str:
     return f"<{_LANES} x {kind}>"
 
@@ -71,5 +86,5 @@ def _both(code: Code, kind: Type, one: str, other: str) -> tuple[str, str]:
 
 
 def _in_turn(code: Code, kind: Type, one: str, other: str, order: Sequence[int]) -> str:
-    row = _row(kind)
+    row = f"<{len(order)} x {kind}>"
     return code.value(f"shufflevector {row} {one}, {row} {other}, {places(order)}")

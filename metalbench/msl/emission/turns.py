@@ -11,9 +11,15 @@ from metalbench.msl.emission.one_by_one import laid_out, of_lane
 AT_ONCE = 8  # lanes: a register of four-byte elements
 
 
-def in_turn(body: Body, address: Lanes, run: Callable[[str, Sequence[str]], None]) -> None:
+def in_turn(
+    body: Body,
+    address: Lanes,
+    run: Callable[[str, Sequence[str]], None],
+    *,
+    at_once: int = AT_ONCE,
+) -> None:
     """A loop over all lanes, some at a time: `run` gets the first of them, and their addresses."""
-    code, some = body.code, min(AT_ONCE, body.width)
+    code, some = body.code, min(at_once, body.width)
     plain = address.is_linear and not address.holds
     with code.scratch():
         slots = [] if plain else laid_out(body, address)

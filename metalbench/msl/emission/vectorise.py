@@ -33,7 +33,9 @@ from metalbench.msl.ir.read import read_function
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.vector.derived import derived
 from metalbench.msl.vector.halves import join_halves
+from metalbench.msl.vector.pieces import split_variables
 from metalbench.msl.vector.private import Analysed, analyse_with_memory
+from metalbench.msl.vector.quads import join_quads
 from metalbench.msl.vector.uses import idle, loaded, used_elsewhere
 
 SOURCE = "mb_vector_source"
@@ -57,6 +59,7 @@ _GROUP_OF = re.compile(r" #(\d+)")
 def vectorise(module: str, launch: Launch) -> str:
     """The module for launches of this shape. Raises IrError for what cannot be done here."""
     function = read_function(module, SOURCE)
+    split_variables(function)
     join_halves(function)
     apart = _apart(module)
     flow = flow_of(function)
@@ -68,6 +71,7 @@ def vectorise(module: str, launch: Launch) -> str:
         sources(launch.width, rows=launch.rows, names=names, apart=apart),
     )
     _refuse_waiting(function, analysed)
+    analysed = join_quads(function, analysed)
     uses = used_elsewhere(function, flow)
     repeated = derived(function, analysed.shapes, uses)
     kernel = Kernel(

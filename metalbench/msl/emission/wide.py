@@ -9,41 +9,97 @@ from metalbench.msl.emission.body import Body
 from metalbench.msl.emission.code import places
 from metalbench.msl.emission.lanes import Lanes
 from metalbench.msl.emission.one_by_one import each_lane
-from metalbench.msl.emission.transposed import put_together, taken_apart
+from metalbench.msl.emission.transposed import put_together, taken_apart, turned
 from metalbench.msl.emission.turns import in_turn
 from metalbench.msl.ir.types import Type
 
 _MOST_APART = 4  # elements from a lane to the next
 _WORD = 4  # bytes
+_GROUP = 4  # words
 _REGISTER = 32  # bytes: what is put in order at once; LLVM takes long over more
-_LINE = 64  # bytes of a cache line
+LINE = 64  # bytes of a cache line
 
 
 def wide(body: Body, address: Lanes, access: Access, *, rarely: bool = False) -> Vectors | None:
     """Read or write all components as one row; None if there is none."""
     kinds, offsets = access.kinds, access.offsets
     apart = _apart(body, address, kinds, offsets)
-    is_whole = _is_whole(body, kinds, offsets)
+    whole = is_whole(body, kinds, offsets)
     if access.values is None and apart:
         size = body.layout.size(kinds[0])
         return _in_order(body, address.scalar, kinds[0], apart, [each // size for each in offsets])
-    if not is_whole:
+    if not whole:
         return None
     if access.values is not None and apart == len(kinds):
-        _interleave(body, address.scalar, kinds[0], access.values)
+        interleave(body, address.scalar, kinds[0], access.values)
         return ()
+    if _are_quads(body, kinds):
+        return _quads(body, address, access, rarely=rarely)
     length = body.layout.size(kinds[0]) * len(kinds)
     with body.code.scratch():
-        row = body.code.row(f"[{length * body.width} x i8]", _LINE)
+        row = body.code.row(f"[{length * body.width} x i8]", LINE)
         if access.values is not None:
-            _interleave(body, row, kinds[0], access.values)
-        _copy(body, address, row, length, access, rarely=rarely)
+            interleave(body, row, kinds[0], access.values)
+        copy(body, address, row, length, access, rarely=rarely)
         if access.values is not None:
             return ()
         return _in_order(body, row, kinds[0], len(kinds), range(len(kinds)))
 
 
-def _is_whole(body: Body, kinds: Sequence[Type], offsets: Sequence[int]) -> bool:
+def _are_quads(body: Body, kinds: Sequence[Type]) -> bool:
+    return len(kinds) == _GROUP and body.layout.size(kinds[0]) == _WORD
+
+
+def _quads(body: Body, address: Lanes, access: Access, *, rarely: bool) -> Vectors:
+    """Groups of four words anywhere: some lanes at a time, which are put in order at once."""
+    code, kind = body.code, access.kinds[0]
+    if body.mask or rarely:
+        return _quads_by_lane(body, address, access)
+    group, row = f"<{_GROUP} x {kind}>", code.lanes(kind)
+    with code.scratch():
+        rows = [code.row(row, LINE) for _ in range(_GROUP)]
+
+        def read(first: str, places: Sequence[str]) -> None:
+            found = [code.value(f"load {group}, ptr {each}, align {_WORD}") for each in places]
+            for each, part in zip(rows, turned(code, kind, found), strict=True):
+                here = code.value(f"getelementptr {kind}, ptr {each}, i64 {first}")
+                code.line(f"store {group} {part}, ptr {here}, align {_WORD}")
+
+        def write(first: str, places: Sequence[str]) -> None:
+            here = [code.value(f"getelementptr {kind}, ptr {each}, i64 {first}") for each in rows]
+            parts = [code.value(f"load {group}, ptr {each}, align {_WORD}") for each in here]
+            for place, found in zip(places, turned(code, kind, parts), strict=True):
+                code.line(f"store {group} {found}, ptr {place}, align {_WORD}")
+
+        for each, vector in zip(rows, access.values or (), strict=False):
+            code.line(f"store {row} {vector}, ptr {each}, align {LINE}")
+        in_turn(body, address, read if access.values is None else write, at_once=_GROUP)
+        if access.values is not None:
+            return ()
+        return tuple(code.value(f"load {row}, ptr {each}, align {LINE}") for each in rows)
+
+
+def _quads_by_lane(body: Body, address: Lanes, access: Access) -> Vectors:
+    """The same of some lanes, or in little code."""
+    code, kind = body.code, access.kinds[0]
+    group = f"<{_GROUP} x {kind}>"
+
+    def run(given: Sequence[str]) -> Sequence[str]:
+        place, *parts = given
+        if access.values is None:
+            found = code.value(f"load {group}, ptr {place}, align {_WORD}")
+            return [code.value(f"extractelement {group} {found}, i64 {at}") for at in range(_GROUP)]
+        whole = "poison"
+        for at, part in enumerate(parts):
+            whole = code.value(f"insertelement {group} {whole}, {kind} {part}, i64 {at}")
+        code.line(f"store {group} {whole}, ptr {place}, align {_WORD}")
+        return []
+
+    values = [Lanes(kind, vectors=(each,)) for each in access.values or ()]
+    return each_lane(body, [address, *values], access.results, run)
+
+
+def is_whole(body: Body, kinds: Sequence[Type], offsets: Sequence[int]) -> bool:
     """Whether several components of one kind lie side by side."""
     size = body.layout.size(kinds[0])
     same = len(kinds) > 1 and all(each == kinds[0] for each in kinds)
@@ -63,7 +119,7 @@ def _apart(body: Body, address: Lanes, kinds: Sequence[Type], offsets: Sequence[
     return apart if offsets[-1] // size < apart else 0
 
 
-def _copy(
+def copy(
     body: Body, address: Lanes, row: str, length: int, access: Access, *, rarely: bool
 ) -> None:
     """Into the row what each active lane has, or the other way."""
@@ -99,7 +155,7 @@ def _in_order(
     """
     code, size = body.code, body.layout.size(kind)
     lanes = min(body.width, _REGISTER // size)
-    if list(wanted) == list(range(4)) and size == _WORD:
+    if list(wanted) == list(range(_GROUP)) and size == _WORD:
         groups = [
             taken_apart(code, kind, code.value(f"getelementptr i8, ptr {first}, i64 {start}"))
             for start in range(0, body.width * 4 * size, 4 * _REGISTER)
@@ -134,12 +190,12 @@ def _joined(body: Body, parts: Sequence[str], kind: Type, size: int) -> str:
     return parts[0]
 
 
-def _interleave(body: Body, first: str, kind: Type, vectors: Sequence[str]) -> None:
+def interleave(body: Body, first: str, kind: Type, vectors: Sequence[str]) -> None:
     """Write the first elements of all vectors, then the second ones, and so on."""
     code, size, apart = body.code, body.layout.size(kind), len(vectors)
     lanes = min(body.width, _REGISTER // size)
     whole = code.lanes(kind)
-    if apart == 4 and size == _WORD:
+    if apart == _GROUP and size == _WORD:
         for begin in range(0, body.width, lanes):
             own = places(range(begin, begin + lanes))
             rows = [

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from metalbench.msl.ir.flow import Flow
 from metalbench.msl.ir.model import (
@@ -23,6 +24,7 @@ from metalbench.msl.ir.model import (
 )
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL, Int, Pointer
+from metalbench.msl.vector.congruent import same_values
 from metalbench.msl.vector.divergence import Divergence
 from metalbench.msl.vector.folding import Lanes, fold, unsigned
 from metalbench.msl.vector.shapes import (
@@ -174,9 +176,17 @@ class _Analysis:
                 found = shape if found is None else join(found, shape)
         if found is None:
             return UNIFORM if all(each.is_undefined for each in phi.operands) else None
-        values = {each for each in phi.operands if not each.is_undefined}
         # Lanes come by different ways; what is one value comes by all of them alike.
-        return VARYING if block in self._divergence.joins and len(values) > 1 else found
+        parted = found is not VARYING and block in self._divergence.joins
+        return VARYING if parted and not self._is_one(phi) else found
+
+    def _is_one(self, phi: Phi) -> bool:
+        given = (each.text for each in phi.operands if not each.is_undefined)
+        return len({self._same.get(each, each) for each in given}) == 1
+
+    @cached_property
+    def _same(self) -> Mapping[str, str]:
+        return same_values(self._flow)
 
     def _of_turns(self, shape: Shape, source: Block, block: Block) -> bool:
         """Whether lanes come on a way out of a loop, each after turns of its own."""

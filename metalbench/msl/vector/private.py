@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from metalbench.msl.ir.flow import Flow
@@ -25,6 +26,10 @@ ALIGNMENT = 16  # bytes, of a lane's own copy
 # Calls that say something of memory without touching it.
 SILENT = ("llvm.assume", "llvm.lifetime.", "llvm.experimental.noalias.", "llvm.donothing")
 FILLS = "llvm.memset."
+COPIES_OR_FILLS = re.compile(r"llvm\.mem(?:cpy|move|set)\.")
+# They work on all elements of the matrices that they are given, and on nothing else: those of the
+# first operand are written, but for `matrix_store`, which reads them.
+MATRICES = re.compile(r"_ZN2mbL\d+matrix_")
 _MOST_FILLED = 1024  # bytes; an element at a time, where not all lanes are there
 _ELEMENT = 8  # bytes of the largest
 
@@ -159,9 +164,21 @@ def _apart(
             return addresses
         alike = alike and _is_one(address, block, shapes, variables)
         return [] if alike and block not in shapes.divergence.masked else [address]
-    if isinstance(instruction, Call) and alike and block not in shapes.divergence.masked:
-        return []
+    if isinstance(instruction, Call):
+        one = alike and all(shapes.of(each, block) is UNIFORM for each in addresses)
+        if one and block not in shapes.divergence.masked:
+            return []
+        return [each for each in _written_by(instruction) if each.text in variables]
     return addresses
+
+
+def _written_by(call: Call) -> Sequence[Value]:
+    """The operands at which a function may write."""
+    if COPIES_OR_FILLS.match(call.name):
+        return call.operands[:1]
+    if MATRICES.match(call.name):
+        return call.operands[1:2] if "matrix_store" in call.name else call.operands[:1]
+    return call.operands
 
 
 def _changes_nothing(instruction: Instruction) -> bool:

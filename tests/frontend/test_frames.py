@@ -1,0 +1,93 @@
+"""How much of a stack a module's functions take, one within the other."""
+
+from __future__ import annotations
+
+import pytest
+
+from metalbench._core import CompileError
+from metalbench.msl.building.compiler import Translate, assemble
+from metalbench.msl.building.frames import Frame, Frames, check_frames
+from metalbench.msl.building.toolchain import VECTOR_FLAGS, flags, toolchain
+
+USAGE = (
+    "a.metal:3:helper\t96\tstatic\n"
+    "a.metal:9:deep\t4000\tstatic\n"
+    "a.metal:12:other\t500\tstatic\n"
+    "<metalbench>:3:mb_thread\t299880\tstatic\n"
+)
+
+
+def module(*calls: tuple[str, str]) -> str:
+    names = dict.fromkeys(["helper", "deep", "other", "inlined", "mb_thread", *sum(calls, ())])
+    return "\n".join(
+        "\n".join(
+            [
+                f"define internal void @{name}(ptr %p) #0 {{",
+                *(f"  call fastcc void @{to}(ptr %p)" for by, to in calls if by == name),
+                "  ret void",
+                "}",
+            ]
+        )
+        for name in names
+    )
+
+
+@pytest.mark.parametrize(
+    ("calls", "total"),
+    [
+        ([], 299880),
+        ([("helper", "deep")], 299880),
+        ([("mb_thread", "helper")], 299880 + 96),
+        ([("mb_thread", "helper"), ("mb_thread", "other")], 299880 + 500),
+        ([("mb_thread", "helper"), ("helper", "deep")], 299880 + 96 + 4000),
+        ([("mb_thread", "inlined"), ("inlined", "deep")], 299880 + 4000),
+        ([("mb_thread", "helper"), ("helper", "helper")], 299880 + 96),
+    ],
+)
+def test_calls_within_each_other_add_up(calls, total):
+    assert Frames(USAGE, module(*calls)).deepest() == Frame(total, "<metalbench>:3", "mb_thread")
+
+
+def test_who_takes_most_is_named():
+    usage = USAGE.replace("299880", "24")
+    calls = module(("mb_thread", "helper"), ("helper", "deep"))
+    assert Frames(usage, calls).deepest() == Frame(24 + 96 + 4000, "a.metal:9", "deep")
+
+
+def test_nothing_takes_nothing():
+    assert Frames("", "").deepest().bytes == 0
+
+
+def test_clang_tells_of_both(tmp_path):
+    text = """
+define void @outer(ptr %p) {
+  %a = alloca [4096 x i8]
+  store volatile ptr %a, ptr %p
+  call void @inner(ptr %a)
+  ret void
+}
+define internal void @inner(ptr %p) noinline {
+  %b = alloca [8192 x i8]
+  store volatile ptr %b, ptr %p
+  ret void
+}
+"""
+    options = flags(checked=False, fast_math=False, passes=VECTOR_FLAGS)
+    frames = assemble(text, tmp_path / "two.so", toolchain(), Translate(), options)
+    frame = frames.deepest()
+    assert frame.function == "inner"
+    # Of a function that calls no other, 128 bytes may lie below its frame.
+    assert 4096 + 8192 - 128 <= frame.bytes <= 4096 + 8192 + 256
+    assert frames.all >= frame.bytes
+
+
+def test_frames_within_each_other_must_fit_a_stack():
+    usage = USAGE.replace("299880", str(200 * 1024)).replace("4000", str(100 * 1024))
+    headers = toolchain().headers
+    check_frames(Frames(usage, module(("helper", "deep"))), "k", headers, together=True)
+    chain = Frames(usage, module(("mb_thread", "helper"), ("helper", "deep")))
+    check_frames(chain, "k", headers, together=False)
+    with pytest.raises(CompileError, match=r"\[k\] private memory: .* 307296 bytes"):
+        check_frames(chain, "k", headers, together=True)
+    with pytest.raises(CompileError, match=r"299880 bytes"):
+        check_frames(Frames(USAGE, module()), "k", headers, together=False)
