@@ -8,8 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
+from typing import TYPE_CHECKING
 
 from metalbench.errors import MachineError
+
+if TYPE_CHECKING:
+    from metalbench.result import DeviceFacts
 
 # Whoever waits for another process's measurement looks so often whether it is over.
 SECONDS_BETWEEN_TRIES = 0.05
@@ -24,6 +28,11 @@ class DeviceLock:
     def __init__(self, folder: Path, device: str) -> None:
         name = re.sub(r"\W+", "-", device).strip("-")
         self.path = folder / f"device-{name}.lock"
+
+    @classmethod
+    def of(cls, device: DeviceFacts, folder: Path) -> DeviceLock:
+        """Return the lock of a device, beside the store in `folder`."""
+        return cls(folder, f"{device.kind}-{device.name}")
 
     @contextmanager
     def held(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:

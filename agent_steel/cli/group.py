@@ -171,6 +171,11 @@ class _Options(ErrorsAreMessages):
 @click.option("--resume", is_flag=True, help="Go on with the session that was broken off last.")
 @click.option("--apply", is_flag=True, help="Write the winners in place of the kernels' files.")
 @click.option(
+    "--record",
+    is_flag=True,
+    help="Let winners become records (see `metalbench leaderboard`), where nothing is faster.",
+)
+@click.option(
     "--gputrace",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from agent_steel.settings import Settings
     from agent_steel.subject import Subject
     from metalbench._core import Device
+    from metalbench.store import Store
 
 MOST_ROUNDS = 10
 CONFIRMATION = 3.0
 GOES_ON = "All that was judged is kept; `agent_steel --resume` goes on."
 # What a session that goes on is asked afresh: the rest is as it was.
-OF_THIS_CALL = frozenset({"resume", "dry_run", "output", "apply", "db"})
+OF_THIS_CALL = frozenset({"resume", "dry_run", "output", "apply", "record", "db"})
 
 
 def run(ctx: click.Context, options: dict[str, Any]) -> int:
@@ -66,6 +67,8 @@ def run(ctx: click.Context, options: dict[str, Any]) -> int:
             log.print(GOES_ON, soft_wrap=True)
             raise
         _tell(ended, history, out, as_json=as_json, proposer=proposer)
+        if options["record"] and not ended.interrupted:
+            _record(log, device, store, ended, options)
         if options["gputrace"]:
             _trace(log, device, ended, options)
         if options["apply"]:
@@ -98,8 +101,7 @@ def _loop(
     from metalbench.measure import Plan
 
     seconds, seed = options["seconds"], options["seed"]
-    device = subjects[0].device
-    lock = DeviceLock(history.folder, f"{device.kind}-{device.name}")
+    lock = DeviceLock.of(subjects[0].device, history.folder)
     with processes_for(options) as workers:
         tools = Tools(
             history,
@@ -203,6 +205,19 @@ def _tell(
         click.echo(to_json(ended, history, proposer), nl=False)
     else:
         out.print(report(ended, history, proposer, out))
+
+
+def _record(
+    log: Console, device: Device, store: Store, ended: Ended, options: dict[str, Any]
+) -> None:
+    from agent_steel.cli.records import entered
+    from agent_steel.device_lock import DeviceLock
+    from metalbench.report.rulings import ruling_lines
+    from metalbench.run.observed import device_facts
+
+    lock = DeviceLock.of(device_facts(device), store.path.parent)
+    for line in ruling_lines(list(entered(device, store, ended, lock, options))):
+        log.print(line, soft_wrap=True)
 
 
 def _trace(log: Console, device: Device, ended: Ended, options: dict[str, Any]) -> None:

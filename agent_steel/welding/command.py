@@ -64,15 +64,20 @@ def welder_command(**options: Any) -> None:
     You see the task's Python before any of it runs, in a process without network. Files are
     written only when every check has passed.
     """
+    from agent_steel.device_lock import DeviceLock
     from agent_steel.providers import create_model
     from agent_steel.welding.destination import Destination
     from agent_steel.welding.order import Order
     from agent_steel.welding.weld import weld
+    from metalbench import _core
     from metalbench.isolation import Limits
+    from metalbench.run.observed import device_facts
+    from metalbench.store import location
 
     path, _, function = (options["reference"] or "").rpartition(":")
     if options["reference"] and not path:
         path, function = function, ""
+    device = device_facts(_core.open(options["device"]))
     model = create_model(options["provider"], **given(options))
     welded = weld(
         model,
@@ -90,6 +95,7 @@ def welder_command(**options: Any) -> None:
         device=options["device"],
         limits=Limits(options["check_seconds"]),
         measure=options["measure"],
+        alone=DeviceLock.of(device, location(None).parent).held(),
     )
     click.echo(_as_json(welded) if options["output"] == "json" else _as_text(welded))
 

@@ -73,7 +73,7 @@ def test_help_teaches_with_examples() -> None:
         (["--loop"], "expected --kernel-name NAME, --set SET or --all"),
         (["--kernel-name", "twcie"], "did you mean 'twice'"),
         (["--kernel-name", ","], "expected names of kernels"),
-        (["--kernel-name", "twice", "--provider", "tunr"], "did you mean 'tuner'"),
+        (["--kernel-name", "twice", "--provider", "tunr"], "is not one of 'tuner'"),
         (["--kernel-name", "twice", "--size", "huge"], "huge"),
         (["--kernel-name", "twice", "--gputrace", "traces"], "made by Metal, on a Mac"),
         (["--resume"], "no session in"),

@@ -1,0 +1,51 @@
+"""``agent_steel --record``: a winner becomes the record of its task where nothing is faster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from metalbench.cli.isolation import processes_for
+
+if TYPE_CHECKING:
+    from agent_steel.device_lock import DeviceLock
+    from agent_steel.loop import Climbed, Ended
+    from metalbench._core import Device
+    from metalbench.leaderboard import Ruling
+    from metalbench.store import Store
+
+ORIGIN = "agent_steel"
+# As long as `metalbench run` takes, however short the candidates were timed.
+SECONDS = 2.0
+
+
+def entered(
+    device: Device, store: Store, ended: Ended, lock: DeviceLock, options: Mapping[str, Any]
+) -> Iterator[Ruling]:
+    """Let the best version of every kernel that was made faster enter the leaderboard.
+
+    Each is run once more as `metalbench run` does, in a process of its own, and where there is a
+    record in pairs with that.
+    """
+    for each in ended.climbed:
+        if each.improved:
+            with lock.held():
+                yield _ruling(device, store, each, options)
+
+
+def _ruling(device: Device, store: Store, winner: Climbed, options: Mapping[str, Any]) -> Ruling:
+    from metalbench.leaderboard import submit
+    from metalbench.measure import Plan
+    from metalbench.run.trial import Trial
+
+    subject, best = winner.subject, winner.best
+    trial = Trial(
+        subject.entry,
+        subject.kernel_of(best),
+        subject.dtype,
+        subject.size,
+        seed=options["seed"],
+        plan=Plan(seconds=max(options["seconds"], SECONDS)),
+        tunables=best.tunables,
+    )
+    return submit(device, store, trial, origin=ORIGIN, attempts=processes_for(options))
