@@ -181,7 +181,7 @@ def module(body: str, more: str, memory: Memory, features: str = "") -> str:
 
     `%NAME` is an array's address or a number, `%NAME.lane` a lane's own element's address; `%lane`,
     `%index`, `%x`, `%y`, `%z`, `%simdgroup` and `%arena` say where a lane is, `%i` is `%lane` as
-    i64. Markers are declared; `mb_vector_meet` counts in `@meetings`.
+    i64. Markers are declared; `mb_vector_meet` counts in `@mb_storage_meetings`.
     """
     arrays = {name: each for name, each in memory.items() if isinstance(each, np.ndarray)}
     numbers = [name for name in memory if name not in arrays]
@@ -207,10 +207,10 @@ def module(body: str, more: str, memory: Memory, features: str = "") -> str:
     return "\n".join(
         [
             "@mb_vector_rows = external hidden constant i8",
-            "@meetings = global i32 0",
+            "@mb_storage_meetings = global i32 0",
             _declarations(text + more),
             "define hidden void @mb_vector_meet() noinline {",
-            "  %before = atomicrmw add ptr @meetings, i32 1 monotonic, align 4",
+            "  %before = atomicrmw add ptr @mb_storage_meetings, i32 1 monotonic, align 4",
             "  ret void",
             "}",
             more,
