@@ -9,7 +9,9 @@ import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType
 
 from metalbench.errors import DeclarationError, MetalBenchError, TaskError, suggestion
 from metalbench.kernel import header, installed
@@ -181,8 +183,17 @@ def _place(path: Path, error: BaseException) -> str:
     return f"{path}:{lines[-1]}" if lines else str(path)
 
 
+class _AsItIs(SourceFileLoader):
+    """Reads a file's text each time: bytecode is kept by the second, and edits may be faster."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Compile the text."""
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def _load(name: str, path: Path, module_name: str) -> Task:
-    spec = importlib.util.spec_from_file_location(module_name, path)
+    loader = _AsItIs(module_name, str(path))
+    spec = importlib.util.spec_from_file_location(module_name, path, loader=loader)
     if spec is None or spec.loader is None:
         raise TaskError(f"[{name}] {path} is no Python file")
     module = importlib.util.module_from_spec(spec)

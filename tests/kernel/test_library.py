@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -33,6 +34,16 @@ def test_the_library_has_its_sets():
     assert {"relu", "sqr_mm"} <= set(library.names("common"))
     assert "add_norm" in library.names("standard")
     assert "transformer_block" in library.names("full")
+
+
+def test_a_task_that_is_edited_at_once_is_read_again(folder):
+    """Of the same length and in the same second, by which Python would know its bytecode."""
+    first = Library([folder]).entry("twice").task
+    stamp = (folder / "twice.py").stat()
+    (folder / "twice.py").write_text(TASK.replace("2 * x, flops", "3 * x, flops"))
+    os.utime(folder / "twice.py", ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    second = Library([folder]).entry("twice").task
+    assert (first.oracle(1), second.oracle(1)) == (2, 3)
 
 
 @pytest.mark.parametrize("entry", list(Library()), ids=lambda each: each.name)

@@ -100,7 +100,7 @@ def test_an_attempt_of_no_session_is_refused(path: Path) -> None:
 def test_a_store_of_the_version_before_gets_the_tables(path: Path) -> None:
     Store(path).close()
     with sqlite3.connect(path) as raw:
-        for table in ("attempt_samples", "attempts", "sessions"):
+        for table in ("attempt_samples", "attempts", "sessions", "records"):
             raw.execute(f"DROP TABLE {table}")
         raw.execute("PRAGMA user_version = 5")
     raw.close()

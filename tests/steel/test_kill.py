@@ -34,7 +34,7 @@ def start(folder: Path, db: Path, log: Path) -> subprocess.Popen[bytes]:
         ("--resume",)
         if _session(db)
         else (
-            *("--kernel-name", "twice", "--loop", "--max-rounds", "2", "--candidates", "2"),
+            *("--kernel-name", "twice", "--loop", "--max-rounds", "1", "--candidates", "3"),
             *("--max-no-improvement", "2", "--time", "0.1", "--device", "cpu"),
         )
     )
@@ -104,8 +104,8 @@ def seconds(tunable: Path, tmp_path: Path) -> float:
     return monotonic() - begin
 
 
-def test_killed_twice(tunable: Path, tmp_path: Path, seconds: float) -> None:
-    kill_after([0.4 * seconds, 0.3 * seconds], tunable, tmp_path / "a.db", tmp_path / "log")
+def test_killed_half_way(tunable: Path, tmp_path: Path, seconds: float) -> None:
+    kill_after([0.5 * seconds], tunable, tmp_path / "a.db", tmp_path / "log")
 
 
 @pytest.mark.slow
@@ -118,7 +118,7 @@ def test_killed_at_ten_random_moments(tunable: Path, tmp_path: Path, seconds: fl
 def test_ctrl_c_says_how_to_go_on(tunable: Path, tmp_path: Path) -> None:
     db, log = tmp_path / "a.db", tmp_path / "log"
     run = subprocess.Popen(
-        command(tunable, db, "--kernel-name", "twice", "--loop", "--device", "cpu"),
+        command(tunable, db, "--kernel-name", "twice", "--device", "cpu", "--time", "0.1"),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
