@@ -40,6 +40,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     arguments = parser.parse_args()
     device = _core.open("cpu")
+    console = Console(width=None if sys.stdout.isatty() else 120)
     columns = ("kernel", "type", "comparisons", "rejected", "nearest", "bfloat16", "first finding")
     table = Table(*columns, title=f"{arguments.seeds} seeds, error / allowed")
     wrong = 0
@@ -49,16 +50,19 @@ def main() -> None:
         for dtype in entry.kernel().dtypes:
             found = sum(reports(device, entry, dtype, arguments.seeds), Report())
             wrong += len(found.findings)
+            nearest = f"{found.worst.ratio:.2f}" if found.worst else ""
+            finding = escape(str(found.findings[0])[:200]) if found.findings else ""
             table.add_row(
                 entry.name,
                 dtype,
                 str(len(found.comparisons)),
                 str(len(found.findings)),
-                f"{found.worst.ratio:.2f}" if found.worst else "",
+                nearest,
                 coarse if dtype == "float32" else "",
-                escape(str(found.findings[0])[:200]) if found.findings else "",
+                finding,
             )
-    Console(width=None if sys.stdout.isatty() else 120).print(table)
+            print(f"{entry.name} {dtype}: {nearest} {finding}", file=sys.stderr, flush=True)
+    console.print(table)
     sys.exit(1 if wrong else 0)
 
 
