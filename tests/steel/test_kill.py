@@ -104,6 +104,7 @@ def seconds(tunable: Path, tmp_path: Path) -> float:
     return monotonic() - begin
 
 
+@pytest.mark.slow
 def test_killed_half_way(tunable: Path, tmp_path: Path, seconds: float) -> None:
     kill_after([0.5 * seconds], tunable, tmp_path / "a.db", tmp_path / "log")
 
