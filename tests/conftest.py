@@ -29,7 +29,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 TESTS = Path(__file__).parent
 # Of folders whose tests are many cases of few functions: every test's first case, and of the others
 # one in so many. The long form, `pytest -m "slow or not slow"`, has them all.
-ONE_IN = {"emission": 60, "msl": 3}
+ONE_IN = {"emission": 90, "escapes": 2, "msl": 4}
 
 _AT_FIRST: dict[int, tuple[np.random.Generator, Any]] = {}
 
