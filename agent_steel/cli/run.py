@@ -29,11 +29,13 @@ OF_THIS_CALL = frozenset({"resume", "dry_run", "output", "apply", "record", "db"
 
 def run(ctx: click.Context, options: dict[str, Any]) -> int:
     """Do what the options ask for; returns the exit code."""
+    from agent_steel.cli.plan import tell_plan
     from agent_steel.history import History
     from metalbench import _core
     from metalbench.cli.warning import warn
     from metalbench.errors import MachineError
     from metalbench.report.console import console
+    from metalbench.run.capture import check_captures
     from metalbench.store import Store, location
 
     as_json = options["output"] == "json"
@@ -48,12 +50,8 @@ def run(ctx: click.Context, options: dict[str, Any]) -> int:
         proposer = _proposer(options)
         settings = _settings(options, proposer)
         if options["gputrace"]:
-            from metalbench.run.capture import check_captures
-
             check_captures(device)
         if options["dry_run"]:
-            from agent_steel.cli.plan import tell_plan
-
             tell_plan(out, subjects, proposer, settings, options["max_cost"])
             return 0
         warn(log, device)
@@ -67,12 +65,7 @@ def run(ctx: click.Context, options: dict[str, Any]) -> int:
             log.print(GOES_ON, soft_wrap=True)
             raise
         _tell(ended, history, out, as_json=as_json, proposer=proposer)
-        if options["record"] and not ended.interrupted:
-            _record(log, device, store, ended, options)
-        if options["gputrace"]:
-            _trace(log, device, ended, options)
-        if options["apply"]:
-            _apply(log, ended, options)
+        _use(ended, device, store, options, log)
     if ended.interrupted:
         from metalbench.cli.failure import Interrupted
 
@@ -205,6 +198,16 @@ def _tell(
         click.echo(to_json(ended, history, proposer), nl=False)
     else:
         out.print(report(ended, history, proposer, out))
+
+
+def _use(ended: Ended, device: Device, store: Store, options: dict[str, Any], log: Console) -> None:
+    """What is to be done with the winners."""
+    if options["record"] and not ended.interrupted:
+        _record(log, device, store, ended, options)
+    if options["gputrace"]:
+        _trace(log, device, ended, options)
+    if options["apply"]:
+        _apply(log, ended, options)
 
 
 def _record(

@@ -71,7 +71,8 @@ def _own_memory_limit() -> bool:
 
 def _within_limits(command: Sequence[str], *, memory: bool) -> list[str]:
     """The command, run by a shell that limits it first: processor time, files and memory."""
-    limits = f"ulimit -c 0; ulimit -t {PROCESSOR_S}; ulimit -f {OUTPUT_BYTES // 512}; "
+    # The soft limit of time alone: at the hard one there is no telling it from a lack of memory.
+    limits = f"ulimit -c 0; ulimit -S -t {PROCESSOR_S}; ulimit -f {OUTPUT_BYTES // 512}; "
     if memory:
         # macOS has no such limit, and says so.
         limits += f"ulimit -v {MEMORY_BYTES // 1024} 2>/dev/null; "

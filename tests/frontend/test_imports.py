@@ -1,0 +1,64 @@
+"""What a compiled object wants of its host, whatever source it came from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from metalbench._core import CompileError
+from metalbench.msl.building.compiler import Translate, assemble
+from metalbench.msl.building.targets import MACH_O
+from metalbench.msl.building.toolchain import Toolchain, flags, toolchain
+
+# With assembly, so that the optimiser does not see that it does nothing.
+HARMLESS = 'define void @mb_span() {\n  call void asm sideeffect "", ""()\n  ret void\n}\n'
+FAULTS = {
+    "a call": (
+        "declare i32 @getpid()\ndefine i32 @f() {\n  %r = call i32 @getpid()\n  ret i32 %r\n}\n",
+        "calls getpid of the host",
+    ),
+    "a variable": ("@counter = global i32 3\n", "variables that outlive a launch: counter"),
+    "a cleared array": (
+        "@big = global [1024 x i8] zeroinitializer\n",
+        "variables that outlive a launch: big",
+    ),
+    "a constructor": (
+        "@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] "
+        "[{ i32, ptr, ptr } { i32 65535, ptr @mb_span, ptr null }]\n",
+        "runs code when it is loaded",
+    ),
+    "a destructor": (
+        "@llvm.global_dtors = appending global [1 x { i32, ptr, ptr }] "
+        "[{ i32, ptr, ptr } { i32 65535, ptr @mb_span, ptr null }]\n",
+        "(runs code when it is loaded|calls .*atexit of the host)",
+    ),
+}
+
+
+@pytest.fixture(params=["here", "macOS"])
+def tools(request: pytest.FixtureRequest) -> Toolchain:
+    here = toolchain()
+    if request.param == "here":
+        return here
+    if not here.clang[0].endswith("zig"):
+        pytest.skip("needs ziglang's linker, which knows every system")
+    return replace(here, linker=(here.clang[0], *MACH_O.zig_linker), target=MACH_O)
+
+
+def built(ir: str, tools: Toolchain, folder: Path) -> None:
+    options = flags(checked=False, fast_math=True, goal=tools.target)
+    assemble(HARMLESS + ir, folder / "kernel.so", tools, Translate(str, lambda _: ""), options)
+
+
+def test_what_wants_nothing_is_taken(tools: Toolchain, tmp_path: Path) -> None:
+    built("@table = constant [2 x i32] [i32 1, i32 2]\n", tools, tmp_path)
+    assert (tmp_path / "kernel.so").exists()
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_what_wants_more_is_refused(name: str, tools: Toolchain, tmp_path: Path) -> None:
+    ir, said = FAULTS[name]
+    with pytest.raises(CompileError, match=said):
+        built(ir, tools, tmp_path)
