@@ -35,7 +35,7 @@ __all__ = [
 
 # What kernels that synchronise are run as.
 ENGINE_VARIABLE = "METALBENCH_ENGINE"
-ENGINES = ("fibers", "vectors")
+ENGINES = ("vectors", "fibers")
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ def _compile(
 
 def chosen_engine() -> str:
     """What kernels that synchronise are run as: METALBENCH_ENGINE says so. Raises MachineError."""
-    named = os.environ.get(ENGINE_VARIABLE, "fibers")
+    named = os.environ.get(ENGINE_VARIABLE, "vectors")
     if named not in ENGINES:
         raise MachineError(f"{ENGINE_VARIABLE}: expected {' or '.join(ENGINES)}, got {named!r}")
     return named
