@@ -9,8 +9,8 @@ import click
 
 from agent_steel.cli.history import diff, history, show
 from agent_steel.cli.winners import export, plot
+from agent_steel.models.providers.options import model_options, provider_option
 from agent_steel.proposers import TUNER
-from agent_steel.providers.options import model_options, provider_option
 from agent_steel.welding.command import welder_command
 from metalbench.cli.capture import SUFFIX
 from metalbench.cli.group import ErrorsAreMessages

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_steel.attempt import Attempt, Fate
-from agent_steel.lineage import why
+from agent_steel.history.lineage import why
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,7 +10,7 @@ import click
 from metalbench.cli.parameters import complete_names, dtype_option, kernel_options, writable
 
 if TYPE_CHECKING:
-    from agent_steel.lineage import Lineage
+    from agent_steel.history.lineage import Lineage
     from agent_steel.subject import Subject
 
 FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
@@ -40,7 +40,7 @@ def export(name: str, out: Path | None, force: bool, **options: Any) -> None:
     Without --out it is written in place of the kernel's own file, which needs --force, or as the
     variant for this device's chip beside it.
     """
-    from agent_steel.export import applied, file_name, text_of, written
+    from agent_steel.history.export import applied, file_name, text_of, written
 
     subject, lineage = _found(name, options)
     start = lineage.start(subject.key)
@@ -81,7 +81,7 @@ def plot(name: str, out: Path, **options: Any) -> None:
 
     Needs matplotlib: pip install 'metalbench[plot]'.
     """
-    from agent_steel.plot import draw
+    from agent_steel.history.plot import draw
 
     subject, lineage = _found(name, options)
     if not lineage.attempts:
@@ -97,7 +97,7 @@ def _found(name: str, options: dict[str, Any]) -> tuple[Subject, Lineage]:
     """The kernel as its file is, and all attempts at it on this device."""
     from agent_steel.cli.run import subjects_for
     from agent_steel.history import History
-    from agent_steel.lineage import Lineage
+    from agent_steel.history.lineage import Lineage
     from metalbench import _core
     from metalbench.store import Store, location
 

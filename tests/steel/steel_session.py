@@ -14,15 +14,15 @@ import pytest
 from example_results import correct, measurement
 
 from agent_steel.attempt import Attempt
-from agent_steel.climb import Tools
 from agent_steel.device_lock import DeviceLock
 from agent_steel.history import History
 from agent_steel.loop import Ended, Loop
-from agent_steel.profiler import Profiler
+from agent_steel.loop.climb import Tools
+from agent_steel.loop.profiler import Profiler
+from agent_steel.loop.settings import Settings, Unheard
+from agent_steel.loop.verifier import Verifier
 from agent_steel.proposal import Brief, Proposal, ProposerError, Usage
-from agent_steel.settings import Settings, Unheard
 from agent_steel.subject import Subject
-from agent_steel.verifier import Verifier
 from metalbench import _core
 from metalbench.comparison.match import Match, Outcome
 from metalbench.isolation import Limits, Workers

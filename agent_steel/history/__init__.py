@@ -1,0 +1,5 @@
+"""What was tried and what came of it: kept in the store, told as a lineage, written as a file."""
+
+from agent_steel.history.history import History, Place, Session
+
+__all__ = ["History", "Place", "Session"]
