@@ -10,7 +10,7 @@ from agent_steel.attempt import Attempt, Fate
 from agent_steel.models.chips import facts_of
 from agent_steel.models.includes import included_headers
 from agent_steel.proposal import Brief
-from metalbench.analysis.targets import Target
+from agent_steel.target import OF_SCATTER, TOLD
 from metalbench.kernel.installed import installed_folder
 from metalbench.stats import Interval
 
@@ -19,13 +19,6 @@ MOST_OTHERS = 2
 LONGEST_HEADERS = 40_000
 LONGEST_ERROR = 400
 LONGEST_SENTENCE = 200
-TARGETS = {
-    Target.SPEED: "time: the kernel's against that of MLX",
-    Target.COMPUTE: "arithmetic: GFLOP/s",
-    Target.MEMORY: "memory: GB/s",
-    Target.STABLE: "a time that does not vary",
-    Target.BALANCED: "a balance of time, arithmetic and steadiness",
-}
 
 
 def values_of(brief: Brief) -> dict[str, str]:
@@ -37,12 +30,12 @@ def values_of(brief: Brief) -> dict[str, str]:
         "dtype": brief.dtype,
         "size": brief.size,
         "extents": ", ".join(f"{name} = {each}" for name, each in brief.extents.items()),
-        "target": TARGETS[brief.target],
+        "target": TOLD[brief.target],
         "reference": brief.reference.strip(),
         "bound": brief.diagnosis.bound,
         "diagnosis": brief.diagnosis.text,
         "facts": "\n".join(f"* {each.name}: {each.value}" for each in brief.diagnosis.facts),
-        "history": history(brief.attempts),
+        "history": history(brief.attempts, scatter=brief.target in OF_SCATTER),
         "tunables": _tunables(brief.parent.tunables),
         "source": brief.kernel.source.strip(),
         "included": _included(brief.kernel.source),
@@ -50,25 +43,27 @@ def values_of(brief: Brief) -> dict[str, str]:
     }
 
 
-def history(attempts: Sequence[Attempt]) -> str:
+def history(attempts: Sequence[Attempt], *, scatter: bool = False) -> str:
     """The last attempts, oldest first: technique, what became of it, and why."""
     told = [each for each in attempts if each.fate is not Fate.PENDING]
     if not told:
         return "Nothing yet."
-    lines = [_line(each) for each in told[-MOST_ATTEMPTS:]]
+    lines = [_line(each, scatter=scatter) for each in told[-MOST_ATTEMPTS:]]
     left_out = len(told) - len(lines)
     if left_out:
         lines.insert(0, f"* {left_out} earlier attempts are left out")
     return "\n".join(lines)
 
 
-def _line(each: Attempt) -> str:
+def _line(each: Attempt, *, scatter: bool) -> str:
     of = "" if each.parent is None else f" of number {each.parent}"
     said = f"* number {each.number}{of}, {each.fate.value}"
     if each.technique:
         said += f": {each.technique}"
     if each.ratio is not None:
         said += f"; {_ratio(each.ratio)} times as fast as what it was made from"
+    if scatter and each.steadiness is not None:
+        said += f"; {_ratio(each.steadiness)} times as steady"
     if each.tunables:
         said += f"; {_spelled(each.tunables)}"
     if each.summary:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import Any
 
-from agent_steel.models.providers.api import Answer, Ending, Heard, Question
-from agent_steel.models.providers.keys import key_of, without_key
-from agent_steel.models.providers.library import library_of
-from agent_steel.models.providers.limits import Limits
-from agent_steel.models.providers.presets import Preset, Structured
-from agent_steel.models.providers.stream import Received, guarded
+from agent_steel.models.providers.adapter import Adapter
+from agent_steel.models.providers.api import Ending, Question
+from agent_steel.models.providers.stream import Received
 
 ENDINGS = {
     "max_tokens": Ending.CUT,
@@ -19,41 +15,14 @@ ENDINGS = {
 }
 
 
-class AnthropicApi:
-    """Asks by messages, streamed; retries are left to whoever asks."""
+class AnthropicApi(Adapter):
+    """Asks by messages."""
 
-    def __init__(
-        self, preset: Preset, base_url: str, model: str, structured: Structured, limits: Limits
-    ) -> None:
-        self._preset = preset
-        self._model = model
-        self._structured = structured
-        self._limits = limits
-        self._library = library_of("anthropic")
-        self._client = self._library.Anthropic(
-            api_key=key_of(preset),
-            base_url=base_url,
-            max_retries=0,
-            timeout=limits.timeout(self._library),
-        )
+    library = "anthropic"
+    client = "Anthropic"
 
-    def ask(self, question: Question, heard: Heard) -> Answer:
-        """Ask once; raises Failed."""
-        received = Received(question, heard)
-        return guarded(
-            self._library,
-            received,
-            lambda text: without_key(text, self._preset),
-            lambda: self._streamed(received),
-        )
-
-    def _streamed(self, received: Received) -> Answer:
-        stream = self._client.messages.create(**self._request(received.question))
-        with closing(stream):
-            for event in self._limits.within(stream):
-                received.begun = True
-                _take(event, received)
-        return received.answer()
+    def _opened(self, question: Question) -> Any:
+        return self._client.messages.create(**self._request(question))
 
     def _request(self, question: Question) -> dict[str, Any]:
         request: dict[str, Any] = {
@@ -68,21 +37,20 @@ class AnthropicApi:
             request["output_config"] = {"format": form}
         return request
 
-
-def _take(event: Any, received: Received) -> None:
-    if event.type == "message_start":
-        received.tokens_in = _tokens_in(event.message.usage)
-    elif event.type == "content_block_delta" and event.delta.type == "text_delta":
-        received.add(event.delta.text)
-    elif event.type == "message_delta":
-        received.tokens_out = event.usage.output_tokens
-        if event.usage.input_tokens is not None:
-            received.tokens_in = _tokens_in(event.usage)
-        if event.delta.stop_reason:
-            received.ending = ENDINGS.get(event.delta.stop_reason, Ending.WHOLE)
-        details = event.delta.stop_details
-        if details is not None and details.explanation:
-            received.refusal.append(details.explanation)
+    def _take(self, event: Any, received: Received) -> None:
+        if event.type == "message_start":
+            received.tokens_in = _tokens_in(event.message.usage)
+        elif event.type == "content_block_delta" and event.delta.type == "text_delta":
+            received.add(event.delta.text)
+        elif event.type == "message_delta":
+            received.tokens_out = event.usage.output_tokens
+            if event.usage.input_tokens is not None:
+                received.tokens_in = _tokens_in(event.usage)
+            if event.delta.stop_reason:
+                received.ending = ENDINGS.get(event.delta.stop_reason, Ending.WHOLE)
+            details = event.delta.stop_details
+            if details is not None and details.explanation:
+                received.refusal.append(details.explanation)
 
 
 def _tokens_in(usage: Any) -> int:

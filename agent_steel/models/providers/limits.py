@@ -26,7 +26,8 @@ class Limits:
 
     def timeout(self, library: Any) -> Any:
         """What the client `library` is told; that nobody is there shows sooner."""
-        return library.Timeout(self.silence_s, connect=min(self.silence_s, CONNECT_S))
+        silence_s = min(self.silence_s, self.answer_s)
+        return library.Timeout(silence_s, connect=min(silence_s, CONNECT_S))
 
     def within(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         """Pass on what comes in time; raises Failed when the answer takes too long."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import Any
 
-from agent_steel.models.providers.api import Answer, Ending, Heard, Question
-from agent_steel.models.providers.keys import key_of, without_key
-from agent_steel.models.providers.library import library_of
+from agent_steel.models.providers.adapter import Adapter
+from agent_steel.models.providers.api import Ending, Question
 from agent_steel.models.providers.limits import Limits
 from agent_steel.models.providers.presets import Preset, Structured
-from agent_steel.models.providers.stream import Received, guarded
+from agent_steel.models.providers.stream import Received
 
 ENDINGS = {
     "stop": Ending.WHOLE,
@@ -19,44 +17,22 @@ ENDINGS = {
 }
 
 
-class OpenAIApi:
-    """Asks by chat completions, streamed; retries are left to whoever asks."""
+class OpenAIApi(Adapter):
+    """Asks by chat completions."""
+
+    library = "openai"
+    client = "OpenAI"
 
     def __init__(
         self, preset: Preset, base_url: str, model: str, structured: Structured, limits: Limits
     ) -> None:
-        self._preset = preset
-        self._model = model
-        self._structured = structured
-        self._limits = limits
-        self._library = library_of("openai")
-        self._client = self._library.OpenAI(
-            api_key=key_of(preset),
-            base_url=base_url,
-            max_retries=0,
-            timeout=limits.timeout(self._library),
-        )
+        super().__init__(preset, base_url, model, structured, limits)
         if preset.name != "openai":
             # The library takes these from variables that are meant for OpenAI alone.
             self._client.organization = self._client.project = None
 
-    def ask(self, question: Question, heard: Heard) -> Answer:
-        """Ask once; raises Failed."""
-        received = Received(question, heard)
-        return guarded(
-            self._library,
-            received,
-            lambda text: without_key(text, self._preset),
-            lambda: self._streamed(received),
-        )
-
-    def _streamed(self, received: Received) -> Answer:
-        stream = self._client.chat.completions.create(**self._request(received.question))
-        with closing(stream):
-            for chunk in self._limits.within(stream):
-                received.begun = True
-                _take(chunk, received)
-        return received.answer()
+    def _opened(self, question: Question) -> Any:
+        return self._client.chat.completions.create(**self._request(question))
 
     def _request(self, question: Question) -> dict[str, Any]:
         request: dict[str, Any] = {
@@ -76,17 +52,16 @@ class OpenAIApi:
             request["response_format"] = {"type": "json_object"}
         return request
 
-
-def _take(chunk: Any, received: Received) -> None:
-    if chunk.usage is not None:
-        received.tokens_in = chunk.usage.prompt_tokens
-        received.tokens_out = chunk.usage.completion_tokens
-    for choice in chunk.choices or ():
-        delta = choice.delta
-        if delta is not None and delta.content:
-            received.add(delta.content)
-        if delta is not None and delta.refusal:
-            received.refusal.append(delta.refusal)
-        if choice.finish_reason:
-            ending = ENDINGS.get(choice.finish_reason, Ending.WHOLE)
-            received.ending = Ending.REFUSED if received.refusal else ending
+    def _take(self, chunk: Any, received: Received) -> None:
+        if chunk.usage is not None:
+            received.tokens_in = chunk.usage.prompt_tokens
+            received.tokens_out = chunk.usage.completion_tokens
+        for choice in chunk.choices or ():
+            delta = choice.delta
+            if delta is not None and delta.content:
+                received.add(delta.content)
+            if delta is not None and delta.refusal:
+                received.refusal.append(delta.refusal)
+            if choice.finish_reason:
+                ending = ENDINGS.get(choice.finish_reason, Ending.WHOLE)
+                received.ending = Ending.REFUSED if received.refusal else ending
