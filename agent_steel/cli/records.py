@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from metalbench.cli.isolation import processes_for
 
 if TYPE_CHECKING:
-    from metalbench._core import Device
-
     from agent_steel.device_lock import DeviceLock
     from agent_steel.loop import Climbed, Ended
+    from metalbench._core import Device
     from metalbench.leaderboard import Ruling
     from metalbench.store import Store
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from metalbench._core import Device
     from rich.console import Console
 
     from agent_steel.history import History
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from agent_steel.loop.settings import Settings
     from agent_steel.proposal import Proposer
     from agent_steel.subject import Subject
+    from metalbench._core import Device
     from metalbench.store import Store
 
 MOST_ROUNDS = 10
@@ -98,7 +98,13 @@ def _loop(
     with processes_for(options) as workers:
         tools = Tools(
             history,
-            Verifier(workers, seed, Plan(seconds=seconds), Plan(seconds=CONFIRMATION * seconds)),
+            Verifier(
+                workers,
+                seed,
+                Plan(seconds=seconds),
+                Plan(seconds=CONFIRMATION * seconds),
+                settings.target,
+            ),
             Profiler(workers, seed=seed, plan=Plan(seconds=seconds)),
             lock,
             proposer,

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from metalbench.cli.capture import SUFFIX
 
 if TYPE_CHECKING:
-    from metalbench._core import Device
-
     from agent_steel.loop import Climbed
+    from metalbench._core import Device
 
 
 def trace(device: Device, climbed: Climbed, folder: Path) -> Iterator[Path]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from agent_steel.history.lineage import Lineage
     from agent_steel.subject import Subject
 
+TARGETS = ("speed", "compute", "memory", "stable", "balanced")
 FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
 
@@ -34,6 +35,13 @@ def _chosen(command: Any) -> Any:
     "--out", type=FILE, callback=writable, metavar="FILE", help="Where to; - is standard output."
 )
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option(
+    "--target",
+    type=click.Choice(TARGETS),
+    default="speed",
+    show_default=True,
+    help="By which the best is chosen: speed is the fastest, stable the steadiest.",
+)
 def export(name: str, out: Path | None, force: bool, **options: Any) -> None:
     """Write the best version of a kernel, its values of tunables as the defaults.
 
@@ -98,10 +106,12 @@ def _found(name: str, options: dict[str, Any]) -> tuple[Subject, Lineage]:
     from agent_steel.cli.run import subjects_for
     from agent_steel.history import History
     from agent_steel.history.lineage import Lineage
+    from agent_steel.target import Target
     from metalbench import _core
     from metalbench.store import Store, location
 
     asked = {**options, "kernel_names": (name,), "set_name": None, "everything": False}
     (subject,) = subjects_for(asked, _core.open(options["device"]))
     with Store(location(options["db"])) as store:
-        return subject, Lineage(History(store).attempts(subject.place))
+        target = Target(options.get("target", Target.SPEED))
+        return subject, Lineage(History(store).attempts(subject.place), target)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_steel.attempt import Attempt, Fate
-from agent_steel.proposal import Usage
-from metalbench.stats import Interval
+from agent_steel.history.rows import SELECTED, Place, attempt_of, columns_of
 from metalbench.store.samples import read_samples, sample_rows
 
 if TYPE_CHECKING:
@@ -24,39 +22,11 @@ if TYPE_CHECKING:
     from metalbench.measure import SampleSet
     from metalbench.store import Store
 
-_COLUMNS = (
-    "attempts.id, session, task, dtype, size, parent, rival, round, sources.text, source_key, "
-    "tunables, fate, diagnosis, wording, summary, technique, proposer, model, ratio, ratio_low, "
-    "ratio_high, error, tokens_in, tokens_out, requests, cost, proposed_at, judged_at, "
-    "measured_from, measured_to"
-)
-_ALL = f"SELECT {_COLUMNS} FROM attempts JOIN sources ON sources.hash = attempts.source"
+_ALL = f"SELECT {SELECTED} FROM attempts JOIN sources ON sources.hash = attempts.source"
 _SAME = (
     "device_kind = ? AND device_name = ? AND device_cores = ? AND engine = ? AND task = ? "
     "AND dtype = ? AND size = ?"
 )
-
-
-@dataclass(frozen=True)
-class Place:
-    """What attempts have to share to be of one history: device, task, element type and size.
-
-    `engine` is as what the cpu device runs kernels, empty of a GPU.
-    """
-
-    device_kind: str
-    device_name: str
-    device_cores: int
-    engine: str
-    task: str
-    dtype: str
-    size: str
-
-    @property
-    def row(self) -> tuple[object, ...]:
-        """The values of its columns."""
-        device = (self.device_kind, self.device_name, self.device_cores, self.engine)
-        return (*device, self.task, self.dtype, self.size)
 
 
 @dataclass(frozen=True)
@@ -129,7 +99,7 @@ class History:
         if attempt.fate is not Fate.PENDING:
             attempt = replace(attempt, judged_at=attempt.proposed_at)
         source = hashlib.sha256(attempt.source.encode()).hexdigest()
-        columns = {**_of_place(place), **_of_attempt(attempt), "source": source}
+        columns = {**place.columns, **columns_of(attempt), "source": source}
         names, marks = ", ".join(columns), ", ".join("?" * len(columns))
         with self._store.transaction() as connection:
             connection.execute(
@@ -144,7 +114,7 @@ class History:
     def judged(self, attempt: Attempt, samples: Sequence[SampleSet] = ()) -> Attempt:
         """Keep what has become of an attempt, with the samples of its measurements."""
         attempt = replace(attempt, judged_at=_now())
-        columns = _of_attempt(attempt)
+        columns = columns_of(attempt)
         setting = ", ".join(f"{name} = ?" for name in columns)
         with self._store.transaction() as connection:
             connection.execute(
@@ -200,84 +170,7 @@ class History:
     def _found(self, clause: str, values: tuple[object, ...]) -> tuple[Attempt, ...]:
         with self._store.reading() as connection:
             rows = connection.execute(f"{_ALL} {clause}", values).fetchall()
-        return tuple(map(_attempt, rows))
-
-
-def _of_place(place: Place) -> dict[str, object]:
-    names = ("device_kind", "device_name", "device_cores", "engine", "task", "dtype", "size")
-    return dict(zip(names, place.row, strict=True))
-
-
-def _of_attempt(attempt: Attempt) -> dict[str, object]:
-    ratio, usage = attempt.ratio, attempt.usage
-    known = ratio is not None and ratio.bounded
-    return {
-        "session": attempt.session,
-        "parent": attempt.parent,
-        "rival": attempt.rival,
-        "round": attempt.round,
-        "source_key": attempt.source_key,
-        "tunables": json.dumps(dict(attempt.tunables)),
-        "fate": attempt.fate.value,
-        "diagnosis": attempt.diagnosis,
-        "wording": attempt.wording,
-        "summary": attempt.summary,
-        "technique": attempt.technique,
-        "proposer": attempt.proposer,
-        "model": attempt.model,
-        "ratio": ratio.value if ratio else None,
-        "ratio_low": ratio.low if ratio and known else None,
-        "ratio_high": ratio.high if ratio and known else None,
-        "error": attempt.error,
-        "tokens_in": usage.tokens_in,
-        "tokens_out": usage.tokens_out,
-        "requests": usage.requests,
-        "cost": usage.cost,
-        "proposed_at": attempt.proposed_at,
-        "judged_at": attempt.judged_at,
-        "measured_from": attempt.measured_from,
-        "measured_to": attempt.measured_to,
-    }
-
-
-def _attempt(row: tuple[Any, ...]) -> Attempt:
-    (number, session, task, dtype, size, parent, rival, round_, source, key, tunables, fate) = row[
-        :12
-    ]
-    diagnosis, wording, summary, technique, proposer, model, value, low, high, error = row[12:22]
-    tokens_in, tokens_out, requests, cost, proposed_at, judged_at, begin, end = row[22:]
-    ratio = None
-    if value is not None:
-        ratio = Interval(
-            value, -math.inf if low is None else low, math.inf if high is None else high
-        )
-    return Attempt(
-        number=number,
-        session=session,
-        task=task,
-        dtype=dtype,
-        size=size,
-        parent=parent,
-        rival=rival,
-        round=round_,
-        source=source,
-        source_key=key,
-        tunables=json.loads(tunables),
-        fate=Fate(fate),
-        diagnosis=diagnosis,
-        wording=wording,
-        summary=summary,
-        technique=technique,
-        proposer=proposer,
-        model=model,
-        ratio=ratio,
-        error=error,
-        usage=Usage(tokens_in, tokens_out, cost, requests),
-        proposed_at=proposed_at,
-        judged_at=judged_at,
-        measured_from=begin,
-        measured_to=end,
-    )
+        return tuple(map(attempt_of, rows))
 
 
 def _number(cursor: sqlite3.Cursor) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_steel.attempt import Attempt, Fate
+from agent_steel.target import Target, merit
 
 # What stands on its own: the kernel that a lineage began with, and what was better than its rival.
 STANDING = (Fate.BASELINE, Fate.KEPT)
@@ -26,10 +28,11 @@ class Technique:
 
 
 class Lineage:
-    """All attempts of one history, oldest first."""
+    """All attempts of one history, oldest first; `target` says which of them are better."""
 
-    def __init__(self, attempts: Iterable[Attempt]) -> None:
+    def __init__(self, attempts: Iterable[Attempt], target: Target = Target.SPEED) -> None:
         self.attempts: Mapping[int, Attempt] = {each.number: each for each in attempts}
+        self._target = target
 
     def rival(self, attempt: Attempt) -> Attempt | None:
         """The attempt that `attempt` was measured against."""
@@ -47,20 +50,34 @@ class Lineage:
 
         Each of the ratios was measured in pairs, the product was not.
         """
-        gain = 1.0
+        return math.prod(merit(Target.SPEED, each.ratio, None) for each in self._chain(attempt))
+
+    def steadiness(self, attempt: Attempt) -> float:
+        """The root's scatter over this one's: likewise, of what is beyond chance."""
+        return math.prod(
+            merit(Target.STABLE, each.ratio, each.steadiness) for each in self._chain(attempt)
+        )
+
+    def merit(self, attempt: Attempt) -> float:
+        """How many times as good as the root it is by the target."""
+        return math.prod(
+            merit(self._target, each.ratio, each.steadiness) for each in self._chain(attempt)
+        )
+
+    def _chain(self, attempt: Attempt) -> Iterator[Attempt]:
+        """An attempt and its rivals, but for the root, which was measured against nothing."""
         while (rival := self.rival(attempt)) is not None:
-            gain *= attempt.ratio.value if attempt.ratio is not None else 1.0
+            yield attempt
             attempt = rival
-        return gain
 
     def standing(self, root: Attempt) -> list[Attempt]:
-        """The root and all that was kept of what came of it, the fastest first."""
+        """The root and all that was kept of what came of it, the best first."""
         members = [
             each
             for each in self.attempts.values()
             if each.fate in STANDING and self.root(each).number == root.number
         ]
-        return sorted(members, key=self.gain, reverse=True)
+        return sorted(members, key=self.merit, reverse=True)
 
     def start(self, source_key: str) -> Attempt | None:
         """The latest attempt that stands and is the kernel with this key, None if there is none."""
@@ -72,11 +89,11 @@ class Lineage:
         return next(found, None)
 
     def best(self, root: Attempt) -> Attempt:
-        """The fastest of those that stand."""
+        """The best of those that stand."""
         return self.standing(root)[0]
 
     def top(self, root: Attempt, most: int) -> list[Attempt]:
-        """Up to `most` of those that stand, the fastest first."""
+        """Up to `most` of those that stand, the best first."""
         return self.standing(root)[:most]
 
     def techniques(self) -> list[Technique]:

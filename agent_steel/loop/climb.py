@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agent_steel.attempt import Attempt, Fate
 from agent_steel.history.lineage import Lineage, rounds_without
+from agent_steel.loop.answers import Answered, baseline
 from agent_steel.loop.profiler import Profiler, WrongStartError
 from agent_steel.loop.settings import Listener, Settings
-from agent_steel.loop.verifier import Verifier, Version
-from agent_steel.proposal import (
-    Brief,
-    Diagnosis,
-    Proposal,
-    Proposer,
-    ProposerError,
-    Usage,
-)
-from agent_steel.source import source_key, text_key
+from agent_steel.loop.verifier import Verifier, Version, WrongRivalError
+from agent_steel.proposal import Brief, Diagnosis, Proposal, Proposer, ProposerError
 from agent_steel.subject import Subject
-from metalbench.errors import DeclarationError
+from agent_steel.target import misses
+from metalbench.errors import DeclarationError, MetalBenchError
 
 if TYPE_CHECKING:
     from agent_steel.device_lock import DeviceLock
     from agent_steel.history import History
-
-NOT_JUDGED = (Fate.PENDING, Fate.UNUSABLE, Fate.REPEATED)
 
 
 @dataclass(frozen=True)
@@ -59,12 +52,17 @@ class Climb:
 
     @property
     def best(self) -> Attempt:
-        """The fastest version that is known."""
+        """The best version that is known."""
         return self._lineage().best(self._root)
 
     def gain(self, attempt: Attempt) -> float:
         """The time of the kernel as its file is over an attempt's."""
         return self._lineage().gain(attempt) / self._lineage().gain(self._start)
+
+    def steadiness(self, attempt: Attempt) -> float:
+        """The scatter of the kernel as its file is over an attempt's, as far as that is known."""
+        lineage = self._lineage()
+        return lineage.steadiness(attempt) / lineage.steadiness(self._start)
 
     @property
     def start(self) -> Attempt:
@@ -94,9 +92,13 @@ class Climb:
         number = max(self.round, self._asked) + 1
         if number > settings.max_rounds:
             return self.end(f"{_rounds(settings.max_rounds)} done")
+        members = self._members(settings.width)
+        missed = misses(settings.target, members[0][1].bound)
+        if missed:
+            return self.end(missed)
         self._asked = number
         self._answered = 0
-        briefs = list(self._briefs(number))
+        briefs = list(self._briefs(number, members))
         self._open = len(briefs)
         self._tools.listener.round_started(self.subject, number, settings.max_rounds)
         return briefs
@@ -118,12 +120,8 @@ class Climb:
 
     def keep(self, history: History, brief: Brief, answer: Proposal | ProposerError) -> None:
         """Keep an answer in `history` before it is judged, so that nothing paid for is lost."""
-        if isinstance(answer, ProposerError):
-            usage = getattr(answer, "usage", None)
-            known = usage if isinstance(usage, Usage) else Usage()
-            attempt = self._attempt(brief, fate=Fate.UNUSABLE, error=str(answer), usage=known)
-        else:
-            attempt = self._proposed(history, brief, answer)
+        answered = Answered(self.subject, self._session, self._tools.proposer)
+        attempt = answered.attempt(history, brief, answer)
         kept = history.add(self.subject.place, attempt)
         if kept.fate is not Fate.PENDING:
             self._tools.listener.judged(self.subject, kept)
@@ -131,8 +129,9 @@ class Climb:
     def judge(self, attempt: Attempt) -> Attempt:
         """Find out what becomes of a pending attempt, and keep it with its samples.
 
-        Raises MachineError if the machine is at fault, and DeclarationError if the task is; the
-        attempt is pending then as before.
+        Raises MachineError if the machine is at fault, DeclarationError if the task is, and
+        WrongStartError if the kernel as its file is turns out to be wrong; the attempt is pending
+        then as before.
         """
         tools, subject = self._tools, self.subject
         try:
@@ -142,13 +141,17 @@ class Climb:
             return self._judged(replace(attempt, fate=Fate.BROKEN, error=str(error)))
         rival = self._rival(attempt)
         best = self._version(rival, f"attempt {rival.number}")
-        waiting = "another process measures on this device; waiting for it"
-        with tools.lock.held(lambda: tools.listener.told(subject, waiting)):
-            found = tools.verifier.judge(subject, best, candidate, number=attempt.number)
+        try:
+            with self._alone():
+                found = tools.verifier.judge(subject, best, candidate, number=attempt.number)
+        except WrongRivalError as error:
+            self._is_wrong(rival, error)
+            return self.judge(attempt)
         judged = replace(
             attempt,
             fate=found.fate,
             ratio=found.ratio,
+            steadiness=found.steadiness,
             error=found.error,
             rival=None if rival.number == attempt.parent else rival.number,
             measured_from=found.measured_from,
@@ -176,26 +179,11 @@ class Climb:
         known = self._lineage().start(self.subject.key)
         if known is not None:
             return known
-        return self._tools.history.add(
-            self.subject.place,
-            Attempt(
-                number=0,
-                session=self._session,
-                task=self.subject.entry.name,
-                dtype=self.subject.dtype,
-                size=self.subject.size,
-                parent=None,
-                round=0,
-                source=self.subject.kernel.source,
-                source_key=self.subject.key,
-                fate=Fate.BASELINE,
-                summary=f"{self.subject.kernel.path.name} as it is.",
-            ),
-        )
+        fresh = baseline(self.subject, self._session)
+        return self._tools.history.add(self.subject.place, fresh)
 
-    def _briefs(self, number: int) -> Iterator[Brief]:
+    def _briefs(self, number: int, members: Sequence[tuple[Attempt, Diagnosis]]) -> Iterator[Brief]:
         settings = self._tools.settings
-        members = self._members(settings.width)
         attempts = tuple(self._lineage().attempts.values())
         for turn in range(settings.candidates * settings.width):
             parent, diagnosis = members[turn % len(members)]
@@ -216,7 +204,7 @@ class Climb:
             )
 
     def _members(self, most: int) -> list[tuple[Attempt, Diagnosis]]:
-        """The fastest versions, each with what bounds it.
+        """The best versions, each with what bounds it.
 
         One that was kept and turns out to be wrong after all, on inputs that it had not seen, is
         kept no longer.
@@ -228,66 +216,30 @@ class Climb:
                 try:
                     found.append((each, self._diagnosis(each)))
                 except WrongStartError as error:
-                    if each.fate is not Fate.KEPT:
-                        raise
-                    self._judged(replace(each, fate=Fate.WRONG, error=str(error)))
+                    self._is_wrong(each, error)
                     break
             else:
                 return found
 
     def _diagnosis(self, attempt: Attempt) -> Diagnosis:
-        tools = self._tools
         attempts = tuple(self._lineage().attempts.values())
+        with self._alone():
+            return self._tools.profiler.diagnose(self.subject, attempt, attempts)
+
+    def _is_wrong(self, attempt: Attempt, error: MetalBenchError) -> None:
+        """Keep no longer what is wrong on inputs that it had not seen before."""
+        if attempt.fate is not Fate.KEPT:
+            raise WrongStartError(str(error)) from error
+        self._judged(replace(attempt, fate=Fate.WRONG, error=str(error)))
+
+    def _alone(self) -> AbstractContextManager[None]:
+        """Where nobody else measures on the device."""
         waiting = "another process measures on this device; waiting for it"
-        with tools.lock.held(lambda: tools.listener.told(self.subject, waiting)):
-            return tools.profiler.diagnose(self.subject, attempt, attempts)
-
-    def _proposed(self, history: History, brief: Brief, proposal: Proposal) -> Attempt:
-        try:
-            kernel = self.subject.kernel_of(replace(brief.parent, source=proposal.source))
-            key = source_key(kernel, proposal.tunables)
-        except DeclarationError:
-            key = text_key(proposal.source)  # judging says what is wrong with it
-        known = self._known(history, key)
-        return self._attempt(
-            brief,
-            fate=Fate.PENDING if known is None else Fate.REPEATED,
-            error="" if known is None else f"the same as attempt {known.number}",
-            usage=proposal.usage,
-            source=proposal.source,
-            source_key=key,
-            tunables=dict(proposal.tunables),
-            wording=proposal.wording,
-            summary=proposal.summary,
-            technique=proposal.technique,
-        )
-
-    def _known(self, history: History, key: str) -> Attempt | None:
-        """An attempt that is the same and was judged, or is to be in this session."""
-        for each in history.attempts(self.subject.place):
-            own = each.fate is Fate.PENDING and each.session == self._session
-            if each.source_key == key and (own or each.fate not in NOT_JUDGED):
-                return each
-        return None
-
-    def _attempt(self, brief: Brief, **known: Any) -> Attempt:
-        proposer = self._tools.proposer
-        return Attempt(
-            number=0,
-            session=self._session,
-            task=self.subject.entry.name,
-            dtype=brief.dtype,
-            size=brief.size,
-            parent=brief.parent.number,
-            round=brief.round,
-            diagnosis=brief.diagnosis.text,
-            proposer=proposer.name,
-            model=proposer.model,
-            **{"source": "", "source_key": "", **known},
-        )
+        return self._tools.lock.held(lambda: self._tools.listener.told(self.subject, waiting))
 
     def _lineage(self) -> Lineage:
-        return Lineage(self._tools.history.attempts(self.subject.place))
+        attempts = self._tools.history.attempts(self.subject.place)
+        return Lineage(attempts, self._tools.settings.target)
 
     def _own(self) -> list[Attempt]:
         return [each for each in self._lineage().attempts.values() if each.session == self._session]

@@ -20,17 +20,21 @@ FINISHED = "finished"
 
 @dataclass(frozen=True)
 class Climbed:
-    """What became of one kernel: where it began, the best version, and why no more was tried."""
+    """What became of one kernel: where it began, the best version, and why no more was tried.
+
+    `gain` is the time of the start over that of the best, `steadiness` likewise of their scatter.
+    """
 
     subject: Subject
     start: Attempt
     best: Attempt
     gain: float
+    steadiness: float
     reason: str
 
     @property
     def improved(self) -> bool:
-        """Whether there is a version that is faster than the file's."""
+        """Whether there is a version that is better than the file's."""
         return self.best.number != self.start.number
 
 
@@ -176,5 +180,6 @@ class Loop:
             climb.start,
             best,
             climb.gain(best),
+            climb.steadiness(best),
             climb.ended or self._stopped,
         )

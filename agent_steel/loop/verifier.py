@@ -5,31 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from agent_steel.attempt import Fate
-from metalbench.comparison.match import Match, Outcome
+from agent_steel.target import OF_SCATTER, Target, shortfall
+from metalbench.comparison.match import Match, Players, outcome_of
+from metalbench.errors import MetalBenchError
 from metalbench.measure import Plan
 from metalbench.run.stages import Silent
 from metalbench.run.timed import like_seeds
-from metalbench.stats import Interval, Verdict
+from metalbench.stats import Interval, spread_ratio
 from metalbench.verify import Kind
 
 if TYPE_CHECKING:
     from agent_steel.subject import Subject
     from metalbench.kernel import Kernel
     from metalbench.measure import SampleSet
-    from metalbench.result import DeviceFacts
+    from metalbench.result import Failure
     from metalbench.run.stages import Observer
 
 SECONDS, CONFIRMATION_SECONDS = 1.0, 3.0
 
 
-class Players(Protocol):
-    """Where matches are played: `metalbench.isolation.Workers`."""
-
-    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
-        """Verify and time a match's candidate."""
+class WrongRivalError(MetalBenchError):
+    """What a candidate was measured against turns out to be wrong, so that nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,7 @@ class Finding:
     fate: Fate
     error: str = ""
     ratio: Interval | None = None
+    steadiness: Interval | None = None
     samples: tuple[SampleSet, ...] = ()
     measured_from: float | None = None
     measured_to: float | None = None
@@ -57,14 +57,15 @@ class Finding:
 class Verifier:
     """Plays candidates against the best so far, each in a process of its own.
 
-    What is FASTER is confirmed by a longer measurement on other inputs, for the best of many short
-    ones is also the luckiest.
+    What is better by `target` is confirmed by a longer measurement on other inputs, for the best of
+    many short ones is also the luckiest.
     """
 
     players: Players
     seed: int = 0
     plan: Plan = field(default_factory=lambda: Plan(seconds=SECONDS))
     confirmation: Plan = field(default_factory=lambda: Plan(seconds=CONFIRMATION_SECONDS))
+    target: Target = Target.SPEED
 
     def judge(
         self,
@@ -78,7 +79,7 @@ class Verifier:
         """Compile a candidate, verify it throughout, and time it in pairs with the best so far.
 
         `number` is the attempt's, from which the seeds follow. Raises MachineError if the machine
-        is at fault, DeclarationError if the task is.
+        is at fault, DeclarationError if the task is, and WrongRivalError if the best is wrong.
         """
         observer = observer or Silent()
         # Of the same distributions, so that they cost the same time.
@@ -90,51 +91,55 @@ class Verifier:
             (best.name, candidate.name),
             dtype=subject.dtype,
             size=subject.size,
-            plan=replace(self.plan, seed=next(seeds)),
+            plan=self._plan(self.plan, next(seeds)),
             tunables=(best.tunables, candidate.tunables),
         )
-        found = _found(self._played(subject, match, observer))
+        found = self._found(subject, match, observer)
         if found.fate is not Fate.KEPT:
             return found
-        plan = replace(self.confirmation, seed=next(seeds))
+        plan = self._plan(self.confirmation, next(seeds))
         again = replace(match, plan=plan, thorough=False)
-        return _confirmed(found, _found(self._played(subject, again, observer)))
+        return _confirmed(found, self._found(subject, again, observer))
 
-    def _played(self, subject: Subject, match: Match, observer: Observer) -> Outcome:
-        """Play a match; once more if memory ran out, which others may have used up."""
-        outcome = self.players.play(subject.device, match, observer)
-        failure = outcome.failure
-        if failure is not None and Kind(failure.kind) is Kind.OUT_OF_MEMORY:
-            return self.players.play(subject.device, match, observer)
-        return outcome
+    def _plan(self, plan: Plan, seed: int) -> Plan:
+        """A plan with a seed; where the scatter counts no early end, for it takes more pairs."""
+        if self.target in OF_SCATTER:
+            plan = replace(plan, settled_half_width=0.0, half_width=0.0)
+        return replace(plan, seed=seed)
+
+    def _found(self, subject: Subject, match: Match, observer: Observer) -> Finding:
+        """What one match says; KEPT is yet to be confirmed."""
+        outcome = outcome_of(self.players, subject.device, match, observer)
+        if outcome.failure is not None:
+            return _failed(match, outcome.failure, outcome.wrong)
+        measured = outcome.measurement
+        assert measured is not None
+        samples = measured.samples
+        steadiness = spread_ratio(samples.reference_ns, samples.candidate_ns)
+        short = shortfall(self.target, measured.verdict, measured.ratio, steadiness)
+        return Finding(
+            Fate.REVERTED if short else Fate.KEPT,
+            short,
+            measured.ratio,
+            steadiness,
+            (samples,),
+            outcome.measured_from,
+            outcome.measured_to,
+        )
 
 
-def _found(outcome: Outcome) -> Finding:
-    """What one match says; KEPT is yet to be confirmed."""
-    if outcome.failure is not None:
-        final = Kind(outcome.failure.kind).ends_verification
-        fate = Fate.BROKEN if final else Fate.WRONG
-        where = f"at {outcome.failure.stage}: {outcome.failure.kind}: {outcome.failure.message}"
-        return Finding(fate, where)
-    measured = outcome.measurement
-    assert measured is not None
-    faster = measured.verdict is Verdict.FASTER
-    verdict = measured.verdict.value if measured.verdict else "no verdict"
-    return Finding(
-        Fate.KEPT if faster else Fate.REVERTED,
-        "" if faster else f"{verdict}, not FASTER",
-        measured.ratio,
-        (measured.samples,),
-        outcome.measured_from,
-        outcome.measured_to,
-    )
+def _failed(match: Match, failure: Failure, wrong: str | None) -> Finding:
+    where = f"at {failure.stage}: {failure.kind}: {failure.message}"
+    if wrong == match.names[0]:
+        raise WrongRivalError(f"{wrong} is not correct after all, {where}")
+    return Finding(Fate.BROKEN if Kind(failure.kind).ends_verification else Fate.WRONG, where)
 
 
 def _confirmed(first: Finding, second: Finding) -> Finding:
     error = second.error
     if second.fate is Fate.REVERTED:
         assert first.ratio is not None
-        error = f"not confirmed: FASTER at first ({first.ratio.value:.3g}x), then {second.error}"
+        error = f"not confirmed: better at first ({first.ratio.value:.3g}x), then {second.error}"
     return replace(
         second,
         error=error,

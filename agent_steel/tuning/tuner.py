@@ -81,7 +81,7 @@ class Tuner:
 
     def _tried(self, brief: Brief, space: dict[str, tuple[int, ...]]) -> dict[Key, float | None]:
         """The gains of the values that the parent's text was tried with."""
-        lineage = Lineage(brief.attempts)
+        lineage = Lineage(brief.attempts, brief.target)
         found: dict[Key, float | None] = {}
         for each in lineage.attempts.values():
             if each.source == brief.parent.source and each.fate is not Fate.PENDING:
@@ -118,4 +118,4 @@ def _of_both(brief: Brief, source: str, kept: dict[str, int]) -> dict[str, int]:
 def _gain(lineage: Lineage, attempt: Attempt) -> float | None:
     if attempt.fate is Fate.BASELINE:
         return 1.0
-    return lineage.gain(attempt) if attempt.ratio is not None else None
+    return lineage.merit(attempt) if attempt.ratio is not None else None

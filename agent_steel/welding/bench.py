@@ -22,7 +22,6 @@ from metalbench.kernel.library import Library
 
 if TYPE_CHECKING:
     from metalbench._core import Device
-
     from metalbench.result import Result
 
 

@@ -13,7 +13,6 @@ from metalbench.run.trial import Trial
 
 if TYPE_CHECKING:
     from metalbench._core import Device
-
     from metalbench.result import Result
 
 

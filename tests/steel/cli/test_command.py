@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from steel_session import KERNEL, TASK
+from work_in_vain import KERNEL, TASK
 
 from agent_steel.cli import main
 from agent_steel.history import History

@@ -8,12 +8,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from time import monotonic
 
 import pytest
-from steel_session import KERNEL
+from steel.model_answers import Step
+from steel.model_server import KEY, Asked, ModelServer, kernel
+from work_in_vain import KERNEL
 
 from agent_steel.attempt import Attempt, Fate
 from agent_steel.history import History
@@ -29,15 +31,16 @@ def command(folder: Path, db: Path, *arguments: str) -> list[str]:
     return [sys.executable, "-m", "agent_steel", *arguments, *options]
 
 
-def start(folder: Path, db: Path, log: Path) -> subprocess.Popen[bytes]:
-    asked = (
-        ("--resume",)
-        if _session(db)
-        else (
-            *("--kernel-name", "twice", "--loop", "--max-rounds", "1", "--candidates", "3"),
-            *("--max-no-improvement", "2", "--time", "0.1", "--device", "cpu"),
-        )
-    )
+LOOP = (
+    *("--kernel-name", "twice", "--loop", "--max-rounds", "1", "--candidates", "3"),
+    *("--max-no-improvement", "2", "--time", "0.1", "--device", "cpu"),
+)
+
+
+def start(
+    folder: Path, db: Path, log: Path, options: Sequence[str] = LOOP
+) -> subprocess.Popen[bytes]:
+    asked = ("--resume",) if _session(db) else options
     with log.open("ab") as out:
         return subprocess.Popen(
             command(folder, db, *asked), stdout=out, stderr=out, start_new_session=True
@@ -114,6 +117,44 @@ def test_killed_at_ten_random_moments(tunable: Path, tmp_path: Path, seconds: fl
     chance = random.Random(2024)
     moments = [chance.uniform(1, seconds) for _ in range(10)]
     kill_after(moments, tunable, tmp_path / "a.db", tmp_path / "log")
+
+
+@pytest.mark.slow
+def test_what_was_paid_for_is_neither_lost_nor_paid_for_twice(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten kills at random moments of a session that asks a model."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    rounds, moments = 12, [random.Random(7).uniform(2, 12) for _ in range(10)]
+    answered: list[str] = []
+
+    def another(_: Asked) -> Step:
+        source = f"{KERNEL}constant int answer = {len(answered)};\n"
+        answered.append(source)
+        return kernel(source, technique=f"answer {len(answered)}")
+
+    db, log = tmp_path / "a.db", tmp_path / "log"
+    with ModelServer(another) as server:
+        rest = ("--provider", "openai", "--model", "m", "--base-url", server.url("openai"))
+        limits = ("--max-rounds", str(rounds), "--max-no-improvement", str(rounds))
+        options = (*LOOP, "--candidates", "1", *limits, *rest)
+        for moment in moments:
+            run = start(folder, db, log, options)
+            try:
+                run.wait(moment)
+            except subprocess.TimeoutExpired:
+                os.killpg(run.pid, signal.SIGKILL)
+                run.wait()
+        assert start(folder, db, log, options).wait() == 0, log.read_text()
+    tried = [each for each in attempts(db) if each.fate is not Fate.BASELINE]
+    assert len(tried) >= rounds
+    assert {each.fate for each in tried} <= JUDGED, log.read_text()
+    sources = [each.source for each in tried]
+    # Each answer once, and of those that are not there one at most was under way at each kill.
+    assert len(set(sources)) == len(sources)
+    assert set(sources) <= set(answered)
+    assert len(answered) - len(sources) <= len(moments)
+    assert sum(each.usage.requests for each in tried) == len(tried)
 
 
 def test_ctrl_c_says_how_to_go_on(tunable: Path, tmp_path: Path) -> None:

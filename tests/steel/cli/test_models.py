@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from steel.loop.test_fates import ENDS
 from steel.model_server import KEY, ModelServer, fails, kernel, refuses, says
 from steel.welding.drafts import GOOD, NAME, POLISHED
-from steel_session import KERNEL
+from work_in_vain import KERNEL
 
 from agent_steel.attempt import Fate
 from agent_steel.cli import main
@@ -29,6 +29,7 @@ STORY = [
     fails(503),
     kernel(SLOWER, technique="slower"),
     kernel(KERNEL.replace("// Twice", "// Again: twice"), technique="a comment"),
+    says("", then="silence"),
     kernel(FASTER, technique="less work"),
 ]
 FATES = [
@@ -55,6 +56,7 @@ def test_each_answer_ends_as_it_should_and_the_history_tells_it(
     rounds = ["--loop", "--max-rounds", "6", "--max-no-improvement", "6", "--time", "0.3"]
     with ModelServer(STORY) as server:
         asked = ["--provider", api, "--model", "m", "--base-url", server.url(api)]
+        asked += ["--answer-seconds", "3"]
         done = CliRunner().invoke(
             main, ["--kernel-name", "twice", *asked, *rounds, *where, "--record"]
         )
@@ -74,12 +76,14 @@ def test_each_answer_ends_as_it_should_and_the_history_tells_it(
     assert "WRONG_RESULT" in wrong.error
     assert "refused to answer: not today" in refused.error
     assert "odd1" in cheat.error
+    assert attempts[-1].usage.requests == 2  # the first one was met with silence
     assert KEY not in done.output
 
 
-def test_the_welder_is_one_of_the_commands(tmp_path: Path) -> None:
+@pytest.mark.parametrize("api", ["anthropic", pytest.param("openai", marks=pytest.mark.slow)])
+def test_the_welder_is_one_of_the_commands(api: str, tmp_path: Path) -> None:
     with ModelServer([GOOD, POLISHED]) as server:
-        asked = ["--provider", "anthropic", "--model", "m", "--base-url", server.url("anthropic")]
+        asked = ["--provider", api, "--model", "m", "--base-url", server.url(api)]
         place = ["--device", "cpu", "--into", str(tmp_path), "--set", "mine"]
         done = CliRunner().invoke(
             main,

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from example_results import incorrect
-from steel_session import KERNEL, LONGER, Scripted, proposal, subject_of
+from steel_session import LONGER, Scripted, proposal, subject_of
+from work_in_vain import KERNEL
 
 from agent_steel.attempt import Fate
 from agent_steel.proposal import ProposerError, SpentError, Usage
@@ -196,3 +197,26 @@ def test_memory_that_runs_out_once_may_have_been_used_up_by_others(
     session.workers = Killed()
     session([subject], Scripted([proposal(FASTER)]))
     assert session.fates(subject) == ["baseline", fate.value]
+
+
+def test_a_rival_that_turns_out_to_be_wrong_is_kept_no_longer(
+    subject: Subject, session: Any
+) -> None:
+    class Doubting(type(session.workers)):  # type: ignore[misc]
+        def play(self, device: Any, match: Any, observer: Any) -> Any:
+            outcome = super().play(device, match, observer)
+            if match.before.source != FASTER:
+                return outcome
+            failure = Failure("verify after timing", "WRONG_RESULT", "once in a while")
+            return Outcome(device, failure, wrong=match.names[0])
+
+    session.workers = Doubting()
+    fastest = KERNEL.replace("WORK = 400, 0, 100", "WORK = 1")
+    answers = [proposal(FASTER, "less"), proposal(fastest, "least")]
+    (climbed,) = session([subject], Scripted(answers), max_rounds=2).climbed
+    baseline, wrong, kept = session.history.attempts(subject.place)
+    assert (wrong.fate, kept.fate) == (Fate.WRONG, Fate.KEPT)
+    assert "once in a while" in wrong.error
+    assert (kept.parent, kept.rival) == (wrong.number, baseline.number)
+    assert climbed.best.technique == "least"
+    assert climbed.gain == pytest.approx(1400 / 1001, rel=0.01)

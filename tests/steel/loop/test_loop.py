@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from steel_session import KERNEL, QUICK, TASK, Scripted, proposal, subject_of
+from steel_session import QUICK, Scripted, proposal, subject_of
+from work_in_vain import KERNEL, TASK
 
 from agent_steel.attempt import Attempt, Fate
 from agent_steel.proposal import Brief, Proposal

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from example_results import CPU, correct, measurement, on_gpu
-from steel_session import KERNEL
+from work_in_vain import KERNEL
 
 from agent_steel.attempt import Attempt, Fate
 from agent_steel.loop.profiler import diagnosis

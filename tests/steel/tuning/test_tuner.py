@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from steel_session import KERNEL, LONGER, subject_of
+from bad_tunables import write_bad
+from steel_session import LONGER, subject_of
+from work_in_vain import KERNEL
 
 from agent_steel.attempt import Fate
 from agent_steel.source import source_key, with_source
@@ -189,39 +191,13 @@ def test_bad_tunables_are_found_out(subject: Subject, session: Any) -> None:
     assert climbed.best.ratio.low > 1.2
 
 
-RELU = """// ReLU by way of threadgroup memory: of few threads a group is mostly launch and barrier.
-// dispatch: relu  threadgroups=(ceil_div(rows * cols, TG))  threads=(TG)
-// tune: TG = 1, 256, 64
-#include <metal_stdlib>
-using namespace metal;
-
-kernel void relu(device const float* x, device float* y, constant uint& rows, constant uint& cols,
-                 uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]]) {
-  threadgroup float kept[TG];
-  const bool inside = i < rows * cols;
-  kept[t] = inside ? x[i] : 0.0f;
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  if (inside) y[i] = isnan(kept[t]) ? kept[t] : max(kept[t], 0.0f);
-}
-"""
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["relu", "softmax", "sqr_mm"])
 def test_of_bad_tunables_a_fifth_is_gained(name: str, tmp_path: Any, session: Any) -> None:
     """The figure that is promised, at the device's own sizes: on a quiet machine."""
-    from metalbench.kernel.library import Library
     from metalbench.measure import Plan
 
-    text = Library().entry(name).kernel().source
-    bad = {
-        "relu": RELU,
-        "softmax": text.replace("TG = 32, 64, 128, 256", "TG = 1024, 32, 64, 128, 256"),
-        "sqr_mm": text.replace("BM = 64, 32", "BM = 16, 64, 32").replace(
-            "BN = 64, 32", "BN = 16, 64, 32"
-        ),
-    }[name]
-    (tmp_path / f"{name}.metal").write_text(bad)
+    write_bad(tmp_path, name)
     subject = subject_of(tmp_path, name)
     plan = Plan(seconds=1.0)
     (climbed,) = session(
