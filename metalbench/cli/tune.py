@@ -21,7 +21,7 @@ from metalbench.cli.warning import warn
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench.tuning import Candidate
+    from metalbench.tuning import Candidate, Found
 
 EXAMPLES = """\b
 Examples:
@@ -53,11 +53,23 @@ def tune(ctx: click.Context, /, name: str, **options: Any) -> None:
     Exit codes: 0; 1 if the kernel is wrong with some of its values; 2 wrong usage or environment;
     130 interrupted.
     """
+    from metalbench.report.console import console
+    from metalbench.report.tuning import to_json, tuning_report
+
+    piped = str(options["json_file"]) == "-"
+    out = console(to_stderr=piped)
+    found = _found(name, options, console(to_stderr=True))
+    out.print(tuning_report(found, out))
+    if options["json_file"]:
+        write_text(options["json_file"], to_json(found))
+    ctx.exit(int(bool(found.faults)))
+
+
+def _found(name: str, options: dict[str, Any], log: Console) -> Found:
+    """Search, and keep what was found in the store."""
     from metalbench import _core
     from metalbench.comparison.head_to_head import WrongKernelError
     from metalbench.kernel.library import find
-    from metalbench.report.console import console
-    from metalbench.report.tuning import to_json, tuning_report
     from metalbench.run.observed import device_facts
     from metalbench.store import Store, location
     from metalbench.tuning import Search
@@ -75,8 +87,6 @@ def tune(ctx: click.Context, /, name: str, **options: Any) -> None:
         seconds=options["seconds"],
         seed=options["seed"],
     )
-    piped = str(options["json_file"]) == "-"
-    out, log = console(to_stderr=piped), console(to_stderr=True)
     warn(log, device)
     facts = device_facts(device)
     with Store(store_path) as store:
@@ -86,10 +96,7 @@ def tune(ctx: click.Context, /, name: str, **options: Any) -> None:
         except WrongKernelError as error:
             raise click.ClickException(str(error)) from error
         store.keep_tuning(facts, found.tuning)
-    out.print(tuning_report(found, out))
-    if options["json_file"]:
-        write_text(options["json_file"], to_json(found))
-    ctx.exit(int(bool(found.faults)))
+    return found
 
 
 class _Progress:

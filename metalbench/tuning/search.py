@@ -121,10 +121,7 @@ def tune(
     end = clock() + search.seconds
     bench = _Bench(device, search, players)
     bench.check_defaults()
-    journal = Journal(
-        search.journal, _name(device, search), search.kernel.tunables, seed=search.seed
-    )
-    journal.add(search.kernel.tuned(), 1.0)
+    journal = _journal(device, search)
     tried = [Candidate(*each) for each in journal.known()]
     for number, candidate in enumerate(tried, 1):
         observer.candidate(number, journal.size, candidate)
@@ -215,6 +212,14 @@ def _expect_tunables(kernel: Kernel) -> None:
             f"[{kernel.name}] {kernel.path.name} has nothing to tune; a line such as "
             "`// tune: TG = 256, 128, 512` names a macro and the values worth trying"
         )
+
+
+def _journal(device: DeviceFacts, search: Search) -> Journal:
+    """What was tried of a search before, the defaults among it."""
+    name = _name(device, search)
+    journal = Journal(search.journal, name, search.kernel.tunables, seed=search.seed)
+    journal.add(search.kernel.tuned(), 1.0)
+    return journal
 
 
 def _tuning(
