@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 STYLES = {Fate.KEPT: "green", Fate.WRONG: "red", Fate.BROKEN: "red", Fate.UNUSABLE: "yellow"}
 
+# What an attempt is called of which nothing could be read.
+NO_ANSWER = "no answer"
+
 
 def outcome(attempt: Attempt) -> str:
     """What became of an attempt, in a line."""
@@ -33,7 +36,7 @@ def spelled_out(attempt: Attempt) -> str:
     from metalbench.result.tuning import spelled
 
     values = f" ({spelled(attempt.tunables)})" if attempt.tunables else ""
-    return f"{attempt.technique or attempt.summary}{values}"
+    return f"{attempt.technique or attempt.summary or NO_ANSWER}{values}"
 
 
 class Progress:

@@ -78,6 +78,7 @@ def test_each_answer_ends_as_it_should_and_the_history_tells_it(
     assert "odd1" in cheat.error
     assert attempts[-1].usage.requests == 2  # the first one was met with silence
     assert KEY not in done.output
+    assert "no answer: unusable" in done.output
 
 
 @pytest.mark.parametrize("api", ["anthropic", pytest.param("openai", marks=pytest.mark.slow)])
