@@ -36,6 +36,7 @@ class Adapter(ABC):
             base_url=base_url,
             max_retries=0,
             timeout=limits.timeout(self._library),
+            http_client=_without_idle_connections(self._library),
         )
 
     def ask(self, question: Question, heard: Heard) -> Answer:
@@ -62,3 +63,14 @@ class Adapter(ABC):
     @abstractmethod
     def _take(self, event: Any, received: Received) -> None:
         """Take in what the stream has brought."""
+
+
+def _without_idle_connections(library: Any) -> Any:
+    """The library's own HTTP client, which ends each connection with its answer.
+
+    Minutes pass between two requests: a connection that was kept for the next one may be dead by
+    then, and would have to be closed by somebody.
+    """
+    import httpx2
+
+    return library.DefaultHttpxClient(limits=httpx2.Limits(max_keepalive_connections=0))

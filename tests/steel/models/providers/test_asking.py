@@ -35,6 +35,14 @@ def test_an_answer_becomes_a_proposal(asking, brief):
     assert it.said[0] == "asked scripted"
 
 
+def test_a_connection_ends_with_its_answer(asking, brief):
+    it = asking([GOOD, fails(503), says("no JSON"), GOOD])
+    it.propose(brief)
+    it.propose(brief)
+    ports = [each.port for each in it.server.asked]
+    assert len(set(ports)) == len(ports) == 4
+
+
 def test_what_is_asked(asking, brief):
     it = asking([GOOD])
     it.propose(brief)
