@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from agent_steel.history import History
     from agent_steel.loop import Ended
+    from agent_steel.loop.settings import Settings
     from agent_steel.proposal import Proposer
-    from agent_steel.settings import Settings
     from agent_steel.subject import Subject
     from metalbench._core import Device
     from metalbench.store import Store
@@ -85,11 +85,11 @@ def _loop(
     log: Console,
 ) -> Ended:
     from agent_steel.cli.progress import Progress
-    from agent_steel.climb import Tools
     from agent_steel.device_lock import DeviceLock
     from agent_steel.loop import Loop
-    from agent_steel.profiler import Profiler
-    from agent_steel.verifier import Verifier
+    from agent_steel.loop.climb import Tools
+    from agent_steel.loop.profiler import Profiler
+    from agent_steel.loop.verifier import Verifier
     from metalbench.cli.isolation import processes_for
     from metalbench.measure import Plan
 
@@ -98,7 +98,13 @@ def _loop(
     with processes_for(options) as workers:
         tools = Tools(
             history,
-            Verifier(workers, seed, Plan(seconds=seconds), Plan(seconds=CONFIRMATION * seconds)),
+            Verifier(
+                workers,
+                seed,
+                Plan(seconds=seconds),
+                Plan(seconds=CONFIRMATION * seconds),
+                settings.target,
+            ),
             Profiler(workers, seed=seed, plan=Plan(seconds=seconds)),
             lock,
             proposer,
@@ -165,15 +171,15 @@ def subjects_for(options: Mapping[str, Any], device: Device) -> list[Subject]:
 
 
 def _proposer(options: Mapping[str, Any]) -> Proposer:
+    from agent_steel.models.providers.options import given
     from agent_steel.proposers import create
-    from agent_steel.providers.options import given
 
     return create(options["provider"], **given(options))
 
 
 def _settings(options: Mapping[str, Any], proposer: Proposer) -> Settings:
+    from agent_steel.loop.settings import Settings
     from agent_steel.proposers import candidates_of
-    from agent_steel.settings import Settings
     from metalbench.analysis import Target
 
     minutes = options["budget_minutes"]
@@ -232,7 +238,7 @@ def _trace(log: Console, device: Device, ended: Ended, options: dict[str, Any]) 
 
 
 def _apply(log: Console, ended: Ended, options: dict[str, Any]) -> None:
-    from agent_steel.export import applied
+    from agent_steel.history.export import applied
 
     for each in ended.climbed:
         if each.improved:
