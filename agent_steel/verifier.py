@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from agent_steel.attempt import Fate
-from metalbench.comparison.match import Match, Outcome
+from metalbench.comparison.match import Match, Outcome, Players
 from metalbench.measure import Plan
 from metalbench.run.stages import Silent
 from metalbench.run.timed import like_seeds
@@ -19,17 +19,9 @@ if TYPE_CHECKING:
     from agent_steel.subject import Subject
     from metalbench.kernel import Kernel
     from metalbench.measure import SampleSet
-    from metalbench.result import DeviceFacts
     from metalbench.run.stages import Observer
 
 SECONDS, CONFIRMATION_SECONDS = 1.0, 3.0
-
-
-class Players(Protocol):
-    """Where matches are played: `metalbench.isolation.Workers`."""
-
-    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
-        """Verify and time a match's candidate."""
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ ROOMS = (
     "run",
     "comparison",
     "isolation",
+    "remote",
     "tuning",
     "leaderboard",
     "report",

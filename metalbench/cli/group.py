@@ -20,6 +20,7 @@ from metalbench.cli.listing import list_tasks
 from metalbench.cli.new import new
 from metalbench.cli.reproduce import reproduce
 from metalbench.cli.run import run
+from metalbench.cli.serve import serve
 from metalbench.cli.show import show
 from metalbench.cli.summary import summary
 from metalbench.cli.tune import tune
@@ -121,5 +122,6 @@ for command in (
     admit,
     doctor,
     completion,
+    serve,
 ):
     main.add_command(command)

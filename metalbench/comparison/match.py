@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from metalbench.comparison.head_to_head import Contest, WrongKernelError, compete
 from metalbench.errors import (
@@ -77,6 +77,13 @@ class Outcome:
     measured_from: float | None = None
     measured_to: float | None = None
     notes: tuple[str, ...] = ()
+
+
+class Players(Protocol):
+    """Where matches are played: in processes of their own, say, or on another machine."""
+
+    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
+        """Verify and time a match's candidate."""
 
 
 def play(

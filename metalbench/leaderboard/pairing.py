@@ -5,17 +5,92 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from metalbench.comparison.head_to_head import Contest, head_to_head
+from metalbench.comparison.head_to_head import Contest, WrongKernelError, head_to_head
+from metalbench.comparison.match import Match, Players
 from metalbench.measure import Measurement
+from metalbench.run.runner import Attempts
+from metalbench.run.stages import Silent
 from metalbench.run.timed import like_seeds
+from metalbench.run.trial import Trial
 from metalbench.stats import Interval, Verdict
+from metalbench.verify import Kind
 
 if TYPE_CHECKING:
     from metalbench._core import Device
+    from metalbench.kernel.library import Entry
+    from metalbench.result import DeviceFacts, Failure
 
 PAIRINGS = 2
+
+
+class Site(Attempts, Players, Protocol):
+    """Where kernels are tried, and run in pairs: `metalbench.isolation.Workers`, say."""
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A site that is not this process, and the device there."""
+
+    site: Site
+    device: DeviceFacts
+    entry: Entry
+
+    def head_to_head(
+        self, contest: Contest, progress: Callable[[float], None] | None
+    ) -> Measurement:
+        """Time both kernels there; `after` was verified throughout before. Raises as the other."""
+        if not contest.knows_before and (fault := self.fault(contest)) is not None:
+            raise WrongKernelError(contest.names[0], fault.message, _kind(fault))
+        match = Match(
+            self.entry,
+            contest.before,
+            contest.after,
+            contest.names,
+            dtype=contest.dtype,
+            size=contest.size,
+            plan=contest.plan,
+            tunables=contest.tunables,
+            thorough=False,
+        )
+        outcome = self.site.play(self.device, match, _Fraction(progress))
+        if outcome.measurement is None:
+            fault = outcome.failure
+            assert fault is not None
+            raise WrongKernelError(contest.names[1], fault.message, _kind(fault))
+        return outcome.measurement
+
+    def fault(self, contest: Contest) -> Failure | None:
+        """What is wrong with `before`, verified as `metalbench run` does; None if nothing is."""
+        trial = Trial(
+            self.entry,
+            contest.before,
+            contest.dtype,
+            contest.size,
+            seed=contest.plan.seed,
+            tunables=contest.tunables[0],
+            timed=False,
+        )
+        failures = self.site.attempt(self.device, trial, (), Silent()).failures
+        return failures[0] if failures else None
+
+
+def _kind(failure: Failure) -> Kind:
+    """Its kind; of a class of errors, as of a header that is wrong, the nearest."""
+    return Kind(failure.kind) if failure.kind in Kind.__members__ else Kind.FAULT
+
+
+class _Fraction(Silent):
+    """Passes on how much of a measurement is done."""
+
+    def __init__(self, progress: Callable[[float], None] | None) -> None:
+        self._progress = progress
+
+    def stage_progress(self, fraction: float) -> None:
+        """Tell it."""
+        if self._progress is not None:
+            self._progress(fraction)
 
 
 @dataclass(frozen=True)
@@ -46,7 +121,7 @@ class Pairings:
 
 
 def pair(
-    device: Device, contest: Contest, progress: Callable[[float], None] | None = None
+    where: Device | Apart, contest: Contest, progress: Callable[[float], None] | None = None
 ) -> Pairings:
     """Time `contest.after` in pairs with `contest.before`, and if it is FASTER once more.
 
@@ -63,10 +138,18 @@ def pair(
     for seed in islice(like_seeds(contest.task, contest.plan.seed), PAIRINGS):
         plan = replace(contest.plan, seed=seed)
         part = _progress(progress, len(measured))
-        measured.append(head_to_head(device, replace(contest, plan=plan), part)[1])
+        measured.append(_measured(where, replace(contest, plan=plan), part))
         if measured[-1].verdict is not Verdict.FASTER:
             break
     return Pairings(tuple(measured))
+
+
+def _measured(
+    where: Device | Apart, contest: Contest, progress: Callable[[float], None] | None
+) -> Measurement:
+    if isinstance(where, Apart):
+        return where.head_to_head(contest, progress)
+    return head_to_head(where, contest, progress)[1]
 
 
 def _progress(
