@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -117,7 +118,6 @@ def _connected(
 
 def _agreed(why: str) -> bool:
     """Ask at a terminal; elsewhere nobody would answer."""
-    stream = click.get_text_stream("stdin")
-    if not (stream.isatty() and click.get_text_stream("stderr").isatty()):
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     return click.confirm(f"{why}\nInstall it there now?", default=False, err=True)

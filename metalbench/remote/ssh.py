@@ -41,6 +41,7 @@ class Ssh:
         self.connection, theirs = Pipe()
         self._words: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as we
         self._passed_on = 0
+        self._last_words = ""
         with theirs:
             self._child = subprocess.Popen(
                 ["sh", "-c", _DEAF, "sh", *command],
@@ -62,9 +63,14 @@ class Ssh:
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.wait()
+        if not self._words.closed:
+            self._last_words = self.last_words()
+            self._words.close()
 
     def last_words(self) -> str:
         """What ssh, and the other side, said last on standard error."""
+        if self._words.closed:
+            return self._last_words
         start = max(0, self._said_bytes - LAST_WORDS_BYTES)
         return self._said_since(start).decode(errors="replace").strip()
 
