@@ -1,0 +1,87 @@
+"""`certify`, `run --record` and `agent_steel` with kernels elsewhere, and everything else here."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from agent_steel.cli import main as steel
+from agent_steel.history import History
+from metalbench.cli import main
+from metalbench.store import Store
+
+from .conftest import Machine
+from .test_run import ANOTHER_SYSTEM
+
+Command = Callable[..., Result]
+QUICK = ("--on", "ssh://mac", "--device", "cpu", "--time", "1")
+# Of its tunable's values the second is by far the better one.
+SLOW_AT_FIRST = """// dispatch: twice threads_in_grid=(n) threads=(64)
+// tune: WORK = 400, 0
+#include <metal_stdlib>
+using namespace metal;
+kernel void twice(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+  float v = x[i];
+  for (uint k = 0; k < WORK; ++k) v = fma(v, 1.0000001f, 1e-30f);
+  y[i] = v == 12345.0f ? 0.0f : 2 * x[i];
+}
+"""
+
+
+@pytest.fixture
+def command(machine: Machine, tmp_path: Path, kernels: Path) -> Command:
+    machine.has(f'exec 9> "$TEST_FIFO"; exec {sys.executable} -c "{ANOTHER_SYSTEM}" "$@"')
+
+    def invoke(group: click.Command, *arguments: str) -> Result:
+        where = ("--kernels", str(kernels), "--db", str(tmp_path / "results.db"))
+        done = CliRunner().invoke(group, [*arguments, *QUICK, *where])
+        machine.wait_until_nothing_runs()
+        return done
+
+    return invoke
+
+
+@pytest.mark.slow
+def test_a_kernel_is_certified_against_the_record_there(
+    command: Command, kernels: Path, tmp_path: Path
+) -> None:
+    path = kernels / "twice.metal"
+    path.write_text(SLOW_AT_FIRST)
+    recorded = command(main, "run", "twice", "--record")
+    assert recorded.exit_code == 0, recorded.output
+    assert "Records: 1 first." in recorded.stdout
+    path.write_text(SLOW_AT_FIRST.replace("400, 0", "0"))
+    done = command(main, "certify", "twice", "--out", str(tmp_path))
+    assert done.exit_code == 0, done.output
+    assert "FASTER" in done.stdout
+    exported = json.loads((tmp_path / "twice-float32-seed.record.json").read_text())
+    assert exported["machine"]["os"].endswith(" elsewhere")
+    with Store(tmp_path / "results.db") as store:
+        (record,) = store.records()
+        assert len(record.gains) == 2
+        assert min(each.low for each in record.gains) > 1
+
+
+@pytest.mark.slow
+def test_agent_steel_has_its_history_here_and_its_matches_there(
+    command: Command, kernels: Path, tmp_path: Path
+) -> None:
+    (kernels / "twice.metal").write_text(SLOW_AT_FIRST)
+    done = command(steel, "--kernel-name", "twice", "--candidates", "1", "--record")
+    assert done.exit_code == 0, done.output
+    assert "On ssh://mac: cpu (" in done.stderr
+    assert "kept" in done.output
+    with Store(tmp_path / "results.db") as store:
+        fates = [each.fate.value for each in History(store).of_task("twice")]
+        assert fates == ["baseline", "kept"]
+        # Tried once more to enter the leaderboard, whatever became of that.
+        (entry,) = store.results(store.runs()[0])
+        assert entry.tunables == {"WORK": 0}
+        assert store.environment_of(entry.id)["os"].endswith(" elsewhere")
+    assert "Records: 1 " in done.stderr
