@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from agent_steel.cli.history import diff, history, show
-from agent_steel.cli.winners import export, plot
+from agent_steel.cli.winners import TARGETS, export, plot
+from agent_steel.models.providers.options import model_options, provider_option
 from agent_steel.proposers import TUNER
-from agent_steel.providers.options import model_options, provider_option
 from agent_steel.welding.command import welder_command
 from metalbench.cli.capture import SUFFIX
 from metalbench.cli.group import ErrorsAreMessages
@@ -24,7 +24,6 @@ from metalbench.cli.parameters import (
     time_option,
 )
 
-TARGETS = ("speed", "compute", "memory", "stable", "balanced")
 EPILOG = """\b
 Examples:
   agent_steel --kernel-name relu --loop --max-rounds 5
@@ -154,7 +153,9 @@ class _Options(ErrorsAreMessages):
     type=click.Choice(TARGETS),
     default="speed",
     show_default=True,
-    help="What proposers are asked for. Kept is only what is FASTER, whatever the target is.",
+    help="What is kept. speed: what is FASTER. stable: what scatters less and is not slower. "
+    "balanced: either, at neither's expense. compute, memory: what is FASTER, of kernels that "
+    "are nearer to that roof; others are left alone.",
 )
 @click.option("--size", metavar="NAME", help="Size to time; else the device's headline.")
 @dtype_option(default="float32", show_default=True, help="Element type.")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_steel.attempt import Attempt, Fate
-from agent_steel.lineage import why
+from agent_steel.history.lineage import why
+from agent_steel.target import Target, merit
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +22,8 @@ def outcome(attempt: Attempt) -> str:
     from metalbench.report import numbers
 
     ratio = "" if attempt.ratio is None else f" {numbers.ratio(attempt.ratio)}"
+    if (steady := merit(Target.STABLE, attempt.ratio, attempt.steadiness)) != 1.0:
+        ratio += f", {steady:.2g}x as steady"
     reason = "" if attempt.fate in (Fate.KEPT, Fate.BASELINE) else f": {why(attempt)}"
     return f"{attempt.fate.value}{ratio}{reason}"
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from agent_steel.history import History
     from agent_steel.loop import Ended
+    from agent_steel.loop.settings import Settings
     from agent_steel.proposal import Proposer
-    from agent_steel.settings import Settings
     from agent_steel.subject import Subject
     from metalbench.cli.machine import Machine
     from metalbench.run.observed import Described
@@ -102,11 +102,11 @@ def _loop(
     log: Console,
 ) -> Ended:
     from agent_steel.cli.progress import Progress
-    from agent_steel.climb import Tools
     from agent_steel.device_lock import DeviceLock
     from agent_steel.loop import Loop
-    from agent_steel.profiler import Profiler
-    from agent_steel.verifier import Verifier
+    from agent_steel.loop.climb import Tools
+    from agent_steel.loop.profiler import Profiler
+    from agent_steel.loop.verifier import Verifier
     from metalbench.measure import Plan
 
     seconds, seed = options["seconds"], options["seed"]
@@ -115,7 +115,13 @@ def _loop(
     assert site is not None
     tools = Tools(
         history,
-        Verifier(site, seed, Plan(seconds=seconds), Plan(seconds=CONFIRMATION * seconds)),
+        Verifier(
+            site,
+            seed,
+            Plan(seconds=seconds),
+            Plan(seconds=CONFIRMATION * seconds),
+            settings.target,
+        ),
         Profiler(site, seed=seed, plan=Plan(seconds=seconds)),
         lock,
         proposer,
@@ -182,15 +188,15 @@ def subjects_for(options: Mapping[str, Any], device: Described) -> list[Subject]
 
 
 def _proposer(options: Mapping[str, Any]) -> Proposer:
+    from agent_steel.models.providers.options import given
     from agent_steel.proposers import create
-    from agent_steel.providers.options import given
 
     return create(options["provider"], **given(options))
 
 
 def _settings(options: Mapping[str, Any], proposer: Proposer) -> Settings:
+    from agent_steel.loop.settings import Settings
     from agent_steel.proposers import candidates_of
-    from agent_steel.settings import Settings
     from metalbench.analysis import Target
 
     minutes = options["budget_minutes"]
@@ -251,7 +257,7 @@ def _trace(log: Console, machine: Machine, ended: Ended, options: dict[str, Any]
 
 
 def _apply(log: Console, ended: Ended, options: dict[str, Any]) -> None:
-    from agent_steel.export import applied
+    from agent_steel.history.export import applied
 
     for each in ended.climbed:
         if each.improved:

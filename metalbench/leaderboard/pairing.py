@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from metalbench.comparison.head_to_head import Contest, WrongKernelError, head_to_head
-from metalbench.comparison.match import Match, Players
+from metalbench.comparison.head_to_head import Contest, head_to_head
+from metalbench.comparison.match import Match, Players, measurement_of, outcome_of
 from metalbench.measure import Measurement
 from metalbench.run.runner import Attempts
 from metalbench.run.stages import Silent
 from metalbench.run.timed import like_seeds
 from metalbench.run.trial import Trial
 from metalbench.stats import Interval, Verdict
-from metalbench.verify import Kind
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -40,9 +39,7 @@ class Apart:
     def head_to_head(
         self, contest: Contest, progress: Callable[[float], None] | None
     ) -> Measurement:
-        """Time both kernels there; `after` was verified throughout before. Raises as the other."""
-        if not contest.knows_before and (fault := self.fault(contest)) is not None:
-            raise WrongKernelError(contest.names[0], fault.message, _kind(fault))
+        """Verify and time both kernels there; raises as the function of that name."""
         match = Match(
             self.entry,
             contest.before,
@@ -52,14 +49,12 @@ class Apart:
             size=contest.size,
             plan=contest.plan,
             tunables=contest.tunables,
+            knows_before=contest.knows_before,
+            also_sizes=contest.also_sizes,
             thorough=False,
         )
-        outcome = self.site.play(self.device, match, _Fraction(progress))
-        if outcome.measurement is None:
-            fault = outcome.failure
-            assert fault is not None
-            raise WrongKernelError(contest.names[1], fault.message, _kind(fault))
-        return outcome.measurement
+        outcome = outcome_of(self.site, self.device, match, _Fraction(progress))
+        return measurement_of(match, outcome)
 
     def fault(self, contest: Contest) -> Failure | None:
         """What is wrong with `before`, verified as `metalbench run` does; None if nothing is."""
@@ -74,11 +69,6 @@ class Apart:
         )
         failures = self.site.attempt(self.device, trial, (), Silent()).failures
         return failures[0] if failures else None
-
-
-def _kind(failure: Failure) -> Kind:
-    """Its kind; of a class of errors, as of a header that is wrong, the nearest."""
-    return Kind(failure.kind) if failure.kind in Kind.__members__ else Kind.FAULT
 
 
 class _Fraction(Silent):

@@ -15,6 +15,7 @@ from metalbench.run.observed import device_facts
 from metalbench.run.stages import Observer, Silent, Stage
 from metalbench.run.trial import Trial
 from metalbench.verify import Kind
+from metalbench.verify.faults import kind_named
 
 if TYPE_CHECKING:
     from metalbench.remote.elsewhere import Elsewhere
@@ -60,18 +61,16 @@ class VerifiedHere:
 
     def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
         """Verify and time a match's candidate; raises as `Workers.play`."""
-        trial = Trial(
-            match.entry,
-            match.after,
-            match.dtype,
-            seed=match.plan.seed,
-            tunables=match.tunables[1],
-        )
-        found, notes = self._verified(trial, observer)
-        if found is not None:
-            return Outcome(device, found.failures[0], notes=notes)
+        noted: list[str] = []
+        for side in range(int(match.knows_before), 2):
+            found, notes = self._verified(_trial_of(match, side), observer)
+            noted += notes
+            if found is not None:
+                failure = found.failures[0]
+                failure = replace(failure, kind=str(kind_named(failure.kind)))
+                return Outcome(device, failure, notes=tuple(noted), wrong=match.names[side])
         outcome = self._elsewhere.play(device, match, observer)
-        return replace(outcome, notes=(*notes, *outcome.notes))
+        return replace(outcome, notes=(*noted, *outcome.notes))
 
     def close(self) -> None:
         """End the processes here."""
@@ -104,6 +103,17 @@ class VerifiedHere:
         said = "; ".join(each.message for each in found.failures)
         self._right[key] = (NOT_VERIFIED.format(name, said),) if said else ()
         return None, self._right[key]
+
+
+def _trial_of(match: Match, side: int) -> Trial:
+    """The trial of one of a match's kernels, 0 for `before`."""
+    return Trial(
+        match.entry,
+        (match.before, match.after)[side],
+        match.dtype,
+        seed=match.plan.seed,
+        tunables=match.tunables[side],
+    )
 
 
 def _key(trial: Trial) -> Key:

@@ -63,6 +63,22 @@ def test_a_value_that_makes_the_kernel_wrong_is_told(folder: Path, tmp_path: Pat
     assert "Wrong with TG = 32: [twice]" in " ".join(done.output.split())
 
 
+@pytest.mark.slow
+def test_a_value_with_which_the_kernel_never_ends_costs_its_process(
+    folder: Path, tmp_path: Path
+) -> None:
+    text = KERNEL.replace(
+        "  y[i] = TG == WRONG", "  while (TG == 32 && y[i] != 3) y[i] = 2;\n  y[i] = TG == 1"
+    )
+    (folder / "twice.metal").write_text(text)
+    done = invoke(tmp_path, folder, "tune", "twice", "--time", "1", "--kernel-timeout", "8")
+    assert done.exit_code == 1, done.output
+    said = " ".join(done.output.split())
+    assert "Wrong with TG = 32: " in said
+    assert "--kernel-timeout" in said
+    assert "nothing was found to be faster than the defaults, TG = 64" in said
+
+
 def test_a_kernel_that_is_wrong_is_not_tuned(folder: Path, tmp_path: Path) -> None:
     (folder / "twice.metal").write_text(KERNEL.replace("WRONG", "64"))
     done = invoke(tmp_path, folder, "tune", "twice")

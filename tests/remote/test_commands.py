@@ -1,4 +1,4 @@
-"""`certify`, `run --record` and `agent_steel` with kernels elsewhere, and everything else here."""
+"""`certify`, `run --record`, `agent_steel` and `tune` with kernels elsewhere, all else here."""
 
 from __future__ import annotations
 
@@ -85,3 +85,14 @@ def test_agent_steel_has_its_history_here_and_its_matches_there(
         assert entry.tunables == {"WORK": 0}
         assert store.environment_of(entry.id)["os"].endswith(" elsewhere")
     assert "Records: 1 " in done.stderr
+
+
+@pytest.mark.slow
+def test_tunables_are_tried_there_and_kept_here(command: Command, kernels: Path) -> None:
+    (kernels / "twice.metal").write_text(SLOW_AT_FIRST)
+    found = command(main, "tune", "twice")
+    assert found.exit_code == 0, found.output
+    assert "[2/2] WORK = 0" in found.stderr
+    done = command(main, "run", "twice", "--tuned")
+    assert done.exit_code == 0, done.output
+    assert "WORK=0" in done.stdout.replace(" ", "")

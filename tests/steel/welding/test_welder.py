@@ -11,9 +11,11 @@ from steel.model_server import KEY, ModelServer, fails, refuses, says
 from steel.welding import drafts
 from steel.welding.drafts import GOOD, NAME, POLISHED, draft
 
+from agent_steel.models.providers import Retries, create_model
 from agent_steel.proposal import ProposerError, SpentError, Usage
-from agent_steel.providers import Retries, create_model
-from agent_steel.welder import Destination, Order, WelderError, weld
+from agent_steel.welding.destination import Destination
+from agent_steel.welding.order import Order, WelderError
+from agent_steel.welding.weld import weld
 from metalbench.errors import DeclarationError
 from metalbench.isolation import Limits
 from metalbench.kernel.library import Library
