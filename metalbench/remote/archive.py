@@ -47,11 +47,11 @@ def _checkout() -> Path:
     for folder in found:
         if sources_of(folder / "metalbench", folder / "csrc" / "msl") == wanted:
             return folder
-    others = f"{found[0]} has changed since" if found else "it has no C++ sources itself"
+    got = f"{found[0]} has changed since" if found else "none is known"
     raise RemoteError(
-        f"[on] --install: metalbench {version_here()} was installed from a checkout that cannot be "
-        f"found any more: {others}; run it from a checkout (`pip install .` there), or install the "
-        "same on the other machine by hand"
+        f"[on] --install: expected the checkout that metalbench {version_here()} was installed "
+        f"from, for an installed package has no C++ sources; {got}. `pip install .` in a checkout, "
+        "or install the same on the other machine by hand"
     )
 
 

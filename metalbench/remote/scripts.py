@@ -46,10 +46,10 @@ def installing(address: Address, archive: str) -> str:
         f'if "$each" -c {quoted} 2>/dev/null; then p=$each; break; fi; done; '
         f'if [ -z "$p" ]; then exit {NO_PYTHON}; fi; '
         'mkdir -p "$f" && "$p" -m venv "$f" || exit 1; fi; '
-        f'b="$f"/bin/python; $b -m pip wheel -q --no-deps -w "$t" "$t"/{shlex.quote(archive)} && '
-        '$b -m pip install -q "$t"/*.whl && '
+        f'b="$f"/bin/python; "$b" -m pip wheel -q --no-deps -w "$t" "$t"/{shlex.quote(archive)} && '
+        '"$b" -m pip install -q "$t"/*.whl && '
         # The same version may be there already, made of other sources.
-        '$b -m pip install -q --no-deps --force-reinstall "$t"/*.whl'
+        '"$b" -m pip install -q --no-deps --force-reinstall "$t"/*.whl'
     )
 
 
