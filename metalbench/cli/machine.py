@@ -144,6 +144,17 @@ def machine_for(options: Mapping[str, Any], *, traces: bool = False) -> Iterator
             site.close()
 
 
+def device_of(options: Mapping[str, Any]) -> Device | DeviceFacts:
+    """The device that `options` ask for, on which nothing is to be run."""
+    if not options["on"]:
+        from metalbench import _core
+
+        return _core.open(options["device"])
+    unused = {"kernel_timeout": 1.0, "memory_limit": None, "install": False}
+    with elsewhere({**unused, **options}) as found:
+        return found.facts
+
+
 def _expect_on(options: Mapping[str, Any]) -> None:
     for name in ("install", "no_verify_here"):
         if options[name]:

@@ -47,10 +47,22 @@ def complete_hosts(
         text = SSH_CONFIG.expanduser().read_text(encoding="utf-8", errors="replace")
     except OSError:
         return []
-    lines = re.findall(r"^[ \t]*Host[ \t=]+(.+)$", text, re.IGNORECASE | re.MULTILINE)
+    lines = re.findall(r"^[ \t]*Host[ \t=]+([^#\n]+)", text, re.IGNORECASE | re.MULTILINE)
     names = [name for line in lines for name in line.split() if not set(name) & set("*?!")]
     found = dict.fromkeys(f"ssh://{name}" for name in names)
     return [CompletionItem(each) for each in found if each.startswith(incomplete)]
+
+
+def on_option(command: Command) -> Command:
+    """``--on``."""
+    return click.option(
+        "--on",
+        metavar=ADDRESS,
+        callback=_address,
+        shell_complete=complete_hosts,
+        help="Run the kernels on another machine, such as ssh://mac.local: over the system's "
+        "ssh, as ssh://[USER@]HOST[:PORT][/FOLDER]. Results are kept here.",
+    )(command)
 
 
 def on_options(command: Command) -> Command:
@@ -66,14 +78,7 @@ def on_options(command: Command) -> Command:
             is_flag=True,
             help="With --on: install this very version there, if it is not there yet.",
         ),
-        click.option(
-            "--on",
-            metavar=ADDRESS,
-            callback=_address,
-            shell_complete=complete_hosts,
-            help="Run the kernels on another machine, such as ssh://mac.local: over the system's "
-            "ssh, as ssh://[USER@]HOST[:PORT][/FOLDER]. Results are kept here.",
-        ),
+        on_option,
     ):
         command = option(command)
     return command

@@ -40,7 +40,8 @@ def command(machine: Machine, tmp_path: Path, kernels: Path) -> Command:
 
     def invoke(group: click.Command, *arguments: str) -> Result:
         where = ("--kernels", str(kernels), "--db", str(tmp_path / "results.db"))
-        done = CliRunner().invoke(group, [*arguments, *QUICK, *where])
+        quick = QUICK if arguments[0] != "export" else QUICK[:4]
+        done = CliRunner().invoke(group, [*arguments, *quick, *where])
         machine.wait_until_nothing_runs()
         return done
 
@@ -85,6 +86,9 @@ def test_agent_steel_has_its_history_here_and_its_matches_there(
         assert entry.tunables == {"WORK": 0}
         assert store.environment_of(entry.id)["os"].endswith(" elsewhere")
     assert "Records: 1 " in done.stderr
+    best = command(steel, "export", "twice", "--out", "-")
+    assert best.exit_code == 0, best.output
+    assert "// tune: WORK = 0, 400" in best.stdout
 
 
 @pytest.mark.slow

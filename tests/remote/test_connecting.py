@@ -69,6 +69,7 @@ def test_a_machine_that_cannot_be_reached(
     assert f"`ssh -- {host} true` has to work without a question" in said
 
 
+@pytest.mark.slow
 def test_a_device_that_is_not_there(machine: Machine, refused: Refused) -> None:
     said = refused("ssh://mac", "--device", "metal", "--no-verify-here")
     assert "ssh://mac: " in said

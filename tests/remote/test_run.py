@@ -70,6 +70,7 @@ def test_a_run_is_kept_here_with_the_other_machines_environment(
     machine.wait_until_nothing_runs()
 
 
+@pytest.mark.slow
 def test_what_is_wrong_there_is_told_with_the_paths_of_here(
     machine: Machine, run: Run, kernels: Path
 ) -> None:
