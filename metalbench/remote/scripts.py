@@ -17,13 +17,17 @@ NOT_OURS = 4
 
 
 def serving(address: Address, variables: Mapping[str, str]) -> str:
-    """Start `metalbench serve`, or say that it is not there, or what else is."""
+    """Start `metalbench serve`, or say that it is not there, or what else is.
+
+    As long as it runs a Mac that can does not fall asleep, which it may where nobody types.
+    """
     env = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
     elsewhere = "" if address.folder else 'if [ ! -x "$m" ]; then m=$(command -v metalbench); fi; '
     return _as_one_word(
         f"m={address.shell_folder}/bin/metalbench; {elsewhere}"
         f'if [ -z "$m" ] || [ ! -x "$m" ]; then echo {NOTHING_THERE}; exit; fi; '
-        f'env {env} "$m" serve || echo {ANOTHER_THERE} "$m": $("$m" --version 2>&1 | tail -n 1)'
+        "c=; if command -v caffeinate > /dev/null; then c='caffeinate -i'; fi; "
+        f'env {env} $c "$m" serve || echo {ANOTHER_THERE} "$m": $("$m" --version 2>&1 | tail -n 1)'
     )
 
 

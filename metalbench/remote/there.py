@@ -19,6 +19,7 @@ from metalbench.remote.folder import Folder
 from metalbench.remote.line import Line, TwoEnds
 from metalbench.remote.messages import Job, Opened, Opening, Part
 from metalbench.remote.translated import match_outcome, trial_result
+from metalbench.remote.turn import turn
 from metalbench.result.conditions import crowded, warnings
 from metalbench.result.environment import environment, usable_cores
 from metalbench.run.capture import capture, check_captures
@@ -97,8 +98,9 @@ class _Served:
             while True:
                 message = asked.get()
                 try:
-                    for name, value in self._done(device, message):
-                        self._line.send(name, value)
+                    with turn(lambda said: self._line.send("detail", said)):
+                        for name, value in self._done(device, message):
+                            self._line.send(name, value)
                 except (MachineError, Unsupported) as error:
                     self._line.send("machine", self._folder.at_home(str(error)))
                 except DeclarationError as error:

@@ -30,7 +30,7 @@ StrictModes no
 UsePAM no
 PasswordAuthentication no
 KbdInteractiveAuthentication no
-SetEnv HOME={home} METALBENCH_CACHE={cache} TEST_FIFO={place}/fifo
+SetEnv HOME={home} METALBENCH_CACHE={cache} TEST_FIFO={place}/fifo PATH={place}/there:/usr/bin:/bin
 """
 SSH_CONFIG = """
 Host mac refused
@@ -165,6 +165,7 @@ def _configured(place: Path, port: int) -> None:
     (place / "sshd_config").write_text(SSHD_CONFIG.format(**names))
     names = {"place": place, "port": port, "user": getpass.getuser(), "nothing": _free_port()}
     (place / "ssh_config").write_text(SSH_CONFIG.format(**names))
+    (place / "there").mkdir()
     (place / "bin").mkdir()
     ssh = place / "bin" / "ssh"
     ssh.write_text(f'#!/bin/sh\nexec {_program("ssh")} -F {place}/ssh_config "$@"\n')

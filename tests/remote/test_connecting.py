@@ -47,6 +47,16 @@ def test_another_version_there(machine: Machine, refused: Refused) -> None:
     assert "add --install" in said
 
 
+def test_a_mac_is_kept_awake(machine: Machine, refused: Refused) -> None:
+    awake = machine.home.parent / "there" / "caffeinate"
+    awake.write_text('#!/bin/sh\n[ "$1" = -i ] && shift && echo kept awake >&2 && "$@"\n')
+    awake.chmod(0o755)
+    machine.has("exit 3")
+    assert "cannot serve" in (said := refused("ssh://mac"))
+    assert "kept awake" in said
+    awake.unlink()
+
+
 def test_a_version_there_that_serves_nobody(machine: Machine, refused: Refused) -> None:
     machine.has(
         'if [ "$1" = --version ]; then echo metalbench 0.0.1; exit; fi; '

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from metalbench.comparison.match import Match
 from metalbench.errors import DeclarationError, EncodingError, MachineError
 from metalbench.kernel.library import Library
 from metalbench.measure import Plan
-from metalbench.remote import there
+from metalbench.remote import there, turn
 from metalbench.remote.elsewhere import Elsewhere
 from metalbench.remote.folder import Folder
 from metalbench.remote.line import Line
@@ -39,6 +40,7 @@ Start = Callable[[], tuple[Connection, "subprocess.Popen[bytes]"]]
 def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     """Starts the other side, and reads its greeting."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
     children: list[subprocess.Popen[bytes]] = []
 
     def begin() -> tuple[Connection, subprocess.Popen[bytes]]:
@@ -65,11 +67,21 @@ def trial(kernels: Path, name: str) -> Trial:
 
 
 class Stages(Silent):
-    def __init__(self) -> None:
+    """Lets another session end its turn once somebody waits for it."""
+
+    def __init__(self, other: IO[str]) -> None:
         self.seen: list[Stage] = []
+        self.waited = False
+        self._other = other
 
     def stage_started(self, stage: Stage) -> None:
         self.seen.append(stage)
+
+    def stage_detail(self, detail: str) -> None:
+        if detail == turn.WAITING:
+            assert self.seen == []
+            self.waited = True
+            self._other.close()
 
 
 def test_kernels_are_tried_and_played_there(start: Start, kernels: Path, tmp_path: Path) -> None:
@@ -78,10 +90,13 @@ def test_kernels_are_tried_and_played_there(start: Start, kernels: Path, tmp_pat
     found.open("cpu", seconds=60)
     assert found.facts.kind == "cpu"
     assert found.environment == environment()
-    tried, stages = trial(kernels, "twice"), Stages()
+    other = turn.lock_file().open("a")
+    fcntl.flock(other, fcntl.LOCK_EX)
+    tried, stages = trial(kernels, "twice"), Stages(other)
     # What is made ready there is not what comes next.
     result = found.attempt(found.facts, tried, [trial(kernels, "thrice")], stages)
     assert result.status is Status.CORRECT, result.failures
+    assert stages.waited
     assert result.case.source_hash == tried.kernel.hash
     assert stages.seen == [Stage.COMPILE, Stage.VERIFY, Stage.CHECK, Stage.VERIFY_ALL]
     match = Match(tried.entry, tried.kernel, trial(kernels, "thrice").kernel, ("a", "b"))
@@ -96,14 +111,14 @@ def test_kernels_are_tried_and_played_there(start: Start, kernels: Path, tmp_pat
         found.capture(tried, tmp_path / "a.gputrace")
     found.close()
     assert child.wait(SECONDS) == 0
-    assert list(tmp_path.glob("metalbench-*")) == []
+    assert list(tmp_path.glob("metalbench-on-*")) == []
 
 
 def test_what_is_no_message_ends_the_other_side(start: Start, tmp_path: Path) -> None:
     connection, child = start()
     connection.send_bytes(b"eval\nimport os")
     assert child.wait(SECONDS) != 0
-    assert list(tmp_path.glob("metalbench-*")) == []
+    assert list(tmp_path.glob("metalbench-on-*")) == []
 
 
 def test_no_file_leads_out_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +138,7 @@ def test_no_file_leads_out_of_the_folder(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(EncodingError, match="within the session's folder"):
         folder.put_module(Path("../d.py"), b"3")
     folder.remove()
-    assert list(tmp_path.glob("metalbench-*")) == []
+    assert list(tmp_path.glob("metalbench-on-*")) == []
 
 
 @pytest.mark.parametrize("bundle", [True, False])
