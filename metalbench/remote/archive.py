@@ -30,7 +30,7 @@ def archive_name() -> str:
 
 def archive() -> bytes:
     """A .tar.gz of the sources; raises RemoteError where there is no checkout of this version."""
-    root = _checkout()
+    root = checkout()
     made = io.BytesIO()
     inside = archive_name().removesuffix(".tar.gz")
     with tarfile.open(fileobj=made, mode="w:gz") as tar:
@@ -39,8 +39,11 @@ def archive() -> bytes:
     return made.getvalue()
 
 
-def _checkout() -> Path:
-    """The checkout that this package is, or was installed from and is still the same as."""
+def checkout() -> Path:
+    """The checkout that this package is, or was installed from and is still the same as.
+
+    Raises RemoteError if there is none.
+    """
     own = Path(__file__).parents[2]
     wanted = version_here().sources
     found = [folder for folder in (own, _installed_from()) if folder and _is_checkout(folder)]

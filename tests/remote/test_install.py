@@ -25,8 +25,13 @@ from .conftest import Machine
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_archive_has_what_a_build_reads_and_no_products() -> None:
-    with tarfile.open(fileobj=io.BytesIO(archive.archive())) as tar:
+@pytest.fixture(scope="module")
+def packed() -> bytes:
+    return archive.archive()
+
+
+def test_the_archive_has_what_a_build_reads_and_no_products(packed: bytes) -> None:
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
         names = {each.partition("/")[2] for each in tar.getnames()}
     assert {"pyproject.toml", "CMakeLists.txt", "build_backend/backend.py", "README.md"} <= names
     assert {"csrc/core/device.cpp", "csrc/msl/mb/abi.h", "kernels/common/softmax.py"} <= names
@@ -35,29 +40,24 @@ def test_the_archive_has_what_a_build_reads_and_no_products() -> None:
     assert not [each for each in names if each.split("/")[0] in ("tests", "build", ".git")]
 
 
-@pytest.mark.parametrize("changed", [False, True])
-def test_the_archive_of_an_installed_package_is_of_the_checkout_that_pip_was_given(
-    changed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_installed_package_is_packed_from_the_checkout_that_pip_was_given(
+    packed: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checkout = tmp_path / "a checkout"
-    with tarfile.open(fileobj=io.BytesIO(archive.archive())) as tar:
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
         inside = tar.getnames()[0].partition("/")[0]
         tar.extractall(tmp_path, filter="data")
-    (tmp_path / inside).rename(checkout)
-    if changed:
-        (checkout / "metalbench" / "errors.py").write_text("")
+    checkout = (tmp_path / inside).rename(tmp_path / "a checkout")
     record = {"url": checkout.as_uri(), "dir_info": {}}
     told = {"version": "1.0", "read_text": lambda self, name: json.dumps(record)}
     installed = type("Installed", (), told)
     monkeypatch.setattr(metadata, "distribution", lambda name: installed())
     # As if the package lay somewhere else.
     monkeypatch.setattr(archive, "__file__", "/site-packages/metalbench/remote/archive.py")
-    if changed:
-        with pytest.raises(RemoteError, match="a checkout has changed since"):
-            archive.archive()
-        return
-    with tarfile.open(fileobj=io.BytesIO(archive.archive())) as tar:
-        assert "metalbench-1.0/csrc/core/device.cpp" in tar.getnames()
+    assert archive.checkout() == checkout
+    (checkout / "metalbench" / "errors.py").write_text("")
+    sources_of.cache_clear()
+    with pytest.raises(RemoteError, match="a checkout has changed since"):
+        archive.archive()
 
 
 def test_versions_differ_where_a_line_of_python_or_of_a_header_does(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import IO, Any
@@ -84,7 +83,9 @@ class Stages(Silent):
             self._other.close()
 
 
-def test_kernels_are_tried_and_played_there(start: Start, kernels: Path, tmp_path: Path) -> None:
+def test_matches_are_played_there_in_turn_with_other_sessions(
+    start: Start, kernels: Path, tmp_path: Path
+) -> None:
     connection, child = start()
     found = Elsewhere(Line.of_here(connection), "there")
     found.open("cpu", seconds=60)
@@ -92,26 +93,35 @@ def test_kernels_are_tried_and_played_there(start: Start, kernels: Path, tmp_pat
     assert found.environment == environment()
     other = turn.lock_file().open("a")
     fcntl.flock(other, fcntl.LOCK_EX)
-    tried, stages = trial(kernels, "twice"), Stages(other)
-    # What is made ready there is not what comes next.
-    result = found.attempt(found.facts, tried, [trial(kernels, "thrice")], stages)
-    assert result.status is Status.CORRECT, result.failures
+    right, wrong, stages = trial(kernels, "twice"), trial(kernels, "thrice"), Stages(other)
+    match = Match(right.entry, right.kernel, wrong.kernel, ("a", "b"), size="small", plan=QUICK)
+    outcome = found.play(found.facts, match, stages)
     assert stages.waited
-    assert result.case.source_hash == tried.kernel.hash
-    assert stages.seen == [Stage.COMPILE, Stage.VERIFY, Stage.CHECK, Stage.VERIFY_ALL]
-    match = Match(tried.entry, tried.kernel, trial(kernels, "thrice").kernel, ("a", "b"))
-    outcome = found.play(found.facts, replace(match, size="small", plan=QUICK), Silent())
+    assert stages.seen == [Stage.VERIFY]
     assert outcome.failure is not None
     assert outcome.failure.kind == "WRONG_RESULT"
-    # What a file has become by now is what is tried.
-    (kernels / "twice.py").write_text("import no_such_module\n")
-    with pytest.raises(DeclarationError, match=rf"{kernels}/twice\.py:1 cannot be imported"):
-        found.attempt(found.facts, tried, (), Silent())
     with pytest.raises(MachineError, match=r"^\[on\] there: capture: GPU traces are made by Metal"):
-        found.capture(tried, tmp_path / "a.gputrace")
+        found.capture(right, tmp_path / "a.gputrace")
     found.close()
     assert child.wait(SECONDS) == 0
     assert list(tmp_path.glob("metalbench-on-*")) == []
+
+
+@pytest.mark.slow
+def test_what_was_made_ready_there_need_not_come(start: Start, kernels: Path) -> None:
+    connection, _ = start()
+    found = Elsewhere(Line.of_here(connection), "there")
+    found.open("cpu", seconds=60)
+    right, wrong = trial(kernels, "twice"), trial(kernels, "thrice")
+    for _ in range(2):
+        result = found.attempt(found.facts, right, [wrong], Silent())
+        assert result.status is Status.CORRECT, result.failures
+        assert result.case.source_hash == right.kernel.hash
+    # What a file has become by now is what is tried.
+    (kernels / "twice.py").write_text("import no_such_module\n")
+    with pytest.raises(DeclarationError, match=rf"{kernels}/twice\.py:1 cannot be imported"):
+        found.attempt(found.facts, right, (), Silent())
+    found.close()
 
 
 def test_what_is_no_message_ends_the_other_side(start: Start, tmp_path: Path) -> None:
