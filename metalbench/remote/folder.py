@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from metalbench.comparison.match import Match
-from metalbench.errors import EncodingError
+from metalbench.errors import EncodingError, MachineError
 from metalbench.kernel import Kernel
 from metalbench.kernel.library import Entry
 from metalbench.run.trial import Trial
@@ -37,7 +37,10 @@ class Folder:
         sys.path.append(str(self._top / MODULES))
 
     def put(self, path: Path, data: bytes) -> None:
-        """Write a file; raises EncodingError for a path that leads out of the folder."""
+        """Write a file; raises EncodingError for a path that leads out of the folder.
+
+        MachineError if the disk does not take it.
+        """
         _write(self._moved(path), data, self.root)
 
     def put_module(self, path: Path, data: bytes) -> None:
@@ -82,5 +85,8 @@ def _write(path: Path, data: bytes, within: Path) -> None:
     whole = Path(os.path.abspath(path))
     if not whole.is_relative_to(within):
         raise EncodingError(f"file: expected a path within the session's folder, got {path}")
-    whole.parent.mkdir(parents=True, exist_ok=True)
-    whole.write_bytes(data)
+    try:
+        whole.parent.mkdir(parents=True, exist_ok=True)
+        whole.write_bytes(data)
+    except OSError as error:
+        raise MachineError(f"{path} cannot be written there: {error.strerror}") from error

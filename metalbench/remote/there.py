@@ -13,7 +13,13 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from metalbench import _core
-from metalbench.errors import DeclarationError, EncodingError, MachineError, Unsupported
+from metalbench.errors import (
+    DeclarationError,
+    EncodingError,
+    MachineError,
+    MetalBenchError,
+    Unsupported,
+)
 from metalbench.isolation import Limits, Workers
 from metalbench.remote.folder import Folder
 from metalbench.remote.line import Line, TwoEnds
@@ -68,7 +74,7 @@ def _listen(line: Line, folder: Folder, asked: SimpleQueue[Message]) -> None:
                 asked.put(message)
     except (EOFError, OSError):
         pass
-    except EncodingError as error:
+    except (EncodingError, MachineError) as error:
         print(f"[serve] {error}", file=sys.stderr, flush=True)
     finally:
         folder.remove()
@@ -101,10 +107,10 @@ class _Served:
                     with turn(lambda said: self._line.send("detail", said)):
                         for name, value in self._done(device, message):
                             self._line.send(name, value)
-                except (MachineError, Unsupported) as error:
-                    self._line.send("machine", self._folder.at_home(str(error)))
                 except DeclarationError as error:
                     self._line.send("untried", self._folder.at_home(str(error)))
+                except MetalBenchError as error:
+                    self._line.send("machine", self._folder.at_home(str(error)))
 
     def _tell_opened(self, device: _core.Device) -> None:
         busy = crowded(os.getloadavg()[0], usable_cores())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from agent_steel.history import History
 from metalbench.cli import main
 from metalbench.store import Store
 
-from .conftest import Machine
+from .conftest import SECONDS, Machine
 from .test_run import ANOTHER_SYSTEM
 
 Command = Callable[..., Result]
@@ -100,3 +101,28 @@ def test_tunables_are_tried_there_and_kept_here(command: Command, kernels: Path)
     done = command(main, "run", "twice", "--tuned")
     assert done.exit_code == 0, done.output
     assert "WORK=0" in done.stdout.replace(" ", "")
+
+
+@pytest.mark.slow
+def test_a_search_that_lost_its_machine_goes_on_there(
+    machine: Machine, kernels: Path, tmp_path: Path
+) -> None:
+    where = ("--kernels", str(kernels), "--db", str(tmp_path / "results.db"))
+    log = tmp_path / "log"
+    words = ["--kernel-name", "twice,hangs", "--candidates", "1", "--no-verify-here", *QUICK]
+    with log.open("wb") as out:
+        command = [sys.executable, "-m", "agent_steel", *words, *where]
+        with subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL) as child:
+            machine.wait_until_begun()
+            machine.drop_connections()
+            assert child.wait(SECONDS) == 2
+    said = log.read_text()
+    assert "the connection to ssh://mac broke" in said
+    assert "All that was judged is kept; `agent_steel --resume` goes on." in said
+    machine.wait_until_nothing_runs()
+    task = kernels / "hangs.py"
+    task.write_text(task.read_text().replace("while True: pass", "fifo.close()"))
+    done = CliRunner().invoke(steel, ["--resume", *where])
+    assert done.exit_code == 0, done.output
+    assert "On ssh://mac: cpu (" in done.stderr
+    assert "[hangs] done: 1 round done" in done.stderr
