@@ -118,9 +118,9 @@ def tune(
         If Optuna is missing, or the machine is at fault.
     """
     _expect_tunables(search.kernel)
-    end = clock() + search.seconds
     bench = _Bench(device, search, players)
     bench.check_defaults()
+    end = clock() + search.seconds
     journal = _journal(device, search)
     tried = [Candidate(*each) for each in journal.known()]
     for number, candidate in enumerate(tried, 1):

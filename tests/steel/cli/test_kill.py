@@ -8,7 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 
@@ -67,24 +67,36 @@ def attempts(db: Path) -> list[Attempt]:
         return list(History(store).of_task("twice"))
 
 
-def kill_after(moments: Iterable[float], folder: Path, db: Path, log: Path) -> None:
+def kill_after(moments: Sequence[float], folder: Path, db: Path, log: Path) -> Sequence[float]:
+    """Kill a session that often, and let it end; returns the moments that it ended before."""
     before: dict[int, Attempt] = {}
-    for moment in moments:
+    for used, moment in enumerate(moments):
+        left = moments[used:]
         run = start(folder, db, log)
         try:
-            run.wait(moment)
+            assert run.wait(moment) == 0, log.read_text()
         except subprocess.TimeoutExpired:
             os.killpg(run.pid, signal.SIGKILL)
             run.wait()
+            left = moments[used + 1 :]
         now = {each.number: each for each in attempts(db)}
         for number, attempt in before.items():
             if attempt.fate is not Fate.PENDING:
                 assert now[number] == attempt
             assert now[number].source == attempt.source
         before = now
-    assert start(folder, db, log).wait() == 0, log.read_text()
-    after = attempts(db)
-    assert {each.number for each in after} >= set(before)
+        if now and not _session(db):
+            break  # it had ended, be it that nothing but its process was left to kill
+    else:
+        left = ()
+        assert start(folder, db, log).wait() == 0, log.read_text()
+    expect_whole(attempts(db), set(before), log)
+    return left
+
+
+def expect_whole(after: Sequence[Attempt], before: set[int], log: Path) -> None:
+    """Nothing is lost, and nothing is there twice."""
+    assert {each.number for each in after} >= before
     tried = [each for each in after if each.fate is not Fate.BASELINE]
     assert {each.fate for each in tried} <= JUDGED, log.read_text()
     assert len({each.source_key for each in tried}) == len(tried)
@@ -115,8 +127,13 @@ def test_killed_half_way(tunable: Path, tmp_path: Path, seconds: float) -> None:
 @pytest.mark.slow
 def test_killed_at_ten_random_moments(tunable: Path, tmp_path: Path, seconds: float) -> None:
     chance = random.Random(2024)
-    moments = [chance.uniform(1, seconds) for _ in range(10)]
-    kill_after(moments, tunable, tmp_path / "a.db", tmp_path / "log")
+    moments: Sequence[float] = [chance.uniform(1, seconds) for _ in range(10)]
+    # A session keeps what it had, so that it ends after some; the next ones are for the others.
+    sessions = 0
+    while moments:
+        sessions += 1
+        left = kill_after(moments, tunable, tmp_path / f"{sessions}.db", tmp_path / "log")
+        moments = [0.7 * each for each in left]
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from agent_steel.attempt import Attempt, Fate
 from agent_steel.history import History, Place
 from agent_steel.history.lineage import Lineage, rounds_without
 from agent_steel.proposal import Usage
+from agent_steel.target import Target
 from metalbench.errors import StoreError
 from metalbench.stats import Interval
 from metalbench.store import Store
@@ -51,6 +52,7 @@ def test_an_attempt_comes_back_as_it_was_with_its_samples(path: Path) -> None:
             added,
             fate=Fate.KEPT,
             ratio=Interval(1.5, 1.4, 1.6),
+            steadiness=Interval(2.0, 1.2, 3.5),
             rival=parent.number,
             measured_from=12.5,
             measured_to=13.25,
@@ -108,6 +110,47 @@ def test_a_store_of_the_version_before_gets_the_tables(path: Path) -> None:
         history = History(store)
         history.begin({})
         assert history.add(PLACE, EMPTY).number == 1
+
+
+def test_attempts_of_a_store_before_scatter_counted_are_there(path: Path) -> None:
+    with Store(path) as store:
+        history = History(store)
+        history.begin({})
+        before = history.add(PLACE, replace(EMPTY, ratio=Interval(1.5, 1.4, 1.6)))
+    with sqlite3.connect(path) as raw:
+        for column in ("steadiness", "steadiness_low", "steadiness_high"):
+            raw.execute(f"ALTER TABLE attempts DROP COLUMN {column}")
+        raw.execute("PRAGMA user_version = 6")
+    raw.close()
+    with Store(path) as store:
+        history = History(store)
+        assert history.attempts(PLACE) == (before,)
+        steadier = history.judged(replace(before, steadiness=Interval(2.0, 1.2, 3.5)))
+        assert history.attempts(PLACE) == (steadier,)
+
+
+def test_which_is_the_best_depends_on_the_target() -> None:
+    start = replace(EMPTY, number=1, fate=Fate.BASELINE)
+    kept = replace(EMPTY, parent=1, fate=Fate.KEPT)
+    faster = replace(
+        kept, number=2, ratio=Interval(1.5, 1.4, 1.6), steadiness=Interval(0.3, 0.2, 0.4)
+    )
+    steadier = replace(
+        kept, number=3, ratio=Interval(1.001, 0.995, 1.005), steadiness=Interval(3.0, 2.0, 4.0)
+    )
+    best = {
+        target: Lineage([start, faster, steadier], target).best(start).number for target in Target
+    }
+    assert best == {
+        Target.SPEED: 2,
+        Target.COMPUTE: 2,
+        Target.MEMORY: 2,
+        Target.STABLE: 3,
+        Target.BALANCED: 3,
+    }
+    lineage = Lineage([start, faster, steadier])
+    assert lineage.steadiness(steadier) == 3.0
+    assert lineage.gain(faster) == 1.5
 
 
 def attempts() -> Lineage:

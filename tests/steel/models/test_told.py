@@ -48,3 +48,16 @@ def test_every_header_has_a_line():
     lines = told.headers().splitlines()
     assert any(line.startswith("* `metalbench/softmax.h`: Sums of exponentials") for line in lines)
     assert all(len(line) > 40 for line in lines)
+
+
+def test_where_scatter_counts_it_is_told():
+    steady = replace(
+        FIRST,
+        number=2,
+        parent=1,
+        fate=Fate.KEPT,
+        ratio=Interval(1.0, 0.995, 1.005),
+        steadiness=Interval(3.0, 2.0, 4.0),
+    )
+    assert "3 (2 to 4) times as steady" in told.history([FIRST, steady], scatter=True)
+    assert "steady" not in told.history([FIRST, steady])
