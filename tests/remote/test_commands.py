@@ -126,3 +126,38 @@ def test_a_search_that_lost_its_machine_goes_on_there(
     assert done.exit_code == 0, done.output
     assert "On ssh://mac: cpu (" in done.stderr
     assert "[hangs] done: 1 round done" in done.stderr
+
+
+# A device there that makes traces, as Metal does where it is told to before it starts.
+TRACES = """
+import os, pathlib
+from dataclasses import replace
+from metalbench.remote import there
+facts = there.device_facts
+able = {'gpu_trace': os.environ.get('MTL_CAPTURE_ENABLED') == '1'}
+there.device_facts = lambda device: replace(facts(device), capabilities=able)
+there.check_captures = lambda device: None
+def capture(device, trial, path):
+    trial.compile(device)
+    path.mkdir()
+    (path / 'metadata').write_text(trial.entry.name)
+there.capture = capture
+from metalbench.__main__ import main
+main()
+"""
+
+
+@pytest.mark.slow
+def test_a_trace_is_made_there_and_brought_here(
+    machine: Machine, kernels: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "traces.py").write_text(TRACES)
+    machine.has(f'exec 9> "$TEST_FIFO"; exec {sys.executable} {tmp_path}/traces.py "$@"')
+    where = ("--kernels", str(kernels), "--db", str(tmp_path / "results.db"))
+    trace = tmp_path / "twice.gputrace"
+    options = (*QUICK[:4], "--time", "0.05", "--no-verify-here", "--capture", str(trace))
+    done = CliRunner().invoke(main, ["run", "twice", *options, *where])
+    assert done.exit_code == 0, done.output
+    assert f"Captured in {trace}" in done.stdout.replace("\n", "")
+    assert (trace / "metadata").read_text() == "twice"
+    machine.wait_until_nothing_runs()
