@@ -30,6 +30,7 @@ Start here:
   metalbench doctor            does everything work on this machine?
   metalbench run               check and time the whole library
   metalbench run softmax       one kernel, with the full report
+  metalbench run softmax --on ssh://mac.local  the same, timed on another machine
   metalbench show softmax      its task, source, arguments and history
   metalbench compare latest~1  the latest run against the one before
   metalbench history           every kernel over time: did it get slower?

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from metalbench.store import Store
 
 TARGETS = ("speed", "compute", "memory", "stable", "balanced")
-
-
 EXAMPLES = """\b
 Examples:
   metalbench run
