@@ -75,7 +75,7 @@ def _listen(line: Line, folder: Folder, asked: SimpleQueue[Message]) -> None:
     except (EOFError, OSError):
         pass
     except (EncodingError, MachineError) as error:
-        print(f"[serve] {error}", file=sys.stderr, flush=True)
+        print(f"[serve] {folder.at_home(str(error))}", file=sys.stderr, flush=True)
     finally:
         folder.remove()
         os._exit(0)

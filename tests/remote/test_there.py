@@ -147,7 +147,7 @@ def test_no_file_leads_out_of_the_folder(tmp_path: Path, monkeypatch: pytest.Mon
             folder.put(Path(path), b"3")
     with pytest.raises(EncodingError, match="within the session's folder"):
         folder.put_module(Path("../d.py"), b"3")
-    with pytest.raises(MachineError, match=r"a\.py/b cannot be written there: Not a directory"):
+    with pytest.raises(MachineError, match=r"a\.py/b cannot be written there: File exists"):
         folder.put(Path("/home/me/a.py/b"), b"4")
     folder.remove()
     assert list(tmp_path.glob("metalbench-on-*")) == []
