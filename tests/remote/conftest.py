@@ -30,7 +30,7 @@ StrictModes no
 UsePAM no
 PasswordAuthentication no
 KbdInteractiveAuthentication no
-SetEnv HOME={home} METALBENCH_CACHE={cache} TEST_FIFO={place}/fifo PATH={place}/there:/usr/bin:/bin
+SetEnv {variables}
 """
 SSH_CONFIG = """
 Host mac refused
@@ -125,8 +125,9 @@ class Machine:
         assert self._read() == b"begun\n"
 
     def wait_until_nothing_runs(self) -> None:
-        """Return when the last process there that held the pipe is gone."""
+        """Return when the last process there that held the pipe is gone, and left no file."""
         assert self._read() == b""
+        assert list(self.home.parent.glob("metalbench-on-*")) == []
 
     def _read(self) -> bytes:
         ready, _, _ = select.select([self.fifo], [], [], SECONDS)
@@ -161,8 +162,16 @@ def _configured(place: Path, port: int) -> None:
     _key(place / "refused_key")
     (place / "authorized_keys").write_text(known)
     (place / "known_hosts").write_text(f"[127.0.0.1]:{port} {host}")
-    names = {"place": place, "port": port, "home": place / "home", "cache": cache_folder()}
-    (place / "sshd_config").write_text(SSHD_CONFIG.format(**names))
+    there = {
+        "HOME": place / "home",
+        "METALBENCH_CACHE": cache_folder(),
+        "PATH": f"{place / 'there'}:/usr/bin:/bin",
+        "TEST_FIFO": place / "fifo",
+        "TMPDIR": place,
+    }
+    variables = " ".join(f"{name}={value}" for name, value in there.items())
+    text = SSHD_CONFIG.format(place=place, port=port, variables=variables)
+    (place / "sshd_config").write_text(text)
     names = {"place": place, "port": port, "user": getpass.getuser(), "nothing": _free_port()}
     (place / "ssh_config").write_text(SSH_CONFIG.format(**names))
     (place / "there").mkdir()
