@@ -38,6 +38,7 @@ ROOMS = (
     "run",
     "comparison",
     "isolation",
+    "remote",
     "tuning",
     "leaderboard",
     "report",

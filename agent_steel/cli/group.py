@@ -15,6 +15,7 @@ from agent_steel.welding.command import welder_command
 from metalbench.cli.capture import SUFFIX
 from metalbench.cli.group import ErrorsAreMessages
 from metalbench.cli.isolation import limit_options
+from metalbench.cli.on import on_options
 from metalbench.cli.parameters import (
     complete_names,
     dtype_option,
@@ -28,6 +29,7 @@ Examples:
   agent_steel --kernel-name relu --loop --max-rounds 5
   agent_steel --kernel-name relu,softmax,sqr_mm --loop --budget-minutes 10
   agent_steel --set standard --loop --parallel 4 --strategy beam
+  agent_steel --kernel-name softmax --loop --on ssh://mac.local
   agent_steel --kernel-name softmax --provider openai --model MODEL --max-cost 2
   agent_steel --resume                   go on where Ctrl-C or a crash has ended it
   agent_steel history softmax            what was tried, as a tree
@@ -183,6 +185,7 @@ class _Options(ErrorsAreMessages):
     help=f"Leave a GPU trace of each kernel's start and best as FOLDER/NAME-N{SUFFIX}, on a Mac.",
 )
 @limit_options
+@on_options
 @kernel_options
 @click.pass_context
 def main(ctx: click.Context, /, **options: Any) -> None:

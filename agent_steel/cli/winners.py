@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.machine import device_of
+from metalbench.cli.on import on_option
 from metalbench.cli.parameters import complete_names, dtype_option, kernel_options, writable
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ def _chosen(command: Any) -> Any:
     """NAME, and which of its histories is meant."""
     for option in (
         kernel_options,
+        on_option,
         dtype_option(default="float32", show_default=True, help="Element type."),
         click.option("--size", metavar="NAME", help="Size; else the device's headline."),
         click.argument("name", shell_complete=complete_names),
@@ -102,16 +105,15 @@ def plot(name: str, out: Path, **options: Any) -> None:
 
 
 def _found(name: str, options: dict[str, Any]) -> tuple[Subject, Lineage]:
-    """The kernel as its file is, and all attempts at it on this device."""
+    """The kernel as its file is, and all attempts at it on the device."""
     from agent_steel.cli.run import subjects_for
     from agent_steel.history import History
     from agent_steel.history.lineage import Lineage
     from agent_steel.target import Target
-    from metalbench import _core
     from metalbench.store import Store, location
 
     asked = {**options, "kernel_names": (name,), "set_name": None, "everything": False}
-    (subject,) = subjects_for(asked, _core.open(options["device"]))
+    (subject,) = subjects_for(asked, device_of(options))
     with Store(location(options["db"])) as store:
         target = Target(options.get("target", Target.SPEED))
         return subject, Lineage(History(store).attempts(subject.place), target)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.isolation import limit_options, processes_for
+from metalbench.cli.isolation import limit_options
+from metalbench.cli.machine import machine_for
+from metalbench.cli.on import on_options
 from metalbench.cli.output import json_option, write_text
 from metalbench.cli.parameters import (
     complete_names,
@@ -16,7 +18,6 @@ from metalbench.cli.parameters import (
     seed_option,
     time_option,
 )
-from metalbench.cli.warning import warn
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,6 +28,7 @@ EXAMPLES = """\b
 Examples:
   metalbench tune softmax
   metalbench tune sqr_mm --time 300 --size large --dtype float16
+  metalbench tune softmax --on ssh://mac.local
   metalbench run softmax --tuned
 """
 JOURNAL = "tuning.journal"
@@ -40,6 +42,7 @@ JOURNAL = "tuning.journal"
 @time_option(60.0, "Longest time to search; the best values are then measured once more.")
 @json_option
 @limit_options
+@on_options
 @kernel_options
 @click.pass_context
 def tune(ctx: click.Context, /, name: str, **options: Any) -> None:
@@ -67,7 +70,6 @@ def tune(ctx: click.Context, /, name: str, **options: Any) -> None:
 
 def _found(name: str, options: dict[str, Any], log: Console) -> Found:
     """Search, and keep what was found in the store."""
-    from metalbench import _core
     from metalbench.comparison.head_to_head import WrongKernelError
     from metalbench.kernel.library import find
     from metalbench.run.observed import device_facts
@@ -76,23 +78,22 @@ def _found(name: str, options: dict[str, Any], log: Console) -> Found:
     from metalbench.tuning import tune as search_for
 
     (entry,) = find([name], None, options["kernels"])
-    device = _core.open(options["device"])
     store_path = location(options["db"])
-    search = Search(
-        entry,
-        replace(entry.kernel(device.chip), include_dirs=options["include"]),
-        journal=store_path.with_name(JOURNAL),
-        dtype=options["dtype"],
-        size=options["size"],
-        seconds=options["seconds"],
-        seed=options["seed"],
-    )
-    warn(log, device)
-    facts = device_facts(device)
-    with Store(store_path) as store:
+    with machine_for(options) as machine, Store(store_path) as store:
+        facts = device_facts(machine.device)
+        search = Search(
+            entry,
+            replace(entry.kernel(facts.chip), include_dirs=options["include"]),
+            journal=store_path.with_name(JOURNAL),
+            dtype=options["dtype"],
+            size=options["size"],
+            seconds=options["seconds"],
+            seed=options["seed"],
+        )
+        machine.warn(log)
+        assert machine.site is not None
         try:
-            with processes_for(options) as workers:
-                found = search_for(facts, search, workers, _Progress(log))
+            found = search_for(facts, search, machine.site, _Progress(log))
         except WrongKernelError as error:
             raise click.ClickException(str(error)) from error
         store.keep_tuning(facts, found.tuning)

@@ -86,7 +86,7 @@ class Outcome:
 
 
 class Players(Protocol):
-    """Where matches are played: `metalbench.isolation.Workers`."""
+    """Where matches are played: `metalbench.isolation.Workers`, or another machine."""
 
     def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
         """Verify and time a match's candidate."""

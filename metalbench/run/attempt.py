@@ -133,10 +133,11 @@ class _Attempt:
             if not checked_first:
                 self._explain(task)
             raise
-        self._enter(Stage.MEASURE)
-        timed = self._measure(compiled, task, size)
-        self._enter(Stage.RECHECK)
-        self._recheck(timed, task, size, after_timing)
+        if trial.timed:
+            self._enter(Stage.MEASURE)
+            timed = self._measure(compiled, task, size)
+            self._enter(Stage.RECHECK)
+            self._recheck(timed, task, size, after_timing)
         if not checked_first:
             self._check(task)
         self._enter(Stage.VERIFY_ALL)

@@ -49,3 +49,9 @@ def finding(error: MetalBenchError, size: str = "", seed: int | None = None) -> 
         if isinstance(error, cause):
             return Finding(kind, message, size, seed)
     return Finding(Kind.FAULT, message, size, seed)
+
+
+def kind_named(name: str) -> Kind:
+    """The kind of a failure that is called after its kind, or after the class of its error."""
+    causes = {cause.__name__: kind for cause, kind in _KINDS}
+    return causes.get(name, Kind(name) if name in Kind.__members__ else Kind.FAULT)
