@@ -16,6 +16,7 @@ PACKAGE = Path(metalbench.__file__).parent
 # From the ground up: a room imports from those before it, never from one that comes after.
 ROOMS = (
     "errors",
+    "isolation.confinement",
     "stats",
     "msl.reading",
     "msl.ir",
