@@ -1,4 +1,4 @@
-"""Words about what confines a kernel's process, and about what it means where that does not hold."""
+"""Words about what confines a kernel's process, and what it means where that does not hold."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A process that loads hostile code as it would a kernel, and calls each escape in a fork of itself.
+"""A process that loads hostile code as it would a kernel, and calls each escape in a fork.
 
-Arguments: the library, how many escapes it has, and what holds meanwhile: nothing, confined, sealed.
-Prints a line for each: its number and how the fork ended.
+Arguments: the library, what holds meanwhile (free, confined, sealed), as which user, and the
+numbers of the escapes. Prints a line for each: how the fork ended.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import os
 import sys
 
 from metalbench.isolation.confinement import landlock, policies, seal, seccomp, to_run
-from metalbench.isolation.confinement.confine import confine  # noqa: F401 - imported before it holds
 
 DONE, REFUSED, NOT_HELD = 0, 1, 2
 
@@ -31,15 +30,24 @@ def outcome(escape: object, how: str) -> int:
     return DONE if escape() == 0 else REFUSED  # type: ignore[operator]
 
 
-def main(path: str, count: int, how: str) -> None:
+def be(user: int) -> None:
+    """Be another user, once everything is imported: the interpreter may be root's alone."""
+    os.setgroups([])
+    os.setgid(user)
+    os.setuid(user)
+
+
+def main(path: str, how: str, user: int, numbers: list[str]) -> None:
+    if user != os.getuid():
+        be(user)
     library = ctypes.CDLL(path)
-    for number in range(count):
+    for number in numbers:
         escape = getattr(library, f"escape{number}")
         child = os.fork()
         if child == 0:
             os._exit(outcome(escape, how))
-        print(number, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:])

@@ -28,7 +28,8 @@ static long call(long n, word a, word b, word c, word d, word e, word f) {
   register long x8 asm("x8") = n; register word x0 asm("x0") = a; register word x1 asm("x1") = b;
   register word x2 asm("x2") = c; register word x3 asm("x3") = d; register word x4 asm("x4") = e;
   register word x5 asm("x5") = f;
-  asm volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+  asm volatile("svc 0" : "+r"(x0)
+               : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
   return (long)x0;
 }
 #endif
@@ -131,7 +132,9 @@ ESCAPES = {
     ),
     "enters other namespaces": Escape("return CALL(setns, 0, 0) == -1;", True, False),
     "makes namespaces": Escape("return FAILED(CALL(unshare, 0x10000000));", True, False),
-    "traces its parent": Escape("return FAILED(CALL(ptrace, 16, parent(), 0, 0));", True, False),
+    "traces its parent": Escape(
+        "return FAILED(CALL(ptrace, 0x4206, parent(), 0, 0));", True, False
+    ),
     "lets itself be traced": Escape("return FAILED(CALL(ptrace, 0, 0, 0, 0));", True, False),
     "reads its parent's memory by call": Escape(
         "char byte; word ours[2] = {(word)&byte, 1}, theirs[2] = {(word)&NONE, 1};\n"
@@ -139,7 +142,7 @@ ESCAPES = {
         True,
         False,
     ),
-    "loads a library": Escape('return !dlopen("$FOLDER/library.so", 2);', True),
+    "loads a library": Escape('return !dlopen("$FOLDER/another.so", 2);', True),
     "finds the C library's functions": Escape(
         'int (*run)(const char*) = (int (*)(const char*))dlsym(0, "system");\n'
         'return !run || run("exit 0") != 0;'
@@ -168,7 +171,8 @@ ESCAPES = {
     ),
     "takes the older table of calls": Escape(
         "#if defined(__x86_64__)\n"
-        'long made; asm volatile("int $0x80" : "=a"(made) : "a"(20) : "memory"); return FAILED(made);\n'
+        'long made; asm volatile("int $0x80" : "=a"(made) : "a"(20) : "memory");\n'
+        "return FAILED(made);\n"
         "#else\nreturn 1;\n#endif",
         True,
         False,

@@ -108,7 +108,10 @@ def test_what_nobody_asks_for_by_the_way_ends_it_and_is_told(attempt: str, call:
 
 
 def test_threads_that_there_were_before_are_held_too() -> None:
-    before = "go = threading.Event(); held_up = threading.Thread(target=lambda: (go.wait(), os.setsid()))"
+    before = (
+        "go = threading.Event(); "
+        "held_up = threading.Thread(target=lambda: (go.wait(), os.setsid()))"
+    )
     program = PROGRAM.replace("held = seal()", f"{before}; held_up.start(); held = seal()")
     command = [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}\n{program}"]
     command[-1] = command[-1].replace("AFTER", "go.set(); held_up.join()")

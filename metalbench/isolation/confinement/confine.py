@@ -55,14 +55,22 @@ def to_run() -> Files:
     """What a process needs to open that loads kernels from the cache, for `confine`."""
     found = (sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable))
     package = Path(__file__).parents[3]
-    paths = [*found, *filter(None, sys.path), package, *_cache(), *_SYSTEM, *_FACTS, *_KERNEL]
+    paths: list[str | Path] = [
+        *found,
+        *filter(None, sys.path),
+        package,
+        *_cache(),
+        *_SYSTEM,
+        *_FACTS,
+        *_KERNEL,
+    ]
     return Files(readable=tuple(paths), writable=("/dev/null",))
 
 
 def _to_work() -> Files:
     """What tasks may need, which are Python: to read and start whatever there is."""
-    writable = (*_cache(), tempfile.gettempdir(), *_SCRATCH)
-    return Files(readable=("/",), executable=("/",), writable=writable)
+    writable: list[str | Path] = [*_cache(), tempfile.gettempdir(), *_SCRATCH]
+    return Files(readable=("/",), executable=("/",), writable=tuple(writable))
 
 
 def _on_linux(parent: int, files: Files | None) -> str:

@@ -117,7 +117,7 @@ def _rights() -> int:
 
 
 def _allow(ruleset: int, paths: Iterable[str | Path], rights: int) -> None:
-    for path in dict.fromkeys(map(os.fspath, paths)):
+    for path in dict.fromkeys(str(path) for path in paths):
         with suppress(OSError):
             _allow_path(ruleset, path, rights)
 

@@ -97,7 +97,7 @@ def sealed(process: int) -> tuple[Policy, int]:
 
 
 def working(parent: int) -> tuple[Policy, int]:
-    """Of a process that also compiles and runs Python, and those it starts: nobody leaves its group.
+    """Of a process that compiles and runs Python, and those it starts: nobody leaves its group.
 
     `parent` gets no signals from it. Pairs of sockets within it are its only ones.
     """
@@ -114,7 +114,7 @@ def working(parent: int) -> tuple[Policy, int]:
 
 
 def compiling(parent: int) -> tuple[Policy, int]:
-    """Of a compiler that `parent` starts: as a process that works, but without anything to share."""
+    """Of a compiler that `parent` starts: as a process that works, with nothing to share."""
     policy, otherwise = working(parent)
     further = "socketpair connect bind listen accept accept4 shmget shmat msgget semget mq_open"
     return {**policy, **_each(further, refuse())}, otherwise

@@ -1,4 +1,4 @@
-"""Which mechanisms hold on this machine: each is used by a process that then tries to get past it."""
+"""Which mechanisms hold here: each is used by a process that then tries to get past it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _proofs(folder: Path, port: int, parent: int) -> Iterator[Proof]:
     files: Attempts = {
         "read a file": secret.read_bytes,
         "write one": lambda: secret.write_bytes(b""),
-        "make one": lambda: (folder / "new").touch(),
+        "make one": (folder / "new").touch,
         "list a folder": lambda: os.listdir(folder),
     }
     executable: Attempts = {

@@ -28,7 +28,7 @@ SEALED = b"""(version 1)
 
 
 def enter(profile: bytes) -> None:
-    """Hold this process to a profile. Raises Unsupported, saying why, where that is not possible."""
+    """Hold this process to a profile. Raises Unsupported where that is not possible."""
     system = library()
     if not hasattr(system, "sandbox_init"):
         raise Unsupported("sandbox: this macOS has no sandbox_init")

@@ -38,7 +38,7 @@ def start_compiler(
 
 
 class _Starter(threading.Thread):
-    """Confines itself, starts a program, and ends: rules and filters are a thread's, not a process's.
+    """Confines itself, starts a program, and ends: rules and filters are a thread's own.
 
     Nothing has to be done between fork and exec, where a process of many threads could not.
     """

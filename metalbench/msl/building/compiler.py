@@ -113,10 +113,15 @@ def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -
 
 
 def _run(
-    command: list[str], text: str, translate: Callable[[str], str], **files: Sequence[Path]
+    command: list[str],
+    text: str,
+    translate: Callable[[str], str],
+    *,
+    reads: Sequence[Path] = (),
+    writes: Sequence[Path] = (),
 ) -> subprocess.CompletedProcess[str]:
-    """The answer of a program that succeeds; `files` as for `answer_of`. Raises CompileError."""
-    return _judged(answer_of(command, text, **files), translate)
+    """The answer of a program that succeeds, having read and written. Raises CompileError."""
+    return _judged(answer_of(command, text, reads=reads, writes=writes), translate)
 
 
 def _judged(
