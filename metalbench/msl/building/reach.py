@@ -34,7 +34,7 @@ def reach_of(
     return Files(
         readable=(*_FACTS, *reads),
         writable=("/dev/null", *writes),
-        executable=(*_PROGRAMS, *_installation(real)),
+        executable=(*_PROGRAMS, *_installation(real), *_installation(Path(program).absolute())),
     )
 
 
