@@ -40,5 +40,7 @@ def reach_of(
 
 def _installation(program: Path) -> list[Path]:
     """The folder of a program, and what it belongs to: PREFIX/lib of PREFIX/bin/clang."""
-    prefix = program.parent.parent if program.parent.name == "bin" else program.parent
-    return [program.parent, prefix]
+    prefix = program.parent.parent
+    # Of /bin/clang that would be everything.
+    belongs = program.parent.name == "bin" and prefix != Path(prefix.anchor)
+    return [prefix if belongs else program.parent]
