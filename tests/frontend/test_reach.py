@@ -77,7 +77,7 @@ def test_it_has_no_sockets(folders: tuple[Path, Path, Path]) -> None:
 
 def test_a_process_that_is_not_confined_does_all_of_it(folders: tuple[Path, Path, Path]) -> None:
     """So the refusals above are no fault of the scripts'."""
-    secret, source, output = folders
+    secret, source, _ = folders
     script = f"read x < {secret}/file && echo new > {source}/new && exec /bin/cat /dev/null"
     command = ["/bin/sh", "-c", script]
     assert os.spawnv(os.P_WAIT, command[0], command) == 0

@@ -28,7 +28,7 @@ def refuse(number: int = errno.EPERM) -> int:
 
 
 @dataclass(frozen=True)
-class Test:
+class Condition:
     """Of one half of an argument, the lower unless told: what its bits, or itself, must be.
 
     Most arguments are `int`, or flags of which no upper one is defined; pointers have two halves.
@@ -42,10 +42,10 @@ class Test:
 
 @dataclass(frozen=True)
 class Rule:
-    """What happens to a call that passes all tests."""
+    """What happens to a call that meets all conditions."""
 
     action: int
-    tests: tuple[Test, ...] = ()
+    conditions: tuple[Condition, ...] = ()
 
 
 Instruction = tuple[int, int, int, int]
@@ -69,7 +69,7 @@ def assemble(machine: Machine, policy: Policy, otherwise: int) -> list[Instructi
     known = {
         machine.numbers[name]: rules for name, rules in policy.items() if name in machine.numbers
     }
-    plain = {number: rules[0].action for number, rules in known.items() if not rules[0].tests}
+    plain = {number: rules[0].action for number, rules in known.items() if not rules[0].conditions}
     for number, action in plain.items():
         program += [(JUMP_EQUAL, 0, 1, number), (RETURN, 0, 0, action)]
     for number, rules in known.items():
@@ -85,12 +85,12 @@ def _call(number: int, rules: Sequence[Rule], otherwise: int) -> list[Instructio
 
 
 def _rule(rule: Rule) -> list[Instruction]:
-    """The tests, each of which jumps behind the return if it fails."""
+    """The conditions, each of which jumps behind the return if it fails."""
     steps: list[Instruction] = [(RETURN, 0, 0, rule.action)]
-    for test in reversed(rule.tests):
-        code = JUMP_ANY_BIT if test.equal is None else JUMP_EQUAL
-        value = test.any_bit if test.equal is None else test.equal
-        load = (LOAD, 0, 0, FIRST_ARGUMENT + 8 * test.argument + 4 * test.half)
+    for condition in reversed(rule.conditions):
+        code = JUMP_ANY_BIT if condition.equal is None else JUMP_EQUAL
+        value = condition.any_bit if condition.equal is None else condition.equal
+        load = (LOAD, 0, 0, FIRST_ARGUMENT + 8 * condition.argument + 4 * condition.half)
         steps = [load, (code, 0, len(steps), value & 0xFFFFFFFF), *steps]
     return steps
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 
-from metalbench.isolation.confinement.bpf import ALLOW, TRAP, Policy, Rule, Test, refuse
+from metalbench.isolation.confinement.bpf import ALLOW, TRAP, Policy, Rule, Condition, refuse
 
 PROT_EXEC = 4
 CLONE_THREAD = 0x00010000
@@ -69,9 +69,9 @@ def sealed(process: int) -> tuple[Policy, int]:
     What goes beyond that on purpose ends it; what libraries ask for by the way fails.
     """
     allow, fail = Rule(ALLOW), Rule(refuse())
-    not_executable = (Rule(refuse(), (Test(2, any_bit=PROT_EXEC),)), allow)
-    own = (Rule(ALLOW, (Test(0, equal=process),)),)
-    only_asks = (Test(0, equal=0), Test(2, equal=0), Test(2, equal=0, half=1))
+    not_executable = (Rule(refuse(), (Condition(2, any_bit=PROT_EXEC),)), allow)
+    own = (Rule(ALLOW, (Condition(0, equal=process),)),)
+    only_asks = (Condition(0, equal=0), Condition(2, equal=0), Condition(2, equal=0, half=1))
     policy: Policy = {
         **_each(_SEALED, ALLOW),
         **_each(_DONE_WITHOUT, refuse()),
@@ -79,17 +79,17 @@ def sealed(process: int) -> tuple[Policy, int]:
         "mmap": not_executable,
         "mprotect": not_executable,
         "clone": (
-            Rule(TRAP, (Test(0, any_bit=~OF_THREADS),)),
-            Rule(ALLOW, (Test(0, any_bit=CLONE_THREAD),)),
+            Rule(TRAP, (Condition(0, any_bit=~OF_THREADS),)),
+            Rule(ALLOW, (Condition(0, any_bit=CLONE_THREAD),)),
         ),
         "tgkill": own,
         "kill": own,
-        "rt_sigaction": (Rule(refuse(), (Test(0, equal=SIGSYS),)), allow),
+        "rt_sigaction": (Rule(refuse(), (Condition(0, equal=SIGSYS),)), allow),
         "prlimit64": (Rule(ALLOW, only_asks), fail),
-        "prctl": (Rule(ALLOW, (Test(0, equal=PR_SET_NAME),)), fail),
+        "prctl": (Rule(ALLOW, (Condition(0, equal=PR_SET_NAME),)), fail),
         # A descriptor's owner, which is sent signals, is not to be changed.
         "fcntl": (
-            *(Rule(ALLOW, (Test(1, equal=each),)) for each in (F_GETFD, F_SETFD, F_GETFL)),
+            *(Rule(ALLOW, (Condition(1, equal=each),)) for each in (F_GETFD, F_SETFD, F_GETFL)),
             fail,
         ),
     }
@@ -101,14 +101,14 @@ def working(parent: int) -> tuple[Policy, int]:
 
     `parent` gets no signals from it. Pairs of sockets within it are its only ones.
     """
-    others = tuple(Rule(refuse(), (Test(0, equal=each),)) for each in (parent, -parent, -1))
+    others = tuple(Rule(refuse(), (Condition(0, equal=each),)) for each in (parent, -parent, -1))
     policy: Policy = {
         **_each(_OF_NOBODY, refuse()),
         **_NO_CLONE3,
-        "clone": (Rule(refuse(), (Test(0, any_bit=NEW_NAMESPACES),)), Rule(ALLOW)),
+        "clone": (Rule(refuse(), (Condition(0, any_bit=NEW_NAMESPACES),)), Rule(ALLOW)),
         **dict.fromkeys(_SIGNALS.split(), (*others, Rule(ALLOW))),
         "socket": (Rule(refuse(errno.EACCES)),),
-        "socketpair": (Rule(ALLOW, (Test(0, equal=AF_UNIX),)), Rule(refuse(errno.EACCES))),
+        "socketpair": (Rule(ALLOW, (Condition(0, equal=AF_UNIX),)), Rule(refuse(errno.EACCES))),
     }
     return policy, ALLOW
 
