@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from metalbench.isolation.confinement import refused_call
+from metalbench.isolation.confinement import landlock, refused_call
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux filters system calls")
 # As an executor does: load, seal, run. What follows the seal is put in place of AFTER.
@@ -117,3 +118,45 @@ def test_threads_that_there_were_before_are_held_too() -> None:
     command[-1] = command[-1].replace("AFTER", "go.set(); held_up.join()")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, refused_call(done.stderr)) == (-31, "setsid"), done.stderr
+
+
+def test_where_nothing_can_be_held_kernels_run_as_elsewhere() -> None:
+    lacking = """
+from metalbench.errors import Unsupported
+from metalbench.isolation.confinement import confine, landlock, namespaces, seccomp, to_run
+def nothing(*_, **__):
+    raise Unsupported("seccomp: Function not implemented")
+seccomp.install, landlock.version = nothing, lambda: 0
+namespaces.leave_network = lambda: ""
+assert confine(os.pipe()[0], os.getppid(), to_run()) == ""
+N = 64"""
+    program = PROGRAM.replace("N = 64", lacking, 1).replace("if not held.means:", "if False:")
+    after = f"{RUNS}print(held.means, held.lacking)"
+    command = [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}\n{program}"]
+    command[-1] = command[-1].replace("AFTER", after)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "[] ['seccomp: Function not implemented']" in done.stdout
+
+
+def test_what_was_compiled_is_loaded_where_nothing_else_can_be_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not landlock.version():
+        pytest.skip("this kernel has no Landlock")
+    monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path))
+    assert run("pass").returncode == 0
+    confined = """
+from metalbench.isolation.confinement import confine, to_run
+confine(os.pipe()[0], os.getppid(), to_run())
+for refused in ("/etc/hosts", "/root", os.environ["METALBENCH_CACHE"] + "/new"):
+    try:
+        os.open(refused, os.O_CREAT | os.O_WRONLY if refused.endswith("new") else os.O_RDONLY)
+    except PermissionError:
+        continue
+    print("opened", refused)
+N = 64"""
+    program = PROGRAM.replace("N = 64", confined, 1).replace("AFTER", RUNS)
+    command = [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}\n{program}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "a hang was ended\nwent on\n"), done.stderr
