@@ -24,8 +24,8 @@ from metalbench.isolation.confinement.landlock import Files
 
 # Of one file that it writes. The largest known is what clang precompiles, of some 30 MB.
 FILE_BYTES = 1 << 30
-# What programs write to that means nothing, or is gone with them.
-_SCRATCH = ("/dev/null", "/dev/zero", "/dev/full", "/dev/shm", "/proc/self")
+# What programs write to and means nothing.
+_NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
 _SYSTEM = ("/usr/lib", "/lib", "/lib64", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo")
 _FACTS = ("/etc/ld.so.cache", "/etc/localtime", "/proc/self", "/proc/cpuinfo", "/proc/meminfo")
 _KERNEL = ("/sys/devices/system", "/sys/fs/cgroup", "/dev/urandom", "/dev/random", "/dev/null")
@@ -69,7 +69,7 @@ def to_run() -> Files:
 
 def _to_work() -> Files:
     """What tasks may need, which are Python: to read and start whatever there is."""
-    writable: list[str | Path] = [*_cache(), tempfile.gettempdir(), *_SCRATCH]
+    writable: list[str | Path] = [*_cache(), tempfile.gettempdir(), *_NOWHERE]
     return Files(readable=("/",), executable=("/",), writable=tuple(writable))
 
 
