@@ -9,7 +9,7 @@ import pytest
 
 from metalbench.errors import Unsupported
 from metalbench.isolation.confinement import bpf, policies
-from metalbench.isolation.confinement.bpf import ALLOW, TRAP, Policy, Rule, Condition, refuse
+from metalbench.isolation.confinement.bpf import ALLOW, TRAP, Condition, Policy, Rule, refuse
 from metalbench.isolation.confinement.system_calls import Machine, machine
 
 PROCESSORS = ["x86_64", "aarch64"]

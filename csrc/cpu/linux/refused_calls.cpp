@@ -12,7 +12,8 @@ namespace {
 constexpr std::string_view beginning = "\n[confinement] refused system call ";
 constexpr std::size_t most_digits = 10;
 
-// Whatever runs here may have overwritten all memory, and interrupts anything: it allocates nothing.
+// Whatever runs here may have overwritten all memory, and interrupts anything: it allocates
+// nothing.
 void on_refused_call(int signal, siginfo_t* info, void*) {
   char text[beginning.size() + most_digits + 1];
   char* end = text + beginning.copy(text, beginning.size());
@@ -26,7 +27,8 @@ void on_refused_call(int signal, siginfo_t* info, void*) {
   while (count != 0) *end++ = digits[--count];
   *end++ = '\n';
   // Nobody is left to be told where this fails.
-  [[maybe_unused]] const auto written = write(STDERR_FILENO, text, static_cast<std::size_t>(end - text));
+  [[maybe_unused]] const auto written =
+      write(STDERR_FILENO, text, static_cast<std::size_t>(end - text));
   // The default disposition is back already.
   raise(signal);
 }

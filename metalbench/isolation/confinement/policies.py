@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 
-from metalbench.isolation.confinement.bpf import ALLOW, TRAP, Policy, Rule, Condition, refuse
+from metalbench.isolation.confinement.bpf import ALLOW, TRAP, Condition, Policy, Rule, refuse
 
 PROT_EXEC = 4
 CLONE_THREAD = 0x00010000
