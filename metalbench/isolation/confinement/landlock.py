@@ -18,6 +18,8 @@ from metalbench.errors import Unsupported
 from metalbench.isolation.confinement.system import address, gain_no_privileges, system_call
 
 CREATE_RULESET_VERSION, PATH_BENEATH = 1, 1
+# Python has it on Linux only.
+O_PATH = 0o10000000
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 REFER, TRUNCATE, IOCTL_DEVICE = 1 << 13, 1 << 14, 1 << 15
 # All rights there are in the first version, and what each later one has added.
@@ -123,7 +125,7 @@ def _allow(ruleset: int, paths: Iterable[str | Path], rights: int) -> None:
 
 
 def _allow_path(ruleset: int, path: str, rights: int) -> None:
-    folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    folder = os.open(path, O_PATH | os.O_CLOEXEC)
     try:
         if not stat.S_ISDIR(os.fstat(folder).st_mode):
             rights &= OF_FILES
