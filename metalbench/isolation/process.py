@@ -13,6 +13,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 
 from metalbench.isolation.channel import Channel
+from metalbench.msl.building import cache
 
 LAST_WORDS_BYTES = 4000
 SECONDS_TO_END = 10.0
@@ -39,6 +40,9 @@ class Process:
         end, lifeline = os.pipe()
         self._lifeline: int | None = lifeline
         self._words = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
+        self._scratch = tempfile.TemporaryDirectory(
+            prefix="metalbench-", ignore_cleanup_errors=True
+        )
         program = (
             f"import sys; sys.path[:] = {sys.path!r}; from {worker} import work"
             f"; work({theirs.fileno()}, {end}, {os.getpid()}, {device!r})"
@@ -47,7 +51,7 @@ class Process:
             self._child = subprocess.Popen(
                 # Unbuffered: it is killed when it has answered, and what it printed is to be seen.
                 [sys.executable, "-u", "-c", program],
-                env=without_secrets(os.environ),
+                env={**without_secrets(os.environ), **self._folders()},
                 stdin=subprocess.DEVNULL,
                 stdout=self._words,
                 stderr=self._words,
@@ -69,6 +73,7 @@ class Process:
         self._kill()
         self.channel.close()
         self._words.close()
+        self._scratch.cleanup()
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
@@ -86,6 +91,10 @@ class Process:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._child.pid, signal.SIGKILL)
         self._child.wait()
+
+    def _folders(self) -> dict[str, str]:
+        """The only ones that it writes to, by the variables that name them."""
+        return {"METALBENCH_CACHE": str(cache.folder()), "TMPDIR": self._scratch.name}
 
     def last_words(self) -> str:
         """What it printed at last, as text."""

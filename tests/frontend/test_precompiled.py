@@ -65,7 +65,7 @@ def in_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
 def kinds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What each run of clang that sees the MSL headers did: parse, precompile, try, begin."""
     seen: list[str] = []
-    run = subprocess.run
+    start = subprocess.Popen
 
     def noted(command: list[str], **options: object) -> object:
         if "c++-header" in command:
@@ -74,9 +74,9 @@ def kinds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             seen.append("try" if "-fsyntax-only" in command else "begin")
         elif "-emit-llvm" in command:
             seen.append("parse")
-        return run(command, **options)
+        return start(command, **options)
 
-    monkeypatch.setattr(subprocess, "run", noted)
+    monkeypatch.setattr(subprocess, "Popen", noted)
     return seen
 
 

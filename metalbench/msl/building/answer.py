@@ -15,6 +15,7 @@ from pathlib import Path
 
 from metalbench._core import CompileError, MachineError, OutOfMemoryError
 from metalbench.msl.building import cache
+from metalbench.msl.building.reach import reach_of
 
 # Of one run. The slowest kernels known take five seconds, a few megabytes and half a gigabyte.
 TIME_LIMIT_S = 300
@@ -26,27 +27,40 @@ WITHOUT_MEMORY = ("out of memory", "OutOfMemory", "bad_alloc", "Cannot allocate 
 
 
 def answer_of(
-    command: Sequence[str], text: str, folder: Path | None = None
+    command: Sequence[str],
+    text: str,
+    folder: Path | None = None,
+    *,
+    reads: Sequence[str | Path] = (),
+    writes: Sequence[str | Path] = (),
 ) -> subprocess.CompletedProcess[str]:
     """Run a program with `text` as its input, in `folder`; its answer may be that it failed.
+
+    It opens no files but those that it `reads`, those in folders that it `writes` to, and its own,
+    where the system can hold it to that.
 
     Raises MachineError where memory, disk or the program itself is missing, and CompileError when
     it does not end, or takes more of the machine than any kernel is worth.
     """
-    if shutil.which(command[0]) is None:
+    from metalbench.isolation.confinement.start import start_compiler
+
+    program = shutil.which(command[0])
+    if program is None:
         raise MachineError(f"{command[0]} cannot be run: {os.strerror(errno.ENOENT)}")
     limited = _own_memory_limit()
     try:
         # A file, and not memory of this process, is what a text without end fills.
         with tempfile.TemporaryFile() as written:
-            ended = subprocess.run(
-                _within_limits(command, memory=limited),
-                input=text.encode(errors="surrogateescape"),
-                stdout=written,
-                stderr=subprocess.PIPE,
-                check=False,
-                cwd=folder,
-                timeout=TIME_LIMIT_S,
+            code, told = _ended(
+                start_compiler(
+                    _within_limits(command, memory=limited),
+                    reach_of(program, reads, writes),
+                    stdin=subprocess.PIPE,
+                    stdout=written,
+                    stderr=subprocess.PIPE,
+                    cwd=folder,
+                ),
+                text.encode(errors="surrogateescape"),
             )
             written.seek(0)
             said = written.read().decode(errors="replace")
@@ -54,13 +68,22 @@ def answer_of(
         raise MachineError(f"{command[0]} cannot be run: {error.strerror}") from error
     except subprocess.TimeoutExpired:
         raise CompileError(_too_much(command, f"no result after {TIME_LIMIT_S} s")) from None
-    answer = subprocess.CompletedProcess(
-        command, ended.returncode, said, ended.stderr.decode(errors="replace")
-    )
+    answer = subprocess.CompletedProcess(command, code, said, told.decode(errors="replace"))
     if answer.returncode != 0:
         _blame_the_kernel(command, answer, limited=limited)
         _blame_the_machine(command[0], answer)
     return answer
+
+
+def _ended(process: subprocess.Popen[bytes], text: bytes) -> tuple[int, bytes]:
+    """The exit code, and what was written to standard error, of a process given `text`."""
+    with process:
+        try:
+            _, told = process.communicate(text, TIME_LIMIT_S)
+        except BaseException:
+            process.kill()
+            raise
+    return process.returncode, told
 
 
 def _own_memory_limit() -> bool:
