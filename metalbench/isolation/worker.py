@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from metalbench.errors import DeclarationError, MachineError
 from metalbench.isolation.channel import Channel
 from metalbench.isolation.confinement import confine
+from metalbench.isolation.executor import Executors
 from metalbench.run.stages import Stage
 
 if TYPE_CHECKING:
@@ -36,10 +37,12 @@ def work(channel: int, lifeline: int, parent: int, device: str) -> None:
 
 
 def _serve(channel: Channel, device_name: str, means: str) -> None:
-    for module in NEEDED:
-        importlib.import_module(module)
     from metalbench import _core
 
+    # Started beside what this process has to read first. Kernels run there, and what judges here.
+    _core.run_apart(Executors().start)
+    for module in NEEDED:
+        importlib.import_module(module)
     device = _core.open(device_name)
     channel.send("open", means)
     name, job = channel.receive()

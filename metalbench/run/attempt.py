@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING
 
 from metalbench import verify
 from metalbench.analysis import Analysis, Occupancy, analyse
-from metalbench.errors import Disturbed, MetalBenchError, of_the_machine
+from metalbench.errors import (
+    Disturbed,
+    ForgedTimes,
+    KernelDied,
+    MetalBenchError,
+    of_the_machine,
+)
 from metalbench.kernel.fast_math import folded_tests
 from metalbench.kernel.prepare import Compiled
 from metalbench.measure import Measurement
@@ -31,6 +37,7 @@ from metalbench.task import Task
 from metalbench.task.workload import workload
 from metalbench.verify import Kind
 from metalbench.verify.examine import Yardsticks
+from metalbench.verify.faults import finding
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -68,6 +75,12 @@ def precompile(device: Device, trial: Trial, *, checked: bool) -> None:
     """Compile into the cache what `attempt` will need; its errors are `attempt`'s to tell."""
     with contextlib.suppress(Exception):
         trial.compile(device, checked=checked)
+
+
+def _kind_of(error: Exception) -> str:
+    if isinstance(error, (ForgedTimes, KernelDied)):
+        return finding(error).kind.value
+    return type(error).__name__
 
 
 class _Attempt:
@@ -108,7 +121,7 @@ class _Attempt:
                 raise machine from error
             # A task's own Python, too: its fault must not end the run.
             said = str(error) if isinstance(error, MetalBenchError) else raised_where(error)
-            self._failures.append(Failure(self._stage.value, type(error).__name__, said))
+            self._failures.append(Failure(self._stage.value, _kind_of(error), said))
         return self._result(perf_counter() - start)
 
     def _go(self) -> None:

@@ -131,7 +131,7 @@ class Examiner:
 
     def _mismatch(self, compared: Comparison, expected: Any, bad: Any) -> Finding:
         name = compared.output
-        got, unwritten = self.bound.read(name).copy(), self.bound.outputs[name].unwritten()
+        got, unwritten = self.bound.read(name), self.bound.outputs[name].unwritten()
         if bad.any() and unwritten[bad].any():
             unwritten = unwritten & self._unwritten_in_other_turn(name)
         kind, message = mismatch(

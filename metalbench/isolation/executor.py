@@ -1,0 +1,65 @@
+"""Executors: processes in which kernels run, apart from everything that judges them."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from typing import NoReturn
+
+from metalbench import _core
+from metalbench.errors import KernelDied, MachineError
+from metalbench.isolation import death
+from metalbench.isolation.channel import Channel
+from metalbench.isolation.process import Process
+
+WORKER = "metalbench.isolation.executing"
+
+
+class Executor:
+    """One process, as `_core.run_apart` takes them: `socket` is our end of its channel."""
+
+    def __init__(self) -> None:
+        self._process = Process("", worker=WORKER, channel=self._noted)
+
+    def _noted(self, connection: Connection) -> Channel:
+        # What goes over it is the core's own.
+        self.socket = connection.fileno()
+        return Channel.of_run(connection)
+
+    @property
+    def number(self) -> int:
+        """The system's number of the process."""
+        return self._process.number
+
+    def end(self) -> None:
+        """End it; it is gone when this returns."""
+        self._process.end()
+
+    def raise_end(self) -> NoReturn:
+        """Raise KernelDied, or MachineError, which says how it ended by itself."""
+        ended = death.by_itself(self._process.code(), self._process.last_words())
+        if isinstance(ended, MachineError):
+            raise ended
+        raise KernelDied(ended.kind.value, ended.message)
+
+    def raise_garbled(self, reason: str) -> NoReturn:
+        """Raise KernelDied, which says that it sent what cannot be."""
+        ended = death.garbled(reason)
+        raise KernelDied(ended.kind.value, ended.message)
+
+
+class Executors:
+    """Starts executors, of which the first is being made ready from here on.
+
+    They are started by a thread that lives as long as this process: on Linux what a thread has
+    started can be ended with it.
+    """
+
+    def __init__(self) -> None:
+        self._starter = ThreadPoolExecutor(1, thread_name_prefix="executors")
+        self._next: Future[Executor] | None = self._starter.submit(Executor)
+
+    def start(self) -> Executor:
+        """The one that is ready, or a new one."""
+        ready, self._next = self._next, None
+        return (ready or self._starter.submit(Executor)).result()
