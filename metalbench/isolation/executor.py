@@ -63,3 +63,10 @@ class Executors:
         """The one that is ready, or a new one."""
         ready, self._next = self._next, None
         return (ready or self._starter.submit(Executor)).result()
+
+    def close(self) -> None:
+        """End the one that nobody has taken, and start no more."""
+        ready, self._next = self._next, None
+        if ready is not None:
+            ready.result().end()
+        self._starter.shutdown()

@@ -92,8 +92,10 @@ def here() -> _core.Device:
 @pytest.fixture
 def device(here: _core.Device) -> Iterator[_core.Device]:
     """Kernels run in an executor."""
-    with device_apart(Executors().start) as device:
+    executors = Executors()
+    with device_apart(executors.start) as device:
         yield device
+    executors.close()
 
 
 @pytest.fixture

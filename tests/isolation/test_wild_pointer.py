@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from metalbench.run.stages import Silent
 from metalbench.run.trial import Trial
 from metalbench.verify import Kind
 
+WHERE = 0x600000000000
 # The oracle's factor lies at an address that kernels know.
 TASK = '''
 """Twice the input."""
@@ -82,8 +84,6 @@ def test_what_a_wild_pointer_overwrites_is_not_the_verdict(trial: Trial) -> None
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="where addresses are free differs")
-def test_in_one_process_it_is(trial: Trial) -> None:
-    """What the other test would see without executors: the oracle has changed its mind."""
-    result = attempt(_core.open("cpu"), trial, Silent())
-    assert not [each for each in result.failures if each.kind == Kind.WRONG_RESULT]
-    assert result.failures[0].stage == "check"  # found only because the kernel makes no secret of it
+def test_in_one_process_it_reaches_the_oracle(trial: Trial) -> None:
+    attempt(_core.open("cpu"), trial, Silent())
+    assert ctypes.c_double.from_address(WHERE).value == 0
