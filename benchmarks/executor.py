@@ -3,9 +3,9 @@
     python benchmarks/executor.py [--pairs 200]
 
 The same kernels in this process and in an executor, one window each by turns in random order: the
-ratio of their times, judged as `metalbench run` judges a kernel against MLX. Beside it the handshake
-(a window without work, from the request to the answer), what part of a window it is, and how long
-an executor takes to start.
+ratio of their times, judged as `metalbench run` judges a kernel against MLX. Beside it what a
+window without work takes from the request to the answer, what part of a window that is, and how
+long an executor takes to start.
 """
 
 from __future__ import annotations

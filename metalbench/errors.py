@@ -54,7 +54,7 @@ class EncodingError(MetalBenchError, ValueError):
     """A message between processes, or what should be one, is not what was declared."""
 
 
-class KernelDied(MetalBenchError):
+class KernelDied(MetalBenchError):  # noqa: N818 - what happened, as Disturbed
     """The process that a kernel ran in is no more; `kind` is the finding's, by its name."""
 
     def __init__(self, kind: str, message: str) -> None:

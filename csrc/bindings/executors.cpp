@@ -1,6 +1,5 @@
 // Processes in which kernels run apart from those that judge them.
 #include <nanobind/stl/string.h>
-
 #include <unistd.h>
 
 #include <utility>
@@ -97,6 +96,7 @@ void define_executors(nb::module_& module) {
         });
       },
       nb::arg("socket"), nb::arg("seal"),
+      nb::sig("def execute(socket: int, seal: collections.abc.Callable[[], object]) -> None"),
       "Run kernels for the process at the other end of `socket`, until that is gone. `seal` is\n"
       "called when all is loaded, before the first kernel runs.");
   nb::class_<executor::Agreement>(module, "Agreement",
@@ -109,8 +109,8 @@ void define_executors(nb::module_& module) {
       .def("settle", &executor::Agreement::settle, nb::arg("reported_ns"), nb::arg("seen_ns"),
            "The time that counts of a window. Raises ForgedTimes.")
       .def("check_idle", &executor::Agreement::check_idle, nb::arg("worked_ns"),
-                  nb::arg("passed_ns"),
-                  "Raises ForgedTimes where an executor worked while it had nothing to do.");
+           nb::arg("passed_ns"),
+           "Raises ForgedTimes where an executor worked while it had nothing to do.");
 }
 
 }  // namespace metalbench::bindings

@@ -64,8 +64,8 @@ double Agreement::settle(double reported_ns, double seen_ns) {
                       std::to_string(windows_) +
                       " windows the kernel's process reports far less time than passed, in the "
                       "last one " +
-                      in_ms(reported_ns) + " of " + in_ms(seen_ns) + ", while the way to it takes " +
-                      in_ms(handshake_ns()));
+                      in_ms(reported_ns) + " of " + in_ms(seen_ns) +
+                      ", while the way to it takes " + in_ms(handshake_ns()));
   }
   const double allowance_ns = std::min(allowed * handshake_ns(), most_allowed_ns);
   return std::max(reported_ns, seen_ns - allowance_ns);
@@ -74,10 +74,10 @@ double Agreement::settle(double reported_ns, double seen_ns) {
 void Agreement::check_idle(double worked_ns, double passed_ns) {
   overwork_ns_ += std::max(0.0, worked_ns - std::max(idle_work_ns, idle_part * passed_ns));
   if (overwork_ns_ <= most_overwork_ns) return;
-  throw ForgedTimes("forged times: the kernel's process goes on working after it has said that it "
-                    "is done, at last for " +
-                    in_ms(worked_ns) + " of " + in_ms(passed_ns) +
-                    "; what it says of times is worth nothing");
+  throw ForgedTimes(
+      "forged times: the kernel's process goes on working after it has said that it "
+      "is done, at last for " +
+      in_ms(worked_ns) + " of " + in_ms(passed_ns) + "; what it says of times is worth nothing");
 }
 
 }  // namespace metalbench::executor

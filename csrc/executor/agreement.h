@@ -2,8 +2,9 @@
 //
 // A window's own time is less than what passes between the request and the answer, by the way there
 // and back. How long that takes is measured with windows without work. What goes beyond is counted
-// to the window, so that a report that is too small gains nothing; where it goes far beyond time and
-// again, or where more is reported than has passed, nothing that this executor says is worth anything.
+// to the window, so that a report that is too small gains nothing; where it goes far beyond time
+// and again, or where more is reported than has passed, nothing that this executor says is worth
+// anything.
 #pragma once
 
 #include <cstddef>

@@ -20,7 +20,9 @@ constexpr std::size_t most_small_bytes = std::size_t{2} << 20;
 // A multiple of every page's size.
 constexpr std::size_t page_bytes = 16 * 1024;
 
-std::size_t whole_pages(std::size_t size) { return (size + page_bytes - 1) / page_bytes * page_bytes; }
+std::size_t whole_pages(std::size_t size) {
+  return (size + page_bytes - 1) / page_bytes * page_bytes;
+}
 
 std::uint64_t next_number() {
   static std::atomic<std::uint64_t> last = 0;
@@ -31,8 +33,8 @@ std::uint64_t next_number() {
 int nameless_file() { return memfd_create("metalbench", MFD_CLOEXEC); }
 #else
 int nameless_file() {
-  const std::string name = "/metalbench." + std::to_string(getpid()) + "." +
-                           std::to_string(next_number());
+  const std::string name =
+      "/metalbench." + std::to_string(getpid()) + "." + std::to_string(next_number());
   const int descriptor = shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
   if (descriptor >= 0) shm_unlink(name.c_str());
   return descriptor;
@@ -40,9 +42,8 @@ int nameless_file() {
 #endif
 
 [[noreturn]] void fail(std::size_t size) {
-  throw OutOfMemoryError("cpu device: cannot allocate " + std::to_string(size) +
-                         " bytes: " + std::strerror(errno) +
-                         "; take smaller sizes, or raise `ulimit -v`");
+  throw OutOfMemoryError("cpu device: cannot allocate " + std::to_string(size) + " bytes: " +
+                         std::strerror(errno) + "; take smaller sizes, or raise `ulimit -v`");
 }
 
 }  // namespace
@@ -91,7 +92,8 @@ void Arena::forget(std::byte* begin, std::size_t size) const {
 #ifdef __linux__
   // With the gaps, which only wild pointers touch.
   (void)fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  begin - gap_bytes - begin_, static_cast<off_t>(whole_pages(size) + 2 * gap_bytes));
+                  begin - gap_bytes - begin_,
+                  static_cast<off_t>(whole_pages(size) + 2 * gap_bytes));
 #else
   (void)begin, (void)size;
 #endif

@@ -58,9 +58,9 @@ class JudgedLibrary final : public metalbench::Library {
     handed.built = built;
     handed.built.shapes = nullptr;
     if (built.shapes) handed.widths = built.shapes->widths();
-    const mb::Info found = judge_->load(pipeline);
-    return std::make_shared<JudgedPipeline>(
-        cpu::info_of(function, options_.filename, built, found), std::move(pipeline), judge_);
+    std::shared_ptr<HandedPipeline> loaded = judge_->load(pipeline);
+    PipelineInfo info = cpu::info_of(function, options_.filename, built, loaded->info);
+    return std::make_shared<JudgedPipeline>(std::move(info), std::move(loaded), judge_);
   }
 
  private:
@@ -170,9 +170,8 @@ class JudgedDevice final : public Device {
     key += options.fast_math ? 'f' : '-';
     const std::lock_guard lock(mutex_);
     const auto known = std::ranges::find(judges_, key, &Kept::first);
-    Kept kept = known != judges_.end()
-                    ? *known
-                    : Kept(key, std::make_shared<Judge>(host_, front_end_));
+    Kept kept =
+        known != judges_.end() ? *known : Kept(key, std::make_shared<Judge>(host_, front_end_));
     if (known != judges_.end()) judges_.erase(known);
     judges_.push_back(kept);
     if (judges_.size() > kept_judges) judges_.pop_front();

@@ -155,8 +155,8 @@ std::optional<cpu::SourceLine> HandedFrontEnd::symbolize(const std::string& path
   return std::nullopt;
 }
 
-std::shared_ptr<const cpu::ParsedSource> handed_source(
-    Handed handed, std::shared_ptr<const HandedShapes> shapes) {
+std::shared_ptr<const cpu::ParsedSource> handed_source(Handed handed,
+                                                       std::shared_ptr<const HandedShapes> shapes) {
   return std::make_shared<HandedSource>(std::move(handed), std::move(shapes));
 }
 

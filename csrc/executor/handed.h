@@ -19,7 +19,7 @@ struct Handed {
   std::string function;
   std::string filename;
   bool checked = false;
-  cpu::Built built;  // without attributes and shapes
+  cpu::Built built;                   // without attributes and shapes
   std::vector<std::uint32_t> widths;  // of its shapes; none where it has no shapes
 
   // How many parameters an object of it must tell of.

@@ -120,17 +120,13 @@ void HandedPipeline::build(const Dispatch& dispatch) {
   }
 }
 
-mb::Info Judge::load(const std::shared_ptr<HandedPipeline>& pipeline) {
+std::shared_ptr<HandedPipeline> Judge::load(const std::shared_ptr<HandedPipeline>& pipeline) {
   const std::lock_guard lock(mutex_);
   const auto known = std::ranges::find_if(pipelines_, [&](const auto& each) {
     return each->handed.built.path == pipeline->handed.built.path &&
            each->handed.function == pipeline->handed.function;
   });
-  if (known != pipelines_.end()) {
-    pipeline->number = (*known)->number;
-    pipeline->info = (*known)->info;
-    return pipeline->info;
-  }
+  if (known != pipelines_.end()) return *known;
   pipeline->number = pipelines_.size() + 1;
   pipelines_.push_back(pipeline);
   try {
@@ -143,7 +139,7 @@ mb::Info Judge::load(const std::shared_ptr<HandedPipeline>& pipeline) {
     pipelines_.pop_back();
     throw;
   }
-  return pipeline->info;
+  return pipeline;
 }
 
 void Judge::load_into_process(HandedPipeline& pipeline) {
@@ -334,8 +330,7 @@ void Judge::note_idle() {
   idle_since_ = Clock::now();
 }
 
-Message Judge::ask(const Writer& request, const Patience& patience,
-                   std::optional<int> descriptor) {
+Message Judge::ask(const Writer& request, const Patience& patience, std::optional<int> descriptor) {
   try {
     const Message answer = exchange(request, patience, descriptor);
     // What it does behind this request is not what it was measured at.

@@ -61,8 +61,10 @@ class Judge {
       : host_(std::move(host)), front_end_(std::move(front_end)) {}
 
   // None is to be called by who keeps others from running Python.
-  // Loads a kernel, and returns what its object tells of itself.
-  [[nodiscard]] mb::Info load(const std::shared_ptr<HandedPipeline>& pipeline);
+  // Loads a kernel, which then knows what its object tells of itself. Returns the one that counts:
+  // that of an earlier call where it has been loaded before.
+  [[nodiscard]] std::shared_ptr<HandedPipeline> load(
+      const std::shared_ptr<HandedPipeline>& pipeline);
   // Runs work once more, for so many passes; returns the time that counts, in ns.
   [[nodiscard]] double run(const std::shared_ptr<Work>& work, const RunOptions& options);
   // What a window of it costs besides its work, in ns.

@@ -147,8 +147,8 @@ class Server {
     std::vector<Dispatch> dispatches(message.get<std::uint32_t>());
     for (Dispatch& dispatch : dispatches) dispatch = dispatch_from(message);
     const cpu::ProgramContext context{pool_, front_end_, storages_};
-    programs_[number] = null ? cpu::make_null_program(dispatches, context)
-                             : cpu::make_program(dispatches, context);
+    programs_[number] =
+        null ? cpu::make_null_program(dispatches, context) : cpu::make_program(dispatches, context);
     return Writer(Answer::done);
   }
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from typing import NoReturn
 
-from metalbench import _core
 from metalbench.errors import KernelDied, MachineError
 from metalbench.isolation import death
 from metalbench.isolation.channel import Channel
 from metalbench.isolation.process import Process
 
 WORKER = "metalbench.isolation.executing"
+# For a kernel, its checked build, and the probe of the clock.
+OF_A_TRIAL = 3
 
 
 class Executor:
@@ -49,24 +51,26 @@ class Executor:
 
 
 class Executors:
-    """Starts executors, of which the first is being made ready from here on.
+    """Starts executors, of which so many are being made ready from here on.
 
     They are started by a thread that lives as long as this process: on Linux what a thread has
     started can be ended with it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ready: int = OF_A_TRIAL) -> None:
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="executors")
-        self._next: Future[Executor] | None = self._starter.submit(Executor)
+        self._ready = deque(self._starter.submit(Executor) for _ in range(ready))
 
     def start(self) -> Executor:
-        """The one that is ready, or a new one."""
-        ready, self._next = self._next, None
-        return (ready or self._starter.submit(Executor)).result()
+        """One that is ready, or a new one."""
+        try:
+            ready = self._ready.popleft()
+        except IndexError:
+            ready = self._starter.submit(Executor)
+        return ready.result()
 
     def close(self) -> None:
-        """End the one that nobody has taken, and start no more."""
-        ready, self._next = self._next, None
-        if ready is not None:
-            ready.result().end()
+        """End those that nobody has taken, and start no more."""
+        while self._ready:
+            self.start().end()
         self._starter.shutdown()

@@ -35,9 +35,8 @@ from metalbench.run.timed import Timed
 from metalbench.run.trial import Trial, case_of, task_of
 from metalbench.task import Task
 from metalbench.task.workload import workload
-from metalbench.verify import Kind
+from metalbench.verify import Kind, faults
 from metalbench.verify.examine import Yardsticks
-from metalbench.verify.faults import finding
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -79,7 +78,7 @@ def precompile(device: Device, trial: Trial, *, checked: bool) -> None:
 
 def _kind_of(error: Exception) -> str:
     if isinstance(error, (ForgedTimes, KernelDied)):
-        return finding(error).kind.value
+        return faults.finding(error).kind.value
     return type(error).__name__
 
 

@@ -122,7 +122,7 @@ def _elsewhere(examiner: Examiner) -> Examiner:
 
 
 def _outputs(examiner: Examiner) -> Arrays:
-    return {name: examiner.bound.read(name) for name in examiner.bound.outputs}
+    return {name: examiner.bound.read(name).copy() for name in examiner.bound.outputs}
 
 
 def _difference(
