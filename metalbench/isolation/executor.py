@@ -21,7 +21,8 @@ class Executor:
     """One process, as `_core.run_apart` takes them: `socket` is our end of its channel."""
 
     def __init__(self) -> None:
-        self._process = Process("", worker=WORKER, channel=self._noted)
+        # Of this process's session: whoever ends that ends all.
+        self._process = Process("", worker=WORKER, channel=self._noted, leads=False)
 
     def _noted(self, connection: Connection) -> Channel:
         # What goes over it is the core's own.

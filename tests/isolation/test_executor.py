@@ -421,7 +421,8 @@ device.run(dispatches, time_limit=600)
 
 def test_an_executor_ends_with_its_judge() -> None:
     program = JUDGE.format(path=sys.path)
-    judge = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    command = [sys.executable, "-c", program]
+    judge = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
     assert judge.stdout is not None
     number = int(judge.stdout.readline())
     judge.kill()
