@@ -64,8 +64,8 @@ class ScriptedExecutor:
         for each in (self._judges, self._ours, self._there):
             each.close()
 
-    def raise_end(self) -> NoReturn:
-        self.real.raise_end()
+    def raise_end(self, ready: bool) -> NoReturn:
+        self.real.raise_end(ready)
 
     def raise_garbled(self, reason: str) -> NoReturn:
         self.real.raise_garbled(reason)

@@ -34,9 +34,9 @@ class PythonProcess final : public executor::Process {
   [[nodiscard]] int socket() const override { return dup(socket_); }
   [[nodiscard]] int number() const override { return number_; }
 
-  [[noreturn]] void raise_end() override {
+  [[noreturn]] void raise_end(bool ready) override {
     const nb::gil_scoped_acquire gil;
-    handle_.attr("raise_end")();
+    handle_.attr("raise_end")(ready);
     throw Error("expected an error that says how an executor ended");
   }
 

@@ -13,8 +13,8 @@ class Process {
   [[nodiscard]] virtual int socket() const = 0;
   // The system's number.
   [[nodiscard]] virtual int number() const = 0;
-  // Says, as an error, how it ended by itself.
-  [[noreturn]] virtual void raise_end() = 0;
+  // Says, as an error, how it ended by itself; `ready` is whether it had answered at all.
+  [[noreturn]] virtual void raise_end(bool ready) = 0;
   // Says, as an error, that it sends what cannot be.
   [[noreturn]] virtual void raise_garbled(const char* what) = 0;
 };

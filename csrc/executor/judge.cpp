@@ -175,6 +175,9 @@ void Judge::start_anew() {
   end();
   process_ = host_->start();
   channel_ = std::make_unique<Channel>(process_->socket());
+  // Until it has answered no kernel is to blame for what it does.
+  (void)ask(Writer(Request::ping), until(for_a_moment));
+  ready_ = true;
   for (const auto& pipeline : pipelines_) {
     load_into_process(*pipeline);
     load_shapes(*pipeline);
@@ -184,7 +187,7 @@ void Judge::start_anew() {
 void Judge::end() {
   channel_.reset();
   process_.reset();
-  sealed_ = false;
+  ready_ = sealed_ = false;
   worked_ns_.reset();
   agreement_ = {};
   loaded_.clear();
@@ -351,8 +354,9 @@ Message Judge::exchange(const Writer& request, const Patience& patience,
     return channel_->receive(most_answer_bytes, patience).message;
   } catch (const Gone&) {
     const auto process = std::move(process_);
+    const bool ready = ready_;
     end();
-    process->raise_end();
+    process->raise_end(ready);
     throw;  // which that never comes to, though not every compiler knows
   } catch (const Garbled& error) {
     raise_garbled(error);

@@ -106,6 +106,7 @@ class Judge {
   std::mutex mutex_;  // one request after the other
   std::unique_ptr<Process> process_;
   std::unique_ptr<Channel> channel_;
+  bool ready_ = false;  // has answered
   bool sealed_ = false;
   Agreement agreement_;
   std::optional<double> worked_ns_;  // at the end of the last window

@@ -38,9 +38,13 @@ class Executor:
         """End it; it is gone when this returns."""
         self._process.end()
 
-    def raise_end(self) -> NoReturn:
-        """Raise KernelDied, or MachineError, which says how it ended by itself."""
-        ended = death.by_itself(self._process.code(), self._process.last_words())
+    def raise_end(self, ready: bool) -> NoReturn:
+        """Raise KernelDied, or MachineError, which says how it ended by itself.
+
+        Before it was `ready` no kernel is to blame.
+        """
+        code, words = self._process.code(), self._process.last_words()
+        ended = death.by_itself(code, words) if ready else death.not_started(code, words)
         if isinstance(ended, MachineError):
             raise ended
         raise KernelDied(ended.kind.value, ended.message)

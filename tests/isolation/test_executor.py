@@ -27,6 +27,8 @@ from metalbench.errors import (
     TimeLimitExceeded,
     Unsupported,
 )
+from metalbench.isolation import executor
+from metalbench.isolation.death import WorkerError
 from metalbench.isolation.executor import Executor, Executors
 from metalbench.verify import Kind
 
@@ -365,7 +367,7 @@ def test_messages_of_faults_are_text(scripted: Callable[..., Twice]) -> None:
         scripted(script).run()
 
 
-@pytest.mark.parametrize("when", [Request.MAP, Request.PREPARE, Request.SEAL, Request.PING])
+@pytest.mark.parametrize("when", [Request.MAP, Request.PREPARE, Request.SEAL])
 def test_an_executor_may_die_at_any_request(scripted: Callable[..., Twice], when: Request) -> None:
     dies_at(scripted, when)
 
@@ -389,6 +391,19 @@ def dies_at(scripted: Callable[..., Twice], when: Request) -> None:
     assert caught.value.kind == Kind.CRASH
     twice.run()
     assert twice.is_right
+
+
+def test_an_executor_that_cannot_start_is_no_kernels_fault(
+    device: _core.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "WORKER", "metalbench.isolation.nowhere")
+    executors = Executors(0)
+    with (
+        device_apart(executors.start) as other,
+        pytest.raises(WorkerError, match="ended as it started"),
+    ):
+        Twice(other)
+    executors.close()
 
 
 def test_an_executor_that_never_answers_is_ended(scripted: Callable[..., Twice]) -> None:
