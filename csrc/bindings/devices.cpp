@@ -5,10 +5,12 @@
 #include <cstdlib>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include "bindings/bindings.h"
 #include "core/errors.h"
 #include "cpu/device.h"
+#include "executor/device.h"
 #include "metal/device.h"
 
 namespace metalbench::bindings {
@@ -35,7 +37,10 @@ std::string why_left_out() {
 }
 
 std::shared_ptr<Device> make_device(const std::string& kind) {
-  if (kind == "cpu") return cpu::make_device(python_front_end());
+  if (kind == "cpu") {
+    if (auto host = executor_host()) return executor::make_device(python_front_end(), host);
+    return cpu::make_device(python_front_end());
+  }
   if (kind == "metal") return metal::make_device(python_cache(), python_signatures());
   throw DispatchError("device: expected auto, cpu or metal, got " + kind);
 }
@@ -49,14 +54,13 @@ std::vector<std::string> device_kinds() {
 
 std::shared_ptr<Device> open_device(const std::string& kind) {
   // One of each is enough for a process: they own workers, queues, caches.
-  static std::map<std::string, std::weak_ptr<Device>> opened;
+  static std::map<std::pair<std::string, executor::Host*>, std::weak_ptr<Device>> opened;
   const std::string chosen = kind == "auto" ? device_kinds().front() : kind;
   if (chosen == "metal" && !why_left_out().empty()) throw Unsupported("metal: " + why_left_out());
-  std::shared_ptr<Device> device = opened[chosen].lock();
-  if (device == nullptr) {
-    device = make_device(chosen);
-    opened[chosen] = device;
-  }
+  // The device keeps its host, so that no other one is where this was.
+  std::weak_ptr<Device>& known = opened[{chosen, executor_host().get()}];
+  std::shared_ptr<Device> device = known.lock();
+  if (device == nullptr) known = device = make_device(chosen);
   return device;
 }
 

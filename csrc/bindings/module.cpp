@@ -74,7 +74,10 @@ BoundPipeline make_pipeline(const BoundLibrary& library, const std::optional<std
     }
     function = functions.front();
   }
-  return {library.device, library.library->pipeline(function, constants_from(constants))};
+  const FunctionConstants given = constants_from(constants);
+  // It may wait for another process.
+  const nb::gil_scoped_release released;
+  return {library.device, library.library->pipeline(function, given)};
 }
 
 void define_device(nb::class_<Device>& device) {
@@ -202,6 +205,7 @@ NB_MODULE(_core, module) {
   define_samplers(module);
   define_samples(module);
   define_sampling(module, device);
+  define_executors(module);
   module.def(
       "with_includes",
       [](const std::string& source, const std::string& filename,

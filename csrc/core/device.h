@@ -51,6 +51,9 @@ class Program {
   // what wait() would.
   [[nodiscard]] virtual std::unique_ptr<Running> start(const RunOptions& options) = 0;
 
+  // Shorter windows say too little, in ns: of one whose way to the device is no part of it.
+  [[nodiscard]] virtual double least_window_ns() { return 0; }
+
   Timing run(const RunOptions& options) { return start(options)->wait(); }
 };
 

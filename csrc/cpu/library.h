@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "core/library.h"
 #include "cpu/front_end.h"
@@ -28,6 +29,8 @@ class CpuPipeline final : public Pipeline {
   [[nodiscard]] bool checked() const { return checked_; }
   // For groups of so many threads along x; of kernels that need fibers. May compile.
   [[nodiscard]] GroupEntry entry_for(std::uint32_t size_x) const;
+  // Loads what entry_for() will need of that shape.
+  void load(Shape shape) const { (void)module_for(shape); }
 
  private:
   PipelineInfo info_;
@@ -40,6 +43,11 @@ class CpuPipeline final : public Pipeline {
   mutable std::map<Shape, std::shared_ptr<const Module>> modules_;
 };
 
+// How groups of so many threads along x are run, of kernels whose entries have these widths.
+[[nodiscard]] Shape shape_for(const std::vector<std::uint32_t>& widths, std::uint32_t size_x);
+// What is known of a kernel by how it was built, and by what its object tells.
+[[nodiscard]] PipelineInfo info_of(const std::string& function, const std::string& filename,
+                                   Built& built, const mb::Info& found);
 [[nodiscard]] std::shared_ptr<metalbench::Library> make_library(
     std::shared_ptr<const ParsedSource> source, const CompileOptions& options);
 

@@ -24,9 +24,10 @@ _SECRET = re.compile(
 
 
 class Process:
-    """A worker's process, with a channel to it. It leads a session of its own, and ends with us.
+    """A worker's process, with a channel to it. It ends with us.
 
     `worker` is the module whose `work` it runs, and `channel` makes our end of what it is told by.
+    It `leads` a session of its own, which ends with it; else it is of ours.
     """
 
     def __init__(
@@ -35,7 +36,9 @@ class Process:
         *,
         worker: str = "metalbench.isolation.worker",
         channel: Callable[[Connection], Channel] = Channel.of_run,
+        leads: bool = True,
     ) -> None:
+        self._leads = leads
         ours, theirs = Pipe()
         end, lifeline = os.pipe()
         self._lifeline: int | None = lifeline
@@ -56,7 +59,7 @@ class Process:
                 stdout=self._words,
                 stderr=self._words,
                 pass_fds=(theirs.fileno(), end),
-                start_new_session=True,
+                start_new_session=leads,
             )
         finally:
             theirs.close()
@@ -87,9 +90,11 @@ class Process:
             return 0
 
     def _kill(self) -> None:
+        self._child.kill()
         # The group may outlive its leader, as a compiler does that was still at work.
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._child.pid, signal.SIGKILL)
+            if self._leads:
+                os.killpg(self._child.pid, signal.SIGKILL)
         self._child.wait()
 
     def _folders(self) -> dict[str, str]:

@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING
 
 from metalbench import verify
 from metalbench.analysis import Analysis, Occupancy, analyse
-from metalbench.errors import Disturbed, MetalBenchError, of_the_machine
+from metalbench.errors import (
+    Disturbed,
+    ForgedTimes,
+    KernelDied,
+    MetalBenchError,
+    of_the_machine,
+)
 from metalbench.kernel.fast_math import folded_tests
 from metalbench.kernel.prepare import Compiled
 from metalbench.measure import Measurement
@@ -29,7 +35,7 @@ from metalbench.run.timed import Timed
 from metalbench.run.trial import Trial, case_of, task_of
 from metalbench.task import Task
 from metalbench.task.workload import workload
-from metalbench.verify import Kind
+from metalbench.verify import Kind, faults
 from metalbench.verify.examine import Yardsticks
 
 if TYPE_CHECKING:
@@ -70,6 +76,12 @@ def precompile(device: Device, trial: Trial, *, checked: bool) -> None:
         trial.compile(device, checked=checked)
 
 
+def _kind_of(error: Exception) -> str:
+    if isinstance(error, (ForgedTimes, KernelDied)):
+        return faults.finding(error).kind.value
+    return type(error).__name__
+
+
 class _Attempt:
     def __init__(
         self,
@@ -108,7 +120,7 @@ class _Attempt:
                 raise machine from error
             # A task's own Python, too: its fault must not end the run.
             said = str(error) if isinstance(error, MetalBenchError) else raised_where(error)
-            self._failures.append(Failure(self._stage.value, type(error).__name__, said))
+            self._failures.append(Failure(self._stage.value, _kind_of(error), said))
         return self._result(perf_counter() - start)
 
     def _go(self) -> None:
