@@ -60,6 +60,13 @@ def coarse() -> Variation:
     return Variation("rounded to few values", change)
 
 
+def untied() -> Variation:
+    """Drawn anew, every value by itself over [0, 1): where values were equal, now few are."""
+    return Variation(
+        "without ties", lambda values, random: random.random(values.shape, dtype=np.float32)
+    )
+
+
 def sparse() -> Variation:
     """Nine in ten are zero: shows divisions by what may vanish."""
 
