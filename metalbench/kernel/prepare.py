@@ -70,10 +70,8 @@ class Compiled:
         With `beside`, of another kernel for the same workload, inputs and outputs are those of it.
         Raises DeclarationError or DispatchError if the launch does not fit kernel or device.
         """
-        if beside is None:
-            inputs, outputs = self.inputs(workload), self._outputs(workload)
-        else:
-            inputs, outputs = beside.inputs, beside.outputs
+        inputs = self.inputs(workload) if beside is None else beside.inputs
+        outputs = self._outputs(workload) if beside is None else beside.outputs
         scratches = self._scratches({**workload.values, **self.tunables})
         return self.joined(workload, inputs, outputs, scratches)
 

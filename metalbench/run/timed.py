@@ -17,6 +17,7 @@ from metalbench.task import Task
 from metalbench.task.workload import Workload, workload
 from metalbench.verify import TIME_LIMIT, Report
 from metalbench.verify.examine import Examiner, Yardsticks
+from metalbench.verify.repeat import over_others
 
 if TYPE_CHECKING:
     from metalbench._core import Device, Dispatch
@@ -114,20 +115,19 @@ class Timed:
         return self.yardsticks.pass_s if known else 0.0
 
     def left_behind(self) -> Report:
-        """Judge what the last window left in memory, and what each round leaves behind the other.
+        """Judge what the last window left in memory, and what a further round leaves behind that.
 
-        Of each set of inputs one output is judged by the oracle, and others by that one. Of a
-        kernel so slow that its inputs were never exchanged, what more passes leave.
+        Of each set of inputs one output is judged by the oracle, and others by that one; those of
+        the further round by what the kernel makes of them in poisoned memory. Of a kernel so slow
+        that its inputs were never exchanged, what more passes leave.
         """
         if self._exchanges == 0:
             self._exchange(1)
             self.device.run(self._dispatches, time_limit=TIME_LIMIT)
         report = self._left_by(self.rounds[-1])
-        for each_round in self.rounds[:-1]:
+        for each in self.rounds[0]:
             if report.passed:
-                dispatches = [dispatch for each in each_round for dispatch in each.dispatches]
-                self.device.run(dispatches, time_limit=TIME_LIMIT)
-                report += self._left_by(each_round)
+                report += Report(tuple(over_others(self._examiner(each))))
         return report
 
     def _left_by(self, each_round: list[Bound]) -> Report:

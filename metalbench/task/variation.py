@@ -62,9 +62,12 @@ def coarse() -> Variation:
 
 def untied() -> Variation:
     """Drawn anew, every value by itself over [0, 1): where values were equal, now few are."""
-    return Variation(
-        "without ties", lambda values, random: random.random(values.shape, dtype=np.float32)
-    )
+
+    def change(values: Values, random: np.random.Generator) -> Values:
+        anew: Values = random.random(values.shape, dtype=np.float32)
+        return anew
+
+    return Variation("without ties", change)
 
 
 def sparse() -> Variation:

@@ -13,14 +13,16 @@ from metalbench.kernel import Kernel
 from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
 from metalbench.task import Task
 from metalbench.task.drawn_size import drawn
+from metalbench.task.workload import Workload
 from metalbench.verify.ahead import workloads_ahead
 from metalbench.verify.examine import Examiner, Yardsticks
 from metalbench.verify.faults import finding
 from metalbench.verify.repeat import examine_repeatedly
-from metalbench.verify.spikes import examine_spikes
+from metalbench.verify.spikes import examine_spikes, with_spikes
 from metalbench.verify.verdict import Finding, Report
 
 SEEDS = 3
+SPIKED = 2
 TIME_LIMIT = 10.0
 
 Progress = Callable[[str], None]
@@ -59,10 +61,18 @@ def _work(task: Task, size: str) -> tuple[int, int]:
 def seeds_for(task: Task, size: str, seed: int = 0, *, timed: bool = False) -> list[int]:
     """The seeds from `seed` on at which `size` is verified.
 
-    Of small sizes, and of the one that is `timed`, they bring every variation.
+    Of small sizes, and of the one that is `timed`, they bring every variation; of that one there
+    are two more than others have at least, for inputs with spikes.
     """
-    every = timed or size in small_sizes(task)
-    return list(range(seed, seed + (max(SEEDS, task.turn) if every else SEEDS)))
+    count = _plain_seeds(task, size)
+    if timed:
+        count = max(count + SPIKED, task.turn)
+    return list(range(seed, seed + count))
+
+
+def _plain_seeds(task: Task, size: str) -> int:
+    """At so many seeds inputs are as they are drawn."""
+    return max(SEEDS, task.turn) if size in small_sizes(task) else SEEDS
 
 
 def verify(
@@ -84,14 +94,14 @@ def verify(
     """Compare `kernel` with the oracle of `task` at `sizes` and `seeds`.
 
     By default these are `all_sizes` and, of each, `seeds_for` it, both from `seed` on. At the size
-    `timed`, by default the headline if no sizes are given, inputs with spikes follow. After a
-    failure the other seeds of that size are skipped. `time_limit` is in seconds for one
-    run of all dispatches. `yardsticks` are the reference's by size, where they are known;
-    what is found is added; large sizes are judged without it from the fourth seed on. The first
-    seed of each size is run again and again, unless `repeatedly` is false, for another seed has
-    been. What the kernel does wrong is in the report; raises DeclarationError for an unknown size
-    or element type, TaskError if the task's own code fails, MachineError if the machine does, and
-    Disturbed if the system ended a run.
+    `timed`, by default the headline if no sizes are given, later seeds' inputs have spikes, and
+    MLX is not asked how far off it is. After a failure the other seeds of that size are
+    skipped. `time_limit` is in seconds for one run of all dispatches. `yardsticks` are the
+    reference's by size, where they are known; what is found is added. The first seed of each size
+    is run again and again, unless `repeatedly` is false, for another seed has been. What the kernel
+    does wrong is in the report; raises DeclarationError for an unknown size or element type,
+    TaskError if the task's own code fails, MachineError if the machine does, and Disturbed if the
+    system ended a run.
     """
     task.check_dtype(dtype_name)
     chosen = list(sizes if sizes is not None else all_sizes(task, seed))
@@ -109,10 +119,8 @@ def verify(
     known = {} if yardsticks is None else yardsticks
     for size in chosen:
         several = seeds_for(task, size, seed, timed=size == timed) if seeds is None else seeds
-        at = _Size(
-            compiled, size, time_limit, progress, known.setdefault(size, Yardsticks()), seed
-        )
-        report += at.verified(several, repeatedly=repeatedly, spiked=size == timed)
+        at = _Size(compiled, size, time_limit, progress, known.setdefault(size, Yardsticks()), seed)
+        report += at.verified(several, repeatedly=repeatedly, timed=size == timed)
         if any(each.kind.ends_verification for each in report.findings):
             break
     return report
@@ -129,37 +137,44 @@ class _Size:
     yardsticks: Yardsticks
     seed: int
 
-    def verified(self, seeds: Sequence[int], *, repeatedly: bool, spiked: bool) -> Report:
-        """Every seed, up to the first failure; then, if asked for, inputs with spikes."""
+    def verified(self, seeds: Sequence[int], *, repeatedly: bool, timed: bool) -> Report:
+        """Every seed, up to the first failure; the later ones with spikes where it is timed."""
         report = Report()
         bound: Bound | None = None
-        compiled = self.compiled
-        works = workloads_ahead(compiled.task, self.size, seeds, dtype_name=compiled.dtype.name)
+        compiled, plain = self.compiled, []
+
+        def changed(work: Workload) -> Workload:
+            if not (timed and self._is_late(work.seed)):
+                return work
+            spiked = with_spikes(work)
+            if spiked is None:
+                plain.append(f"seed {work.seed} at size {self.size} has inputs without spikes")
+            return spiked or work
+
+        kind = compiled.dtype.name
+        works = workloads_ahead(compiled.task, self.size, seeds, dtype_name=kind, changed=changed)
         for seed, work in zip(seeds, works, strict=True):
             self.progress(f"{self.size}, seed {seed}")
             with _as_finding(self.size, seed) as found:
                 bound = bound.load(work) if bound else compiled.bind(work)
-                examiner = self._examiner(bound, generous=self._asks_no_reference(seed))
-                again = repeatedly and seed == seeds[0]
-                report += examine_repeatedly(examiner) if again else examiner.examine()
+                if timed and self._is_late(seed):
+                    report += examine_spikes(self._examiner(bound))
+                elif repeatedly and seed == seeds[0]:
+                    report += examine_repeatedly(self._examiner(bound))
+                else:
+                    report += self._examiner(bound).examine()
             report += Report(tuple(found))
             if not report.passed:
-                return report
-        if spiked and bound is not None:
-            self.progress(f"{self.size}, spikes")
-            with _as_finding(self.size, self.seed) as found:
-                report += examine_spikes(self._examiner(bound, generous=True), self.seed)
-            report += Report(tuple(found))
-        return report
+                break
+        return report + Report(skipped=tuple(plain))
 
-    def _examiner(self, bound: Bound, *, generous: bool) -> Examiner:
-        return Examiner(
-            bound, self.compiled.device, self.time_limit, self.yardsticks, self.compiled, generous
-        )
+    def _examiner(self, bound: Bound) -> Examiner:
+        compiled = self.compiled
+        return Examiner(bound, compiled.device, self.time_limit, self.yardsticks, compiled)
 
-    def _asks_no_reference(self, seed: int) -> bool:
-        """Of a large size MLX takes longer than all else; its first three variations will do."""
-        return seed >= self.seed + SEEDS and self.size not in small_sizes(self.compiled.task)
+    def _is_late(self, seed: int) -> bool:
+        """Whether it is behind those that the size has where it is not timed."""
+        return seed >= self.seed + _plain_seeds(self.compiled.task, self.size)
 
 
 @contextmanager

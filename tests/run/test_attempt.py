@@ -18,8 +18,8 @@ from metalbench.run.attempt import attempt
 from metalbench.run.stages import Silent, Stage
 from metalbench.run.trial import Trial
 from metalbench.verify import flow
-from metalbench.verify.flow import SEEDS
 from metalbench.verify.examine import Examiner
+from metalbench.verify.flow import SEEDS
 
 SOURCE = """
 // The larger of x and 0.

@@ -1,6 +1,5 @@
 """Product of two square matrices."""
 
-import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
