@@ -3,30 +3,43 @@
 #include <metal_stdlib>
 using namespace metal;
 
-constant constexpr uint chains = 8;
+// As many as keep a core's units busy, side by side as its vectors are.
+constant constexpr uint chains = 8, lanes = 16;
 
 [[kernel]] void multiply_adds(device float* end, constant uint& steps,
                               uint i [[thread_position_in_grid]]) {
-  float4 value[chains];
-  for (uint c = 0; c < chains; ++c) value[c] = float4(float(i + c));
-  for (uint step = 0; step < steps; ++step) {
-    for (uint c = 0; c < chains; ++c) value[c] = fma(value[c], 0.999f, 0.5f);
+  float value[chains][lanes];
+  for (uint c = 0; c < chains; ++c) {
+    for (uint k = 0; k < lanes; ++k) value[c][k] = float(i + c + k);
   }
-  float4 sum = 0;
-  for (uint c = 0; c < chains; ++c) sum += value[c];
-  end[i] = sum.x + sum.y + sum.z + sum.w;
+  for (uint step = 0; step < steps; ++step) {
+    for (uint c = 0; c < chains; ++c) {
+      for (uint k = 0; k < lanes; ++k) value[c][k] = fma(value[c][k], 0.999f, 0.5f);
+    }
+  }
+  float sum = 0;
+  for (uint c = 0; c < chains; ++c) {
+    for (uint k = 0; k < lanes; ++k) sum += value[c][k];
+  }
+  end[i] = sum;
 }
 
 // `near` has 4096 floats.
-[[kernel]] void loads(device const float4* near, device float* end, constant uint& steps,
+[[kernel]] void loads(device const float* near, device float* end, constant uint& steps,
                       uint i [[thread_position_in_grid]]) {
-  float4 sum[chains];
-  for (uint c = 0; c < chains; ++c) sum[c] = 0;
-  for (uint step = 0; step < steps; ++step) {
-    const uint start = (i + step) * chains % 1024;
-    for (uint c = 0; c < chains; ++c) sum[c] += near[start + c];
+  float sum[chains][lanes];
+  for (uint c = 0; c < chains; ++c) {
+    for (uint k = 0; k < lanes; ++k) sum[c][k] = 0;
   }
-  float4 total = 0;
-  for (uint c = 0; c < chains; ++c) total += sum[c];
-  end[i] = total.x + total.y + total.z + total.w;
+  for (uint step = 0; step < steps; ++step) {
+    const uint start = (i + step) % 32 * chains * lanes;
+    for (uint c = 0; c < chains; ++c) {
+      for (uint k = 0; k < lanes; ++k) sum[c][k] += near[start + c * lanes + k];
+    }
+  }
+  float total = 0;
+  for (uint c = 0; c < chains; ++c) {
+    for (uint k = 0; k < lanes; ++k) total += sum[c][k];
+  }
+  end[i] = total;
 }

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from metalbench._core import Device, Library
 
 SOURCE = Path(__file__).with_name("ceiling.metal")
-THREADS, LANES, CHAINS = 256, 4, 8
-THREADGROUPS_A_CORE = 16
-NEAR_FLOATS = 4096
-STEPS = 512
-WINDOWS = 8
+# As in the kernels.
+LANES, CHAINS, NEAR_FLOATS = 16, 8, 4096
+THREADS, THREADGROUPS_A_CORE, STEPS = 32, 8, 256
+# So short that other programs leave some of them alone.
+WINDOWS = 100
 
 
 @dataclass(frozen=True, slots=True)
