@@ -33,7 +33,7 @@ from metalbench.verify.verdict import Report
 BEYOND_SIMULATION = (CompileError, DispatchError, Unsupported)
 # Of the size that is timed, and of one that is drawn anew in every run. What is not done by then is
 # not checked there, and told.
-SECONDS, SECONDS_DRAWN = 30.0, 3.0
+SECONDS, SECONDS_DRAWN = 10.0, 3.0
 # What a checked run knows of memory takes so many times as much, and may take no more than this.
 KNOWN_OF_A_BYTE = 8
 MOST_BYTES = 2 << 30

@@ -101,6 +101,7 @@ def _with_spikes(values: Array, places: Array, outputs: int, shrink: float) -> A
     finite = flat[np.isfinite(flat)]
     root = float(np.sqrt(np.square(finite).mean())) if finite.size else 1.0
     height = float(np.clip(values.size / outputs / ELEMENTS_A_UNIT, LEAST, MOST)) * root / shrink
+    height = min(height, _most(values.dtype))
     heights = height * np.linspace(0.5, 0.25, places.size)
     heights[0] = height
     spiked = values.reshape(-1).copy()
@@ -119,12 +120,17 @@ def _stays_finite(work: Workload) -> bool:
         kind = work.task.outputs[name].type_in(work.dtype)
         if not kind.is_float:
             continue
-        most = float(ml_dtypes.finfo(kind.numpy).max) / SHRINK  # type: ignore[no-untyped-call]
+        most = _most(kind.numpy)
         for values in (expected, work.scale[name]):
             known = np.isfinite(values)
             if (finite and not known.all()) or not (np.abs(values[known]) < most).all():
                 return False
     return True
+
+
+def _most(kind: np.dtype[Any]) -> float:
+    """The largest number that leaves room for what a kernel adds up."""
+    return float(ml_dtypes.finfo(kind).max) / SHRINK  # type: ignore[no-untyped-call]
 
 
 def _misses(examiner: Examiner) -> list[Finding]:
