@@ -64,8 +64,7 @@ def untied() -> Variation:
     """Drawn anew, every value by itself over [0, 1): where values were equal, now few are."""
 
     def change(values: Values, random: np.random.Generator) -> Values:
-        anew: Values = random.random(values.shape, dtype=np.float32)
-        return anew
+        return np.asarray(random.random(values.shape, dtype=np.float32))
 
     return Variation("without ties", change)
 
