@@ -22,7 +22,8 @@ class CpuLibrary final : public metalbench::Library {
     auto module = std::make_shared<const Module>(built.path);
     PipelineInfo info = info_of(function, options_.filename, built, module->info());
     return std::make_shared<CpuPipeline>(std::move(info), std::move(module),
-                                         std::move(built.shapes), options_.checked);
+                                         std::move(built.shapes), options_.checked,
+                                         built.any_order);
   }
 
  private:
@@ -60,11 +61,12 @@ Shape shape_for(const std::vector<std::uint32_t>& widths, std::uint32_t size_x) 
 }
 
 CpuPipeline::CpuPipeline(PipelineInfo info, std::shared_ptr<const Module> module,
-                         std::shared_ptr<const Shapes> shapes, bool checked)
+                         std::shared_ptr<const Shapes> shapes, bool checked, bool any_order)
     : info_(std::move(info)),
       module_(std::move(module)),
       shapes_(std::move(shapes)),
-      checked_(checked) {}
+      checked_(checked),
+      any_order_(any_order) {}
 
 GroupEntry CpuPipeline::entry_for(std::uint32_t size_x) const {
   if (shapes_ == nullptr) return {module_->thread_entry(), 1, module_};

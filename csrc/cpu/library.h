@@ -23,10 +23,12 @@ struct GroupEntry {
 class CpuPipeline final : public Pipeline {
  public:
   CpuPipeline(PipelineInfo info, std::shared_ptr<const Module> module,
-              std::shared_ptr<const Shapes> shapes, bool checked);
+              std::shared_ptr<const Shapes> shapes, bool checked, bool any_order);
   [[nodiscard]] const PipelineInfo& info() const override { return info_; }
   [[nodiscard]] const std::shared_ptr<const Module>& module() const { return module_; }
   [[nodiscard]] bool checked() const { return checked_; }
+  // Whether no threadgroup can wait for another.
+  [[nodiscard]] bool any_order() const { return any_order_; }
   // For groups of so many threads along x; of kernels that need fibers. May compile.
   [[nodiscard]] GroupEntry entry_for(std::uint32_t size_x) const;
   // Loads what entry_for() will need of that shape.
@@ -39,6 +41,7 @@ class CpuPipeline final : public Pipeline {
   std::shared_ptr<const Module> module_;
   std::shared_ptr<const Shapes> shapes_;  // null where every fiber runs one thread
   bool checked_;
+  bool any_order_;
   mutable std::mutex mutex_;
   mutable std::map<Shape, std::shared_ptr<const Module>> modules_;
 };

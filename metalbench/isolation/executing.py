@@ -6,14 +6,14 @@ import os
 import threading
 
 from metalbench import _core
-from metalbench.isolation.confinement import confine
+from metalbench.isolation.confinement import confine, seal, to_run
 
 
 def work(channel: int, lifeline: int, parent: int, _: str) -> None:
     """Run kernels for the process `parent`, which asks over the descriptor `channel`."""
     # This one is of its judge's session, and must not end it: what `confine` waits for is for ever.
     for_ever, _held = os.pipe()
-    confine(for_ever, parent)
+    confine(for_ever, parent, to_run())
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
     _core.execute(channel, _seal)
 
@@ -25,3 +25,4 @@ def _end_with(lifeline: int) -> None:
 
 def _seal() -> None:
     """Called when all is loaded and before the first kernel runs: nothing is opened any more."""
+    seal()

@@ -46,7 +46,8 @@ class Built:
     in the order of the kernel's parameters, those absent by function constant left out. `engine` is
     how its threads are run: in `loops`, as `fibers`, or as `vectors`; `reason` is why not the last.
     Of `vectors`, `widths` are how many threads along x one call may run, the largest first, and
-    `lane` is the file with the LLVM IR of one of them.
+    `lane` is the file with the LLVM IR of one of them. Threadgroups of what has `any_order` cannot
+    wait for each other.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Built:
     lane: str = ""
     fast_math: bool = True
     spaces: bool = False
+    any_order: bool = False
 
     def entry(self, width: int, rows: bool) -> str:
         """Return the shared object that runs `width` threads a call, compiled at first need.

@@ -30,6 +30,7 @@ class Kind(str, Enum):
     COMPILE_ERROR = "COMPILE_ERROR"
     DISPATCH_ERROR = "DISPATCH_ERROR"
     UNSUPPORTED = "UNSUPPORTED"
+    IMPLAUSIBLE = "IMPLAUSIBLE"
 
     def __str__(self) -> str:
         return self.value

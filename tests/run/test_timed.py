@@ -58,6 +58,32 @@ def doubled(x):
     return x + x
 
 
+# Saves itself the work where its result is there already, and counts how often.
+IDLE = """
+// Twice x.
+// scratch: idle uint32 (n)
+// dispatch: doubled  threads_in_grid=(n)  threads=(64)
+#include <metal_stdlib>
+kernel void doubled(device const float* x, device float* y, device uint* idle,
+                    uint i [[thread_position_in_grid]]) {
+  if (y[i] == 2 * x[i]) idle[i] = idle[i] + 1;
+  else y[i] = 2 * x[i];
+}
+"""
+# Computes every second time that it is asked.
+EVERY_OTHER = """
+// Twice x.
+// scratch: turn uint32 (n)
+// dispatch: doubled  threads_in_grid=(n)  threads=(64)
+#include <metal_stdlib>
+kernel void doubled(device const float* x, device float* y, device uint* turn,
+                    uint i [[thread_position_in_grid]]) {
+  turn[i] = turn[i] + 1;
+  if (turn[i] % 2 == 0) y[i] = 2 * x[i];
+}
+"""
+
+
 @pytest.fixture
 def device() -> _core.Device:
     return _core.open("cpu")
@@ -99,12 +125,41 @@ def test_a_kernel_that_stops_working_while_it_is_timed_is_found(device: _core.De
     assert finding.kind is Kind.WRONG_RESULT
 
 
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.usefixtures("four_copies")
+def test_no_output_ever_holds_the_answer_to_the_inputs(device: _core.Device, mode: Mode) -> None:
+    idle = prepared(device, IDLE, mode)
+    for each in idle.passes:
+        each.scratches["idle"].array[:] = 0
+    idle.measure(PLAN, None)
+    assert not any(each.scratches["idle"].array.any() for each in idle.passes)
+    # So it would be counted.
+    device.run(2 * idle.bound.dispatches)
+    assert idle.bound.scratches["idle"].array.any()
+
+
+def test_inputs_that_are_left_out_by_turns_are_found(device: _core.Device) -> None:
+    lazy = prepared(device, EVERY_OTHER)
+    lazy.measure(PLAN, None)
+    (finding,) = lazy.left_behind().findings
+    assert finding.kind is Kind.WRONG_RESULT
+
+
+def test_both_sides_have_two_sets_of_inputs(device: _core.Device) -> None:
+    warm = prepared(device, HONEST)
+    first, second = (each.inputs["x"].array.copy() for each in warm.passes)
+    assert (first != second).all()
+    assert warm.reference is not None
+    held = [np.array(each["x"]) for each in warm.reference._inputs]
+    np.testing.assert_array_equal(held, [first, second])
+
+
 @pytest.mark.usefixtures("four_copies")
 def test_cold_copies_take_turns_and_are_all_worked_on(device: _core.Device) -> None:
     cold = prepared(device, HONEST, Mode.COLD)
     measured = cold.measure(Plan(seconds=0.05, warmup_ns=0, mode=Mode.COLD), None)
-    assert len(cold.copies) == 4
-    assert len({copy.outputs["y"].array.ctypes.data for copy in cold.copies}) == 4
+    assert [len(each) for each in cold.rounds] == [4, 4]
+    assert len({copy.outputs["y"].array.ctypes.data for copy in cold.passes}) == 4
     assert cold.left_behind().passed
     assert measured.mode is Mode.COLD
     assert "not quite cold" in measured.doubts
@@ -113,9 +168,10 @@ def test_cold_copies_take_turns_and_are_all_worked_on(device: _core.Device) -> N
 @pytest.mark.usefixtures("four_copies")
 def test_a_copy_that_differs_from_the_first_is_found(device: _core.Device) -> None:
     cold = prepared(device, HONEST, Mode.COLD)
-    device.run([dispatch for copy in cold.copies for dispatch in copy.dispatches])
     assert cold.left_behind().passed
-    cold.copies[2].outputs["y"].array[7] += 1
+    device.run([dispatch for copy in cold.passes for dispatch in copy.dispatches])
+    cold.rounds[1][2].outputs["y"].array[7] += 1
+    cold._exchanges = 1
     (finding,) = cold.left_behind().findings
     assert finding.kind is Kind.WRONG_RESULT
     assert "at 7" in finding.message
@@ -135,6 +191,7 @@ def test_inputs_of_both_sides_are_exchanged_together(device: _core.Device) -> No
     assert warm.reference is not None
     assert warm.reference.workload is warm.bound.workload
     (theirs,) = warm.reference.outputs_of(warm.reference.form)
+    device.run(warm.bound.dispatches)
     np.testing.assert_array_equal(theirs, warm.bound.outputs["y"].array)
 
 

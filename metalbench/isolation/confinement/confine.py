@@ -22,8 +22,8 @@ from metalbench.isolation.confinement import (
 )
 from metalbench.isolation.confinement.landlock import Files
 
-# Of one file that it writes. The largest known is what clang precompiles, of some 30 MB.
-FILE_BYTES = 1 << 30
+# Of one file that it writes: shared memory is files, too, so that a buffer may be as large.
+FILE_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 # What programs write to and means nothing.
 _NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
 _SYSTEM = ("/usr/lib", "/lib", "/lib64", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo")

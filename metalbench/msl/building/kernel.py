@@ -53,6 +53,7 @@ def compile_kernel(
         "reason": reason,
         "fast_math": fast_math,
         "spaces": lowered.spaces,
+        "any_order": lowered.any_order,
     }
 
 

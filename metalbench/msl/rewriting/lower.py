@@ -40,7 +40,8 @@ _LINKAGE = frozenset({"inline", "static", "constexpr", "extern", "METAL_FUNC", "
 class Lowered:
     """C++ text for clang, and what reflection says about the kernel.
 
-    With `spaces` it has address spaces, and is to be compiled so.
+    With `spaces` it has address spaces, and is to be compiled so. With `any_order` it knows no
+    atomics, so that no threadgroup can wait for another.
     """
 
     code: Code
@@ -49,6 +50,7 @@ class Lowered:
     max_threads: int
     needs_fibers: bool
     spaces: bool
+    any_order: bool
 
 
 def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lowered:
@@ -87,7 +89,8 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
         ")\n",
     ]
     code = Code("".join(parts), edits, len(opening))
-    return Lowered(code, kernel, bindings, limit, fibers, spaces)
+    any_order = not any("atomic" in name for name in reached)
+    return Lowered(code, kernel, bindings, limit, fibers, spaces, any_order)
 
 
 def _rewrite(source: Source, edits: Edits, *, spaces: bool) -> None:
