@@ -13,7 +13,7 @@ from metalbench.isolation.confinement import landlock, refused_call
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux filters system calls")
 # As an executor does: load, seal, run. What follows the seal is put in place of AFTER.
 PROGRAM = """
-import mmap, os, sys, threading
+import _socket, mmap, os, sys, threading
 import numpy as np
 from metalbench import _core
 from metalbench.isolation.confinement import seal
@@ -59,6 +59,12 @@ thread.start()
 thread.join()
 assert made == [1 << 24]
 """
+
+
+@pytest.fixture(autouse=True)
+def a_kernel_is_loaded_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As vectors it would be loaded at the first launch of each shape."""
+    monkeypatch.setenv("METALBENCH_ENGINE", "fibers")
 
 
 def run(after: str) -> subprocess.CompletedProcess[str]:

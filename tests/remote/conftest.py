@@ -155,6 +155,12 @@ def _key(path: Path) -> str:
     return path.with_name(f"{path.name}.pub").read_text()
 
 
+def _fifo(place: Path) -> Path:
+    """The pipe that tasks write to, in the one folder that all workers may write to."""
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    return cache_folder() / f"{place.name}-{os.getpid()}.fifo"
+
+
 def _configured(place: Path, port: int) -> None:
     """Keys and configuration of both sides; ssh reads none but these."""
     (place / "home").mkdir()
@@ -166,7 +172,7 @@ def _configured(place: Path, port: int) -> None:
         "HOME": place / "home",
         "METALBENCH_CACHE": cache_folder(),
         "PATH": f"{place / 'there'}:/usr/bin:/bin",
-        "TEST_FIFO": place / "fifo",
+        "TEST_FIFO": _fifo(place),
         "TMPDIR": place,
     }
     variables = " ".join(f"{name}={value}" for name, value in there.items())
@@ -191,7 +197,7 @@ def daemon(
         # Where a system's own sshd separates privileges.
         Path("/run/sshd").mkdir(parents=True, exist_ok=True)
     _configured(place, _free_port())
-    os.mkfifo(place / "fifo")
+    os.mkfifo(_fifo(place))
     command = [sshd, "-D", "-e", "-f", str(place / "sshd_config")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as started:
         assert started.stderr is not None
@@ -203,6 +209,7 @@ def daemon(
                 pytest.skip(f"sshd does not start here: {said}")
         yield place, started
         started.terminate()
+    _fifo(place).unlink()
 
 
 @pytest.fixture
@@ -212,7 +219,7 @@ def machine(
     """The other machine as `ssh://mac`, with the metalbench that is tested."""
     place, started = daemon
     monkeypatch.setenv("PATH", f"{place / 'bin'}:{os.environ['PATH']}")
-    fifo = os.open(place / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    fifo = os.open(_fifo(place), os.O_RDONLY | os.O_NONBLOCK)
     home = place / "home"
     made = Machine(home, started, fifo)
     made.has(f'exec 9> "$TEST_FIFO"; exec {sys.executable} -m metalbench "$@"')

@@ -9,6 +9,7 @@ import sys
 import tarfile
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +24,8 @@ from metalbench.remote.version import Version, sources_of, version_here
 from .conftest import Machine
 
 ROOT = Path(__file__).parents[2]
+# What later versions of Python want to be told.
+SAFELY: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +48,7 @@ def test_an_installed_package_is_packed_from_the_checkout_that_pip_was_given(
 ) -> None:
     with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
         inside = tar.getnames()[0].partition("/")[0]
-        tar.extractall(tmp_path, filter="data")
+        tar.extractall(tmp_path, **SAFELY)
     checkout = (tmp_path / inside).rename(tmp_path / "a checkout")
     record = {"url": checkout.as_uri(), "dir_info": {}}
     told = {"version": "1.0", "read_text": lambda self, name: json.dumps(record)}

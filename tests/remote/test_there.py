@@ -47,7 +47,8 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
         with theirs:
             command = [sys.executable, "-m", "metalbench", "serve"]
             streams: dict[str, Any] = {"stdin": theirs.fileno(), "stdout": theirs.fileno()}
-            children.append(subprocess.Popen(command, **streams))
+            # Of a folder with a package of that name `-m` would run that one.
+            children.append(subprocess.Popen(command, cwd=tmp_path, **streams))
         said = b""
         while said.count(b"\n") < 2:
             said += os.read(ours.fileno(), 1)

@@ -59,6 +59,7 @@ def answer_of(
                     stdout=written,
                     stderr=subprocess.PIPE,
                     cwd=folder,
+                    env=_environment(writes),
                 ),
                 text.encode(errors="surrogateescape"),
             )
@@ -90,6 +91,14 @@ def _own_memory_limit() -> bool:
     """Whether a program may be limited further than this process is."""
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     return soft == resource.RLIM_INFINITY or soft > MEMORY_BYTES
+
+
+def _environment(writes: Sequence[str | Path]) -> dict[str, str]:
+    """Ours, in which ziglang's linker for macOS keeps what it makes where it may write."""
+    own = dict(os.environ)
+    if writes and sys.platform == "linux":
+        own |= dict.fromkeys(("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(writes[0]))
+    return own
 
 
 def _within_limits(command: Sequence[str], *, memory: bool) -> list[str]:

@@ -129,6 +129,7 @@ def test_a_search_is_told_kept_shown_and_exported(
     assert read(folder / "twice.metal").source == again.output
 
 
+@pytest.mark.slow
 def test_the_winner_is_applied_when_that_is_asked_for(invoke: Any, folder: Path) -> None:
     done = invoke("--kernel-name", "twice", "--candidates", "2", "--apply", *QUICK)
     assert done.exit_code == 0, done.output
@@ -136,6 +137,7 @@ def test_the_winner_is_applied_when_that_is_asked_for(invoke: Any, folder: Path)
     assert read(folder / "twice.metal").tuned()["WORK"] != 400
 
 
+@pytest.mark.slow
 def test_json_alone_is_on_standard_output(invoke: Any) -> None:
     done = invoke("--kernel-name", "twice", "--candidates", "1", "--output", "json", *QUICK)
     assert done.exit_code == 0, done.output

@@ -94,6 +94,7 @@ def test_the_welder_is_one_of_the_commands(api: str, tmp_path: Path) -> None:
     assert (tmp_path / "mine" / f"{NAME}.metal").exists()
 
 
+@pytest.mark.slow
 def test_options_about_models_reach_the_provider(folder: Path, tmp_path: Path) -> None:
     where = ["--kernels", str(folder), "--db", str(tmp_path / "results.db"), "--device", "cpu"]
     with ModelServer([fails(401, "no such key")]) as server:
