@@ -69,7 +69,7 @@ def a_kernel_is_loaded_whole(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(after: str) -> subprocess.CompletedProcess[str]:
     program = PROGRAM.replace("AFTER", after)
-    command = [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}\n{program}"]
+    command = [sys.executable, "-u", "-c", f"import sys; sys.path[:] = {sys.path!r}\n{program}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 77:
         pytest.skip(done.stdout)
@@ -120,7 +120,7 @@ def test_threads_that_there_were_before_are_held_too() -> None:
         "held_up = threading.Thread(target=lambda: (go.wait(), os.setsid()))"
     )
     program = PROGRAM.replace("held = seal()", f"{before}; held_up.start(); held = seal()")
-    command = [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}\n{program}"]
+    command = [sys.executable, "-u", "-c", f"import sys; sys.path[:] = {sys.path!r}\n{program}"]
     command[-1] = command[-1].replace("AFTER", "go.set(); held_up.join()")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, refused_call(done.stderr)) == (-31, "setsid"), done.stderr
@@ -138,7 +138,7 @@ assert confine(os.pipe()[0], os.getppid(), to_run()) == ""
 N = 64"""
     program = PROGRAM.replace("N = 64", lacking, 1).replace("if not held.means:", "if False:")
     after = f"{RUNS}print(held.means, held.lacking)"
-    command = [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}\n{program}"]
+    command = [sys.executable, "-u", "-c", f"import sys; sys.path[:] = {sys.path!r}\n{program}"]
     command[-1] = command[-1].replace("AFTER", after)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -163,6 +163,6 @@ for refused in ("/etc/hosts", "/root", os.environ["METALBENCH_CACHE"] + "/new"):
     print("opened", refused)
 N = 64"""
     program = PROGRAM.replace("N = 64", confined, 1).replace("AFTER", RUNS)
-    command = [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}\n{program}"]
+    command = [sys.executable, "-u", "-c", f"import sys; sys.path[:] = {sys.path!r}\n{program}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "a hang was ended\nwent on\n"), done.stderr

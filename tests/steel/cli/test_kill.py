@@ -174,6 +174,7 @@ def test_what_was_paid_for_is_neither_lost_nor_paid_for_twice(
     assert sum(each.usage.requests for each in tried) == len(tried)
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on(tunable: Path, tmp_path: Path) -> None:
     db, log = tmp_path / "a.db", tmp_path / "log"
     run = subprocess.Popen(
