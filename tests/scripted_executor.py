@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from enum import IntEnum
 from typing import NoReturn
 
+import numpy as np
+
 from metalbench import _core
 from metalbench.isolation.executor import Executor
 
@@ -125,3 +127,53 @@ def device_apart(start: Callable[[], object]) -> Iterator[_core.Device]:
         yield _core.open("cpu")
     finally:
         _core.run_apart(None)
+
+
+SOURCE = """
+#include <metal_stdlib>
+using namespace metal;
+kernel void twice(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+  y[i] = 2 * x[i];
+}
+kernel void endless(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+  while (y[i] >= 0) y[i] = x[i] * x[i];
+}
+kernel void astray(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+  y[i] = x[i + (1ul << 40)];
+}
+kernel void summed(device const float* x, device float* y, uint i [[thread_position_in_grid]],
+                   uint lane [[thread_index_in_threadgroup]]) {
+  threadgroup float shared[64];
+  shared[lane] = x[i];
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  float sum = 0;
+  for (uint k = 0; k < 64; ++k) sum += shared[k];
+  y[i] = sum;
+}
+"""
+COUNT = 4096
+
+
+class Twice:
+    """One of the kernels above, with its buffers."""
+
+    def __init__(
+        self, device: _core.Device, function: str = "twice", *, checked: bool = False
+    ) -> None:
+        self.device = device
+        self.x, self.y = device.allocate(4 * COUNT), device.allocate(4 * COUNT)
+        self.x.numpy("float32")[:] = np.arange(COUNT)
+        self.pipeline = device.compile(SOURCE, checked=checked).pipeline(function)
+        values = {"x": self.x, "y": self.y}
+        self.dispatches = [_core.Dispatch(self.pipeline, values, threads_in_grid=COUNT, threads=64)]
+
+    def run(self, **options: float) -> float:
+        return self.device.run(self.dispatches, **options)
+
+    def sample(self, **options: object) -> _core.Samples:
+        plan = dict(warmup_ns=1e5, window_ns=1e5, max_pairs=12, min_pairs=12)
+        return self.device.sample(self.dispatches, **{**plan, **options})
+
+    @property
+    def is_right(self) -> bool:
+        return bool((self.y.numpy("float32") == 2 * np.arange(COUNT)).all())

@@ -51,7 +51,6 @@ def _on(
     options: dict[str, Any],
 ) -> int:
     from agent_steel.cli.plan import tell_plan
-    from metalbench.cli.failure import Interrupted
     from metalbench.errors import MachineError
     from metalbench.report.console import console
     from metalbench.run.capture import check_captures
@@ -84,6 +83,13 @@ def _on(
         raise
     _tell(ended, history, out, as_json=options["output"] == "json", proposer=proposer)
     _use(ended, machine, store, options, log)
+    return _exit_code(ended, log)
+
+
+def _exit_code(ended: Ended, log: Console) -> int:
+    """Raises Interrupted where Ctrl-C ended it, having said how to go on."""
+    from metalbench.cli.failure import Interrupted
+
     if ended.interrupted:
         log.print(GOES_ON, soft_wrap=True)
         raise Interrupted

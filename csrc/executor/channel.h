@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "core/types.h"
 #include "executor/wire.h"
@@ -27,6 +28,11 @@ struct Patience {
   std::optional<std::chrono::steady_clock::time_point> deadline;
   InterruptPoll interrupted;  // may be empty
 };
+
+// That long from now.
+[[nodiscard]] inline Patience until(std::chrono::nanoseconds time, InterruptPoll interrupted = {}) {
+  return {std::chrono::steady_clock::now() + time, std::move(interrupted)};
+}
 
 class Channel {
  public:

@@ -16,31 +16,10 @@
 #include "executor/agreement.h"
 #include "executor/arena.h"
 #include "executor/channel.h"
-#include "executor/handed.h"
 #include "executor/host.h"
+#include "executor/pipelines.h"
 
 namespace metalbench::executor {
-
-// A kernel that an executor has loaded, or will have when it is next needed.
-class HandedPipeline {
- public:
-  std::uint64_t number = 0;
-  Handed handed;
-  std::shared_ptr<const cpu::Shapes> shapes;  // null where it has none
-  mb::Info info{};                            // once it was loaded
-
-  // Compiles what a dispatch will need.
-  void build(const Dispatch& dispatch);
-  [[nodiscard]] std::map<cpu::Shape, std::string> built_shapes() const {
-    const std::lock_guard lock(mutex_);
-    return built_;
-  }
-
- private:
-  // Held for a moment only, and never beside another one.
-  mutable std::mutex mutex_;
-  std::map<cpu::Shape, std::string> built_;
-};
 
 // What is to be prepared there.
 struct Work {
@@ -118,11 +97,5 @@ class Judge {
   std::map<Place, std::weak_ptr<Storage>> stored_;
   std::map<std::uint64_t, std::weak_ptr<Work>> prepared_;
 };
-
-// The shapes that a dispatch of a vectorised kernel needs.
-[[nodiscard]] std::vector<cpu::Shape> shapes_of(const Dispatch& dispatch,
-                                                const cpu::Shapes& shapes);
-// What a device's own pipelines have behind them; null of others.
-[[nodiscard]] HandedPipeline* handed_of(const Pipeline& pipeline);
 
 }  // namespace metalbench::executor

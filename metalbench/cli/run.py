@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from metalbench.result import DeviceFacts, Result
     from metalbench.result.environment import Environment
     from metalbench.run.runner import Outcome
+    from metalbench.run.trial import Trial
     from metalbench.store import Store
 
 TARGETS = ("speed", "compute", "memory", "stable", "balanced")
@@ -159,10 +159,8 @@ def _control(options: dict[str, Any]) -> int:
 
 def _run(options: dict[str, Any], machine: Machine) -> int:
     from metalbench.errors import MachineError
-    from metalbench.report.judged import judged_together
     from metalbench.run.observed import device_facts
     from metalbench.run.runner import Outcome
-    from metalbench.run.runner import run as run_trials
     from metalbench.store import Store, location
 
     start = perf_counter()
@@ -178,16 +176,13 @@ def _run(options: dict[str, Any], machine: Machine) -> int:
     with Store(location(options["db"])) as store:
         if options["tuned"]:
             trials = with_tunings(trials, device, store, log)
-        run = partial(run_trials, options=_plain(options), fail_fast=options["fail_fast"])
         try:
-            with progress:
-                outcome = run(device, trials, store, here, progress, attempts=machine.attempts)
+            outcome = _tried(machine, trials, store, progress, options)
         except MachineError:
             shown = Outcome(tuple(progress.results), "failed")
             _report(out, shown, options, perf_counter() - start)
             tell_remaining(log, trials, progress.next)
             raise
-        outcome = replace(outcome, results=judged_together(outcome.results))
         _report(out, outcome, options, perf_counter() - start)
         if not options["quiet"]:
             seed = options["seed"]
@@ -204,6 +199,31 @@ def _run(options: dict[str, Any], machine: Machine) -> int:
     if fault is not None:
         raise fault
     return gate.exit_code(outcome, slower)
+
+
+def _tried(
+    machine: Machine,
+    trials: Sequence[Trial],
+    store: Store,
+    progress: LineProgress | LiveProgress,
+    options: dict[str, Any],
+) -> Outcome:
+    """What became of the trials, judged together. Raises MachineError, with what there is kept."""
+    from metalbench.report.judged import judged_together
+    from metalbench.run.runner import run as run_trials
+
+    with progress:
+        outcome = run_trials(
+            machine.device,
+            trials,
+            store,
+            machine.environment,
+            progress,
+            options=_plain(options),
+            fail_fast=options["fail_fast"],
+            attempts=machine.attempts,
+        )
+    return replace(outcome, results=judged_together(outcome.results))
 
 
 def _regressions(

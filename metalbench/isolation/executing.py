@@ -15,14 +15,10 @@ def work(channel: int, lifeline: int, parent: int, _: str) -> None:
     for_ever, _held = os.pipe()
     confine(for_ever, parent, to_run())
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
-    _core.execute(channel, _seal)
+    # Called when all is loaded and before the first kernel runs: nothing is opened any more.
+    _core.execute(channel, seal)
 
 
 def _end_with(lifeline: int) -> None:
     os.read(lifeline, 1)
     os._exit(1)
-
-
-def _seal() -> None:
-    """Called when all is loaded and before the first kernel runs: nothing is opened any more."""
-    seal()

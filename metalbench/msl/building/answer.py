@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from metalbench._core import CompileError, MachineError, OutOfMemoryError
@@ -48,43 +49,41 @@ def answer_of(
     if program is None:
         raise MachineError(f"{command[0]} cannot be run: {os.strerror(errno.ENOENT)}")
     limited = _own_memory_limit()
+    reach = reach_of(program, reads, writes)
+    started = partial(
+        start_compiler,
+        _within_limits(command, memory=limited),
+        reach,
+        cwd=folder,
+        env=_environment(writes),
+    )
     try:
-        # A file, and not memory of this process, is what a text without end fills.
-        with tempfile.TemporaryFile() as written:
-            code, told = _ended(
-                start_compiler(
-                    _within_limits(command, memory=limited),
-                    reach_of(program, reads, writes),
-                    stdin=subprocess.PIPE,
-                    stdout=written,
-                    stderr=subprocess.PIPE,
-                    cwd=folder,
-                    env=_environment(writes),
-                ),
-                text.encode(errors="surrogateescape"),
-            )
-            written.seek(0)
-            said = written.read().decode(errors="replace")
+        answer = subprocess.CompletedProcess(command, *_ended(started, text))
     except OSError as error:
         raise MachineError(f"{command[0]} cannot be run: {error.strerror}") from error
     except subprocess.TimeoutExpired:
         raise CompileError(_too_much(command, f"no result after {TIME_LIMIT_S} s")) from None
-    answer = subprocess.CompletedProcess(command, code, said, told.decode(errors="replace"))
     if answer.returncode != 0:
         _blame_the_kernel(command, answer, limited=limited)
         _blame_the_machine(command[0], answer)
     return answer
 
 
-def _ended(process: subprocess.Popen[bytes], text: bytes) -> tuple[int, bytes]:
-    """The exit code, and what was written to standard error, of a process given `text`."""
-    with process:
-        try:
-            _, told = process.communicate(text, TIME_LIMIT_S)
-        except BaseException:
-            process.kill()
-            raise
-    return process.returncode, told
+def _ended(start: Callable[..., subprocess.Popen[bytes]], text: str) -> tuple[int, str, str]:
+    """The exit code of a process given `text`, and what it wrote to standard output and error."""
+    # A file, and not memory of this process, is what a text without end fills.
+    with tempfile.TemporaryFile() as written:
+        pipes = {"stdin": subprocess.PIPE, "stdout": written, "stderr": subprocess.PIPE}
+        with start(**pipes) as process:
+            try:
+                data = text.encode(errors="surrogateescape")
+                _, told = process.communicate(data, TIME_LIMIT_S)
+            except BaseException:
+                process.kill()
+                raise
+        written.seek(0)
+        said = written.read()
+    return process.returncode, said.decode(errors="replace"), told.decode(errors="replace")
 
 
 def _own_memory_limit() -> bool:
