@@ -22,6 +22,7 @@ from metalbench.verify.repeat import over_others
 if TYPE_CHECKING:
     from metalbench._core import Device, Dispatch
     from metalbench.reference import Reference
+    from metalbench.run.contest import Settled
 
 # Most time for finding the form of the reference that is the one to beat: a part of the
 # measurement's, but no fewer seconds than it takes to tell 2 % at a noise of 10 %.
@@ -81,20 +82,10 @@ class Timed:
 
     def measure(self, plan: Plan, progress: Progress | None) -> Measurement:
         """Time the kernel against the fastest form of its reference."""
-        from metalbench.run.contest import settle
-
         forms: tuple[FormTime, ...] = ()
         remarks = self.remarks
         if self.reference is not None:
-            seconds = max(FORMS_LEAST_S, FORMS_SHARE * plan.seconds)
-            window_s = plan.window_ns_on(own_clock=self.device.own_clock) / 1e9
-            settled = settle(
-                self.reference,
-                seconds=seconds,
-                seed=plan.seed,
-                window_s=window_s,
-                pass_s=self._pass_s,
-            )
+            settled = self._settle(self.reference, plan)
             forms = settled.forms
             remarks = (*remarks, *settled.doubts)
         sides = Sides(
@@ -106,6 +97,24 @@ class Timed:
         )
         measured = measure(self.device, sides, plan, progress=progress)
         return replace(measured, forms=forms, remarks=(*remarks, *measured.remarks))
+
+    def _settle(self, reference: Reference, plan: Plan) -> Settled:
+        """Find the form to beat, or know it from an earlier run."""
+        from metalbench.run import known_form
+        from metalbench.run.contest import settle
+
+        where = self.device.name, plan.mode.value
+        settled = known_form.known(reference, *where)
+        if settled is None:
+            settled = settle(
+                reference,
+                seconds=max(FORMS_LEAST_S, FORMS_SHARE * plan.seconds),
+                seed=plan.seed,
+                window_s=plan.window_ns_on(own_clock=self.device.own_clock) / 1e9,
+                pass_s=self._pass_s,
+            )
+            known_form.keep(settled, reference, *where)
+        return settled
 
     @property
     def _pass_s(self) -> float:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from metalbench import _core
 from metalbench.kernel import parse
 from metalbench.kernel.prepare import compile_kernel
-from metalbench.measure import Mode, Plan
+from metalbench.measure import FormTime, Mode, Plan
 from metalbench.measure.cache import Rotation
 from metalbench.reference import Reference
-from metalbench.run import contest, timed
+from metalbench.run import contest, known_form, timed
 from metalbench.run.contest import Settled
 from metalbench.run.timed import Timed, like_seeds
+from metalbench.stats import Interval
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload
 from metalbench.verify import Kind
@@ -206,6 +209,7 @@ def test_what_verification_saw_of_mlxs_time_is_not_found_out_again(
         return Settled(())
 
     monkeypatch.setattr(contest, "settle", settle)
+    monkeypatch.setattr(known_form, "known", lambda *_: None)
     kernel = parse(IN_ANY_TYPE, name="doubled")
     compiled = compile_kernel(device, kernel, doubled, dtype_name=dtype_name)
     known = Yardsticks({"": {}}, pass_s=7.0)
@@ -213,3 +217,24 @@ def test_what_verification_saw_of_mlxs_time_is_not_found_out_again(
     Timed.prepare(compiled, work, Mode.WARM, known).measure(PLAN, None)
     Timed.prepare(compiled, work, Mode.WARM).measure(PLAN, None)
     assert told == [known_s, 0.0]
+
+
+def test_the_form_to_beat_is_not_found_out_again(
+    device: _core.Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path))
+    contests = []
+
+    def settle(reference: Reference, **_: object) -> Settled:
+        contests.append(reference)
+        eager, compiled = reference.forms
+        reference.form = compiled
+        slow, fast = Interval(3e3, 3e3, 3e3), Interval(2e3, 2e3, 2e3)
+        forms = FormTime(eager.name, slow), FormTime(compiled.name, fast, compared=True)
+        return Settled(forms, decided=True)
+
+    monkeypatch.setattr(contest, "settle", settle)
+    first, again = (prepared(device, HONEST).measure(PLAN, None) for _ in range(2))
+    assert len(contests) == 1
+    assert first.reference_name == again.reference_name == "mx.compile: mlx doubled"
+    assert "1.50x as slow" in again.forms[0].fault
