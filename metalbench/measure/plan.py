@@ -40,8 +40,8 @@ class Plan:
         Pairs of a look, which are on the same inputs; fewer, but at least four, of a kernel so slow
         that a look would take more than an eighth of `seconds`. All looks have the same number.
     first_look
-        Pairs that are judged first, rounded up to whole looks; then half as many more each time.
-        Judging after every pair would stop at lucky moments.
+        Pairs that are judged first, rounded up to whole looks, but no more than four looks have;
+        then half as many more each time. Judging after every pair would stop at lucky moments.
     min_pairs
         Taken even if they exceed `seconds`, for fewer carry no interval; but a kernel for which
         these would take more than four times as long gets as few as eight, and one whose pairs all

@@ -33,6 +33,9 @@ from metalbench.stats import (
     throttled,
 )
 
+# In fewer than so many sets of inputs a level of each does not show.
+FIRST_LOOKS = 4
+
 
 def measure(
     device: Sampler,
@@ -65,18 +68,19 @@ def measure(
 
 
 def _sample(series: Series, plan: Plan) -> Stopped:
+    series.extend(1)  # says how many pairs looks have
     rule = StoppingRule(
-        plan.first_look,
+        min(plan.first_look, FIRST_LOOKS * series.look_pairs),
         plan.half_width,
         plan.min_effective,
         plan.settled_half_width,
-        step=plan.look_pairs,
+        step=series.look_pairs,
     )
     while True:
         series.extend(rule.next_look(series.taken))
         if series.throttled:
             return Stopped.THROTTLED
-        if _look(rule, series.samples, late=series.spent > plan.seconds / 2):
+        if _look(rule, series.samples, late=series.is_past(plan.seconds / 2)):
             return Stopped.SETTLED if rule.settled else Stopped.PRECISE
         if series.taken >= plan.max_pairs:
             return Stopped.PAIRS

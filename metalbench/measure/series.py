@@ -32,7 +32,7 @@ FEWEST_PAIRS = 8
 # Of the first warm-up, after inputs were exchanged.
 REWARM = 20
 # Windows of four times the passes may take so much of a measurement's time; fewer say nothing.
-LONG_SHARE = 0.25
+LONG_SHARE = 0.125
 FEWEST_LONG = 3
 # Who hears of progress draws it, on the GPU that is timed and with a core that times it.
 SECONDS_BETWEEN_TELLINGS = 0.2
@@ -115,8 +115,16 @@ class Series:
             if self.taken >= FEWEST_PAIRS and self.spent > OVERRUN * plan.seconds:
                 return True
             return self.taken >= FEWEST_FAR and self._late_and_far_apart
-        # To the nearest look.
-        return self.spent + 0.5 * self.spent / max(len(self.looks), 1) > plan.seconds
+        return self.is_past(plan.seconds)
+
+    @property
+    def look_pairs(self) -> int:
+        """How many pairs a look has: the plan's, or what fits into an equal part of the time."""
+        return self._look_pairs or self.plan.look_pairs
+
+    def is_past(self, seconds: float) -> bool:
+        """Whether so much time is spent, to the nearest look."""
+        return self.spent + 0.5 * self.spent / max(len(self.looks), 1) > seconds
 
     @property
     def _late_and_far_apart(self) -> bool:
@@ -137,7 +145,7 @@ class Series:
 
     def _take_look(self) -> None:
         plan = self.plan
-        pairs = min(self._look_pairs or plan.look_pairs, plan.max_pairs - self.taken)
+        pairs = min(self.look_pairs, plan.max_pairs - self.taken)
         if self.taken < FEWEST_FAR and self._late_and_far_apart:
             pairs = min(pairs, FEWEST_FAR - self.taken)
         drop = plan.probe_drop if plan.obeys_probe and self.device.own_clock else 0.0

@@ -30,6 +30,8 @@ LEAST_EFFECTIVE = 30.0
 class StoppingRule:
     """Looks at a growing series, at 128, 192, 288, 448, ... samples, until it is known well enough.
 
+    Of a slow kernel, whose looks have fewer pairs, at 4, 6, 9, 14, ... looks likewise.
+
     It is if the verdict is settled and the time known to a few per cent, or half of what it may
     cost spent: the other half would make its interval narrower by a third at best. Or, whatever the
     verdict, if every series is precise on two looks running: its median's interval is narrow and
@@ -38,7 +40,7 @@ class StoppingRule:
     Attributes
     ----------
     first_look
-        Samples at the first look. In fewer than four sets of inputs a level of each does not show.
+        Samples at the first look.
     half_width
         Of the intervals, relative, that is narrow enough.
     min_effective

@@ -19,6 +19,8 @@ from metalbench.stats.stopping import settled
 TRIALS = 2000
 SHORT_TRIALS = 40
 LIMITS = (160, 900)  # a slow kernel's pairs, and a usual one's
+# Of a slower one: in all, which are eight looks.
+SLOW = (32, 64, 128)
 FALSE_VERDICTS = 0.05
 NOISES = {
     "independent": Noise(),
@@ -59,7 +61,11 @@ def measured(
 
 
 def outcomes(noise: Noise, ratio: float, limit: int, trials: int) -> list[Ended]:
-    return [measured(noise, ratio, limit, seed) for seed in range(trials)]
+    if limit not in SLOW:
+        return [measured(noise, ratio, limit, seed) for seed in range(trials)]
+    step = limit // 8
+    noise, rule = replace(noise, look_pairs=step), StoppingRule(4 * step, step=step)
+    return [measured(noise, ratio, limit, seed, replace(rule)) for seed in range(trials)]
 
 
 def told_apart(ended: list[Ended]) -> int:
@@ -75,6 +81,14 @@ def covered(ended: list[Ended], ratio: float) -> int:
 def test_a_kernel_against_itself_is_hardly_ever_told_apart(name: str) -> None:
     ended = outcomes(NOISES[name], 1.0, 300, SHORT_TRIALS)
     assert told_apart(ended) <= binom.ppf(1 - 1e-3, SHORT_TRIALS, FALSE_VERDICTS)
+
+
+@pytest.mark.parametrize("limit", SLOW[1:])  # so few as the first are never enough
+def test_a_slow_kernel_is_told_apart_when_half_of_its_pairs_are_taken(limit: int) -> None:
+    for name in ("independent", "own, independent"):
+        ended = outcomes(NOISES[name], 3.0, limit, SHORT_TRIALS // 2)
+        assert {each.verdict for each in ended} == {Verdict.FASTER}
+        assert np.median([each.pairs for each in ended]) == limit // 2
 
 
 @pytest.mark.parametrize("name", ["independent", "AR(1) 0.8", "own, independent", "own, AR(1) 0.5"])
@@ -118,7 +132,7 @@ def test_few_independent_pairs_settle_nothing() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("limit", LIMITS + SLOW)
 @pytest.mark.parametrize("name", NOISES)
 def test_false_verdicts_over_two_thousand_trials(name: str, limit: int) -> None:
     ended = outcomes(NOISES[name], 1.0, limit, TRIALS)
