@@ -104,6 +104,8 @@ void define_device(nb::class_<Device>& device) {
           "state", [](const Device& self) { return to_dict(self.state()); },
           nb::sig("def state(self) -> dict[str, bool | int | float | str | list[str]]"),
           "What changes while it runs, such as low-power mode and thermal state.")
+      .def_prop_ro("lost", &Device::lost,
+                   "Why nothing runs on it any more in this process; empty as long as all is well.")
       .def(
           "compile",
           [](const std::shared_ptr<Device>& self, const std::string& source, std::string filename,

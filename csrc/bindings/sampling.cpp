@@ -173,7 +173,11 @@ Samples run_plan(Device& device, const nb::object& candidate, const nb::object& 
   plan.tick_ns = device.tick_ns();
   const nb::gil_scoped_release released;
   const std::shared_ptr<void> attention = device.attention();
-  return sample(sources, plan);
+  Stay stay(
+      {ours.program.get(), theirs.program.get(), floor.program.get(), register_work.program.get()});
+  Samples samples = sample(sources, plan);
+  stay.leave();
+  return samples;
 }
 
 // A source that tells times without taking any: one by all clocks, or the device's and the wall's.

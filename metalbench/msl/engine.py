@@ -42,9 +42,10 @@ ENGINES = ("fibers", "vectors")
 class Built:
     """A compiled kernel.
 
-    `path` is a shared object in the cache that exports what csrc/msl/mb/abi.h says. `arguments` are
+    `path` is a shared object in the cache that exports what csrc/msl/mb/cpu/abi.h says, or PTX that has
+    what gpu/abi.h beside it says. `arguments` are
     in the order of the kernel's parameters, those absent by function constant left out. `engine` is
-    how its threads are run: in `loops`, as `fibers`, or as `vectors`; `reason` is why not the last.
+    how its threads are run: in `loops`, as `fibers`, or as `vectors`; or `ptx`; `reason` is why not the last.
     Of `vectors`, `widths` are how many threads along x one call may run, the largest first, and
     `lane` is the file with the LLVM IR of one of them.
     """
@@ -189,20 +190,21 @@ def build(
     constants: Mapping[str | int, Value] | None = None,
     checked: bool = False,
     fast_math: bool = True,
+    gpu: bool = False,
 ) -> Built:
-    """Compile one kernel of a program, or find it in the cache.
+    """Compile one kernel of a program, or find it in the cache; with `gpu`, as PTX.
 
     `constants` are function constants by name or index. Raises CompileError with clang's own
     messages at the lines of the user's file.
     """
     kind = (checked, fast_math)
-    ways = str((*kind, chosen_engine()))
+    ways = str((*kind, "ptx" if gpu else chosen_engine()))
     key = cache.digest("kernel", program.key, function, _given(constants), ways)
     record = cache.load(key)
     if record is not None and cache.file_digest(record["path"]) == record["object"]:
         return _built(record)
     with _own_failures(program.filename):
-        record = _compile(program, function, constants or {}, kind)
+        record = _compile(program, function, constants or {}, kind, gpu=gpu)
         cache.store(key, record)
         return _built(record)
 
@@ -245,7 +247,12 @@ def _given(constants: Mapping[str | int, Value] | None) -> str:
 
 
 def _compile(
-    program: Program, function: str, constants: Mapping[str | int, Value], kind: tuple[bool, bool]
+    program: Program,
+    function: str,
+    constants: Mapping[str | int, Value],
+    kind: tuple[bool, bool],
+    *,
+    gpu: bool,
 ) -> cache.Record:
     from metalbench.msl.building.kernel import compile_kernel
 
@@ -256,7 +263,8 @@ def _compile(
         constants,
         checked=checked,
         fast_math=fast_math,
-        vectors=chosen_engine() == "vectors",
+        vectors=not gpu and chosen_engine() == "vectors",
+        gpu=gpu,
     )
 
 

@@ -92,6 +92,14 @@ def assemble(
         usage.unlink(missing_ok=True)
 
 
+def to_assembly(
+    ir: str, target: Path, tools: Toolchain, translate: Translate, options: Sequence[str]
+) -> None:
+    """Compile a module of LLVM IR to its target's assembly. Raises CompileError."""
+    back = [*tools.clang, "-S", "-x", "ir", *options, "-o", str(target), "-"]
+    _run(back, ir, translate.clang)
+
+
 def _front_end(
     code: Code, tools: Toolchain, options: Sequence[str], translate: Callable[[str], str]
 ) -> str:

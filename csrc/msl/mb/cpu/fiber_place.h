@@ -1,7 +1,7 @@
 // Where a thread is that has a fiber, or a turn of the loops over the threads of a group.
 #pragma once
 
-#include "place.h"
+#include "../place.h"
 
 namespace mb {
 

@@ -2,7 +2,7 @@
 // all results.
 #pragma once
 
-#include "simdgroup_operations.h"
+#include "../simdgroup_operations.h"
 
 namespace mb {
 

@@ -1,7 +1,7 @@
 // Where a thread is that is a lane.
 #pragma once
 
-#include "place.h"
+#include "../place.h"
 #include "vector_sync.h"
 
 namespace mb {

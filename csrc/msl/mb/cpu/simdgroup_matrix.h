@@ -3,7 +3,7 @@
 #pragma once
 
 #include "matrix_kernels.h"
-#include "sync.h"
+#include "../sync.h"
 
 namespace metal {
 
@@ -81,4 +81,4 @@ MB_FUNC void matrix_product_sum(simdgroup_matrix<D, 8, 8>& d, const simdgroup_ma
 
 }  // namespace mb
 
-#include "matrix_functions.h"
+#include "../matrix_functions.h"

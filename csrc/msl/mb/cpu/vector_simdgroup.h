@@ -2,7 +2,7 @@
 // and ballots, whose sources are known for most lanes.
 #pragma once
 
-#include "simdgroup_operations.h"
+#include "../simdgroup_operations.h"
 
 namespace mb {
 

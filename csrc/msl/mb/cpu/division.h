@@ -2,8 +2,8 @@
 // GPUs give the least number again, and a remainder of 0. x86-64 faults.
 #pragma once
 
-#include "sync.h"
-#include "spaces.h"
+#include "../sync.h"
+#include "../spaces.h"
 
 namespace mb {
 

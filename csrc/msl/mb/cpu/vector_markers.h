@@ -3,7 +3,7 @@
 // the lane's, and of these calls.
 #pragma once
 
-#include "access.h"
+#include "../access.h"
 
 // The same wherever a lane asks; not convergent, whatever the flags say.
 #define MB_PLACE_MARKER [[gnu::const, clang::noconvergent]]

@@ -2,7 +2,7 @@
 // of these calls, and inlining all takes clang a minute.
 #pragma once
 
-#include "access.h"
+#include "../access.h"
 
 // Not convergent, whatever the flags say: no other lane takes part.
 #define MB_MATRIX_KERNEL [[gnu::noinline, clang::noconvergent]] MB_UNTRACED static
@@ -10,14 +10,6 @@
 namespace mb {
 
 using Row = float __attribute__((ext_vector_type(8)));
-
-// The element a lane's first one is on Apple GPUs; its second is the next in the row.
-MB_FUNC constexpr u32 matrix_first_element(u32 lane) {
-  u32 q = lane / 4;
-  u32 row = (q & 4) + (lane / 2) % 4;
-  u32 col = (q & 2) * 2 + (lane % 2) * 2;
-  return row * 8 + col;
-}
 
 template <class T>
 MB_FUNC Row load_row(const T* p) {

@@ -1,7 +1,7 @@
 // How one fiber of a group gives way to another.
 #pragma once
 
-#include "access.h"
+#include "../access.h"
 #include "switch.h"
 
 namespace mb {

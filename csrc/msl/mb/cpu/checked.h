@@ -2,7 +2,7 @@
 // runtime.
 #pragma once
 
-#include "sync.h"
+#include "../sync.h"
 
 #if MB_CHECKED
 

@@ -1,4 +1,4 @@
-// The product of matrices whose elements are with all lanes, where these are those of a vector.
+// The product of matrices whose elements are with all lanes, by permutations of these.
 #pragma once
 
 #include "matrix_pairs.h"
@@ -14,7 +14,7 @@ MB_FUNC constexpr u32 lane_of_element(u32 row, u32 col) {
 // a b + c as the compiler contracts it where it knows nothing of c. Left to itself it would round
 // another one of two products.
 MB_FUNC float multiply_add(float a, float b, float c) {
-#if MB_FAST_MATH && (defined(__FMA__) || defined(__aarch64__))
+#if MB_FAST_MATH && MB_FUSES
   return __builtin_fmaf(a, b, c);
 #else
 #pragma clang fp reassociate(off)

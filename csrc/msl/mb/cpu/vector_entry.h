@@ -1,7 +1,7 @@
 // How a kernel is entered SIMD-group by SIMD-group: mb_lanes runs one, or a part of one, on its fiber.
 #pragma once
 
-#include "attributes.h"
+#include "../attributes.h"
 
 extern "C" {
 

@@ -1,7 +1,8 @@
 // The product of matrices whose elements are with all lanes, where these are fibers: a meeting.
 #pragma once
 
-#include "matrix_pairs.h"
+#include "../matrix_pairs.h"
+#include "matrix_kernels.h"
 
 namespace mb {
 

@@ -1,7 +1,7 @@
 // How a kernel is entered thread by thread, each on its fiber, or as a loop over many groups.
 #pragma once
 
-#include "attributes.h"
+#include "../attributes.h"
 
 namespace mb {
 
