@@ -82,7 +82,7 @@ class CudaDevice final : public Device {
 
   [[nodiscard]] std::shared_ptr<Storage> wrap(std::span<std::byte> memory,
                                               std::shared_ptr<void> owner) override {
-    return mirror_of(gpu_, memory, std::move(owner));
+    return wraps_.wrap(gpu_, memory, std::move(owner));
   }
 
   [[nodiscard]] std::unique_ptr<Program> prepare(std::span<const Dispatch> dispatches) override {
@@ -105,6 +105,7 @@ class CudaDevice final : public Device {
   std::shared_ptr<ArtifactCache> cache_;
   std::shared_ptr<const Gpu> gpu_;
   std::unique_ptr<Nvml> nvml_;
+  Wraps wraps_;
   Modules empty_;
   DeviceInfo info_;
 };

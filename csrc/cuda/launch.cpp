@@ -42,7 +42,7 @@ class Binder {
 
  private:
   [[nodiscard]] Address address_of(const Buffer& buffer) {
-    auto mirror = std::dynamic_pointer_cast<Mirror>(buffer.storage());
+    auto mirror = mirror_of(buffer.storage());
     if (mirror == nullptr) {
       throw DispatchError("[" + dispatch_.pipeline->info().name +
                           "] a buffer belongs to another device; allocate it on this one");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -37,6 +38,24 @@ class Wrapped final : public Mirror {
   std::shared_ptr<void> owner_;
 };
 
+// Of memory that was wrapped as a whole.
+class Part final : public Storage {
+ public:
+  Part(std::shared_ptr<Mirror> whole, std::span<std::byte> memory)
+      : whole_(std::move(whole)), memory_(memory) {}
+  [[nodiscard]] std::span<std::byte> bytes() override { return memory_; }
+  [[nodiscard]] std::uint64_t address() override {
+    return whole_->address() + static_cast<std::uint64_t>(memory_.data() - whole_->bytes().data());
+  }
+  [[nodiscard]] const std::shared_ptr<Mirror>& whole() const { return whole_; }
+
+ private:
+  std::shared_ptr<Mirror> whole_;
+  std::span<std::byte> memory_;
+};
+
+bool before(const std::byte* a, const std::byte* b) { return std::less<>()(a, b); }
+
 }  // namespace
 
 Mirror::Mirror(std::shared_ptr<const Gpu> gpu, std::size_t size) : gpu_(std::move(gpu)) {
@@ -69,9 +88,30 @@ std::shared_ptr<Mirror> make_mirror(std::shared_ptr<const Gpu> gpu, std::size_t 
   return std::make_shared<Own>(std::move(gpu), size);
 }
 
-std::shared_ptr<Mirror> mirror_of(std::shared_ptr<const Gpu> gpu, std::span<std::byte> memory,
-                                  std::shared_ptr<void> owner) {
-  return std::make_shared<Wrapped>(std::move(gpu), memory, std::move(owner));
+std::shared_ptr<Storage> Wraps::wrap(const std::shared_ptr<const Gpu>& gpu,
+                                     std::span<std::byte> memory, std::shared_ptr<void> owner) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(known_, [](const auto& each) { return each.expired(); });
+  for (const auto& each : known_) {
+    const std::shared_ptr<Mirror> mirror = each.lock();
+    if (mirror == nullptr) continue;
+    const std::span<std::byte> whole = mirror->bytes();
+    if (whole.data() == memory.data() && whole.size() == memory.size()) return mirror;
+    const bool overlaps = before(memory.data(), whole.data() + whole.size()) &&
+                          before(whole.data(), memory.data() + memory.size());
+    if (!overlaps) continue;
+    const bool inside = !before(memory.data(), whole.data()) &&
+                        !before(whole.data() + whole.size(), memory.data() + memory.size());
+    return inside ? std::make_shared<Part>(mirror, memory) : nullptr;
+  }
+  auto mirror = std::make_shared<Wrapped>(gpu, memory, std::move(owner));
+  known_.push_back(mirror);
+  return mirror;
+}
+
+std::shared_ptr<Mirror> mirror_of(const std::shared_ptr<Storage>& storage) {
+  if (const auto part = std::dynamic_pointer_cast<Part>(storage)) return part->whole();
+  return std::dynamic_pointer_cast<Mirror>(storage);
 }
 
 }  // namespace metalbench::cuda

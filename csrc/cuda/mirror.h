@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <vector>
 
 #include "core/buffer.h"
 #include "cuda/gpu.h"
@@ -41,9 +42,22 @@ class Mirror : public Storage {
 
 // Zeroed memory of the device's own.
 [[nodiscard]] std::shared_ptr<Mirror> make_mirror(std::shared_ptr<const Gpu> gpu, std::size_t size);
-// The caller's memory is the host's copy.
-[[nodiscard]] std::shared_ptr<Mirror> mirror_of(std::shared_ptr<const Gpu> gpu,
-                                                std::span<std::byte> memory,
-                                                std::shared_ptr<void> owner);
+
+// The caller's memory as the host's copy: all that names the same memory has one copy on the
+// device.
+class Wraps {
+ public:
+  // Null for memory that overlaps, and is not part of, what is wrapped already.
+  [[nodiscard]] std::shared_ptr<Storage> wrap(const std::shared_ptr<const Gpu>& gpu,
+                                              std::span<std::byte> memory,
+                                              std::shared_ptr<void> owner);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<Mirror>> known_;
+};
+
+// What holds a storage; null for one of another device.
+[[nodiscard]] std::shared_ptr<Mirror> mirror_of(const std::shared_ptr<Storage>& storage);
 
 }  // namespace metalbench::cuda
