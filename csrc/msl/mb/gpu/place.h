@@ -36,7 +36,7 @@ MB_FUNC bool find_place(const Launch& launch, Place& place) {
   Dim3 at{__nvvm_read_ptx_sreg_tid_x(), __nvvm_read_ptx_sreg_tid_y(), __nvvm_read_ptx_sreg_tid_z()};
   const u32 threads = here.x * here.y * here.z;
   bool exists = true;
-  if (here.x != size.x || here.y != size.y || here.z != size.z) {
+  if (launch.is_flat != 0 || here.x != size.x || here.y != size.y || here.z != size.z) {
     const u32 index = (at.z * size.y + at.y) * size.x + at.x;
     exists = index < threads;
     at = Dim3{index % here.x, index / here.x % here.y, index / here.x / here.y};
