@@ -62,7 +62,7 @@ inline constexpr int capability_minor = 76;
   F(cuMemFree_v2, Address)                                                                 \
   F(cuMemHostAlloc, void** memory, std::size_t bytes, unsigned flags)                      \
   F(cuMemFreeHost, void* memory)                                                           \
-  F(cuMemcpyHtoD_v2, Address to, const void* from, std::size_t bytes)                      \
+  F(cuMemcpyHtoDAsync_v2, Address to, const void* from, std::size_t bytes, Stream)         \
   F(cuMemcpyDtoH_v2, void* to, Address from, std::size_t bytes)                            \
   F(cuStreamCreate, Stream*, unsigned flags)                                               \
   F(cuStreamSynchronize, Stream)                                                           \

@@ -65,6 +65,15 @@ void Gpu::check(Result result, const std::string& what) const {
   throw Error("cuda: cannot " + what + ": " + text);
 }
 
+void Gpu::copy_in(Address to, const void* from, std::size_t bytes) const {
+  check(driver_->cuMemcpyHtoDAsync_v2(to, from, bytes, stream_), "copy to the GPU");
+  check(driver_->cuStreamSynchronize(stream_), "wait for a copy to the GPU");
+}
+
+void Gpu::copy_out(void* to, Address from, std::size_t bytes) const {
+  check(driver_->cuMemcpyDtoH_v2(to, from, bytes), "copy from the GPU");
+}
+
 void Gpu::lose(const std::string& why) const {
   const std::lock_guard lock(mutex_);
   if (lost_.empty()) lost_ = why;

@@ -31,6 +31,11 @@ class Gpu {
   // Throws what a failed call means: OutOfMemoryError, or Error. `what` is what could not be done.
   void check(Result result, const std::string& what) const;
 
+  // Returns when it is there. A copy on no stream would not: it may still be under way, and
+  // kernels on a stream do not wait for it.
+  void copy_in(Address to, const void* from, std::size_t bytes) const;
+  void copy_out(void* to, Address from, std::size_t bytes) const;
+
   // A kernel's fault, or one that does not end, leaves a context that nothing works in any more.
   void lose(const std::string& why) const;
   [[nodiscard]] std::string lost() const;

@@ -130,8 +130,7 @@ Address Table::put(std::span<const std::byte> bytes) {
   Address address = 0;
   gpu_->check(gpu_->driver().cuMemAlloc_v2(&address, bytes.size()), "allocate a constant");
   addresses_.push_back(address);
-  gpu_->check(gpu_->driver().cuMemcpyHtoD_v2(address, bytes.data(), bytes.size()),
-              "copy a constant to the GPU");
+  gpu_->copy_in(address, bytes.data(), bytes.size());
   return address;
 }
 

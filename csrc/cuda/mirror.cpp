@@ -71,8 +71,7 @@ Mirror::~Mirror() {
 void Mirror::enter() {
   const std::lock_guard lock(mutex_);
   if (stays_ == 0 && !host_.empty()) {
-    gpu_->check(gpu_->driver().cuMemcpyHtoD_v2(device_, host_.data(), host_.size()),
-                "copy to the GPU");
+    gpu_->copy_in(device_, host_.data(), host_.size());
   }
   ++stays_;
 }
@@ -80,8 +79,7 @@ void Mirror::enter() {
 void Mirror::leave(bool wanted) {
   const std::lock_guard lock(mutex_);
   if (--stays_ != 0 || !wanted || host_.empty()) return;
-  gpu_->check(gpu_->driver().cuMemcpyDtoH_v2(host_.data(), device_, host_.size()),
-              "copy from the GPU");
+  gpu_->copy_out(host_.data(), device_, host_.size());
 }
 
 std::shared_ptr<Mirror> make_mirror(std::shared_ptr<const Gpu> gpu, std::size_t size) {

@@ -62,6 +62,7 @@ def examinations(db: Path | None = None) -> Iterator[tuple[str, Examination]]:
         partial(_guarded, _cpu, f"mend clang first; if that is ok, {REINSTALL}"),
     )
     yield "metal device", partial(_guarded, _metal, REINSTALL)
+    yield "cuda device", partial(_guarded, _cuda, REINSTALL)
     yield "mlx", partial(_guarded, _mlx, _mlx_remedy())
     yield "library", partial(_guarded, _library, REINSTALL)
     yield "isolation", partial(_guarded, _isolation, WITHOUT_PROCESSES)
@@ -142,6 +143,16 @@ def _metal() -> Finding:
     )
 
 
+def _cuda() -> Finding:
+    from metalbench import _core
+
+    try:
+        device = _core.open("cuda")
+    except _core.Unsupported as error:
+        return Finding(Health.ABSENT, str(error).removeprefix("cuda: "))
+    return _gpu(device)
+
+
 def _gpu(device: Device) -> Finding:
     from metalbench.report.facts import facts_text
     from metalbench.result.conditions import warnings
@@ -150,8 +161,9 @@ def _gpu(device: Device) -> Finding:
     if wrong is not None:
         return wrong
     state = device.state()
+    chip = f" ({device.chip})" if device.chip else ""
     lines = (
-        f"{device.name} ({device.chip}), {device.cores} cores; a trial kernel ran correctly",
+        f"{device.name}{chip}, {device.cores} cores; a trial kernel ran correctly",
         facts_text(device.capabilities),
         facts_text(state),
     )

@@ -25,6 +25,7 @@ __all__ = [
     "Signature",
     "Toolchain",
     "build",
+    "build_for_gpu",
     "chosen_engine",
     "parse",
     "signature",
@@ -36,16 +37,17 @@ __all__ = [
 # What kernels that synchronise are run as.
 ENGINE_VARIABLE = "METALBENCH_ENGINE"
 ENGINES = ("fibers", "vectors")
+GPU_ENGINE = "cuda"
 
 
 @dataclass(frozen=True)
 class Built:
     """A compiled kernel.
 
-    `path` is a shared object in the cache that exports what csrc/msl/mb/cpu/abi.h says, or PTX that has
-    what gpu/abi.h beside it says. `arguments` are
-    in the order of the kernel's parameters, those absent by function constant left out. `engine` is
-    how its threads are run: in `loops`, as `fibers`, or as `vectors`; or `ptx`; `reason` is why not the last.
+    `path` is a shared object in the cache that exports what csrc/msl/mb/cpu/abi.h says, or PTX that
+    has what gpu/abi.h beside it says. `arguments` are in the order of the kernel's parameters,
+    those absent by function constant left out. `engine` is how its threads are run: in `loops`, as
+    `fibers`, as `vectors`, or by a GPU (`cuda`); `reason` is why not as vectors.
     Of `vectors`, `widths` are how many threads along x one call may run, the largest first, and
     `lane` is the file with the LLVM IR of one of them.
     """
@@ -190,21 +192,40 @@ def build(
     constants: Mapping[str | int, Value] | None = None,
     checked: bool = False,
     fast_math: bool = True,
-    gpu: bool = False,
 ) -> Built:
-    """Compile one kernel of a program, or find it in the cache; with `gpu`, as PTX.
+    """Compile one kernel of a program, or find it in the cache.
 
     `constants` are function constants by name or index. Raises CompileError with clang's own
     messages at the lines of the user's file.
     """
-    kind = (checked, fast_math)
-    ways = str((*kind, "ptx" if gpu else chosen_engine()))
+    return _build(program, function, constants, (checked, fast_math), chosen_engine())
+
+
+def build_for_gpu(
+    program: Program,
+    function: str,
+    constants: Mapping[str | int, Value] | None = None,
+    checked: bool = False,
+    fast_math: bool = True,
+) -> Built:
+    """The same as PTX, for NVIDIA GPUs; there are no `checked` builds of it."""
+    return _build(program, function, constants, (checked, fast_math), GPU_ENGINE)
+
+
+def _build(
+    program: Program,
+    function: str,
+    constants: Mapping[str | int, Value] | None,
+    kind: tuple[bool, bool],
+    way: str,
+) -> Built:
+    ways = str((*kind, way))
     key = cache.digest("kernel", program.key, function, _given(constants), ways)
     record = cache.load(key)
     if record is not None and cache.file_digest(record["path"]) == record["object"]:
         return _built(record)
     with _own_failures(program.filename):
-        record = _compile(program, function, constants or {}, kind, gpu=gpu)
+        record = _compile(program, function, constants or {}, kind, way)
         cache.store(key, record)
         return _built(record)
 
@@ -251,8 +272,7 @@ def _compile(
     function: str,
     constants: Mapping[str | int, Value],
     kind: tuple[bool, bool],
-    *,
-    gpu: bool,
+    way: str,
 ) -> cache.Record:
     from metalbench.msl.building.kernel import compile_kernel
 
@@ -263,8 +283,8 @@ def _compile(
         constants,
         checked=checked,
         fast_math=fast_math,
-        vectors=not gpu and chosen_engine() == "vectors",
-        gpu=gpu,
+        vectors=way == "vectors",
+        gpu=way == GPU_ENGINE,
     )
 
 

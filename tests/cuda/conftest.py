@@ -21,6 +21,6 @@ def ptx_of() -> Callable[..., Ptx]:
     ) -> Ptx:
         program = engine.parse(HEAD + text)
         (name,) = program.functions
-        return read(engine.build(program, name, constants, False, fast_math, True).path)
+        return read(engine.build_for_gpu(program, name, constants, fast_math=fast_math).path)
 
     return compiled

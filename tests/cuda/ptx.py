@@ -26,7 +26,8 @@ class Ptx:
         """PTX's own version, and the architecture that it is for."""
         version = re.search(r"^\.version (\S+)", self.text, re.M)
         target = re.search(r"^\.target (.*)", self.text, re.M)
-        assert version and target
+        assert version is not None
+        assert target is not None
         return version[1], target[1]
 
     @property

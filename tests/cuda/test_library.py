@@ -30,7 +30,7 @@ def test_a_kernel_of_the_library_compiles(entry, dtype_name):
     options = source_options(kernel, dtype(dtype_name), kernel.tuned())
     program = engine.parse(kernel.source, **options)
     for function in dict.fromkeys(line.function for line in kernel.dispatches):
-        built = engine.build(program, function, {}, False, kernel.math == "fast", True)
+        built = engine.build_for_gpu(program, function, fast_math=kernel.math == "fast")
         # The assembler takes seconds for some.
         assemble = zlib.crc32(f"{entry.name} {dtype_name}".encode()) % 8 == 0
         check_sound(read(built.path), assemble=assemble)

@@ -229,15 +229,17 @@ int cuMemFreeHost(void* host) {
   std::free(host);
   return ok;
 }
-// On no stream: it waits for none.
-int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t bytes) {
+int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, void*) {
   BEGIN;
   if (find(to, bytes) != ok) return invalid;
-  is_reachable(true);
-  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
-  is_reachable(false);
+  stream.emplace_back([=] {
+    is_reachable(true);
+    std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+    is_reachable(false);
+  });
   return ok;
 }
+// On no stream: it waits for none.
 int cuMemcpyDtoH_v2(void* to, std::uint64_t from, std::size_t bytes) {
   BEGIN;
   if (find(from, bytes) != ok) return invalid;

@@ -16,15 +16,14 @@ def kernels_of_the_double():
 
     from metalbench.msl import engine
 
-    build = engine.build
+    build = engine.build_for_gpu
 
     @wraps(build)
     def build_both(*arguments):
         built = build(*arguments)
-        if built.engine == "ptx":
-            build_kernel(Path(built.path), Path(os.environ["CUDA_DOUBLE_KERNELS"]))
+        build_kernel(Path(built.path), Path(os.environ["CUDA_DOUBLE_KERNELS"]))
         return built
 
-    engine.build = build_both
+    engine.build_for_gpu = build_both
     yield
-    engine.build = build
+    engine.build_for_gpu = build

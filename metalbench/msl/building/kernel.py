@@ -92,7 +92,7 @@ def _compile_vectors(
 def _compile_ptx(lowered: Lowered, translate: Translate, *, fast_math: bool) -> cache.Record:
     """A kernel for NVIDIA GPUs."""
     path = ptx_of(lowered.code, translate, fast_math=fast_math, spaces=lowered.spaces)
-    return {"path": str(path), "engine": "ptx", "widths": (), "lane": ""}
+    return {"path": str(path), "engine": "cuda", "widths": (), "lane": ""}
 
 
 def _compile_threads(

@@ -16,8 +16,8 @@ _MAC_TRIPLE = f"arm64-apple-macosx{_MAC}"
 class Target:
     """How clang is told of a system, and how its objects become something to load.
 
-    `object_format` names the folder of the MSL headers that knows its symbols and sections, if there
-    is one.
+    `object_format` names the folder of the MSL headers that knows its symbols and sections, if
+    there is one.
     `zig_linker` are arguments for zig, `clang_linker` for a clang without a linker beside it.
     With `debug_in_object` the linker leaves debug information in the object file.
     """

@@ -59,16 +59,18 @@ def test_a_kernel_is_compiled_once_for_each_size_of_block(device, compiled, doub
 
 def test_nothing_is_copied_within_a_sampling(device, compiled, double):
     dispatch = dispatch_of(compiled, np.zeros(64, np.float32))
-    up, down = (double.cuda_double_calls(name) for name in (b"cuMemcpyHtoD_v2", b"cuMemcpyDtoH_v2"))
+    up, down = (
+        double.cuda_double_calls(name) for name in (b"cuMemcpyHtoDAsync_v2", b"cuMemcpyDtoH_v2")
+    )
     options = {"warmup_ns": 0, "window_ns": 1e4, "max_pairs": 8, "min_pairs": 8}
     device.sample([dispatch], [dispatch], **options)
-    assert double.cuda_double_calls(b"cuMemcpyHtoD_v2") - up == 1
+    assert double.cuda_double_calls(b"cuMemcpyHtoDAsync_v2") - up == 1
     assert double.cuda_double_calls(b"cuMemcpyDtoH_v2") - down == 1
 
 
 CALLS = [
-    "cuCtxSetCurrent", "cuMemcpyHtoD_v2", "cuStreamBeginCapture_v2", "cuLaunchKernel",
-    "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuEventCreate",
+    "cuCtxSetCurrent", "cuStreamSynchronize", "cuMemcpyHtoDAsync_v2", "cuStreamBeginCapture_v2",
+    "cuLaunchKernel", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuEventCreate",
     "cuEventRecord", "cuEventElapsedTime", "cuMemcpyDtoH_v2",
 ]  # fmt: skip
 

@@ -7,7 +7,10 @@ import pytest
 
 from metalbench import _core
 
-WILD = "kernel void wild(device float* y, uint i [[thread_position_in_grid]]) { y[i + (1 << 29)] = 1; }"
+WILD = (
+    "kernel void wild(device float* y, uint i [[thread_position_in_grid]]) "
+    "{ y[i + (1 << 29)] = 1; }"
+)
 ADD = "kernel void add(device float* y, uint i [[thread_position_in_grid]]) { y[i] += 1; }"
 
 
