@@ -86,6 +86,21 @@ def test_functions_of_several_threads_are_instructions(ptx_of, expression, instr
     assert any(each.startswith(instruction) for each in ptx.code())
 
 
+def test_branches_on_the_lane_leave_registers_for_the_assembler(ptx_of):
+    ptx = ptx_of(
+        kernel(
+            "threadgroup float part[8]; float sum = simd_sum(x[i]);"
+            "if (t % 32 == 0) part[t / 32] = sum;"
+            "threadgroup_barrier(mem_flags::mem_threadgroup);"
+            "float all = simd_sum(t % 32 < 8 ? part[t % 32] : 0.0f), r;"
+            "if (t % 32 < 16) r = simd_sum(1.0f); else r = simd_sum(2.0f); y[i] = all + r;"
+        )
+    )
+    check_sound(ptx, assemble=True, threads=256)
+    # The steps of four sums, where all lanes are there; lane by lane it is a loop.
+    assert sum(each.startswith("shfl.sync") for each in ptx.code()) <= 4 * (5 + 1)
+
+
 def test_a_sum_of_floats_is_one_atomic_instruction(ptx_of):
     ptx = ptx_of(kernel("atomic_fetch_add_explicit(total, x[i], memory_order_relaxed);"))
     (atomic,) = (each for each in ptx.code() if each.startswith(("atom", "red")))

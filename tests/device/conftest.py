@@ -14,6 +14,7 @@ FAULTS_ON_CUDA = {
     "test_a_hang_is_ended_by_the_time_limit",
     "test_a_wild_pointer_is_told_and_survived",
     "test_endless_recursion_is_told",
+    "test_waiting_for_what_never_comes_is_ended",
     "test_plain_builds_do_what_the_gpus_do",
     "test_buffers_may_be_bound_at_any_offset",
     "test_vectorised_loops_do_not_count_on_alignment",

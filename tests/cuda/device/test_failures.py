@@ -70,7 +70,8 @@ def test_nothing_is_copied_within_a_sampling(device, compiled, double):
 
 CALLS = [
     "cuCtxSetCurrent", "cuStreamSynchronize", "cuMemcpyHtoDAsync_v2", "cuStreamBeginCapture_v2",
-    "cuLaunchKernel", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuEventCreate",
+    "cuLaunchKernel", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch",
+    "cuEventCreate",
     "cuEventRecord", "cuEventElapsedTime", "cuMemcpyDtoH_v2",
 ]  # fmt: skip
 

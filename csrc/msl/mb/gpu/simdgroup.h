@@ -27,6 +27,9 @@ MB_FUNC u32 first_of_part() {
   return size == simd_width ? 0 : lane() & ~(size - 1);
 }
 
+// Rolled: it is rare, and ptxas finds no registers for the predicates of 32 lanes at once.
+#define MB_LANE_BY_LANE _Pragma("clang loop unroll(disable)")
+
 template <u32 size, class Op, class T>
 MB_FUNC T reduce(T x) {
   const u32 active = active_lanes();
@@ -36,6 +39,7 @@ MB_FUNC T reduce(T x) {
     return x;
   }
   T result = Op::template identity<T>();
+  MB_LANE_BY_LANE
   for (u32 i = 0; i < size; ++i) {
     const u32 from = first_of_part<size>() + i;
     const T value = value_of(active, x, from);
@@ -58,6 +62,7 @@ MB_FUNC T scan(T x) {
     return own == 0 ? Op::template identity<T>() : before;
   }
   T running = Op::template identity<T>();
+  MB_LANE_BY_LANE
   for (u32 i = 0; i < size; ++i) {
     const u32 from = first_of_part<size>() + i;
     const T value = value_of(active, x, from);
@@ -66,6 +71,8 @@ MB_FUNC T scan(T x) {
   }
   return running;
 }
+
+#undef MB_LANE_BY_LANE
 
 // Zero where there is no such lane, or it is not active.
 template <class T>
