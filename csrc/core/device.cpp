@@ -14,17 +14,26 @@ Timing Program::run(const RunOptions& options) {
 }
 
 Stay::Stay(std::initializer_list<Program*> programs) {
-  for (Program* program : programs) {
-    if (program == nullptr) continue;
-    program->enter();
-    programs_.push_back(program);
+  try {
+    for (Program* program : programs) {
+      if (program == nullptr) continue;
+      program->enter();
+      programs_.push_back(program);
+    }
+  } catch (...) {
+    give_up();
+    throw;
   }
 }
 
-Stay::~Stay() {
-  try {
-    leave();
-  } catch (const Error&) {
+Stay::~Stay() { give_up(); }
+
+void Stay::give_up() {
+  while (!programs_.empty()) {
+    try {
+      leave();
+    } catch (const Error&) {
+    }
   }
 }
 

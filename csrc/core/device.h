@@ -57,6 +57,7 @@ class Program {
   // host had written before enter(); the host finds what they wrote after leave(). Of buffers that
   // several programs share, the first enter() and the last leave() copy. After a fault the host
   // keeps what it has.
+  // What enter() throws it has not entered; what leave() throws it has left.
   virtual void enter() {}
   virtual void leave() {}
 
@@ -74,6 +75,8 @@ class Stay {
   void leave();
 
  private:
+  void give_up();
+
   std::vector<Program*> programs_;
 };
 

@@ -1,10 +1,12 @@
 #include "cuda/program.h"
 
+#include <exception>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/errors.h"
 #include "cuda/window.h"
 
 namespace metalbench::cuda {
@@ -34,13 +36,30 @@ class CudaProgram final : public Program {
 
   void enter() override {
     gpu_->use();
-    for (const auto& each : storages_) each->enter();
+    auto next = storages_.begin();
+    try {
+      for (; next != storages_.end(); ++next) (*next)->enter();
+    } catch (...) {
+      while (next != storages_.begin()) (*--next)->leave(false);
+      throw;
+    }
   }
 
   void leave() override {
-    const bool works = gpu_->lost().empty();
-    if (works) gpu_->use();
-    for (const auto& each : storages_) each->leave(works);
+    std::exception_ptr failed;
+    try {
+      gpu_->use();
+    } catch (const Error&) {
+      failed = std::current_exception();
+    }
+    for (const auto& each : storages_) {
+      try {
+        each->leave(failed == nullptr);
+      } catch (const Error&) {
+        failed = std::current_exception();
+      }
+    }
+    if (failed != nullptr) std::rethrow_exception(failed);
   }
 
  private:

@@ -72,20 +72,21 @@ class Ptx:
 LAUNCH_BYTES = 10 * 4 + 2 * 8 + 31 * 8 + 31 * 4 + 4
 
 
-def check_sound(ptx: Ptx, *, assemble: bool = False) -> None:
+def check_sound(ptx: Ptx, *, assemble: bool = False, threads: int = 0) -> None:
     """One entry of the right form, for GPUs and drivers that are told, and nothing to be linked.
 
-    With `assemble`, NVIDIA's assembler must take it where this machine has one.
+    With `assemble`, NVIDIA's assembler must take it where this machine has one, for blocks of so
+    many threads if that is said.
     """
     assert ptx.target == ("7.8", "sm_80")
     assert ptx.parameter_bytes == LAUNCH_BYTES
     assert ptx.missing == []
     assembler = shutil.which("ptxas")
     if assemble and assembler:
+        entry, end, body = ptx.text.partition(")\n{")
+        text = f"{entry})\n.maxntid {threads}, 1, 1\n{{{body}" if threads and end else ptx.text
         command = [assembler, "-arch=sm_90", "-o", "/dev/null", "-"]
-        answer = subprocess.run(
-            command, input=ptx.text, capture_output=True, text=True, check=False
-        )
+        answer = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
         assert answer.returncode == 0, answer.stderr
 
 

@@ -13,8 +13,8 @@ from metalbench.kernel.prepare import source_options
 from metalbench.msl import engine
 from metalbench.task.dtypes import dtype
 
-# One of each kind: elementwise, a reduction with SIMD-groups, a product of matrices.
-QUICK = {("relu", "float32"), ("softmax", "bfloat16"), ("sqr_mm", "float16")}
+# A reduction with SIMD-groups, and a product of matrices.
+QUICK = {("softmax", "bfloat16"), ("sqr_mm", "float16")}
 
 
 def cases() -> Iterator[object]:
@@ -24,7 +24,7 @@ def cases() -> Iterator[object]:
             yield pytest.param(entry, name, id=f"{entry.name}-{name}", marks=marks)
 
 
-@pytest.mark.parametrize(("entry", "dtype_name"), cases())
+@pytest.mark.parametrize(("entry", "dtype_name"), list(cases()))
 def test_a_kernel_of_the_library_compiles(entry, dtype_name):
     kernel = entry.kernel()
     options = source_options(kernel, dtype(dtype_name), kernel.tuned())

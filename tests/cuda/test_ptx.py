@@ -1,4 +1,7 @@
-"""Kernels as PTX: what of a GPU each thing in MSL becomes. No GPU is needed."""
+"""Kernels as PTX: what of a GPU each thing in MSL becomes. No GPU is needed.
+
+The short form has what a kernel cannot do without; the rest is marked slow.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,7 @@ def test_a_kernel_loads_from_device_memory_without_asking_which_memory_it_is(ptx
     assert not any(each.startswith(("ld.b", "st.b", "ld.f", "st.f")) for each in code)
 
 
+@pytest.mark.slow
 def test_a_kernel_tells_of_its_arguments(ptx_of):
     info = ptx_of(
         "kernel void k(device float4* a, constant ushort& b, uint3 i "
@@ -55,6 +59,7 @@ def test_threadgroup_variables_are_shared_memory_that_nothing_initialises(ptx_of
     assert any(each.startswith(("bar.sync", "barrier.sync")) for each in code)
 
 
+@pytest.mark.slow
 def test_dynamic_threadgroup_memory_is_one_array_of_unknown_size(ptx_of):
     ptx = ptx_of(
         "kernel void k(device float* y, threadgroup float* tile [[threadgroup(2)]], "
@@ -65,6 +70,7 @@ def test_dynamic_threadgroup_memory_is_one_array_of_unknown_size(ptx_of):
     assert any(each.startswith("st.shared") for each in ptx.code())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("expression", "instruction"),
     [
@@ -101,6 +107,7 @@ def test_branches_on_the_lane_leave_registers_for_the_assembler(ptx_of):
     assert sum(each.startswith("shfl.sync") for each in ptx.code()) <= 4 * (5 + 1)
 
 
+@pytest.mark.slow
 def test_a_sum_of_floats_is_one_atomic_instruction(ptx_of):
     ptx = ptx_of(kernel("atomic_fetch_add_explicit(total, x[i], memory_order_relaxed);"))
     (atomic,) = (each for each in ptx.code() if each.startswith(("atom", "red")))
@@ -108,6 +115,7 @@ def test_a_sum_of_floats_is_one_atomic_instruction(ptx_of):
     assert ".sys" not in atomic
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", ["float", "half", "bfloat"])
 @pytest.mark.parametrize("looks", ["", "C.thread_elements()[0] += 1;"])
 def test_matrices_stay_in_registers(ptx_of, type_name, looks):
@@ -126,6 +134,7 @@ def test_matrices_stay_in_registers(ptx_of, type_name, looks):
     assert sum(each.startswith("fma.rn.f32") for each in ptx.code()) >= 32
 
 
+@pytest.mark.slow
 def test_a_function_constant_is_a_literal(ptx_of):
     text = kernel("y[i] = x[i] * scale;", "constant float scale [[function_constant(0)]];\n")
     texts = {value: ptx_of(text, {0: value}).text for value in (3.0, 5.0)}
@@ -133,12 +142,14 @@ def test_a_function_constant_is_a_literal(ptx_of):
     assert "0f40A00000" in texts[5.0]
 
 
+@pytest.mark.slow
 def test_math_is_fast_or_as_written(ptx_of):
     text = kernel("y[i] = x[i] * x[i + 1] + x[i + 2];")
     assert "fma.rn.f32" in ptx_of(text).code()
     assert "fma.rn.f32" not in ptx_of(text, fast_math=False).code()
 
 
+@pytest.mark.slow
 def test_textures_are_memory(ptx_of):
     ptx = ptx_of(
         "kernel void k(texture2d<float> a, texture2d<float, access::write> b, sampler s, "
@@ -148,6 +159,7 @@ def test_textures_are_memory(ptx_of):
     assert not any(each.startswith(("tex.", "suld", "sust")) for each in ptx.code())
 
 
+@pytest.mark.slow
 def test_messages_are_dropped(ptx_of):
     ptx = ptx_of(kernel('os_log_default.log("%d", int(i)); y[i] = 1;'))
     check_sound(ptx)

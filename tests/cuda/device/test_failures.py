@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,12 @@ from metalbench import _core
 
 ADD = "kernel void add(device float* y, uint i [[thread_position_in_grid]]) { y[i] += 1; }"
 ILLEGAL_ADDRESS, OUT_OF_MEMORY, INVALID_PTX, LAUNCH_FAILED = 700, 2, 218, 719
+
+
+def text_of_its_own():
+    """A number below a million, and a kernel that adds it, which no cache has."""
+    number = secrets.randbelow(10**6)
+    return number, ADD.replace("+= 1", f"+= {number}")
 
 
 def dispatch_of(compiled, y, text=ADD):
@@ -34,27 +42,29 @@ def test_no_memory_is_told(device, double):
 
 
 def test_what_the_driver_does_not_compile_is_told_in_its_words(device, compiled, double):
-    pipeline = compiled(ADD.replace("+= 1", "+= 3"))
+    number, text = text_of_its_own()
+    pipeline = compiled(text)
     double.cuda_double_fail(b"cuLinkAddData_v2", 0, INVALID_PTX)
     y = np.zeros(4, np.float32)
     dispatch = _core.Dispatch(pipeline, {"y": y}, threads_in_grid=4, threads=4)
     with pytest.raises(_core.CompileError, match=r"\[add\] NVIDIA.*\n?.*line 7: no such thing"):
         device.run([dispatch])
     device.run([dispatch])
-    np.testing.assert_array_equal(y, [3] * 4)
+    np.testing.assert_array_equal(y, [number] * 4)
 
 
 def test_a_kernel_is_compiled_once_for_each_size_of_block(device, compiled, double):
     y = np.zeros(64, np.float32)
-    pipeline = compiled(ADD.replace("+= 1", "+= 5"))
+    number, text = text_of_its_own()
+    pipeline = compiled(text)
     before = double.cuda_double_calls(b"cuLinkComplete")
     for threads in (16, 32, 16, 32):
         device.run([_core.Dispatch(pipeline, {"y": y}, threads_in_grid=64, threads=threads)])
-    assert double.cuda_double_calls(b"cuLinkComplete") - before <= 2
-    again = compiled(ADD.replace("+= 1", "+= 5"))
+    assert double.cuda_double_calls(b"cuLinkComplete") - before == 2
+    again = compiled(text)
     device.run([_core.Dispatch(again, {"y": y}, threads_in_grid=64, threads=16)])
-    assert double.cuda_double_calls(b"cuLinkComplete") - before <= 2
-    np.testing.assert_array_equal(y, [25] * 64)
+    assert double.cuda_double_calls(b"cuLinkComplete") - before == 2
+    np.testing.assert_array_equal(y, [5 * number] * 64)
 
 
 def test_nothing_is_copied_within_a_sampling(device, compiled, double):
@@ -66,6 +76,23 @@ def test_nothing_is_copied_within_a_sampling(device, compiled, double):
     device.sample([dispatch], [dispatch], **options)
     assert double.cuda_double_calls(b"cuMemcpyHtoDAsync_v2") - up == 1
     assert double.cuda_double_calls(b"cuMemcpyDtoH_v2") - down == 1
+
+
+@pytest.mark.parametrize("name", [b"cuMemcpyHtoDAsync_v2", b"cuMemcpyDtoH_v2"])
+def test_a_copy_that_fails_after_another_leaves_both_to_the_next_run(device, compiled, double, name):
+    pipeline = compiled(
+        "kernel void both(device float* a, device float* b, uint i [[thread_position_in_grid]]) "
+        "{ a[i] += 1; b[i] += 2; }"
+    )
+    a, b = np.zeros(4, np.float32), np.zeros(4, np.float32)
+    dispatch = _core.Dispatch(pipeline, {"a": a, "b": b}, threads_in_grid=4, threads=4)
+    double.cuda_double_fail(name, 1, 1)
+    with pytest.raises(_core.Error, match="cannot copy"):
+        device.run([dispatch])
+    a[:], b[:] = 10, 20
+    device.run([dispatch])
+    np.testing.assert_array_equal(a, [11] * 4)
+    np.testing.assert_array_equal(b, [22] * 4)
 
 
 CALLS = [
