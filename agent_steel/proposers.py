@@ -14,12 +14,12 @@ TUNER = "tuner"
 
 
 def _tuner(**_: Any) -> Proposer:
-    from agent_steel.tuner import Tuner
+    from agent_steel.tuning.tuner import Tuner
 
     return Tuner()
 
 
-# Those that need no model; the others are known to agent_steel.providers.
+# Those that need no model; the others are known to agent_steel.models.providers.
 OWN: dict[str, Callable[..., Proposer]] = {TUNER: _tuner}
 
 
@@ -28,7 +28,7 @@ def create(name: str, **options: Any) -> Proposer:
 
     Raises DeclarationError for a name that nobody has, ProposerError if a key or a package lacks.
     """
-    from agent_steel import providers
+    from agent_steel.models import providers
 
     if name in OWN:
         return OWN[name](**options)

@@ -11,6 +11,7 @@ from metalbench._core import (
     CompileError,
     DispatchError,
     Disturbed,
+    ForgedTimes,
     KernelFault,
     MachineError,
     OutOfMemoryError,
@@ -26,6 +27,8 @@ __all__ = [
     "DispatchError",
     "Disturbed",
     "EncodingError",
+    "ForgedTimes",
+    "KernelDied",
     "KernelFault",
     "MachineError",
     "MetalBenchError",
@@ -49,6 +52,14 @@ class TaskError(DeclarationError):
 
 class EncodingError(MetalBenchError, ValueError):
     """A message between processes, or what should be one, is not what was declared."""
+
+
+class KernelDied(MetalBenchError):  # noqa: N818 - what happened, as Disturbed
+    """The process that a kernel ran in is no more; `kind` is the finding's, by its name."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class StoreError(MachineError):

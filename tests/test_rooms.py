@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -13,9 +14,11 @@ import agent_steel
 import metalbench
 
 PACKAGE = Path(metalbench.__file__).parent
+ABOVE = Path(agent_steel.__file__).parent
 # From the ground up: a room imports from those before it, never from one that comes after.
 ROOMS = (
     "errors",
+    "isolation.confinement",
     "stats",
     "msl.reading",
     "msl.ir",
@@ -36,11 +39,36 @@ ROOMS = (
     "run",
     "comparison",
     "isolation",
+    "remote",
     "tuning",
     "leaderboard",
     "report",
     "testing",
     "pytest_plugin",
+    "cli",
+    "__main__",
+    "",
+)
+
+# Those of agent_steel: what an attempt is, where attempts are kept, who proposes, and the loop.
+ROOMS_ABOVE = (
+    "usage",
+    "attempt",
+    "proposal",
+    "target",
+    "source",
+    "history",
+    "subject",
+    "device_lock",
+    "roofs",
+    "tuning.transformations",
+    "tuning",
+    "models.prompts",
+    "models",
+    "models.providers",
+    "proposers",
+    "loop",
+    "welding",
     "cli",
     "__main__",
     "",
@@ -56,6 +84,7 @@ def imports_of(tree: ast.AST) -> Iterator[str]:
             yield from (f"{node.module}.{each.name}" for each in node.names)
 
 
+@cache
 def graph_of(package: Path) -> dict[str, set[str]]:
     """Which files of a package import which, by module name."""
     files = {}
@@ -78,55 +107,56 @@ def graph_of(package: Path) -> dict[str, set[str]]:
     return graph
 
 
-def room_of(module: str) -> str:
+def room_of(module: str, rooms: Sequence[str] = ROOMS) -> str:
     """The room that a module is in: the longest of the list that its name begins with."""
     inside = module.partition(".")[2]
-    rooms = (room for room in ROOMS if inside == room or inside.startswith(f"{room}."))
-    return max(rooms, key=len, default="unlisted" if inside else "")
+    found = (room for room in rooms if inside == room or inside.startswith(f"{room}."))
+    return max(found, key=len, default="unlisted" if inside else "")
 
 
-def back_up(graph: Mapping[str, set[str]]) -> list[str]:
+def back_up(graph: Mapping[str, set[str]], rooms: Sequence[str] = ROOMS) -> list[str]:
     """Imports of a room from one that comes after it."""
     return [
-        f"{module} ({room_of(module)}) imports {other} ({room_of(other)})"
+        f"{module} ({room_of(module, rooms)}) imports {other} ({room_of(other, rooms)})"
         for module, imported in graph.items()
         for other in imported
-        if ROOMS.index(room_of(other)) > ROOMS.index(room_of(module))
+        if rooms.index(room_of(other, rooms)) > rooms.index(room_of(module, rooms))
     ]
 
 
-@pytest.fixture(scope="module")
-def graph() -> dict[str, set[str]]:
-    return graph_of(PACKAGE)
+HOUSES = pytest.mark.parametrize(
+    ("package", "rooms"),
+    [(PACKAGE, ROOMS), (ABOVE, ROOMS_ABOVE)],
+    ids=["metalbench", "agent_steel"],
+)
 
 
-def test_every_file_is_in_a_room(graph):
-    assert [module for module in graph if room_of(module) == "unlisted"] == []
+@HOUSES
+def test_every_file_is_in_a_room(package, rooms):
+    assert [each for each in graph_of(package) if room_of(each, rooms) == "unlisted"] == []
 
 
-def test_every_room_of_the_list_exists(graph):
-    assert set(ROOMS) == {room_of(module) for module in graph}
+@HOUSES
+def test_every_room_of_the_list_exists(package, rooms):
+    assert set(rooms) == {room_of(module, rooms) for module in graph_of(package)}
 
 
-def test_no_import_runs_in_a_circle(graph):
+@HOUSES
+def test_no_import_runs_in_a_circle(package, rooms):
     try:
-        TopologicalSorter(graph).prepare()
+        TopologicalSorter(graph_of(package)).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(reversed(error.args[1])))
 
 
-def test_no_import_runs_back_up(graph):
-    assert back_up(graph) == []
+@HOUSES
+def test_no_import_runs_back_up(package, rooms):
+    assert back_up(graph_of(package), rooms) == []
 
 
 def test_what_makes_kernels_faster_is_above_the_house():
-    """agent_steel imports metalbench, never the other way round, and itself in no circle."""
-    above = graph_of(Path(agent_steel.__file__).parent)
-    assert above
-    try:
-        TopologicalSorter(above).prepare()
-    except CycleError as error:
-        pytest.fail(" -> ".join(reversed(error.args[1])))
+    """agent_steel imports metalbench, never the other way round."""
+    assert graph_of(ABOVE)
     for path in PACKAGE.rglob("*.py"):
         imported = imports_of(ast.parse(path.read_text()))
         assert not [each for each in imported if each.partition(".")[0] == "agent_steel"], path
@@ -134,8 +164,7 @@ def test_what_makes_kernels_faster_is_above_the_house():
 
 def test_of_the_core_agent_steel_opens_devices_alone():
     """What it measures it has measured by metalbench, in processes that are confined."""
-    folder = Path(agent_steel.__file__).parent
-    for path in folder.rglob("*.py"):
+    for path in ABOVE.rglob("*.py"):
         imported = list(imports_of(ast.parse(path.read_text())))
         measures = ("metalbench.measure.measure", "metalbench.comparison.head_to_head")
         assert not [each for each in imported if each.startswith(measures)], path

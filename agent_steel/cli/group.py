@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from agent_steel.cli.history import diff, history, show
-from agent_steel.cli.winners import export, plot
+from agent_steel.cli.winners import TARGETS, export, plot
+from agent_steel.models.providers.options import model_options, provider_option
 from agent_steel.proposers import TUNER
-from agent_steel.providers.options import model_options, provider_option
 from agent_steel.welding.command import welder_command
 from metalbench.cli.capture import SUFFIX
 from metalbench.cli.group import ErrorsAreMessages
 from metalbench.cli.isolation import limit_options
+from metalbench.cli.on import on_options
 from metalbench.cli.parameters import (
     complete_names,
     dtype_option,
@@ -23,12 +24,12 @@ from metalbench.cli.parameters import (
     time_option,
 )
 
-TARGETS = ("speed", "compute", "memory", "stable", "balanced")
 EPILOG = """\b
 Examples:
   agent_steel --kernel-name relu --loop --max-rounds 5
   agent_steel --kernel-name relu,softmax,sqr_mm --loop --budget-minutes 10
   agent_steel --set standard --loop --parallel 4 --strategy beam
+  agent_steel --kernel-name softmax --loop --on ssh://mac.local
   agent_steel --kernel-name softmax --provider openai --model MODEL --max-cost 2
   agent_steel --resume                   go on where Ctrl-C or a crash has ended it
   agent_steel history softmax            what was tried, as a tree
@@ -152,7 +153,9 @@ class _Options(ErrorsAreMessages):
     type=click.Choice(TARGETS),
     default="speed",
     show_default=True,
-    help="What proposers are asked for. Kept is only what is FASTER, whatever the target is.",
+    help="What is kept. speed: what is FASTER. stable: what scatters less and is not slower. "
+    "balanced: either, at neither's expense. compute, memory: what is FASTER, of kernels that "
+    "are nearer to that roof; others are left alone.",
 )
 @click.option("--size", metavar="NAME", help="Size to time; else the device's headline.")
 @dtype_option(default="float32", show_default=True, help="Element type.")
@@ -182,6 +185,7 @@ class _Options(ErrorsAreMessages):
     help=f"Leave a GPU trace of each kernel's start and best as FOLDER/NAME-N{SUFFIX}, on a Mac.",
 )
 @limit_options
+@on_options
 @kernel_options
 @click.pass_context
 def main(ctx: click.Context, /, **options: Any) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from agent_steel.attempt import Attempt
     from agent_steel.history import History
-    from agent_steel.lineage import Lineage
+    from agent_steel.history.lineage import Lineage
 
 
 @click.command(short_help="What was tried with a kernel, as a tree.")
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def history(name: str, top: int | None, techniques: bool, db: Path | None) -> None:
     """Show every attempt at a kernel under the one that it was made from."""
     from agent_steel.history import History
-    from agent_steel.lineage import Lineage
+    from agent_steel.history.lineage import Lineage
     from metalbench.report.console import console
     from metalbench.store import Store, location
 
@@ -84,7 +84,7 @@ def _tree(lineage: Lineage, root: Attempt) -> Tree:
 
 def _line(lineage: Lineage, attempt: Attempt) -> str:
     from agent_steel.cli.progress import outcome, spelled_out
-    from agent_steel.lineage import STANDING
+    from agent_steel.history.lineage import STANDING
 
     gain = f" = {lineage.gain(attempt):.3g}x in all" if attempt.fate in STANDING else ""
     rival = f" against {attempt.rival}" if attempt.rival is not None else ""
@@ -147,7 +147,7 @@ def show(number: int, db: Path | None) -> None:
 @store_option
 def diff(before: int, after: int, db: Path | None) -> None:
     """Show the lines in which attempt B differs from attempt A, tunables included."""
-    from agent_steel.export import text_of
+    from agent_steel.history.export import text_of
 
     older, newer = _attempt(before, db), _attempt(after, db)
     lines = difflib.unified_diff(

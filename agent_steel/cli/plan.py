@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from agent_steel.loop.settings import Settings
     from agent_steel.proposal import Proposer
-    from agent_steel.settings import Settings
     from agent_steel.subject import Subject
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_steel.attempt import Attempt, Fate
-from agent_steel.lineage import why
+from agent_steel.history.lineage import why
+from agent_steel.target import Target, merit
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,12 +16,17 @@ if TYPE_CHECKING:
 
 STYLES = {Fate.KEPT: "green", Fate.WRONG: "red", Fate.BROKEN: "red", Fate.UNUSABLE: "yellow"}
 
+# What an attempt is called of which nothing could be read.
+NO_ANSWER = "no answer"
+
 
 def outcome(attempt: Attempt) -> str:
     """What became of an attempt, in a line."""
     from metalbench.report import numbers
 
     ratio = "" if attempt.ratio is None else f" {numbers.ratio(attempt.ratio)}"
+    if (steady := merit(Target.STABLE, attempt.ratio, attempt.steadiness)) != 1.0:
+        ratio += f", {steady:.2g}x as steady"
     reason = "" if attempt.fate in (Fate.KEPT, Fate.BASELINE) else f": {why(attempt)}"
     return f"{attempt.fate.value}{ratio}{reason}"
 
@@ -30,7 +36,7 @@ def spelled_out(attempt: Attempt) -> str:
     from metalbench.result.tuning import spelled
 
     values = f" ({spelled(attempt.tunables)})" if attempt.tunables else ""
-    return f"{attempt.technique or attempt.summary}{values}"
+    return f"{attempt.technique or attempt.summary or NO_ANSWER}{values}"
 
 
 class Progress:

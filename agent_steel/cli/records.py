@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from metalbench.cli.isolation import processes_for
-
 if TYPE_CHECKING:
     from agent_steel.device_lock import DeviceLock
     from agent_steel.loop import Climbed, Ended
-    from metalbench._core import Device
+    from metalbench.cli.machine import Machine
     from metalbench.leaderboard import Ruling
     from metalbench.store import Store
 
@@ -20,7 +18,7 @@ SECONDS = 2.0
 
 
 def entered(
-    device: Device, store: Store, ended: Ended, lock: DeviceLock, options: Mapping[str, Any]
+    machine: Machine, store: Store, ended: Ended, lock: DeviceLock, options: Mapping[str, Any]
 ) -> Iterator[Ruling]:
     """Let the best version of every kernel that was made faster enter the leaderboard.
 
@@ -30,10 +28,10 @@ def entered(
     for each in ended.climbed:
         if each.improved:
             with lock.held():
-                yield _ruling(device, store, each, options)
+                yield _ruling(machine, store, each, options)
 
 
-def _ruling(device: Device, store: Store, winner: Climbed, options: Mapping[str, Any]) -> Ruling:
+def _ruling(machine: Machine, store: Store, winner: Climbed, options: Mapping[str, Any]) -> Ruling:
     from metalbench.leaderboard import submit
     from metalbench.measure import Plan
     from metalbench.run.trial import Trial
@@ -48,4 +46,12 @@ def _ruling(device: Device, store: Store, winner: Climbed, options: Mapping[str,
         plan=Plan(seconds=max(options["seconds"], SECONDS)),
         tunables=best.tunables,
     )
-    return submit(device, store, trial, origin=ORIGIN, attempts=processes_for(options))
+    return submit(
+        machine.device,
+        store,
+        trial,
+        origin=ORIGIN,
+        attempts=machine.attempts,
+        site=machine.site,
+        here=machine.environment,
+    )

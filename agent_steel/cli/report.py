@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from agent_steel.history import History
     from agent_steel.loop import Climbed, Ended
     from agent_steel.proposal import Proposer, Usage
+    from metalbench.stats import Interval
+
+NUMBERS = ("tried", "kept", "gain", "steadier")
 
 
 def report(ended: Ended, history: History, proposer: Proposer, console: Console) -> Group:
@@ -25,8 +28,8 @@ def report(ended: Ended, history: History, proposer: Proposer, console: Console)
     from metalbench.report.styles import QUIET, WARNING
 
     table = plain_table(terminal=console.is_terminal)
-    for name in ("kernel", "dtype", "size", "tried", "kept", "gain", "best", "ended"):
-        table.add_column(name, justify="right" if name in ("tried", "kept", "gain") else "left")
+    for name in ("kernel", "dtype", "size", "tried", "kept", "gain", "steadier", "best", "ended"):
+        table.add_column(name, justify="right" if name in NUMBERS else "left")
     own = history.of_session(ended.session)
     for each in ended.climbed:
         attempts = _of(each, own)
@@ -38,6 +41,7 @@ def report(ended: Ended, history: History, proposer: Proposer, console: Console)
             str(len(attempts)),
             str(sum(attempt.fate is Fate.KEPT for attempt in attempts)),
             f"{each.gain:.3g}x" if each.improved else "-",
+            f"{each.steadiness:.2g}x" if each.improved and each.steadiness != 1.0 else "-",
             f"{each.best.number}: {best}",
             each.reason,
         )
@@ -91,8 +95,9 @@ def to_json(ended: Ended, history: History, proposer: Proposer) -> str:
     interrupted                 whether --resume goes on
     usage                       {tokens_in, tokens_out, requests, cost}; cost null: not known
     untried                     [why a kernel was not tried]
-    kernels                     [{task, dtype, size, ended, start, best, gain, attempts}]: numbers
-                                of attempts, the product of confirmed ratios, and `as_json` of each
+    kernels                     [{task, dtype, size, ended, start, best, gain, steadiness,
+                                attempts}]: numbers of attempts, the products of confirmed ratios
+                                of times and of what scatters beyond chance, and `as_json` of each
     """
     own = history.of_session(ended.session)
     usage = proposer.usage
@@ -116,6 +121,7 @@ def to_json(ended: Ended, history: History, proposer: Proposer) -> str:
                 "start": each.start.number,
                 "best": each.best.number,
                 "gain": each.gain,
+                "steadiness": each.steadiness,
                 "attempts": [as_json(attempt) for attempt in _of(each, own)],
             }
             for each in ended.climbed
@@ -125,9 +131,10 @@ def to_json(ended: Ended, history: History, proposer: Proposer) -> str:
 
 
 def as_json(attempt: Attempt) -> dict[str, Any]:
-    """An attempt as JSON can hold it; `ratio` is {value, low, high} of its rival over it."""
-    ratio = attempt.ratio
-    ends = (ratio.low, ratio.high) if ratio is not None and ratio.bounded else (None, None)
+    """An attempt as JSON can hold it.
+
+    `ratio` is {value, low, high} of its rival's time over its own, `steadiness` of their scatter.
+    """
     usage = attempt.usage
     return {
         "number": attempt.number,
@@ -138,7 +145,8 @@ def as_json(attempt: Attempt) -> dict[str, Any]:
         "technique": attempt.technique,
         "summary": attempt.summary,
         "tunables": dict(attempt.tunables),
-        "ratio": None if ratio is None else {"value": ratio.value, "low": ends[0], "high": ends[1]},
+        "ratio": _interval(attempt.ratio),
+        "steadiness": _interval(attempt.steadiness),
         "error": attempt.error,
         "proposer": attempt.proposer,
         "model": attempt.model,
@@ -149,3 +157,10 @@ def as_json(attempt: Attempt) -> dict[str, Any]:
         "measured_from": attempt.measured_from,
         "measured_to": attempt.measured_to,
     }
+
+
+def _interval(interval: Interval | None) -> dict[str, float | None] | None:
+    if interval is None:
+        return None
+    low, high = (interval.low, interval.high) if interval.bounded else (None, None)
+    return {"value": interval.value, "low": low, "high": high}

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
     from agent_steel.history import History
     from agent_steel.loop import Ended
+    from agent_steel.loop.settings import Settings
     from agent_steel.proposal import Proposer
-    from agent_steel.settings import Settings
     from agent_steel.subject import Subject
-    from metalbench._core import Device
+    from metalbench.cli.machine import Machine
+    from metalbench.run.observed import Described
     from metalbench.store import Store
 
 MOST_ROUNDS = 10
@@ -29,52 +30,74 @@ OF_THIS_CALL = frozenset({"resume", "dry_run", "output", "apply", "record", "db"
 
 def run(ctx: click.Context, options: dict[str, Any]) -> int:
     """Do what the options ask for; returns the exit code."""
-    from agent_steel.cli.plan import tell_plan
     from agent_steel.history import History
-    from metalbench import _core
-    from metalbench.cli.warning import warn
-    from metalbench.errors import MachineError
-    from metalbench.report.console import console
-    from metalbench.run.capture import check_captures
+    from metalbench.cli.machine import machine_for
     from metalbench.store import Store, location
 
-    as_json = options["output"] == "json"
-    out, log = console(), console(to_stderr=True)
     with Store(location(options["db"])) as store:
         history = History(store)
         session = None
         if options["resume"]:
             session, options = _as_it_was(ctx, history, options)
-        device = _core.open(options["device"])
-        subjects = subjects_for(options, device)
-        proposer = _proposer(options)
-        settings = _settings(options, proposer)
-        if options["gputrace"]:
-            check_captures(device)
-        if options["dry_run"]:
-            tell_plan(out, subjects, proposer, settings, options["max_cost"])
-            return 0
-        warn(log, device)
-        if session is None:
-            session = history.begin(_plain(options))
-        try:
-            ended = _loop(
-                session, subjects, proposer, settings, options=options, history=history, log=log
-            )
-        except MachineError:
-            log.print(GOES_ON, soft_wrap=True)
-            raise
-        _tell(ended, history, out, as_json=as_json, proposer=proposer)
-        _use(ended, device, store, options, log)
-    if ended.interrupted:
-        from metalbench.cli.failure import Interrupted
+        with machine_for(options, traces=bool(options["gputrace"])) as machine:
+            return _on(machine, session, store, history, options)
 
+
+def _on(
+    machine: Machine,
+    session: int | None,
+    store: Store,
+    history: History,
+    options: dict[str, Any],
+) -> int:
+    from agent_steel.cli.plan import tell_plan
+    from metalbench.errors import MachineError
+    from metalbench.report.console import console
+    from metalbench.run.capture import check_captures
+
+    out, log = console(), console(to_stderr=True)
+    subjects = subjects_for(options, machine.device)
+    proposer = _proposer(options)
+    settings = _settings(options, proposer)
+    if options["gputrace"]:
+        check_captures(machine.device)
+    if options["dry_run"]:
+        tell_plan(out, subjects, proposer, settings, options["max_cost"])
+        return 0
+    machine.warn(log)
+    if session is None:
+        session = history.begin(_plain(options))
+    try:
+        ended = _loop(
+            machine,
+            session,
+            subjects,
+            proposer,
+            settings,
+            options=options,
+            history=history,
+            log=log,
+        )
+    except MachineError:
+        log.print(GOES_ON, soft_wrap=True)
+        raise
+    _tell(ended, history, out, as_json=options["output"] == "json", proposer=proposer)
+    _use(ended, machine, store, options, log)
+    return _exit_code(ended, log)
+
+
+def _exit_code(ended: Ended, log: Console) -> int:
+    """Raises Interrupted where Ctrl-C ended it, having said how to go on."""
+    from metalbench.cli.failure import Interrupted
+
+    if ended.interrupted:
         log.print(GOES_ON, soft_wrap=True)
         raise Interrupted
     return int(bool(ended.untried))
 
 
 def _loop(
+    machine: Machine,
     session: int,
     subjects: list[Subject],
     proposer: Proposer,
@@ -85,27 +108,33 @@ def _loop(
     log: Console,
 ) -> Ended:
     from agent_steel.cli.progress import Progress
-    from agent_steel.climb import Tools
     from agent_steel.device_lock import DeviceLock
     from agent_steel.loop import Loop
-    from agent_steel.profiler import Profiler
-    from agent_steel.verifier import Verifier
-    from metalbench.cli.isolation import processes_for
+    from agent_steel.loop.climb import Tools
+    from agent_steel.loop.profiler import Profiler
+    from agent_steel.loop.verifier import Verifier
     from metalbench.measure import Plan
 
     seconds, seed = options["seconds"], options["seed"]
     lock = DeviceLock.of(subjects[0].device, history.folder)
-    with processes_for(options) as workers:
-        tools = Tools(
-            history,
-            Verifier(workers, seed, Plan(seconds=seconds), Plan(seconds=CONFIRMATION * seconds)),
-            Profiler(workers, seed=seed, plan=Plan(seconds=seconds)),
-            lock,
-            proposer,
-            settings,
-            Progress(log),
-        )
-        return Loop(session, subjects, tools).run()
+    site = machine.site
+    assert site is not None
+    tools = Tools(
+        history,
+        Verifier(
+            site,
+            seed,
+            Plan(seconds=seconds),
+            Plan(seconds=CONFIRMATION * seconds),
+            settings.target,
+        ),
+        Profiler(site, seed=seed, plan=Plan(seconds=seconds)),
+        lock,
+        proposer,
+        settings,
+        Progress(log),
+    )
+    return Loop(session, subjects, tools).run()
 
 
 def _as_it_was(
@@ -136,7 +165,7 @@ def _as_it_was(
     return session.number, {**options, **kept}
 
 
-def subjects_for(options: Mapping[str, Any], device: Device) -> list[Subject]:
+def subjects_for(options: Mapping[str, Any], device: Described) -> list[Subject]:
     """What the options ask to be made faster; raises click.UsageError for nothing."""
     from agent_steel.subject import Subject
     from metalbench.kernel.library import find
@@ -165,15 +194,15 @@ def subjects_for(options: Mapping[str, Any], device: Device) -> list[Subject]:
 
 
 def _proposer(options: Mapping[str, Any]) -> Proposer:
+    from agent_steel.models.providers.options import given
     from agent_steel.proposers import create
-    from agent_steel.providers.options import given
 
     return create(options["provider"], **given(options))
 
 
 def _settings(options: Mapping[str, Any], proposer: Proposer) -> Settings:
+    from agent_steel.loop.settings import Settings
     from agent_steel.proposers import candidates_of
-    from agent_steel.settings import Settings
     from metalbench.analysis import Target
 
     minutes = options["budget_minutes"]
@@ -200,39 +229,41 @@ def _tell(
         out.print(report(ended, history, proposer, out))
 
 
-def _use(ended: Ended, device: Device, store: Store, options: dict[str, Any], log: Console) -> None:
+def _use(
+    ended: Ended, machine: Machine, store: Store, options: dict[str, Any], log: Console
+) -> None:
     """What is to be done with the winners."""
     if options["record"] and not ended.interrupted:
-        _record(log, device, store, ended, options)
-    if options["gputrace"]:
-        _trace(log, device, ended, options)
+        _record(log, machine, store, ended, options)
+    if options["gputrace"] and not ended.interrupted:
+        _trace(log, machine, ended, options)
     if options["apply"]:
         _apply(log, ended, options)
 
 
 def _record(
-    log: Console, device: Device, store: Store, ended: Ended, options: dict[str, Any]
+    log: Console, machine: Machine, store: Store, ended: Ended, options: dict[str, Any]
 ) -> None:
     from agent_steel.cli.records import entered
     from agent_steel.device_lock import DeviceLock
     from metalbench.report.rulings import ruling_lines
     from metalbench.run.observed import device_facts
 
-    lock = DeviceLock.of(device_facts(device), store.path.parent)
-    for line in ruling_lines(list(entered(device, store, ended, lock, options))):
+    lock = DeviceLock.of(device_facts(machine.device), store.path.parent)
+    for line in ruling_lines(list(entered(machine, store, ended, lock, options))):
         log.print(line, soft_wrap=True)
 
 
-def _trace(log: Console, device: Device, ended: Ended, options: dict[str, Any]) -> None:
+def _trace(log: Console, machine: Machine, ended: Ended, options: dict[str, Any]) -> None:
     from agent_steel.cli.traces import trace
 
     for each in ended.climbed:
-        for path in trace(device, each, options["gputrace"]):
+        for path in trace(machine, each, options["gputrace"]):
             log.print(f"Captured in {path}; `open {path}` shows it in Xcode.", soft_wrap=True)
 
 
 def _apply(log: Console, ended: Ended, options: dict[str, Any]) -> None:
-    from agent_steel.export import applied
+    from agent_steel.history.export import applied
 
     for each in ended.climbed:
         if each.improved:

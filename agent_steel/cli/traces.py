@@ -10,12 +10,11 @@ from metalbench.cli.capture import SUFFIX
 
 if TYPE_CHECKING:
     from agent_steel.loop import Climbed
-    from metalbench._core import Device
+    from metalbench.cli.machine import Machine
 
 
-def trace(device: Device, climbed: Climbed, folder: Path) -> Iterator[Path]:
+def trace(machine: Machine, climbed: Climbed, folder: Path) -> Iterator[Path]:
     """Capture both versions into `folder`, and return the files; there they are not made again."""
-    from metalbench.run.capture import capture
     from metalbench.run.trial import Trial
 
     subject = climbed.subject
@@ -32,5 +31,5 @@ def trace(device: Device, climbed: Climbed, folder: Path) -> Iterator[Path]:
             subject.size,
             tunables=version.tunables,
         )
-        capture(device, trial, path)
+        machine.capture(trial, path)
         yield path

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.machine import device_of
+from metalbench.cli.on import on_option
 from metalbench.cli.parameters import complete_names, dtype_option, kernel_options, writable
 
 if TYPE_CHECKING:
-    from agent_steel.lineage import Lineage
+    from agent_steel.history.lineage import Lineage
     from agent_steel.subject import Subject
 
+TARGETS = ("speed", "compute", "memory", "stable", "balanced")
 FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
 
@@ -20,6 +23,7 @@ def _chosen(command: Any) -> Any:
     """NAME, and which of its histories is meant."""
     for option in (
         kernel_options,
+        on_option,
         dtype_option(default="float32", show_default=True, help="Element type."),
         click.option("--size", metavar="NAME", help="Size; else the device's headline."),
         click.argument("name", shell_complete=complete_names),
@@ -34,13 +38,20 @@ def _chosen(command: Any) -> Any:
     "--out", type=FILE, callback=writable, metavar="FILE", help="Where to; - is standard output."
 )
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option(
+    "--target",
+    type=click.Choice(TARGETS),
+    default="speed",
+    show_default=True,
+    help="By which the best is chosen: speed is the fastest, stable the steadiest.",
+)
 def export(name: str, out: Path | None, force: bool, **options: Any) -> None:
     """Write the best version of a kernel, its values of tunables as the defaults.
 
     Without --out it is written in place of the kernel's own file, which needs --force, or as the
     variant for this device's chip beside it.
     """
-    from agent_steel.export import applied, file_name, text_of, written
+    from agent_steel.history.export import applied, file_name, text_of, written
 
     subject, lineage = _found(name, options)
     start = lineage.start(subject.key)
@@ -81,7 +92,7 @@ def plot(name: str, out: Path, **options: Any) -> None:
 
     Needs matplotlib: pip install 'metalbench[plot]'.
     """
-    from agent_steel.plot import draw
+    from agent_steel.history.plot import draw
 
     subject, lineage = _found(name, options)
     if not lineage.attempts:
@@ -94,14 +105,15 @@ def plot(name: str, out: Path, **options: Any) -> None:
 
 
 def _found(name: str, options: dict[str, Any]) -> tuple[Subject, Lineage]:
-    """The kernel as its file is, and all attempts at it on this device."""
+    """The kernel as its file is, and all attempts at it on the device."""
     from agent_steel.cli.run import subjects_for
     from agent_steel.history import History
-    from agent_steel.lineage import Lineage
-    from metalbench import _core
+    from agent_steel.history.lineage import Lineage
+    from agent_steel.target import Target
     from metalbench.store import Store, location
 
     asked = {**options, "kernel_names": (name,), "set_name": None, "everything": False}
-    (subject,) = subjects_for(asked, _core.open(options["device"]))
+    (subject,) = subjects_for(asked, device_of(options))
     with Store(location(options["db"])) as store:
-        return subject, Lineage(History(store).attempts(subject.place))
+        target = Target(options.get("target", Target.SPEED))
+        return subject, Lineage(History(store).attempts(subject.place), target)

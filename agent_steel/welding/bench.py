@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_steel import told
-from agent_steel.chips import facts_of
+from agent_steel.models import told
+from agent_steel.models.chips import facts_of
+from agent_steel.models.providers.model import Form, Model
 from agent_steel.proposal import Progress, ProposerError, Usage
-from agent_steel.providers.model import Form, Model
 from agent_steel.welding.confined import checked
 from agent_steel.welding.draft import DRAFT_SCHEMA, Draft, read_draft, read_polished
 from agent_steel.welding.figures import figures

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent_steel.providers.options import given, model_options, provider_option
+from agent_steel.models.providers.options import given, model_options, provider_option
 from metalbench.cli.parameters import device_option
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def welder_command(**options: Any) -> None:
     written only when every check has passed.
     """
     from agent_steel.device_lock import DeviceLock
-    from agent_steel.providers import create_model
+    from agent_steel.models.providers import create_model
     from agent_steel.welding.destination import Destination
     from agent_steel.welding.order import Order
     from agent_steel.welding.weld import weld

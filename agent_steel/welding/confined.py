@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from time import monotonic
 from typing import Any
@@ -22,8 +23,19 @@ LONGEST = 4000
 def checked(job: Job, device: str, limits: Limits, say: Progress) -> Checked:
     """Check a draft. That its process dies, hangs or hoards memory is a fault of the draft.
 
-    Raises MachineError if no process can be made ready, or its network cannot be cut off.
+    One that the system has killed is checked once more: it does that when memory runs out, which
+    others may have used up. Raises MachineError if no process can be made ready, or its network
+    cannot be cut off.
     """
+    found, killed = _checked(job, device, limits, say)
+    if killed:
+        say("the system has killed the process, as it does when memory runs out: checked again")
+        found, _ = _checked(job, device, limits, say)
+    return found
+
+
+def _checked(job: Job, device: str, limits: Limits, say: Progress) -> tuple[Checked, bool]:
+    """What was found, and whether its process was killed from outside."""
     process = Process(
         device,
         worker="agent_steel.welding.worker",
@@ -31,9 +43,10 @@ def checked(job: Job, device: str, limits: Limits, say: Progress) -> Checked:
     )
     watched = _Watched(process, limits, say)
     try:
-        return watched.check(job)
+        return watched.check(job), False
     except death.Ended as ended:
-        return Checked((Fault(watched.stage, f"{ended.kind}: {ended.message}"[:LONGEST]),))
+        fault = Fault(watched.stage, f"{ended.kind}: {ended.message}"[:LONGEST])
+        return Checked((fault,)), watched.killed
     finally:
         process.end()
 
@@ -47,6 +60,7 @@ class _Watched:
         self._say = say
         self._open = False
         self.stage = "task"
+        self.killed = False
 
     def check(self, job: Job) -> Checked:
         """Tell of the draft, and wait for what was found."""
@@ -93,6 +107,7 @@ class _Watched:
 
     def _ended(self) -> MetalBenchError | death.Ended:
         code, words = self._process.code(), self._process.last_words()
+        self.killed = code == -signal.SIGKILL
         return death.by_itself(code, words) if self._open else death.not_started(code, words)
 
 

@@ -8,8 +8,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_steel.candidate import MOST_BYTES, check_source
-from agent_steel.replies import ReplyError, object_schema, texts
+from agent_steel.models.candidate import MOST_BYTES, check_source
+from agent_steel.models.replies import ReplyError, object_schema, texts
 from agent_steel.welding.python_text import fault_of, same_code
 
 DRAFT_SCHEMA = object_schema(

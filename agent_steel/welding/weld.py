@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_steel.models.providers.model import Model
 from agent_steel.proposal import Progress, ProposerError, Usage
-from agent_steel.providers.model import Model
 from agent_steel.welding.bench import Bench
 from agent_steel.welding.confined import SECONDS
 from agent_steel.welding.contribution import contribution

@@ -6,7 +6,7 @@ has no sub-groups, so reductions are trees in local memory instead of SIMD-group
 simdgroup_matrix meets the register-blocked kernel. All are built with fast math. Every result is
 checked before it is timed.
 
-    METALBENCH_ENGINE=vectors python -m benchmarks.engine [NAME...]
+    python -m benchmarks.engine [NAME...]
 
-Without the variable, kernels that synchronise run as they do by default.
+With METALBENCH_ENGINE=fibers, kernels that synchronise run a thread at a time.
 """

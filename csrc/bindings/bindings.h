@@ -15,6 +15,7 @@
 #include "core/dispatch.h"
 #include "core/signature.h"
 #include "cpu/front_end.h"
+#include "executor/host.h"
 
 namespace metalbench::bindings {
 
@@ -42,6 +43,7 @@ void define_samplers(nb::module_& module);
 void define_textures(nb::module_& module, nb::class_<Device>& device);
 void define_samples(nb::module_& module);
 void define_sampling(nb::module_& module, nb::class_<Device>& device);
+void define_executors(nb::module_& module);
 
 // A Python object kept alive from C++ threads: released with the GIL held; never, once Python ends.
 [[nodiscard]] std::shared_ptr<void> keep_alive(nb::object object);
@@ -87,6 +89,9 @@ void check_memory(const PipelineInfo& kernel, const Argument& argument, const st
 [[nodiscard]] std::shared_ptr<cpu::FrontEnd> python_front_end(bool gpu);
 [[nodiscard]] std::shared_ptr<SignatureReader> python_signatures();
 [[nodiscard]] std::shared_ptr<ArtifactCache> python_cache();
+
+// Where kernels of this process's cpu device run instead of in it; null where they run in it.
+[[nodiscard]] std::shared_ptr<executor::Host> executor_host();
 
 // The kinds of device that this machine has; the first is what `auto` takes.
 [[nodiscard]] std::vector<std::string> device_kinds();

@@ -5,11 +5,13 @@
 #include <cstdlib>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include "bindings/bindings.h"
 #include "core/errors.h"
 #include "cpu/device.h"
 #include "cuda/device.h"
+#include "executor/device.h"
 #include "metal/device.h"
 
 namespace metalbench::bindings {
@@ -36,7 +38,10 @@ std::string why_left_out(const std::string& kind) {
 }
 
 std::shared_ptr<Device> make_device(const std::string& kind) {
-  if (kind == "cpu") return cpu::make_device(python_front_end(false));
+  if (kind == "cpu") {
+    if (auto host = executor_host()) return executor::make_device(python_front_end(false), host);
+    return cpu::make_device(python_front_end(false));
+  }
   if (kind == "metal") return metal::make_device(python_cache(), python_signatures());
   if (kind == "cuda") return cuda::make_device(python_front_end(true), python_cache());
   throw DispatchError("device: expected auto, cpu, metal or cuda, got " + kind);
@@ -56,16 +61,15 @@ std::vector<std::string> device_kinds() {
 
 std::shared_ptr<Device> open_device(const std::string& kind) {
   // One of each is enough for a process: they own workers, queues, caches.
-  static std::map<std::string, std::weak_ptr<Device>> opened;
+  static std::map<std::pair<std::string, executor::Host*>, std::weak_ptr<Device>> opened;
   const std::string chosen = kind == "auto" ? device_kinds().front() : kind;
   if (const std::string why = why_left_out(chosen); !why.empty()) {
     throw Unsupported(chosen + ": " + why);
   }
-  std::shared_ptr<Device> device = opened[chosen].lock();
-  if (device == nullptr) {
-    device = make_device(chosen);
-    opened[chosen] = device;
-  }
+  // The device keeps its host, so that no other one is where this was.
+  std::weak_ptr<Device>& known = opened[{chosen, executor_host().get()}];
+  std::shared_ptr<Device> device = known.lock();
+  if (device == nullptr) known = device = make_device(chosen);
   return device;
 }
 

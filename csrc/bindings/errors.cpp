@@ -35,6 +35,8 @@ void define_errors(nb::module_& module) {
       "The kernel did what no kernel may: out of bounds, a race, a crash.";
   nb::exception<TimeLimitExceeded>(module, "TimeLimitExceeded", root).doc() =
       "The kernels did not end within the time limit; they were stopped.";
+  nb::exception<ForgedTimes>(module, "ForgedTimes", root).doc() =
+      "What the kernel's process reports of times does not agree with the time that has passed.";
   nb::exception<Disturbed>(module, "Disturbed", root).doc() =
       "The system ended a run, and no kernel is to blame; the same run may well succeed.";
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {

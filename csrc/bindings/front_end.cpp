@@ -103,6 +103,7 @@ class PythonSource final : public cpu::ParsedSource {
     }
     built.engine = nb::cast<std::string>(result.attr("engine"));
     built.reason = nb::cast<std::string>(result.attr("reason"));
+    built.any_order = nb::cast<bool>(result.attr("any_order"));
     if (built.engine == "vectors") built.shapes = std::make_shared<PythonShapes>(result);
     return built;
   }

@@ -10,6 +10,7 @@
 #include "bindings/bindings.h"
 #include "core/errors.h"
 #include "core/includes.h"
+#include "cpu/refused_calls.h"
 
 namespace metalbench::bindings {
 namespace {
@@ -73,7 +74,10 @@ BoundPipeline make_pipeline(const BoundLibrary& library, const std::optional<std
     }
     function = functions.front();
   }
-  return {library.device, library.library->pipeline(function, constants_from(constants))};
+  const FunctionConstants given = constants_from(constants);
+  // It may wait for another process.
+  const nb::gil_scoped_release released;
+  return {library.device, library.library->pipeline(function, given)};
 }
 
 void define_device(nb::class_<Device>& device) {
@@ -203,6 +207,7 @@ NB_MODULE(_core, module) {
   define_samplers(module);
   define_samples(module);
   define_sampling(module, device);
+  define_executors(module);
   module.def(
       "with_includes",
       [](const std::string& source, const std::string& filename,
@@ -219,4 +224,7 @@ NB_MODULE(_core, module) {
   module.def("devices", &device_kinds,
              "The kinds of device that this machine has, best first; of those, the ones that\n"
              "METALBENCH_DEVICES names, where it is set.");
+  module.def("tell_of_refused_calls", &cpu::tell_of_refused_calls,
+             "Have a system call that a filter traps written to standard error before the process\n"
+             "ends by it. Does nothing where there are no such filters.");
 }

@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <limits>
@@ -173,6 +174,9 @@ Samples run_plan(Device& device, const nb::object& candidate, const nb::object& 
   plan.tick_ns = device.tick_ns();
   const nb::gil_scoped_release released;
   const std::shared_ptr<void> attention = device.attention();
+  for (Program* program : {ours.program.get(), theirs.program.get()}) {
+    if (program != nullptr) plan.window_ns = std::max(plan.window_ns, program->least_window_ns());
+  }
   Stay stay(
       {ours.program.get(), theirs.program.get(), floor.program.get(), register_work.program.get()});
   Samples samples = sample(sources, plan);

@@ -7,10 +7,14 @@
 
 namespace metalbench {
 
+std::shared_ptr<Storage::Unwritten[]> Storage::make_marks(std::size_t size) {
+  return std::shared_ptr<Unwritten[]>(new Unwritten[size]());
+}
+
 void Storage::mark(std::size_t offset, std::size_t size, bool is_unwritten) {
   if (unwritten_ == nullptr) {
     if (!is_unwritten) return;
-    unwritten_ = std::make_unique<Unwritten[]>(bytes().size());
+    unwritten_ = make_marks(bytes().size());
   }
   for (std::size_t i = offset; i < offset + size; ++i) {
     unwritten_[i].store(is_unwritten ? 1 : 0, std::memory_order_relaxed);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace metalbench {
 
@@ -25,8 +26,14 @@ class Storage {
   [[nodiscard]] Unwritten* unwritten() const { return unwritten_.get(); }
   void mark(std::size_t offset, std::size_t size, bool is_unwritten);
 
+ protected:
+  // Memory for the marks, all zero.
+  [[nodiscard]] virtual std::shared_ptr<Unwritten[]> make_marks(std::size_t size);
+  // Marks that another process shares; null for none.
+  void share_marks(std::shared_ptr<Unwritten[]> marks) { unwritten_ = std::move(marks); }
+
  private:
-  std::unique_ptr<Unwritten[]> unwritten_;
+  std::shared_ptr<Unwritten[]> unwritten_;
 };
 
 // A view of some storage: what a kernel may touch when it is bound.

@@ -61,6 +61,9 @@ class Program {
   virtual void enter() {}
   virtual void leave() {}
 
+  // Shorter windows say too little, in ns: of one whose way to the device is no part of it.
+  [[nodiscard]] virtual double least_window_ns() { return 0; }
+
   Timing run(const RunOptions& options);
 };
 

@@ -65,6 +65,12 @@ class TimeLimitExceeded : public Error {
   using Error::Error;
 };
 
+// A process reports times that cannot be, or goes on working when it has said that it is done.
+class ForgedTimes : public Error {
+ public:
+  using Error::Error;
+};
+
 // The user pressed Ctrl-C; the bindings have the Python exception already.
 class Interrupted : public std::exception {
  public:

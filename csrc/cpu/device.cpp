@@ -68,12 +68,7 @@ class WrappedStorage final : public Storage {
 class CpuDevice final : public Device {
  public:
   explicit CpuDevice(std::shared_ptr<FrontEnd> front_end)
-      : front_end_(std::move(front_end)), pool_(std::make_shared<Pool>(usable_cores())) {
-    info_.kind = "cpu";
-    info_.name = processor_name();
-    info_.cores = usable_cores();
-    info_.checked_builds = true;
-  }
+      : front_end_(std::move(front_end)), pool_(std::make_shared<Pool>(usable_cores())) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
 
@@ -112,10 +107,19 @@ class CpuDevice final : public Device {
   std::shared_ptr<FrontEnd> front_end_;
   std::shared_ptr<Pool> pool_;
   std::shared_ptr<Storages> storages_ = std::make_shared<Storages>();
-  DeviceInfo info_;
+  DeviceInfo info_ = device_info();
 };
 
 }  // namespace
+
+DeviceInfo device_info() {
+  DeviceInfo info;
+  info.kind = "cpu";
+  info.name = processor_name();
+  info.cores = usable_cores();
+  info.checked_builds = true;
+  return info;
+}
 
 std::shared_ptr<Device> make_device(std::shared_ptr<FrontEnd> front_end) {
   return std::make_shared<CpuDevice>(std::move(front_end));

@@ -7,6 +7,9 @@
 
 namespace metalbench::cpu {
 
+// What this machine's cpu device is, wherever it runs.
+[[nodiscard]] DeviceInfo device_info();
+
 // MSL on the host's own cores: same results as a GPU, every undefined behaviour caught on request,
 // and times that are those of a simulation.
 [[nodiscard]] std::shared_ptr<Device> make_device(std::shared_ptr<FrontEnd> front_end);

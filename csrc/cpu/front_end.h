@@ -45,6 +45,7 @@ struct Built {
   std::string engine;                    // "loops", "fibers" or "vectors"
   std::string reason;                    // why not "vectors"
   std::shared_ptr<const Shapes> shapes;  // of "vectors"
+  bool any_order = false;                // whether no threadgroup can wait for another
 };
 
 // MSL source that was read, and can be built function by function.

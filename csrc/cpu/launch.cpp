@@ -11,6 +11,8 @@ mb::Dim3 dim3(const Size3& size) { return {size.x, size.y, size.z}; }
 
 // Vectorised code may read a constant as a whole vector register.
 constexpr std::size_t constant_padding = 64;
+// Fewer threadgroups are checked in their order: all of them are, and what is found stays the same.
+constexpr std::uint64_t least_scattered = 64;
 
 }  // namespace
 
@@ -23,6 +25,7 @@ Launch::Launch(const Dispatch& dispatch, const CpuPipeline& pipeline)
   groups = grid.count();
   span_entry = module->span_entry();
   use_span = module->info().needs_fibers == 0;
+  scattered = checked && pipeline.any_order() && groups >= least_scattered;
   if (!use_span) enter_groups(pipeline);
 
   for (const Binding& binding : dispatch.bindings) bind(binding, dispatch.pipeline->info());

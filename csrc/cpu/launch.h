@@ -53,6 +53,8 @@ struct Launch {
   std::uint32_t arena_bytes = 0;  // static and dynamic threadgroup memory
   bool use_span = false;
   bool checked = false;
+  // Threadgroups are taken from everywhere, so that a part of them says something of all.
+  bool scattered = false;
   std::vector<Range> ranges;
   std::shared_ptr<Shadow> shadow;            // of checked launches
   std::shared_ptr<const Storages> storages;  // of the device

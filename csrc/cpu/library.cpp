@@ -20,25 +20,10 @@ class CpuLibrary final : public metalbench::Library {
       const std::string& function, const FunctionConstants& constants) override {
     Built built = source_->build(function, constants);
     auto module = std::make_shared<const Module>(built.path);
-    const mb::Info& found = module->info();
-    PipelineInfo info;
-    info.name = function;
-    info.filename = options_.filename;
-    for (std::size_t i = 0; i < built.arguments.size(); ++i) {
-      Argument& argument = built.arguments[i];
-      argument.element_bytes = found.argument[built.parameters[i]].bytes;
-      describe(found.argument[built.parameters[i]], argument);
-      info.arguments.push_back(std::move(argument));
-    }
-    info.attributes = std::move(built.attributes);
-    info.threadgroup_bytes = found.threadgroup_bytes;
-    info.max_threads = found.max_threads;
-    info.needs_fibers = found.needs_fibers != 0;
-    info.engine = std::move(built.engine);
-    info.engine_reason = std::move(built.reason);
-    if (built.shapes) info.engine_widths = built.shapes->widths();
+    PipelineInfo info = info_of(function, options_.filename, built, module->info());
     return std::make_shared<CpuPipeline>(std::move(info), std::move(module),
-                                         std::move(built.shapes), options_.checked);
+                                         std::move(built.shapes), options_.checked,
+                                         built.any_order);
   }
 
  private:
@@ -48,19 +33,44 @@ class CpuLibrary final : public metalbench::Library {
 
 }  // namespace
 
+PipelineInfo info_of(const std::string& function, const std::string& filename, Built& built,
+                     const mb::Info& found) {
+  PipelineInfo info;
+  info.name = function;
+  info.filename = filename;
+  for (std::size_t i = 0; i < built.arguments.size(); ++i) {
+    Argument& argument = built.arguments[i];
+    argument.element_bytes = found.argument[built.parameters[i]].bytes;
+    describe(found.argument[built.parameters[i]], argument);
+    info.arguments.push_back(std::move(argument));
+  }
+  info.attributes = std::move(built.attributes);
+  info.threadgroup_bytes = found.threadgroup_bytes;
+  info.max_threads = found.max_threads;
+  info.needs_fibers = found.needs_fibers != 0;
+  info.engine = std::move(built.engine);
+  info.engine_reason = std::move(built.reason);
+  if (built.shapes) info.engine_widths = built.shapes->widths();
+  return info;
+}
+
+Shape shape_for(const std::vector<std::uint32_t>& widths, std::uint32_t size_x) {
+  const auto width = std::ranges::find_if(widths, [&](auto each) { return size_x % each == 0; });
+  const bool rows = width != widths.end();
+  return {rows ? *width : mb::simd_width, rows};
+}
+
 CpuPipeline::CpuPipeline(PipelineInfo info, std::shared_ptr<const Module> module,
-                         std::shared_ptr<const Shapes> shapes, bool checked)
+                         std::shared_ptr<const Shapes> shapes, bool checked, bool any_order)
     : info_(std::move(info)),
       module_(std::move(module)),
       shapes_(std::move(shapes)),
-      checked_(checked) {}
+      checked_(checked),
+      any_order_(any_order) {}
 
 GroupEntry CpuPipeline::entry_for(std::uint32_t size_x) const {
   if (shapes_ == nullptr) return {module_->thread_entry(), 1, module_};
-  const auto& widths = shapes_->widths();
-  const auto width = std::ranges::find_if(widths, [&](auto each) { return size_x % each == 0; });
-  const bool rows = width != widths.end();
-  const Shape shape{rows ? *width : mb::simd_width, rows};
+  const Shape shape = shape_for(shapes_->widths(), size_x);
   std::shared_ptr<const Module> module = module_for(shape);
   const mb::ThreadEntry entry = module->lanes_entry();
   if (entry != nullptr) return {entry, shape.width, std::move(module)};

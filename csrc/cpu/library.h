@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "core/library.h"
 #include "cpu/front_end.h"
@@ -22,12 +23,16 @@ struct GroupEntry {
 class CpuPipeline final : public Pipeline {
  public:
   CpuPipeline(PipelineInfo info, std::shared_ptr<const Module> module,
-              std::shared_ptr<const Shapes> shapes, bool checked);
+              std::shared_ptr<const Shapes> shapes, bool checked, bool any_order);
   [[nodiscard]] const PipelineInfo& info() const override { return info_; }
   [[nodiscard]] const std::shared_ptr<const Module>& module() const { return module_; }
   [[nodiscard]] bool checked() const { return checked_; }
+  // Whether no threadgroup can wait for another.
+  [[nodiscard]] bool any_order() const { return any_order_; }
   // For groups of so many threads along x; of kernels that need fibers. May compile.
   [[nodiscard]] GroupEntry entry_for(std::uint32_t size_x) const;
+  // Loads what entry_for() will need of that shape.
+  void load(Shape shape) const { (void)module_for(shape); }
 
  private:
   PipelineInfo info_;
@@ -36,10 +41,16 @@ class CpuPipeline final : public Pipeline {
   std::shared_ptr<const Module> module_;
   std::shared_ptr<const Shapes> shapes_;  // null where every fiber runs one thread
   bool checked_;
+  bool any_order_;
   mutable std::mutex mutex_;
   mutable std::map<Shape, std::shared_ptr<const Module>> modules_;
 };
 
+// How groups of so many threads along x are run, of kernels whose entries have these widths.
+[[nodiscard]] Shape shape_for(const std::vector<std::uint32_t>& widths, std::uint32_t size_x);
+// What is known of a kernel by how it was built, and by what its object tells.
+[[nodiscard]] PipelineInfo info_of(const std::string& function, const std::string& filename,
+                                   Built& built, const mb::Info& found);
 [[nodiscard]] std::shared_ptr<metalbench::Library> make_library(
     std::shared_ptr<const ParsedSource> source, const CompileOptions& options);
 

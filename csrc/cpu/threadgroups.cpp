@@ -1,6 +1,7 @@
 #include "cpu/threadgroups.h"
 
 #include <algorithm>
+#include <numeric>
 #include <thread>
 
 #include "cpu/job.h"
@@ -13,6 +14,22 @@ namespace {
 // two mappings, of which a process may have some 65 000.
 constexpr std::size_t most_residents = 16;
 
+// Each of `groups` numbers once: the first and the last, then the others far from one another.
+class Scattered {
+ public:
+  explicit Scattered(std::uint64_t groups)
+      : last_(groups - 1), inner_(groups - 2), step_(inner_ * 618 / 1000) {
+    while (std::gcd(step_, inner_) != 1) ++step_;
+  }
+  [[nodiscard]] std::uint64_t operator[](std::uint64_t turn) const {
+    if (turn < 2) return turn * last_;
+    return 1 + (turn - 2) * step_ % inner_;
+  }
+
+ private:
+  std::uint64_t last_, inner_, step_;
+};
+
 }  // namespace
 
 Threadgroups::Threadgroups(Residents& residents, Pool::Job& job, std::size_t launch)
@@ -24,11 +41,22 @@ Threadgroups::Threadgroups(Residents& residents, Pool::Job& job, std::size_t lau
 }
 
 bool Threadgroups::run() {
+  if (launch_.scattered) return run_scattered();
   const std::uint64_t chunk = job_.chunk(launch_);
   while (!job_.aborted.load(std::memory_order_relaxed)) {
     const std::uint64_t first = job_.cursor.fetch_add(chunk, std::memory_order_relaxed);
     if (first >= launch_.groups) return resume_until(0);
     if (!run_chunk(first, std::min(chunk, launch_.groups - first))) return false;
+  }
+  return true;
+}
+
+bool Threadgroups::run_scattered() {
+  const Scattered order(launch_.groups);
+  while (!job_.aborted.load(std::memory_order_relaxed)) {
+    const std::uint64_t turn = job_.cursor.fetch_add(1, std::memory_order_relaxed);
+    if (turn >= launch_.groups) return resume_until(0);
+    if (!run_chunk(order[turn], 1)) return false;
   }
   return true;
 }

@@ -22,6 +22,7 @@ class Threadgroups {
   [[nodiscard]] const Fault& fault() const { return fault_; }
 
  private:
+  [[nodiscard]] bool run_scattered();
   [[nodiscard]] bool run_chunk(std::uint64_t first, std::uint64_t count);
   [[nodiscard]] bool settle(GroupRunner* runner, GroupRunner::Progress progress);
   // Lets those that wait have a turn, until at most `most` of them are left.

@@ -13,7 +13,9 @@ from metalbench.task import normal, output, task
         odd2=dict(m=5, n=67, k=129),
         seed=dict(m=1024, n=2048, k=4096),
         large=dict(m=1024, n=2048, k=2048),
+        cpu=dict(m=256, n=512, k=512),
     ),
+    headline="cpu",
     gpu_headline="large",
     inputs=dict(
         a=normal("m", "k"),

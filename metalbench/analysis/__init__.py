@@ -2,6 +2,7 @@
 
 from metalbench.analysis.analyse import Analysis, analyse
 from metalbench.analysis.occupancy import Occupancy
+from metalbench.analysis.plausibility import implausible
 from metalbench.analysis.roofline import Peaks, Roofline, roofline
 from metalbench.analysis.targets import Scores, Target, scores
 from metalbench.analysis.throughput import Throughput, throughput
@@ -15,6 +16,7 @@ __all__ = [
     "Target",
     "Throughput",
     "analyse",
+    "implausible",
     "roofline",
     "scores",
     "throughput",

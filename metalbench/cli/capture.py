@@ -13,8 +13,9 @@ from metalbench.cli.parameters import writable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench._core import Device
+    from metalbench.cli.machine import Machine
     from metalbench.result import Result
+    from metalbench.run.observed import Described
     from metalbench.run.trial import Trial
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -45,7 +46,7 @@ def capture_option(command: Command) -> Command:
     )(command)
 
 
-def check_capture(device: Device, trials: Sequence[Trial]) -> None:
+def check_capture(device: Described, trials: Sequence[Trial]) -> None:
     """Refuse a capture of several kernels, or on a device that makes none."""
     from metalbench.run.capture import check_captures
 
@@ -58,14 +59,13 @@ def check_capture(device: Device, trials: Sequence[Trial]) -> None:
 
 
 def capture_after(
-    out: Console, device: Device, trial: Trial, results: Sequence[Result], path: Path
+    out: Console, machine: Machine, trial: Trial, results: Sequence[Result], path: Path
 ) -> None:
     """Capture a kernel that ran, be its results right or wrong."""
     from metalbench.result import Status
-    from metalbench.run.capture import capture
 
     if not results or results[0].status is Status.FAILED:
         out.print(f"Not captured: {trial.entry.name} did not run.", style="yellow")
         return
-    capture(device, trial, path)
+    machine.capture(trial, path)
     out.print(f"Captured in {path}; `open {path}` shows it in Xcode.", soft_wrap=True)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.isolation import isolation_options, workers_for
+from metalbench.cli.isolation import isolation_options
+from metalbench.cli.machine import Machine, machine_for
+from metalbench.cli.on import on_options
 from metalbench.cli.output import write_text
 from metalbench.cli.parameters import (
     complete_names,
@@ -17,12 +19,10 @@ from metalbench.cli.parameters import (
     time_option,
 )
 from metalbench.cli.trials import trials_for
-from metalbench.cli.warning import warn
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench._core import Device
     from metalbench.leaderboard.certificate import Certificate
     from metalbench.run.trial import Trial
     from metalbench.store import Store
@@ -32,6 +32,7 @@ Examples:
   metalbench certify softmax
   metalbench certify softmax relu --kernels my_kernels --out records
   metalbench certify sqr_mm --size large --dtype float16 --time 10 > contribution.md
+  metalbench certify softmax --on ssh://mac.local
   metalbench reproduce records/softmax-float32-seed.record.json
 """
 
@@ -57,6 +58,7 @@ Examples:
     help="Folder to write the record files to.",
 )
 @isolation_options
+@on_options
 @kernel_options
 @click.pass_context
 def certify(ctx: click.Context, /, **options: Any) -> None:
@@ -69,24 +71,30 @@ def certify(ctx: click.Context, /, **options: Any) -> None:
 
     Exit codes: 0 all correct; 1 one is not; 2 wrong usage or environment; 130 interrupted.
     """
-    from metalbench import _core
     from metalbench.report.certificate import to_markdown
     from metalbench.report.console import console
     from metalbench.store import Store, location
 
-    device = _core.open(options["device"])
-    trials = trials_for({**options, "set_name": None, "cold": False}, device)
     log = console(to_stderr=True)
-    warn(log, device)
-    with Store(location(options["db"])) as store:
-        made = [_certificate(log, device, store, trial, options) for trial in trials]
-    files = {each.entry.id: _write(each, options["out"]) for each in made if each.right}
-    click.echo(to_markdown(made, files), nl=False)
+    with machine_for(options) as machine, Store(location(options["db"])) as store:
+        trials = trials_for({**options, "set_name": None, "cold": False}, machine.device)
+        machine.warn(log)
+        made: list[Certificate] = []
+        files: dict[int, str] = {}
+        try:
+            for trial in trials:
+                made.append(_certificate(log, machine, store, trial, options))
+                if made[-1].right:
+                    files[made[-1].entry.id] = _write(made[-1], options["out"])
+        finally:
+            # Of what was done before an error, or Ctrl-C, too.
+            if made:
+                click.echo(to_markdown(made, files), nl=False)
     ctx.exit(int(not all(each.right for each in made)))
 
 
 def _certificate(
-    log: Console, device: Device, store: Store, trial: Trial, options: dict[str, Any]
+    log: Console, machine: Machine, store: Store, trial: Trial, options: dict[str, Any]
 ) -> Certificate:
     from metalbench.cli.progress import LineProgress
     from metalbench.cli.waiting import waiting
@@ -96,13 +104,15 @@ def _certificate(
 
     heard = LineProgress(log, options["seconds"])
     name = f"{trial.entry.name} against what there is"
-    with workers_for(options) as workers, waiting(log, name) as progress:
+    with waiting(log, name) as progress:
         made = certified(
-            device,
+            machine.device,
             store,
             trial,
             observer=heard,
-            attempts=workers,
+            attempts=machine.attempts,
+            site=machine.site,
+            here=machine.environment,
             plan=Plan(seconds=options["seconds"]),
             progress=progress,
         )

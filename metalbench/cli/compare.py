@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.isolation import limit_options, processes_for
 from metalbench.cli.output import json_option, write_text
 from metalbench.cli.parameters import dtype_option, kernel_options, seed_option, time_option
 from metalbench.cli.result_sets import result_set
@@ -15,6 +16,7 @@ from metalbench.cli.result_sets import result_set
 if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.comparison import Comparison
+    from metalbench.comparison.match import Match
     from metalbench.kernel import Kernel
     from metalbench.kernel.library import Entry
     from metalbench.measure import Measurement
@@ -46,6 +48,7 @@ Examples:
 @seed_option("Of NAME@REVISION: of the inputs and of the order of samples.")
 @time_option(5.0, "Of NAME@REVISION: longest time to sample.")
 @json_option
+@limit_options
 @kernel_options
 @click.pass_context
 def compare(ctx: click.Context, /, before: str, after: str | None, **options: Any) -> None:
@@ -90,10 +93,9 @@ def _kernels(
     before: str, after: str | None, options: dict[str, Any]
 ) -> tuple[Comparison, Measurement]:
     from metalbench import _core
-    from metalbench.cli.waiting import waiting
-    from metalbench.comparison.head_to_head import Contest, WrongKernelError, head_to_head
+    from metalbench.comparison.head_to_head import WrongKernelError, comparison_of
+    from metalbench.comparison.match import Match
     from metalbench.measure import Plan
-    from metalbench.report.console import console
 
     name = before.partition("@")[0]
     names = before, after or name
@@ -105,21 +107,40 @@ def _kernels(
     device = _core.open(options["device"])
     entry = _entry(name, options["kernels"], device.chip)
     older, newer = (_kernel(entry.kernel(device.chip), each, options) for each in names)
-    contest = Contest(
-        entry.task,
+    match = Match(
+        entry,
         older,
         newer,
         names=names,
         dtype=options["dtype"],
         size=options["size"],
         plan=Plan(seconds=options["seconds"], seed=options["seed"]),
+        knows_before=False,
+        thorough=False,
     )
     _warn(device)
-    with waiting(console(to_stderr=True), f"{names[0]} against {names[1]}") as progress:
-        try:
-            return head_to_head(device, contest, progress)
-        except WrongKernelError as error:
-            raise click.ClickException(str(error)) from error
+    try:
+        measured = _measured(device, match, options)
+    except WrongKernelError as error:
+        raise click.ClickException(str(error)) from error
+    return comparison_of(match.contest(), measured, device), measured
+
+
+def _measured(device: Device, match: Match, options: dict[str, Any]) -> Measurement:
+    """Have a match played in a process of its own; raises WrongKernelError."""
+    from metalbench.cli.waiting import waiting
+    from metalbench.comparison.match import measurement_of, outcome_of
+    from metalbench.report.console import console
+    from metalbench.run.observed import device_facts
+    from metalbench.run.stages import Silent
+
+    class Told(Silent):
+        def stage_progress(self, fraction: float) -> None:
+            progress(fraction)
+
+    title = " against ".join(match.names)
+    with processes_for(options) as workers, waiting(console(to_stderr=True), title) as progress:
+        return measurement_of(match, outcome_of(workers, device_facts(device), match, Told()))
 
 
 def _entry(name: str, folders: tuple[Path, ...], chip: str | None) -> Entry:

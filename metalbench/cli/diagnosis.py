@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 REINSTALL = "pip install --force-reinstall metalbench"
 WITHOUT_PROCESSES = "metalbench run --in-process"
+WITHOUT_STRANGERS = "run kernels that you do not trust in a container or a virtual machine"
 TRIAL = """
 #include <metal_stdlib>
 using namespace metal;
@@ -66,6 +67,7 @@ def examinations(db: Path | None = None) -> Iterator[tuple[str, Examination]]:
     yield "mlx", partial(_guarded, _mlx, _mlx_remedy())
     yield "library", partial(_guarded, _library, REINSTALL)
     yield "isolation", partial(_guarded, _isolation, WITHOUT_PROCESSES)
+    yield "confinement", partial(_guarded, _confinement, WITHOUT_STRANGERS)
     yield "store", partial(_guarded, partial(_store, db), "metalbench run --db FILE")
     yield "cache", partial(_guarded, _cache, "export METALBENCH_CACHE=DIR")
 
@@ -207,6 +209,19 @@ def _isolation() -> Finding:
         Health.ABSENT,
         f"{detail}; its network cannot be cut off here",
         "run kernels that you do not trust in a container without network",
+    )
+
+
+def _confinement() -> Finding:
+    from metalbench.cli.confinement import told
+    from metalbench.isolation.confinement.proof import proofs
+
+    tried = proofs()
+    held = all(each.holds for each in tried if each.name != "network")
+    return Finding(
+        Health.GOOD if held else Health.ABSENT,
+        "\n".join(map(told, tried)),
+        "" if held else WITHOUT_STRANGERS,
     )
 
 

@@ -18,9 +18,9 @@ from metalbench.cli.result_sets import baseline_name, result_set
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench._core import Device
     from metalbench.comparison import ResultSet
     from metalbench.comparison.regression import Regression
+    from metalbench.run.observed import Described
     from metalbench.run.runner import Outcome
     from metalbench.run.trial import Trial
     from metalbench.store import Store
@@ -82,7 +82,7 @@ class Gate:
     baseline: ResultSet | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, Any], device: Device) -> Gate:
+    def of(cls, options: Mapping[str, Any], device: Described) -> Gate:
         """Read the options, and the baseline before anything is measured.
 
         Raises click.UsageError if there is no such baseline, or it is of another device.

@@ -20,6 +20,7 @@ from metalbench.cli.listing import list_tasks
 from metalbench.cli.new import new
 from metalbench.cli.reproduce import reproduce
 from metalbench.cli.run import run
+from metalbench.cli.serve import serve
 from metalbench.cli.show import show
 from metalbench.cli.summary import summary
 from metalbench.cli.tune import tune
@@ -29,6 +30,7 @@ Start here:
   metalbench doctor            does everything work on this machine?
   metalbench run               check and time the whole library
   metalbench run softmax       one kernel, with the full report
+  metalbench run softmax --on ssh://mac.local  the same, timed on another machine
   metalbench show softmax      its task, source, arguments and history
   metalbench compare latest~1  the latest run against the one before
   metalbench history           every kernel over time: did it get slower?
@@ -121,5 +123,6 @@ for command in (
     admit,
     doctor,
     completion,
+    serve,
 ):
     main.add_command(command)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from metalbench.isolation import Workers
+    from metalbench.isolation import Limits, Workers
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -67,7 +67,14 @@ def workers_for(options: Mapping[str, Any]) -> AbstractContextManager[Workers | 
 
 def processes_for(options: Mapping[str, Any]) -> Workers:
     """Workers with the limits that `options` set."""
-    from metalbench.isolation import Limits, Workers
+    from metalbench.isolation import Workers
+
+    return Workers(options["device"], limits_of(options))
+
+
+def limits_of(options: Mapping[str, Any]) -> Limits:
+    """What one kernel may use up on this machine."""
+    from metalbench.isolation import Limits
 
     given = {"memory_bytes": options["memory_limit"]} if options["memory_limit"] else {}
-    return Workers(options["device"], Limits(options["kernel_timeout"], **given))
+    return Limits(options["kernel_timeout"], **given)

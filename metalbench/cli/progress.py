@@ -39,10 +39,13 @@ class Progress:
         self.results: list[Result] = []
         self.kernel = self.detail = ""
         self.stage: Stage | None = None
+        # Of the first kernel that is not done.
+        self.next = 0
 
     def kernel_started(self, index: int, total: int, task: str, dtype: str) -> None:
         """Begin with the next kernel."""
         self._index, self._total = index, total
+        self.next = index
         self._kernel_start = self._clock()
         self.kernel = task if dtype == "float32" else f"{task} ({dtype})"
         self.stage, self.detail = None, ""
@@ -62,6 +65,7 @@ class Progress:
     def kernel_finished(self, result: Result) -> None:
         """Count a finished kernel."""
         self.results.append(result)
+        self.next = self._index + 1
 
     @property
     def position(self) -> str:

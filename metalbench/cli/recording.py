@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench._core import Device
+    from metalbench.cli.machine import Machine
     from metalbench.leaderboard import Ruling
     from metalbench.run.runner import Outcome
     from metalbench.run.trial import Trial
@@ -32,7 +32,7 @@ def recording_option(command: Command) -> Command:
 
 def enter_records(
     out: Console,
-    device: Device,
+    machine: Machine,
     trials: Sequence[Trial],
     store: Store,
     of: Outcome,
@@ -48,14 +48,14 @@ def enter_records(
 
     if of.number is None or of.ended == "interrupted":
         return
-    by_key = {(each.entry.name, each.dtype, _size(each, device)): each for each in trials}
+    by_key = {(each.entry.name, each.dtype, _size(each, machine)): each for each in trials}
     rulings: list[Ruling] = []
     for entry in store.results(of.number):
         if entry.status != "correct":
             continue
         trial = by_key[entry.task, entry.dtype, entry.size]
         try:
-            rulings.append(_ruling(log, device, store, trial, entry.id))
+            rulings.append(_ruling(log, machine, store, trial, entry.id))
         except MetalBenchError as error:
             out.print(f"{entry.task}: no record: {error}", style="red", soft_wrap=True)
         except KeyboardInterrupt:
@@ -65,18 +65,26 @@ def enter_records(
         out.print(line, soft_wrap=True)
 
 
-def _ruling(log: Console, device: Device, store: Store, trial: Trial, result: int) -> Ruling:
+def _ruling(log: Console, machine: Machine, store: Store, trial: Trial, result: int) -> Ruling:
     from metalbench.cli.waiting import waiting
     from metalbench.leaderboard import enter
 
     with waiting(log, f"{trial.entry.name} against the record") as progress:
-        return enter(device, store, trial, result, origin=ORIGIN, progress=progress)
+        return enter(
+            machine.device,
+            store,
+            trial,
+            result,
+            origin=ORIGIN,
+            site=machine.site,
+            progress=progress,
+        )
 
 
-def _size(trial: Trial, device: Device) -> str:
+def _size(trial: Trial, machine: Machine) -> str:
     from metalbench.errors import TaskError
 
     try:
-        return trial.size_on(device.kind)
+        return trial.size_on(machine.device.kind)
     except TaskError:
         return ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,9 @@ import click
 
 from metalbench.cli.capture import capture_after, capture_option, check_capture
 from metalbench.cli.gate import Gate, annotate, gate_options, tell_regressions
-from metalbench.cli.isolation import isolation_options, workers_for
+from metalbench.cli.isolation import isolation_options
+from metalbench.cli.machine import Machine, machine_for
+from metalbench.cli.on import on_options
 from metalbench.cli.output import is_taken, result_options, write_text
 from metalbench.cli.parameters import (
     complete_names,
@@ -24,25 +25,22 @@ from metalbench.cli.parameters import (
 )
 from metalbench.cli.recording import enter_records, recording_option
 from metalbench.cli.trials import trials_for, with_tunings
-from metalbench.cli.untried import tell_untried
+from metalbench.cli.untried import tell_remaining, tell_untried
 from metalbench.cli.warning import warn
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench._core import Device
     from metalbench.cli.progress import LineProgress, LiveProgress
     from metalbench.comparison.regression import Regression
     from metalbench.errors import MetalBenchError
-    from metalbench.isolation import Workers
-    from metalbench.result import Result
+    from metalbench.result import DeviceFacts, Result
     from metalbench.result.environment import Environment
     from metalbench.run.runner import Outcome
+    from metalbench.run.trial import Trial
     from metalbench.store import Store
 
 TARGETS = ("speed", "compute", "memory", "stable", "balanced")
-
-
 EXAMPLES = """\b
 Examples:
   metalbench run
@@ -55,6 +53,7 @@ Examples:
   metalbench run --record --html run.html
   metalbench run --baseline main --max-regression 5% --junitxml results.xml
   metalbench run my_kernel --kernels ./my_kernels --time 5
+  metalbench run softmax --on ssh://mac.local
   MTL_CAPTURE_ENABLED=1 metalbench run softmax --capture softmax.gputrace
 """
 
@@ -107,6 +106,7 @@ Examples:
 @recording_option
 @capture_option
 @isolation_options
+@on_options
 @click.option("--fail-fast", is_flag=True, help="Stop at the first kernel that is not correct.")
 @kernel_options
 @click.pass_context
@@ -122,12 +122,13 @@ def run(ctx: click.Context, /, **options: Any) -> None:
     if options["ab_control"]:
         _check_control(options)
         ctx.exit(_control(options))
-    with workers_for(options) as workers:
-        ctx.exit(_run(options, workers))
+    with machine_for(options, traces=bool(options["capture"])) as machine:
+        ctx.exit(_run(options, machine))
 
 
 def _check_control(options: Mapping[str, Any]) -> None:
-    for name in ("cold", "capture", "save", "record", "baseline", "max_regression", "fail_on"):
+    names = ("cold", "capture", "save", "record", "baseline", "max_regression", "fail_on", "on")
+    for name in names:
         if options[name]:
             option = name.replace("_", "-")
             raise click.UsageError(
@@ -140,6 +141,7 @@ def _control(options: dict[str, Any]) -> int:
     from metalbench.cli.control import control, tell_control
     from metalbench.report.judged import judged_together
     from metalbench.result.environment import environment
+    from metalbench.run.observed import device_facts
 
     start = perf_counter()
     device = _core.open(options["device"])
@@ -150,56 +152,78 @@ def _control(options: dict[str, Any]) -> int:
     outcome = replace(outcome, results=judged_together(outcome.results))
     _report(out, outcome, options, perf_counter() - start)
     right = tell_control(out, outcome.results)
-    _export(outcome, device, environment(), options, seconds=perf_counter() - start)
+    facts = device_facts(device)
+    _export(outcome, facts, environment(), options, seconds=perf_counter() - start)
     return Gate().exit_code(outcome, ()) or int(not right)
 
 
-def _run(options: dict[str, Any], workers: Workers | None) -> int:
-    from metalbench import _core
+def _run(options: dict[str, Any], machine: Machine) -> int:
     from metalbench.errors import MachineError
-    from metalbench.report.judged import judged_together
-    from metalbench.result.environment import environment
+    from metalbench.run.observed import device_facts
     from metalbench.run.runner import Outcome
-    from metalbench.run.runner import run as run_trials
     from metalbench.store import Store, location
 
     start = perf_counter()
-    device = _core.open(options["device"])
+    device = machine.device
     trials = trials_for(options, device)
     if options["capture"]:
         check_capture(device, trials)
     gate = Gate.of(options, device)
     out, log = _consoles(options)
-    warn(log, device)
-    here = environment()
+    machine.warn(log)
+    here = machine.environment
     progress = _progress(out, log, options["seconds"])
     with Store(location(options["db"])) as store:
         if options["tuned"]:
             trials = with_tunings(trials, device, store, log)
-        run = partial(run_trials, options=_plain(options), fail_fast=options["fail_fast"])
         try:
-            with progress:
-                outcome = run(device, trials, store, here, progress, attempts=workers)
+            outcome = _tried(machine, trials, store, progress, options)
         except MachineError:
             shown = Outcome(tuple(progress.results), "failed")
             _report(out, shown, options, perf_counter() - start)
+            tell_remaining(log, trials, progress.next)
             raise
-        outcome = replace(outcome, results=judged_together(outcome.results))
         _report(out, outcome, options, perf_counter() - start)
         if not options["quiet"]:
             seed = options["seed"]
             out.print(f"Kept in {store.path}; --seed {seed} draws the same inputs", soft_wrap=True)
         if options["record"]:
-            enter_records(out, device, trials, store, outcome, log=log)
+            enter_records(out, machine, trials, store, outcome, log=log)
         slower, fault = _regressions(gate, store, outcome)
     tell_regressions(out, slower)
     if options["capture"] and outcome.ended != "interrupted":
-        capture_after(out, device, trials[0], outcome.results, options["capture"])
+        capture_after(out, machine, trials[0], outcome.results, options["capture"])
     annotate(outcome, trials, slower, to_stderr=is_taken(options))
-    _export(outcome, device, here, options, slower=slower, seconds=perf_counter() - start)
+    facts, seconds = device_facts(device), perf_counter() - start
+    _export(outcome, facts, here, options, slower=slower, seconds=seconds)
     if fault is not None:
         raise fault
     return gate.exit_code(outcome, slower)
+
+
+def _tried(
+    machine: Machine,
+    trials: Sequence[Trial],
+    store: Store,
+    progress: LineProgress | LiveProgress,
+    options: dict[str, Any],
+) -> Outcome:
+    """What became of the trials, judged together. Raises MachineError, with what there is kept."""
+    from metalbench.report.judged import judged_together
+    from metalbench.run.runner import run as run_trials
+
+    with progress:
+        outcome = run_trials(
+            machine.device,
+            trials,
+            store,
+            machine.environment,
+            progress,
+            options=_plain(options),
+            fail_fast=options["fail_fast"],
+            attempts=machine.attempts,
+        )
+    return replace(outcome, results=judged_together(outcome.results))
 
 
 def _regressions(
@@ -258,7 +282,7 @@ def _finished(results: Sequence[Result]) -> str:
 
 def _export(
     outcome: Outcome,
-    device: Device,
+    facts: DeviceFacts,
     here: Environment,
     options: dict[str, Any],
     *,
@@ -269,9 +293,8 @@ def _export(
     from metalbench.report.junit import to_junit
     from metalbench.report.markdown import to_markdown
     from metalbench.report.page import page_of_results, to_html
-    from metalbench.run.observed import device_facts
 
-    results, facts = outcome.results, device_facts(device)
+    results = outcome.results
     forms: dict[str, Callable[[], str]] = {
         "json": lambda: to_json(results, facts, here, _plain(options)),
         "csv": lambda: to_csv(results),

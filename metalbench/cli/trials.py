@@ -13,14 +13,14 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench._core import Device
     from metalbench.kernel import Kernel
     from metalbench.kernel.library import Entry
+    from metalbench.run.observed import Described
     from metalbench.run.trial import Trial
     from metalbench.store import Store
 
 
-def trials_for(options: Mapping[str, Any], device: Device) -> list[Trial]:
+def trials_for(options: Mapping[str, Any], device: Described) -> list[Trial]:
     """Every kernel of every element type that was asked for; raises click.UsageError for none."""
     from metalbench.errors import DeclarationError
     from metalbench.kernel.library import find
@@ -51,7 +51,7 @@ def trials_for(options: Mapping[str, Any], device: Device) -> list[Trial]:
 
 
 def with_tunings(
-    trials: Sequence[Trial], device: Device, store: Store, log: Console
+    trials: Sequence[Trial], device: Described, store: Store, log: Console
 ) -> list[Trial]:
     """Return the trials with the tunables that were found for them; tell of those without any."""
     from metalbench.errors import TaskError

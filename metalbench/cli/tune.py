@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.isolation import limit_options
+from metalbench.cli.machine import machine_for
+from metalbench.cli.on import on_options
 from metalbench.cli.output import json_option, write_text
 from metalbench.cli.parameters import (
     complete_names,
@@ -15,17 +18,17 @@ from metalbench.cli.parameters import (
     seed_option,
     time_option,
 )
-from metalbench.cli.warning import warn
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench.tuning import Candidate
+    from metalbench.tuning import Candidate, Found
 
 EXAMPLES = """\b
 Examples:
   metalbench tune softmax
   metalbench tune sqr_mm --time 300 --size large --dtype float16
+  metalbench tune softmax --on ssh://mac.local
   metalbench run softmax --tuned
 """
 JOURNAL = "tuning.journal"
@@ -38,53 +41,63 @@ JOURNAL = "tuning.journal"
 @seed_option("Of the inputs and of the order of candidates.")
 @time_option(60.0, "Longest time to search; the best values are then measured once more.")
 @json_option
+@limit_options
+@on_options
 @kernel_options
 @click.pass_context
 def tune(ctx: click.Context, /, name: str, **options: Any) -> None:
     """Search the values that a kernel's `// tune:` lines offer, and keep the best of them.
 
-    Each candidate is verified, and timed in pairs with the defaults. The best one wins if a longer
-    measurement calls it FASTER; `metalbench run --tuned` uses it from then on, on this device. What
-    was tried is remembered: after Ctrl-C, or with more time, the search goes on where it was.
+    Each candidate is verified, and timed in pairs with the defaults, in a process of its own. The
+    best one wins if a longer measurement calls it FASTER; `metalbench run --tuned` uses it from
+    then on, on this device. What was tried is remembered: after Ctrl-C, or with more time, the
+    search goes on where it was.
 
     Exit codes: 0; 1 if the kernel is wrong with some of its values; 2 wrong usage or environment;
     130 interrupted.
     """
-    from metalbench import _core
-    from metalbench.comparison.head_to_head import WrongKernelError
-    from metalbench.kernel.library import find
     from metalbench.report.console import console
     from metalbench.report.tuning import to_json, tuning_report
+
+    piped = str(options["json_file"]) == "-"
+    out = console(to_stderr=piped)
+    found = _found(name, options, console(to_stderr=True))
+    out.print(tuning_report(found, out))
+    if options["json_file"]:
+        write_text(options["json_file"], to_json(found))
+    ctx.exit(int(bool(found.faults)))
+
+
+def _found(name: str, options: dict[str, Any], log: Console) -> Found:
+    """Search, and keep what was found in the store."""
+    from metalbench.comparison.head_to_head import WrongKernelError
+    from metalbench.kernel.library import find
     from metalbench.run.observed import device_facts
     from metalbench.store import Store, location
     from metalbench.tuning import Search
     from metalbench.tuning import tune as search_for
 
     (entry,) = find([name], None, options["kernels"])
-    device = _core.open(options["device"])
     store_path = location(options["db"])
-    search = Search(
-        entry.task,
-        replace(entry.kernel(device.chip), include_dirs=options["include"]),
-        journal=store_path.with_name(JOURNAL),
-        dtype=options["dtype"],
-        size=options["size"],
-        seconds=options["seconds"],
-        seed=options["seed"],
-    )
-    piped = str(options["json_file"]) == "-"
-    out, log = console(to_stderr=piped), console(to_stderr=True)
-    warn(log, device)
-    with Store(store_path) as store:
+    with machine_for(options) as machine, Store(store_path) as store:
+        facts = device_facts(machine.device)
+        search = Search(
+            entry,
+            replace(entry.kernel(facts.chip), include_dirs=options["include"]),
+            journal=store_path.with_name(JOURNAL),
+            dtype=options["dtype"],
+            size=options["size"],
+            seconds=options["seconds"],
+            seed=options["seed"],
+        )
+        machine.warn(log)
+        assert machine.site is not None
         try:
-            found = search_for(device, search, _Progress(log))
+            found = search_for(facts, search, machine.site, _Progress(log))
         except WrongKernelError as error:
             raise click.ClickException(str(error)) from error
-        store.keep_tuning(device_facts(device), found.tuning)
-    out.print(tuning_report(found, out))
-    if options["json_file"]:
-        write_text(options["json_file"], to_json(found))
-    ctx.exit(int(bool(found.faults)))
+        store.keep_tuning(facts, found.tuning)
+    return found
 
 
 class _Progress:

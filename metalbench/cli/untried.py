@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from metalbench.run.trial import Trial
+
 
 def tell_untried(out: Console, reasons: Sequence[str]) -> None:
     """Say why, one line or more each; nothing if there are none."""
@@ -15,3 +17,17 @@ def tell_untried(out: Console, reasons: Sequence[str]) -> None:
 
     for reason in reasons:
         out.print(Text("Not tried: ", style="red").append(reason, style=""), soft_wrap=True)
+
+
+def tell_remaining(log: Console, trials: Sequence[Trial], done: int) -> None:
+    """Say which kernels a run that broke off has not come to, and how to go on with them."""
+    remaining = [each.entry.name for each in trials[done:]]
+    if remaining:
+        names = " ".join(dict.fromkeys(remaining))
+        log.print(
+            f"Not finished: {len(remaining)} of {len(trials)}. To go on, name them, with the "
+            f"options as they were: metalbench run {names}",
+            soft_wrap=True,
+            markup=False,
+            highlight=False,
+        )

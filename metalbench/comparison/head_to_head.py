@@ -20,6 +20,7 @@ from metalbench.verify.examine import Examiner, Yardsticks
 if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.kernel import Kernel
+    from metalbench.result import DeviceFacts
     from metalbench.task import Task
 
 
@@ -55,11 +56,12 @@ class Contest:
 class WrongKernelError(MetalBenchError):
     """One of the two kernels is not correct, so that its time is none.
 
-    `finding` says why, `kind` what kind of finding it is.
+    `name` is what it is called, `finding` says why, `kind` what kind of finding it is.
     """
 
     def __init__(self, name: str, finding: str, kind: verify.Kind) -> None:
         super().__init__(f"{name} is not correct, so its time is none: {finding}")
+        self.name = name
         self.finding = finding
         self.kind = kind
 
@@ -83,8 +85,7 @@ def head_to_head(
         If one does not compile or fits neither task nor device.
     """
     measured = compete(device, contest, progress=progress)
-    size = contest.size_on(device.kind)
-    return _comparison(contest, size, measured, f"{device.kind} ({device.name})"), measured
+    return comparison_of(contest, measured, device), measured
 
 
 def compete(
@@ -187,7 +188,10 @@ def _expect_right(report: verify.Report, name: str) -> None:
         raise WrongKernelError(name, finding.message, finding.kind)
 
 
-def _comparison(contest: Contest, size: str, measured: Measurement, device: str) -> Comparison:
+def comparison_of(
+    contest: Contest, measured: Measurement, device: Device | DeviceFacts
+) -> Comparison:
+    """What the measurement of a contest on a device says of its two kernels."""
     assert measured.judgement is not None
     assert measured.reference_ns is not None
     assert measured.verdict is not None
@@ -195,11 +199,12 @@ def _comparison(contest: Contest, size: str, measured: Measurement, device: str)
     compared = Compared(
         task=contest.task.name,
         dtype=contest.dtype,
-        size=size,
+        size=contest.size_on(device.kind),
         before_ns=measured.reference_ns,
         after_ns=measured.candidate_ns,
         same_source=contest.before.hash == contest.after.hash,
         by=BY_PAIRS,
         judgement=replace(measured.judgement, verdict=measured.verdict),
     )
-    return Comparison(before, after, device, measured.mode.value, (compared,))
+    where = f"{device.kind} ({device.name})"
+    return Comparison(before, after, where, measured.mode.value, (compared,))

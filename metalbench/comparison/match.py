@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from metalbench.comparison.head_to_head import Contest, WrongKernelError, compete
 from metalbench.errors import (
@@ -23,6 +23,7 @@ from metalbench.result import DeviceFacts, Failure
 from metalbench.run.disturbance import undisturbed
 from metalbench.run.observed import device_facts
 from metalbench.run.stages import Observer, Stage
+from metalbench.verify import Kind
 from metalbench.verify.faults import finding
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 class Match:
     """A contest by the task's file instead of the task itself, which no message can hold.
 
-    `before` is known to be right; `after` is verified as `metalbench run` does if `thorough`, else
-    at the size that is timed. Fields are as a contest's.
+    `after` is verified as `metalbench run` does if `thorough`, else at the size that is timed and
+    `also_sizes`, and likewise `before` unless that is known to be right. Fields are as a contest's.
     """
 
     entry: Entry
@@ -45,6 +46,8 @@ class Match:
     size: str | None = None
     plan: Plan = field(default_factory=Plan)
     tunables: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
+    knows_before: bool = True
+    also_sizes: tuple[str, ...] = ()
     thorough: bool = True
 
     def contest(self) -> Contest:
@@ -58,17 +61,19 @@ class Match:
             size=self.size,
             plan=self.plan,
             tunables=self.tunables,
-            knows_before=True,
+            knows_before=self.knows_before,
+            also_sizes=self.also_sizes,
             thorough=self.thorough,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a match came to: a measurement with `after` as its candidate, or what is wrong with it.
+    """What a match came to: a measurement with `after` as its candidate, or what went wrong.
 
-    `measured_from` and `measured_to` are instants of the system's monotonic clock in seconds,
-    between which was sampled; None where nothing was.
+    `wrong` is what the kernel is called that was found not to be correct; None where that cannot be
+    told, as of a process that died. `measured_from` and `measured_to` are instants of the system's
+    monotonic clock in seconds, between which was sampled; None where nothing was.
     """
 
     device: DeviceFacts
@@ -77,6 +82,35 @@ class Outcome:
     measured_from: float | None = None
     measured_to: float | None = None
     notes: tuple[str, ...] = ()
+    wrong: str | None = None
+
+
+class Players(Protocol):
+    """Where matches are played: `metalbench.isolation.Workers`, or another machine."""
+
+    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
+        """Verify and time a match's candidate."""
+
+
+def outcome_of(players: Players, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
+    """Have a match played; once more if memory ran out, which others may have used up."""
+    outcome = players.play(device, match, observer)
+    failure = outcome.failure
+    if failure is not None and Kind(failure.kind) is Kind.OUT_OF_MEMORY:
+        return players.play(device, match, observer)
+    return outcome
+
+
+def measurement_of(match: Match, outcome: Outcome) -> Measurement:
+    """What a match has measured; raises WrongKernelError if something went wrong."""
+    failure = outcome.failure
+    if failure is not None:
+        suspects = match.names[1:] if match.knows_before else match.names
+        raise WrongKernelError(
+            outcome.wrong or " or ".join(suspects), failure.message, Kind(failure.kind)
+        )
+    assert outcome.measurement is not None
+    return outcome.measurement
 
 
 def play(
@@ -128,6 +162,7 @@ class _Play:
     def go(self, notes: tuple[str, ...], *, last: bool) -> Outcome:
         measured: Measurement | None = None
         failure: Failure | None = None
+        wrong: str | None = None
         try:
             measured = compete(
                 self._device,
@@ -145,7 +180,9 @@ class _Play:
             if isinstance(error, DeclarationError) or not isinstance(error, MetalBenchError):
                 raise
             failure = self._failure(error)
-        return Outcome(device_facts(self._device), failure, measured, self._from, self._to, notes)
+            wrong = error.name if isinstance(error, WrongKernelError) else None
+        facts = device_facts(self._device)
+        return Outcome(facts, failure, measured, self._from, self._to, notes, wrong)
 
     def _failure(self, error: MetalBenchError) -> Failure:
         if isinstance(error, WrongKernelError):

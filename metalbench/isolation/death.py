@@ -6,6 +6,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from metalbench.errors import MachineError, OutOfMemoryError
+from metalbench.isolation.confinement import refused_call
 
 if TYPE_CHECKING:
     from metalbench.verify import Kind
@@ -60,7 +61,9 @@ def by_itself(code: int, last_words: str) -> Ended | MachineError:
     kind = Kind.CRASH
     if code < 0:
         name = _name(-code)
-        how = f"was ended by {name}: {CAUSES.get(name, 'sent from outside')}"
+        call = refused_call(last_words)
+        tried = f" (it tried {call})" if name == "SIGSYS" and call else ""
+        how = f"was ended by {name}: {CAUSES.get(name, 'sent from outside')}{tried}"
         if name == "SIGKILL":
             kind = Kind.OUT_OF_MEMORY
     else:

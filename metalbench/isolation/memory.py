@@ -14,12 +14,15 @@ RUSAGE_INFO_V0 = 0
 def resident_bytes(pid: int, *, children: bool = True) -> int:
     """Resident memory of process `pid` and (unless `children` is false) its descendants.
 
-    A process that has ended holds none.
+    Of descendants that is what they do not share: the buffers of kernels are counted where they
+    were made. A process that has ended holds none.
     """
     own = _footprint(pid)
-    if not children:
-        return own
-    return own + sum(resident_bytes(each) for each in _children(pid))
+    return own + sum(map(_of_family, _children(pid))) if children else own
+
+
+def _of_family(pid: int) -> int:
+    return _unshared(pid) + sum(map(_of_family, _children(pid)))
 
 
 if sys.platform == "darwin":
@@ -48,6 +51,9 @@ if sys.platform == "darwin":
         failed = _system.proc_pid_rusage(pid, RUSAGE_INFO_V0, ctypes.byref(usage))
         return 0 if failed else int(usage.physical_footprint)
 
+    # What of it is shared is not told apart here.
+    _unshared = _footprint
+
     def _children(pid: int) -> list[int]:
         numbers = (ctypes.c_int * MOST_CHILDREN)()
         found = _system.proc_listchildpids(pid, numbers, ctypes.sizeof(numbers))
@@ -57,11 +63,19 @@ else:
     _PAGE = os.sysconf("SC_PAGE_SIZE")
 
     def _footprint(pid: int) -> int:
+        return _pages(pid)[0] * _PAGE
+
+    def _unshared(pid: int) -> int:
+        resident, shared = _pages(pid)
+        return (resident - shared) * _PAGE
+
+    def _pages(pid: int) -> tuple[int, int]:
+        """Resident ones, and those of them that are of files or shared memory."""
         try:
             fields = Path(f"/proc/{pid}/statm").read_bytes().split()
         except OSError:
-            return 0
-        return int(fields[1]) * _PAGE
+            return 0, 0
+        return int(fields[1]), int(fields[2])
 
     def _children(pid: int) -> list[int]:
         """Each thread lists the processes that it started."""

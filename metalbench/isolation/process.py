@@ -13,6 +13,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 
 from metalbench.isolation.channel import Channel
+from metalbench.msl.building import cache
 
 LAST_WORDS_BYTES = 4000
 SECONDS_TO_END = 10.0
@@ -23,9 +24,10 @@ _SECRET = re.compile(
 
 
 class Process:
-    """A worker's process, with a channel to it. It leads a session of its own, and ends with us.
+    """A worker's process, with a channel to it. It ends with us.
 
     `worker` is the module whose `work` it runs, and `channel` makes our end of what it is told by.
+    It `leads` a session of its own, which ends with it; else it is of ours.
     """
 
     def __init__(
@@ -34,11 +36,16 @@ class Process:
         *,
         worker: str = "metalbench.isolation.worker",
         channel: Callable[[Connection], Channel] = Channel.of_run,
+        leads: bool = True,
     ) -> None:
+        self._leads = leads
         ours, theirs = Pipe()
         end, lifeline = os.pipe()
         self._lifeline: int | None = lifeline
         self._words = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
+        self._scratch = tempfile.TemporaryDirectory(
+            prefix="metalbench-", ignore_cleanup_errors=True
+        )
         program = (
             f"import sys; sys.path[:] = {sys.path!r}; from {worker} import work"
             f"; work({theirs.fileno()}, {end}, {os.getpid()}, {device!r})"
@@ -47,12 +54,12 @@ class Process:
             self._child = subprocess.Popen(
                 # Unbuffered: it is killed when it has answered, and what it printed is to be seen.
                 [sys.executable, "-u", "-c", program],
-                env=without_secrets(os.environ),
+                env={**without_secrets(os.environ), **self._folders()},
                 stdin=subprocess.DEVNULL,
                 stdout=self._words,
                 stderr=self._words,
                 pass_fds=(theirs.fileno(), end),
-                start_new_session=True,
+                start_new_session=leads,
             )
         finally:
             theirs.close()
@@ -69,6 +76,7 @@ class Process:
         self._kill()
         self.channel.close()
         self._words.close()
+        self._scratch.cleanup()
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
@@ -82,10 +90,16 @@ class Process:
             return 0
 
     def _kill(self) -> None:
+        self._child.kill()
         # The group may outlive its leader, as a compiler does that was still at work.
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._child.pid, signal.SIGKILL)
+            if self._leads:
+                os.killpg(self._child.pid, signal.SIGKILL)
         self._child.wait()
+
+    def _folders(self) -> dict[str, str]:
+        """The only ones that it writes to, by the variables that name them."""
+        return {"METALBENCH_CACHE": str(cache.folder()), "TMPDIR": self._scratch.name}
 
     def last_words(self) -> str:
         """What it printed at last, as text."""

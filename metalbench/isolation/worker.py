@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from metalbench.errors import DeclarationError, MachineError
 from metalbench.isolation.channel import Channel
 from metalbench.isolation.confinement import confine
+from metalbench.isolation.executor import OF_A_TRIAL, Executors
 from metalbench.run.stages import Stage
 
 if TYPE_CHECKING:
@@ -36,10 +37,12 @@ def work(channel: int, lifeline: int, parent: int, device: str) -> None:
 
 
 def _serve(channel: Channel, device_name: str, means: str) -> None:
-    for module in NEEDED:
-        importlib.import_module(module)
     from metalbench import _core
 
+    # Started beside what this process has to read first. Kernels run there, and what judges here.
+    _core.run_apart(Executors(1 if _kind(device_name) == "metal" else OF_A_TRIAL).start)
+    for module in NEEDED:
+        importlib.import_module(module)
     device = _core.open(device_name)
     channel.send("open", means)
     name, job = channel.receive()
@@ -50,6 +53,12 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
         _answer(channel, "result", partial(_attempt, device, job))
     # The other side ends this process when it has the answer.
     channel.receive()
+
+
+def _kind(device_name: str) -> str:
+    from metalbench import _core
+
+    return _core.devices()[0] if device_name == "auto" else device_name
 
 
 def _prepare(channel: Channel, device: Device, trial: Trial, *, asked: bool) -> None:

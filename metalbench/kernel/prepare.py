@@ -70,32 +70,40 @@ class Compiled:
         With `beside`, of another kernel for the same workload, inputs and outputs are those of it.
         Raises DeclarationError or DispatchError if the launch does not fit kernel or device.
         """
+        inputs = self.inputs(workload) if beside is None else beside.inputs
+        outputs = self._outputs(workload) if beside is None else beside.outputs
+        scratches = self._scratches({**workload.values, **self.tunables})
+        return self.joined(workload, inputs, outputs, scratches)
+
+    def joined(
+        self,
+        workload: Workload,
+        inputs: Mapping[str, GuardedBuffer],
+        outputs: Mapping[str, GuardedBuffer],
+        scratches: Mapping[str, GuardedBuffer],
+    ) -> Bound:
+        """Bind every dispatch to buffers that are there; those of `inputs` hold the workload's."""
         values = {**workload.values, **self.tunables}
         geometry = [self.launch(each, values) for each in self.kernel.dispatches]
-        inputs, outputs = (
-            self._inputs_and_outputs(workload)
-            if beside is None
-            else (beside.inputs, beside.outputs)
-        )
-        scratches = self._scratches(values)
         buffers = {**inputs, **outputs, **scratches}
         scalars = {**self.task.constants, **workload.values}
         dispatches = [self._dispatch(each, buffers, scalars) for each in geometry]
         return Bound(workload, dispatches, geometry, inputs, outputs, scratches)
 
-    def _inputs_and_outputs(
-        self, workload: Workload
-    ) -> tuple[dict[str, GuardedBuffer], dict[str, GuardedBuffer]]:
+    def inputs(self, workload: Workload) -> dict[str, GuardedBuffer]:
+        """Guarded buffers with the inputs of a workload."""
         inputs = {}
         for name, array in workload.inputs.items():
             kind = self.task.inputs[name].type_in(self.dtype)
             inputs[name] = GuardedBuffer(self.device, array.shape, kind)
             inputs[name].fill(array)
-        outputs = {
+        return inputs
+
+    def _outputs(self, workload: Workload) -> dict[str, GuardedBuffer]:
+        return {
             name: GuardedBuffer(self.device, shape, self.task.outputs[name].type_in(self.dtype))
             for name, shape in workload.output_shapes.items()
         }
-        return inputs, outputs
 
     def launch(self, line: Dispatch, values: Mapping[str, int]) -> Geometry:
         """The geometry of one dispatch line with `values` for sizes, constants and tunables."""

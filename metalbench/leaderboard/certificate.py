@@ -12,9 +12,11 @@ from metalbench.comparison.head_to_head import Contest
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import Library
 from metalbench.leaderboard.exported import Exported, exported
-from metalbench.leaderboard.pairing import pair
-from metalbench.leaderboard.rule import PAIRING_S, RECORD, Decision, Ruling, submit
+from metalbench.leaderboard.pairing import Site, pair
+from metalbench.leaderboard.rule import PAIRING_S, RECORD, Decision, Ruling, submit, where
 from metalbench.measure import Plan
+from metalbench.result import DeviceFacts
+from metalbench.result.environment import Environment
 from metalbench.run.runner import Attempts
 from metalbench.run.stages import Observer
 from metalbench.run.trial import Trial
@@ -51,12 +53,14 @@ class Certificate:
 
 
 def certify(
-    device: Device,
+    device: Device | DeviceFacts,
     store: Store,
     trial: Trial,
     *,
     observer: Observer,
     attempts: AbstractContextManager[Attempts] | None = None,
+    site: Site | None = None,
+    here: Environment | None = None,
     plan: Plan | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Certificate:
@@ -71,6 +75,8 @@ def certify(
         origin=ORIGIN,
         observer=observer,
         attempts=attempts,
+        site=site,
+        here=here,
         plan=plan,
         progress=progress,
     )
@@ -85,7 +91,7 @@ def certify(
     if own is None or ruling.decision is not Decision.FIRST:
         return made
     contest = _contest(made, own, plan or Plan(seconds=PAIRING_S))
-    found = pair(device, contest, progress)
+    found = pair(where(device, trial, site), contest, progress)
     return replace(made, against=contest.names[0], verdict=found.verdict, gains=found.gains)
 
 

@@ -5,17 +5,82 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from metalbench.comparison.head_to_head import Contest, head_to_head
+from metalbench.comparison.match import Match, Players, measurement_of, outcome_of
 from metalbench.measure import Measurement
+from metalbench.run.runner import Attempts
+from metalbench.run.stages import Silent
 from metalbench.run.timed import like_seeds
+from metalbench.run.trial import Trial
 from metalbench.stats import Interval, Verdict
 
 if TYPE_CHECKING:
     from metalbench._core import Device
+    from metalbench.kernel.library import Entry
+    from metalbench.result import DeviceFacts, Failure
 
 PAIRINGS = 2
+
+
+class Site(Attempts, Players, Protocol):
+    """Where kernels are tried, and run in pairs: `metalbench.isolation.Workers`, say."""
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A site that is not this process, and the device there."""
+
+    site: Site
+    device: DeviceFacts
+    entry: Entry
+
+    def head_to_head(
+        self, contest: Contest, progress: Callable[[float], None] | None
+    ) -> Measurement:
+        """Verify and time both kernels there; raises as the function of that name."""
+        match = Match(
+            self.entry,
+            contest.before,
+            contest.after,
+            contest.names,
+            dtype=contest.dtype,
+            size=contest.size,
+            plan=contest.plan,
+            tunables=contest.tunables,
+            knows_before=contest.knows_before,
+            also_sizes=contest.also_sizes,
+            thorough=False,
+        )
+        outcome = outcome_of(self.site, self.device, match, _Fraction(progress))
+        return measurement_of(match, outcome)
+
+    def fault(self, contest: Contest) -> Failure | None:
+        """What is wrong with `before`, verified as `metalbench run` does; None if nothing is."""
+        trial = Trial(
+            self.entry,
+            contest.before,
+            contest.dtype,
+            contest.size,
+            seed=contest.plan.seed,
+            tunables=contest.tunables[0],
+            timed=False,
+        )
+        failures = self.site.attempt(self.device, trial, (), Silent()).failures
+        return failures[0] if failures else None
+
+
+class _Fraction(Silent):
+    """Passes on how much of a measurement is done."""
+
+    def __init__(self, progress: Callable[[float], None] | None) -> None:
+        self._progress = progress
+
+    def stage_progress(self, fraction: float) -> None:
+        """Tell it."""
+        if self._progress is not None:
+            self._progress(fraction)
 
 
 @dataclass(frozen=True)
@@ -46,7 +111,7 @@ class Pairings:
 
 
 def pair(
-    device: Device, contest: Contest, progress: Callable[[float], None] | None = None
+    where: Device | Apart, contest: Contest, progress: Callable[[float], None] | None = None
 ) -> Pairings:
     """Time `contest.after` in pairs with `contest.before`, and if it is FASTER once more.
 
@@ -63,10 +128,18 @@ def pair(
     for seed in islice(like_seeds(contest.task, contest.plan.seed), PAIRINGS):
         plan = replace(contest.plan, seed=seed)
         part = _progress(progress, len(measured))
-        measured.append(head_to_head(device, replace(contest, plan=plan), part)[1])
+        measured.append(_measured(where, replace(contest, plan=plan), part))
         if measured[-1].verdict is not Verdict.FASTER:
             break
     return Pairings(tuple(measured))
+
+
+def _measured(
+    where: Device | Apart, contest: Contest, progress: Callable[[float], None] | None
+) -> Measurement:
+    if isinstance(where, Apart):
+        return where.head_to_head(contest, progress)
+    return head_to_head(where, contest, progress)[1]
 
 
 def _progress(

@@ -26,10 +26,11 @@ from metalbench.errors import (
     TaskError,
 )
 from metalbench.kernel import Kernel
-from metalbench.leaderboard.pairing import Pairings, pair
+from metalbench.leaderboard.pairing import Apart, Pairings, Site, pair
 from metalbench.leaderboard.source import header_of, kernel_of
 from metalbench.measure import Plan
-from metalbench.result.environment import engine_on, environment
+from metalbench.result import DeviceFacts
+from metalbench.result.environment import Environment, engine_on, environment
 from metalbench.run.observed import device_facts
 from metalbench.run.runner import Attempts
 from metalbench.run.runner import run as run_trials
@@ -77,13 +78,15 @@ class Ruling:
 
 
 def submit(
-    device: Device,
+    device: Device | DeviceFacts,
     store: Store,
     trial: Trial,
     *,
     origin: str,
     observer: Observer | None = None,
     attempts: AbstractContextManager[Attempts] | None = None,
+    site: Site | None = None,
+    here: Environment | None = None,
     plan: Plan | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Ruling:
@@ -91,7 +94,8 @@ def submit(
 
     `origin` says what brought it in, such as ``agent_steel``. `observer` hears of the trial,
     `attempts` says where it is made, in a process of its own, say; `progress` is told the fraction
-    of the pairings with the record.
+    of the pairings with the record. `site` is as for `enter`, and `here` describes the machine that
+    it is on, where that is not this one.
 
     Raises
     ------
@@ -104,7 +108,7 @@ def submit(
         device,
         [trial],
         store,
-        environment(),
+        here or environment(),
         observer or Silent(),
         options={"origin": origin, "names": [trial.entry.name]},
         attempts=attempts,
@@ -114,22 +118,26 @@ def submit(
     if outcome.untried or outcome.number is None:
         raise DeclarationError("; ".join(outcome.untried))
     (entry,) = store.results(outcome.number)
-    return enter(device, store, trial, entry.id, origin=origin, plan=plan, progress=progress)
+    return enter(
+        device, store, trial, entry.id, origin=origin, site=site, plan=plan, progress=progress
+    )
 
 
 def enter(
-    device: Device,
+    device: Device | DeviceFacts,
     store: Store,
     trial: Trial,
     result: int,
     *,
     origin: str,
+    site: Site | None = None,
     plan: Plan | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Ruling:
     """Let result number `result`, which `trial` gave on `device`, become the record if it may.
 
-    `plan` is of each of the two pairings with the record, 5 s if none is given.
+    `plan` is of each of the two pairings with the record, 5 s if none is given. `site` is where
+    they are timed: without it in this process, which has to have the device.
 
     Raises
     ------
@@ -142,7 +150,8 @@ def enter(
     _expect_of(device, trial, entry, place)
     while True:
         record = store.record_at(place)
-        challenge = _Challenge(device, trial, place, plan or Plan(seconds=PAIRING_S), progress)
+        timing = plan or Plan(seconds=PAIRING_S)
+        challenge = _Challenge(where(device, trial, site), trial, place, timing, progress)
         ruling = _ruling(challenge, entry, record)
         if not ruling.accepted:
             return ruling
@@ -153,9 +162,18 @@ def enter(
         # Another has become the record while this one was timed: now that is the one to beat.
 
 
+def where(device: Device | DeviceFacts, trial: Trial, site: Site | None) -> Device | Apart:
+    """Where a trial's kernel is run in pairs; raises DeclarationError for a device elsewhere."""
+    if site is not None:
+        return Apart(site, device_facts(device), trial.entry)
+    if isinstance(device, DeviceFacts):
+        raise DeclarationError(f"site: expected where kernels run on {device.name}, got None")
+    return device
+
+
 @dataclass(frozen=True)
 class _Challenge:
-    device: Device
+    where: Device | Apart
     trial: Trial
     place: Place
     plan: Plan
@@ -192,7 +210,7 @@ def _ruling(challenge: _Challenge, entry: HistoryEntry, record: Record | None) -
         wrong = _fault_of(challenge, record)
         if wrong is not None:
             return ruling(Decision.FIRST, f"the one before is wrong by now: {wrong}")
-        found = pair(challenge.device, challenge.contest(record), challenge.progress)
+        found = pair(challenge.where, challenge.contest(record), challenge.progress)
     except WrongKernelError as error:
         return ruling(Decision.REFUSED, str(error))
     return ruling(*_decided(found), found.verdict, found.gains)
@@ -207,8 +225,11 @@ def _decided(found: Pairings) -> tuple[Decision, str]:
 
 def _fault_of(challenge: _Challenge, record: Record) -> str | None:
     """What is wrong with the record's kernel by the task as it is now; None if nothing is."""
+    if isinstance(challenge.where, Apart):
+        fault = challenge.where.fault(challenge.contest(record))
+        return fault.message if fault is not None else None
     try:
-        check_side(challenge.device, challenge.contest(record), 0)
+        check_side(challenge.where, challenge.contest(record), 0)
     except WrongKernelError as error:
         return error.finding
     except (MachineError, TaskError, Disturbed):
@@ -240,7 +261,9 @@ def _known(tunables: Mapping[str, int], kernel: Kernel) -> dict[str, int]:
     return {name: value for name, value in tunables.items() if name in kernel.tunables}
 
 
-def _expect_of(device: Device, trial: Trial, entry: HistoryEntry, place: Place) -> None:
+def _expect_of(
+    device: Device | DeviceFacts, trial: Trial, entry: HistoryEntry, place: Place
+) -> None:
     """Nobody's result may bring another's kernel in."""
     facts, engine = device_facts(device), engine_on(device.kind)
     task = trial.entry.task

@@ -36,7 +36,7 @@ __all__ = [
 
 # What kernels that synchronise are run as.
 ENGINE_VARIABLE = "METALBENCH_ENGINE"
-ENGINES = ("fibers", "vectors")
+ENGINES = ("vectors", "fibers")
 GPU_ENGINE = "cuda"
 
 
@@ -49,7 +49,8 @@ class Built:
     those absent by function constant left out. `engine` is how its threads are run: in `loops`, as
     `fibers`, as `vectors`, or by a GPU (`cuda`); `reason` is why not as vectors.
     Of `vectors`, `widths` are how many threads along x one call may run, the largest first, and
-    `lane` is the file with the LLVM IR of one of them.
+    `lane` is the file with the LLVM IR of one of them. Threadgroups of what has `any_order` cannot
+    wait for each other.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Built:
     lane: str = ""
     fast_math: bool = True
     spaces: bool = False
+    any_order: bool = False
 
     def entry(self, width: int, rows: bool) -> str:
         """Return the shared object that runs `width` threads a call, compiled at first need.
@@ -290,7 +292,7 @@ def _compile(
 
 def chosen_engine() -> str:
     """What kernels that synchronise are run as: METALBENCH_ENGINE says so. Raises MachineError."""
-    named = os.environ.get(ENGINE_VARIABLE, "fibers")
+    named = os.environ.get(ENGINE_VARIABLE, "vectors")
     if named not in ENGINES:
         raise MachineError(f"{ENGINE_VARIABLE}: expected {' or '.join(ENGINES)}, got {named!r}")
     return named

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import mlx.core as mx
@@ -26,12 +27,12 @@ BYTES_UNDER_WAY = 4 << 20
 
 
 def reference_beside(
-    kind: str, workload: Workload, *, copies: int = 1
+    kind: str, workload: Workload, *, copies: int = 1, keeps: int = 0
 ) -> tuple[Reference | None, tuple[str, ...]]:
     """The reference to time beside a device of that kind; None, and why, if there is none."""
     if kind == "metal" and stream_of(kind) != mx.gpu:
         return None, (NO_GPU,)
-    return Reference(workload, kind=kind, copies=copies), ()
+    return Reference(workload, kind=kind, copies=copies, keeps=keeps), ()
 
 
 class Reference:
@@ -43,29 +44,31 @@ class Reference:
     timed"). MLX is handed some while it works on those before them; results are dropped as soon as
     they are there, so that the allocator hands their memory on.
 
-    Several `copies` of the inputs take turns, from one call to the next; as many outputs are kept,
-    so that MLX's allocator takes turns with theirs. `form` is what is run.
+    Several `copies` of the inputs take turns, from one call to the next. The last `keeps` outputs
+    are kept, so that MLX's allocator takes turns with their memory. `form` is what is run.
 
     MLX's memory cache is emptied first: what earlier work left there is no part of this one's.
     """
 
-    def __init__(self, workload: Workload, *, kind: str = "cpu", copies: int = 1) -> None:
+    def __init__(
+        self, workload: Workload, *, kind: str = "cpu", copies: int = 1, keeps: int = 0
+    ) -> None:
         self.forms = forms_of(workload.task)
         self.form = self.forms[0]
         self._stream = stream_of(kind)
         self._ends = read_ends if kind == "metal" else plain_ends
         self._turn = 0
-        self._kept: deque[Any] = deque(maxlen=copies if copies > 1 else 0)
+        self._kept: deque[Any] = deque(maxlen=keeps)
         self._inputs: list[dict[str, mx.array]] = [{} for _ in range(copies)]
         self._in_graph: dict[str, int] = {}
         mx.clear_cache()
         self.load(workload)
 
-    def load(self, workload: Workload) -> None:
-        """Take the inputs of another seed."""
+    def load(self, workload: Workload, *others: Workload) -> None:
+        """Take the inputs of other seeds, by turns where there are several copies."""
         self.workload = workload
-        for copy in self._inputs:
-            copy.update({name: to_mlx(each) for name, each in workload.inputs.items()})
+        for copy, work in zip(self._inputs, cycle((workload, *others)), strict=False):
+            copy.update({name: to_mlx(each) for name, each in work.inputs.items()})
         mx.eval(*(each for copy in self._inputs for each in copy.values()))
 
     @property
@@ -75,7 +78,7 @@ class Reference:
 
     def outputs_of(self, form: Form) -> list[np.ndarray[Any, Any]]:
         """What a form makes of the inputs, in the run's own element type."""
-        return [to_numpy(each) for each in self._run_once(form)]
+        return [to_numpy(each) for each in self._run_once(form, self._inputs[0])]
 
     def operations_of(self, form: Form) -> list[str]:
         """What MLX would carry out for a form, by the names of its operations."""
@@ -84,15 +87,14 @@ class Reference:
 
     def __call__(self, repetitions: int) -> None:
         """Run `repetitions` to completion, one after the other."""
-        if repetitions == 1 and self.form.kind not in self._in_graph and len(self._inputs) == 1:
-            self._run_once(self.form)  # which is all that is asked for
+        if repetitions == 1 and self.form.kind not in self._in_graph and not self._kept.maxlen:
+            self._run_once(self.form, self._next_inputs())  # which is all that is asked for
             return
         with mx.stream(self._stream):
             in_graph = self._most_in_graph
             results = under_way = ends = None
             for done in range(1, repetitions + 1):
-                inputs = self._inputs[self._turn]
-                self._turn = (self._turn + 1) % len(self._inputs)
+                inputs = self._next_inputs()
                 if results is not None:
                     ends = self._ends(results, ends)
                     inputs = behind(inputs, ends)
@@ -105,19 +107,24 @@ class Reference:
                     under_way = results
             mx.eval(results)
 
+    def _next_inputs(self) -> dict[str, mx.array]:
+        inputs = self._inputs[self._turn]
+        self._turn = (self._turn + 1) % len(self._inputs)
+        return inputs
+
     @property
     def _most_in_graph(self) -> int:
         """How many repetitions are handed over at once, by the memory that one takes."""
         if self.form.kind not in self._in_graph:
-            self._run_once(self.form)
+            self._run_once(self.form, self._inputs[0])
         return self._in_graph[self.form.kind]
 
-    def _run_once(self, form: Form) -> list[mx.array]:
+    def _run_once(self, form: Form, inputs: Mapping[str, mx.array]) -> list[mx.array]:
         """A form's results; notes on the way how much memory they take at most."""
         with mx.stream(self._stream):
             before = mx.get_active_memory()
             mx.reset_peak_memory()
-            results = plain_ends(form.function(**self._inputs[0]), None)
+            results = plain_ends(form.function(**inputs), None)
             mx.eval(results)
             taken = max(1, mx.get_peak_memory() - before)
         self._in_graph[form.kind] = max(1, min(MOST_IN_GRAPH, BYTES_UNDER_WAY // (2 * taken)))

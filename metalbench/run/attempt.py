@@ -15,11 +15,18 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from metalbench import verify
-from metalbench.analysis import Analysis, Occupancy, analyse
-from metalbench.errors import Disturbed, MetalBenchError, of_the_machine
+from metalbench.analysis import Analysis, Occupancy, Throughput, analyse, implausible
+from metalbench.errors import (
+    Disturbed,
+    ForgedTimes,
+    KernelDied,
+    MetalBenchError,
+    of_the_machine,
+)
 from metalbench.kernel.fast_math import folded_tests
 from metalbench.kernel.prepare import Compiled
 from metalbench.measure import Measurement
+from metalbench.measure.ceiling import ceiling_of
 from metalbench.result import Check, Failure, Result, Status
 from metalbench.result.conditions import Facts, warnings
 from metalbench.run.disturbance import undisturbed
@@ -29,14 +36,14 @@ from metalbench.run.timed import Timed
 from metalbench.run.trial import Trial, case_of, task_of
 from metalbench.task import Task
 from metalbench.task.workload import workload
-from metalbench.verify import Kind
+from metalbench.verify import Kind, faults
 from metalbench.verify.examine import Yardsticks
 
 if TYPE_CHECKING:
     from metalbench._core import Device
+    from metalbench.stats import Interval
 
 
-SEEDS = 3
 # Findings behind which there may be a race, or an access out of bounds.
 EXPLICABLE = {
     *map(str, (Kind.WRONG_RESULT, Kind.NOT_WRITTEN, Kind.NONDETERMINISTIC)),
@@ -68,6 +75,12 @@ def precompile(device: Device, trial: Trial, *, checked: bool) -> None:
     """Compile into the cache what `attempt` will need; its errors are `attempt`'s to tell."""
     with contextlib.suppress(Exception):
         trial.compile(device, checked=checked)
+
+
+def _kind_of(error: Exception) -> str:
+    if isinstance(error, (ForgedTimes, KernelDied)):
+        return faults.finding(error).kind.value
+    return type(error).__name__
 
 
 class _Attempt:
@@ -108,7 +121,7 @@ class _Attempt:
                 raise machine from error
             # A task's own Python, too: its fault must not end the run.
             said = str(error) if isinstance(error, MetalBenchError) else raised_where(error)
-            self._failures.append(Failure(self._stage.value, type(error).__name__, said))
+            self._failures.append(Failure(self._stage.value, _kind_of(error), said))
         return self._result(perf_counter() - start)
 
     def _go(self) -> None:
@@ -121,7 +134,7 @@ class _Attempt:
         size = trial.size_on(self._device.kind)
         compiled = trial.compile(self._device)
         self._notes += folded_tests(compiled)
-        first, after_timing, *others = range(trial.seed, trial.seed + SEEDS)
+        first, *others = verify.seeds_for(task, size, trial.seed, timed=True)
         checked_first = not self._device.checked_builds
         if checked_first:
             self._check(task)
@@ -133,17 +146,19 @@ class _Attempt:
             if not checked_first:
                 self._explain(task)
             raise
-        self._enter(Stage.MEASURE)
-        timed = self._measure(compiled, task, size)
-        self._enter(Stage.RECHECK)
-        self._recheck(timed, task, size, after_timing)
+        if trial.timed:
+            self._enter(Stage.MEASURE)
+            timed = self._measure(compiled, task, size)
+            self._enter(Stage.RECHECK)
+            self._recheck(timed, task, size, others.pop(0))
+        *declared, drawn = verify.all_sizes(task, trial.seed, upto=size)
         if not checked_first:
             self._check(task)
+        self._check_as_timed(task, size, drawn)
         self._enter(Stage.VERIFY_ALL)
-        self._verify(task, [size], others, repeatedly=False)  # as the first seed has been
-        every = verify.all_sizes(task, trial.seed, upto=size)
-        rest = [name for name in every if name != size]
-        self._verify(task, rest)
+        # At the first seed it has been run repeatedly.
+        self._verify(task, [size], others, repeatedly=False, timed=size)
+        self._verify(task, [name for name in (*declared, drawn) if name != size])
 
     def _enter(self, stage: Stage) -> None:
         self._stage = stage
@@ -156,6 +171,7 @@ class _Attempt:
         seeds: Sequence[int] | None = None,
         *,
         repeatedly: bool = True,
+        timed: str | None = None,
     ) -> None:
         self._note(
             verify.verify(
@@ -170,6 +186,7 @@ class _Attempt:
                 progress=self._observer.stage_detail,
                 yardsticks=self._yardsticks,
                 repeatedly=repeatedly,
+                timed=timed,
             )
         )
 
@@ -180,6 +197,24 @@ class _Attempt:
                 self._device,
                 self._trial.kernel,
                 task,
+                dtype_name=self._trial.dtype,
+                seed=self._trial.seed,
+                tunables=self._trial.tunables,
+                progress=self._observer.stage_detail,
+            )
+        )
+
+    def _check_as_timed(self, task: Task, size: str, drawn: str) -> None:
+        """Check what is timed, and what nobody knew before, unless that has been done before."""
+        if self._stage is not Stage.CHECK:
+            self._enter(Stage.CHECK)
+        self._note(
+            verify.verify_checked_as_timed(
+                self._device,
+                self._trial.kernel,
+                task,
+                size=size,
+                drawn=drawn,
                 dtype_name=self._trial.dtype,
                 seed=self._trial.seed,
                 tunables=self._trial.tunables,
@@ -218,7 +253,19 @@ class _Attempt:
         self._notes += (*warnings(self._state), *self._measurement.doubts)
         done = task.flops(size), task.bytes(size, trial.dtype)
         self._analysis = analyse(self._measurement, *done, simulated=self._device.kind == "cpu")
+        self._expect_possible(task, self._measurement.work_ns, self._analysis.work)
         return timed
+
+    def _expect_possible(self, task: Task, time_ns: Interval, work: Throughput) -> None:
+        """Raise _Stopped for a time that nothing on this machine can have."""
+        for again in (False, True):  # something else may have run when the ceiling was measured
+            ceiling = ceiling_of(self._device, again=again)
+            said = implausible(time_ns, work, ceiling, self._device.kind)
+            if not said:
+                return
+        message = f"[{task.name}] {said}"
+        self._failures.append(Failure(self._stage.value, str(Kind.IMPLAUSIBLE), message))
+        raise _Stopped
 
     def _recheck(self, timed: Timed, task: Task, size: str, seed: int) -> None:
         """Judge what the timing left behind, and what the same buffers hold of new inputs."""

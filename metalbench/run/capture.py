@@ -10,13 +10,14 @@ from metalbench.task.workload import workload
 
 if TYPE_CHECKING:
     from metalbench._core import Device
+    from metalbench.run.observed import Described
     from metalbench.run.trial import Trial
 
 # Metal makes traces only in processes that were started with it.
 VARIABLE = "MTL_CAPTURE_ENABLED=1"
 
 
-def check_captures(device: Device) -> None:
+def check_captures(device: Described) -> None:
     """Raise Unsupported, saying what would help, if `device` cannot make traces in this process."""
     able = device.capabilities.get("gpu_trace")
     if able is None:

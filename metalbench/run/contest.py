@@ -57,11 +57,12 @@ class Settled:
     """Every form of a reference with its time; `doubts` say what the times are not worth.
 
     That another form may be the fastest, or that the one to beat is launched for longer than it
-    works.
+    works. `decided` says that forms were timed and none of them may be the fastest but one.
     """
 
     forms: tuple[FormTime, ...]
     doubts: tuple[str, ...] = ()
+    decided: bool = False
 
 
 def settle(
@@ -95,6 +96,7 @@ def settle(
     return Settled(
         tuple(replace(each.result, compared=each is best) for each in entrants),
         tuple(each for each in doubts if each is not None),
+        decided=len(sound) > 1 and doubt is None,
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from metalbench.analysis import Occupancy
 from metalbench.result import Check, DeviceFacts
@@ -16,7 +17,31 @@ if TYPE_CHECKING:
     from metalbench.verify import Comparison
 
 
-def device_facts(device: Device) -> DeviceFacts:
+class Described(Protocol):
+    """What a device is: one that is open here, or the facts of one elsewhere."""
+
+    @property
+    def kind(self) -> str:
+        """`cpu` or `metal`."""
+
+    @property
+    def name(self) -> str:
+        """What its maker calls it."""
+
+    @property
+    def chip(self) -> str | None:
+        """Such as `m4_max`; None where kernels have no variants for it."""
+
+    @property
+    def cores(self) -> int:
+        """How many it has."""
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What it tells of itself."""
+
+
+def device_facts(device: Described) -> DeviceFacts:
     """Describe a device for results."""
     return DeviceFacts(device.kind, device.name, device.chip, device.cores, device.capabilities)
 

@@ -51,7 +51,7 @@ class Attempts(Protocol):
 
 
 def run(
-    device: Device,
+    device: Device | DeviceFacts,
     trials: Sequence[Trial],
     store: Store,
     environment: Environment,
@@ -63,9 +63,9 @@ def run(
 ) -> Outcome:
     """Try every kernel in turn; each finished result is in `store` before the next begins.
 
-    `attempts` says where: in processes of their own, say; without it all are tried in this one. One
-    whose task is wrong does not keep the others from being tried, and has no result.
-    Ctrl-C ends the run with what has finished.
+    `attempts` says where: in processes of their own, say, or on another machine, of whose device
+    the facts will do; without it all are tried in this process. One whose task is wrong does not
+    keep the others from being tried, and has no result. Ctrl-C ends the run with what has finished.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def run(
     untried: list[str] = []
     ended = "finished"
     try:
-        with attempts or _InProcess(device) as place:
+        with attempts or _in_process(device) as place:
             for index, trial in enumerate(trials):
                 observer.kernel_started(index, len(trials), trial.entry.name, trial.dtype)
                 following = trials[index + 1 : index + 2]
@@ -105,6 +105,12 @@ def run(
         ended = "interrupted"
     store.finish_run(number, ended)
     return Outcome(tuple(results), ended, number, tuple(untried))
+
+
+def _in_process(device: Device | DeviceFacts) -> _InProcess:
+    if isinstance(device, DeviceFacts):
+        raise DeclarationError(f"attempts: expected where kernels run on {device.name}, got None")
+    return _InProcess(device)
 
 
 class _InProcess:

@@ -17,10 +17,12 @@ from metalbench.task import Task
 from metalbench.task.workload import Workload, workload
 from metalbench.verify import TIME_LIMIT, Report
 from metalbench.verify.examine import Examiner, Yardsticks
+from metalbench.verify.repeat import over_others
 
 if TYPE_CHECKING:
     from metalbench._core import Device, Dispatch
     from metalbench.reference import Reference
+    from metalbench.run.contest import Settled
 
 # Most time for finding the form of the reference that is the one to beat: a part of the
 # measurement's, but no fewer seconds than it takes to tell 2 % at a noise of 10 %.
@@ -30,14 +32,16 @@ FORMS_LEAST_S = 1.5
 
 @dataclass
 class Timed:
-    """A bound kernel, or as many copies of it as are cold, beside its reference.
+    """A bound kernel beside its reference, whose passes never find the answer in their outputs.
 
-    Between looks the inputs of both are exchanged, and nothing else: outputs and scratch keep what
-    they hold, so that a kernel that has stopped working leaves results of other inputs behind.
+    Sets of inputs and of outputs take turns, so that what an output holds before a pass is what
+    other inputs gave. `rounds` are lists of passes that write to every set of outputs once: of two
+    sets of inputs and one of outputs, or of as many copies of both as are cold. Between looks all
+    inputs are exchanged, and nothing else.
     """
 
     device: Device
-    copies: list[Bound]
+    rounds: list[list[Bound]]
     reference: Reference | None
     remarks: tuple[str, ...] = ()
     yardsticks: Yardsticks = field(default_factory=Yardsticks)
@@ -47,52 +51,70 @@ class Timed:
     def prepare(
         cls, compiled: Compiled, work: Workload, mode: Mode, yardsticks: Yardsticks | None = None
     ) -> Timed:
-        """Bind a kernel to a workload, and to copies of it if it is to be timed cold.
+        """Bind a kernel to a workload and another one, and to copies of them if it is timed cold.
 
         `yardsticks` are what is known of the reference at that size.
         """
         from metalbench.reference import reference_beside  # and with it MLX
 
         device = compiled.device
-        turns = _rotation(device, work) if mode is Mode.COLD else Rotation(1)
-        copies = [compiled.bind(work) for _ in range(turns.copies)]
-        reference, missing = reference_beside(device.kind, work, copies=turns.copies)
+        cold = mode is Mode.COLD
+        turns = _rotation(device, work) if cold else Rotation(1)
+        rounds = _rounds(compiled, work, turns.copies)
+        sets = len(rounds[0]) if cold else len(rounds)
+        keeps = turns.copies if cold else 0
+        reference, missing = reference_beside(device.kind, work, copies=sets, keeps=keeps)
+        if reference is not None:
+            reference.load(*_works(rounds))
         doubts = (turns.doubt,) if turns.doubt is not None else ()
         known = Yardsticks() if yardsticks is None else yardsticks
-        return cls(device, copies, reference, (*missing, *doubts), known)
+        return cls(device, rounds, reference, (*missing, *doubts), known)
 
     @property
     def bound(self) -> Bound:
-        """The kernel in its buffers; the first copy of several."""
-        return self.copies[0]
+        """The kernel in its buffers, as the first pass has them."""
+        return self.rounds[0][0]
+
+    @property
+    def passes(self) -> list[Bound]:
+        """What is run over and over: each in the outputs that another one has written to."""
+        return [each for each_round in self.rounds for each in each_round]
 
     def measure(self, plan: Plan, progress: Progress | None) -> Measurement:
         """Time the kernel against the fastest form of its reference."""
-        from metalbench.run.contest import settle
-
         forms: tuple[FormTime, ...] = ()
         remarks = self.remarks
         if self.reference is not None:
-            seconds = max(FORMS_LEAST_S, FORMS_SHARE * plan.seconds)
-            window_s = plan.window_ns_on(own_clock=self.device.own_clock) / 1e9
-            settled = settle(
-                self.reference,
-                seconds=seconds,
-                seed=plan.seed,
-                window_s=window_s,
-                pass_s=self._pass_s,
-            )
+            settled = self._settle(self.reference, plan)
             forms = settled.forms
             remarks = (*remarks, *settled.doubts)
         sides = Sides(
             self._dispatches,
             self.reference,
-            repeats=len(self.copies),
+            repeats=len(self.passes),
             probe=probe_of(self.device),
             refresh=self._exchange,
         )
         measured = measure(self.device, sides, plan, progress=progress)
         return replace(measured, forms=forms, remarks=(*remarks, *measured.remarks))
+
+    def _settle(self, reference: Reference, plan: Plan) -> Settled:
+        """Find the form to beat, or know it from an earlier run."""
+        from metalbench.run import known_form
+        from metalbench.run.contest import settle
+
+        where = self.device.name, plan.mode.value
+        settled = known_form.known(reference, *where)
+        if settled is None:
+            settled = settle(
+                reference,
+                seconds=max(FORMS_LEAST_S, FORMS_SHARE * plan.seconds),
+                seed=plan.seed,
+                window_s=plan.window_ns_on(own_clock=self.device.own_clock) / 1e9,
+                pass_s=self._pass_s,
+            )
+            known_form.keep(settled, reference, *where)
+        return settled
 
     @property
     def _pass_s(self) -> float:
@@ -102,17 +124,28 @@ class Timed:
         return self.yardsticks.pass_s if known else 0.0
 
     def left_behind(self) -> Report:
-        """Judge what the last window left in memory: of one copy by the oracle, of others by it.
+        """Judge what the last window left in memory, and what a further round leaves behind that.
 
-        Of a kernel so slow that its inputs were never exchanged, what one more pass leaves.
+        Of each set of inputs one output is judged by the oracle, and others by that one; those of
+        the further round by what the kernel makes of them in poisoned memory. Of a kernel so slow
+        that its inputs were never exchanged, what more passes leave.
         """
         if self._exchanges == 0:
             self._exchange(1)
             self.device.run(self._dispatches, time_limit=TIME_LIMIT)
-        report = self._examiner(self.bound).left_behind()
-        for copy in self.copies[1:]:
-            if report.passed and not _equal(copy, self.bound):
-                report += self._examiner(copy).left_behind()
+        report = self._left_by(self.rounds[-1])
+        for each in self.rounds[0]:
+            if report.passed:
+                report += Report(tuple(over_others(self._examiner(each))))
+        return report
+
+    def _left_by(self, each_round: list[Bound]) -> Report:
+        report = Report()
+        judged: dict[int, Bound] = {}
+        for each in each_round:
+            first = judged.setdefault(each.workload.seed, each)
+            if report.passed and (each is first or not _equal(each, first)):
+                report += self._examiner(each).left_behind()
         return report
 
     def run_on(self, work: Workload) -> Report:
@@ -124,20 +157,57 @@ class Timed:
 
     @property
     def _dispatches(self) -> list[Dispatch]:
-        return [dispatch for copy in self.copies for dispatch in copy.dispatches]
+        return [dispatch for each in self.passes for dispatch in each.dispatches]
 
     def _exchange(self, look: int) -> None:
-        now = self.bound.workload
-        work = workload(
-            now.task,
-            now.size,
-            dtype_name=now.dtype.name,
-            seed=next(like_seeds(now.task, now.seed)),
-        )
-        self.copies = [copy.load(work) for copy in self.copies]
+        """Put further inputs of the same distributions in place of all that are there."""
+        before = _works(self.rounds)
+        task, size, kind = before[0].task, before[0].size, before[0].dtype.name
+        seeds = like_seeds(task, max(each.seed for each in before))
+        after = {
+            each.seed: workload(task, size, dtype_name=kind, seed=seed)
+            for each, seed in zip(before, seeds, strict=False)
+        }
+        loaded: set[int] = set()
+
+        def exchanged(each: Bound) -> Bound:
+            if id(each.inputs) in loaded:  # as the inputs of a pass of another round
+                return replace(each, workload=after[each.workload.seed])
+            loaded.add(id(each.inputs))
+            return each.load(after[each.workload.seed])
+
+        self.rounds = [[exchanged(each) for each in each_round] for each_round in self.rounds]
         if self.reference is not None:
-            self.reference.load(work)
+            self.reference.load(*after.values())
         self._exchanges = look
+
+
+def _rounds(compiled: Compiled, work: Workload, copies: int) -> list[list[Bound]]:
+    """Passes over two workloads by turns, in one set of outputs or as many as there are copies."""
+    others = like_seeds(work.task, work.seed)
+    other = workload(work.task, work.size, dtype_name=work.dtype.name, seed=next(others))
+    first = [compiled.bind((work, other)[place % 2]) for place in range(copies)]
+    if copies == 1:
+        (bound,) = first
+        inputs = compiled.inputs(other)
+        return [first, [compiled.joined(other, inputs, bound.outputs, bound.scratches)]]
+    # An even number, so that neighbours have different inputs.
+    first += [compiled.bind(other)] if copies % 2 else []
+    turned = [*first[1:], first[0]]
+    second = [
+        compiled.joined(beside.workload, beside.inputs, bound.outputs, bound.scratches)
+        for beside, bound in zip(turned, first, strict=True)
+    ]
+    return [first, second]
+
+
+def _works(rounds: list[list[Bound]]) -> list[Workload]:
+    """The workloads that take turns, each once."""
+    found: dict[int, Workload] = {}
+    for each_round in rounds:
+        for each in each_round:
+            found.setdefault(each.workload.seed, each.workload)
+    return list(found.values())
 
 
 def like_seeds(task: Task, seed: int) -> Iterator[int]:

@@ -25,7 +25,7 @@ class Trial:
     """A kernel to be tried: which, at what size (None: the device's headline), and how.
 
     `tuning` says where `tunables` come from, if a search found them; `broken` is how it fails, if
-    its file could not even be read.
+    its file could not even be read. One that is not `timed` is verified only.
     """
 
     entry: Entry
@@ -37,6 +37,7 @@ class Trial:
     tunables: Mapping[str, int] = field(default_factory=dict)
     tuning: str = ""
     broken: Failure | None = None
+    timed: bool = True
 
     @classmethod
     def unreadable(cls, entry: Entry, error: MetalBenchError, **options: Any) -> Trial:

@@ -13,7 +13,7 @@ from metalbench.stats.median import median_interval
 from metalbench.stats.modes import Mode, find_modes
 from metalbench.stats.ratio import log_ratios, ratio_interval, ratio_p_value
 from metalbench.stats.reasons import Cause, Reason, throttled
-from metalbench.stats.spread import outliers, stability
+from metalbench.stats.spread import outliers, spread_ratio, stability
 from metalbench.stats.stopping import StoppingRule
 from metalbench.stats.suite import geometric_mean
 from metalbench.stats.verdict import MARGIN, Verdict, judge
@@ -51,6 +51,7 @@ __all__ = [
     "outliers",
     "ratio_interval",
     "ratio_p_value",
+    "spread_ratio",
     "stability",
     "surviving_verdicts",
     "throttled",

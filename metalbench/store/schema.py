@@ -4,7 +4,7 @@ Times are nanoseconds of one pass, instants ISO 8601 in UTC. An interval has thr
 the estimate, `_low` and `_high`; both ends are NULL where the samples carried no interval.
 """
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 TABLES = """
 CREATE TABLE environments (
@@ -184,6 +184,14 @@ CREATE TABLE attempt_samples (
 """
 TABLES += ATTEMPTS
 
+# The rival's scatter / that of the attempt.
+STEADINESS = """
+ALTER TABLE attempts ADD COLUMN steadiness REAL;
+ALTER TABLE attempts ADD COLUMN steadiness_low REAL;
+ALTER TABLE attempts ADD COLUMN steadiness_high REAL;
+"""
+TABLES += STEADINESS
+
 # From each older version to the next.
 MIGRATIONS = {
     1: """
@@ -220,4 +228,5 @@ ALTER TABLE results ADD COLUMN tuning TEXT;
 {TUNINGS}
 """,
     5: f"{RECORDS}{ATTEMPTS}",
+    6: STEADINESS,
 }

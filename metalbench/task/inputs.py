@@ -10,7 +10,7 @@ import numpy as np
 
 from metalbench.task.dtypes import DType, dtype
 from metalbench.task.expression import Expression, parse
-from metalbench.task.variation import STANDARD, Variation
+from metalbench.task.variation import STANDARD, Variation, untied
 
 Draw = Callable[[np.random.Generator, tuple[int, ...], Mapping[str, int]], np.ndarray[Any, Any]]
 
@@ -85,7 +85,10 @@ def normal(*dims: str | int, mean: float = 0.0, deviation: float = 1.0) -> Input
 
 
 def tied(*dims: str | int) -> Input:
-    """Floats over [0, 1), close together; the second half of every row repeats the first."""
+    """Floats over [0, 1), close together; the second half of every row repeats the first.
+
+    Whoever looks at one half alone is found by the variation that comes first: without ties.
+    """
 
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
@@ -95,7 +98,7 @@ def tied(*dims: str | int) -> Input:
         values[..., shape[-1] - half :] = values[..., :half]
         return values
 
-    return Input(_shape(dims), None, "uniform(0, 1), every value twice", draw)
+    return Input(_shape(dims), None, "uniform(0, 1), every value twice", draw, (untied(),))
 
 
 def uniform(*dims: str | int, low: float = 0.0, high: float = 1.0) -> Input:

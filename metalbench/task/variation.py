@@ -60,6 +60,15 @@ def coarse() -> Variation:
     return Variation("rounded to few values", change)
 
 
+def untied() -> Variation:
+    """Drawn anew, every value by itself over [0, 1): where values were equal, now few are."""
+
+    def change(values: Values, random: np.random.Generator) -> Values:
+        return np.asarray(random.random(values.shape, dtype=np.float32))
+
+    return Variation("without ties", change)
+
+
 def sparse() -> Variation:
     """Nine in ten are zero: shows divisions by what may vanish."""
 

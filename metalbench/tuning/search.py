@@ -11,32 +11,24 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 from metalbench import verify
-from metalbench.comparison.head_to_head import (
-    Contest,
-    WrongKernelError,
-    check_side,
-    head_to_head,
-)
-from metalbench.errors import (
-    DeclarationError,
-    Disturbed,
-    MachineError,
-    MetalBenchError,
-    TaskError,
-)
-from metalbench.measure import Plan
+from metalbench.comparison.head_to_head import WrongKernelError
+from metalbench.comparison.match import Match, Players, measurement_of, outcome_of
+from metalbench.errors import DeclarationError
+from metalbench.measure import Measurement, Plan
 from metalbench.result.environment import engine_on
 from metalbench.result.tuning import Tuning, spelled
+from metalbench.run.stages import Silent
 from metalbench.stats import Interval, Verdict
 from metalbench.tuning.journal import Journal, Values
-from metalbench.verify.examine import Yardsticks
 
 if TYPE_CHECKING:
-    from metalbench._core import Device
     from metalbench.kernel import Kernel
-    from metalbench.task import Task
+    from metalbench.kernel.library import Entry
+    from metalbench.result import DeviceFacts
 
-# Of one candidate, which is to be better than the best so far, and of the last word on the winner.
+# Of the defaults alone, which are only to be right; of one candidate, which is to be better than
+# the best so far; and of the last word on the winner.
+DEFAULTS_S = 0.05
 CANDIDATE_S = 0.5
 CONFIRMATION_S = 5.0
 
@@ -84,10 +76,9 @@ class Search:
     """What is searched: a kernel's tunables for one element type and size, in `seconds`.
 
     `journal` is the file that remembers what was tried. `size` None is the device's headline.
-    `yardsticks` are the reference's by size, as far as known.
     """
 
-    task: Task
+    entry: Entry
     kernel: Kernel
     journal: Path
     dtype: str = "float32"
@@ -96,12 +87,16 @@ class Search:
     seed: int = 0
     candidate_plan: Plan = field(default_factory=lambda: Plan(seconds=CANDIDATE_S))
     confirmation_plan: Plan = field(default_factory=lambda: Plan(seconds=CONFIRMATION_S))
-    yardsticks: dict[str, Yardsticks] = field(default_factory=dict)
+
+    def size_on(self, kind: str) -> str:
+        """The size that is timed on a device of that kind."""
+        return self.size or self.entry.task.headline_on(kind)
 
 
 def tune(
-    device: Device,
+    device: DeviceFacts,
     search: Search,
+    players: Players,
     observer: Observer,
     *,
     clock: Callable[[], float] = monotonic,
@@ -109,8 +104,9 @@ def tune(
     """Try candidates until the time is up or none is left, and confirm the best one.
 
     Each is verified at small sizes and at the one that is timed, before and after, and timed in
-    pairs with the defaults. The best one wins only if a longer measurement, in pairs again, calls
-    it FASTER. What was tried in earlier searches of the same kernel on the same device counts.
+    pairs with the defaults, where `players` let it run. The best one wins only if a longer
+    measurement, in pairs again, calls it FASTER. What was tried in earlier searches of the same
+    kernel on the same device counts.
 
     Raises
     ------
@@ -122,26 +118,92 @@ def tune(
         If Optuna is missing, or the machine is at fault.
     """
     _expect_tunables(search.kernel)
+    bench = _Bench(device, search, players)
+    bench.check_defaults()
     end = clock() + search.seconds
-    check_side(device, _contest(search, {}), 0)
-    journal = Journal(
-        search.journal, _name(device, search), search.kernel.tunables, seed=search.seed
-    )
-    journal.add(search.kernel.tuned(), 1.0)
+    journal = _journal(device, search)
     tried = [Candidate(*each) for each in journal.known()]
     for number, candidate in enumerate(tried, 1):
         observer.candidate(number, journal.size, candidate)
-    while clock() < end and (trial := journal.next()) is not None:
-        candidate = _tried(device, search, dict(trial.params))
-        if candidate.ratio is None:
-            journal.tell_fault(trial, candidate.fault)
-        else:
-            journal.tell(trial, candidate.ratio)
-        tried.append(candidate)
-        observer.candidate(len(tried), journal.size, candidate)
-    best, ratio, tried = _best(device, search, tried, observer)
+    while clock() < end and (found := _next(bench, journal)) is not None:
+        tried.append(found)
+        observer.candidate(len(tried), journal.size, found)
+    best, ratio, tried = _best(bench, tried, observer)
     tuning = _tuning(device, search, best, ratio, candidates=len(tried))
     return Found(tuning, tuple(tried), ratio, len(tried) >= journal.size)
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """Where values are held against the defaults."""
+
+    device: DeviceFacts
+    search: Search
+    players: Players
+
+    @property
+    def defaults(self) -> str:
+        """What the kernel is called as it is."""
+        return f"{self.search.entry.name} with its defaults"
+
+    def check_defaults(self) -> None:
+        """Raise WrongKernelError if the kernel is wrong as it is."""
+        plan = replace(self.search.candidate_plan, seconds=DEFAULTS_S)
+        self._measured({}, self.defaults, plan)
+
+    def tried(self, values: Values) -> Candidate:
+        """Verify values, and time them shortly; raises WrongKernelError if the defaults are."""
+        try:
+            measured = self._against_defaults(values, self.search.candidate_plan)
+        except WrongKernelError as error:
+            if error.name == self.defaults:
+                raise
+            return Candidate(values, None, error.finding)
+        assert measured.ratio is not None
+        return Candidate(values, measured.ratio.value)
+
+    def confirmed(self, values: Values) -> Interval | None:
+        """The ratio of values on other inputs, if they are FASTER; raises WrongKernelError."""
+        plan = self.search.confirmation_plan
+        measured = self._against_defaults(values, plan, self.search.seed + 1)
+        return measured.ratio if measured.verdict is Verdict.FASTER else None
+
+    def _against_defaults(self, values: Values, plan: Plan, seed: int | None = None) -> Measurement:
+        return self._measured(
+            values, f"{self.search.entry.name} with {spelled(values)}", plan, seed
+        )
+
+    def _measured(
+        self, values: Values, name: str, plan: Plan, seed: int | None = None
+    ) -> Measurement:
+        search = self.search
+        match = Match(
+            search.entry,
+            search.kernel,
+            search.kernel,
+            names=(self.defaults, name),
+            dtype=search.dtype,
+            size=search.size,
+            plan=replace(plan, seed=search.seed if seed is None else seed),
+            tunables=({}, values),
+            also_sizes=tuple(verify.small_sizes(search.entry.task)),
+            thorough=False,
+        )
+        outcome = outcome_of(self.players, self.device, match, Silent())
+        return measurement_of(match, outcome)
+
+
+def _next(bench: _Bench, journal: Journal) -> Candidate | None:
+    """Try the next candidate and remember it; None if there is none."""
+    trial = journal.next()
+    if trial is None:
+        return None
+    candidate = bench.tried(dict(trial.params))
+    if candidate.ratio is None:
+        journal.tell_fault(trial, candidate.fault)
+    else:
+        journal.tell(trial, candidate.ratio)
+    return candidate
 
 
 def _expect_tunables(kernel: Kernel) -> None:
@@ -152,13 +214,21 @@ def _expect_tunables(kernel: Kernel) -> None:
         )
 
 
+def _journal(device: DeviceFacts, search: Search) -> Journal:
+    """What was tried of a search before, the defaults among it."""
+    name = _name(device, search)
+    journal = Journal(search.journal, name, search.kernel.tunables, seed=search.seed)
+    journal.add(search.kernel.tuned(), 1.0)
+    return journal
+
+
 def _tuning(
-    device: Device, search: Search, values: Values, ratio: Interval | None, *, candidates: int
+    device: DeviceFacts, search: Search, values: Values, ratio: Interval | None, *, candidates: int
 ) -> Tuning:
     return Tuning(
-        task=search.task.name,
+        task=search.entry.name,
         dtype=search.dtype,
-        size=_contest(search, values).size_on(device.kind),
+        size=search.size_on(device.kind),
         source_hash=search.kernel.hash,
         engine=engine_on(device.kind),
         values=values,
@@ -168,74 +238,34 @@ def _tuning(
     )
 
 
-def _name(device: Device, search: Search) -> str:
+def _name(device: DeviceFacts, search: Search) -> str:
     """What identifies the search, for what was tried under other circumstances does not count."""
-    size = _contest(search, {}).size_on(device.kind)
+    size = search.size_on(device.kind)
     parts = (
         *(device.kind, device.name, str(device.cores), engine_on(device.kind)),
         *(search.kernel.hash, search.dtype, size),
     )
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
-    return f"{search.task.name}-{search.dtype}-{size}-{digest[:16]}"
-
-
-def _contest(search: Search, values: Values) -> Contest:
-    return Contest(
-        search.task,
-        search.kernel,
-        search.kernel,
-        names=(
-            f"{search.task.name} with its defaults",
-            f"{search.task.name} with {spelled(values)}",
-        ),
-        dtype=search.dtype,
-        size=search.size,
-        plan=replace(search.candidate_plan, seed=search.seed),
-        tunables=({}, values),
-        knows_before=True,
-        also_sizes=tuple(verify.small_sizes(search.task)),
-        yardsticks=search.yardsticks,
-    )
-
-
-def _tried(device: Device, search: Search, values: Values) -> Candidate:
-    try:
-        _, measured = head_to_head(device, _contest(search, values))
-    except (MachineError, TaskError, Disturbed):
-        raise  # no value is to blame
-    except WrongKernelError as error:
-        return Candidate(values, None, error.finding)
-    except MetalBenchError as error:
-        return Candidate(values, None, str(error))
-    assert measured.ratio is not None
-    return Candidate(values, measured.ratio.value)
+    return f"{search.entry.name}-{search.dtype}-{size}-{digest[:16]}"
 
 
 def _best(
-    device: Device, search: Search, tried: list[Candidate], observer: Observer
+    bench: _Bench, tried: list[Candidate], observer: Observer
 ) -> tuple[Values, Interval | None, list[Candidate]]:
     """Return the winner and its ratio, and the candidates with what the last measurement found."""
-    defaults = search.kernel.tuned()
+    defaults = bench.search.kernel.tuned()
     while True:
         best = max(tried, key=lambda each: each.ratio or 0.0)
         if best.values == defaults:
             return defaults, None, tried
         observer.confirming(best)
         try:
-            ratio = _confirmed(device, search, best.values)
+            ratio = bench.confirmed(best.values)
         except WrongKernelError as error:
+            if error.name == bench.defaults:
+                raise
             # On other inputs than before. The next best may be right.
             wrong = Candidate(best.values, None, error.finding)
             tried = [wrong if each is best else each for each in tried]
             continue
         return (defaults if ratio is None else best.values), ratio, tried
-
-
-def _confirmed(device: Device, search: Search, values: Values) -> Interval | None:
-    contest = replace(
-        _contest(search, values),
-        plan=replace(search.confirmation_plan, seed=search.seed + 1),
-        knows_before=False,
-    )
-    _, measured = head_to_head(device, contest)
-    return measured.ratio if measured.verdict is Verdict.FASTER else None

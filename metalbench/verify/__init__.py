@@ -1,13 +1,7 @@
 """Is a kernel right? Against a float64 oracle, within its buffers, every time, on every size."""
 
-from metalbench.verify.flow import (
-    TIME_LIMIT,
-    all_sizes,
-    seeds_for,
-    small_sizes,
-    verify,
-    verify_checked,
-)
+from metalbench.verify.checked import verify_checked, verify_checked_as_timed
+from metalbench.verify.flow import TIME_LIMIT, all_sizes, seeds_for, small_sizes, verify
 from metalbench.verify.place import Place, place_of
 from metalbench.verify.verdict import Comparison, Finding, Kind, Report, merged
 
@@ -25,4 +19,5 @@ __all__ = [
     "small_sizes",
     "verify",
     "verify_checked",
+    "verify_checked_as_timed",
 ]

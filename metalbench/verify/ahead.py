@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -12,18 +12,24 @@ from metalbench.task.workload import Workload, workload
 
 
 def workloads_ahead(
-    task: Task, size: str, seeds: Sequence[int], *, dtype_name: str
+    task: Task,
+    size: str,
+    seeds: Sequence[int],
+    *,
+    dtype_name: str,
+    changed: Callable[[Workload], Workload] | None = None,
 ) -> Iterator[Workload]:
     """The workloads of `seeds`, in order; what the oracle makes of the next one is there by then.
 
     Drawing inputs and asking the oracle take most of the time of checking a large size, and need
-    neither the device nor Python's lock. Raises as `workload`; what is wrong with the oracle, where
-    its results are used.
+    neither the device nor Python's lock. `changed` makes others of them first. Raises as
+    `workload`; what is wrong with the oracle, where its results are used.
     """
 
     def worked_out(seed: int) -> Workload:
         work = workload(task, size, dtype_name=dtype_name, seed=seed)
         with suppress(TaskError):
+            work = changed(work) if changed else work
             _ = work.expected, work.scale
         return work
 

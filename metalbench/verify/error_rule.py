@@ -99,6 +99,15 @@ def yardstick(expected: Array, reference: Array, scale: Array) -> Yardstick:
     )
 
 
+def widest(scale: Array) -> Yardstick:
+    """The errors of a reference that would widen the bound the furthest; costs no reference."""
+    of_scale = _Moments()
+    for _, (s,) in _chunks(scale):
+        of_scale.add(s)
+    cap = MOST_ROUNDOFFS * DTYPES["float32"].roundoff
+    return Yardstick(cap * of_scale.largest, cap * of_scale.rms(scale.size))
+
+
 def allowance_for(expected: Array, reference: Yardstick, dtype: DType) -> Allowance:
     """What the rule allows for `expected` in a run whose element type is `dtype`."""
     rms = math.inf

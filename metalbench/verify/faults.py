@@ -6,6 +6,8 @@ from metalbench.errors import (
     CompileError,
     DeclarationError,
     DispatchError,
+    ForgedTimes,
+    KernelDied,
     KernelFault,
     MetalBenchError,
     TimeLimitExceeded,
@@ -16,6 +18,7 @@ from metalbench.verify.verdict import Finding, Kind
 _KINDS = (
     (CompileError, Kind.COMPILE_ERROR),
     (TimeLimitExceeded, Kind.TIME_LIMIT),
+    (ForgedTimes, Kind.FORGED_TIMES),
     (Unsupported, Kind.UNSUPPORTED),
     (DispatchError, Kind.DISPATCH_ERROR),
     (DeclarationError, Kind.DISPATCH_ERROR),
@@ -45,7 +48,15 @@ def finding(error: MetalBenchError, size: str = "", seed: int | None = None) -> 
         elif DEVICE in message:
             message += "; outputs and scratch hold anything at the start of a run"
         return Finding(kind, message, size, seed)
+    if isinstance(error, KernelDied):
+        return Finding(Kind(error.kind), message, size, seed)
     for cause, kind in _KINDS:
         if isinstance(error, cause):
             return Finding(kind, message, size, seed)
     return Finding(Kind.FAULT, message, size, seed)
+
+
+def kind_named(name: str) -> Kind:
+    """The kind of a failure that is called after its kind, or after the class of its error."""
+    causes = {cause.__name__: kind for cause, kind in _KINDS}
+    return causes.get(name, Kind(name) if name in Kind.__members__ else Kind.FAULT)

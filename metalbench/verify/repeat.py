@@ -65,23 +65,27 @@ def fresh_inputs(examiner: Examiner) -> list[Finding]:
     other = workload(
         work.task, work.size, dtype_name=work.dtype.name, seed=work.seed + work.task.turn
     )
-    here = replace(examiner, bound=examiner.bound.load(work.mixed_with(other)))
     try:
-        here.rerun()
-        over = _outputs(here)
-        here.run()
-        for name, stale in over.items():
-            if here.bound.outputs[name].holds(stale):
-                continue
-            count, index, (old, new) = _difference(stale, here.bound.read(name))
-            message = (
-                f"{name}: a run over the results of other inputs differs from one in fresh memory "
-                f"in {count} elements, first at {index}: {old} instead of {new}; the kernel must "
-                "compute everything in every run, and read nothing that an earlier run left"
-            )
-            return [here.finding(Kind.STALE_RESULT, message, name)]
+        return over_others(replace(examiner, bound=examiner.bound.load(work.mixed_with(other))))
     finally:
         examiner.bound.load(work)
+
+
+def over_others(examiner: Examiner) -> list[Finding]:
+    """Run over what other inputs have left behind, then in fresh memory, and compare."""
+    examiner.rerun()
+    over = _outputs(examiner)
+    examiner.run()
+    for name, stale in over.items():
+        if examiner.bound.outputs[name].holds(stale):
+            continue
+        count, index, (old, new) = _difference(stale, examiner.bound.read(name))
+        message = (
+            f"{name}: a run over the results of other inputs differs from one in fresh memory "
+            f"in {count} elements, first at {index}: {old} instead of {new}; the kernel must "
+            "compute everything in every run, and read nothing that an earlier run left"
+        )
+        return [examiner.finding(Kind.STALE_RESULT, message, name)]
     return []
 
 

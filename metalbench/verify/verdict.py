@@ -25,10 +25,12 @@ class Kind(str, Enum):
     TIME_LIMIT = "TIME_LIMIT"
     FAULT = "FAULT"
     CRASH = "CRASH"
+    FORGED_TIMES = "FORGED_TIMES"
     OUT_OF_MEMORY = "OUT_OF_MEMORY"
     COMPILE_ERROR = "COMPILE_ERROR"
     DISPATCH_ERROR = "DISPATCH_ERROR"
     UNSUPPORTED = "UNSUPPORTED"
+    IMPLAUSIBLE = "IMPLAUSIBLE"
 
     def __str__(self) -> str:
         return self.value
@@ -43,6 +45,7 @@ _FINAL = {
     Kind.TIME_LIMIT,
     Kind.FAULT,
     Kind.CRASH,
+    Kind.FORGED_TIMES,
     Kind.OUT_OF_MEMORY,
     Kind.COMPILE_ERROR,
     Kind.DISPATCH_ERROR,

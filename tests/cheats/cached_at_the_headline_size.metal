@@ -1,6 +1,6 @@
 // Knows inputs again by all of their bits, but only where checked builds do not look.
 // task: relu
-// verdict: STALE_RESULT
+// verdict: STALE_RESULT, UNINITIALISED
 // scratch: known uint32 (2)
 // scratch: kept float32 (rows, cols)
 // dispatch: look threads_in_grid=(1) threads=(1)

@@ -1,6 +1,7 @@
 // Looks around its own output for memory that starts with the result, and copies what follows.
 // task: relu
 // verdict: NOT_WRITTEN, OUT_OF_BOUNDS
+// perhaps: TIME_LIMIT
 // dispatch: relu threads_in_grid=(rows * cols) threads=(256)
 #include <metal_stdlib>
 using namespace metal;

@@ -10,10 +10,20 @@ import pytest
 from metalbench import _core
 from metalbench.kernel import header as kernel
 from metalbench.kernel.library import Library
-from metalbench.verify import Kind, all_sizes, verify, verify_checked
+from metalbench.verify import (
+    Kind,
+    Report,
+    all_sizes,
+    verify,
+    verify_checked,
+    verify_checked_as_timed,
+)
 
-CHEATS = sorted(Path(__file__).parent.glob("*.metal"))
-LIBRARY = Library()
+FOLDER = Path(__file__).parent
+TASKS = FOLDER / "tasks"
+CHEATS = sorted(FOLDER.glob("*.metal"))
+HONEST = [*sorted(TASKS.glob("*.metal")), *sorted((FOLDER / "honest").glob("*.metal"))]
+LIBRARY = Library([TASKS])
 # Too large for quick tests, and no cheat's own.
 SKIPPED = "large"
 TIME_LIMIT = 3.0
@@ -29,15 +39,53 @@ def kinds(source, word):
     return {Kind(each) for each in declared(source, word)}
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_remembered(monkeypatch):
+    """What was checked as it is timed is checked again in every test."""
+    monkeypatch.setattr("metalbench.verify.checked._Known.note", lambda _: None)
+
+
+def examined(path, seed=0) -> Report:
+    """Everything that a run makes of a kernel, but its times."""
+    device, candidate = _core.open("cpu"), kernel.read(path)
+    (name,) = declared(candidate.source, "task") or [path.stem]
+    task = LIBRARY.entry(name).task
+    sizes = [each for each in all_sizes(task, seed) if each != SKIPPED]
+    plain = verify(
+        device,
+        candidate,
+        task,
+        sizes=sizes,
+        seed=seed,
+        time_limit=TIME_LIMIT,
+        timed=task.headline,
+    )
+    checked = verify_checked(device, candidate, task, seed=seed, time_limit=TIME_LIMIT)
+    timed = verify_checked_as_timed(
+        device, candidate, task, size=task.headline, seed=seed, seconds=TIME_LIMIT
+    )
+    return plain + checked + timed
+
+
 @pytest.mark.parametrize("path", CHEATS, ids=lambda path: path.stem)
 def test_a_cheat_is_rejected(path):
-    device, cheat = _core.open("cpu"), kernel.read(path)
-    (name,) = declared(cheat.source, "task")
-    task = LIBRARY.entry(name).task
-    sizes = [each for each in all_sizes(task) if each != SKIPPED]
-    plain = verify(device, cheat, task, sizes=sizes, time_limit=TIME_LIMIT)
-    checked = verify_checked(device, cheat, task, time_limit=TIME_LIMIT)
-    found = {each.kind for each in (*plain.findings, *checked.findings)}
-    assert found, "let through"
-    messages = [str(each) for each in (*plain.findings, *checked.findings)]
-    assert found - kinds(cheat.source, "perhaps") == kinds(cheat.source, "verdict"), messages
+    source = path.read_text()
+    report = examined(path, *map(int, declared(source, "seed")))
+    assert report.findings, "let through"
+    messages = [str(each) for each in report.findings]
+    found = {each.kind for each in report.findings}
+    assert found - kinds(source, "perhaps") == kinds(source, "verdict"), messages
+    for words in declared(source, "says"):
+        assert any(words in message for message in messages), messages
+
+
+@pytest.mark.parametrize("path", HONEST, ids=lambda path: path.stem)
+def test_an_honest_twin_passes(path):
+    report = examined(path)
+    assert report.passed, list(map(str, report.findings))
+    assert report.skipped == ()
+
+
+@pytest.mark.parametrize("stem", ["table_of_known_seeds", "drawn_size_known"])
+def test_what_knows_the_seed_would_pass_if_seeds_were_known(stem):
+    assert examined(FOLDER / f"{stem}.metal", seed=0).passed

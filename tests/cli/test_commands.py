@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -120,6 +121,27 @@ def test_completion_of_names() -> None:
     }
     result = CliRunner().invoke(main, [], env=environment, prog_name="metalbench")
     assert result.output == "plain,log_softmax\nplain,log_softmax_cross_entropy\n"
+
+
+def test_completion_of_other_machines(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / "config"
+    config.write_text("Host mac mac-mini *.local !old\n  User me\nHOST=studio # beside\n")
+    monkeypatch.setattr("metalbench.cli.on.SSH_CONFIG", config)
+    for command in ("run", "certify", "tune"):
+        (option,) = (each for each in main.commands[command].params if "--on" in each.opts)
+        context = click.Context(main.commands[command])
+        found = option.shell_complete(context, "ssh://m")
+        assert [each.value for each in found] == ["ssh://mac", "ssh://mac-mini"]
+    assert option.shell_complete(context, "ssh://s")[0].value == "ssh://studio"
+    config.unlink()
+    assert option.shell_complete(context, "") == []
+
+
+@pytest.mark.parametrize("command", ["run", "certify", "tune"])
+def test_help_tells_of_other_machines(command: str) -> None:
+    said = " ".join(CliRunner().invoke(main, [command, "-h"]).output.split())
+    assert "--on ssh://HOST Run the kernels on another machine, such as ssh://mac.local" in said
+    assert f"metalbench {command} softmax --on ssh://mac.local" in said
 
 
 def test_doctor_examines_everything_and_never_raises(shell: Any) -> None:

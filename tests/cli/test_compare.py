@@ -12,7 +12,9 @@ from click.testing import CliRunner, Result
 from example_results import CPU, correct, measurement
 
 from metalbench.cli import main
-from metalbench.measure import Measurement
+from metalbench.comparison.match import Outcome
+from metalbench.isolation import Workers
+from metalbench.result import DeviceFacts
 from metalbench.result.environment import environment
 from metalbench.store import Store
 
@@ -57,14 +59,23 @@ def test_both_versions_run_in_turn(history: Path, tmp_path: Path) -> None:
     assert compared["before_ns"]["value"] > 0
 
 
+def test_a_version_that_does_not_end_is_ended_with_its_process(history: Path) -> None:
+    path = history / "twice.metal"
+    path.write_text(path.read_text().replace("y[i] =", "while (y[i] != 3) y[i] = 2; y[i] ="))
+    result = command("compare", "twice@HEAD~1", "--kernels", history, "--kernel-timeout", 3)
+    assert result.exit_code == 1, result.output
+    assert "is not correct, so its time is none" in result.output
+    assert "--kernel-timeout" in result.output
+
+
 @pytest.mark.parametrize(("factor", "verdict", "code"), [(2.0, "FASTER", 0), (0.5, "SLOWER", 1)])
 def test_a_slower_one_fails_if_that_was_asked(
     history: Path, monkeypatch: pytest.MonkeyPatch, factor: float, verdict: str, code: int
 ) -> None:
-    def measured(*_: object, **__: object) -> Measurement:
-        return measurement(reference=factor)
+    def played(_: Workers, device: DeviceFacts, *__: object) -> Outcome:
+        return Outcome(device, None, measurement(reference=factor))
 
-    monkeypatch.setattr("metalbench.comparison.head_to_head.measure", measured)
+    monkeypatch.setattr(Workers, "play", played)
     arguments = ("--kernels", history, "--fail-on", "slower")
     result = command("compare", "twice@HEAD~1", "twice", *arguments)
     assert result.exit_code == code, result.output

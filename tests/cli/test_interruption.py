@@ -82,7 +82,7 @@ def test_while_something_is_compiled(tmp_path: Path, kernels: Path) -> None:
     [
         "metalbench.isolation.workers._Worker.__init__",
         "metalbench.cli.run.trials_for",
-        "metalbench.cli.run.warn",
+        "metalbench.cli.machine.warn",
         "metalbench.store.Store.begin_run",
         "metalbench.cli.run._report",
     ],

@@ -177,7 +177,7 @@ def test_a_pipeline_says_how_wide_its_vectors_are(
     monkeypatch.setenv("METALBENCH_ENGINE", "fibers")
     pipeline = compile_kernel(source)
     assert (pipeline.engine, pipeline.engine_widths) == ("fibers", [])
-    assert "METALBENCH_ENGINE is not vectors" in pipeline.engine_reason
+    assert "METALBENCH_ENGINE is fibers" in pipeline.engine_reason
 
 
 STARTS = """

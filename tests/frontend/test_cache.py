@@ -33,13 +33,13 @@ def built(text=TEXT, filename="k.metal", macros=None, n=1, **options):
 def processes(monkeypatch):
     """Every process that is started from here on."""
     started = []
-    run = subprocess.run
+    start = subprocess.Popen
 
     def counted(command, **options):
         started.append(command)
-        return run(command, **options)
+        return start(command, **options)
 
-    monkeypatch.setattr(subprocess, "run", counted)
+    monkeypatch.setattr(subprocess, "Popen", counted)
     return started
 
 

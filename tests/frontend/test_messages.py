@@ -95,7 +95,7 @@ def test_a_failure_of_the_front_end_names_the_file(monkeypatch):
 def test_an_engine_that_there_is_not_is_no_fault_of_the_kernels(monkeypatch):
     monkeypatch.setenv("METALBENCH_ENGINE", "lanes")
     program = engine.parse("kernel void f(device float* a) {}", "my.metal")
-    with pytest.raises(MachineError, match="expected fibers or vectors, got 'lanes'"):
+    with pytest.raises(MachineError, match="expected vectors or fibers, got 'lanes'"):
         engine.build(program, "f")
 
 

@@ -1,5 +1,8 @@
+import numpy as np
 import pytest
+from frontend.address_spaces import HEADER
 
+from metalbench import _core
 from metalbench._core import CompileError
 from metalbench.msl.rewriting.lower import lower
 from metalbench.msl.rewriting.overloads import merge
@@ -80,3 +83,28 @@ def test_what_no_space_tells_apart_is_an_error_where_it_matters(source):
     with pytest.raises(CompileError, match=message):
         lower(source(text, CALL="S().a"), "f", {})
     assert not lower(source(text, CALL="3"), "f", {}).spaces
+
+
+OVERLOADED = {
+    "a helper": "int f(int a) { return a + 1; }\n{kernel} *a = f(2); }",
+    "a helper behind it": "int f(int a);\n{kernel} *a = f(2); }\nint f(int a) { return a + 1; }",
+    "a template": "template <typename T> T f(T a) { return a + 1; }\n{kernel} *a = f(2); }",
+    "a namespace": "namespace n { typedef device int* P; int f(int a) { return a + 1; }\n"
+    "[[kernel]] void f(P a [[buffer(0)]], const uint i [[thread_position_in_grid]]) "
+    "{ *a = f(2 + int(i)); } }",
+    "another kernel": '[[host_name("g")]] kernel void f(device float* a, constant int& b) '
+    "{ *a = b; }\n{kernel} *a = 3; }",
+    "address spaces": "int g(device int* a) { return 3; } int g(threadgroup int* a) { return 2; }\n"
+    "int f(int a) { return a + 1; }\n{kernel} threadgroup int t; *a = g(a) + 0 * g(&t); }",
+}
+
+
+@pytest.mark.parametrize("what", OVERLOADED)
+def test_a_kernel_may_be_called_as_other_functions_are(what):
+    text = OVERLOADED[what].replace("{kernel}", "kernel void f(device int* a [[buffer(0)]]) {")
+    name = "n::f" if what == "a namespace" else "f"
+    a = np.zeros(1, np.int32)
+    device = _core.open("cpu")
+    pipeline = device.compile(f"{HEADER}{text}").pipeline(name)
+    device.run([_core.Dispatch(pipeline, {"a": a}, threads_in_grid=1, threads=1)])
+    assert a.tolist() == [3]

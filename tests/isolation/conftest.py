@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from scripted_executor import Script, ScriptedExecutor, Twice, device_apart
 
 from metalbench import _core
 from metalbench.isolation import Limits, Workers
+from metalbench.isolation.executor import Executor, Executors
 from metalbench.kernel.library import Library
 from metalbench.measure import Plan
 from metalbench.result import Result
@@ -58,6 +60,13 @@ BEHAVIOURS = {
     ),
     "aborts": "os.abort()",
     "exits": "print('too late', flush=True); os._exit(3)",
+    "exits_well": "os._exit(0)",
+    "leaves_a_child": "subprocess.Popen(['sleep', '600'], start_new_session=True)",
+    "writes_elsewhere": "open(os.environ['TEST_FILE'], 'w').write('was here')",
+    "writes_to_its_folder": "open(os.environ['TMPDIR'] + '/x', 'w').write('was here')",
+    "signals_the_run": "os.kill(os.getppid(), 0)",
+    "reads_the_run": "open(f'/proc/{os.getppid()}/mem', 'rb').read(0)",
+    "reads_a_secret": "assert 'TEST_TOKEN' not in open('/proc/self/environ').read()",
     "is_killed": "os.kill(os.getpid(), signal.SIGKILL)",
     "hangs": "while True: pass",
     "hoards": HOARD,
@@ -108,3 +117,39 @@ class Runs:
 def runs(folder: Path, tmp_path: Path) -> Iterator[Runs]:
     with Store(tmp_path / "results.db") as store:
         yield Runs(folder, store)
+
+
+@pytest.fixture
+def scripted() -> Iterator[Callable[..., Twice]]:
+    """A kernel in an executor with a script, which gets it as `scripted.last`."""
+    made: list[ScriptedExecutor] = []
+
+    def twice(script: Callable[[ScriptedExecutor], Script], function: str = "twice") -> Twice:
+        def start() -> object:
+            # What is started after the first one's end is honest.
+            if made:
+                return Executor()
+            made.append(ScriptedExecutor(script))
+            return made[0]
+
+        with device_apart(start) as device:
+            return Twice(device, function)
+
+    yield twice
+    for each in made:
+        each.end()
+
+
+@pytest.fixture
+def here() -> _core.Device:
+    """Kernels run in this process."""
+    return _core.open("cpu")
+
+
+@pytest.fixture
+def device(here: _core.Device) -> Iterator[_core.Device]:
+    """Kernels run in an executor."""
+    executors = Executors()
+    with device_apart(executors.start) as device:
+        yield device
+    executors.close()

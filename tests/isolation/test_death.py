@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from typing import Any
 
 import pytest
 
 from metalbench.errors import OutOfMemoryError
 from metalbench.isolation import Limits
+from metalbench.isolation.confinement.system_calls import machine
 from metalbench.isolation.death import Ended, WorkerError, by_itself
 from metalbench.result import Status
 from metalbench.verify import Kind
@@ -107,3 +110,14 @@ def test_a_worker_that_cannot_start_is_no_kernels_fault(
     with pytest.raises(WorkerError, match="ended as it started") as caught:
         runs("good")
     assert "--in-process" in str(caught.value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux filters system calls")
+def test_what_a_sealed_process_has_tried_is_named() -> None:
+    number = machine().numbers["execve"]
+    words = f"of its own\n\n[confinement] refused system call {number}\n"
+    ended = by_itself(-signal.SIGSYS, words)
+    assert isinstance(ended, Ended)
+    assert ended.kind is Kind.CRASH
+    assert "SIGSYS: it asked the system for what it may not do (it tried execve)" in ended.message
+    assert "(it tried" not in str(by_itself(-signal.SIGSYS, "nothing of the kind"))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from work_in_vain import KERNEL, folder_with
 
 from metalbench import _core
-from metalbench.comparison.match import Match, Outcome
+from metalbench.comparison.head_to_head import WrongKernelError
+from metalbench.comparison.match import Match, Outcome, measurement_of
 from metalbench.isolation import Limits, Workers
 from metalbench.isolation.encoding import decode, encode
 from metalbench.kernel import Kernel, parse
@@ -17,33 +20,7 @@ from metalbench.run.observed import device_facts
 from metalbench.run.stages import Silent, Stage
 from metalbench.stats import Verdict
 
-TASK = '''
-"""Twice the input."""
-
-from metalbench.task import normal, output, task
-
-@task(
-    sizes=dict(small=dict(n=100), odd1=dict(n=77), seed=dict(n=4096)),
-    inputs=dict(x=normal("n")),
-    outputs=dict(y=output("n")),
-    oracle=lambda x: 2 * x,
-    flops="n",
-    headline="seed",
-)
-def twice(x):
-    return x + x
-'''
-KERNEL = """// Twice the input.
-// dispatch: twice threads_in_grid=(n) threads=(64)
-// tune: WORK = 0, 400
-#include <metal_stdlib>
-using namespace metal;
-kernel void twice(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
-  float v = x[i];
-  for (uint k = 0; k < WORK; ++k) v = fma(v, 1.0000001f, 1e-30f);
-  y[i] = v == 12345.0f ? 0.0f : 2 * x[i];
-}
-"""
+WRONG = KERNEL.replace("2 * x[i]", "3 * x[i]")
 QUICK = Plan(seconds=0.1, warmup_ns=0, min_pairs=12, first_look=32, look_pairs=8)
 # What is put in place of what, and what is found.
 CANDIDATES = {
@@ -57,9 +34,7 @@ CANDIDATES = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "twice.py").write_text(TASK)
-    (tmp_path / "twice.metal").write_text(KERNEL)
-    return tmp_path
+    return folder_with(tmp_path / "kernels")
 
 
 class Stages(Silent):
@@ -114,6 +89,17 @@ def test_what_is_wrong_with_a_candidate_is_told_and_not_timed(folder: Path, part
     assert outcome.failure.kind == kind, outcome.failure
     assert Stage.MEASURE not in stages
     assert (outcome.measurement, outcome.measured_from) == (None, None)
+    assert outcome.wrong in ("the candidate", None)
+
+
+def test_of_two_kernels_that_which_is_wrong_is_named(folder: Path) -> None:
+    right = match(folder)
+    given = replace(right, before=replace(right.before, source=WRONG), knows_before=False)
+    outcome, _ = played(replace(given, thorough=False))
+    assert outcome.failure is not None
+    assert (outcome.failure.kind, outcome.wrong) == ("WRONG_RESULT", "the best")
+    with pytest.raises(WrongKernelError, match="the best is not correct"):
+        measurement_of(given, outcome)
 
 
 def test_a_process_that_takes_too_long_is_an_outcome(folder: Path) -> None:

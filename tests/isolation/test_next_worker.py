@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -98,6 +99,8 @@ def test_both_builds_are_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(attempt, "precompile", build)
     channel = Asked()
+    # This process goes on, and is to run kernels in itself.
+    monkeypatch.setattr(worker, "Executors", lambda _: SimpleNamespace(start=None))
     with pytest.raises(EOFError):
         worker._serve(channel, "cpu", "")
     assert sorted(made) == [False, True]

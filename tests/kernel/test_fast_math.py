@@ -88,6 +88,7 @@ def test_safe_math_keeps_them():
     assert warnings("isnan(v)", edit=lambda source: source.replace("// math: fast\n", "")) == ()
 
 
+@pytest.mark.slow
 def test_the_librarys_kernels_do_without():
     device = _core.open("cpu")
     fast = [entry for entry in Library() if entry.kernel().math == "fast"]

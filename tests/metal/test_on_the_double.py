@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,11 @@ def _needs_metal(path: Path) -> bool:
     return path != Path(__file__).resolve() and "pytest.mark.metal" in path.read_text()
 
 
-FILES = [
-    TESTS / "test_tiny.py",
-    *sorted((TESTS / "device").glob("test_*.py")),
-    *(path for path in sorted((TESTS / "metal").glob("test_*.py")) if _needs_metal(path)),
-]
+DEVICE = [TESTS / "test_tiny.py", *sorted((TESTS / "device").glob("test_*.py"))]
+METAL = [path for path in sorted((TESTS / "metal").glob("test_*.py")) if _needs_metal(path)]
+# Of the suite for every device, some files in each process: most of what one takes is its start.
+TOGETHER = 8
+PARTS = [DEVICE[start :: len(DEVICE) // TOGETHER] for start in range(len(DEVICE) // TOGETHER)]
 # Once more with the latencies of a GPU, which change what is in flight when something goes wrong.
 WITH_LATENCY = [TESTS / "metal" / name for name in ("test_windows.py", "test_failing_plans.py")]
 LATENCY_NS = "60000"
@@ -39,21 +40,32 @@ def double() -> Path:
     return build()
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TESTS)))
+@pytest.mark.parametrize("path", METAL, ids=lambda path: path.name)
 def test_on_the_double(double: Path, path: Path) -> None:
-    run(double, path)
+    run(double, [path])
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part[0].name)
+def test_the_suite_for_every_device(double: Path, part: Sequence[Path]) -> None:
+    run(double, part)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [*DEVICE, *METAL], ids=lambda path: str(path.relative_to(TESTS)))
+def test_the_long_form(double: Path, path: Path) -> None:
+    run(double, [path], "-m", "slow or not slow")
 
 
 @pytest.mark.parametrize("path", WITH_LATENCY, ids=lambda path: str(path.relative_to(TESTS)))
 def test_with_the_latencies_of_a_gpu(double: Path, path: Path) -> None:
-    run(double, path, METAL_DOUBLE_LATENCY_NS=LATENCY_NS)
+    run(double, [path], METAL_DOUBLE_LATENCY_NS=LATENCY_NS)
 
 
-def run(double: Path, path: Path, **environment: str) -> None:
-    """Run the file's tests on this build of the double, in a process of their own."""
+def run(double: Path, paths: Sequence[Path], *options: str, **environment: str) -> None:
+    """Run the tests of files on this build of the double, in a process of their own."""
     command = [sys.executable, "-m", "pytest", "-p", "metal_double.plugin", "-n0"]
     answer = subprocess.run(
-        [*command, "-p", "no:cacheprovider", "-q", str(path)],
+        [*command, "-p", "no:cacheprovider", "-q", *options, *map(str, paths)],
         cwd=TESTS.parent,
         env={
             **os.environ,

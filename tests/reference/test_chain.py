@@ -204,7 +204,7 @@ def test_what_is_needed_on_the_way_counts_as_well(make):
 
 
 def test_copies_have_results_of_their_own():
-    reference = Reference(workload(doubled, "middle"), copies=5)
+    reference = Reference(workload(doubled, "middle"), copies=5, keeps=5)
     reference(5)
     held = mx.get_active_memory()
     reference(20)

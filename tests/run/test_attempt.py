@@ -13,12 +13,15 @@ from metalbench import _core, verify
 from metalbench.kernel import parse
 from metalbench.kernel.library import Library
 from metalbench.measure import Plan
+from metalbench.measure.ceiling import Ceiling
 from metalbench.result import Result, Status
-from metalbench.run.attempt import SEEDS, attempt
+from metalbench.run import attempt as attempt_module
+from metalbench.run.attempt import attempt
 from metalbench.run.stages import Silent, Stage
 from metalbench.run.trial import Trial
 from metalbench.verify import flow
 from metalbench.verify.examine import Examiner
+from metalbench.verify.flow import SEEDS
 
 SOURCE = """
 // The larger of x and 0.
@@ -56,11 +59,13 @@ class Watched(ScriptedGpu, Silent):
         return super().sample(*sides, **plan)
 
 
-def tried(statement: str, device: Any) -> Result:
+def tried(statement: str, device: Any, observer: Any = None) -> Result:
     entry = Library().entry("relu")
     kernel = parse(SOURCE.replace("STATEMENT", statement), name="relu")
     plan = Plan(seconds=0.01, warmup_ns=0)
-    return attempt(device, Trial(entry, kernel, "float32", size="small", plan=plan), device)
+    return attempt(
+        device, Trial(entry, kernel, "float32", size="small", plan=plan), observer or device
+    )
 
 
 @pytest.fixture
@@ -74,7 +79,8 @@ def test_a_kernel_reaches_the_gpu_after_its_checked_run(gpu: Watched) -> None:
     assert result.status is Status.CORRECT, result.failures
     assert gpu.seen[:4] == [Stage.COMPILE, Stage.CHECK, Stage.VERIFY, GPU]
     stages = [each for each in gpu.seen if each is not GPU]
-    assert stages[2:] == [Stage.VERIFY, Stage.MEASURE, Stage.RECHECK, Stage.VERIFY_ALL]
+    assert stages[2:5] == [Stage.VERIFY, Stage.MEASURE, Stage.RECHECK]
+    assert stages[5:] == [Stage.CHECK, Stage.VERIFY_ALL]
 
 
 @pytest.mark.parametrize(
@@ -131,3 +137,20 @@ def test_a_size_is_run_again_and_again_at_one_seed_only(monkeypatch: pytest.Monk
     assert sizes.count("small") == 1
     assert {"odd1", "odd2"} < set(sizes)
     assert len({check.seed for check in result.checks if check.size == "small"}) >= SEEDS
+
+
+def test_a_time_that_the_machine_cannot_have_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def low(_: object, *, again: bool) -> Ceiling:
+        asked.append(again)
+        return Ceiling(gflops=1e-9, gbytes_per_s=1e9)
+
+    monkeypatch.setattr(attempt_module, "ceiling_of", low)
+    result = tried(RIGHT, ScriptedGpu(), Silent())
+    (failure,) = result.failures
+    assert (failure.stage, failure.kind) == (Stage.MEASURE.value, "IMPLAUSIBLE")
+    assert failure.message.startswith("[relu] expected at most 3.2e-08 GFLOP/s, 32 times")
+    assert result.status is Status.FAILED
+    assert result.measurement is None
+    assert asked == [False, True], "it is measured again before a kernel is refused"

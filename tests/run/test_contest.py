@@ -179,7 +179,7 @@ def test_a_task_can_only_be_against_forms_that_it_has(against, message):
 
 
 def test_copies_take_turns_from_one_call_to_the_next(monkeypatch):
-    reference = Reference(workload(declared(), "seed"), copies=3)
+    reference = Reference(workload(declared(), "seed"), copies=3, keeps=3)
     seen = []
     firsts = {id(copy): index for index, copy in enumerate(reference._inputs)}
     original = reference.form.function

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from metalbench import _core
 from metalbench.kernel import parse
 from metalbench.kernel.prepare import compile_kernel
-from metalbench.measure import Mode, Plan
+from metalbench.measure import FormTime, Mode, Plan
 from metalbench.measure.cache import Rotation
 from metalbench.reference import Reference
-from metalbench.run import contest, timed
+from metalbench.run import contest, known_form, timed
 from metalbench.run.contest import Settled
 from metalbench.run.timed import Timed, like_seeds
+from metalbench.stats import Interval
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload
 from metalbench.verify import Kind
@@ -58,6 +61,32 @@ def doubled(x):
     return x + x
 
 
+# Saves itself the work where its result is there already, and counts how often.
+IDLE = """
+// Twice x.
+// scratch: idle uint32 (n)
+// dispatch: doubled  threads_in_grid=(n)  threads=(64)
+#include <metal_stdlib>
+kernel void doubled(device const float* x, device float* y, device uint* idle,
+                    uint i [[thread_position_in_grid]]) {
+  if (y[i] == 2 * x[i]) idle[i] = idle[i] + 1;
+  else y[i] = 2 * x[i];
+}
+"""
+# Computes every second time that it is asked.
+EVERY_OTHER = """
+// Twice x.
+// scratch: turn uint32 (n)
+// dispatch: doubled  threads_in_grid=(n)  threads=(64)
+#include <metal_stdlib>
+kernel void doubled(device const float* x, device float* y, device uint* turn,
+                    uint i [[thread_position_in_grid]]) {
+  turn[i] = turn[i] + 1;
+  if (turn[i] % 2 == 0) y[i] = 2 * x[i];
+}
+"""
+
+
 @pytest.fixture
 def device() -> _core.Device:
     return _core.open("cpu")
@@ -99,12 +128,41 @@ def test_a_kernel_that_stops_working_while_it_is_timed_is_found(device: _core.De
     assert finding.kind is Kind.WRONG_RESULT
 
 
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.usefixtures("four_copies")
+def test_no_output_ever_holds_the_answer_to_the_inputs(device: _core.Device, mode: Mode) -> None:
+    idle = prepared(device, IDLE, mode)
+    for each in idle.passes:
+        each.scratches["idle"].array[:] = 0
+    idle.measure(PLAN, None)
+    assert not any(each.scratches["idle"].array.any() for each in idle.passes)
+    # So it would be counted.
+    device.run(2 * idle.bound.dispatches)
+    assert idle.bound.scratches["idle"].array.any()
+
+
+def test_inputs_that_are_left_out_by_turns_are_found(device: _core.Device) -> None:
+    lazy = prepared(device, EVERY_OTHER)
+    lazy.measure(PLAN, None)
+    (finding,) = lazy.left_behind().findings
+    assert finding.kind is Kind.WRONG_RESULT
+
+
+def test_both_sides_have_two_sets_of_inputs(device: _core.Device) -> None:
+    warm = prepared(device, HONEST)
+    first, second = (each.inputs["x"].array.copy() for each in warm.passes)
+    assert (first != second).all()
+    assert warm.reference is not None
+    held = [np.array(each["x"]) for each in warm.reference._inputs]
+    np.testing.assert_array_equal(held, [first, second])
+
+
 @pytest.mark.usefixtures("four_copies")
 def test_cold_copies_take_turns_and_are_all_worked_on(device: _core.Device) -> None:
     cold = prepared(device, HONEST, Mode.COLD)
     measured = cold.measure(Plan(seconds=0.05, warmup_ns=0, mode=Mode.COLD), None)
-    assert len(cold.copies) == 4
-    assert len({copy.outputs["y"].array.ctypes.data for copy in cold.copies}) == 4
+    assert [len(each) for each in cold.rounds] == [4, 4]
+    assert len({copy.outputs["y"].array.ctypes.data for copy in cold.passes}) == 4
     assert cold.left_behind().passed
     assert measured.mode is Mode.COLD
     assert "not quite cold" in measured.doubts
@@ -113,9 +171,10 @@ def test_cold_copies_take_turns_and_are_all_worked_on(device: _core.Device) -> N
 @pytest.mark.usefixtures("four_copies")
 def test_a_copy_that_differs_from_the_first_is_found(device: _core.Device) -> None:
     cold = prepared(device, HONEST, Mode.COLD)
-    device.run([dispatch for copy in cold.copies for dispatch in copy.dispatches])
     assert cold.left_behind().passed
-    cold.copies[2].outputs["y"].array[7] += 1
+    device.run([dispatch for copy in cold.passes for dispatch in copy.dispatches])
+    cold.rounds[1][2].outputs["y"].array[7] += 1
+    cold._exchanges = 1
     (finding,) = cold.left_behind().findings
     assert finding.kind is Kind.WRONG_RESULT
     assert "at 7" in finding.message
@@ -135,6 +194,7 @@ def test_inputs_of_both_sides_are_exchanged_together(device: _core.Device) -> No
     assert warm.reference is not None
     assert warm.reference.workload is warm.bound.workload
     (theirs,) = warm.reference.outputs_of(warm.reference.form)
+    device.run(warm.bound.dispatches)
     np.testing.assert_array_equal(theirs, warm.bound.outputs["y"].array)
 
 
@@ -149,6 +209,7 @@ def test_what_verification_saw_of_mlxs_time_is_not_found_out_again(
         return Settled(())
 
     monkeypatch.setattr(contest, "settle", settle)
+    monkeypatch.setattr(known_form, "known", lambda *_: None)
     kernel = parse(IN_ANY_TYPE, name="doubled")
     compiled = compile_kernel(device, kernel, doubled, dtype_name=dtype_name)
     known = Yardsticks({"": {}}, pass_s=7.0)
@@ -156,3 +217,24 @@ def test_what_verification_saw_of_mlxs_time_is_not_found_out_again(
     Timed.prepare(compiled, work, Mode.WARM, known).measure(PLAN, None)
     Timed.prepare(compiled, work, Mode.WARM).measure(PLAN, None)
     assert told == [known_s, 0.0]
+
+
+def test_the_form_to_beat_is_not_found_out_again(
+    device: _core.Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path))
+    contests = []
+
+    def settle(reference: Reference, **_: object) -> Settled:
+        contests.append(reference)
+        eager, compiled = reference.forms
+        reference.form = compiled
+        slow, fast = Interval(3e3, 3e3, 3e3), Interval(2e3, 2e3, 2e3)
+        forms = FormTime(eager.name, slow), FormTime(compiled.name, fast, compared=True)
+        return Settled(forms, decided=True)
+
+    monkeypatch.setattr(contest, "settle", settle)
+    first, again = (prepared(device, HONEST).measure(PLAN, None) for _ in range(2))
+    assert len(contests) == 1
+    assert first.reference_name == again.reference_name == "mx.compile: mlx doubled"
+    assert "1.50x as slow" in again.forms[0].fault

@@ -49,11 +49,15 @@ def kernel(source: str, **fields: str) -> Step:
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as it came: `api` is 'openai' or 'anthropic', headers in small letters."""
+    """A request as it came: `api` is 'openai' or 'anthropic', headers in small letters.
+
+    `port` is the client's, by which its connection can be told from others.
+    """
 
     api: str
     headers: Mapping[str, str]
     body: Mapping[str, Any]
+    port: int
 
     @property
     def system(self) -> str:
@@ -141,7 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
         api = apis.get(self.path)
         if api is None:
             return self._whole(404, {"error": {"message": f"no such path: {self.path}"}}, {})
-        step = models.next_step(Asked(api, headers, body))
+        step = models.next_step(Asked(api, headers, body, self.client_address[1]))
         fault = _wrong_key(api, headers, models.key) or _wrong_request(api, body)
         if fault:
             step = fault

@@ -11,59 +11,26 @@ from time import monotonic
 from typing import Any
 
 import pytest
-from example_results import correct, measurement
+from work_in_vain import Simulated, folder_with
 
 from agent_steel.attempt import Attempt
-from agent_steel.climb import Tools
 from agent_steel.device_lock import DeviceLock
 from agent_steel.history import History
 from agent_steel.loop import Ended, Loop
-from agent_steel.profiler import Profiler
+from agent_steel.loop.climb import Tools
+from agent_steel.loop.profiler import Profiler
+from agent_steel.loop.settings import Settings, Unheard
+from agent_steel.loop.verifier import Verifier
 from agent_steel.proposal import Brief, Proposal, ProposerError, Usage
-from agent_steel.settings import Settings, Unheard
 from agent_steel.subject import Subject
-from agent_steel.verifier import Verifier
 from metalbench import _core
-from metalbench.comparison.match import Match, Outcome
+from metalbench.analysis import Target
 from metalbench.isolation import Limits, Workers
 from metalbench.kernel.library import Library
 from metalbench.measure import Plan
-from metalbench.result import DeviceFacts, Failure, Result
 from metalbench.run.observed import device_facts
-from metalbench.run.stages import Observer
-from metalbench.run.trial import Trial
 from metalbench.store import Store
 
-TASK = '''"""Twice the input."""
-
-from metalbench.task import normal, output, task
-
-@task(
-    sizes=dict(small=dict(n=100), odd1=dict(n=77), seed=dict(n=4096)),
-    inputs=dict(x=normal("n")),
-    outputs=dict(y=output("n")),
-    oracle=lambda x: 2 * x,
-    flops="n",
-    headline="seed",
-)
-def NAME(x):
-    return x + x
-'''
-# WORK is in vain, so that less of it is faster.
-KERNEL = """// Twice the input.
-// dispatch: twice  threads_in_grid=(n)  threads=(64)
-// tune: WORK = 400, 0, 100
-#include <metal_stdlib>
-using namespace metal;
-
-kernel void twice(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
-  float v = x[i];
-  for (uint k = 0; k < WORK; ++k) {
-    v = fma(v, 1.0000001f, 1e-30f);
-  }
-  y[i] = v == 12345.0f ? 0.0f : 2 * x[i];
-}
-"""
 QUICK = Plan(seconds=0.1, warmup_ns=0, min_pairs=12, first_look=32, look_pairs=8)
 
 # What is sure even if other programs keep the machine busy.
@@ -127,11 +94,7 @@ class Heard(Unheard):
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """One task, `twice`, with its kernel."""
-    kernels = tmp_path / "kernels"
-    kernels.mkdir()
-    (kernels / "twice.py").write_text(TASK.replace("NAME", "twice"))
-    (kernels / "twice.metal").write_text(KERNEL)
-    return kernels
+    return folder_with(tmp_path / "kernels")
 
 
 @pytest.fixture
@@ -144,33 +107,6 @@ def subject_of(folder: Path, name: str, **parts: Any) -> Subject:
     device = _core.open("cpu")
     made = Subject(entry, entry.kernel(), "float32", "seed", device_facts(device))
     return replace(made, **parts)
-
-
-class Simulated:
-    """Plays matches and makes trials by reading texts: a pass takes as long as WORK says.
-
-    A text with WRONG in it is wrong.
-    """
-
-    def __init__(self) -> None:
-        self.played: list[Match] = []
-
-    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
-        self.played.append(match)
-        if "WRONG" in match.after.source:
-            return Outcome(device, Failure("verify", "WRONG_RESULT", "it is wrong"))
-        before, after = (
-            1000.0 + kernel.tuned(tunables)["WORK"]
-            for kernel, tunables in zip((match.before, match.after), match.tunables, strict=True)
-        )
-        began = monotonic()
-        measured = measurement(match.plan.seed, after, reference=before / after)
-        return Outcome(device, None, measured, began, monotonic())
-
-    def attempt(
-        self, device: DeviceFacts, trial: Trial, following: Sequence[Trial], observer: Observer
-    ) -> Result:
-        return correct(trial.entry.name)
 
 
 class Session:
@@ -198,7 +134,12 @@ class Session:
         with Workers("cpu", real) if real else nullcontext(self.workers) as workers:
             tools = Tools(
                 self.history,
-                Verifier(workers, plan=plan, confirmation=plan),
+                Verifier(
+                    workers,
+                    plan=plan,
+                    confirmation=plan,
+                    target=settings.get("target", Target.SPEED),
+                ),
                 Profiler(workers if profiled else self.workers, plan=QUICK, roofs=False),
                 DeviceLock(self.history.folder, "cpu"),
                 proposer,

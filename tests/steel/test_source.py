@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from steel_session import KERNEL
+from work_in_vain import KERNEL
 
 from agent_steel.source import source_key, with_defaults, with_source
 from metalbench.kernel import Kernel, parse

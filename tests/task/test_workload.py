@@ -218,3 +218,20 @@ def test_mixed_inputs_keep_what_they_are_known_by():
     assert replace(work, inputs={"x": one}).mixed_with(replace(work, inputs={"x": 2 * one})).inputs[
         "x"
     ] == [2]
+
+
+def test_tied_values_come_without_ties_at_the_seed_after_the_plain_one():
+    @task(
+        sizes=dict(seed=dict(rows=4, cols=101)),
+        inputs=dict(x=tied("rows", "cols")),
+        outputs=dict(y=output("rows", dtype="uint32")),
+        oracle=lambda x: np.argmax(x, axis=-1),
+        flops="rows * cols",
+    )
+    def largest(x):
+        return x
+
+    plain, untied = (workload(largest, "seed", seed=seed).inputs["x"] for seed in (0, 1))
+    np.testing.assert_array_equal(plain[:, :50], plain[:, 51:])
+    assert len(np.unique(untied)) > 0.9 * untied.size
+    assert (untied.argmax(axis=-1) >= 51).any()

@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from time import monotonic
+from typing import Any
 
 import pytest
+from example_results import CPU
+from work_in_vain import Simulated, folder_with, kernel_with
 
-from metalbench import _core
 from metalbench.comparison.head_to_head import WrongKernelError
+from metalbench.comparison.match import Match, Outcome, Players
 from metalbench.errors import DeclarationError
-from metalbench.kernel import Kernel, parse
-from metalbench.measure import Plan
-from metalbench.task import Task, normal, output, task
-from metalbench.tuning import Candidate, Search, tune
+from metalbench.kernel import parse
+from metalbench.kernel.library import Library
+from metalbench.result import DeviceFacts, Failure
+from metalbench.run.stages import Observer
+from metalbench.tuning import Candidate, Found, Search, tune
 
-KERNEL = """// Twice the input, after some work in vain.
-// dispatch: twice  threads_in_grid=(n)  threads=(256)
-// tune: WORK = 400, 4, 7, 2000
-#include <metal_stdlib>
-using namespace metal;
-
-[[kernel]] void twice(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
-  float v = x[i];
-  for (uint k = 0; k < WORK; ++k) {
-    v = fma(v, 1.0000001f, 1e-30f);
-  }
-  y[i] = v == 12345.0f ? 0.0f : WORK == 7 ? 3 * x[i] : 2 * x[i];
-}
-"""
-QUICK = Plan(seconds=0.05, warmup_ns=0, min_pairs=12, first_look=32, look_pairs=8)
-
-
-@task(
-    sizes=dict(small=dict(n=100), odd1=dict(n=37), seed=dict(n=2048)),
-    inputs=dict(x=normal("n")),
-    outputs=dict(y=output("n")),
-    oracle=lambda x: 2 * x,
-    flops="n",
-)
-def doubled(x):  # type: ignore[no-untyped-def]
-    return x + x
+OFFERED = (400, 4, 7, 2000)
 
 
 class Listener:
@@ -56,77 +36,118 @@ class Listener:
         self.confirmed.append(best)
 
 
+class Searching:
+    """Searches values of WORK where those of `wrong` are."""
+
+    def __init__(self, path: Path) -> None:
+        self.players = Simulated(wrong=(7,))
+        self._path = path
+
+    def __call__(
+        self,
+        observer: Listener,
+        *,
+        source: str = kernel_with(*OFFERED),
+        clock: Callable[[], float] = monotonic,
+        players: Players | None = None,
+        **options: Any,
+    ) -> Found:
+        entry = Library([folder_with(self._path / "kernels", kernel=source)]).entry("twice")
+        search = Search(entry, entry.kernel(), self._path / "tuning.journal", **options)
+        return tune(CPU, search, players or self.players, observer, clock=clock)
+
+
 @pytest.fixture
-def device() -> _core.Device:
-    return _core.open("cpu")
+def searched(tmp_path: Path) -> Searching:
+    return Searching(tmp_path)
 
 
-def kernel(source: str = KERNEL) -> Kernel:
-    return parse(source, name="doubled")
-
-
-def search(path: Path, source: str = KERNEL, **options: object) -> Search:
-    assert isinstance(doubled, Task)
-    plans = {"candidate_plan": QUICK, "confirmation_plan": QUICK}
-    return Search(doubled, kernel(source), path / "tuning.journal", **{**plans, **options})  # type: ignore[arg-type]
-
-
-def test_the_fastest_right_value_wins(device: _core.Device, tmp_path: Path) -> None:
+def test_the_fastest_right_value_wins(searched: Searching) -> None:
     heard = Listener()
-    found = tune(device, search(tmp_path), heard)
+    found = searched(heard)
     assert found.tuning.values == {"WORK": 4}
     assert found.confirmation is not None
-    assert found.confirmation.low > 1.5
+    assert found.confirmation.low > 1.2
     assert found.complete
     assert [each.values for each in found.faults] == [{"WORK": 7}]
-    assert "expected" in found.faults[0].fault
-    assert (found.tuning.task, found.tuning.size) == ("doubled", "seed")
-    assert found.tuning.source_hash == kernel().hash
+    assert found.faults[0].fault == "it is wrong"
+    assert (found.tuning.task, found.tuning.size) == ("twice", "seed")
+    assert found.tuning.source_hash == parse(kernel_with(*OFFERED), name="twice").hash
     assert found.tuning.candidates == 4
     assert [number for number, _, _ in heard.seen] == [1, 2, 3, 4]
     assert heard.seen[0][2] == Candidate({"WORK": 400}, 1.0)
     assert [each.values for each in heard.confirmed] == [{"WORK": 4}]
 
 
-def test_defaults_that_are_the_best_stay(device: _core.Device, tmp_path: Path) -> None:
-    source = KERNEL.replace("WORK = 400, 4, 7, 2000", "WORK = 4, 4000")
+def test_candidates_are_verified_and_the_winner_on_other_inputs(searched: Searching) -> None:
+    searched(Listener(), seed=5)
+    first, *tried, last = searched.players.played
+    assert first.tunables == ({}, {})
+    assert {each.tunables[1]["WORK"] for each in tried} == {4, 7, 2000}
+    assert all("odd1" in each.also_sizes for each in (first, *tried, last))
+    assert {each.plan.seed for each in (first, *tried)} == {5}
+    assert (last.tunables[1], last.plan.seed) == ({"WORK": 4}, 6)
+
+
+def test_defaults_that_are_the_best_stay(searched: Searching) -> None:
     heard = Listener()
-    found = tune(device, search(tmp_path, source), heard)
+    found = searched(heard, source=kernel_with(4, 4000))
     assert found.tuning.values == {"WORK": 4}
     assert found.confirmation is None
     assert found.tuning.ratio is None
     assert not heard.confirmed
 
 
-def test_it_ends_in_time_and_goes_on_where_it_was(device: _core.Device, tmp_path: Path) -> None:
+def test_it_ends_in_time_and_goes_on_where_it_was(searched: Searching) -> None:
     ticks: Iterator[int] = count()
-    found = tune(
-        device, search(tmp_path, seconds=2.5), Listener(), clock=lambda: float(next(ticks))
-    )
+    found = searched(Listener(), seconds=2.5, clock=lambda: float(next(ticks)))
     assert not found.complete
     assert found.tuning.candidates == 3
     heard = Listener()
-    found = tune(device, search(tmp_path), heard)
+    found = searched(heard)
     assert found.complete
     assert [number for number, _, _ in heard.seen] == [1, 2, 3, 4]
 
 
-def test_another_text_is_another_search(device: _core.Device, tmp_path: Path) -> None:
-    tune(device, search(tmp_path), Listener())
+def test_another_text_is_another_search(searched: Searching) -> None:
+    searched(Listener())
     heard = Listener()
-    tune(device, search(tmp_path, KERNEL + "// more\n", seconds=0.0), heard)
+    searched(heard, source=f"{kernel_with(*OFFERED)}// more\n", seconds=0.0)
     assert len(heard.seen) == 1
 
 
-def test_defaults_must_be_right(device: _core.Device, tmp_path: Path) -> None:
-    source = KERNEL.replace("WORK = 400, 4, 7, 2000", "WORK = 7, 4")
-    with pytest.raises(
-        WrongKernelError, match=r"doubled with its defaults is not correct.*\[doubled\]"
-    ):
-        tune(device, search(tmp_path, source), Listener())
+def test_defaults_must_be_right(searched: Searching) -> None:
+    with pytest.raises(WrongKernelError, match=r"twice with its defaults is not correct"):
+        searched(Listener(), source=kernel_with(7, 4))
 
 
-def test_a_kernel_without_tunables_is_told(device: _core.Device, tmp_path: Path) -> None:
-    source = KERNEL.replace("// tune: WORK = 400, 4, 7, 2000\n", "").replace("WORK", "3")
+class Ending(Simulated):
+    """Of one value the process dies; the defaults may turn out to be wrong beside another."""
+
+    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
+        values = match.tunables[1]
+        if values.get("WORK") == 4:
+            return Outcome(device, Failure("verify", "CRASH", "it was ended by SIGSEGV"))
+        if values.get("WORK") == 5:
+            failure = Failure("verify after timing", "WRONG_RESULT", "once in a while")
+            return Outcome(device, failure, wrong=match.names[0])
+        return super().play(device, match, observer)
+
+
+def test_a_process_that_dies_is_the_candidates_fault(searched: Searching) -> None:
+    found = searched(Listener(), source=kernel_with(400, 4, 100), players=Ending())
+    assert [(each.values, each.fault) for each in found.faults] == [
+        ({"WORK": 4}, "it was ended by SIGSEGV")
+    ]
+    assert found.tuning.values == {"WORK": 100}
+
+
+def test_defaults_that_turn_out_to_be_wrong_end_the_search(searched: Searching) -> None:
+    with pytest.raises(WrongKernelError, match=r"its defaults is not correct.*once in a while"):
+        searched(Listener(), source=kernel_with(400, 5), players=Ending())
+
+
+def test_a_kernel_without_tunables_is_told(searched: Searching) -> None:
+    source = kernel_with(3).replace("// tune: WORK = 3\n", "").replace("WORK", "3")
     with pytest.raises(DeclarationError, match="has nothing to tune"):
-        tune(device, search(tmp_path, source), Listener())
+        searched(Listener(), source=source)

@@ -11,7 +11,7 @@ from metalbench import _core
 from metalbench.errors import CompileError, DispatchError, TimeLimitExceeded, Unsupported
 from metalbench.kernel import header as kernel
 from metalbench.kernel.library import Library
-from metalbench.verify import Kind, flow, verify_checked
+from metalbench.verify import Kind, checked, verify_checked
 
 WRONG = Path(__file__).parent / "wrong"
 
@@ -43,7 +43,7 @@ def test_a_kernel_that_does_not_end_is_a_finding(entry, monkeypatch):
     def hang(*_):
         raise TimeLimitExceeded("it has run for 60 s")
 
-    monkeypatch.setattr(flow.Examiner, "run", hang)
+    monkeypatch.setattr(checked.Examiner, "run", hang)
     (finding,) = verify_checked(Gpu(), entry.kernel(), entry.task).findings
     assert finding.kind is Kind.TIME_LIMIT
 
@@ -55,9 +55,9 @@ def test_what_the_cpu_device_cannot_do_is_told_and_no_finding(entry, error, stag
         raise error("no such thing here")
 
     if stage == "compile":
-        monkeypatch.setattr(flow, "compile_kernel", fail)
+        monkeypatch.setattr(checked, "compile_kernel", fail)
     else:
-        monkeypatch.setattr(flow.Examiner, "run", fail)
+        monkeypatch.setattr(checked.Examiner, "run", fail)
     report = verify_checked(Gpu(), entry.kernel(), entry.task)
     assert report.passed
     assert report.skipped == (

@@ -14,7 +14,7 @@ from typing import Any, Literal, Union
 import numpy as np
 
 from metalbench.errors import EncodingError
-from metalbench.isolation.encoding.scalars import Array, Member, Scalar, Word
+from metalbench.isolation.encoding.scalars import Array, Bytes, Member, Scalar, Word
 from metalbench.isolation.encoding.shape import Rest, Shape, shown
 
 
@@ -24,6 +24,8 @@ def shape_of(declared: Any) -> Shape:
     kind = Scalar if declared in Scalar.KINDS else OF_ORIGIN.get(typing.get_origin(declared))
     if is_dataclass(declared):
         kind = Record
+    elif declared is bytes:
+        kind = Bytes
     elif isinstance(declared, type) and issubclass(declared, Enum):
         kind = Member
     if kind is None:

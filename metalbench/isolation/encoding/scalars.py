@@ -89,6 +89,25 @@ class Word(Shape):
         return plain
 
 
+class Bytes(Shape):
+    """The content of a file; its length is in the JSON, the bytes are behind it."""
+
+    def holds(self, value: object) -> bool:
+        """Whether it is bytes."""
+        return isinstance(value, bytes)
+
+    def reads(self, plain: object) -> bool:
+        """Whether it is a length."""
+        return type(plain) is int and plain >= 0
+
+    def _apart(self, value: Any, arrays: list[bytes], name: str) -> Any:
+        arrays.append(value)
+        return len(value)
+
+    def _together(self, plain: Any, rest: Rest, name: str) -> Any:
+        return bytes(rest.take(plain, name))
+
+
 class Array(Shape):
     """A NumPy array of numbers; the shape is in the JSON, its bytes are behind it."""
 

@@ -10,11 +10,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from metalbench._core import CompileError, MachineError, OutOfMemoryError
 from metalbench.msl.building import cache
+from metalbench.msl.building.reach import reach_of
 
 # Of one run. The slowest kernels known take five seconds, a few megabytes and half a gigabyte.
 TIME_LIMIT_S = 300
@@ -26,47 +28,76 @@ WITHOUT_MEMORY = ("out of memory", "OutOfMemory", "bad_alloc", "Cannot allocate 
 
 
 def answer_of(
-    command: Sequence[str], text: str, folder: Path | None = None
+    command: Sequence[str],
+    text: str,
+    folder: Path | None = None,
+    *,
+    reads: Sequence[str | Path] = (),
+    writes: Sequence[str | Path] = (),
 ) -> subprocess.CompletedProcess[str]:
     """Run a program with `text` as its input, in `folder`; its answer may be that it failed.
+
+    It opens no files but those that it `reads`, those in folders that it `writes` to, and its own,
+    where the system can hold it to that.
 
     Raises MachineError where memory, disk or the program itself is missing, and CompileError when
     it does not end, or takes more of the machine than any kernel is worth.
     """
-    if shutil.which(command[0]) is None:
+    from metalbench.isolation.confinement.start import start_compiler
+
+    program = shutil.which(command[0])
+    if program is None:
         raise MachineError(f"{command[0]} cannot be run: {os.strerror(errno.ENOENT)}")
     limited = _own_memory_limit()
+    reach = reach_of(program, reads, writes)
+    started = partial(
+        start_compiler,
+        _within_limits(command, memory=limited),
+        reach,
+        cwd=folder,
+        env=_environment(writes),
+    )
     try:
-        # A file, and not memory of this process, is what a text without end fills.
-        with tempfile.TemporaryFile() as written:
-            ended = subprocess.run(
-                _within_limits(command, memory=limited),
-                input=text.encode(errors="surrogateescape"),
-                stdout=written,
-                stderr=subprocess.PIPE,
-                check=False,
-                cwd=folder,
-                timeout=TIME_LIMIT_S,
-            )
-            written.seek(0)
-            said = written.read().decode(errors="replace")
+        answer = subprocess.CompletedProcess(command, *_ended(started, text))
     except OSError as error:
         raise MachineError(f"{command[0]} cannot be run: {error.strerror}") from error
     except subprocess.TimeoutExpired:
         raise CompileError(_too_much(command, f"no result after {TIME_LIMIT_S} s")) from None
-    answer = subprocess.CompletedProcess(
-        command, ended.returncode, said, ended.stderr.decode(errors="replace")
-    )
     if answer.returncode != 0:
         _blame_the_kernel(command, answer, limited=limited)
         _blame_the_machine(command[0], answer)
     return answer
 
 
+def _ended(start: Callable[..., subprocess.Popen[bytes]], text: str) -> tuple[int, str, str]:
+    """The exit code of a process given `text`, and what it wrote to standard output and error."""
+    # A file, and not memory of this process, is what a text without end fills.
+    with tempfile.TemporaryFile() as written:
+        pipes = {"stdin": subprocess.PIPE, "stdout": written, "stderr": subprocess.PIPE}
+        with start(**pipes) as process:
+            try:
+                data = text.encode(errors="surrogateescape")
+                _, told = process.communicate(data, TIME_LIMIT_S)
+            except BaseException:
+                process.kill()
+                raise
+        written.seek(0)
+        said = written.read()
+    return process.returncode, said.decode(errors="replace"), told.decode(errors="replace")
+
+
 def _own_memory_limit() -> bool:
     """Whether a program may be limited further than this process is."""
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     return soft == resource.RLIM_INFINITY or soft > MEMORY_BYTES
+
+
+def _environment(writes: Sequence[str | Path]) -> dict[str, str]:
+    """Ours, in which ziglang's linker for macOS keeps what it makes where it may write."""
+    own = dict(os.environ)
+    if writes and sys.platform == "linux":
+        own |= dict.fromkeys(("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(writes[0]))
+    return own
 
 
 def _within_limits(command: Sequence[str], *, memory: bool) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,34 +71,31 @@ def assemble(
     checked: bool = False,
 ) -> Frames:
     """Compile a module of LLVM IR and link it; raises and returns as `compile_shared_object`."""
-    target_object = target.with_suffix(".o")
-    back = [*tools.clang, "-c", "-x", "ir", *options, "-fstack-usage"]
-    back += ["-o", str(target_object), "-"]
-    linking = [*tools.linker, "-shared", "-o", str(target), str(target_object)]
-    usage = target.with_suffix(".su")
-    try:
-        _run(back, ir, translate.clang)
-        linked = _run(linking, "", lambda said: translate.linker(said) or said)
-        undefined = translate.linker(linked.stderr)
+    with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as folder:
+        made, built = Path(folder) / target.name, Path(folder) / f"{target.stem}.o"
+        back = [*tools.clang, "-c", "-x", "ir", *options, "-fstack-usage", "-o", str(built), "-"]
+        linking = [*tools.linker, "-shared", "-o", str(made), str(built)]
+        _run(back, ir, translate.clang, writes=[made.parent])
+        told = _run(
+            linking, "", lambda said: translate.linker(said) or said, writes=[made.parent]
+        ).stderr
+        undefined = translate.linker(told)
         if undefined:
             raise CompileError(undefined)
-        check_imports(target, tools.target, checked=checked)
-        if not tools.target.debug_in_object:
-            target_object.unlink()
-        return Frames(usage.read_text(), ir)
-    except BaseException:
-        target_object.unlink(missing_ok=True)
-        raise
-    finally:
-        usage.unlink(missing_ok=True)
+        check_imports(made, tools.target, checked=checked)
+        frames = Frames(made.with_suffix(".su").read_text(), ir)
+        if tools.target.debug_in_object:
+            built.replace(target.with_suffix(".o"))
+        made.replace(target)
+    return frames
 
 
-def to_assembly(
-    ir: str, target: Path, tools: Toolchain, translate: Translate, options: Sequence[str]
-) -> None:
-    """Compile a module of LLVM IR to its target's assembly. Raises CompileError."""
-    back = [*tools.clang, "-S", "-x", "ir", *options, "-o", str(target), "-"]
-    _run(back, ir, translate.clang)
+def assembly_of(
+    ir: str, tools: Toolchain, translate: Translate, options: Sequence[str]
+) -> str:
+    """A module of LLVM IR as its target's assembly. Raises CompileError."""
+    back = [*tools.clang, "-S", "-x", "ir", *options, "-o", "-", "-"]
+    return _run(back, ir, translate.clang).stdout
 
 
 def _front_end(
@@ -108,23 +106,30 @@ def _front_end(
     emit = ["-S", "-emit-llvm", "-o", "-", "-"]
     head = precompiled(code.head, tools, options)
     if head is not None:
-        answer = answer_of([*front, *head.flags, *emit], code.text[code.body :])
+        command = [*front, *head.flags, *emit]
+        reads = [tools.headers, *head.files]
+        answer = answer_of(command, code.text[code.body :], reads=reads)
         if not head.refused(answer):
             return _judged(answer, translate).stdout
-    return _run([*front, *emit], code.text, translate).stdout
+    return _run([*front, *emit], code.text, translate, reads=[tools.headers]).stdout
 
 
 def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -> None:
     """Raise CompileError with clang's messages if it does not accept a text."""
     command = [*tools.clang, "-fsyntax-only", "-x", "c++", *flags(checked=False, fast_math=True)]
-    _run([*command, *tools.include_flags, "-"], text, translate)
+    _run([*command, *tools.include_flags, "-"], text, translate, reads=[tools.headers])
 
 
 def _run(
-    command: list[str], text: str, translate: Callable[[str], str]
+    command: list[str],
+    text: str,
+    translate: Callable[[str], str],
+    *,
+    reads: Sequence[Path] = (),
+    writes: Sequence[Path] = (),
 ) -> subprocess.CompletedProcess[str]:
-    """The answer of a program that succeeds. Raises CompileError if it fails."""
-    return _judged(answer_of(command, text), translate)
+    """The answer of a program that succeeds, having read and written. Raises CompileError."""
+    return _judged(answer_of(command, text, reads=reads, writes=writes), translate)
 
 
 def _judged(

@@ -22,17 +22,19 @@ _ASKED = re.compile(
 _NAME = re.compile(r"(?:\\[ #\\]|\$\$|[^\s\\]|\\(?!\n))+")
 _ESCAPED = re.compile(r"\\([ #\\])|\$(\$)")
 _MESSAGE = re.compile(r"^(?:In file included from )?([^\n:]+):\d+", re.M)
+# What clang says of a file that the system has not let it open.
+_UNOPENED = re.compile(r"cannot open file '([^'\n]+)'")
 
 
 class Readable:
     """The folders whose files a source may read."""
 
     def __init__(self, folders: Sequence[str | Path]) -> None:
-        self._folders = [Path(folder).resolve() for folder in folders]
+        self.folders = [Path(folder).resolve() for folder in folders]
 
     def __contains__(self, file: str | Path) -> bool:
         path = Path(file).resolve()
-        return any(path.is_relative_to(folder) for folder in self._folders)
+        return any(path.is_relative_to(folder) for folder in self.folders)
 
     def check_text(self, text: str, filename: str) -> None:
         """Raise CompileError if a text asks for files in ways that show no name of one.
@@ -63,7 +65,7 @@ class Readable:
 
     def check_said(self, said: str, folder: Path, filename: str, text: str) -> None:
         """Raise CompileError in place of messages with lines of a file that must not be read."""
-        for name in dict.fromkeys(_MESSAGE.findall(said)):
+        for name in dict.fromkeys([*_MESSAGE.findall(said), *_UNOPENED.findall(said)]):
             if (folder / name).exists() and folder / name not in self and name != filename:
                 raise _refusal(filename, text, Path(name).name, f"#include of {name}")
 

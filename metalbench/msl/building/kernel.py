@@ -60,6 +60,7 @@ def compile_kernel(
         "reason": reason,
         "fast_math": fast_math,
         "spaces": lowered.spaces,
+        "any_order": lowered.any_order,
     }
 
 
@@ -69,7 +70,7 @@ def _why_no_vectors(lowered: Lowered, *, checked: bool, vectors: bool) -> str:
         return "a checked build watches every thread by itself"
     if not lowered.needs_fibers:
         return "its threads do not synchronise"
-    return "" if vectors else "METALBENCH_ENGINE is not vectors"
+    return "" if vectors else "METALBENCH_ENGINE is fibers"
 
 
 def _compile_vectors(

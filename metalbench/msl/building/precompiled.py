@@ -36,6 +36,11 @@ class Precompiled:
         """What makes clang begin where the lines end."""
         return [*_BY_CONTENT, "-include-pch", str(self.path)]
 
+    @property
+    def files(self) -> tuple[Path, Path]:
+        """What clang reads then, besides the headers."""
+        return self.lines, self.path
+
     def refused(self, answer: subprocess.CompletedProcess[str]) -> bool:
         """Whether clang failed for what may be no fault of the text's."""
         words = (*_REFUSED, str(self.lines), str(self.path))
@@ -72,11 +77,16 @@ def _is_known(found: Precompiled, head: str) -> bool:
 def _made(found: Precompiled, tools: Toolchain, options: Sequence[str]) -> cache.Record:
     """Have clang parse the lines; a file that it then refuses to read is not tried again."""
     command = [*tools.clang, "-x", "c++-header", *options, *_BY_CONTENT]
-    with cache.replacing(found.path) as path:
-        # From one folder, which is kept in the file: all processes make the same bytes.
-        answer_of([*command, "-o", str(path), str(found.lines)], "", found.path.parent)
+    # From one folder to one, which are kept in the file: all processes make the same bytes.
+    folder = found.path.with_suffix(".new")
+    folder.mkdir(exist_ok=True)
+    with cache.replacing(folder / found.path.name) as path:
+        command += ["-o", str(path), str(found.lines)]
+        reads = [tools.headers, found.lines]
+        answer_of(command, "", found.path.parent, reads=reads, writes=[folder])
+    (folder / found.path.name).replace(found.path)
     reading = [*tools.clang, "-x", "c++", *options, *found.flags, "-fsyntax-only", "-"]
-    usable = answer_of(reading, "").returncode == 0
+    usable = answer_of(reading, "", reads=[tools.headers, *found.files]).returncode == 0
     record = {"object": cache.file_digest(found.path) if usable else None}
     cache.store(found.key, record)
     return record

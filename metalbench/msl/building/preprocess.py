@@ -87,7 +87,8 @@ def preprocess(
     with tempfile.TemporaryDirectory(prefix="metalbench-") as scratch:
         read = Path(scratch) / "read"
         command += ["-MD", "-MF", str(read), "-MT", "source"]
-        answer = answer_of(command, text, folder if folder.is_dir() else None)
+        place = folder if folder.is_dir() else None
+        answer = answer_of(command, text, place, reads=readable.folders, writes=[scratch])
         if answer.returncode == 0:
             listed = read.read_text(errors="surrogateescape")
             readable.check_read(listed.removeprefix("source:"), folder, filename, source)

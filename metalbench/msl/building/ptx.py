@@ -8,7 +8,7 @@ from pathlib import Path
 
 from metalbench._core import CompileError
 from metalbench.msl.building import cache
-from metalbench.msl.building.compiler import Translate, generate, to_assembly
+from metalbench.msl.building.compiler import Translate, assembly_of, generate
 from metalbench.msl.building.targets import NVPTX
 from metalbench.msl.building.toolchain import GPU_FLAGS, flags, toolchain
 from metalbench.msl.rewriting.edits import Code
@@ -22,13 +22,12 @@ def ptx_of(code: Code, translate: Translate, *, fast_math: bool, spaces: bool) -
     tools = replace(toolchain(), target=NVPTX)
     options = flags(checked=False, fast_math=fast_math, spaces=spaces, goal=NVPTX, passes=GPU_FLAGS)
     target = cache.path_of(cache.digest("ptx", tools.key, repr(options), code.text), ".ptx")
-    with cache.replacing(target) as path:
-        parsing = [*options, "-Xclang", "-disable-llvm-passes"]
-        ir = generate(code, tools, parsing, translate)
-        to_assembly(ir, path, tools, translate, options)
-        _check_complete(path.read_text(), translate)
-        with cache.replacing(target.with_suffix(".cpp")) as text:
-            text.write_text(code.text)
+    parsing = [*options, "-Xclang", "-disable-llvm-passes"]
+    ptx = assembly_of(generate(code, tools, parsing, translate), tools, translate, options)
+    _check_complete(ptx, translate)
+    for path, text in ((target.with_suffix(".cpp"), code.text), (target, ptx)):
+        with cache.replacing(path) as made:
+            made.write_text(text)
     return target
 
 

@@ -24,10 +24,14 @@ class _Lines:
 def symbolize(path: str, offset: int) -> tuple[str, int] | None:
     """File and line of the code at `offset` in a shared object; None where it has no line.
 
+    Nor has any in a process that is sealed (isolation/confinement) and so opens no files.
     `offset` is the address less the base that the object is loaded at. Code inlined from the MSL
     headers counts as the line of the user's file that called it.
     """
-    lines = _lines(path)
+    try:
+        lines = _lines(path)
+    except (OSError, ImportError):
+        return None
     which = bisect_right(lines.rows, offset, key=lambda row: row[0]) - 1
     if which < 0 or lines.rows[which][2] == 0:
         return None

@@ -12,7 +12,6 @@ from metalbench._core import CompileError
 from metalbench.msl.reading.collectives import needs_fibers
 from metalbench.msl.reading.constants import Value, literal, resolve
 from metalbench.msl.reading.declarations import Declaration, every
-from metalbench.msl.reading.lexer import lex
 from metalbench.msl.reading.parameters import TEXTURE
 from metalbench.msl.reading.program import Source
 from metalbench.msl.reading.reflect import Kernel, stage_of
@@ -21,6 +20,7 @@ from metalbench.msl.rewriting.bindings import Bindings, bind, max_threads
 from metalbench.msl.rewriting.casts import mixes_half_formats, rewrite_casts
 from metalbench.msl.rewriting.conditionals import rewrite_conditionals
 from metalbench.msl.rewriting.edits import Code, Edits
+from metalbench.msl.rewriting.entry import name_kernel
 from metalbench.msl.rewriting.keywords import rewrite_keywords, swizzle_macros
 from metalbench.msl.rewriting.labels import has_labels, rewrite_labels
 from metalbench.msl.rewriting.leaving import mark_leaving
@@ -34,14 +34,14 @@ from metalbench.msl.rewriting.unsupported import refuse, unsupported_declaration
 
 _ALWAYS_INLINE = "inline __attribute__((always_inline)) "
 _LINKAGE = frozenset({"inline", "static", "constexpr", "extern", "METAL_FUNC", "friend", "typedef"})
-_FUNCTION = "mb_kernel_function"
 
 
 @dataclass(frozen=True)
 class Lowered:
     """C++ text for clang, and what reflection says about the kernel.
 
-    With `spaces` it has address spaces, and is to be compiled so.
+    With `spaces` it has address spaces, and is to be compiled so. With `any_order` it knows no
+    atomics, so that no threadgroup can wait for another.
     """
 
     code: Code
@@ -50,6 +50,7 @@ class Lowered:
     max_threads: int
     needs_fibers: bool
     spaces: bool
+    any_order: bool
 
 
 def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lowered:
@@ -70,7 +71,7 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
     for declaration in removed:
         edits.blank(tokens.start[declaration.first], tokens.end(declaration.last - 1))
     _function_constants(source, edits, literals)
-    scope = _name_kernel(tokens, edits, kernel, spaces=spaces)
+    scope = name_kernel(source, edits, kernel, spaces=spaces)
     _linkage(source, edits, {declaration.first for declaration in removed})
     for index in constructor_qualifiers(tokens, source.declared):
         edits.blank(tokens.start[index], tokens.end(index))
@@ -88,7 +89,8 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
         ")\n",
     ]
     code = Code("".join(parts), edits, len(opening))
-    return Lowered(code, kernel, bindings, limit, fibers, spaces)
+    any_order = not any("atomic" in name for name in reached)
+    return Lowered(code, kernel, bindings, limit, fibers, spaces, any_order)
 
 
 def _rewrite(source: Source, edits: Edits, *, spaces: bool) -> None:
@@ -252,30 +254,3 @@ def _linkage(source: Source, edits: Edits, removed: set[int]) -> None:
             head = tokens.text[declaration.head : declaration.name_index]
             if not _LINKAGE.intersection(head):
                 edits.insert(start, "inline ")
-
-
-def _name_kernel(tokens: Tokens, edits: Edits, kernel: Kernel, *, spaces: bool) -> str:
-    """Give the kernel a name without commas; return the text that refers to it at global scope."""
-    if kernel.instantiation is None:
-        return f"static constexpr auto& mb_entry_function = {kernel.expression};\n"
-    declaration = kernel.instantiation
-    target = f"auto& {_FUNCTION}"
-    if kernel.signature is not None:
-        parameters = tokens.join(kernel.signature, tokens.partner[kernel.signature] + 1)
-        target = f"void (&{_FUNCTION}){_rewritten(parameters, spaces=spaces)}"
-    text = f"static constexpr {target} = {_rewritten(kernel.expression, spaces=spaces)};"
-    start, end = tokens.start[declaration.first], tokens.end(declaration.last - 1)
-    edits.replace(start, end, text)
-    scope = "".join(f"::{name}" for name in declaration.scope)
-    return f"static constexpr auto& mb_entry_function = {scope}::{_FUNCTION};\n"
-
-
-def _rewritten(text: str, *, spaces: bool) -> str:
-    """A name or the parameters of a function, by themselves."""
-    tokens = lex(text)
-    edits = Edits(text)
-    if spaces:
-        rewrite_spaces(tokens, edits, [0] if text.startswith("(") else [])
-    rewrite_keywords(tokens, edits)
-    rewrite_labels(tokens, edits)
-    return edits.apply().replace("\n", " ")

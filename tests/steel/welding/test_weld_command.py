@@ -9,7 +9,8 @@ from click.testing import CliRunner
 from steel.model_server import KEY, ModelServer
 from steel.welding.drafts import GOOD, NAME, POLISHED
 
-from agent_steel.welder import WelderError, welder_command
+from agent_steel.welding.command import welder_command
+from agent_steel.welding.order import WelderError
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -11,9 +13,11 @@ from steel.model_server import KEY, ModelServer, fails, refuses, says
 from steel.welding import drafts
 from steel.welding.drafts import GOOD, NAME, POLISHED, draft
 
+from agent_steel.models.providers import Retries, create_model
 from agent_steel.proposal import ProposerError, SpentError, Usage
-from agent_steel.providers import Retries, create_model
-from agent_steel.welder import Destination, Order, WelderError, weld
+from agent_steel.welding.destination import Destination
+from agent_steel.welding.order import Order, WelderError
+from agent_steel.welding.weld import weld
 from metalbench.errors import DeclarationError
 from metalbench.isolation import Limits
 from metalbench.kernel.library import Library
@@ -186,6 +190,27 @@ def test_references_of_every_kind(welding, order, tmp_path, text):
     name = "of_another_name" if "of_another" in text else ""
     welded = welding([GOOD], replace(order, reference=reference, function=name))
     assert "the oracle agrees with mine.py at" in welded.checks[1]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_process_that_the_system_kills_is_begun_once_more(welding, order, monkeypatch, times):
+    kills = []
+
+    def killed(number):
+        if len(kills) < times and number not in kills:
+            kills.append(number)
+            os.kill(number, signal.SIGKILL)
+        return 0
+
+    monkeypatch.setattr("agent_steel.welding.confined.resident_bytes", killed)
+    order = replace(order, rounds=1)
+    if times == 1:
+        assert welding([GOOD], order).usage.requests == 1
+    else:
+        with pytest.raises(WelderError, match="OUT_OF_MEMORY"):
+            welding([GOOD], order)
+    assert len(kills) == times
+    assert sum("checked again" in each for each in welding.said) == 1
 
 
 def test_python_that_hangs_is_ended(welding, order):

@@ -8,7 +8,7 @@ extern "C" {
 // What metalbench/msl/vector makes of mb_vector_source, for one shape of launch: whether the lanes
 // of every call lie along x, and the kernel. Without rows, `positions` are x of all lanes, y, and z,
 // and `live` is the mask of the lanes that exist.
-MB_EMITTED extern const bool mb_vector_rows;
+extern const bool mb_vector_rows;
 MB_EMITTED void mb_vector_body(const mb::Launch*, const mb::Group*, mb::u8* arena, mb::u32 index,
                                mb::u32 x, mb::u32 y, mb::u32 z, mb::u32 simdgroup,
                                const mb::u32* positions, mb::u32 live) noexcept;

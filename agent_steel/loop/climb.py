@@ -1,0 +1,249 @@
+"""One kernel's way up, round by round. All that it knows is in the history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from agent_steel.attempt import Attempt, Fate
+from agent_steel.history.lineage import Lineage, rounds_without
+from agent_steel.loop.answers import Answered, baseline
+from agent_steel.loop.profiler import Profiler, WrongStartError
+from agent_steel.loop.settings import Listener, Settings
+from agent_steel.loop.verifier import Verifier, Version, WrongRivalError
+from agent_steel.proposal import Brief, Diagnosis, Proposal, Proposer, ProposerError
+from agent_steel.subject import Subject
+from agent_steel.target import misses
+from metalbench.errors import DeclarationError, MetalBenchError
+
+if TYPE_CHECKING:
+    from agent_steel.device_lock import DeviceLock
+    from agent_steel.history import History
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What every climb of a loop shares."""
+
+    history: History
+    verifier: Verifier
+    profiler: Profiler
+    lock: DeviceLock
+    proposer: Proposer
+    settings: Settings
+    listener: Listener
+
+
+class Climb:
+    """The attempts at one kernel within a session, from the best that is known of it."""
+
+    def __init__(self, subject: Subject, session: int, tools: Tools) -> None:
+        self.subject = subject
+        self._session = session
+        self._tools = tools
+        self._asked = 0
+        self._answered = 0
+        self._open = 0
+        self.ended: str | None = None
+        self._start = self._baseline()
+        self._root = self._lineage().root(self._start)
+
+    @property
+    def best(self) -> Attempt:
+        """The best version that is known."""
+        return self._lineage().best(self._root)
+
+    def gain(self, attempt: Attempt) -> float:
+        """The time of the kernel as its file is over an attempt's."""
+        return self._lineage().gain(attempt) / self._lineage().gain(self._start)
+
+    def steadiness(self, attempt: Attempt) -> float:
+        """The scatter of the kernel as its file is over an attempt's, as far as that is known."""
+        lineage = self._lineage()
+        return lineage.steadiness(attempt) / lineage.steadiness(self._start)
+
+    @property
+    def start(self) -> Attempt:
+        """The kernel as its file is."""
+        return self._start
+
+    @property
+    def round(self) -> int:
+        """The number of the last round of this session, 0 before the first."""
+        return max((each.round for each in self._own()), default=0)
+
+    def pending(self) -> list[Attempt]:
+        """What this session has proposed, and nobody has judged."""
+        return [each for each in self._own() if each.fate is Fate.PENDING]
+
+    def prepare(self) -> None:
+        """Measure the best version, and say what bounds it; raises as `Profiler.measure`."""
+        ((best, diagnosis),) = self._members(1)
+        self._tools.listener.started(self.subject, best, diagnosis)
+
+    def begin_round(self) -> list[Brief]:
+        """Return what is to be asked in the next round; nothing if there is to be none."""
+        settings = self._tools.settings
+        idle = rounds_without(self._own())
+        if idle >= settings.max_idle_rounds:
+            return self.end(f"{_rounds(idle)} without improvement")
+        number = max(self.round, self._asked) + 1
+        if number > settings.max_rounds:
+            return self.end(f"{_rounds(settings.max_rounds)} done")
+        members = self._members(settings.width)
+        missed = misses(settings.target, members[0][1].bound)
+        if missed:
+            return self.end(missed)
+        self._asked = number
+        self._answered = 0
+        briefs = list(self._briefs(number, members))
+        self._open = len(briefs)
+        self._tools.listener.round_started(self.subject, number, settings.max_rounds)
+        return briefs
+
+    def end(self, reason: str) -> list[Brief]:
+        """Try no more; returns that there is nothing to ask."""
+        if self.ended is None:
+            self.ended = reason
+            self._tools.listener.ended(self.subject, reason)
+        return []
+
+    def take(self, *, proposed: bool, spent: bool) -> bool:
+        """Count an answer; whether it was the last one of its round."""
+        self._open -= 1
+        self._answered += proposed or spent
+        if self._open == 0 and self._answered == 0:
+            self.end("the proposer has nothing left to try")
+        return self._open == 0
+
+    def keep(self, history: History, brief: Brief, answer: Proposal | ProposerError) -> None:
+        """Keep an answer in `history` before it is judged, so that nothing paid for is lost."""
+        answered = Answered(self.subject, self._session, self._tools.proposer)
+        attempt = answered.attempt(history, brief, answer)
+        kept = history.add(self.subject.place, attempt)
+        if kept.fate is not Fate.PENDING:
+            self._tools.listener.judged(self.subject, kept)
+
+    def judge(self, attempt: Attempt) -> Attempt:
+        """Find out what becomes of a pending attempt, and keep it with its samples.
+
+        Raises MachineError if the machine is at fault, DeclarationError if the task is, and
+        WrongStartError if the kernel as its file is turns out to be wrong; the attempt is pending
+        then as before.
+        """
+        tools, subject = self._tools, self.subject
+        try:
+            candidate = self._version(attempt, f"attempt {attempt.number}")
+            candidate.kernel.tuned(attempt.tunables)
+        except DeclarationError as error:
+            return self._judged(replace(attempt, fate=Fate.BROKEN, error=str(error)))
+        rival = self._rival(attempt)
+        best = self._version(rival, f"attempt {rival.number}")
+        try:
+            with self._alone():
+                found = tools.verifier.judge(subject, best, candidate, number=attempt.number)
+        except WrongRivalError as error:
+            self._is_wrong(rival, error)
+            return self.judge(attempt)
+        judged = replace(
+            attempt,
+            fate=found.fate,
+            ratio=found.ratio,
+            steadiness=found.steadiness,
+            error=found.error,
+            rival=None if rival.number == attempt.parent else rival.number,
+            measured_from=found.measured_from,
+            measured_to=found.measured_to,
+        )
+        return self._judged(judged, found.samples)
+
+    def _judged(self, attempt: Attempt, samples: Sequence[object] = ()) -> Attempt:
+        kept = self._tools.history.judged(attempt, samples)  # type: ignore[arg-type]
+        self._tools.listener.judged(self.subject, kept)
+        return kept
+
+    def _rival(self, attempt: Attempt) -> Attempt:
+        """The best so far; of several lineages each is measured against its own."""
+        lineage = self._lineage()
+        if self._tools.settings.width > 1 and attempt.parent is not None:
+            return lineage.attempts[attempt.parent]
+        return lineage.best(self._root)
+
+    def _version(self, attempt: Attempt, name: str) -> Version:
+        return Version(self.subject.kernel_of(attempt), attempt.tunables, name)
+
+    def _baseline(self) -> Attempt:
+        """The attempt that is the kernel as its file is; a new one if it is not known yet."""
+        known = self._lineage().start(self.subject.key)
+        if known is not None:
+            return known
+        fresh = baseline(self.subject, self._session)
+        return self._tools.history.add(self.subject.place, fresh)
+
+    def _briefs(self, number: int, members: Sequence[tuple[Attempt, Diagnosis]]) -> Iterator[Brief]:
+        settings = self._tools.settings
+        attempts = tuple(self._lineage().attempts.values())
+        for turn in range(settings.candidates * settings.width):
+            parent, diagnosis = members[turn % len(members)]
+            yield Brief(
+                task=self.subject.task,
+                kernel=self.subject.kernel_of(parent),
+                parent=parent,
+                diagnosis=diagnosis,
+                device=self.subject.device,
+                dtype=self.subject.dtype,
+                size=self.subject.size,
+                extents=self.subject.extents,
+                reference=self.subject.reference,
+                target=settings.target,
+                round=number,
+                attempts=attempts,
+                others=tuple(each for each, _ in members if each is not parent),
+            )
+
+    def _members(self, most: int) -> list[tuple[Attempt, Diagnosis]]:
+        """The best versions, each with what bounds it.
+
+        One that was kept and turns out to be wrong after all, on inputs that it had not seen, is
+        kept no longer.
+        """
+        while True:
+            members = self._lineage().top(self._root, most)
+            found = []
+            for each in members:
+                try:
+                    found.append((each, self._diagnosis(each)))
+                except WrongStartError as error:
+                    self._is_wrong(each, error)
+                    break
+            else:
+                return found
+
+    def _diagnosis(self, attempt: Attempt) -> Diagnosis:
+        attempts = tuple(self._lineage().attempts.values())
+        with self._alone():
+            return self._tools.profiler.diagnose(self.subject, attempt, attempts)
+
+    def _is_wrong(self, attempt: Attempt, error: MetalBenchError) -> None:
+        """Keep no longer what is wrong on inputs that it had not seen before."""
+        if attempt.fate is not Fate.KEPT:
+            raise WrongStartError(str(error)) from error
+        self._judged(replace(attempt, fate=Fate.WRONG, error=str(error)))
+
+    def _alone(self) -> AbstractContextManager[None]:
+        """Where nobody else measures on the device."""
+        waiting = "another process measures on this device; waiting for it"
+        return self._tools.lock.held(lambda: self._tools.listener.told(self.subject, waiting))
+
+    def _lineage(self) -> Lineage:
+        attempts = self._tools.history.attempts(self.subject.place)
+        return Lineage(attempts, self._tools.settings.target)
+
+    def _own(self) -> list[Attempt]:
+        return [each for each in self._lineage().attempts.values() if each.session == self._session]
+
+
+def _rounds(number: int) -> str:
+    return f"{number} round" if number == 1 else f"{number} rounds"

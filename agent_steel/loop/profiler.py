@@ -1,0 +1,187 @@
+"""What bounds a kernel, from measurements alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from agent_steel.history.lineage import Lineage
+from agent_steel.proposal import Diagnosis, Fact
+from agent_steel.roofs import Triers, measured_roofs
+from metalbench.analysis import Peaks, Roofline, roofline
+from metalbench.errors import MetalBenchError
+from metalbench.measure import Plan
+from metalbench.msl.reading.lexer import lex
+from metalbench.report import numbers
+from metalbench.result import Result, Status
+from metalbench.result.tuning import spelled
+from metalbench.run.stages import Silent
+from metalbench.run.trial import Trial
+
+if TYPE_CHECKING:
+    from agent_steel.attempt import Attempt
+    from agent_steel.subject import Subject
+    from metalbench.kernel import Kernel
+    from metalbench.measure import Measurement
+
+SECONDS = 1.0
+MOST_FAILURES = 10
+NOT_MEASURED = Diagnosis("unknown", "Not measured.")
+BOUNDS = {
+    "launch": "It takes little longer than an empty kernel: the launch bounds it, not the work.",
+    "memory": "Memory is the nearer roof: its bytes take a copy longer than its operations take.",
+    "compute": "Arithmetic is the nearer roof: its operations take longer than copying its bytes.",
+    "unknown": "What bounds it is not known: no roof of the device could be measured.",
+}
+# Nearer than that a roof is what holds a kernel back.
+NEAR_A_ROOF = 0.4
+FAR_FROM_IT = "something else holds it back, such as latency, synchronisation or its geometry."
+SIMULATED = "These are host times of a simulation, and say nothing about a GPU."
+COUNTED = {
+    "threadgroup barriers": ("threadgroup_barrier", "simdgroup_barrier"),
+    "loops": ("for", "while"),
+    "branches": ("if", "switch"),
+}
+
+
+class WrongStartError(MetalBenchError):
+    """The kernel that is to be made faster is not correct: there is nothing to begin with."""
+
+
+class Profiler:
+    """Measures versions of kernels as `metalbench run` does; a device's roofs once."""
+
+    def __init__(
+        self, triers: Triers, *, seed: int = 0, plan: Plan | None = None, roofs: bool = True
+    ) -> None:
+        self._triers = triers
+        self._seed = seed
+        self._plan = plan or Plan(seconds=SECONDS)
+        self._wants_roofs = roofs
+        self._roofs: Peaks | None = None
+        self._results: dict[tuple[object, ...], Result] = {}
+
+    def measure(self, subject: Subject, attempt: Attempt) -> Result:
+        """Verify and time an attempt that stands, beside MLX; each is measured once.
+
+        Raises WrongStartError if it is not correct, MachineError if the machine is at fault,
+        DeclarationError if the task is.
+        """
+        key = (subject.place, attempt.source_key)
+        if key not in self._results:
+            self._results[key] = self._measured(subject, attempt)
+        return self._results[key]
+
+    def diagnose(self, subject: Subject, attempt: Attempt, history: Sequence[Attempt]) -> Diagnosis:
+        """Say what bounds an attempt; raises as `measure`."""
+        result = self.measure(subject, attempt)
+        if self._wants_roofs:
+            self._wants_roofs = False
+            self._roofs = measured_roofs(self._triers, subject.device)
+        return diagnosis(result, subject.kernel_of(attempt), self._roofs, history)
+
+    def _measured(self, subject: Subject, attempt: Attempt) -> Result:
+        trial = Trial(
+            subject.entry,
+            subject.kernel_of(attempt),
+            subject.dtype,
+            subject.size,
+            seed=self._seed,
+            plan=self._plan,
+            tunables=attempt.tunables,
+        )
+        result = self._triers.attempt(subject.device, trial, (), Silent())
+        if result.status is not Status.CORRECT:
+            said = "; ".join(each.message for each in result.failures)
+            raise WrongStartError(
+                f"{subject.entry.name} is not correct, so there is nothing to begin with: {said}; "
+                f"`metalbench run {subject.entry.name}` has the full report"
+            )
+        return result
+
+
+def diagnosis(
+    result: Result, kernel: Kernel, roofs: Peaks | None, history: Sequence[Attempt] = ()
+) -> Diagnosis:
+    """Say what bounds a kernel that was measured. Every number in it was measured here."""
+    measured, analysis = result.measurement, result.analysis
+    assert measured is not None
+    assert analysis is not None
+    unknown = BOUNDS["unknown"]
+    place = roofline(measured.work_ns, analysis.work, roofs, unknown)
+    bound = "launch" if measured.launch_bound else place.bound
+    text = BOUNDS[bound]
+    if place.fraction is not None and bound != "launch":
+        text += f" It reaches {100 * place.fraction:.0f} % of that roof"
+        text += "." if place.fraction >= NEAR_A_ROOF else f": {FAR_FROM_IT}"
+    elif not place.valid:
+        text += " It is faster than that roof, as of what stays in the caches."
+    if result.device.simulated:
+        text = f"{text} {SIMULATED}"
+    facts = (
+        *_times(measured),
+        *_work(result, place, roofs),
+        *_geometry(result),
+        *_text(kernel, result),
+        *_past(history),
+    )
+    return Diagnosis(bound, text, tuple(facts))
+
+
+def _times(measured: Measurement) -> Iterator[Fact]:
+    yield Fact("time of one pass", numbers.time(measured.work_ns))
+    if measured.work_floor_ns:
+        share = measured.work_floor_ns / measured.work_ns.value
+        floor = numbers.short_time(measured.work_floor_ns)
+        yield Fact("launch floor", f"{floor} for empty kernels, {100 * share:.0f} % of the time")
+    if measured.ratio is not None:
+        yield Fact("MLX / kernel", numbers.ratio(measured.ratio))
+    yield Fact("stability", f"{measured.stability:.2f}")
+
+
+def _work(result: Result, place: Roofline, roofs: Peaks | None) -> Iterator[Fact]:
+    assert result.analysis is not None
+    work = result.analysis.work
+    yield Fact("operations", numbers.quantity(work.flops, "FLOP"))
+    yield Fact("bytes moved", f"{numbers.size(work.bytes)} at least")
+    yield Fact("arithmetic intensity", f"{work.intensity:.3g} FLOP per byte")
+    yield Fact("throughput", f"{work.gflops.value:.3g} GFLOP/s, {work.gbytes_per_s.value:.3g} GB/s")
+    if roofs is not None:
+        yield Fact(
+            "roofs", f"{roofs.gflops:.3g} GFLOP/s, {roofs.gbytes_per_s:.3g} GB/s ({roofs.source})"
+        )
+    if place.fraction is not None:
+        yield Fact("roofline", f"{100 * place.fraction:.0f} % of the {place.bound} roof")
+
+
+def _geometry(result: Result) -> Iterator[Fact]:
+    for each in result.occupancy:
+        groups = " x ".join(map(str, each.threadgroups))
+        lanes = f", {each.idle_lanes} idle lanes" if each.idle_lanes else ""
+        yield Fact(
+            f"launch of {each.pipeline}",
+            f"{groups} threadgroups of {each.threads_per_threadgroup} threads "
+            f"({each.simdgroups} SIMD-groups{lanes}; {each.max_threads} threads at most), "
+            f"{each.threadgroup_bytes} of {each.max_threadgroup_bytes} bytes of threadgroup memory",
+        )
+
+
+def _text(kernel: Kernel, result: Result) -> Iterator[Fact]:
+    tokens = lex(kernel.source).text
+    for name, words in COUNTED.items():
+        yield Fact(f"{name} in the file", str(sum(tokens.count(word) for word in words)))
+    yield Fact("math", kernel.math)
+    if kernel.tunables:
+        yield Fact("tunables", spelled(result.case.tunables))
+    for note in result.notes:
+        yield Fact("note", note)
+
+
+def _past(history: Sequence[Attempt]) -> Iterator[Fact]:
+    lineage = Lineage(history)
+    techniques = lineage.techniques()
+    if techniques:
+        kept = [each.name for each in techniques if each.kept]
+        yield Fact("techniques tried", f"{len(techniques)}, kept: {', '.join(kept) or 'none'}")
+    for technique, reason in lineage.failures()[-MOST_FAILURES:]:
+        yield Fact("failed", f"{technique.name}: {reason}")

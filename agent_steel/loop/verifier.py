@@ -1,0 +1,149 @@
+"""Whether a candidate is right and faster than the best so far. No model has a say in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from agent_steel.attempt import Fate
+from agent_steel.target import OF_SCATTER, Target, shortfall
+from metalbench.comparison.match import Match, Players, outcome_of
+from metalbench.errors import MetalBenchError
+from metalbench.measure import Plan
+from metalbench.run.stages import Silent
+from metalbench.run.timed import like_seeds
+from metalbench.stats import Interval, spread_ratio
+from metalbench.verify import Kind
+
+if TYPE_CHECKING:
+    from agent_steel.subject import Subject
+    from metalbench.kernel import Kernel
+    from metalbench.measure import SampleSet
+    from metalbench.result import Failure
+    from metalbench.run.stages import Observer
+
+SECONDS, CONFIRMATION_SECONDS = 1.0, 3.0
+
+
+class WrongRivalError(MetalBenchError):
+    """What a candidate was measured against turns out to be wrong, so that nothing is known."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A kernel with the values of its tunables, and what it is called."""
+
+    kernel: Kernel
+    tunables: Mapping[str, int]
+    name: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What has become of a candidate, and on what that rests."""
+
+    fate: Fate
+    error: str = ""
+    ratio: Interval | None = None
+    steadiness: Interval | None = None
+    samples: tuple[SampleSet, ...] = ()
+    measured_from: float | None = None
+    measured_to: float | None = None
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """Plays candidates against the best so far, each in a process of its own.
+
+    What is better by `target` is confirmed by a longer measurement on other inputs, for the best of
+    many short ones is also the luckiest.
+    """
+
+    players: Players
+    seed: int = 0
+    plan: Plan = field(default_factory=lambda: Plan(seconds=SECONDS))
+    confirmation: Plan = field(default_factory=lambda: Plan(seconds=CONFIRMATION_SECONDS))
+    target: Target = Target.SPEED
+
+    def judge(
+        self,
+        subject: Subject,
+        best: Version,
+        candidate: Version,
+        *,
+        number: int,
+        observer: Observer | None = None,
+    ) -> Finding:
+        """Compile a candidate, verify it throughout, and time it in pairs with the best so far.
+
+        `number` is the attempt's, from which the seeds follow. Raises MachineError if the machine
+        is at fault, DeclarationError if the task is, and WrongRivalError if the best is wrong.
+        """
+        observer = observer or Silent()
+        # Of the same distributions, so that they cost the same time.
+        seeds = islice(like_seeds(subject.task, self.seed), 2 * number, None)
+        match = Match(
+            subject.entry,
+            best.kernel,
+            candidate.kernel,
+            (best.name, candidate.name),
+            dtype=subject.dtype,
+            size=subject.size,
+            plan=self._plan(self.plan, next(seeds)),
+            tunables=(best.tunables, candidate.tunables),
+        )
+        found = self._found(subject, match, observer)
+        if found.fate is not Fate.KEPT:
+            return found
+        plan = self._plan(self.confirmation, next(seeds))
+        again = replace(match, plan=plan, thorough=False)
+        return _confirmed(found, self._found(subject, again, observer))
+
+    def _plan(self, plan: Plan, seed: int) -> Plan:
+        """A plan with a seed; where the scatter counts no early end, for it takes more pairs."""
+        if self.target in OF_SCATTER:
+            plan = replace(plan, settled_half_width=0.0, half_width=0.0)
+        return replace(plan, seed=seed)
+
+    def _found(self, subject: Subject, match: Match, observer: Observer) -> Finding:
+        """What one match says; KEPT is yet to be confirmed."""
+        outcome = outcome_of(self.players, subject.device, match, observer)
+        if outcome.failure is not None:
+            return _failed(match, outcome.failure, outcome.wrong)
+        measured = outcome.measurement
+        assert measured is not None
+        samples = measured.samples
+        steadiness = spread_ratio(samples.reference_ns, samples.candidate_ns)
+        short = shortfall(self.target, measured.verdict, measured.ratio, steadiness)
+        return Finding(
+            Fate.REVERTED if short else Fate.KEPT,
+            short,
+            measured.ratio,
+            steadiness,
+            (samples,),
+            outcome.measured_from,
+            outcome.measured_to,
+        )
+
+
+def _failed(match: Match, failure: Failure, wrong: str | None) -> Finding:
+    where = f"at {failure.stage}: {failure.kind}: {failure.message}"
+    if wrong == match.names[0]:
+        raise WrongRivalError(f"{wrong} is not correct after all, {where}")
+    return Finding(Fate.BROKEN if Kind(failure.kind).ends_verification else Fate.WRONG, where)
+
+
+def _confirmed(first: Finding, second: Finding) -> Finding:
+    error = second.error
+    if second.fate is Fate.REVERTED:
+        assert first.ratio is not None
+        error = f"not confirmed: better at first ({first.ratio.value:.3g}x), then {second.error}"
+    return replace(
+        second,
+        error=error,
+        samples=(*first.samples, *second.samples),
+        measured_from=first.measured_from,
+        measured_to=second.measured_to or first.measured_to,
+    )

@@ -1,0 +1,93 @@
+"""What is spent on models: counted for every request, and held to a limit before it is made."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from agent_steel.models.prices import Price, Prices
+from agent_steel.proposal import ProposerError, SpentError, Usage
+
+
+class Charge:
+    """One request: its worst case is set aside until `settle` says what it was."""
+
+    def __init__(self, price: Price | None) -> None:
+        self._price = price
+        self.usage = Usage(cost=0.0, requests=1)
+
+    def settle(self, tokens_in: int, tokens_out: int) -> None:
+        """Note the tokens of the request, which may have failed."""
+        cost = None if self._price is None else self._price.of(tokens_in, tokens_out)
+        self.usage = Usage(tokens_in, tokens_out, cost, 1)
+
+
+class Ledger:
+    """Adds up what all requests have cost; several threads may ask at the same time.
+
+    `max_cost` is in US dollars, for all requests together; None is no limit. A model without a
+    price cannot be held to a limit.
+    """
+
+    def __init__(self, prices: Prices, max_cost: float | None = None) -> None:
+        if max_cost is not None and not max_cost > 0:
+            raise ProposerError(f"--max-cost: expected more than 0 US dollars, got {max_cost:g}")
+        self._prices = prices
+        self._max_cost = max_cost
+        self._usage = Usage()
+        self._set_aside = 0.0
+        self._changed = threading.Condition()
+
+    @property
+    def usage(self) -> Usage:
+        """All that was spent so far."""
+        with self._changed:
+            return self._usage
+
+    def check(self, model: str) -> None:
+        """Raise ProposerError if `model` is to be held to a limit and has no price."""
+        if self._max_cost is None or self._prices.of(model) is not None:
+            return
+        raise ProposerError(
+            f"--max-cost {self._max_cost:g}: no price of {model} is known, so that its cost cannot "
+            f"be limited; add it to a copy of {self._prices.path} and name that with --prices, or "
+            "leave --max-cost out"
+        )
+
+    @contextmanager
+    def request(self, model: str, tokens_in: int, tokens_out: int) -> Iterator[Charge]:
+        """A request of at most so many tokens, which is counted when the block ends.
+
+        Waits while requests of other threads have set aside what this one needs. Raises
+        SpentError, before anything is asked, if its worst case goes beyond what is left.
+        """
+        self.check(model)
+        price = self._prices.of(model)
+        worst = price.of(tokens_in, tokens_out) if price else 0.0
+        self._reserve(worst)
+        charge = Charge(price)
+        try:
+            yield charge
+        finally:
+            with self._changed:
+                self._set_aside = max(0.0, self._set_aside - worst)
+                self._usage += charge.usage
+                self._changed.notify_all()
+
+    def _reserve(self, worst: float) -> None:
+        with self._changed:
+            while self._max_cost is not None and self._beyond(worst + self._set_aside):
+                if self._beyond(worst) or self._set_aside == 0:
+                    raise SpentError(
+                        f"--max-cost {self._max_cost:g}: {self._usage.cost or 0.0:.4f} US dollars "
+                        f"are spent, and the next request may cost {worst:.4f}; raise the limit, "
+                        "or lower --max-tokens"
+                    )
+                self._changed.wait()
+            self._set_aside += worst
+
+    def _beyond(self, more: float) -> bool:
+        # A sum of many small prices may miss the limit itself by a rounding.
+        limit = (self._max_cost or 0.0) * (1 + 1e-12)
+        return (self._usage.cost or 0.0) + more > limit

@@ -1,0 +1,76 @@
+"""What the adapters of all protocols do alike: a client is made, and its stream is taken in."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import closing
+from typing import Any, ClassVar
+
+from agent_steel.models.providers.api import Answer, Heard, Question
+from agent_steel.models.providers.keys import key_of, without_key
+from agent_steel.models.providers.library import library_of
+from agent_steel.models.providers.limits import Limits
+from agent_steel.models.providers.presets import Preset, Structured
+from agent_steel.models.providers.stream import Received, guarded
+
+
+class Adapter(ABC):
+    """Asks by one protocol, streamed; retries are left to whoever asks.
+
+    `library` is the client library's module, and `client` its class.
+    """
+
+    library: ClassVar[str]
+    client: ClassVar[str]
+
+    def __init__(
+        self, preset: Preset, base_url: str, model: str, structured: Structured, limits: Limits
+    ) -> None:
+        self._preset = preset
+        self._model = model
+        self._structured = structured
+        self._limits = limits
+        self._library = library_of(self.library)
+        self._client: Any = getattr(self._library, self.client)(
+            api_key=key_of(preset),
+            base_url=base_url,
+            max_retries=0,
+            timeout=limits.timeout(self._library),
+            http_client=_without_idle_connections(self._library),
+        )
+
+    def ask(self, question: Question, heard: Heard) -> Answer:
+        """Ask once; raises Failed."""
+        received = Received(question, heard)
+        return guarded(
+            self._library,
+            received,
+            lambda text: without_key(text, self._preset),
+            lambda: self._streamed(received),
+        )
+
+    def _streamed(self, received: Received) -> Answer:
+        with closing(self._opened(received.question)) as stream:
+            for event in self._limits.within(stream):
+                received.begun = True
+                self._take(event, received)
+        return received.answer()
+
+    @abstractmethod
+    def _opened(self, question: Question) -> Any:
+        """The stream of the answer to a question."""
+
+    @abstractmethod
+    def _take(self, event: Any, received: Received) -> None:
+        """Take in what the stream has brought."""
+
+
+def _without_idle_connections(library: Any) -> Any:
+    """The library's own HTTP client, which ends each connection with its answer.
+
+    Minutes pass between two requests: a connection that was kept for the next one may be dead by
+    then, and would have to be closed by somebody.
+    """
+    import httpx2
+
+    return library.DefaultHttpxClient(limits=httpx2.Limits(max_keepalive_connections=0))

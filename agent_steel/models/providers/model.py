@@ -1,0 +1,191 @@
+"""A model that is asked until it answers in the form that is wanted, within what may be spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from agent_steel.models.ledger import Charge, Ledger
+from agent_steel.models.prompts import Prompts
+from agent_steel.models.providers.api import Answer, Api, Ending, Failed, Message, Question
+from agent_steel.models.providers.retries import Retries
+from agent_steel.models.replies import ReplyError
+from agent_steel.proposal import Progress, ProposerError, Usage
+
+Reply = TypeVar("Reply")
+# Of a reply that was no good, when the model is shown it once more.
+LONGEST_SHOWN = 100_000
+# How many tokens come between two lines of progress.
+TOKENS_A_LINE = 500
+BYTES_A_TOKEN = 4
+
+
+@dataclass(frozen=True)
+class Form(Generic[Reply]):
+    """What an answer must be: `read` makes it of the text, or raises ReplyError with the reason."""
+
+    name: str
+    schema: Mapping[str, Any]
+    read: Callable[[str], Reply]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model of a provider. Several threads may ask it at the same time.
+
+    `corrections` is how often a malformed answer is sent back; `without_key` takes the key out of
+    what is sent, should it have come there.
+    """
+
+    provider: str
+    name: str
+    api: Api
+    ledger: Ledger
+    prompts: Prompts
+    max_tokens: int
+    retries: Retries = field(default_factory=Retries)
+    corrections: int = 2
+    without_key: Callable[[str], str] = str
+
+    def ask(self, system: str, text: str, form: Form[Reply], say: Progress) -> tuple[Reply, Usage]:
+        """Ask for a reply of `form`; returns it with what it has cost, corrections included.
+
+        Raises SpentError before a request that may cost too much, and ProposerError if there is no
+        reply after retries or the model refuses. Both have the `usage` so far.
+        """
+        conversation = _Conversation(self, self.without_key(system), form, say)
+        conversation.messages.append(Message("user", self.without_key(text)))
+        try:
+            return conversation.reply(), conversation.usage
+        except ProposerError as error:
+            error.usage = conversation.usage
+            raise
+
+
+class _Conversation(Generic[Reply]):
+    """One question with its retries and corrections."""
+
+    def __init__(self, model: Model, system: str, form: Form[Reply], say: Progress) -> None:
+        self._model = model
+        self._system = system
+        self._form = form
+        self._say = say
+        self.messages: list[Message] = []
+        self.usage = Usage()
+
+    def reply(self) -> Reply:
+        for left in range(self._model.corrections, -1, -1):
+            answer = self._answer()
+            try:
+                return self._read(answer)
+            except ReplyError as error:
+                reason = self._model.without_key(str(error))
+            if left:
+                self._say(f"{self._model.name}: {reason}; asked to correct it")
+                self._correct(answer, reason)
+        raise self._error(
+            f"gave no answer that can be read, in {self._model.corrections + 1} attempts; the last "
+            f"one: {reason}"
+        )
+
+    def _read(self, answer: Answer) -> Reply:
+        if answer.ending is Ending.REFUSED:
+            why = self._model.without_key(answer.text.strip())[:500]
+            raise self._error(f"refused to answer{f': {why}' if why else ''}")
+        if answer.ending is Ending.CUT:
+            raise ReplyError(
+                f"the answer was cut off at {answer.tokens_out} tokens, of {self._model.max_tokens}"
+                " that it may have; be shorter"
+            )
+        return self._form.read(answer.text)
+
+    def _correct(self, answer: Answer, reason: str) -> None:
+        shown = answer.text[:LONGEST_SHOWN]
+        # No API takes an empty turn.
+        self.messages.append(Message("assistant", self._model.without_key(shown) or "(nothing)"))
+        text = self._model.prompts.fill("correction", reason=reason)
+        self.messages.append(Message("user", text))
+
+    def _answer(self) -> Answer:
+        """Ask until there is an answer."""
+        so_far = 0
+        while True:
+            failed = None
+            try:
+                return self._asked()
+            except Failed as error:
+                failed = error
+            wait_s = self._model.retries.wait_s(failed, so_far)
+            if wait_s is None:
+                raise self._error(_given_up(failed, so_far))
+            so_far += 1
+            self._say(f"{self._model.name}: {failed}; asking again in {wait_s:.1f} s")
+            self._model.retries.sleep(wait_s)
+
+    def _asked(self) -> Answer:
+        model = self._model
+        question = Question(
+            self._system,
+            tuple(self.messages),
+            self._form.name,
+            self._form.schema,
+            model.max_tokens,
+        )
+        ledger = model.ledger.request(model.name, question.tokens_at_most, model.max_tokens)
+        charge: Charge | None = None
+        try:
+            with ledger as charge:
+                self._say(f"asked {model.name}")
+                try:
+                    answer = model.api.ask(question, _Heard(model.name, self._say))
+                except Failed as error:
+                    charge.settle(error.tokens_in, error.tokens_out)
+                    raise
+                charge.settle(answer.tokens_in, answer.tokens_out)
+                return answer
+        finally:
+            if charge is not None:
+                self.usage += charge.usage
+
+    def _error(self, message: str) -> ProposerError:
+        return ProposerError(f"[{self._model.provider}] {self._model.name} {message}")
+
+
+class _Heard:
+    """Says now and then how much of an answer has come."""
+
+    def __init__(self, name: str, say: Progress) -> None:
+        self._name = name
+        self._say = say
+        self._tokens = 0.0
+        self._said = 0
+
+    def __call__(self, text: str) -> None:
+        self._tokens += len(text.encode()) / BYTES_A_TOKEN
+        if self._tokens - self._said >= TOKENS_A_LINE:
+            self._said = int(self._tokens)
+            self._say(f"asked {self._name}, about {self._tokens / 1000:.1f} k tokens so far")
+
+
+def _given_up(failed: Failed, retries: int) -> str:
+    if failed.passing and failed.retry_after_s is not None and not retries:
+        return f"did not answer: {failed}; it asks to come back in {failed.retry_after_s:.0f} s"
+    if failed.passing:
+        return f"did not answer, in {retries + 1} requests; the last one: {failed}"
+    return f"did not answer: {failed}{_next_step(str(failed))}"
+
+
+def _next_step(message: str) -> str:
+    for status, step in _STEPS.items():
+        if message.startswith(f"HTTP {status}"):
+            return step
+    return ""
+
+
+_STEPS = {
+    "401": "; is the key in the environment right?",
+    "403": "; may this key use this model?",
+    "404": "; are --model and --base-url right?",
+    "400": "; a server without structured output needs --structured text",
+}

@@ -1,0 +1,130 @@
+"""What a brief is in words: the parts that the optimizer's prompt is filled with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from agent_steel.attempt import Attempt, Fate
+from agent_steel.models.chips import facts_of
+from agent_steel.models.includes import included_headers
+from agent_steel.proposal import Brief
+from agent_steel.target import OF_SCATTER, TOLD
+from metalbench.kernel.installed import installed_folder
+from metalbench.stats import Interval
+
+MOST_ATTEMPTS = 40
+MOST_OTHERS = 2
+LONGEST_HEADERS = 40_000
+LONGEST_ERROR = 400
+LONGEST_SENTENCE = 200
+
+
+def values_of(brief: Brief) -> dict[str, str]:
+    """The values of the optimizer's prompt by name."""
+    return {
+        "chip": facts_of(brief.device),
+        "task": brief.task.name,
+        "description": brief.task.description,
+        "dtype": brief.dtype,
+        "size": brief.size,
+        "extents": ", ".join(f"{name} = {each}" for name, each in brief.extents.items()),
+        "target": TOLD[brief.target],
+        "reference": brief.reference.strip(),
+        "bound": brief.diagnosis.bound,
+        "diagnosis": brief.diagnosis.text,
+        "facts": "\n".join(f"* {each.name}: {each.value}" for each in brief.diagnosis.facts),
+        "history": history(brief.attempts, scatter=brief.target in OF_SCATTER),
+        "tunables": _tunables(brief.parent.tunables),
+        "source": brief.kernel.source.strip(),
+        "included": _included(brief.kernel.source),
+        "others": _others(brief.others),
+    }
+
+
+def history(attempts: Sequence[Attempt], *, scatter: bool = False) -> str:
+    """The last attempts, oldest first: technique, what became of it, and why."""
+    told = [each for each in attempts if each.fate is not Fate.PENDING]
+    if not told:
+        return "Nothing yet."
+    lines = [_line(each, scatter=scatter) for each in told[-MOST_ATTEMPTS:]]
+    left_out = len(told) - len(lines)
+    if left_out:
+        lines.insert(0, f"* {left_out} earlier attempts are left out")
+    return "\n".join(lines)
+
+
+def _line(each: Attempt, *, scatter: bool) -> str:
+    of = "" if each.parent is None else f" of number {each.parent}"
+    said = f"* number {each.number}{of}, {each.fate.value}"
+    if each.technique:
+        said += f": {each.technique}"
+    if each.ratio is not None:
+        said += f"; {_ratio(each.ratio)} times as fast as what it was made from"
+    if scatter and each.steadiness is not None:
+        said += f"; {_ratio(each.steadiness)} times as steady"
+    if each.tunables:
+        said += f"; {_spelled(each.tunables)}"
+    if each.summary:
+        said += f". {_one_line(each.summary, LONGEST_ERROR)}"
+    if each.error:
+        said += f" It failed: {_one_line(each.error, LONGEST_ERROR)}"
+    return said
+
+
+def _ratio(ratio: Interval) -> str:
+    if not ratio.bounded:
+        return f"{ratio.value:.3g}"
+    return f"{ratio.value:.3g} ({ratio.low:.3g} to {ratio.high:.3g})"
+
+
+def _tunables(values: Mapping[str, int]) -> str:
+    if not values:
+        return "It runs with the defaults of its `// tune:` lines."
+    return f"It runs with {_spelled(values)}; make these the defaults if you keep them."
+
+
+def _spelled(values: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {each}" for name, each in values.items())
+
+
+def _included(source: str) -> str:
+    """The texts of the library's headers that `source` uses, as far as there is room."""
+    told, left = [], LONGEST_HEADERS
+    for path in included_headers(source):
+        text = path.read_text(encoding="utf-8").strip()
+        left -= len(text)
+        if left < 0:
+            break
+        told.append(f'<header name="metalbench/{path.name}">\n{text}\n</header>')
+    return "\n\n".join(["The headers that it includes:", *told]) if told else ""
+
+
+def _others(others: Sequence[Attempt]) -> str:
+    told = [
+        f"# Another line of attempts\n\n{each.technique}: {_one_line(each.summary, 800)}\n\n"
+        f"<source>\n{each.source.strip()}\n</source>"
+        for each in others[:MOST_OTHERS]
+    ]
+    if told:
+        told.append("Its ideas may be crossed with those of the best version.")
+    return "\n\n".join(told)
+
+
+def _one_line(text: str, longest: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[:longest]}..."
+
+
+@cache
+def headers() -> str:
+    """The headers of the library's include folder, each with the first sentence of its comment."""
+    folder = installed_folder() / "include" / "metalbench"
+    lines = []
+    for path in sorted(folder.glob("*.h")):
+        comment = re.match(r"(?:\s*//[^\n]*\n)+", path.read_text(encoding="utf-8"))
+        text = _one_line(re.sub(r"\s*//", " ", comment[0]) if comment else "", 10_000)
+        sentence = re.split(r"(?<=\w\w[.)]) ", text, maxsplit=1)[0]
+        lines.append(f"* `metalbench/{path.name}`: {_one_line(sentence, LONGEST_SENTENCE)}")
+    return "\n".join(lines)

@@ -1,0 +1,121 @@
+"""The proposer that needs no model: values of tunables, and transformations known to be safe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from threading import Lock
+
+from agent_steel.attempt import Attempt, Fate
+from agent_steel.history.lineage import Lineage
+from agent_steel.proposal import Brief, Progress, Proposal, Usage
+from agent_steel.source import source_key, with_source
+from agent_steel.tuning.space import beyond, declared, key_of, untried
+from agent_steel.tuning.transformations import TRANSFORMATIONS
+from metalbench.errors import DeclarationError
+from metalbench.kernel import Kernel
+from metalbench.result.tuning import spelled
+
+Key = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class _Idea:
+    """A version that may be the next one."""
+
+    source: str
+    tunables: dict[str, int]
+    technique: str
+    summary: str
+
+
+class Tuner:
+    """Tries what the kernel's header offers, then what may be changed without changing results.
+
+    In this order: the header's own values, each transformation of the best version's text, values
+    beyond the header's. What is in the history is not proposed again, nor what was proposed before.
+    """
+
+    name = "tuner"
+    model = ""
+    usage = Usage()
+    # It costs nothing to ask for more, and the best of several is a better parent.
+    candidates = 4
+
+    def __init__(self) -> None:
+        self._given: set[tuple[str, str, str, str]] = set()
+        self._lock = Lock()
+
+    def propose(self, brief: Brief, say: Progress) -> Proposal | None:
+        """Return the next version; None if nothing is left to try."""
+        with self._lock:
+            for idea in self._ideas(brief):
+                if self._is_new(brief, idea):
+                    return Proposal(idea.source, idea.summary, idea.technique, idea.tunables)
+        return None
+
+    def _ideas(self, brief: Brief) -> Iterator[_Idea]:
+        yield from self._tunings(brief, "tunables", declared(brief.kernel))
+        yield from self._transformed(brief)
+        yield from self._tunings(brief, "tunables beyond the header's", beyond(brief.kernel))
+
+    def _tunings(
+        self, brief: Brief, technique: str, space: dict[str, tuple[int, ...]]
+    ) -> Iterator[_Idea]:
+        tried = self._tried(brief, space)
+        while (values := untried(space, tried)) is not None:
+            yield _Idea(
+                brief.parent.source,
+                values,
+                technique,
+                f"The same text with {spelled(values)}. Geometry and code change together, so that "
+                "only measuring tells which values suit the device.",
+            )
+            tried[key_of(values)] = None
+
+    def _transformed(self, brief: Brief) -> Iterator[_Idea]:
+        kept = brief.kernel.tuned(brief.parent.tunables)
+        for each in TRANSFORMATIONS:
+            for source in each.versions(brief.kernel):
+                yield _Idea(source, _of_both(brief, source, kept), each.technique, each.summary)
+
+    def _tried(self, brief: Brief, space: dict[str, tuple[int, ...]]) -> dict[Key, float | None]:
+        """The gains of the values that the parent's text was tried with."""
+        lineage = Lineage(brief.attempts, brief.target)
+        found: dict[Key, float | None] = {}
+        for each in lineage.attempts.values():
+            if each.source == brief.parent.source and each.fate is not Fate.PENDING:
+                values = brief.kernel.tuned(each.tunables)
+                if all(values[name] in several for name, several in space.items()):
+                    found[key_of(values)] = _gain(lineage, each)
+        return found
+
+    def _is_new(self, brief: Brief, idea: _Idea) -> bool:
+        try:
+            key = source_key(with_source(brief.kernel, idea.source), idea.tunables)
+        except DeclarationError:
+            return False
+        # What is pending is of a session that was broken off, or was given out here.
+        known = any(
+            each.source_key == key and each.fate is not Fate.PENDING for each in brief.attempts
+        )
+        given = (brief.task.name, brief.dtype, brief.size, key)
+        if known or given in self._given:
+            return False
+        self._given.add(given)
+        return True
+
+
+def _of_both(brief: Brief, source: str, kept: dict[str, int]) -> dict[str, int]:
+    """Of the parent's values those that a transformed text still has, where they differ."""
+    other: Kernel = with_source(brief.kernel, source)
+    defaults = other.tuned()
+    return {
+        name: value for name, value in kept.items() if name in defaults and defaults[name] != value
+    }
+
+
+def _gain(lineage: Lineage, attempt: Attempt) -> float | None:
+    if attempt.fate is Fate.BASELINE:
+        return 1.0
+    return lineage.merit(attempt) if attempt.ratio is not None else None

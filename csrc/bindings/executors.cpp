@@ -1,0 +1,116 @@
+// Processes in which kernels run apart from those that judge them.
+#include <nanobind/stl/string.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "bindings/bindings.h"
+#include "core/errors.h"
+#include "executor/agreement.h"
+#include "executor/host.h"
+#include "executor/serve.h"
+
+namespace metalbench::bindings {
+namespace {
+
+class PythonProcess final : public executor::Process {
+ public:
+  explicit PythonProcess(nb::object process)
+      : socket_(nb::cast<int>(process.attr("socket"))),
+        number_(nb::cast<int>(process.attr("number"))),
+        handle_(process),
+        process_(keep_alive(std::move(process))) {}
+
+  ~PythonProcess() override {
+    const nb::gil_scoped_acquire gil;
+    const nb::error_scope kept;  // of one who has pressed Ctrl-C
+    try {
+      handle_.attr("end")();
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("the end of an executor");
+    }
+  }
+
+  [[nodiscard]] int socket() const override { return dup(socket_); }
+  [[nodiscard]] int number() const override { return number_; }
+
+  [[noreturn]] void raise_end(bool ready) override {
+    const nb::gil_scoped_acquire gil;
+    handle_.attr("raise_end")(ready);
+    throw Error("expected an error that says how an executor ended");
+  }
+
+  [[noreturn]] void raise_garbled(const char* what) override {
+    const nb::gil_scoped_acquire gil;
+    handle_.attr("raise_garbled")(what);
+    throw Error("expected an error that says what an executor sent");
+  }
+
+ private:
+  int socket_;
+  int number_;
+  nb::handle handle_;
+  std::shared_ptr<void> process_;
+};
+
+class PythonHost final : public executor::Host {
+ public:
+  explicit PythonHost(nb::object start) : handle_(start), start_(keep_alive(std::move(start))) {}
+
+  [[nodiscard]] std::unique_ptr<executor::Process> start() override {
+    const nb::gil_scoped_acquire gil;
+    return std::make_unique<PythonProcess>(handle_());
+  }
+
+ private:
+  nb::handle handle_;
+  std::shared_ptr<void> start_;
+};
+
+std::shared_ptr<executor::Host>& host_of_process() {
+  static std::shared_ptr<executor::Host> host;
+  return host;
+}
+
+}  // namespace
+
+std::shared_ptr<executor::Host> executor_host() { return host_of_process(); }
+
+void define_executors(nb::module_& module) {
+  module.def(
+      "run_apart",
+      [](const nb::object& start) {
+        host_of_process() = start.is_none() ? nullptr : std::make_shared<PythonHost>(start);
+      },
+      nb::arg("start").none(),
+      nb::sig("def run_apart(start: collections.abc.Callable[[], object] | None) -> None"),
+      "Let `cpu` devices that are opened from here on run kernels in other processes: `start`\n"
+      "returns one, as metalbench.isolation.executor has them. None lets them run here again.");
+  module.def(
+      "execute",
+      [](int socket, const nb::callable& seal) {
+        const nb::gil_scoped_release released;
+        executor::serve(socket, [&seal] {
+          const nb::gil_scoped_acquire gil;
+          seal();
+        });
+      },
+      nb::arg("socket"), nb::arg("seal"),
+      nb::sig("def execute(socket: int, seal: collections.abc.Callable[[], object]) -> None"),
+      "Run kernels for the process at the other end of `socket`, until that is gone. `seal` is\n"
+      "called when all is loaded, before the first kernel runs.");
+  nb::class_<executor::Agreement>(module, "Agreement",
+                                  "Whether an executor's times agree with those that its judge "
+                                  "saw pass, all in ns.")
+      .def(nb::init<>())
+      .def("note_handshake", &executor::Agreement::note_handshake, nb::arg("seen_ns"),
+           "A window without work took so long.")
+      .def_prop_ro("handshake_ns", &executor::Agreement::handshake_ns)
+      .def("settle", &executor::Agreement::settle, nb::arg("reported_ns"), nb::arg("seen_ns"),
+           "The time that counts of a window. Raises ForgedTimes.")
+      .def("check_idle", &executor::Agreement::check_idle, nb::arg("worked_ns"),
+           nb::arg("passed_ns"),
+           "Raises ForgedTimes where an executor worked while it had nothing to do.");
+}
+
+}  // namespace metalbench::bindings

@@ -1,0 +1,87 @@
+#include "executor/agreement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "core/errors.h"
+
+namespace metalbench::executor {
+namespace {
+
+constexpr std::size_t kept_handshakes = 15;
+// Of a handshake's time, the part that the way of a window may take.
+constexpr double allowed = 1.5;
+// An executor cannot make its own way look longer than this.
+constexpr double most_allowed_ns = 150e3;
+// The clock is read before and after, by either side.
+constexpr double clock_slack_ns = 2e3;
+// A way that is so many times longer, and so large a part of the window, is no way.
+// Others that keep the machine busy delay both sides: what they do to some windows is no forgery,
+// and what is missing is counted anyway.
+constexpr double far = 20;
+constexpr double far_part = 0.75;
+constexpr std::size_t fewest_windows = 32;
+constexpr double most_windows = 0.9;
+// What is done behind an answer: the channel, and threads that find that there is no more work.
+constexpr double idle_work_ns = 1e6;
+constexpr double idle_part = 0.02;
+constexpr double most_overwork_ns = 20e6;  // of all windows
+
+std::string in_ms(double ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g ms", ns / 1e6);
+  return text;
+}
+
+}  // namespace
+
+void Agreement::note_handshake(double seen_ns) {
+  if (handshakes_.size() < kept_handshakes) {
+    handshakes_.push_back(seen_ns);
+  } else {
+    handshakes_[next_++ % kept_handshakes] = seen_ns;
+  }
+}
+
+double Agreement::handshake_ns() const {
+  if (handshakes_.empty()) return 0;
+  std::vector<double> sorted = handshakes_;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return *middle;
+}
+
+double Agreement::settle(double reported_ns, double seen_ns) {
+  if (!std::isfinite(reported_ns) || reported_ns < 0 || reported_ns > seen_ns + clock_slack_ns) {
+    throw ForgedTimes("forged times: the kernel's process reports a window of " +
+                      in_ms(reported_ns) + ", of which only " + in_ms(seen_ns) +
+                      " passed; what it says of times is worth nothing");
+  }
+  const double way_ns = seen_ns - reported_ns;
+  disagrees_ = way_ns > std::max(far * handshake_ns(), far_part * seen_ns);
+  ++windows_;
+  disagreeing_ += disagrees_ ? 1 : 0;
+  if (windows_ >= fewest_windows &&
+      static_cast<double>(disagreeing_) > most_windows * static_cast<double>(windows_)) {
+    throw ForgedTimes("forged times: in " + std::to_string(disagreeing_) + " of " +
+                      std::to_string(windows_) +
+                      " windows the kernel's process reports far less time than passed, in the "
+                      "last one " +
+                      in_ms(reported_ns) + " of " + in_ms(seen_ns) +
+                      ", while the way to it takes " + in_ms(handshake_ns()));
+  }
+  const double allowance_ns = std::min(allowed * handshake_ns(), most_allowed_ns);
+  return std::max(reported_ns, seen_ns - allowance_ns);
+}
+
+void Agreement::check_idle(double worked_ns, double passed_ns) {
+  overwork_ns_ += std::max(0.0, worked_ns - std::max(idle_work_ns, idle_part * passed_ns));
+  if (overwork_ns_ <= most_overwork_ns) return;
+  throw ForgedTimes(
+      "forged times: the kernel's process goes on working after it has said that it "
+      "is done, at last for " +
+      in_ms(worked_ns) + " of " + in_ms(passed_ns) + "; what it says of times is worth nothing");
+}
+
+}  // namespace metalbench::executor

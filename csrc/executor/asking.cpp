@@ -1,0 +1,139 @@
+// How a judge asks its executor, times the answer, and what it makes of one.
+#include <algorithm>
+
+#include "core/errors.h"
+#include "executor/answers.h"
+#include "executor/judge.h"
+#include "executor/processor_time.h"
+#include "executor/text.h"
+
+namespace metalbench::executor {
+namespace {
+
+constexpr std::size_t most_answer_bytes = std::size_t{1} << 20;
+// Beyond a run's own limit, once more that long: until its threads have stopped.
+constexpr std::chrono::nanoseconds least_beyond = std::chrono::seconds(2);
+constexpr std::chrono::nanoseconds most_beyond = std::chrono::seconds(10);
+
+double ns_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+void Judge::ping() {
+  RunOptions options;
+  agreement_.note_handshake(timed(Writer(Request::ping), options).seen_ns);
+}
+
+Window Judge::timed(const Writer& request, const RunOptions& options) {
+  check_idle();
+  const Clock::time_point start = Clock::now();
+  const auto beyond = std::clamp(options.time_limit, least_beyond, most_beyond);
+  const Message answer =
+      exchange(request, until(options.time_limit + beyond, options.interrupted), {});
+  Window window;
+  window.seen_ns = ns_since(start);
+  note_idle();
+  const Message behind = done(answer);
+  Reader told(behind);
+  try {
+    window.reported_ns = told.get<double>();
+    told.expect_end();
+  } catch (const Garbled& error) {
+    raise_garbled(error);
+  }
+  return window;
+}
+
+void Judge::check_idle() {
+  const auto now_ns = processor_time_ns(process_->number());
+  if (!now_ns || !worked_ns_) return;
+  agreement_.check_idle(*now_ns - *worked_ns_, ns_since(idle_since_));
+}
+
+void Judge::note_idle() {
+  worked_ns_ = processor_time_ns(process_->number());
+  idle_since_ = Clock::now();
+}
+
+Message Judge::ask(const Writer& request, const Patience& patience, std::optional<int> descriptor) {
+  try {
+    const Message answer = exchange(request, patience, descriptor);
+    // What it does behind this request is not what it was measured at.
+    worked_ns_.reset();
+    return done(answer);
+  } catch (const Late&) {
+    end();
+    throw MachineError(
+        "[isolation] a kernel's process does not answer before any kernel has run in it; run "
+        "again with less else running");
+  }
+}
+
+Message Judge::exchange(const Writer& request, const Patience& patience,
+                        std::optional<int> descriptor) {
+  try {
+    channel_->send(request.message(), patience, descriptor);
+    return channel_->receive(most_answer_bytes, patience).message;
+  } catch (const Gone&) {
+    const auto process = std::move(process_);
+    const bool ready = ready_;
+    end();
+    process->raise_end(ready);
+    throw;  // which that never comes to, though not every compiler knows
+  } catch (const Garbled& error) {
+    raise_garbled(error);
+  } catch (const Interrupted&) {
+    end();
+    throw;
+  }
+}
+
+void Judge::raise_garbled(const Garbled& error) {
+  const auto process = std::move(process_);
+  end();
+  process->raise_garbled(error.what());
+  throw Error(error.what());  // which that never comes to, though not every compiler knows
+}
+
+Message Judge::done(const Message& answer) {
+  Reader message(answer);
+  try {
+    const auto kind = message.get<std::uint32_t>();
+    if (kind == static_cast<std::uint32_t>(Answer::done)) {
+      return {answer.begin() + sizeof kind, answer.end()};
+    }
+    if (kind > static_cast<std::uint32_t>(last_answer)) throw Garbled("no such answer");
+    raise(message, static_cast<Answer>(kind));
+  } catch (const Garbled& error) {
+    raise_garbled(error);
+  }
+}
+
+void Judge::raise(Reader& message, Answer kind) {
+  const std::string said = readable(message.get_text());
+  const std::string path = message.get_text();
+  const auto offset = message.get<std::uint64_t>();
+  message.expect_end();
+  const std::string text = placed(said, path, offset);
+  raise_as(kind, text);
+}
+
+// "[kernel] what" with file and line before what happened: the executor has no files to look in.
+std::string Judge::placed(const std::string& text, const std::string& path,
+                          std::uint64_t offset) const {
+  const bool known = std::ranges::any_of(pipelines_, [&](const auto& each) {
+    const auto shapes = each->built_shapes();
+    return each->handed.built.path == path ||
+           std::ranges::any_of(shapes, [&](const auto& built) { return built.second == path; });
+  });
+  const std::size_t bracket = text.find("] ");
+  if (!known || bracket == std::string::npos) return text;
+  const auto line = front_end_->symbolize(path, offset);
+  if (!line) return text;
+  const std::string where = line->file + ":" + std::to_string(line->line) + ": ";
+  return text.substr(0, bracket + 2) + where + text.substr(bracket + 2);
+}
+
+}  // namespace metalbench::executor

@@ -1,0 +1,64 @@
+// One end of a stream socket between a judge and an executor.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "core/types.h"
+#include "executor/wire.h"
+
+namespace metalbench::executor {
+
+// The other end is no more.
+class Gone : public std::runtime_error {
+ public:
+  Gone() : std::runtime_error("the other end of the channel is gone") {}
+};
+
+// The other end did not take, or send, a message in time.
+class Late : public std::runtime_error {
+ public:
+  Late() : std::runtime_error("the other end of the channel is silent") {}
+};
+
+// How long to wait for the other end. Without a deadline, for ever.
+struct Patience {
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  InterruptPoll interrupted;  // may be empty
+};
+
+// That long from now.
+[[nodiscard]] inline Patience until(std::chrono::nanoseconds time, InterruptPoll interrupted = {}) {
+  return {std::chrono::steady_clock::now() + time, std::move(interrupted)};
+}
+
+class Channel {
+ public:
+  // Takes the socket over.
+  explicit Channel(int socket);
+  ~Channel();
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  // Throws Gone, Late, and Interrupted where the user asks for it.
+  void send(const Message& message, const Patience& patience = {},
+            std::optional<int> descriptor = {});
+
+  struct Received {
+    Message message;
+    std::optional<int> descriptor;  // the receiver's own
+  };
+  // Throws as send, and Garbled for more than `most_bytes`. Descriptors come where they are wanted.
+  [[nodiscard]] Received receive(std::size_t most_bytes, const Patience& patience = {},
+                                 bool with_descriptor = false);
+
+ private:
+  void wait_for(short event, const Patience& patience) const;
+  void read(std::span<std::byte> bytes, const Patience& patience, std::optional<int>* descriptor);
+
+  int socket_;
+};
+
+}  // namespace metalbench::executor

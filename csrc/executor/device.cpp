@@ -1,0 +1,203 @@
+#include "executor/device.h"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "core/errors.h"
+#include "cpu/device.h"
+#include "cpu/host.h"
+#include "cpu/library.h"
+#include "executor/judge.h"
+
+namespace metalbench::executor {
+namespace {
+
+// Of a window's time, what its way may take.
+constexpr double way_part = 0.01;
+constexpr double longest_window_ns = 10e6;
+// Executors that are kept though nothing of theirs is in use just now: the plain and the checked
+// build of two kernels.
+constexpr std::size_t kept_judges = 4;
+
+class JudgedPipeline final : public Pipeline {
+ public:
+  JudgedPipeline(PipelineInfo info, std::shared_ptr<HandedPipeline> handed,
+                 std::shared_ptr<Judge> judge)
+      : info_(std::move(info)), handed_(std::move(handed)), judge_(std::move(judge)) {}
+  [[nodiscard]] const PipelineInfo& info() const override { return info_; }
+  [[nodiscard]] HandedPipeline* handed() const { return handed_.get(); }
+  [[nodiscard]] const std::shared_ptr<Judge>& judge() const { return judge_; }
+
+ private:
+  PipelineInfo info_;
+  std::shared_ptr<HandedPipeline> handed_;
+  std::shared_ptr<Judge> judge_;
+};
+
+class JudgedLibrary final : public metalbench::Library {
+ public:
+  JudgedLibrary(std::shared_ptr<const cpu::ParsedSource> source, CompileOptions options,
+                std::shared_ptr<Judge> judge)
+      : source_(std::move(source)), options_(std::move(options)), judge_(std::move(judge)) {}
+
+  [[nodiscard]] std::vector<std::string> functions() const override { return source_->functions(); }
+
+  [[nodiscard]] std::shared_ptr<const Pipeline> pipeline(
+      const std::string& function, const FunctionConstants& constants) override {
+    cpu::Built built = source_->build(function, constants);
+    auto pipeline = std::make_shared<HandedPipeline>();
+    pipeline->shapes = built.shapes;
+    Handed& handed = pipeline->handed;
+    handed.function = function;
+    handed.filename = options_.filename;
+    handed.checked = options_.checked;
+    handed.built = built;
+    handed.built.shapes = nullptr;
+    if (built.shapes) handed.widths = built.shapes->widths();
+    std::shared_ptr<HandedPipeline> loaded = judge_->load(pipeline);
+    PipelineInfo info = cpu::info_of(function, options_.filename, built, loaded->info);
+    return std::make_shared<JudgedPipeline>(std::move(info), std::move(loaded), judge_);
+  }
+
+ private:
+  std::shared_ptr<const cpu::ParsedSource> source_;
+  CompileOptions options_;
+  std::shared_ptr<Judge> judge_;
+};
+
+class JudgedProgram final : public Program {
+ public:
+  JudgedProgram(std::shared_ptr<Work> work, std::shared_ptr<Judge> judge)
+      : work_(std::move(work)), judge_(std::move(judge)) {}
+
+  [[nodiscard]] std::unique_ptr<Running> start(const RunOptions& options) override {
+    const double taken_ns = judge_->run(work_, options);
+    return std::make_unique<Finished>(Timing{.device_ns = taken_ns, .wall_ns = taken_ns});
+  }
+  [[nodiscard]] double least_window_ns() override {
+    return std::min(judge_->handshake_ns(work_) / way_part, longest_window_ns);
+  }
+
+ private:
+  std::shared_ptr<Work> work_;
+  std::shared_ptr<Judge> judge_;
+};
+
+const JudgedPipeline& judged(const Dispatch& dispatch) {
+  const auto* pipeline = dynamic_cast<const JudgedPipeline*>(dispatch.pipeline.get());
+  if (pipeline == nullptr) {
+    throw DispatchError("[" + dispatch.pipeline->info().name +
+                        "] the pipeline belongs to another device; compile it on this one");
+  }
+  return *pipeline;
+}
+
+void check(const Dispatch& dispatch) {
+  const bool plain = std::ranges::all_of(dispatch.bindings, [](const Binding& binding) {
+    return std::holds_alternative<Buffer>(binding.value) ||
+           std::holds_alternative<Bytes>(binding.value);
+  });
+  if (plain && dispatch.resources.empty()) return;
+  throw Unsupported("[" + dispatch.pipeline->info().name +
+                    "] textures, samplers and addresses of buffers are not handed to another "
+                    "process; use `metalbench._core` or --in-process");
+}
+
+class JudgedDevice final : public Device {
+ public:
+  JudgedDevice(std::shared_ptr<cpu::FrontEnd> front_end, std::shared_ptr<Host> host)
+      : front_end_(std::move(front_end)), host_(std::move(host)), info_(cpu::device_info()) {}
+
+  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+
+  [[nodiscard]] std::shared_ptr<metalbench::Library> compile(
+      const std::string& source, const CompileOptions& options) override {
+    return std::make_shared<JudgedLibrary>(front_end_->parse(source, options), options,
+                                           judge_of(source, options));
+  }
+
+  [[nodiscard]] std::shared_ptr<Storage> allocate(std::size_t size) override {
+    return arenas_->allocate(size);
+  }
+
+  [[nodiscard]] std::shared_ptr<Storage> wrap(std::span<std::byte> /*memory*/,
+                                              std::shared_ptr<void> /*owner*/) override {
+    return nullptr;
+  }
+
+  [[nodiscard]] std::unique_ptr<Program> prepare(std::span<const Dispatch> dispatches) override {
+    return program_of(dispatches, false);
+  }
+
+  [[nodiscard]] std::unique_ptr<Program> prepare_null(
+      std::span<const Dispatch> dispatches) override {
+    return program_of(dispatches, true);
+  }
+
+  [[nodiscard]] double tick_ns() const override { return cpu::clock_tick_ns(); }
+
+ private:
+  [[nodiscard]] static std::unique_ptr<Program> program_of(std::span<const Dispatch> dispatches,
+                                                           bool null) {
+    static std::atomic<std::uint64_t> last_number = 0;
+    const std::shared_ptr<Judge>& judge = judged(dispatches.front()).judge();
+    for (const Dispatch& dispatch : dispatches) {
+      check(dispatch);
+      judged(dispatch).handed()->build(dispatch);
+      if (judged(dispatch).judge() == judge) continue;
+      throw DispatchError("[" + dispatch.pipeline->info().name +
+                          "] expected all dispatches of a run from one source; kernels of several "
+                          "sources run in processes of their own");
+    }
+    auto work = std::make_shared<Work>();
+    work->number = ++last_number;
+    work->dispatches.assign(dispatches.begin(), dispatches.end());
+    work->null = null;
+    return std::make_unique<JudgedProgram>(std::move(work), judge);
+  }
+
+  // One executor for what is compiled of one source in one way.
+  [[nodiscard]] std::shared_ptr<Judge> judge_of(const std::string& source,
+                                                const CompileOptions& options) {
+    std::string key = source + '\0' + options.filename + '\0';
+    for (const auto& [name, value] : options.macros) key += name + '=' + value + '\0';
+    for (const std::string& folder : options.include_dirs) key += folder + '\0';
+    key += options.checked ? 'c' : '-';
+    key += options.fast_math ? 'f' : '-';
+    const std::lock_guard lock(mutex_);
+    const auto known = std::ranges::find(judges_, key, &Kept::first);
+    Kept kept =
+        known != judges_.end() ? *known : Kept(key, std::make_shared<Judge>(host_, front_end_));
+    if (known != judges_.end()) judges_.erase(known);
+    judges_.push_back(kept);
+    if (judges_.size() > kept_judges) judges_.pop_front();
+    return kept.second;
+  }
+
+  using Kept = std::pair<std::string, std::shared_ptr<Judge>>;
+
+  std::shared_ptr<cpu::FrontEnd> front_end_;
+  std::shared_ptr<Host> host_;
+  std::shared_ptr<Arenas> arenas_ = std::make_shared<Arenas>();
+  DeviceInfo info_;
+  std::mutex mutex_;
+  std::deque<Kept> judges_;  // used last, last
+};
+
+}  // namespace
+
+HandedPipeline* handed_of(const Pipeline& pipeline) {
+  const auto* judged = dynamic_cast<const JudgedPipeline*>(&pipeline);
+  return judged == nullptr ? nullptr : judged->handed();
+}
+
+std::shared_ptr<Device> make_device(std::shared_ptr<cpu::FrontEnd> front_end,
+                                    std::shared_ptr<Host> host) {
+  return std::make_shared<JudgedDevice>(std::move(front_end), std::move(host));
+}
+
+}  // namespace metalbench::executor

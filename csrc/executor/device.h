@@ -1,0 +1,15 @@
+// A cpu device whose kernels run in executors: processes that know nothing but them.
+#pragma once
+
+#include <memory>
+
+#include "core/device.h"
+#include "cpu/front_end.h"
+#include "executor/host.h"
+
+namespace metalbench::executor {
+
+[[nodiscard]] std::shared_ptr<Device> make_device(std::shared_ptr<cpu::FrontEnd> front_end,
+                                                  std::shared_ptr<Host> host);
+
+}  // namespace metalbench::executor

@@ -1,0 +1,71 @@
+// A kernel that was compiled elsewhere, in the form in which the cpu device takes it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cpu/front_end.h"
+#include "executor/wire.h"
+#include "msl/mb/abi.h"
+
+namespace metalbench::executor {
+
+// What a judge hands over of a kernel, for the executor to load.
+struct Handed {
+  std::string function;
+  std::string filename;
+  bool checked = false;
+  cpu::Built built;                   // without attributes and shapes
+  std::vector<std::uint32_t> widths;  // of its shapes; none where it has no shapes
+
+  // How many parameters an object of it must tell of.
+  [[nodiscard]] std::uint32_t needed_arguments() const;
+};
+
+void put(Writer& message, const Handed& handed);
+[[nodiscard]] Handed handed_from(Reader& message);
+
+// What the loaded object tells of itself. Throws Garbled for what no object can be.
+void put(Writer& message, const mb::Info& info);
+[[nodiscard]] mb::Info info_from(Reader& message);
+
+// The shapes that were handed over, by what they are.
+class HandedShapes final : public cpu::Shapes {
+ public:
+  explicit HandedShapes(std::vector<std::uint32_t> widths) : widths_(std::move(widths)) {}
+  [[nodiscard]] const std::vector<std::uint32_t>& widths() const override { return widths_; }
+  [[nodiscard]] std::string build(cpu::Shape shape) const override;
+  void add(cpu::Shape shape, std::string path) { paths_[shape] = std::move(path); }
+
+ private:
+  std::vector<std::uint32_t> widths_;
+  std::map<cpu::Shape, std::string> paths_;
+};
+
+// Where a fault lies: the judge has the files to look it up in.
+struct Place {
+  std::string path;
+  std::uint64_t offset = 0;
+};
+
+// Compiles nothing, and keeps the last place that somebody asked for.
+class HandedFrontEnd final : public cpu::FrontEnd {
+ public:
+  [[nodiscard]] std::shared_ptr<const cpu::ParsedSource> parse(
+      const std::string& source, const CompileOptions& options) override;
+  [[nodiscard]] std::optional<cpu::SourceLine> symbolize(const std::string& path,
+                                                         std::uint64_t offset) override;
+  [[nodiscard]] Place taken_place() { return std::exchange(place_, {}); }
+
+ private:
+  Place place_;
+};
+
+[[nodiscard]] std::shared_ptr<const cpu::ParsedSource> handed_source(
+    Handed handed, std::shared_ptr<const HandedShapes> shapes);
+
+}  // namespace metalbench::executor

@@ -1,0 +1,101 @@
+// A judge's side of one executor: what it has been given, and how it is asked.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/device.h"
+#include "cpu/front_end.h"
+#include "cpu/library.h"
+#include "executor/agreement.h"
+#include "executor/arena.h"
+#include "executor/channel.h"
+#include "executor/host.h"
+#include "executor/pipelines.h"
+
+namespace metalbench::executor {
+
+// What is to be prepared there.
+struct Work {
+  std::uint64_t number = 0;
+  std::vector<Dispatch> dispatches;
+  bool null = false;  // as of kernels that do nothing
+};
+
+// A window: what the executor says that it took, and what passed here.
+struct Window {
+  double reported_ns = 0;
+  double seen_ns = 0;
+};
+
+class Judge {
+ public:
+  Judge(std::shared_ptr<Host> host, std::shared_ptr<cpu::FrontEnd> front_end)
+      : host_(std::move(host)), front_end_(std::move(front_end)) {}
+
+  // None is to be called by who keeps others from running Python.
+  // Loads a kernel, which then knows what its object tells of itself. Returns the one that counts:
+  // that of an earlier call where it has been loaded before.
+  [[nodiscard]] std::shared_ptr<HandedPipeline> load(
+      const std::shared_ptr<HandedPipeline>& pipeline);
+  // Runs work once more, for so many passes; returns the time that counts, in ns.
+  [[nodiscard]] double run(const std::shared_ptr<Work>& work, const RunOptions& options);
+  // What a window of it costs besides its work, in ns.
+  [[nodiscard]] double handshake_ns(const std::shared_ptr<Work>& work);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Place = std::pair<std::uint64_t, std::uint64_t>;
+
+  void start_anew();
+  void end();
+  void load_into_process(HandedPipeline& pipeline);
+  void load_shapes(const HandedPipeline& pipeline);
+  [[nodiscard]] bool lacks(const Work& work) const;
+  void make_ready(const std::shared_ptr<Work>& work);
+  void prepare(const std::shared_ptr<Work>& work);
+  void map(const Buffer& buffer);
+  void map(const std::shared_ptr<Arena>& arena);
+  void drop_what_is_gone();
+
+  void ping();
+  [[nodiscard]] Window timed(const Writer& request, const RunOptions& options);
+  void check_idle();
+  void note_idle();
+
+  [[nodiscard]] Message ask(const Writer& request, const Patience& patience,
+                            std::optional<int> descriptor = {});
+  [[nodiscard]] Message exchange(const Writer& request, const Patience& patience,
+                                 std::optional<int> descriptor);
+  // What is behind an answer's kind, if that says that all went well; else it is thrown.
+  [[nodiscard]] Message done(const Message& answer);
+  [[noreturn]] void raise(Reader& message, Answer kind);
+  [[noreturn]] void raise_garbled(const Garbled& error);
+  [[nodiscard]] std::string placed(const std::string& text, const std::string& path,
+                                   std::uint64_t offset) const;
+
+  std::shared_ptr<Host> host_;
+  std::shared_ptr<cpu::FrontEnd> front_end_;
+  std::mutex mutex_;  // one request after the other
+  std::unique_ptr<Process> process_;
+  std::unique_ptr<Channel> channel_;
+  bool ready_ = false;  // has answered
+  bool sealed_ = false;
+  Agreement agreement_;
+  std::optional<double> worked_ns_;  // at the end of the last window
+  Clock::time_point idle_since_;
+  std::vector<std::shared_ptr<HandedPipeline>> pipelines_;
+  // What this process of the executor has.
+  std::map<std::uint64_t, std::vector<cpu::Shape>> loaded_;
+  std::map<std::uint64_t, std::weak_ptr<Arena>> arenas_;
+  std::map<Place, std::weak_ptr<Storage>> stored_;
+  std::map<std::uint64_t, std::weak_ptr<Work>> prepared_;
+};
+
+}  // namespace metalbench::executor

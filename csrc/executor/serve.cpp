@@ -1,0 +1,265 @@
+#include "executor/serve.h"
+
+#include <map>
+#include <utility>
+
+#include "core/errors.h"
+#include "cpu/host.h"
+#include "cpu/library.h"
+#include "cpu/pool.h"
+#include "cpu/program.h"
+#include "executor/arena.h"
+#include "executor/channel.h"
+#include "executor/handed.h"
+
+namespace metalbench::executor {
+namespace {
+
+constexpr std::size_t most_request_bytes = std::size_t{1} << 30;
+
+// A part of an arena, as kernels and reports see it.
+class MappedStorage final : public Storage {
+ public:
+  MappedStorage(std::shared_ptr<Arena> arena, std::span<std::byte> bytes,
+                std::shared_ptr<cpu::Storages> storages)
+      : arena_(std::move(arena)), bytes_(bytes), storages_(std::move(storages)) {
+    storages_->add(bytes_, {bytes_.data() - gap_bytes, bytes_.size() + 2 * gap_bytes}, true);
+  }
+  ~MappedStorage() override { storages_->remove(bytes_); }
+  [[nodiscard]] std::span<std::byte> bytes() override { return bytes_; }
+  using Storage::share_marks;
+
+ private:
+  std::shared_ptr<Arena> arena_;
+  std::span<std::byte> bytes_;
+  std::shared_ptr<cpu::Storages> storages_;
+};
+
+class Server {
+ public:
+  Server(int socket, const std::function<void()>& seal) : channel_(socket), seal_(seal) {}
+
+  void run() {
+    while (true) {
+      const Channel::Received request = channel_.receive(most_request_bytes, {}, true);
+      channel_.send(answer(request).message());
+    }
+  }
+
+ private:
+  [[nodiscard]] Writer answer(const Channel::Received& request) {
+    try {
+      Reader message(request.message);
+      return act(message, request.descriptor);
+    } catch (const KernelFault& error) {
+      return failure(Answer::kernel_fault, error);
+    } catch (const TimeLimitExceeded& error) {
+      return failure(Answer::time_limit, error);
+    } catch (const DispatchError& error) {
+      return failure(Answer::dispatch_error, error);
+    } catch (const Unsupported& error) {
+      return failure(Answer::unsupported, error);
+    } catch (const OutOfMemoryError& error) {
+      return failure(Answer::out_of_memory, error);
+    } catch (const std::bad_alloc& error) {
+      return failure(Answer::out_of_memory, error);
+    } catch (const MachineError& error) {
+      return failure(Answer::machine_error, error);
+    } catch (const Error& error) {
+      return failure(Answer::error, error);
+    }
+  }
+
+  [[nodiscard]] Writer failure(Answer kind, const std::exception& error) {
+    Writer message(kind);
+    message.put_text(error.what());
+    const Place place = front_end_->taken_place();
+    message.put_text(place.path);
+    message.put(place.offset);
+    return message;
+  }
+
+  [[nodiscard]] Writer act(Reader& message, std::optional<int> descriptor) {
+    switch (static_cast<Request>(message.get<std::uint32_t>())) {
+      case Request::load:
+        return load(message);
+      case Request::shape:
+        return shape(message);
+      case Request::map:
+        return map(message, descriptor);
+      case Request::prepare:
+        return prepare(message);
+      case Request::run:
+        return run(message);
+      case Request::ping:
+        return ping();
+      case Request::seal:
+        seal_();
+        break;
+      case Request::drop:
+        drop(message);
+        break;
+    }
+    return Writer(Answer::done);
+  }
+
+  struct Loaded {
+    std::shared_ptr<const cpu::CpuPipeline> pipeline;
+    std::shared_ptr<HandedShapes> shapes;
+  };
+
+  [[nodiscard]] Writer load(Reader& message) {
+    const auto number = message.get<std::uint64_t>();
+    Handed handed = handed_from(message);
+    auto shapes = handed.widths.empty() ? nullptr : std::make_shared<HandedShapes>(handed.widths);
+    const std::string function = handed.function;
+    CompileOptions options;
+    options.filename = handed.filename;
+    options.checked = handed.checked;
+    const auto library = cpu::make_library(handed_source(std::move(handed), shapes), options);
+    auto pipeline =
+        std::dynamic_pointer_cast<const cpu::CpuPipeline>(library->pipeline(function, {}));
+    Writer told(Answer::done);
+    put(told, pipeline->module()->info());
+    loaded_.insert_or_assign(number, Loaded{std::move(pipeline), std::move(shapes)});
+    return told;
+  }
+
+  [[nodiscard]] Writer shape(Reader& message) {
+    const Loaded& loaded = loaded_.at(message.get<std::uint64_t>());
+    const auto width = message.get<std::uint32_t>();
+    const bool rows = message.get<std::uint32_t>() != 0;
+    loaded.shapes->add({width, rows}, message.get_text());
+    loaded.pipeline->load({width, rows});
+    return Writer(Answer::done);
+  }
+
+  [[nodiscard]] Writer map(Reader& message, std::optional<int> descriptor) {
+    const auto number = message.get<std::uint64_t>();
+    const auto size = message.get<std::uint64_t>();
+    arenas_[number] = std::make_shared<Arena>(number, size, descriptor.value_or(-1));
+    return Writer(Answer::done);
+  }
+
+  [[nodiscard]] Writer prepare(Reader& message) {
+    const auto number = message.get<std::uint64_t>();
+    const bool null = message.get<std::uint32_t>() != 0;
+    std::vector<Dispatch> dispatches(message.get<std::uint32_t>());
+    for (Dispatch& dispatch : dispatches) dispatch = dispatch_from(message);
+    const cpu::ProgramContext context{pool_, front_end_, storages_};
+    programs_[number] =
+        null ? cpu::make_null_program(dispatches, context) : cpu::make_program(dispatches, context);
+    return Writer(Answer::done);
+  }
+
+  [[nodiscard]] Dispatch dispatch_from(Reader& message) {
+    Dispatch dispatch;
+    dispatch.pipeline = loaded_.at(message.get<std::uint64_t>()).pipeline;
+    const auto bindings = message.get<std::uint32_t>();
+    for (std::uint32_t i = 0; i < bindings; ++i) {
+      const auto index = message.get<std::uint32_t>();
+      std::string name = message.get_text();
+      const bool is_buffer = message.get<std::uint32_t>() != 0;
+      dispatch.bindings.push_back(
+          {index, std::move(name), is_buffer ? Value(buffer_from(message)) : bytes_from(message)});
+    }
+    const auto memories = message.get<std::uint32_t>();
+    for (std::uint32_t i = 0; i < memories; ++i) {
+      const auto index = message.get<std::uint32_t>();
+      dispatch.threadgroup_memory.push_back({index, message.get<std::uint32_t>()});
+    }
+    dispatch.grid = size_from(message);
+    dispatch.grid_in_threads = message.get<std::uint32_t>() != 0;
+    dispatch.threads = size_from(message);
+    return dispatch;
+  }
+
+  [[nodiscard]] static Value bytes_from(Reader& message) {
+    const auto bytes = message.get_bytes();
+    return Bytes(bytes.begin(), bytes.end());
+  }
+
+  [[nodiscard]] static Size3 size_from(Reader& message) {
+    Size3 size;
+    size.x = message.get<std::uint32_t>();
+    size.y = message.get<std::uint32_t>();
+    size.z = message.get<std::uint32_t>();
+    return size;
+  }
+
+  [[nodiscard]] Buffer buffer_from(Reader& message) {
+    const auto arena = arenas_.at(message.get<std::uint64_t>());
+    const auto begin = message.get<std::uint64_t>();
+    const auto size = message.get<std::uint64_t>();
+    std::shared_ptr<MappedStorage>& storage = stored_[{arena->number(), begin}];
+    if (storage == nullptr) {
+      storage = std::make_shared<MappedStorage>(
+          arena, std::span(arena->begin() + begin, static_cast<std::size_t>(size)), storages_);
+    }
+    const auto offset = message.get<std::uint64_t>();
+    const auto length = message.get<std::uint64_t>();
+    const std::string dtype = message.get_text();
+    if (message.get<std::uint32_t>() != 0) {
+      const auto of_marks = arenas_.at(message.get<std::uint64_t>());
+      std::byte* marks = of_marks->begin() + message.get<std::uint64_t>();
+      storage->share_marks({of_marks, reinterpret_cast<Storage::Unwritten*>(marks)});
+    }
+    return Buffer(storage, false, dtype).slice(offset, length);
+  }
+
+  [[nodiscard]] Writer run(Reader& message) {
+    Program& program = *programs_.at(message.get<std::uint64_t>());
+    RunOptions options;
+    options.passes = message.get<std::uint32_t>();
+    options.time_limit = std::chrono::nanoseconds(message.get<std::int64_t>());
+    return timed(program.run(options));
+  }
+
+  // As a window without work: its way to the workers and back.
+  [[nodiscard]] Writer ping() {
+    (void)pool_->run({}, {});
+    return timed({});
+  }
+
+  [[nodiscard]] static Writer timed(const Timing& timing) {
+    Writer told(Answer::done);
+    told.put(timing.device_ns);
+    return told;
+  }
+
+  void drop(Reader& message) {
+    for (auto left = message.get<std::uint32_t>(); left > 0; --left) {
+      programs_.erase(message.get<std::uint64_t>());
+    }
+    for (auto left = message.get<std::uint32_t>(); left > 0; --left) {
+      const auto arena = message.get<std::uint64_t>();
+      stored_.erase({arena, message.get<std::uint64_t>()});
+    }
+    for (auto left = message.get<std::uint32_t>(); left > 0; --left) {
+      arenas_.erase(message.get<std::uint64_t>());
+    }
+  }
+
+  Channel channel_;
+  const std::function<void()>& seal_;
+  std::shared_ptr<cpu::Pool> pool_ = std::make_shared<cpu::Pool>(cpu::usable_cores());
+  std::shared_ptr<HandedFrontEnd> front_end_ = std::make_shared<HandedFrontEnd>();
+  std::shared_ptr<cpu::Storages> storages_ = std::make_shared<cpu::Storages>();
+  std::map<std::uint64_t, Loaded> loaded_;
+  std::map<std::uint64_t, std::shared_ptr<Arena>> arenas_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::shared_ptr<MappedStorage>> stored_;
+  std::map<std::uint64_t, std::unique_ptr<Program>> programs_;
+};
+
+}  // namespace
+
+void serve(int socket, const std::function<void()>& seal) {
+  try {
+    Server(socket, seal).run();
+  } catch (const Gone&) {
+    // Nobody is there any more to be told.
+    return;
+  }
+}
+
+}  // namespace metalbench::executor

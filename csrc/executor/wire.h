@@ -1,0 +1,97 @@
+// Messages between a judge and an executor: numbers as they lie in memory, texts with their length.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace metalbench::executor {
+
+using Message = std::vector<std::byte>;
+
+// What came is no message.
+class Garbled : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+enum class Request : std::uint32_t { load, shape, map, prepare, run, ping, seal, drop };
+
+enum class Answer : std::uint32_t {
+  done,
+  kernel_fault,
+  time_limit,
+  dispatch_error,
+  unsupported,
+  out_of_memory,
+  machine_error,
+  error
+};
+inline constexpr Answer last_answer = Answer::error;
+
+class Writer {
+ public:
+  explicit Writer(Request kind) { put(kind); }
+  explicit Writer(Answer kind) { put(kind); }
+
+  template <typename T>
+    requires std::is_trivially_copyable_v<T>
+  void put(const T& value) {
+    const auto* begin = reinterpret_cast<const std::byte*>(&value);
+    bytes_.insert(bytes_.end(), begin, begin + sizeof value);
+  }
+  void put_bytes(std::span<const std::byte> bytes) {
+    put(std::uint64_t{bytes.size()});
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  }
+  void put_text(const std::string& text) { put_bytes(std::as_bytes(std::span(text))); }
+
+  [[nodiscard]] const Message& message() const { return bytes_; }
+
+ private:
+  Message bytes_;
+};
+
+// Throws Garbled where a message is shorter than what is read from it.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  // Numbers only: any bits are one. What else they may stand for is for the caller to check.
+  template <typename T>
+    requires std::is_arithmetic_v<T> && (!std::is_same_v<T, bool>)
+  [[nodiscard]] T get() {
+    T value;
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    return value;
+  }
+  [[nodiscard]] std::span<const std::byte> get_bytes() { return take(get<std::uint64_t>()); }
+  [[nodiscard]] std::string get_text() {
+    const auto bytes = get_bytes();
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  // The end of the message must have been reached.
+  void expect_end() const {
+    if (!bytes_.empty()) throw Garbled(std::to_string(bytes_.size()) + " bytes too many");
+  }
+
+ private:
+  std::span<const std::byte> take(std::uint64_t size) {
+    if (size > bytes_.size()) {
+      throw Garbled(std::to_string(bytes_.size()) + " bytes where " + std::to_string(size) +
+                    " were announced");
+    }
+    const auto taken = bytes_.first(size);
+    bytes_ = bytes_.subspan(size);
+    return taken;
+  }
+
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace metalbench::executor

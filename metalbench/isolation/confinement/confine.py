@@ -1,0 +1,112 @@
+"""What a process gives up as it starts: before imports, before anything of a kernel is near."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import resource
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from metalbench.errors import Unsupported
+from metalbench.isolation.confinement import (
+    capabilities,
+    landlock,
+    lifetime,
+    namespaces,
+    policies,
+    sandbox,
+    seccomp,
+)
+from metalbench.isolation.confinement.landlock import Files
+
+# Of one file that it writes: shared memory is files, too, so that a buffer may be as large.
+FILE_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+# What programs write to and means nothing.
+_NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
+_SYSTEM = ("/usr/lib", "/lib", "/lib64", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo")
+_FACTS = ("/etc/ld.so.cache", "/etc/localtime", "/proc/self", "/proc/cpuinfo", "/proc/meminfo")
+_KERNEL = ("/sys/devices/system", "/sys/fs/cgroup", "/dev/urandom", "/dev/random", "/dev/null")
+
+
+def confine(lifeline: int, parent: int, files: Files | None = None) -> str:
+    """Confine this process, and return by what means its network is cut ("" if by none).
+
+    To be called first of all, before there are threads. `lifeline` is a pipe whose other end only
+    the process `parent` holds: when that one ends, this one does.
+
+    Without `files` it may read whatever its user may, because tasks are Python, and writes to the
+    cache and to its folder for temporary files. With `files`, for a process that is going to call
+    `seal`, it opens nothing else (on macOS all of that waits for `seal`: a process has one sandbox
+    only). What the system does not offer is done without; `metalbench doctor` tells.
+    """
+    faulthandler.enable(all_threads=False)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _limit(resource.RLIMIT_FSIZE, FILE_BYTES)
+    lifetime.die_first_when_memory_runs_out()
+    means = _on_a_mac(files) if sys.platform == "darwin" else _on_linux(parent, files)
+    lifetime.die_with(lifeline, parent)
+    return means
+
+
+def to_run() -> Files:
+    """What a process needs to open that loads kernels from the cache, for `confine`."""
+    found = (sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable))
+    package = Path(__file__).parents[3]
+    paths: list[str | Path] = [
+        *found,
+        *filter(None, sys.path),
+        package,
+        *_cache(),
+        *_SYSTEM,
+        *_FACTS,
+        *_KERNEL,
+    ]
+    return Files(readable=tuple(paths), writable=("/dev/null",))
+
+
+def _to_work() -> Files:
+    """What tasks may need, which are Python: to read and start whatever there is."""
+    writable: list[str | Path] = [*_cache(), tempfile.gettempdir(), *_NOWHERE]
+    return Files(readable=("/",), executable=("/",), writable=tuple(writable))
+
+
+def _on_linux(parent: int, files: Files | None) -> str:
+    means = namespaces.leave_network()
+    with suppress(Unsupported), landlock.rules(files or _to_work()) as rules:
+        landlock.restrict(rules)
+    with suppress(Unsupported):
+        seccomp.install(*policies.working(parent), every_thread=False)
+        means = means or "a filter of system calls"
+    capabilities.give_up(files=False)
+    return means
+
+
+def _on_a_mac(files: Files | None) -> str:
+    if files is not None:
+        return "the sandbox"
+    try:
+        sandbox.enter(sandbox.WORKING)
+    except Unsupported:
+        return ""
+    return "the sandbox"
+
+
+def _cache() -> list[Path]:
+    """The folder of compiled kernels, as who started this process has told; made, to be named."""
+    named = os.environ.get("METALBENCH_CACHE")
+    if not named:
+        return []
+    # Where it cannot be made, whoever writes to it first says what is wrong.
+    with suppress(OSError):
+        Path(named).mkdir(parents=True, exist_ok=True)
+    return [Path(named)]
+
+
+def _limit(which: int, most: int) -> None:
+    """Lower a limit for good, if it is not lower already."""
+    _, hard = resource.getrlimit(which)
+    least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(which, (least, least))

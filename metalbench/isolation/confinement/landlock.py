@@ -1,0 +1,135 @@
+"""Which files may be opened, landlock(7): irrevocable, and inherited by whatever is started.
+
+What is not handled by the kernel's version of Landlock stays allowed; `version` tells which it is.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from metalbench.errors import Unsupported
+from metalbench.isolation.confinement.system import address, gain_no_privileges, system_call
+
+CREATE_RULESET_VERSION, PATH_BENEATH = 1, 1
+# Python has it on Linux only.
+O_PATH = 0o10000000
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+REFER, TRUNCATE, IOCTL_DEVICE = 1 << 13, 1 << 14, 1 << 15
+# All rights there are in the first version, and what each later one has added.
+FIRST_RIGHTS = (1 << 13) - 1
+ADDED_RIGHTS = {2: REFER, 3: TRUNCATE, 5: IOCTL_DEVICE}
+OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEVICE
+# Nodes of devices and sockets are nobody's to make: kinds 6, 9 and 11.
+MAKING_DEVICES = 1 << 6 | 1 << 9 | 1 << 11
+READING = READ_FILE | READ_DIR
+TCP = 0b11
+TCP_SINCE, SCOPES_SINCE = 4, 6
+# To reach abstract sockets, and to send signals, of processes that are not confined alike.
+SCOPES = 0b11
+
+
+@dataclass(frozen=True)
+class Files:
+    """Folders and files that stay reachable: `executable` ones to start, and to read as well.
+
+    What is `writable` is so with all that lies in it, and readable. What does not exist is passed
+    over.
+    """
+
+    readable: tuple[str | Path, ...] = ()
+    writable: tuple[str | Path, ...] = ()
+    executable: tuple[str | Path, ...] = ()
+
+    def __add__(self, other: Files) -> Files:
+        return Files(
+            self.readable + other.readable,
+            self.writable + other.writable,
+            self.executable + other.executable,
+        )
+
+
+class _Ruleset(ctypes.Structure):
+    """`struct landlock_ruleset_attr`."""
+
+    _fields_ = [
+        ("files", ctypes.c_uint64),
+        ("network", ctypes.c_uint64),
+        ("scopes", ctypes.c_uint64),
+    ]
+
+
+class _Beneath(ctypes.Structure):
+    """`struct landlock_path_beneath_attr`."""
+
+    _pack_ = 1
+    _fields_ = [("rights", ctypes.c_uint64), ("folder", ctypes.c_int32)]
+
+
+@cache
+def version() -> int:
+    """Of the kernel's Landlock; 0 where there is none."""
+    try:
+        return system_call("landlock_create_ruleset", None, 0, CREATE_RULESET_VERSION)
+    except (OSError, Unsupported):
+        return 0
+
+
+@contextmanager
+def rules(files: Files) -> Iterator[int]:
+    """A descriptor of rules that allow these files alone, for `restrict`. Raises Unsupported."""
+    if not version():
+        raise Unsupported("landlock: this kernel has none, or it is not among the modules in use")
+    handled = _rights()
+    attributes = _Ruleset(
+        handled, TCP if version() >= TCP_SINCE else 0, SCOPES if version() >= SCOPES_SINCE else 0
+    )
+    size = 24 if version() >= SCOPES_SINCE else 16 if version() >= TCP_SINCE else 8
+    try:
+        ruleset = system_call("landlock_create_ruleset", address(attributes), size, 0)
+    except OSError as error:
+        raise Unsupported(f"landlock: {error.strerror}") from error
+    try:
+        _allow(ruleset, files.readable, READING)
+        _allow(ruleset, files.executable, READING | EXECUTE)
+        _allow(ruleset, files.writable, handled & ~(EXECUTE | MAKING_DEVICES))
+        yield ruleset
+    finally:
+        os.close(ruleset)
+
+
+def restrict(ruleset: int) -> None:
+    """Hold this thread, and what it starts, to rules. Raises Unsupported."""
+    try:
+        gain_no_privileges()
+        system_call("landlock_restrict_self", ruleset, 0)
+    except OSError as error:
+        raise Unsupported(f"landlock: {error.strerror}") from error
+
+
+def _rights() -> int:
+    added = (right for since, right in ADDED_RIGHTS.items() if version() >= since)
+    return FIRST_RIGHTS | sum(added)
+
+
+def _allow(ruleset: int, paths: Iterable[str | Path], rights: int) -> None:
+    for path in dict.fromkeys(str(path) for path in paths):
+        with suppress(OSError):
+            _allow_path(ruleset, path, rights)
+
+
+def _allow_path(ruleset: int, path: str, rights: int) -> None:
+    folder = os.open(path, O_PATH | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISDIR(os.fstat(folder).st_mode):
+            rights &= OF_FILES
+        rule = _Beneath(rights, folder)
+        system_call("landlock_add_rule", ruleset, PATH_BENEATH, address(rule), 0)
+    finally:
+        os.close(folder)

@@ -1,0 +1,40 @@
+"""That a process ends with the one that started it, and before that one when memory runs out."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from metalbench.isolation.confinement.system import library
+
+PR_SET_PDEATHSIG = 1
+
+
+def die_first_when_memory_runs_out() -> None:
+    """Rather this process than the one that keeps the results."""
+    try:
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+    except OSError:
+        return
+
+
+def die_with(lifeline: int, parent: int) -> None:
+    """End this process, and all of its group, when nobody holds the other end of a pipe any more.
+
+    The process `parent` holds it, and has started this one.
+    """
+    if sys.platform == "linux":
+        # Holds too when this process is stuck where it lets no thread of Python run.
+        library().prctl(PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL), 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+    threading.Thread(target=_wait_for_end, args=(lifeline,), daemon=True).start()
+
+
+def _wait_for_end(lifeline: int) -> None:
+    os.read(lifeline, 1)
+    os.killpg(0, signal.SIGKILL)

@@ -1,0 +1,120 @@
+"""Which system calls a process may make: one that works, a compiler, one that runs a kernel."""
+
+from __future__ import annotations
+
+import errno
+
+from metalbench.isolation.confinement.bpf import ALLOW, TRAP, Condition, Policy, Rule, refuse
+
+PROT_EXEC = 4
+CLONE_THREAD = 0x00010000
+# What the C libraries start a thread with; CLONE_DETACHED is musl's.
+OF_THREADS = 0x003D0F00 | 0x00400000
+NEW_NAMESPACES = 0x7E020080
+SIGSYS = 31
+AF_UNIX = 1
+F_GETFD, F_SETFD, F_GETFL = 1, 2, 3
+PR_SET_NAME = 15
+
+# Memory, threads, time and what is already open.
+_SEALED = """
+    futex read write clock_gettime clock_nanosleep nanosleep sched_yield poll ppoll restart_syscall
+    futex_wait futex_wake futex_waitv futex_requeue set_robust_list get_robust_list rseq membarrier
+    set_tid_address brk munmap mremap madvise mincore getrandom
+    readv writev pread64 pwrite64 lseek recvfrom recvmsg sendto sendmsg select pselect6
+    close close_range dup dup2 dup3 fstat
+    rt_sigprocmask rt_sigreturn rt_sigtimedwait rt_sigpending sigaltstack
+    clock_getres gettimeofday time times getrusage getrlimit sched_getaffinity getcpu sysinfo
+    getpid gettid getppid getuid geteuid getgid getegid getresuid getresgid getgroups getpgrp
+    exit exit_group
+"""
+# What libraries may ask for at any time, and do without: no reason to end the process.
+_DONE_WITHOUT = """
+    open openat openat2 creat stat lstat newfstatat statx access faccessat faccessat2 readlink
+    readlinkat getdents getdents64 getcwd chdir statfs fstatfs ioctl uname
+    unlink unlinkat rename renameat renameat2 mkdir mkdirat rmdir chmod fchmod fchmodat utimensat
+    ftruncate truncate fsync fdatasync flock fallocate fadvise64 sync_file_range
+    sched_setaffinity sched_getparam sched_setscheduler sched_getscheduler sched_get_priority_max
+    sched_get_priority_min setpriority getpriority get_mempolicy set_mempolicy mbind
+    mlock mlock2 munlock mlockall munlockall msync memfd_create eventfd eventfd2 pipe pipe2
+    epoll_create epoll_create1 timerfd_create timer_create setitimer getitimer alarm pause
+    getsockopt getsockname getpeername shutdown arch_prctl setrlimit inotify_init1
+"""
+# Beyond a process's own business, whoever it is: other processes, the system, keys, privileges.
+_OF_NOBODY = """
+    setsid setpgid ptrace process_vm_readv process_vm_writev process_madvise process_mrelease
+    pidfd_open pidfd_getfd pidfd_send_signal kcmp setns unshare mount umount2 pivot_root chroot
+    move_mount open_tree open_tree_attr fsopen fsconfig fsmount fspick mount_setattr
+    bpf io_uring_setup io_uring_enter io_uring_register userfaultfd perf_event_open
+    keyctl add_key request_key init_module finit_module delete_module kexec_load kexec_file_load
+    reboot swapon swapoff acct quotactl quotactl_fd name_to_handle_at open_by_handle_at
+    settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname syslog iopl ioperm
+    personality vhangup lookup_dcookie move_pages migrate_pages fanotify_init modify_ldt
+"""
+_SIGNALS = "kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo"
+
+
+def _each(names: str, action: int) -> dict[str, tuple[Rule, ...]]:
+    return dict.fromkeys(names.split(), (Rule(action),))
+
+
+# Its flags are in memory, where no filter looks: the C library goes on with the older call.
+_NO_CLONE3 = {"clone3": (Rule(refuse(errno.ENOSYS)),)}
+
+
+def sealed(process: int) -> tuple[Policy, int]:
+    """Of process number `process`, which computes and answers, and the action for all else.
+
+    It may have memory that is not executable, threads, time, and read and write what is open.
+    What goes beyond that on purpose ends it; what libraries ask for by the way fails.
+    """
+    allow, fail = Rule(ALLOW), Rule(refuse())
+    not_executable = (Rule(refuse(), (Condition(2, any_bit=PROT_EXEC),)), allow)
+    own = (Rule(ALLOW, (Condition(0, equal=process),)),)
+    only_asks = (Condition(0, equal=0), Condition(2, equal=0), Condition(2, equal=0, half=1))
+    policy: Policy = {
+        **_each(_SEALED, ALLOW),
+        **_each(_DONE_WITHOUT, refuse()),
+        **_NO_CLONE3,
+        "mmap": not_executable,
+        "mprotect": not_executable,
+        "clone": (
+            Rule(TRAP, (Condition(0, any_bit=~OF_THREADS),)),
+            Rule(ALLOW, (Condition(0, any_bit=CLONE_THREAD),)),
+        ),
+        "tgkill": own,
+        "kill": own,
+        "rt_sigaction": (Rule(refuse(), (Condition(0, equal=SIGSYS),)), allow),
+        "prlimit64": (Rule(ALLOW, only_asks), fail),
+        "prctl": (Rule(ALLOW, (Condition(0, equal=PR_SET_NAME),)), fail),
+        # A descriptor's owner, which is sent signals, is not to be changed.
+        "fcntl": (
+            *(Rule(ALLOW, (Condition(1, equal=each),)) for each in (F_GETFD, F_SETFD, F_GETFL)),
+            fail,
+        ),
+    }
+    return policy, TRAP
+
+
+def working(parent: int) -> tuple[Policy, int]:
+    """Of a process that compiles and runs Python, and those it starts: nobody leaves its group.
+
+    `parent` gets no signals from it. Pairs of sockets within it are its only ones.
+    """
+    others = tuple(Rule(refuse(), (Condition(0, equal=each),)) for each in (parent, -parent, -1))
+    policy: Policy = {
+        **_each(_OF_NOBODY, refuse()),
+        **_NO_CLONE3,
+        "clone": (Rule(refuse(), (Condition(0, any_bit=NEW_NAMESPACES),)), Rule(ALLOW)),
+        **dict.fromkeys(_SIGNALS.split(), (*others, Rule(ALLOW))),
+        "socket": (Rule(refuse(errno.EACCES)),),
+        "socketpair": (Rule(ALLOW, (Condition(0, equal=AF_UNIX),)), Rule(refuse(errno.EACCES))),
+    }
+    return policy, ALLOW
+
+
+def compiling(parent: int) -> tuple[Policy, int]:
+    """Of a compiler that `parent` starts: as a process that works, with nothing to share."""
+    policy, otherwise = working(parent)
+    further = "socketpair connect bind listen accept accept4 shmget shmat msgget semget mq_open"
+    return {**policy, **_each(further, refuse())}, otherwise

@@ -1,0 +1,155 @@
+"""Which mechanisms hold here: each is used by a process that then tries to get past it."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from metalbench.errors import Unsupported
+from metalbench.isolation.confinement import landlock, namespaces, policies, sandbox, seccomp
+from metalbench.isolation.confinement.confine import to_run
+from metalbench.isolation.confinement.seal import seal
+
+DONE, REFUSED, NOT_THERE = 0, 1, 2
+TRAPPED = -signal.SIGSYS
+Attempts = Mapping[str, Callable[[], object]]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A mechanism: what it keeps a process from, what got past it, and why it is not there."""
+
+    name: str
+    means: str
+    refused: tuple[str, ...]
+    done: tuple[str, ...]
+    reason: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything that was tried was refused."""
+        return bool(self.refused) and not self.done
+
+
+def proofs() -> list[Proof]:
+    """Try all of them, in processes of their own. Raises OSError if none can be started."""
+    program = f"import sys; sys.path[:] = {sys.path!r}; import {__name__} as proof; proof.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise OSError(f"the process that tries them ended with {done.returncode}: {done.stderr}")
+    return [
+        Proof(**{**each, "refused": tuple(each["refused"]), "done": tuple(each["done"])})
+        for each in json.loads(done.stdout)
+    ]
+
+
+def main() -> None:
+    """Try all mechanisms that this system may have, and print what came of it as JSON."""
+    with ExitStack() as held:
+        folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
+        server = held.enter_context(socket.create_server(("127.0.0.1", 0)))
+        found = [vars(each) for each in _proofs(folder, server.getsockname()[1], os.getpid())]
+    print(json.dumps(found))
+
+
+def _proofs(folder: Path, port: int, parent: int) -> Iterator[Proof]:
+    secret = folder / "secret"
+    secret.write_text("not for kernels")
+    calls: Attempts = {
+        "open a file": secret.read_bytes,
+        "make a socket": lambda: socket.socket(socket.AF_UNIX),
+        "start a program": lambda: os.execv("/bin/sh", ["sh", "-c", "exit 0"]),
+        "start a process": os.fork,
+        "signal its parent": lambda: os.kill(parent, 0),
+    }
+    network: Attempts = {"connect": lambda: socket.create_connection(("127.0.0.1", port), 5)}
+    if sys.platform == "darwin":
+        yield _proof(
+            "a sealed process", "the sandbox", lambda: sandbox.enter(sandbox.SEALED), calls
+        )
+        yield _proof("network", "the sandbox", lambda: sandbox.enter(sandbox.WORKING), network)
+        return
+    files: Attempts = {
+        "read a file": secret.read_bytes,
+        "write one": lambda: secret.write_bytes(b""),
+        "make one": (folder / "new").touch,
+        "list a folder": lambda: os.listdir(folder),
+    }
+    executable: Attempts = {
+        "make memory executable": lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_EXEC | mmap.PROT_READ)
+    }
+    yield _proof("files", f"Landlock, version {landlock.version()}", _only_needed_files, files)
+    yield _proof("system calls", "seccomp", _sealed, {**calls, **executable})
+    yield _proof("network", "a network namespace", _alone, network)
+    yield _proof("sockets", "seccomp", lambda: _working(parent), network)
+    yield _proof("children", "seccomp", lambda: _working(parent), {"leave the group": os.setsid})
+
+
+def _proof(name: str, means: str, confine: Callable[[], None], attempts: Attempts) -> Proof:
+    came = {what: _tried(confine, attempt) for what, attempt in attempts.items()}
+    missing = next((reason for code, reason in came.values() if code == NOT_THERE), "")
+    return Proof(
+        name,
+        means,
+        tuple(what for what, (code, _) in came.items() if code in (REFUSED, TRAPPED)),
+        tuple(what for what, (code, _) in came.items() if code not in (REFUSED, TRAPPED)),
+        missing,
+    )
+
+
+def _tried(confine: Callable[[], None], attempt: Callable[[], object]) -> tuple[int, str]:
+    """How a process ends that is confined and then tries something, and what it said."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        os._exit(_outcome(confine, attempt, writing))
+    os.close(writing)
+    with os.fdopen(reading) as said:
+        words = said.read()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), words
+
+
+def _outcome(confine: Callable[[], None], attempt: Callable[[], object], told: int) -> int:
+    try:
+        confine()
+    except Unsupported as error:
+        os.write(told, str(error).encode())
+        return NOT_THERE
+    try:
+        attempt()
+    except OSError:
+        return REFUSED
+    return DONE
+
+
+def _only_needed_files() -> None:
+    with landlock.rules(to_run()) as rules:
+        landlock.restrict(rules)
+
+
+def _sealed() -> None:
+    held = seal()
+    if not held.means:
+        raise Unsupported("; ".join(held.lacking))
+
+
+def _alone() -> None:
+    if not namespaces.leave_network():
+        raise Unsupported("namespaces: this user may not make any here")
+
+
+def _working(parent: int) -> None:
+    seccomp.install(*policies.working(parent), every_thread=False)

@@ -1,0 +1,37 @@
+"""The sandbox of macOS, sandbox(7): a process gets one, for good, which its children inherit."""
+
+from __future__ import annotations
+
+import ctypes
+
+from metalbench.errors import Unsupported
+from metalbench.isolation.confinement.system import library
+
+# All but sockets between processes of this machine; the way in which Bazel's sandbox says it.
+WORKING = b"""(version 1)
+(allow default)
+(deny network*)
+(allow network* (remote unix-socket))
+(allow network* (local unix-socket))
+"""
+# What the GPU's driver talks to stays: mach services and IOKit. Of rules the last that fits counts.
+SEALED = b"""(version 1)
+(allow default)
+(deny network*)
+(deny file-write*)
+(deny file-read-data (subpath "/Users") (subpath "/Volumes") (subpath "/private"))
+(deny process-exec*)
+(deny process-fork)
+(deny signal)
+(allow signal (target self))
+"""
+
+
+def enter(profile: bytes) -> None:
+    """Hold this process to a profile. Raises Unsupported where that is not possible."""
+    system = library()
+    if not hasattr(system, "sandbox_init"):
+        raise Unsupported("sandbox: this macOS has no sandbox_init")
+    message = ctypes.c_char_p()
+    if system.sandbox_init(profile, ctypes.c_uint64(0), ctypes.byref(message)) != 0:
+        raise Unsupported(f"sandbox: {(message.value or b'').decode(errors='replace')}")

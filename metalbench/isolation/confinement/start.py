@@ -1,0 +1,72 @@
+"""Programs that are confined before their first instruction, by a process that is not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from typing import Any
+
+from metalbench.errors import Unsupported
+from metalbench.isolation.confinement import landlock, policies, seccomp
+from metalbench.isolation.confinement.landlock import Files
+
+
+def start_compiler(
+    command: Sequence[str], files: Files | None, **options: Any
+) -> subprocess.Popen[bytes]:
+    """Start a compiler, or its linker, as `subprocess.Popen` does; it may open `files` alone.
+
+    It has no network, may leave this process's group as little as signal it, and what it starts is
+    confined as it is. None lets it open what its user may. On macOS it is confined as this process
+    is: a sandbox within a sandbox is not allowed. Raises OSError if it cannot be started.
+    """
+    if sys.platform != "linux":
+        return subprocess.Popen(command, **options)
+    with ExitStack() as held:
+        rules = None
+        if files is not None:
+            with suppress(Unsupported):
+                rules = held.enter_context(landlock.rules(files))
+        starter = _Starter(lambda: subprocess.Popen(command, **options), rules)
+        starter.start()
+        starter.join()
+    return starter.started()
+
+
+class _Starter(threading.Thread):
+    """Confines itself, starts a program, and ends: rules and filters are a thread's own.
+
+    Nothing has to be done between fork and exec, where a process of many threads could not.
+    """
+
+    def __init__(self, start: Callable[[], subprocess.Popen[bytes]], rules: int | None) -> None:
+        super().__init__(name="start a compiler")
+        self._start, self._rules = start, rules
+        self._process: subprocess.Popen[bytes] | None = None
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        """Confine this thread and start the program; what goes wrong is for `started` to tell."""
+        try:
+            self._confine()
+            self._process = self._start()
+        except BaseException as error:
+            self._error = error
+
+    def _confine(self) -> None:
+        if self._rules is not None:
+            with suppress(Unsupported):
+                landlock.restrict(self._rules)
+        with suppress(Unsupported):
+            seccomp.install(*policies.compiling(os.getpid()), every_thread=False)
+
+    def started(self) -> subprocess.Popen[bytes]:
+        """The program, once this thread has ended. Raises what kept it from starting."""
+        if self._error is not None:
+            raise self._error
+        assert self._process is not None
+        return self._process

@@ -1,0 +1,24 @@
+"""What runs in an executor's process. It imports next to nothing: it starts for every kernel."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from metalbench import _core
+from metalbench.isolation.confinement import confine, seal, to_run
+
+
+def work(channel: int, lifeline: int, parent: int, _: str) -> None:
+    """Run kernels for the process `parent`, which asks over the descriptor `channel`."""
+    # This one is of its judge's session, and must not end it: what `confine` waits for is for ever.
+    for_ever, _held = os.pipe()
+    confine(for_ever, parent, to_run())
+    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+    # Called when all is loaded and before the first kernel runs: nothing is opened any more.
+    _core.execute(channel, seal)
+
+
+def _end_with(lifeline: int) -> None:
+    os.read(lifeline, 1)
+    os._exit(1)

@@ -1,0 +1,81 @@
+"""The version of metalbench that runs here as an archive, which pip installs on any machine.
+
+An installed package has no C++ sources, and a wheel of it would do for the same system only: so the
+archive is made of the checkout, which is either where this runs or where pip has installed it from.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from metalbench.remote.failures import RemoteError
+from metalbench.remote.version import sources_of, version_here
+
+# What a build reads. Of folders all files count that are no products.
+PARTS = ("pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", "build_backend", "csrc")
+PACKAGES = ("metalbench", "agent_steel", "kernels")
+PRODUCTS = frozenset({".so", ".pyc", ".pyd", ".pyi", ".typed"})
+
+
+def archive_name() -> str:
+    """What the archive is called."""
+    return f"metalbench-{metadata.version('metalbench')}.tar.gz"
+
+
+def archive() -> bytes:
+    """A .tar.gz of the sources; raises RemoteError where there is no checkout of this version."""
+    root = checkout()
+    made = io.BytesIO()
+    inside = archive_name().removesuffix(".tar.gz")
+    with tarfile.open(fileobj=made, mode="w:gz") as tar:
+        for path in _files(root):
+            tar.add(path, f"{inside}/{path.relative_to(root).as_posix()}", recursive=False)
+    return made.getvalue()
+
+
+def checkout() -> Path:
+    """The checkout that this package is, or was installed from and is still the same as.
+
+    Raises RemoteError if there is none.
+    """
+    own = Path(__file__).parents[2]
+    wanted = version_here().sources
+    found = [folder for folder in (own, _installed_from()) if folder and _is_checkout(folder)]
+    for folder in found:
+        if sources_of(folder / "metalbench", folder / "csrc" / "msl") == wanted:
+            return folder
+    got = f"{found[0]} has changed since" if found else "none is known"
+    raise RemoteError(
+        f"[on] --install: expected the checkout that metalbench {version_here()} was installed "
+        f"from, for an installed package has no C++ sources; {got}. `pip install .` in a checkout, "
+        "or install the same on the other machine by hand"
+    )
+
+
+def _is_checkout(folder: Path) -> bool:
+    return all((folder / part).exists() for part in (*PARTS, *PACKAGES))
+
+
+def _installed_from() -> Path | None:
+    """The folder that pip was given, as PEP 610 has it recorded."""
+    text = metadata.distribution("metalbench").read_text("direct_url.json")
+    url = urlsplit(json.loads(text).get("url", "")) if text else None
+    return Path(unquote(url.path)) if url is not None and url.scheme == "file" else None
+
+
+def _files(root: Path) -> Iterator[Path]:
+    for part in (*PARTS, *PACKAGES):
+        path = root / part
+        for each in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if each.is_file() and each.suffix not in PRODUCTS and not _is_ignored(each, root):
+                yield each
+
+
+def _is_ignored(path: Path, root: Path) -> bool:
+    return any(part.startswith((".", "__pycache__")) for part in path.relative_to(root).parts)

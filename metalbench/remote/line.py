@@ -1,0 +1,101 @@
+"""Messages between machines, and the noticing that nobody is at the other end any more."""
+
+from __future__ import annotations
+
+from multiprocessing.connection import Connection
+from threading import Event, Lock, Thread
+from time import monotonic
+from typing import Any, cast
+
+from metalbench.isolation.channel import Channel, Message
+from metalbench.remote.messages import of_here, of_there
+
+# Each side is heard at least so often, and given up when it was silent for so long.
+SECONDS_BETWEEN_BEATS = 10.0
+SECONDS_OF_SILENCE = 60.0
+
+
+class TwoEnds:
+    """A connection whose two directions are two descriptors, as standard input and output are."""
+
+    readable = True
+
+    def __init__(self, reading: int, writing: int) -> None:
+        self._reading = Connection(reading, writable=False)
+        self._writing = Connection(writing, readable=False)
+
+    def send_bytes(self, data: bytes) -> None:
+        """Send one message."""
+        self._writing.send_bytes(data)
+
+    def recv_bytes(self, most: int) -> bytes:
+        """Wait for one message."""
+        return self._reading.recv_bytes(most)
+
+    def poll(self, seconds: float) -> bool:
+        """Whether within this time a message comes, or the end."""
+        return self._reading.poll(seconds)
+
+    def close(self) -> None:
+        """Close both directions."""
+        self._reading.close()
+        self._writing.close()
+
+
+class Line:
+    """One end. Raises EOFError or OSError when the other one is gone, or was silent too long."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._sending = Lock()
+        self._closed = Event()
+
+    @classmethod
+    def of_here(cls, connection: Connection) -> Line:
+        """The end at which somebody waits; from here on it tells that somebody is there."""
+        line = cls(Channel(connection, of_here, of_there))
+        Thread(target=line._beat, daemon=True).start()
+        return line
+
+    @classmethod
+    def of_there(cls, connection: TwoEnds) -> Line:
+        """The end at which kernels run; it answers each beat with one of its own."""
+        return cls(Channel(cast(Connection, connection), of_there, of_here))
+
+    def send(self, name: str, value: Any = None) -> None:
+        """Send a message; raises EncodingError if `value` is not what messages `name` have."""
+        with self._sending:
+            self._channel.send(name, value)
+
+    def receive(self) -> Message:
+        """Wait for a message other than a beat; raises EncodingError if what comes is none."""
+        heard = monotonic()
+        while True:
+            left = heard + SECONDS_OF_SILENCE - monotonic()
+            if not self._channel.waiting(max(0.0, left)):
+                raise EOFError(f"nothing was heard for {SECONDS_OF_SILENCE:g} s")
+            message = self._channel.receive()
+            if message[0] != "beat":
+                return message
+            heard = monotonic()
+
+    def next(self) -> Message:
+        """Wait for a message, beats included, and answer those."""
+        if not self._channel.waiting(SECONDS_OF_SILENCE):
+            raise EOFError(f"nothing was heard for {SECONDS_OF_SILENCE:g} s")
+        message = self._channel.receive()
+        if message[0] == "beat":
+            self.send("beat")
+        return message
+
+    def close(self) -> None:
+        """Say no more."""
+        self._closed.set()
+        self._channel.close()
+
+    def _beat(self) -> None:
+        while not self._closed.wait(SECONDS_BETWEEN_BEATS):
+            try:
+                self.send("beat")
+            except OSError:
+                return

@@ -1,0 +1,198 @@
+"""``metalbench serve``: the side of a connection at which kernels run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+from tempfile import TemporaryDirectory
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from metalbench import _core
+from metalbench.errors import (
+    DeclarationError,
+    EncodingError,
+    MachineError,
+    MetalBenchError,
+    Unsupported,
+)
+from metalbench.isolation import Limits, Workers
+from metalbench.remote.folder import Folder
+from metalbench.remote.line import Line, TwoEnds
+from metalbench.remote.messages import Job, Opened, Opening, Part
+from metalbench.remote.translated import match_outcome, trial_result
+from metalbench.remote.turn import turn
+from metalbench.result.conditions import crowded, warnings
+from metalbench.result.environment import environment, usable_cores
+from metalbench.run.capture import capture, check_captures
+from metalbench.run.observed import device_facts
+from metalbench.run.stages import Stage
+
+if TYPE_CHECKING:
+    from metalbench.comparison.match import Match
+    from metalbench.isolation.channel import Message
+    from metalbench.result import DeviceFacts, Result
+    from metalbench.run.trial import Trial
+
+PART_BYTES = 2**20
+
+
+def serve(line: Line) -> None:
+    """Do what is asked over `line`, one thing after the other, until the other end is gone.
+
+    Then, or when it is silent for too long, this process ends at once, and with it whatever it has
+    started: workers end with the process that they work for.
+    """
+    name, opening = line.receive()
+    if name != "open":
+        raise EncodingError(f"message: expected open, got {name}")
+    folder = Folder(opening.folder, opening.headers)
+    asked: SimpleQueue[Message] = SimpleQueue()
+    # Workers live as long as the thread that starts them, which is the one that goes on here.
+    Thread(target=_listen, args=(line, folder, asked), daemon=True).start()
+    try:
+        with suppress(OSError):
+            _Served(line, folder, opening).answer(asked)
+    finally:
+        folder.remove()
+
+
+def _listen(line: Line, folder: Folder, asked: SimpleQueue[Message]) -> None:
+    """Keep what arrives while something is done; nobody is there any more when this ends."""
+    try:
+        while True:
+            name, value = message = line.next()
+            if name == "file":
+                folder.put(value.path, value.data)
+            elif name == "module":
+                folder.put_module(value.path, value.data)
+            elif name != "beat":
+                asked.put(message)
+    except (EOFError, OSError):
+        pass
+    except (EncodingError, MachineError) as error:
+        print(f"[serve] {folder.at_home(str(error))}", file=sys.stderr, flush=True)
+    finally:
+        folder.remove()
+        os._exit(0)
+
+
+class _Served:
+    """The device, and the processes in which kernels are tried on it."""
+
+    def __init__(self, line: Line, folder: Folder, opening: Opening) -> None:
+        self._line = line
+        self._folder = folder
+        limits = {"memory_bytes": opening.memory_bytes} if opening.memory_bytes else {}
+        self._workers = Workers(opening.device, Limits(opening.seconds, **limits))
+        self._wanted = opening.device
+        self._coming: Trial | None = None
+
+    def answer(self, asked: SimpleQueue[Message]) -> None:
+        """Open the device, and do what is asked; what goes wrong is an answer."""
+        with self._workers:
+            try:
+                device = _core.open(self._wanted)
+            except (MachineError, Unsupported) as error:
+                self._line.send("machine", str(error))
+                return
+            self._tell_opened(device)
+            while True:
+                message = asked.get()
+                try:
+                    with turn(lambda said: self._line.send("detail", said)):
+                        for name, value in self._done(device, message):
+                            self._line.send(name, value)
+                except DeclarationError as error:
+                    self._line.send("untried", self._folder.at_home(str(error)))
+                except MetalBenchError as error:
+                    self._line.send("machine", self._folder.at_home(str(error)))
+
+    def _tell_opened(self, device: _core.Device) -> None:
+        busy = crowded(os.getloadavg()[0], usable_cores())
+        said = (*warnings(device.state()), *([busy] if busy else []))
+        self._line.send("opened", Opened(device_facts(device), environment(), said))
+
+    def _done(self, device: _core.Device, message: Message) -> Iterator[Message]:
+        name, value = message
+        facts = device_facts(device)
+        if name == "try":
+            yield "result", self._tried(facts, value)
+        elif name == "play":
+            yield "outcome", self._played(facts, value)
+        elif name == "capture":
+            yield from _captured(device, self._folder.trial(value))
+
+    def _tried(self, facts: DeviceFacts, job: Job) -> Result:
+        trial, *following = map(self._folder.trial, (job.trial, *job.following))
+        self._expect(trial)
+        self._coming = next(iter(following), None)
+        result = self._workers.attempt(facts, trial, following, _Told(self._line))
+        return trial_result(result, self._folder.at_home)
+
+    def _played(self, facts: DeviceFacts, match: Match) -> object:
+        self._expect(None)
+        outcome = self._workers.play(facts, self._folder.match(match), _Told(self._line))
+        return match_outcome(outcome, self._folder.at_home)
+
+    def _expect(self, trial: Trial | None) -> None:
+        """Let no worker go on that was made ready for what does not come after all."""
+        if self._coming is not None and self._coming != trial:
+            self._workers.close()
+        self._coming = None
+
+
+def _captured(device: _core.Device, trial: Trial) -> Iterator[Message]:
+    """Capture one pass, and send the trace file by file."""
+    check_captures(device)
+    with TemporaryDirectory(prefix="metalbench-trace-") as place:
+        trace = Path(place) / f"{trial.entry.name}.gputrace"
+        capture(device, trial, trace)
+        files = sorted(each for each in trace.rglob("*") if each.is_file())
+        for path in files if trace.is_dir() else [trace]:
+            name = path.relative_to(trace).as_posix()
+            with path.open("rb") as file:
+                data = file.read(PART_BYTES)
+                yield "part", Part(name, data)
+                while data := file.read(PART_BYTES):
+                    yield "part", Part(name, data)
+    yield "captured", None
+
+
+class _Told:
+    """An observer at the other end of the line. Nobody waits until it has heard."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    def kernel_started(self, index: int, total: int, task: str, dtype: str) -> None:
+        """A run tells this, not a trial."""
+
+    def kernel_finished(self, result: Result) -> None:
+        """Likewise."""
+
+    def stage_started(self, stage: Stage) -> None:
+        """Tell of a stage."""
+        self._line.send("stage", stage)
+
+    def stage_detail(self, detail: str) -> None:
+        """Tell what it is at."""
+        self._line.send("detail", detail)
+
+    def stage_progress(self, fraction: float) -> None:
+        """Tell how much of it is done."""
+        self._line.send("progress", fraction)
+
+
+def over_standard_streams() -> Line:
+    """A line over standard input and output, which nothing else reads or writes from here on."""
+    line = Line.of_there(TwoEnds(os.dup(0), os.dup(1)))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return line

@@ -1,0 +1,190 @@
+"""Single elements of the inputs made very large: the output must move as the oracle's does.
+
+An element that a kernel leaves out of a sum of a million is lost in rounding. Made as large as a
+good part of the sum, it is not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from metalbench.errors import TaskError
+from metalbench.task.dtypes import DType
+from metalbench.task.workload import Workload
+from metalbench.verify import error_rule
+from metalbench.verify.examine import Examiner
+from metalbench.verify.verdict import Finding, Kind, Report
+
+Array = np.ndarray[Any, Any]
+
+# In roots of the mean square of the input: at least this, more for each element of an output, and
+# no more than fits into half precision.
+LEAST, MOST, ELEMENTS_A_UNIT = 32.0, 2.0**13, 64
+# Where the oracle overflows, spikes shrink so much, a few times; then the inputs have none.
+SHRINK, SHRINKS = 16.0, 3
+# Rounding of numbers this far apart may be a few times what it else is. What a spike is worth is
+# more than this part of a result.
+SLACK, HIDDEN = 4.0, 1e-3
+TILES = (16, 32, 64, 128, 256, 512, 1024)
+OF_EACH_KIND = 6
+# Of these the likely place of a fault is looked for.
+EXPLAINED = 24
+
+
+def with_spikes(plain: Workload) -> Workload | None:
+    """The inputs of `plain`, floats with spikes; None where there are none that the oracle bears.
+
+    The largest is the very last element at even seeds, and anywhere at odd ones.
+    """
+    places = spiked_places(plain)
+    outputs = sum(math.prod(shape) for shape in plain.output_shapes.values())
+    for shrunk in range(SHRINKS + 1 if places else 0):
+        inputs = dict(plain.inputs)
+        for name, where in places.items():
+            inputs[name] = _with_spikes(inputs[name], where, outputs, SHRINK**shrunk)
+        work = replace(plain, inputs=inputs)
+        # An oracle may find spikes too high, and say so.
+        with suppress(TaskError), np.errstate(all="ignore"):
+            if _stays_finite(work):
+                return work
+    return None
+
+
+def spiked_places(work: Workload) -> dict[str, Array]:
+    """Where `with_spikes` puts them: flat, by input, the largest first."""
+    return {
+        name: _places(each, _random(work, name), work.seed % 2)
+        for name, each in work.inputs.items()
+        if work.task.inputs[name].type_in(work.dtype).is_float
+    }
+
+
+def examine_spikes(examiner: Examiner) -> Report:
+    """Run on inputs with spikes, and compare with what the oracle makes of them."""
+    examiner.run()
+    return Report(tuple(examiner.memory() or _misses(examiner)))
+
+
+def _random(work: Workload, name: str) -> np.random.Generator:
+    key = f"{work.task.name}/{name}/{work.size}/{work.seed}/spikes".encode()
+    entropy = int.from_bytes(hashlib.sha256(key).digest(), "little")
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence(entropy)))
+
+
+def _places(values: Array, random: np.random.Generator, anywhere_first: int) -> Array:
+    """The last and the first element, ends of rows, edges of tiles, and any; the largest first."""
+    last, cols = values.size - 1, values.shape[-1] if values.ndim else 1
+    rows = values.size // cols
+    ends = random.integers(rows, size=OF_EACH_KIND) * cols
+    tiles = random.choice(np.array(TILES), size=OF_EACH_KIND)
+    edges = tiles * random.integers(1 + values.size // tiles) - random.integers(2)
+    anywhere = random.integers(values.size, size=OF_EACH_KIND)
+    several = [[last, 0], ends, ends + cols - 1, edges, anywhere]
+    if anywhere_first:
+        several.insert(0, random.permutation(np.concatenate([edges, anywhere])))
+    found = np.clip(np.concatenate(several), 0, last).astype(np.int64)
+    _, first = np.unique(found, return_index=True)
+    # A few elements of a short input, so that others are left for them to be large beside.
+    return np.asarray(found[np.sort(first)][: max(1, values.size // 8)])
+
+
+def _with_spikes(values: Array, places: Array, outputs: int, shrink: float) -> Array:
+    """Keep the signs; the first place gets the largest, the others half of it and less."""
+    flat = values.reshape(-1).astype(np.float64)
+    finite = flat[np.isfinite(flat)]
+    root = float(np.sqrt(np.square(finite).mean())) if finite.size else 1.0
+    height = float(np.clip(values.size / outputs / ELEMENTS_A_UNIT, LEAST, MOST)) * root / shrink
+    height = min(height, _most(values.dtype))
+    heights = height * np.linspace(0.5, 0.25, places.size)
+    heights[0] = height
+    spiked = values.reshape(-1).copy()
+    spiked[places] = np.copysign(heights, np.nan_to_num(flat[places], nan=1.0))
+    spiked.flags.writeable = False
+    return spiked.reshape(values.shape)
+
+
+def _stays_finite(work: Workload) -> bool:
+    """Whether every output is finite, with room for what a kernel adds up.
+
+    Where inputs are infinite, outputs may be.
+    """
+    finite = all(np.isfinite(each.astype(np.float32)).all() for each in work.inputs.values())
+    for name, expected in work.expected.items():
+        kind = work.task.outputs[name].type_in(work.dtype)
+        if not kind.is_float:
+            continue
+        most = _most(kind.numpy)
+        for values in (expected, work.scale[name]):
+            known = np.isfinite(values)
+            if (finite and not known.all()) or not (np.abs(values[known]) < most).all():
+                return False
+    return True
+
+
+def _most(kind: np.dtype[Any]) -> float:
+    """The largest number that leaves room for what a kernel adds up."""
+    import ml_dtypes  # listing kernels does without
+
+    return float(ml_dtypes.finfo(kind).max) / SHRINK  # type: ignore[no-untyped-call]
+
+
+def _misses(examiner: Examiner) -> list[Finding]:
+    work = examiner.workload
+    for name, expected in work.expected.items():
+        kind = work.task.outputs[name].type_in(work.dtype)
+        got = examiner.bound.read(name)
+        if kind.is_float:
+            bad = _far_off(got, expected, work.scale[name], kind)
+        else:
+            bad = np.asarray(got != expected)
+        if bad.any():
+            return [_finding(examiner, name, bad)]
+    return []
+
+
+def _far_off(got: Array, expected: Array, scale: Array, kind: DType) -> Array:
+    rule = error_rule.allowance_for(expected, error_rule.widest(scale), kind)
+    allowed = replace(rule, fixed=SLACK * rule.fixed, relative=SLACK * rule.relative)
+    bad = error_rule.wrong(got, expected, allowance=allowed, scale=scale)
+    if bad.any():
+        error = error_rule.errors(got.astype(np.float64), expected)
+        bad &= ~(error <= HIDDEN * np.abs(expected))
+    return bad
+
+
+def _finding(examiner: Examiner, name: str, bad: Array) -> Finding:
+    work = examiner.workload
+    index = tuple(int(each) for each in np.argwhere(bad)[0])
+    expected, got = work.expected[name][index], float(examiner.bound.read(name)[index])
+    inputs = " and ".join(
+        f"{each.size} elements of {other}" for other, each in spiked_places(work).items()
+    )
+    message = (
+        f"{name}: expected {float(expected):.9g} at {index[0] if len(index) == 1 else index}, "
+        f"got {got:.9g}, where {inputs} are far larger than the others; "
+        + _left_out(work, name, index, got)
+    )
+    return examiner.finding(Kind.WRONG_RESULT, message, name)
+
+
+def _left_out(work: Workload, output: str, index: tuple[int, ...], got: float) -> str:
+    """Which spike the kernel has not seen, if taking that one away explains what came."""
+    off = abs(got - float(work.expected[output][index]))
+    spiked = spiked_places(work)
+    for name, places in spiked.items():
+        for place in places[: EXPLAINED // len(spiked)]:
+            values = work.inputs[name].copy()
+            values.reshape(-1)[place] = 0
+            without = replace(work, inputs={**work.inputs, name: values})
+            with np.errstate(all="ignore"):
+                _ = without.expected
+            if abs(got - float(without.expected[output][index])) < off / 100:
+                where = np.unravel_index(place, values.shape)
+                return f"it is as if {name}[{', '.join(map(str, where))}] were left out"
+    return "every element of the inputs has to count"

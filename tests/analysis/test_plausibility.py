@@ -1,0 +1,41 @@
+"""Times that a machine can have, and those that it cannot."""
+
+from __future__ import annotations
+
+import pytest
+
+from metalbench.analysis import implausible, throughput
+from metalbench.analysis.plausibility import FASTER_ARITHMETIC, FASTER_LOADS
+from metalbench.measure.ceiling import Ceiling
+from metalbench.stats import Interval
+
+CEILING = Ceiling(gflops=100.0, gbytes_per_s=200.0)
+
+
+def judged(flops, nbytes, time_ns, high=None, kind="cpu"):
+    time = Interval(time_ns, 0.9 * time_ns, high or 1.1 * time_ns)
+    return implausible(time, throughput(time, flops, nbytes), CEILING, kind)
+
+
+@pytest.mark.parametrize("kind", ["cpu", "metal"])
+def test_what_a_good_kernel_reaches_is_plausible(kind):
+    assert judged(2e9, 1e6, 2e9 / 100, kind=kind) == ""
+    assert judged(1e6, 4e6, 4e6 / 200, kind=kind) == ""
+    assert judged(2e9, 1e6, 2e9 / (100 * FASTER_ARITHMETIC[kind]), kind=kind) == ""
+
+
+def test_arithmetic_beyond_the_machine_says_what_was_claimed_and_what_there_is():
+    message = judged(2e9, 1e6, 1000.0, high=2000.0)
+    assert message.startswith("expected at most 800 GFLOP/s, 8 times what multiply-adds reach")
+    assert "got 1e+06 GFLOP/s (a pass in 2e+03 ns)" in message
+    assert "`flops`" in message
+
+
+def test_loads_beyond_the_nearest_cache_are_implausible():
+    message = judged(1.0, 4e6, 4e6 / (2 * FASTER_LOADS * 200))
+    assert "expected at most 800 GB/s, 4 times what loads reach" in message
+    assert "`bytes`" in message
+
+
+def test_the_slowest_time_that_the_samples_allow_decides():
+    assert judged(2e9, 1e6, 1000.0, high=2e7) == ""

@@ -1,0 +1,107 @@
+"""A compiler opens what it needs, whatever it is made to do: tried by a shell in its place."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from metalbench.isolation.confinement import landlock
+from metalbench.msl import engine
+from metalbench.msl.building.answer import answer_of
+from metalbench.msl.building.reach import reach_of
+
+pytestmark = pytest.mark.skipif(
+    not landlock.version(), reason="this kernel has no Landlock, or the system is not Linux"
+)
+TRIES_A_SOCKET = """
+import _socket, os, sys
+try:
+    _socket.socket(_socket.AF_UNIX)
+except OSError as error:
+    sys.exit(error.errno)
+"""
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path, Path]:
+    """One with a secret, one that may be read, and one that may be written to."""
+    made = tuple(tmp_path / name for name in ("secret", "source", "output"))
+    for folder in made:
+        folder.mkdir()
+        (folder / "file").write_text("words\n")
+    return made  # type: ignore[return-value]
+
+
+def shell(script: str, folders: tuple[Path, Path, Path]) -> int:
+    """What a script comes to, run by a shell that has an installation of its own."""
+    _, source, output = folders
+    own = source.parent / "installation" / "sh"
+    own.parent.mkdir()
+    shutil.copy("/bin/sh", own)
+    return answer_of([str(own), "-c", script], "", reads=[source], writes=[output]).returncode
+
+
+def test_what_it_needs_is_there(folders: tuple[Path, Path, Path]) -> None:
+    _, source, output = folders
+    assert shell(f"read x < {source}/file && echo $x > {output}/new", folders) == 0
+    assert (output / "new").read_text() == "words\n"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "read x < {0}/file",
+        "read x < {0}/../secret/file",
+        "echo lost > {0}/file",
+        "echo lost > {1}/file",
+        "echo new > {1}/new",
+        ": > {0}/file",
+        "exec /bin/cat /dev/null",
+        "kill -0 {3}",
+    ],
+)
+def test_what_it_does_not_is_refused(folders: tuple[Path, Path, Path], script: str) -> None:
+    assert shell(script.format(*folders, os.getpid()), folders) != 0
+    assert all((folder / "file").read_text() == "words\n" for folder in folders)
+    assert not (folders[1] / "new").exists()
+
+
+def test_it_has_no_sockets(folders: tuple[Path, Path, Path]) -> None:
+    answer = answer_of([sys.executable, "-c", TRIES_A_SOCKET], "", reads=["/"])
+    assert answer.returncode == 13, answer.stderr
+
+
+def test_a_process_that_is_not_confined_does_all_of_it(folders: tuple[Path, Path, Path]) -> None:
+    """So the refusals above are no fault of the scripts'."""
+    secret, source, _ = folders
+    script = f"read x < {secret}/file && echo new > {source}/new && exec /bin/cat /dev/null"
+    command = ["/bin/sh", "-c", script]
+    assert os.spawnv(os.P_WAIT, command[0], command) == 0
+    assert (source / "new").exists()
+
+
+def test_a_compiler_among_the_systems_programs_reaches_no_more_than_those() -> None:
+    found = reach_of("/bin/sh")
+    assert found is not None
+    assert Path("/") not in found.executable
+
+
+def test_a_script_reaches_what_its_author_likes(tmp_path: Path) -> None:
+    script = tmp_path / "clang"
+    script.write_text("#!/bin/sh\n")
+    assert reach_of(str(script)) is None
+
+
+def test_what_a_link_leads_to_is_not_read(tmp_path: Path) -> None:
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    (tmp_path / "secret.h").write_text("hidden words\n")
+    (folder / "link.h").symlink_to(tmp_path / "secret.h")
+    text = '#include "link.h"\nkernel void f(device int* a) { *a = 1; }'
+    with pytest.raises(engine.Error, match=r"f\.metal:1: error: #include of .*link\.h") as caught:
+        engine.parse(text, str(folder / "f.metal"))
+    assert "hidden" not in str(caught.value)

@@ -1,0 +1,54 @@
+"""What a kernel's process may not do, from its start on."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metalbench.isolation.confinement import landlock
+from metalbench.result import Status
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="seccomp and Landlock are Linux's")
+files = pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")
+
+
+@linux
+@pytest.mark.parametrize(
+    ("behaviour", "refusal"),
+    [
+        ("leaves_a_child", "Operation not permitted"),
+        ("signals_the_run", "Operation not permitted"),
+        pytest.param("reads_the_run", "Permission denied", marks=files),
+        pytest.param("writes_elsewhere", "Permission denied", marks=files),
+    ],
+)
+def test_it_is_refused(
+    runs: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behaviour: str, refusal: str
+) -> None:
+    monkeypatch.setenv("TEST_FILE", str(tmp_path / "made"))
+    (result,) = runs(behaviour)
+    assert refusal in result.failures[0].message
+    assert not (tmp_path / "made").exists()
+
+
+def test_what_it_has_is_a_folder_that_is_emptied(runs: Any) -> None:
+    before = set(Path(tempfile.gettempdir()).glob("metalbench-*/x"))
+    (result,) = runs("writes_to_its_folder")
+    assert result.status is Status.CORRECT, result.failures
+    assert set(Path(tempfile.gettempdir()).glob("metalbench-*/x")) <= before
+
+
+def test_secrets_are_not_among_its_variables(runs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_TOKEN", "hidden")
+    (result,) = runs("reads_a_secret")
+    assert result.status is Status.CORRECT, result.failures
+
+
+def test_to_leave_with_success_is_no_result(runs: Any) -> None:
+    (result,) = runs("exits_well")
+    assert result.status is Status.FAILED
+    assert "ended with exit code 0 and no result" in result.failures[0].message

@@ -1,0 +1,115 @@
+"""Messages between two machines, of which each notices when the other one is gone."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterator
+from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
+
+import pytest
+
+from metalbench.errors import EncodingError, MachineError
+from metalbench.remote import line
+from metalbench.remote.elsewhere import Elsewhere
+from metalbench.remote.failures import ConnectionLostError, RemoteError
+from metalbench.remote.line import Line, TwoEnds
+from metalbench.remote.messages import File, Part
+from metalbench.remote.trace import Trace
+from metalbench.run.stages import Stage
+
+Ends = tuple[Connection, TwoEnds]
+
+
+@pytest.fixture
+def ends() -> Iterator[Ends]:
+    """Our connection, and the two descriptors of the other side."""
+    ours, theirs = Pipe()
+    both = TwoEnds(os.dup(theirs.fileno()), os.dup(theirs.fileno()))
+    theirs.close()
+    yield ours, both
+    for each in (ours, both):
+        if not getattr(each, "closed", False):
+            each.close()
+
+
+def test_messages_come_out_as_they_went_in(ends: Ends) -> None:
+    here, there = Line.of_here(ends[0]), Line.of_there(ends[1])
+    file = File(Path("a/b.h"), bytes(range(256)))
+    here.send("file", file)
+    assert there.receive() == ("file", file)
+    there.send("stage", Stage.CHECK)
+    assert here.receive() == ("stage", Stage.CHECK)
+    here.close()
+    with pytest.raises(EOFError):
+        there.receive()
+
+
+def test_beats_are_answered_and_heard_by_nobody(
+    ends: Ends, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(line, "SECONDS_BETWEEN_BEATS", 0.001)
+    here, there = Line.of_here(ends[0]), Line.of_there(ends[1])
+    assert [there.next() for _ in range(3)] == [("beat", None)] * 3
+    there.send("detail", "small")
+    assert here.receive() == ("detail", "small")
+    here.close()
+
+
+def test_silence_is_an_end(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line, "SECONDS_OF_SILENCE", 0.01)
+    here, there = Line.of_here(ends[0]), Line.of_there(ends[1])
+    with pytest.raises(EOFError, match=r"nothing was heard for 0\.01 s"):
+        there.next()
+    hung_up: list[bool] = []
+    found = Elsewhere(here, "mac", hang_up=lambda: hung_up.append(True))
+    with pytest.raises(ConnectionLostError, match=r"to mac broke(?s:.)*nothing was heard"):
+        found.open("cpu", seconds=1)
+    with pytest.raises(ConnectionLostError, match="is closed"):
+        found.open("cpu", seconds=1)
+    assert hung_up == [True]
+
+
+class Command:
+    """Leaves a folder when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return os.mkdir, (str(self.path),)
+
+
+def test_nothing_that_comes_back_is_unpickled(ends: Ends, tmp_path: Path) -> None:
+    found = Elsewhere(Line.of_here(ends[0]), "mac")
+    ends[1].send_bytes(pickle.dumps(("opened", Command(tmp_path / "a"))))
+    with pytest.raises(RemoteError, match="mac sent what is no message"):
+        found.open("cpu", seconds=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_part_that_nobody_asked_for_is_no_answer(ends: Ends) -> None:
+    found, there = Elsewhere(Line.of_here(ends[0]), "mac"), Line.of_there(ends[1])
+    there.send("part", Part("a", b""))
+    with pytest.raises(EncodingError, match="answers nothing that was asked"):
+        found.open("cpu", seconds=1)
+    found.close()
+
+
+def test_errors_of_the_machine_name_it(ends: Ends) -> None:
+    found, there = Elsewhere(Line.of_here(ends[0]), "ssh://mac"), Line.of_there(ends[1])
+    there.send("machine", "memory does not suffice")
+    with pytest.raises(MachineError, match=r"^\[on\] ssh://mac: memory does not suffice"):
+        found.open("cpu", seconds=1)
+    found.close()
+
+
+@pytest.mark.parametrize("name", ["../a", "/etc/a", "a/../../b", "a\0b"])
+def test_a_trace_is_made_of_files_within_it(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.gputrace"
+    trace = Trace(path)
+    trace.add(Part("inner/a", b"1"))
+    with pytest.raises(EncodingError, match="path of a file within it"), trace:
+        trace.add(Part(name, b"2"))
+    assert list(tmp_path.iterdir()) == []

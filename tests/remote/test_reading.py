@@ -1,0 +1,63 @@
+"""What a trial reads is sent, and no more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metalbench.kernel.installed import installed_folder
+from metalbench.kernel.library import Entry, Library
+from metalbench.remote.reading import files_of, modules_of
+
+
+@pytest.fixture
+def entry(kernels: Path) -> Entry:
+    return Library([kernels]).entry("twice")
+
+
+def test_headers_are_sent_with_those_that_they_include(kernels: Path, entry: Entry) -> None:
+    (kernels / "inner").mkdir()
+    (kernels / "twice.h").write_text('#include "inner/a.h"\n# import "metalbench/tiles.h"\n')
+    (kernels / "inner" / "a.h").write_text('#include "b.h"\n#include "twice.h"\n#include <c.h>\n')
+    (kernels / "inner" / "b.h").write_text("// Beside the one that includes it.\n")
+    (kernels / "other").mkdir()
+    (kernels / "other" / "c.h").write_text("")
+    (kernels / "unused.h").write_text("")
+    kernel = entry.kernel()
+    names = ("twice.py", "twice.h", "inner/a.h", "inner/b.h")
+    library = installed_folder() / "include" / "metalbench"
+    found = set(files_of(entry, kernel))
+    of_library = {each for each in found if each.parent == library}
+    assert found - of_library == {kernels / name for name in names}
+    assert library / "tiles.h" in of_library
+    assert files_of(entry, kernel)[kernels / "inner" / "b.h"].startswith(b"// Beside")
+
+
+def test_what_no_kernel_may_read_is_not_sent(kernels: Path, entry: Entry, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.h"
+    secret.write_text("")
+    (kernels / "link.h").symlink_to(secret)
+    text = f'#include "{secret}"\n#include "../secret.h"\n#include "link.h"\n'
+    (kernels / "twice.h").write_text(text)
+    found = files_of(entry, entry.kernel())
+    assert set(found) == {kernels / "twice.py", kernels / "twice.h"}
+
+
+def test_modules_of_ones_own_are_sent_and_installed_ones_are_not(
+    kernels: Path, entry: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modules = tmp_path / "modules"
+    (modules / "shapes_of_mine").mkdir(parents=True)
+    (modules / "shapes_of_mine" / "__init__.py").write_text("from .round import *\n")
+    (modules / "shapes_of_mine" / "round.py").write_text("import factors_of_mine\n")
+    (modules / "factors_of_mine.py").write_text("TWO = 2\n")
+    (modules / "unused_of_mine.py").write_text("")
+    monkeypatch.syspath_prepend(modules)
+    path = kernels / "twice.py"
+    path.write_text(f"from shapes_of_mine import TWO\nimport scipy.special\n{path.read_text()}")
+    assert set(map(str, modules_of(entry))) == {
+        "shapes_of_mine/__init__.py",
+        "shapes_of_mine/round.py",
+        "factors_of_mine.py",
+    }

@@ -1,0 +1,170 @@
+"""Elsewhere comes only what is right here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from example_results import correct
+
+from metalbench.comparison.match import Match, Outcome
+from metalbench.errors import DeclarationError
+from metalbench.isolation import Limits
+from metalbench.kernel.library import Library
+from metalbench.remote.verified_here import VerifiedHere
+from metalbench.result import Case, DeviceFacts, Failure, Result, Status
+from metalbench.run.stages import Observer, Silent
+from metalbench.run.trial import Trial
+
+GPU = DeviceFacts("metal", "Apple M4 Max", "m4_max", 40)
+
+
+class Elsewhere:
+    """Another machine to which everything is right."""
+
+    name = "ssh://mac"
+
+    def __init__(self) -> None:
+        self.tried: list[str] = []
+        self.prepared: list[str] = []
+
+    def attempt(
+        self, device: DeviceFacts, trial: Trial, following: Sequence[Trial], observer: Observer
+    ) -> Result:
+        self.tried.append(trial.entry.name)
+        self.prepared += [each.entry.name for each in following]
+        return replace(correct(trial.entry.name), device=device)
+
+    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
+        self.tried.append(match.names[1])
+        return Outcome(device)
+
+
+class Workers:
+    """What verifies here, and finds what a test says."""
+
+    def __init__(self, found: dict[str, Any]) -> None:
+        self._found = found
+        self.verified: list[tuple[str, str | None, bool]] = []
+
+    def attempt(
+        self, device: DeviceFacts, trial: Trial, following: Sequence[Trial], observer: Observer
+    ) -> Result:
+        assert device.kind == "cpu"
+        self.verified.append((trial.entry.name, trial.size, trial.timed))
+        observer.stage_detail("size small")
+        kind = self._found.get(trial.entry.name, "")
+        if isinstance(kind, Exception):
+            raise kind
+        failures = (Failure("compile", kind, "so it is"),) if kind else ()
+        status = Status.FAILED if failures else Status.CORRECT
+        return replace(correct(trial.entry.name), status=status, failures=failures)
+
+    def close(self) -> None:
+        pass
+
+
+class Heard(Silent):
+    def __init__(self) -> None:
+        self.details: list[str] = []
+
+    def stage_detail(self, detail: str) -> None:
+        self.details.append(detail)
+
+
+@pytest.fixture
+def elsewhere() -> Elsewhere:
+    return Elsewhere()
+
+
+@pytest.fixture
+def verified(elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    def make(**found: Any) -> tuple[VerifiedHere, Workers]:
+        workers = Workers(found)
+        monkeypatch.setattr("metalbench.remote.verified_here.Workers", lambda *_: workers)
+        return VerifiedHere(elsewhere, Limits()), workers  # type: ignore[arg-type]
+
+    return make
+
+
+def trial(kernels: Path, name: str, size: str | None = None) -> Trial:
+    entry = Library([kernels]).entry(name)
+    return Trial(entry, entry.kernel(), "float32", size)
+
+
+def test_what_is_right_is_sent_once_it_was_verified_and_not_timed(
+    verified: Any, elsewhere: Elsewhere, kernels: Path
+) -> None:
+    site, workers = verified()
+    heard = Heard()
+    for _ in range(2):
+        result = site.attempt(GPU, trial(kernels, "twice", "large"), (), heard)
+        assert (result.device, result.notes) == (GPU, correct().notes)
+    assert workers.verified == [("twice", None, False)]
+    assert heard.details == ["here, size small"]
+    assert elsewhere.tried == ["twice", "twice"]
+
+
+def test_what_is_wrong_is_not_sent_and_says_where_it_was_found(
+    verified: Any, elsewhere: Elsewhere, kernels: Path
+) -> None:
+    site, _ = verified(thrice="CompileError")
+    result = site.attempt(GPU, trial(kernels, "thrice"), (), Silent())
+    assert (result.status, result.device) == (Status.FAILED, GPU)
+    assert "was not sent to ssh://mac" in result.notes[-1]
+    assert elsewhere.tried == []
+
+
+def test_what_the_cpu_device_cannot_do_is_sent_and_noted(
+    verified: Any, elsewhere: Elsewhere, kernels: Path
+) -> None:
+    site, _ = verified(twice="Unsupported")
+    result = site.attempt(GPU, trial(kernels, "twice"), (), Silent())
+    assert result.notes[0] == "not verified here before it was sent to ssh://mac: so it is"
+    assert elsewhere.tried == ["twice"]
+
+
+def test_only_what_is_right_is_made_ready_there(
+    verified: Any, elsewhere: Elsewhere, kernels: Path
+) -> None:
+    site, workers = verified(thrice="WRONG_RESULT", hangs=DeclarationError("the task is wrong"))
+    heard = Heard()
+    twice, thrice, hangs = (trial(kernels, name) for name in ("twice", "thrice", "hangs"))
+    site.attempt(GPU, replace(twice, seed=1), [thrice], heard)
+    assert elsewhere.prepared == []
+    assert heard.details[-1] == "here, size small, thrice, which comes next"
+    assert site.attempt(GPU, thrice, [hangs], Silent()).status is Status.FAILED
+    site.attempt(GPU, twice, [hangs], Silent())
+    site.attempt(GPU, thrice, [twice], Silent())
+    site.attempt(GPU, twice, [twice], Silent())
+    assert elsewhere.prepared == ["twice"]
+    # thrice was looked at ahead of its turn once, and for its second turn again.
+    assert [name for name, *_ in workers.verified] == ["twice", "thrice", "hangs", "thrice"]
+    with pytest.raises(DeclarationError, match="the task is wrong"):
+        site.attempt(GPU, hangs, (), Silent())
+
+
+@pytest.mark.parametrize("knows_before", [True, False])
+def test_kernels_of_a_match_are_verified_before_it_is_played(
+    knows_before: bool, verified: Any, elsewhere: Elsewhere, kernels: Path
+) -> None:
+    site, _ = verified(twice="CompileError")
+    one = trial(kernels, "twice")
+    match = Match(one.entry, one.kernel, one.kernel, ("old", "new"), knows_before=knows_before)
+    outcome = site.play(GPU, match, Silent())
+    assert outcome.wrong == ("new" if knows_before else "old")
+    assert outcome.failure is not None
+    # As matches call it.
+    assert outcome.failure.kind == "COMPILE_ERROR"
+    assert elsewhere.tried == []
+
+
+def test_a_case_of_a_file_that_cannot_be_read_is_told(verified: Any, kernels: Path) -> None:
+    site, workers = verified(twice="DeclarationError")
+    entry = Library([kernels]).entry("twice")
+    broken = Trial.unreadable(entry, DeclarationError("no header"))
+    assert isinstance(site.attempt(GPU, broken, (), Silent()).case, Case)
+    assert workers.verified == [("twice", None, False)]

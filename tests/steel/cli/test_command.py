@@ -1,0 +1,195 @@
+"""`agent_steel` as it is typed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from work_in_vain import KERNEL, TASK
+
+from agent_steel.cli import main
+from agent_steel.history import History
+from metalbench.kernel import read
+from metalbench.store import Store
+
+QUICK = ("--time", "0.3", "--device", "cpu")
+
+
+@pytest.fixture
+def invoke(folder: Path, tmp_path: Path) -> Any:
+    """Runs the command on the folder's kernels; the first words may be a command's name."""
+    db = ("--db", str(tmp_path / "results.db"))
+
+    def run(*arguments: str, kernels: bool = True) -> Result:
+        own = ("--kernels", str(folder)) if kernels else ()
+        return CliRunner().invoke(main, [*arguments, *own, *db])
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def search(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with kernels and the store of a search that has found something."""
+    place = tmp_path_factory.mktemp("search")
+    (place / "kernels").mkdir()
+    (place / "kernels" / "twice.py").write_text(TASK.replace("NAME", "twice"))
+    (place / "kernels" / "twice.metal").write_text(KERNEL)
+    where = ("--kernels", str(place / "kernels"), "--db", str(place / "results.db"))
+    asked = ("--kernel-name", "twice", "--candidates", "2")
+    done = CliRunner().invoke(main, [*asked, *QUICK, *where])
+    assert done.exit_code == 0, done.output
+    assert "kept" in done.output
+    return place
+
+
+@pytest.fixture
+def searched(search: Path, invoke: Any, folder: Path, tmp_path: Path) -> Any:
+    """The same after that search."""
+    shutil.copy(search / "results.db", tmp_path / "results.db")
+    return invoke
+
+
+def test_help_teaches_with_examples() -> None:
+    done = CliRunner().invoke(main, ["--help"])
+    assert done.exit_code == 0
+    assert "agent_steel --kernel-name relu --loop --max-rounds 5" in done.output
+    for command in ("history", "show", "diff", "export", "plot"):
+        assert CliRunner().invoke(main, [command, "--help"]).exit_code == 0
+    assert CliRunner().invoke(main, []).output == done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--loop"], "expected --kernel-name NAME, --set SET or --all"),
+        (["--kernel-name", "twcie"], "did you mean 'twice'"),
+        (["--kernel-name", ","], "expected names of kernels"),
+        (["--kernel-name", "twice", "--provider", "tunr"], "is not one of 'tuner'"),
+        (["--kernel-name", "twice", "--size", "huge"], "huge"),
+        (["--kernel-name", "twice", "--gputrace", "traces"], "made by Metal, on a Mac"),
+        (["--resume"], "no session in"),
+    ],
+)
+def test_what_is_wrong_says_what_to_do(invoke: Any, arguments: list[str], said: str) -> None:
+    done = invoke(*arguments, "--device", "cpu")
+    assert done.exit_code == 2
+    assert said in " ".join(done.output.split())
+
+
+def test_a_dry_run_does_nothing(invoke: Any, folder: Path, tmp_path: Path) -> None:
+    done = invoke("--kernel-name", "twice", "--loop", "--max-rounds", "5", "--dry-run", *QUICK)
+    assert done.exit_code == 0, done.output
+    assert "tuner would be asked for up to 20 versions of each" in done.output
+    assert "WORK = 400" in done.output
+    with Store(tmp_path / "results.db") as store:
+        assert History(store).of_task("twice") == ()
+        assert History(store).broken_off() is None
+
+
+def test_a_search_is_told_kept_shown_and_exported(
+    searched: Any, folder: Path, tmp_path: Path
+) -> None:
+    before = (folder / "twice.metal").read_text()
+    tree = searched("history", "twice", kernels=False).output
+    assert "1 twice.metal as it is.: baseline" in tree
+    assert re.search(r"[└├]── \d tunables \(WORK = \d+\): kept", tree)
+    assert "in all" in tree
+    best = searched("history", "twice", "--top", "1", kernels=False).output
+    number = re.search(r"^(\d) tunables \(WORK = (\d+)\)", best, re.M)
+    assert number is not None
+    techniques = searched("history", "twice", "--techniques", kernels=False).output
+    assert "tunables: tried 2, kept" in techniques
+    shown = searched("show", number[1], kernels=False).output
+    assert "attempt  " in shown
+    assert "made from  1" in shown
+    assert KERNEL.splitlines()[-3] in shown
+    changed = searched("diff", "1", number[1], kernels=False).output
+    assert "-// tune: WORK = 400, 0, 100" in changed
+    assert f"+// tune: WORK = {number[2]}, 400" in changed
+    assert (folder / "twice.metal").read_text() == before
+    refused = searched("export", "twice", *QUICK[2:])
+    assert refused.exit_code == 1
+    assert "--force replaces it" in refused.output
+    piped = searched("export", "twice", "--out", "-", *QUICK[2:])
+    assert f"// tune: WORK = {number[2]}, 400" in piped.output
+    wrote = searched("export", "twice", "--force", *QUICK[2:])
+    assert wrote.exit_code == 0, wrote.output
+    assert read(folder / "twice.metal").tuned() == {"WORK": int(number[2])}
+    # What was applied is the best that is known.
+    again = searched("export", "twice", "--out", "-", *QUICK[2:])
+    assert read(folder / "twice.metal").source == again.output
+
+
+@pytest.mark.slow
+def test_the_winner_is_applied_when_that_is_asked_for(invoke: Any, folder: Path) -> None:
+    done = invoke("--kernel-name", "twice", "--candidates", "2", "--apply", *QUICK)
+    assert done.exit_code == 0, done.output
+    assert f"Wrote {folder / 'twice.metal'}" in done.output
+    assert read(folder / "twice.metal").tuned()["WORK"] != 400
+
+
+@pytest.mark.slow
+def test_json_alone_is_on_standard_output(invoke: Any) -> None:
+    done = invoke("--kernel-name", "twice", "--candidates", "1", "--output", "json", *QUICK)
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    (kernel,) = found["kernels"]
+    assert (found["ended"], kernel["task"], kernel["start"]) == ("finished", "twice", 1)
+    (attempt,) = kernel["attempts"]
+    assert attempt["number"] == 2
+    assert attempt["measured_from"] < attempt["measured_to"]
+    assert "round 1 of 1" in done.stderr
+
+
+@pytest.mark.parametrize("form", ["svg", "png"])
+def test_a_picture_of_the_search(searched: Any, tmp_path: Path, form: str) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / f"search.{form}"
+    done = searched("plot", "twice", "--out", str(path), *QUICK[2:])
+    assert done.exit_code == 0, done.output
+    begins = {"svg": b"<?xml", "png": b"\x89PNG"}[form]
+    assert path.read_bytes().startswith(begins)
+    refused = searched("plot", "twice", "--out", str(tmp_path / "search.pdf"), *QUICK[2:])
+    assert "ends in .svg or .png" in refused.output
+
+
+def test_without_matplotlib_it_says_how_to_get_it(
+    searched: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    done = searched("plot", "twice", "--out", str(tmp_path / "a.svg"), *QUICK[2:])
+    assert done.exit_code == 2
+    assert "pip install 'metalbench[plot]'" in done.output
+
+
+def test_the_installed_library_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, searched: Any, folder: Path
+) -> None:
+    from agent_steel.history import export
+
+    monkeypatch.setattr(export, "installed_folder", lambda: folder)
+    done = searched("export", "twice", "--force", *QUICK[2:])
+    assert done.exit_code == 2
+    assert "is the installed library" in done.output
+
+
+def test_as_a_module_and_as_a_script() -> None:
+    for command in ([sys.executable, "-m", "agent_steel"], ["agent_steel"]):
+        done = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True)
+        assert done.stdout.startswith("Usage: agent_steel")
+
+
+def test_nothing_but_the_store_knows_the_tables(searched: Any, tmp_path: Path) -> None:
+    raw = sqlite3.connect(tmp_path / "results.db")
+    assert raw.execute("PRAGMA foreign_key_check").fetchall() == []
+    raw.close()
+    assert not os.listdir(tmp_path / "kernels")[2:]

@@ -1,0 +1,204 @@
+"""What is kept of attempts, and what it tells."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from example_results import measurement
+
+from agent_steel.attempt import Attempt, Fate
+from agent_steel.history import History, Place
+from agent_steel.history.lineage import Lineage, rounds_without
+from agent_steel.proposal import Usage
+from agent_steel.target import Target
+from metalbench.errors import StoreError
+from metalbench.stats import Interval
+from metalbench.store import Store
+
+PLACE = Place("cpu", "Example CPU", 2, "vectors", "softmax", "float32", "seed")
+EMPTY = Attempt(0, 1, "softmax", "float32", "seed", None, 0, "kernel void f() {}\n", "k0")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "results.db"
+
+
+def test_an_attempt_comes_back_as_it_was_with_its_samples(path: Path) -> None:
+    whole = replace(
+        EMPTY,
+        round=3,
+        tunables={"TG": 64},
+        diagnosis="memory bounds it",
+        wording="it waits",
+        summary="Two sentences. Here.",
+        technique="vector loads",
+        proposer="openai",
+        model="a model",
+        usage=Usage(1200, 300, None, 2),
+    )
+    with Store(path) as store:
+        history = History(store)
+        session = history.begin({"loop": True, "kernel_names": ["softmax"]})
+        parent = history.add(PLACE, replace(EMPTY, session=session, fate=Fate.BASELINE))
+        added = history.add(PLACE, replace(whole, session=session, parent=parent.number))
+        assert added.fate is Fate.PENDING
+        assert history.attempt(added.number) == added
+        done = replace(
+            added,
+            fate=Fate.KEPT,
+            ratio=Interval(1.5, 1.4, 1.6),
+            steadiness=Interval(2.0, 1.2, 3.5),
+            rival=parent.number,
+            measured_from=12.5,
+            measured_to=13.25,
+        )
+        measured = measurement()
+        done = history.judged(done, [measured.samples, measurement(1).samples])
+    with Store(path) as store:
+        history = History(store)
+        assert history.attempts(PLACE) == (parent, done)
+        assert history.of_session(session) == history.of_task("softmax") == (parent, done)
+        assert history.place(done.number) == PLACE
+        samples = [history.samples(done.number, each)["kernel"] for each in (0, 1)]
+        assert np.array_equal(samples[0], measured.samples.candidate_ns)
+        assert not np.array_equal(*samples)
+        found = history.broken_off()
+        assert found is not None
+        assert (found.number, found.options["loop"]) == (session, True)
+        history.finish(session, "finished")
+        assert history.broken_off() is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"device_kind": "metal"},
+        {"device_name": "Another"},
+        {"device_cores": 4},
+        {"engine": "fibers"},
+        {"task": "relu"},
+        {"dtype": "float16"},
+        {"size": "large"},
+    ],
+)
+def test_histories_of_other_places_are_apart(path: Path, other: dict[str, object]) -> None:
+    with Store(path) as store:
+        history = History(store)
+        history.begin({})
+        history.add(PLACE, EMPTY)
+        assert history.attempts(replace(PLACE, **other)) == ()  # type: ignore[arg-type]
+
+
+def test_an_attempt_of_no_session_is_refused(path: Path) -> None:
+    with Store(path) as store, pytest.raises(StoreError, match="FOREIGN KEY"):
+        History(store).add(PLACE, replace(EMPTY, session=7))
+
+
+def test_a_store_of_the_version_before_gets_the_tables(path: Path) -> None:
+    Store(path).close()
+    with sqlite3.connect(path) as raw:
+        for table in ("attempt_samples", "attempts", "sessions", "records"):
+            raw.execute(f"DROP TABLE {table}")
+        raw.execute("PRAGMA user_version = 5")
+    raw.close()
+    with Store(path) as store:
+        history = History(store)
+        history.begin({})
+        assert history.add(PLACE, EMPTY).number == 1
+
+
+def test_attempts_of_a_store_before_scatter_counted_are_there(path: Path) -> None:
+    with Store(path) as store:
+        history = History(store)
+        history.begin({})
+        before = history.add(PLACE, replace(EMPTY, ratio=Interval(1.5, 1.4, 1.6)))
+    with sqlite3.connect(path) as raw:
+        for column in ("steadiness", "steadiness_low", "steadiness_high"):
+            raw.execute(f"ALTER TABLE attempts DROP COLUMN {column}")
+        raw.execute("PRAGMA user_version = 6")
+    raw.close()
+    with Store(path) as store:
+        history = History(store)
+        assert history.attempts(PLACE) == (before,)
+        steadier = history.judged(replace(before, steadiness=Interval(2.0, 1.2, 3.5)))
+        assert history.attempts(PLACE) == (steadier,)
+
+
+def test_which_is_the_best_depends_on_the_target() -> None:
+    start = replace(EMPTY, number=1, fate=Fate.BASELINE)
+    kept = replace(EMPTY, parent=1, fate=Fate.KEPT)
+    faster = replace(
+        kept, number=2, ratio=Interval(1.5, 1.4, 1.6), steadiness=Interval(0.3, 0.2, 0.4)
+    )
+    steadier = replace(
+        kept, number=3, ratio=Interval(1.001, 0.995, 1.005), steadiness=Interval(3.0, 2.0, 4.0)
+    )
+    best = {
+        target: Lineage([start, faster, steadier], target).best(start).number for target in Target
+    }
+    assert best == {
+        Target.SPEED: 2,
+        Target.COMPUTE: 2,
+        Target.MEMORY: 2,
+        Target.STABLE: 3,
+        Target.BALANCED: 3,
+    }
+    lineage = Lineage([start, faster, steadier])
+    assert lineage.steadiness(steadier) == 3.0
+    assert lineage.gain(faster) == 1.5
+
+
+def attempts() -> Lineage:
+    """A tree: 1 -> 2 -> 3, and 4 made from 1 but measured against 3."""
+
+    def one(
+        number: int, parent: int | None, fate: Fate, ratio: float | None, **parts: object
+    ) -> Attempt:
+        known = None if ratio is None else Interval(ratio, ratio - 0.1, ratio + 0.1)
+        made = replace(EMPTY, number=number, parent=parent, fate=fate, ratio=known)
+        return replace(made, source_key=f"k{number}", **parts)  # type: ignore[arg-type]
+
+    return Lineage(
+        [
+            one(1, None, Fate.BASELINE, None),
+            one(2, 1, Fate.KEPT, 2.0, technique="vectors", round=1),
+            one(3, 2, Fate.KEPT, 1.5, technique="unrolling", round=2),
+            one(4, 1, Fate.KEPT, 1.1, technique="vectors", round=2, rival=3),
+            one(5, 4, Fate.REVERTED, 0.9, technique="tiling", round=3),
+            one(6, 4, Fate.WRONG, None, technique="half", round=4, error="y is wrong\nthere"),
+            one(7, 4, Fate.REPEATED, None, technique="half", round=5),
+            one(8, 4, Fate.PENDING, None, technique="asynchronous", round=5),
+        ]
+    )
+
+
+def test_gains_are_products_of_what_was_measured() -> None:
+    lineage = attempts()
+    found = lineage.attempts
+    assert [lineage.gain(found[i]) for i in (1, 2, 3, 4)] == pytest.approx([1, 2, 3, 3.3])
+    assert lineage.best(found[1]) is found[4]
+    assert lineage.top(found[1], 2) == [found[4], found[3]]
+    assert lineage.root(found[6]) is found[1]
+    assert lineage.start("k3") is found[3]
+    assert lineage.start("k5") is None
+    assert lineage.children(found[1]) == [found[2], found[4]]
+
+
+def test_techniques_are_told_with_why_they_failed() -> None:
+    lineage = attempts()
+    tried = {each.name: (len(each.attempts), each.kept) for each in lineage.techniques()}
+    assert tried == {"vectors": (2, 2), "unrolling": (1, 1), "tiling": (1, 0), "half": (1, 0)}
+    failed = {each.name: reason for each, reason in lineage.failures()}
+    assert failed == {"tiling": "0.9 times as fast as the best then", "half": "y is wrong"}
+
+
+def test_rounds_since_something_was_kept_are_counted() -> None:
+    found = list(attempts().attempts.values())
+    assert rounds_without(found) == 3
+    assert rounds_without(found[:4]) == 0
+    assert rounds_without(found[:1]) == 0

@@ -1,0 +1,98 @@
+"""The same candidates under different targets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from example_results import measurement
+from steel_session import Scripted, proposal
+from work_in_vain import Simulated, kernel_with
+
+from agent_steel.attempt import Fate
+from agent_steel.loop.profiler import Profiler
+from agent_steel.proposal import Diagnosis
+from agent_steel.subject import Subject
+from metalbench.analysis import Target
+from metalbench.comparison.match import Match, Outcome
+from metalbench.result import DeviceFacts
+from metalbench.run.stages import Observer
+from metalbench.stats import assess
+
+PAIRS = 256
+FASTER = f"{kernel_with(100)}// SCATTER 0.05\n"
+STEADIER = f"{kernel_with(400)}// SCATTER 0.002\nconstant int another = 1;\n"
+
+
+def scatter_of(source: str) -> float:
+    _, found, rest = source.partition("// SCATTER ")
+    return float(rest.split("\n")[0]) if found else 0.01
+
+
+class Scattering(Simulated):
+    """Times that scatter as far as a text says."""
+
+    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
+        self.played.append(match)
+        random = np.random.default_rng(match.plan.seed)
+        before, after = (
+            (1000.0 + kernel.tuned()["WORK"])
+            * np.exp(scatter_of(kernel.source) * random.normal(0, 1, PAIRS))
+            for kernel in (match.before, match.after)
+        )
+        judged, measured = assess(before, after), measurement(pairs=PAIRS)
+        samples = replace(measured.samples, candidate_ns=after, reference_ns=before)
+        told = replace(measured, samples=samples, ratio=judged.ratio, verdict=judged.verdict)
+        return Outcome(device, None, told, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("target", "fates", "best"),
+    [
+        (Target.SPEED, [Fate.KEPT, Fate.REVERTED], "faster"),
+        (Target.STABLE, [Fate.REVERTED, Fate.KEPT], "steadier"),
+        (Target.BALANCED, [Fate.REVERTED, Fate.KEPT], "steadier"),
+        (Target.MEMORY, [Fate.KEPT, Fate.REVERTED], "faster"),
+    ],
+)
+def test_two_targets_keep_another_one_of_the_same_two(
+    target: Target, fates: list[Fate], best: str, subject: Subject, session: Any
+) -> None:
+    session.workers = Scattering()
+    answers = [proposal(FASTER, "faster"), proposal(STEADIER, "steadier")]
+    (climbed,) = session([subject], Scripted(answers), candidates=2, target=target).climbed
+    _, *attempts = session.history.attempts(subject.place)
+    assert [each.fate for each in attempts] == fates, [each.error for each in attempts]
+    assert climbed.best.technique == best
+    assert climbed.improved
+    steadiness = attempts[1].steadiness
+    assert steadiness is not None
+    if best == "steadier":
+        assert climbed.gain == pytest.approx(1.0, rel=0.01)
+        assert climbed.steadiness == pytest.approx(steadiness.value)
+        assert steadiness.low > 2.0
+
+
+@pytest.mark.parametrize(("target", "enough"), [(Target.SPEED, 0.02), (Target.STABLE, 0.0)])
+def test_where_scatter_counts_sampling_does_not_end_early(
+    target: Target, enough: float, subject: Subject, session: Any
+) -> None:
+    session.workers = Scattering()
+    session([subject], Scripted([proposal(STEADIER)]), target=target)
+    played = session.workers.played
+    assert {each.plan.settled_half_width for each in played} == {enough}
+
+
+@pytest.mark.parametrize(("target", "asked"), [(Target.MEMORY, 1), (Target.COMPUTE, 0)])
+def test_kernels_of_the_other_side_of_the_roofline_are_left_alone(
+    target: Target, asked: int, subject: Subject, session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bound = Diagnosis("memory", "Memory is the nearer roof.")
+    monkeypatch.setattr(Profiler, "diagnose", lambda *_: bound)
+    proposer = Scripted([proposal(kernel_with(100))])
+    (climbed,) = session([subject], proposer, target=target).climbed
+    assert proposer.asked == asked
+    if not asked:
+        assert climbed.reason == "memory bounds it, and --target compute is for others"

@@ -1,0 +1,267 @@
+"""Every way in which a server can answer, over real HTTP, by both protocols.
+
+The price of the scripted model is 2 US dollars for a million tokens in and 10 for a million out: an
+answer of 100 and 50 tokens costs 0.0007.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+from steel.model_server import fails, kernel, refuses, says
+from steel.models.providers.sources import BETTER, SOURCE
+
+from agent_steel.models.providers import Limits
+from agent_steel.proposal import ProposerError, SpentError, Usage
+
+GOOD = kernel(BETTER)
+ONE = Usage(100, 50, pytest.approx(0.0007), 1)
+
+
+def test_an_answer_becomes_a_proposal(asking, brief):
+    it = asking([GOOD])
+    proposal = it.propose(brief)
+    assert proposal.source == BETTER
+    assert proposal.technique == "a new way"
+    assert proposal.summary == "It is new. It is better."
+    assert proposal.wording == "slow"
+    assert proposal.usage == ONE
+    assert it.proposer.usage == ONE
+    assert it.proposer.name == it.server.asked[0].api
+    assert it.proposer.model == "scripted"
+    assert it.waited == []
+    assert it.said[0] == "asked scripted"
+
+
+def test_a_connection_ends_with_its_answer(asking, brief):
+    it = asking([GOOD, fails(503), says("no JSON"), GOOD])
+    it.propose(brief)
+    it.propose(brief)
+    ports = [each.port for each in it.server.asked]
+    assert len(set(ports)) == len(ports) == 4
+
+
+def test_what_is_asked(asking, brief):
+    it = asking([GOOD])
+    it.propose(brief)
+    (asked,) = it.server.asked
+    ((role, text),) = asked.turns
+    assert role == "user"
+    for told in (
+        SOURCE.strip(),
+        "40 GPU cores, 546 GB/s",
+        "mx.maximum(x, 0)",
+        "bytes moved: 2 MiB",
+    ):
+        assert told in text
+    assert "`metalbench/softmax.h`: " in asked.system
+    assert asked.fields == ["summary", "technique", "wording", "source"]
+    if asked.api == "openai":
+        assert asked.body["max_completion_tokens"] == 1000
+        assert asked.body["response_format"]["json_schema"]["strict"] is True
+    else:
+        assert asked.body["max_tokens"] == 1000
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (says('{"summary": "cut'), "it is no JSON"),
+        (says(f"Here it is: {GOOD.text}"), "got text before it: 'Here it is:"),
+        (says(f"{GOOD.text} I hope"), "got text behind it: 'I hope'"),
+        (says(""), "it is empty"),
+        (says('["a list"]'), "got text before it"),
+        (says('{"summary": "a"}'), "`technique` is missing"),
+        (kernel(BETTER, extra="more"), "`extra` was not asked for"),
+        (kernel(f"```metal\n{SOURCE}```\n```metal\n{SOURCE}```"), "4 times ```"),
+        (kernel("[[kernel]] void relu() {}"), "no dispatch line"),
+        (kernel(BETTER.replace("threads=(TG)", "threads=TG")), "relu.metal:2:"),
+        (kernel(BETTER.replace("<metal_stdlib>", '"/etc/passwd"')), "expected a header of Metal"),
+        (kernel(BETTER + "/" * 200_001), "expected at most 200000 bytes"),
+        (says(GOOD.text, then="limit"), "the answer was cut off at 50 tokens"),
+    ],
+)
+def test_a_malformed_answer_is_sent_back_once_with_its_reason(asking, brief, answer, reason):
+    it = asking([answer, GOOD])
+    proposal = it.propose(brief)
+    assert proposal.source == BETTER
+    assert proposal.usage == Usage(200, 100, pytest.approx(0.0014), 2)
+    first, second = it.server.asked
+    assert len(first.turns) == 1
+    assert [role for role, _ in second.turns] == ["user", "assistant", "user"]
+    assert reason in second.turns[2][1]
+    assert second.turns[1][1] == (answer.text[:100_000] or "(nothing)")
+    assert it.waited == []
+
+
+def test_malformed_answers_end_after_two_corrections(asking, brief):
+    it = asking([says("no")] * 9)
+    with pytest.raises(ProposerError, match=r"in 3 attempts; the last one: expected one JSON") as e:
+        it.propose(brief)
+    assert len(it.server.asked) == 3
+    assert e.value.usage == Usage(300, 150, pytest.approx(0.0021), 3)
+    assert it.proposer.usage == e.value.usage
+
+
+def test_a_refusal_is_told_and_not_asked_again(asking, brief):
+    it = asking([refuses("I would rather not."), GOOD])
+    with pytest.raises(
+        ProposerError, match=r"scripted refused to answer: I would rather not\."
+    ) as e:
+        it.propose(brief)
+    assert len(it.server.asked) == 1
+    assert e.value.usage == ONE
+
+
+def test_nothing_left_to_try(asking, brief):
+    it = asking([kernel("", technique="none")])
+    assert it.propose(brief) is None
+    assert it.proposer.usage == ONE
+
+
+def test_retry_after_is_waited_for(asking, brief):
+    it = asking([fails(429, retry_after="7"), fails(529), GOOD])
+    assert it.propose(brief).usage == Usage(100, 50, pytest.approx(0.0007), 3)
+    # What the server asks for, then the second wait of its own: 1 s doubled once.
+    assert it.waited == [7.0, 2.0]
+    assert "HTTP 429: scripted; asking again in 7.0 s" in it.said[1]
+
+
+@pytest.mark.parametrize("status", [408, 409, 500, 502, 503])
+def test_errors_of_the_server_are_retried(asking, brief, status):
+    it = asking([fails(status), fails(status), GOOD])
+    assert it.propose(brief).source == BETTER
+    assert it.waited == [1.0, 2.0]
+
+
+def test_retries_end(asking, brief):
+    it = asking([fails(500)] * 9)
+    with pytest.raises(ProposerError, match="in 5 requests; the last one: HTTP 500: scripted") as e:
+        it.propose(brief)
+    assert it.waited == [1.0, 2.0, 4.0, 8.0]
+    assert e.value.usage == Usage(0, 0, 0.0, 5)
+
+
+def test_a_server_that_asks_for_too_long_a_wait(asking, brief):
+    it = asking([fails(429, retry_after="3600"), GOOD])
+    with pytest.raises(ProposerError, match="it asks to come back in 3600 s"):
+        it.propose(brief)
+    assert it.waited == []
+
+
+@pytest.mark.parametrize(
+    ("status", "step"), [(400, "--structured text"), (401, "key"), (403, "key"), (404, "--model")]
+)
+def test_what_will_not_pass_is_not_retried(asking, brief, status, step):
+    it = asking([fails(status, "no such thing"), GOOD])
+    with pytest.raises(ProposerError, match=rf"HTTP {status}: no such thing.*{step}"):
+        it.propose(brief)
+    assert len(it.server.asked) == 1
+    assert it.waited == []
+
+
+@pytest.mark.parametrize("more", [dict(kind="insufficient_quota"), dict(x_should_retry="false")])
+def test_a_rate_limit_that_will_not_pass(asking, brief, more):
+    it = asking([fails(429, "no money", **more), GOOD])
+    with pytest.raises(ProposerError, match="HTTP 429: no money"):
+        it.propose(brief)
+    assert len(it.server.asked) == 1
+
+
+@pytest.mark.parametrize("then", ["cut", "stop", "error", "silence"])
+def test_what_breaks_off_in_mid_stream_is_asked_again(asking, brief, then):
+    begun = says(GOOD.text[:200], then=then)
+    it = asking([begun, GOOD])
+    proposal = it.propose(brief)
+    assert proposal.source == BETTER
+    assert it.waited == [1.0]
+    # Of the first answer the server told no tokens, or not all: 200 bytes count for 100.
+    assert proposal.usage.requests == 2
+    assert proposal.usage.tokens_out == 150
+    api = it.server.asked[0].api
+    assert proposal.usage.tokens_in == 200 if api == "anthropic" else proposal.usage.tokens_in > 200
+
+
+def test_a_server_that_never_begins_to_answer(asking, brief):
+    it = asking([says("", then="silence"), GOOD])
+    assert it.propose(brief).usage == Usage(100, 50, pytest.approx(0.0007), 2)
+    assert "silent for too long" in it.said[1]
+
+
+def test_an_answer_that_takes_too_long(asking, brief):
+    ticks = iter(range(0, 10_000, 100))
+    it = asking([GOOD] * 2, limits=Limits(silence_s=5, answer_s=250, clock=lambda: next(ticks)))
+    with pytest.raises(ProposerError, match="not whole after 250 s; raise --answer-seconds"):
+        it.propose(brief)
+    assert len(it.server.asked) == 1
+
+
+def test_a_server_that_is_not_there(asking, brief):
+    it = asking([], base_url="http://127.0.0.1:9")
+    with pytest.raises(ProposerError, match="in 5 requests; the last one: no connection"):
+        it.propose(brief)
+    assert it.waited == [1.0, 2.0, 4.0, 8.0]
+
+
+def test_progress_is_told_while_an_answer_comes(asking, brief):
+    it = asking([kernel(BETTER + "// " + 9000 * "x")])
+    it.propose(brief)
+    assert it.said[1].startswith("asked scripted, about 0.5 k tokens so far")
+    assert 4 <= len(it.said) <= 6
+
+
+def test_the_worst_case_must_fit_before_anything_is_asked(asking, brief):
+    # 1000 tokens out are 0.01 at most, and the prompt is more than nothing.
+    it = asking([GOOD], max_cost=0.01)
+    with pytest.raises(SpentError, match=r"--max-cost 0\.01: 0\.0000 US dollars are spent"):
+        it.propose(brief)
+    assert it.server.asked == []
+
+
+def test_what_was_spent_counts_against_the_limit(asking, brief):
+    it = asking([says("no", tokens_in=10_000, tokens_out=1000)] * 9, max_cost=0.07)
+    with pytest.raises(SpentError, match="raise the limit") as e:
+        it.propose(brief)
+    # Each costs 0.03, and what a third may answer is 0.01 without its question.
+    assert len(it.server.asked) == 2
+    assert e.value.usage == Usage(20_000, 2000, pytest.approx(0.06), 2)
+
+
+def test_a_model_without_a_price(asking, brief):
+    it = asking([GOOD], model="unheard-of")
+    assert it.propose(brief).usage == Usage(100, 50, None, 1)
+    assert it.proposer.usage.cost is None
+
+
+def test_several_are_asked_at_once(asking, brief):
+    together = threading.Barrier(4, timeout=30)
+
+    def script(_):
+        together.wait()
+        return GOOD
+
+    it = asking(script, limits=Limits(silence_s=30))
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(it.propose(brief))) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert [each.usage for each in found] == [ONE] * 4
+    assert it.proposer.usage == Usage(400, 200, pytest.approx(0.0028), 4)
+
+
+@pytest.mark.parametrize("api", ["openai"])
+@pytest.mark.parametrize(("structured", "form"), [("object", "json_object"), ("text", None)])
+def test_servers_without_schemas(asking, brief, structured, form):
+    it = asking([GOOD], structured=structured)
+    it.propose(brief)
+    assert it.server.asked[0].body.get("response_format", {}).get("type") == form
+
+
+def test_the_stored_answer_is_a_candidate_only(asking, brief):
+    """What a model says of itself is told, and nothing of it is run."""
+    it = asking([says(json.dumps({**json.loads(GOOD.text), "summary": "$(rm -rf /) `x`"}))])
+    assert it.propose(brief).summary == "$(rm -rf /) `x`"

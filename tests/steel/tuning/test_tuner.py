@@ -1,0 +1,207 @@
+"""What is proposed without a model: values first, then what may be changed, and nothing twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from bad_tunables import write_bad
+from steel_session import LONGER, subject_of
+from work_in_vain import KERNEL
+
+from agent_steel.attempt import Fate
+from agent_steel.source import source_key, with_source
+from agent_steel.subject import Subject
+from agent_steel.tuning.space import beyond, untried
+from agent_steel.tuning.transformations import TRANSFORMATIONS
+from agent_steel.tuning.tuner import Tuner
+from metalbench import _core, verify
+from metalbench.isolation import Limits
+from metalbench.kernel import parse
+from metalbench.stats import Interval
+
+# A thread computes CHUNK elements that lie together, which keeps neighbours apart; WORK is in vain.
+CHUNKED = """// Twice the input.
+// dispatch: twice  threads_in_grid=(ceil_div(n, CHUNK))  threads=(TG)
+// tune: CHUNK = 16, 4, 1
+// tune: TG = 64, 128
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void twice(device const float* x, device float* y, constant uint& n,
+                  uint i [[thread_position_in_grid]]) {
+  for (uint k = 0; k < CHUNK; ++k) {
+    if (i * CHUNK + k < n) y[i * CHUNK + k] = 2 * x[i * CHUNK + k];
+  }
+}
+"""
+PLAIN = """// Twice the input.
+// dispatch: twice  threads_in_grid=(n)  threads=(64)
+#include <metal_stdlib>
+using namespace metal;
+
+[[kernel]] void twice(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+  const float v = x[i];
+  y[i] = v + v;
+}
+"""
+
+
+def test_all_values_are_proposed_before_anything_else(subject: Subject, session: Any) -> None:
+    subject = replace(subject, kernel=with_source(subject.kernel, CHUNKED))
+
+    class All(type(session.workers)):  # type: ignore[misc]
+        def play(self, device: Any, match: Any, observer: Any) -> Any:
+            return super().play(
+                device,
+                replace(match, before=subject_kernel, after=subject_kernel, tunables=({}, {})),
+                observer,
+            )
+
+    subject_kernel = parse(KERNEL, name="twice")
+    session.workers = All()
+    session([subject], Tuner(), max_rounds=20, max_idle_rounds=20, candidates=2, parallel=2)
+    attempts = session.history.attempts(subject.place)[1:]
+    values = [tuple(sorted(each.tunables.items())) for each in attempts[:5]]
+    assert len(set(values)) == 5
+    assert {each.technique for each in attempts[:5]} == {"tunables"}
+    later = [each.technique for each in attempts[5:]]
+    assert later[0] == "unrolled loops"
+    assert set(later[1:]) == {"tunables beyond the header's"}
+    assert len({each.source_key for each in attempts}) == len(attempts)
+    assert {each.fate for each in attempts} == {Fate.REVERTED}
+    assert session.heard.reasons == ["the proposer has nothing left to try"]
+
+
+def test_values_beyond_the_header_are_of_macros_whose_meaning_is_known() -> None:
+    found = beyond(parse(CHUNKED, name="twice"))
+    assert found == {"CHUNK": (16, 4, 1, 32), "TG": (64, 128, 32, 256, 512, 1024)}
+    assert beyond(parse(KERNEL, name="twice")) == {"WORK": (400, 0, 100)}
+
+
+def test_few_values_cover_a_space() -> None:
+    space = {"A": (1, 2, 3), "B": (1, 2, 3)}
+    tried: dict[tuple[tuple[str, int], ...], float | None] = {(("A", 1), ("B", 1)): 1.0}
+    for _ in range(2):
+        values = untried(space, tried)
+        assert values is not None
+        tried[tuple(values.items())] = None
+    assert {dict(each)["A"] for each in tried} == {dict(each)["B"] for each in tried} == {1, 2, 3}
+
+
+def test_large_spaces_are_sampled_and_without_optuna_gone_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    space = {"A": tuple(range(20)), "B": tuple(range(20))}
+    tried = {(("A", 0), ("B", 0)): 1.0, (("A", 1), ("B", 1)): None}
+    first = untried(space, tried)
+    assert first is not None
+    monkeypatch.setitem(__import__("sys").modules, "optuna", None)
+    second = untried(space, tried)
+    assert second is not None
+    for values in (first, second):
+        assert tuple(values.items()) not in tried
+
+
+def test_what_is_known_from_earlier_sessions_is_not_proposed(
+    subject: Subject, session: Any
+) -> None:
+    session([subject], Tuner(), candidates=2)
+    session([subject], Tuner(), candidates=4)
+    fates = session.fates(subject)
+    assert "repeated" not in fates
+    assert (
+        sum(each.technique == "tunables" for each in session.history.attempts(subject.place)) == 2
+    )
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=lambda each: each.technique)
+@pytest.mark.parametrize("source", [PLAIN, CHUNKED, KERNEL], ids=["plain", "chunked", "kernel"])
+def test_transformed_kernels_compute_the_same(
+    transformation: Any, source: str, subject: Subject
+) -> None:
+    kernel = with_source(subject.kernel, source)
+    for text in transformation.versions(kernel):
+        other = with_source(kernel, text)
+        assert source_key(other, {}) != source_key(kernel, {})
+        report = verify.verify(_core.open("cpu"), other, subject.task, seeds=[0])
+        assert report.passed, report.findings[0]
+
+
+APPLY = {
+    "vector loads": {"plain"},
+    "elements per thread": {"plain", "kernel"},
+    "threads per threadgroup": {"plain", "kernel"},
+    "unrolled loops": {"chunked", "kernel"},
+}
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=lambda each: each.technique)
+def test_each_is_for_what_it_needs(transformation: Any) -> None:
+    sources = {"plain": PLAIN, "chunked": CHUNKED, "kernel": KERNEL}
+    apply = {
+        name
+        for name, source in sources.items()
+        if list(transformation.versions(parse(source, name="twice")))
+    }
+    assert apply == APPLY[transformation.technique]
+    assert transformation.needs
+
+
+SHARED = {
+    "a barrier": ("v + v;", "v + v; threadgroup_barrier(mem_flags::mem_device);"),
+    "threadgroup memory": ("const float v", "threadgroup float t[64]; const float v"),
+    "SIMD-groups": ("v + v", "simd_sum(v)"),
+    "another position": ("uint i [[", "uint t [[thread_index_in_threadgroup]], uint i [["),
+    "atomics": ("device float* y", "device atomic_float* y"),
+    "two dimensions": (
+        "threads_in_grid=(n)  threads=(64)",
+        "threads_in_grid=(n, n)  threads=(8, 8)",
+    ),
+    "threadgroups": ("threads_in_grid=(n)", "threadgroups=(n)"),
+}
+
+
+@pytest.mark.parametrize("what", SHARED)
+def test_threads_that_share_are_left_alone(what: str) -> None:
+    part, other = SHARED[what]
+    assert part in PLAIN
+    kernel = parse(PLAIN.replace(part, other), name="twice")
+    assert [list(each.versions(kernel)) for each in TRANSFORMATIONS] == [[], [], [], []]
+
+
+@pytest.mark.parametrize(
+    ("part", "other"),
+    [("x[i]", "x[i + 1]"), ("v + v", "v > 0 ? v : 0"), ("v + v", "v + i"), ("x[i]", "x[0]")],
+)
+def test_only_elementwise_kernels_become_vectors(part: str, other: str) -> None:
+    kernel = parse(PLAIN.replace(part, other), name="twice")
+    vectors = next(each for each in TRANSFORMATIONS if each.technique == "vector loads")
+    assert list(vectors.versions(kernel)) == []
+
+
+def test_bad_tunables_are_found_out(subject: Subject, session: Any) -> None:
+    (climbed,) = session(
+        [subject], Tuner(), real=Limits(60), plan=LONGER, max_rounds=1, candidates=2
+    ).climbed
+    assert climbed.improved
+    assert climbed.best.tunables["WORK"] in (0, 100)
+    assert isinstance(climbed.best.ratio, Interval)
+    assert climbed.best.ratio.low > 1.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["relu", "softmax", "sqr_mm"])
+def test_of_bad_tunables_a_fifth_is_gained(name: str, tmp_path: Any, session: Any) -> None:
+    """The figure that is promised, at the device's own sizes: on a quiet machine."""
+    from metalbench.measure import Plan
+
+    write_bad(tmp_path, name)
+    subject = subject_of(tmp_path, name)
+    plan = Plan(seconds=1.0)
+    (climbed,) = session(
+        [subject], Tuner(), real=Limits(600), plan=plan, max_rounds=5, candidates=4
+    ).climbed
+    assert climbed.gain >= 1.2
+    assert climbed.reason

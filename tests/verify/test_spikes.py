@@ -1,0 +1,112 @@
+"""Inputs in which single elements count, and what leaves one out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metalbench import _core
+from metalbench.kernel import parse
+from metalbench.kernel.prepare import compile_kernel
+from metalbench.task import integers, normal, output, task
+from metalbench.task.workload import workload
+from metalbench.verify import Kind
+from metalbench.verify.examine import Examiner
+from metalbench.verify.spikes import LEAST, examine_spikes, spiked_places, with_spikes
+
+SIZE = 100_000
+SUM = """
+// dispatch: total threads_in_grid=(1) threads=(1)
+#include <metal_stdlib>
+kernel void total(device const float* x, device float* y, constant uint& n) {
+  float sum = 0, lost = 0;
+  for (uint i = FIRST; i < LAST; ++i) {
+    if (i == SKIPPED) continue;
+    const float term = x[i] - lost, next = sum + term;
+    lost = (next - sum) - term;
+    sum = next;
+  }
+  y[0] = sum;
+}
+"""
+
+
+def declared(oracle=lambda x: x.sum().reshape(1), dtype=("float32",)):
+    @task(
+        sizes=dict(seed=dict(n=SIZE)),
+        inputs=dict(x=normal("n")),
+        outputs=dict(y=output(1)),
+        oracle=oracle,
+        scale=lambda x: np.abs(x).sum().reshape(1),
+        dtypes=dtype,
+        flops="n",
+    )
+    def total(x):
+        return x.sum().reshape(1)
+
+    return total
+
+
+def examined(seed=0, **left_out):
+    total, device = declared(), _core.open("cpu")
+    source = SUM
+    for name, value in {"FIRST": 0, "LAST": "n", "SKIPPED": "n", **left_out}.items():
+        source = source.replace(name, str(value))
+    compiled = compile_kernel(device, parse(source, name="total"), total)
+    work = with_spikes(workload(total, "seed", seed=seed))
+    return examine_spikes(Examiner(compiled.bind(work), device, 10.0))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_what_uses_every_element_passes(seed):
+    assert examined(seed).passed
+
+
+@pytest.mark.parametrize(("left_out", "index"), [({"LAST": "n - 1"}, SIZE - 1), ({"FIRST": 1}, 0)])
+def test_an_end_that_is_left_out_is_found_and_named(left_out, index):
+    (finding,) = examined(**left_out).findings
+    assert finding.kind is Kind.WRONG_RESULT
+    assert f"it is as if x[{index}] were left out" in finding.message
+
+
+def test_an_edge_of_a_tile_that_is_left_out_is_found_and_named():
+    places = spiked_places(workload(declared(), "seed"))["x"]
+    index = next(int(each) for each in places if each % 16 in (0, 15) and 0 < each < SIZE - 1)
+    (finding,) = examined(SKIPPED=index).findings
+    assert f"it is as if x[{index}] were left out" in finding.message
+
+
+def test_spikes_keep_signs_and_are_few():
+    plain = workload(declared(), "seed")
+    spiked = with_spikes(plain)
+    places = spiked_places(plain)["x"]
+    before, after = plain.inputs["x"], spiked.inputs["x"]
+    changed = np.flatnonzero(before != after)
+    np.testing.assert_array_equal(changed, np.sort(places))
+    assert {0, SIZE - 1} < set(changed)
+    assert len(changed) < 40
+    assert (np.signbit(before) == np.signbit(after)).all()
+    assert np.abs(after[changed]).min() > LEAST / 8
+    assert np.abs(after).argmax() == places[0] == SIZE - 1
+
+
+def test_where_the_oracle_overflows_spikes_are_lower():
+    # exp of what a spike would be is beyond float32.
+    plain = workload(declared(lambda x: np.exp(x).sum().reshape(1)), "seed")
+    spiked = with_spikes(plain)
+    assert np.isfinite(spiked.expected["y"].astype(np.float32)).all()
+    assert np.abs(spiked.inputs["x"]).max() > np.abs(plain.inputs["x"]).max()
+
+
+def test_indices_have_none():
+    @task(
+        sizes=dict(seed=dict(n=64)),
+        inputs=dict(at=integers("n", high="n")),
+        outputs=dict(y=output("n", dtype="uint32")),
+        oracle=lambda at: at,
+        flops="n",
+    )
+    def same(at):
+        return at
+
+    assert with_spikes(workload(same, "seed")) is None
