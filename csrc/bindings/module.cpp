@@ -220,7 +220,7 @@ NB_MODULE(_core, module) {
       "are\n"
       "in no folder, such as `<metal_stdlib>`, stay as they are.");
   module.def("open", &open_device, nb::arg("kind") = "auto",
-             "Open a device: `auto`, `cpu` or `metal`. Raises Unsupported where it is not there.");
+             "Open a device: `auto`, `cpu`, `metal` or `cuda`. Raises Unsupported where it is not there.");
   module.def("devices", &device_kinds,
              "The kinds of device that this machine has, best first; of those, the ones that\n"
              "METALBENCH_DEVICES names, where it is set.");

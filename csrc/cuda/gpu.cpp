@@ -44,8 +44,8 @@ int Gpu::attribute(int which) const {
 
 void Gpu::use() const {
   if (const std::string why = lost(); !why.empty()) {
-    throw Error("cuda: this process has lost the GPU: " + why +
-                "; open the device anew, in another process");
+    throw MachineError("cuda: this process has lost the GPU: " + why +
+                       "; open the device anew, in another process");
   }
   check(driver_->cuCtxSetCurrent(context_), "use the GPU");
 }

@@ -26,7 +26,7 @@ class Gpu {
   [[nodiscard]] const std::string& architecture() const { return architecture_; }
   [[nodiscard]] int driver_version() const { return driver_version_; }
 
-  // Lets the calling thread use it. Throws Error once it is lost.
+  // Lets the calling thread use it. Throws MachineError once it is lost.
   void use() const;
   // Throws what a failed call means: OutOfMemoryError, or Error. `what` is what could not be done.
   void check(Result result, const std::string& what) const;

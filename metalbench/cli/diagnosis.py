@@ -7,7 +7,7 @@ import platform
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -152,7 +152,18 @@ def _cuda() -> Finding:
         device = _core.open("cuda")
     except _core.Unsupported as error:
         return Finding(Health.ABSENT, str(error).removeprefix("cuda: "))
-    return _gpu(device)
+    found = _gpu(device)
+    without = _without_mlx("cuda")
+    return replace(found, detail=f"{found.detail}\n{without}") if without else found
+
+
+def _without_mlx(kind: str) -> str:
+    """What it means that MLX does not have the GPU of a device of that kind; empty if it has."""
+    mx = importlib.import_module("mlx.core")
+    from metalbench.reference.chain import NO_GPU
+    from metalbench.reference.compute import stream_of
+
+    return "" if stream_of(kind) == mx.gpu else NO_GPU[kind]
 
 
 def _gpu(device: Device) -> Finding:

@@ -90,9 +90,7 @@ def assemble(
     return frames
 
 
-def assembly_of(
-    ir: str, tools: Toolchain, translate: Translate, options: Sequence[str]
-) -> str:
+def assembly_of(ir: str, tools: Toolchain, translate: Translate, options: Sequence[str]) -> str:
     """A module of LLVM IR as its target's assembly. Raises CompileError."""
     back = [*tools.clang, "-S", "-x", "ir", *options, "-o", "-", "-"]
     return _run(back, ir, translate.clang).stdout

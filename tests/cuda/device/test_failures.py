@@ -79,7 +79,9 @@ def test_nothing_is_copied_within_a_sampling(device, compiled, double):
 
 
 @pytest.mark.parametrize("name", [b"cuMemcpyHtoDAsync_v2", b"cuMemcpyDtoH_v2"])
-def test_a_copy_that_fails_after_another_leaves_both_to_the_next_run(device, compiled, double, name):
+def test_a_copy_that_fails_after_another_leaves_both_to_the_next_run(
+    device, compiled, double, name
+):
     pipeline = compiled(
         "kernel void both(device float* a, device float* b, uint i [[thread_position_in_grid]]) "
         "{ a[i] += 1; b[i] += 2; }"
