@@ -85,14 +85,15 @@ void check_memory(const PipelineInfo& kernel, const Argument& argument, const st
 [[nodiscard]] Value value_from_python(Device& device, const PipelineInfo& kernel,
                                       const Argument& argument, const nb::object& object);
 
-[[nodiscard]] std::shared_ptr<cpu::FrontEnd> python_front_end();
+// With `gpu` kernels are built as PTX.
+[[nodiscard]] std::shared_ptr<cpu::FrontEnd> python_front_end(bool gpu);
 [[nodiscard]] std::shared_ptr<SignatureReader> python_signatures();
 [[nodiscard]] std::shared_ptr<ArtifactCache> python_cache();
 
 // Where kernels of this process's cpu device run instead of in it; null where they run in it.
 [[nodiscard]] std::shared_ptr<executor::Host> executor_host();
 
-// The kinds of device that this machine has, best first.
+// The kinds of device that this machine has; the first is what `auto` takes.
 [[nodiscard]] std::vector<std::string> device_kinds();
 // "auto" is the best one. A process has one of each kind. Throws Unsupported.
 [[nodiscard]] std::shared_ptr<Device> open_device(const std::string& kind);

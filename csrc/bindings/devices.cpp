@@ -10,26 +10,27 @@
 #include "bindings/bindings.h"
 #include "core/errors.h"
 #include "cpu/device.h"
+#include "cuda/device.h"
 #include "executor/device.h"
 #include "metal/device.h"
 
 namespace metalbench::bindings {
 namespace {
 
-// Why METALBENCH_DEVICES leaves the Metal device out: it names the devices that a process may use,
-// with commas, where not all can be trusted. Empty where it does not. The cpu device always is
-// there.
-std::string why_left_out() {
+// Whether METALBENCH_DEVICES leaves a device out: it names those that a process may use, with
+// commas, where not all can be trusted. The cpu device always is there.
+std::string why_left_out(const std::string& kind) {
   const char* const value = std::getenv("METALBENCH_DEVICES");
-  if (value == nullptr || *value == '\0') return "";
+  if (kind == "cpu" || value == nullptr || *value == '\0') return "";
   std::istringstream names(value);
   bool named = false;
   for (std::string name; std::getline(names, name, ',');) {
-    if (name != "cpu" && name != "metal") {
-      throw DispatchError("METALBENCH_DEVICES: expected cpu, metal or metal,cpu, got " +
-                          std::string(value));
+    if (name != "cpu" && name != "metal" && name != "cuda") {
+      throw DispatchError(
+          "METALBENCH_DEVICES: expected cpu, metal, cuda or several with commas, got " +
+          std::string(value));
     }
-    named |= name == "metal";
+    named |= name == kind;
   }
   if (named) return "";
   return "left out by METALBENCH_DEVICES=" + std::string(value) +
@@ -38,25 +39,33 @@ std::string why_left_out() {
 
 std::shared_ptr<Device> make_device(const std::string& kind) {
   if (kind == "cpu") {
-    if (auto host = executor_host()) return executor::make_device(python_front_end(), host);
-    return cpu::make_device(python_front_end());
+    if (auto host = executor_host()) return executor::make_device(python_front_end(false), host);
+    return cpu::make_device(python_front_end(false));
   }
   if (kind == "metal") return metal::make_device(python_cache(), python_signatures());
-  throw DispatchError("device: expected auto, cpu or metal, got " + kind);
+  if (kind == "cuda") return cuda::make_device(python_front_end(true), python_cache());
+  throw DispatchError("device: expected auto, cpu, metal or cuda, got " + kind);
 }
 
 }  // namespace
 
 std::vector<std::string> device_kinds() {
-  if (why_left_out().empty() && metal::why_absent().empty()) return {"metal", "cpu"};
-  return {"cpu"};
+  std::vector<std::string> kinds = {"cpu"};
+  if (why_left_out("metal").empty() && metal::why_absent().empty()) {
+    kinds.insert(kinds.begin(), "metal");
+  }
+  // Beside a GPU of NVIDIA's MLX runs on the CPU: whoever wants it there says so.
+  if (why_left_out("cuda").empty() && cuda::why_absent().empty()) kinds.emplace_back("cuda");
+  return kinds;
 }
 
 std::shared_ptr<Device> open_device(const std::string& kind) {
   // One of each is enough for a process: they own workers, queues, caches.
   static std::map<std::pair<std::string, executor::Host*>, std::weak_ptr<Device>> opened;
   const std::string chosen = kind == "auto" ? device_kinds().front() : kind;
-  if (chosen == "metal" && !why_left_out().empty()) throw Unsupported("metal: " + why_left_out());
+  if (const std::string why = why_left_out(chosen); !why.empty()) {
+    throw Unsupported(chosen + ": " + why);
+  }
   // The device keeps its host, so that no other one is where this was.
   std::weak_ptr<Device>& known = opened[{chosen, executor_host().get()}];
   std::shared_ptr<Device> device = known.lock();

@@ -79,8 +79,8 @@ class PythonShapes final : public cpu::Shapes {
 
 class PythonSource final : public cpu::ParsedSource {
  public:
-  PythonSource(nb::object program, CompileOptions options)
-      : program_(keep_alive(program)), handle_(program), options_(std::move(options)) {}
+  PythonSource(nb::object program, CompileOptions options, bool gpu)
+      : program_(keep_alive(program)), handle_(program), options_(std::move(options)), gpu_(gpu) {}
 
   [[nodiscard]] std::vector<std::string> functions() const override {
     const nb::gil_scoped_acquire gil;
@@ -90,8 +90,9 @@ class PythonSource final : public cpu::ParsedSource {
   [[nodiscard]] cpu::Built build(const std::string& function,
                                  const FunctionConstants& constants) const override {
     const nb::gil_scoped_acquire gil;
-    const nb::object result = engine().attr("build")(handle_, function, to_python(constants),
-                                                     options_.checked, options_.fast_math);
+    const nb::object build = engine().attr(gpu_ ? "build_for_gpu" : "build");
+    const nb::object result =
+        build(handle_, function, to_python(constants), options_.checked, options_.fast_math);
     cpu::Built built;
     built.path = nb::cast<std::string>(result.attr("path"));
     Signature signature = signature_from(result);
@@ -111,16 +112,19 @@ class PythonSource final : public cpu::ParsedSource {
   std::shared_ptr<void> program_;
   nb::handle handle_;
   CompileOptions options_;
+  bool gpu_;
 };
 
 class PythonFrontEnd final : public cpu::FrontEnd {
  public:
+  explicit PythonFrontEnd(bool gpu) : gpu_(gpu) {}
+
   [[nodiscard]] std::shared_ptr<const cpu::ParsedSource> parse(
       const std::string& source, const CompileOptions& options) override {
     const nb::gil_scoped_acquire gil;
     nb::object program =
         engine().attr("parse")(source, options.filename, options.macros, options.include_dirs);
-    return std::make_shared<PythonSource>(std::move(program), options);
+    return std::make_shared<PythonSource>(std::move(program), options, gpu_);
   }
 
   [[nodiscard]] std::optional<cpu::SourceLine> symbolize(const std::string& path,
@@ -130,6 +134,9 @@ class PythonFrontEnd final : public cpu::FrontEnd {
     if (found.is_none()) return std::nullopt;
     return cpu::SourceLine{nb::cast<std::string>(found[0]), nb::cast<std::uint32_t>(found[1])};
   }
+
+ private:
+  bool gpu_;
 };
 
 class PythonSignatures final : public SignatureReader {
@@ -153,6 +160,8 @@ std::shared_ptr<SignatureReader> python_signatures() {
   return std::make_shared<PythonSignatures>();
 }
 
-std::shared_ptr<cpu::FrontEnd> python_front_end() { return std::make_shared<PythonFrontEnd>(); }
+std::shared_ptr<cpu::FrontEnd> python_front_end(bool gpu) {
+  return std::make_shared<PythonFrontEnd>(gpu);
+}
 
 }  // namespace metalbench::bindings

@@ -108,6 +108,8 @@ void define_device(nb::class_<Device>& device) {
           "state", [](const Device& self) { return to_dict(self.state()); },
           nb::sig("def state(self) -> dict[str, bool | int | float | str | list[str]]"),
           "What changes while it runs, such as low-power mode and thermal state.")
+      .def_prop_ro("lost", &Device::lost,
+                   "Why nothing runs on it any more in this process; empty as long as all is well.")
       .def(
           "compile",
           [](const std::shared_ptr<Device>& self, const std::string& source, std::string filename,
@@ -218,7 +220,7 @@ NB_MODULE(_core, module) {
       "are\n"
       "in no folder, such as `<metal_stdlib>`, stay as they are.");
   module.def("open", &open_device, nb::arg("kind") = "auto",
-             "Open a device: `auto`, `cpu` or `metal`. Raises Unsupported where it is not there.");
+             "Open a device: `auto`, `cpu`, `metal` or `cuda`. Raises Unsupported where it is not there.");
   module.def("devices", &device_kinds,
              "The kinds of device that this machine has, best first; of those, the ones that\n"
              "METALBENCH_DEVICES names, where it is set.");

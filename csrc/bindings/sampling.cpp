@@ -177,7 +177,11 @@ Samples run_plan(Device& device, const nb::object& candidate, const nb::object& 
   for (Program* program : {ours.program.get(), theirs.program.get()}) {
     if (program != nullptr) plan.window_ns = std::max(plan.window_ns, program->least_window_ns());
   }
-  return sample(sources, plan);
+  Stay stay(
+      {ours.program.get(), theirs.program.get(), floor.program.get(), register_work.program.get()});
+  Samples samples = sample(sources, plan);
+  stay.leave();
+  return samples;
 }
 
 // A source that tells times without taking any: one by all clocks, or the device's and the wall's.

@@ -6,6 +6,45 @@ namespace metalbench {
 
 std::shared_ptr<const void> Device::describe(const Texture& /*texture*/) const { return nullptr; }
 
+Timing Program::run(const RunOptions& options) {
+  Stay stay({this});
+  const Timing timing = start(options)->wait();
+  stay.leave();
+  return timing;
+}
+
+Stay::Stay(std::initializer_list<Program*> programs) {
+  try {
+    for (Program* program : programs) {
+      if (program == nullptr) continue;
+      program->enter();
+      programs_.push_back(program);
+    }
+  } catch (...) {
+    give_up();
+    throw;
+  }
+}
+
+Stay::~Stay() { give_up(); }
+
+void Stay::give_up() {
+  while (!programs_.empty()) {
+    try {
+      leave();
+    } catch (const Error&) {
+    }
+  }
+}
+
+void Stay::leave() {
+  while (!programs_.empty()) {
+    Program* program = programs_.back();
+    programs_.pop_back();
+    program->leave();
+  }
+}
+
 void Device::capture(Program& /*program*/, const RunOptions& /*options*/,
                      const std::string& /*path*/) {
   throw Unsupported(info().kind +

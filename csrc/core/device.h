@@ -3,10 +3,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/buffer.h"
 #include "core/dispatch.h"
@@ -38,7 +40,7 @@ class Running {
   // Waits for the end, whatever it is: nothing writes to the buffers afterwards.
   virtual ~Running() = default;
   // Waits for the end. Throws KernelFault, TimeLimitExceeded, Interrupted; the device stays usable
-  // after each of them. To be called once.
+  // after each of them, unless it then says that it is lost. To be called once.
   [[nodiscard]] virtual Timing wait() = 0;
 };
 
@@ -51,10 +53,34 @@ class Program {
   // what wait() would.
   [[nodiscard]] virtual std::unique_ptr<Running> start(const RunOptions& options) = 0;
 
+  // Where host and device have memory of their own: windows run between the two, and find what the
+  // host had written before enter(); the host finds what they wrote after leave(). Of buffers that
+  // several programs share, the first enter() and the last leave() copy. After a fault the host
+  // keeps what it has.
+  // What enter() throws it has not entered; what leave() throws it has left.
+  virtual void enter() {}
+  virtual void leave() {}
+
   // Shorter windows say too little, in ns: of one whose way to the device is no part of it.
   [[nodiscard]] virtual double least_window_ns() { return 0; }
 
-  Timing run(const RunOptions& options) { return start(options)->wait(); }
+  Timing run(const RunOptions& options);
+};
+
+// While it is there, windows of these programs may run. To be ended by leave(): without that,
+// something has failed, and whatever else does on the way out is of no interest.
+class Stay {
+ public:
+  explicit Stay(std::initializer_list<Program*> programs);  // null ones count as none
+  ~Stay();
+  Stay(const Stay&) = delete;
+  Stay& operator=(const Stay&) = delete;
+  void leave();
+
+ private:
+  void give_up();
+
+  std::vector<Program*> programs_;
 };
 
 // Of a device that runs windows where they are started.
@@ -100,6 +126,9 @@ class Device {
   [[nodiscard]] virtual double tick_ns() const = 0;
   // What may change while it runs: power mode, heat.
   [[nodiscard]] virtual Facts state() const { return {}; }
+  // Why nothing runs on it any more, whoever opens it in this process; empty as long as all is
+  // well.
+  [[nodiscard]] virtual std::string lost() const { return {}; }
   // To be held by a thread while it measures: what the system shall do for it. May be null.
   [[nodiscard]] virtual std::shared_ptr<void> attention() { return nullptr; }
   // Null where nothing can be seen, and where the device has no clock of its own.

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "msl/mb/switch.h"
+#include "msl/mb/cpu/switch.h"
 #include "object_file.h"
 
 #define TEXT ".text\n.p2align 4\n"

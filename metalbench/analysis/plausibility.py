@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # A ceiling is measured by a plain kernel. Half precision and units for matrices do several times as
 # much arithmetic, clever algorithms need less of it, and nothing loads much faster than from the
 # nearest cache.
-FASTER_ARITHMETIC = {"cpu": 8.0, "metal": 32.0}
+FASTER_ARITHMETIC = {"cpu": 8.0, "metal": 32.0, "cuda": 32.0}
 FASTER_LOADS = 4.0
 
 

@@ -7,7 +7,7 @@ import platform
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -63,6 +63,7 @@ def examinations(db: Path | None = None) -> Iterator[tuple[str, Examination]]:
         partial(_guarded, _cpu, f"mend clang first; if that is ok, {REINSTALL}"),
     )
     yield "metal device", partial(_guarded, _metal, REINSTALL)
+    yield "cuda device", partial(_guarded, _cuda, REINSTALL)
     yield "mlx", partial(_guarded, _mlx, _mlx_remedy())
     yield "library", partial(_guarded, _library, REINSTALL)
     yield "isolation", partial(_guarded, _isolation, WITHOUT_PROCESSES)
@@ -144,6 +145,27 @@ def _metal() -> Finding:
     )
 
 
+def _cuda() -> Finding:
+    from metalbench import _core
+
+    try:
+        device = _core.open("cuda")
+    except _core.Unsupported as error:
+        return Finding(Health.ABSENT, str(error).removeprefix("cuda: "))
+    found = _gpu(device)
+    without = _without_mlx("cuda")
+    return replace(found, detail=f"{found.detail}\n{without}") if without else found
+
+
+def _without_mlx(kind: str) -> str:
+    """What it means that MLX does not have the GPU of a device of that kind; empty if it has."""
+    mx = importlib.import_module("mlx.core")
+    from metalbench.reference.chain import NO_GPU
+    from metalbench.reference.compute import stream_of
+
+    return "" if stream_of(kind) == mx.gpu else NO_GPU[kind]
+
+
 def _gpu(device: Device) -> Finding:
     from metalbench.report.facts import facts_text
     from metalbench.result.conditions import warnings
@@ -152,8 +174,9 @@ def _gpu(device: Device) -> Finding:
     if wrong is not None:
         return wrong
     state = device.state()
+    chip = f" ({device.chip})" if device.chip else ""
     lines = (
-        f"{device.name} ({device.chip}), {device.cores} cores; a trial kernel ran correctly",
+        f"{device.name}{chip}, {device.cores} cores; a trial kernel ran correctly",
         facts_text(device.capabilities),
         facts_text(state),
     )

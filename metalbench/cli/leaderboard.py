@@ -28,7 +28,7 @@ Examples:
 @click.option("--set", "set_name", metavar="SET", help="Only this set: common, standard, full.")
 @click.option(
     "--device",
-    type=click.Choice(["all", "cpu", "metal"]),
+    type=click.Choice(["all", "cpu", "metal", "cuda"]),
     default="all",
     show_default=True,
     help="Only records of this kind of device.",

@@ -52,10 +52,11 @@ def device_option(command: Command) -> Command:
     """``--device``."""
     return click.option(
         "--device",
-        type=click.Choice(["auto", "cpu", "metal"]),
+        type=click.Choice(["auto", "cpu", "metal", "cuda"]),
         default="auto",
         show_default=True,
-        help="Where kernels run; auto takes the GPU of a Mac, else the simulation on the CPU.",
+        help="Where kernels run; auto takes the GPU of a Mac, else the simulation on the CPU. cuda "
+        "is an NVIDIA GPU.",
     )(command)
 
 

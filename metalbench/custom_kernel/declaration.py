@@ -12,6 +12,7 @@ from metalbench.custom_kernel.mlx_kernel import MLXKernel
 from metalbench.errors import DeclarationError, suggestion
 
 CHECKED = "METALBENCH_CHECKED"
+WITHOUT_CHECKS = {"mlx": "MLX", "cuda": "the cuda device"}
 
 
 def metal_kernel(  # noqa: PLR0917 - MLX's order
@@ -30,11 +31,12 @@ def metal_kernel(  # noqa: PLR0917 - MLX's order
 ) -> CustomKernel | MLXKernel:
     """A kernel from the `source` of its body, called as that of `mx.fast.metal_kernel` is.
 
-    `device` is "cpu" (this project's engine), "mlx" (MLX's own, on a Mac) or "auto": "mlx" where
-    there is Metal. `checked` builds catch accesses out of bounds, races and reads of threadgroup
-    memory that nobody wrote, at the line of the source; elements of outputs that the kernel leaves
-    alone are NaN in them. None is what METALBENCH_CHECKED says: 1 or 0, which it is where it is not
-    set. `time_limit` in s ends a hang on the cpu. Raises DeclarationError.
+    `device` is "cpu" (this project's engine), "cuda" (an NVIDIA GPU), "mlx" (MLX's own, on a Mac)
+    or "auto": "mlx" where there is Metal, else "cpu". `checked` builds catch accesses out of
+    bounds, races and reads of threadgroup memory that nobody wrote, at the line of the source;
+    elements of outputs that the kernel leaves alone are NaN in them. None is what
+    METALBENCH_CHECKED says: 1 or 0, which it is where it is not set. `time_limit` in s ends a hang
+    on the cpu; on a GPU it is told, and the GPU is lost to this process. Raises DeclarationError.
     """
     defined = definition(
         name,
@@ -48,16 +50,18 @@ def metal_kernel(  # noqa: PLR0917 - MLX's order
     )
     if runs_on_mlx(f"[{name}]", device, checked):
         return MLXKernel(defined)
-    return CustomKernel(defined, checked=is_checked(checked), time_limit=time_limit)
+    where = "cuda" if device == "cuda" else "cpu"
+    return CustomKernel(defined, checked=is_checked(checked), time_limit=time_limit, device=where)
 
 
 def runs_on_mlx(where: str, device: str, checked: bool | None) -> bool:
     """Whether MLX itself runs a kernel with these options; raises DeclarationError."""
     if device not in DEVICES:
         raise DeclarationError(f"{where} unknown device {device!r}; {suggestion(device, DEVICES)}")
-    if device == "mlx" and is_checked(checked):
+    if device in WITHOUT_CHECKS and is_checked(checked):
         asked = "checked" if checked else f"{CHECKED}=1"
-        raise DeclarationError(f"{where} {asked}: MLX has no checked builds; use device='cpu'")
+        has = f"{WITHOUT_CHECKS[device]} has no checked builds"
+        raise DeclarationError(f"{where} {asked}: {has}; use device='cpu'")
     if device == "auto":
         return not is_checked(checked) and mlx_kernel.metal_is_available()
     return device == "mlx"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from metalbench.custom_kernel.template import IDENTIFIER
 from metalbench.errors import DeclarationError, suggestion
 
-DEVICES = ("auto", "cpu", "mlx")
+DEVICES = ("auto", "cpu", "cuda", "mlx")
 MATH_MODES = ("safe", "relaxed", "fast")
 _SCALAR, _VECTOR = "uint", "uint3"
 ATTRIBUTES = {

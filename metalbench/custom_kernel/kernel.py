@@ -1,4 +1,4 @@
-"""The callable that `metal_kernel` returns, on the cpu device."""
+"""The callable that `metal_kernel` returns, on a device of this project."""
 
 from __future__ import annotations
 
@@ -24,14 +24,18 @@ _HINT = (
 class CustomKernel:
     """A kernel that is compiled when it is called; once for each kind of inputs and template."""
 
-    def __init__(self, definition: Definition, *, checked: bool, time_limit: float) -> None:
+    def __init__(
+        self, definition: Definition, *, checked: bool, time_limit: float, device: str = "cpu"
+    ) -> None:
         self.definition = definition
+        self.device = device
         self.checked = checked
         self.time_limit = time_limit
         self._pipelines: dict[Variant, _core.Pipeline] = {}
 
     def __repr__(self) -> str:
-        return f"<metal_kernel {self.definition.name} on cpu{', checked' if self.checked else ''}>"
+        how = ", checked" if self.checked else ""
+        return f"<metal_kernel {self.definition.name} on {self.device}{how}>"
 
     def __call__(
         self,
@@ -80,7 +84,7 @@ class CustomKernel:
             print(f"Generated source code for `{self.definition.name}`:")
             print(f"```\n{generated.text}\n```")
         outputs = [
-            arrays.Output(_device(), shape, type_, made.init_value, poison=self.checked)
+            arrays.Output(self._device, shape, type_, made.init_value, poison=self.checked)
             for shape, type_ in zip(made.shapes, made.types, strict=True)
         ]
         self._run(generated, made, outputs)
@@ -96,7 +100,7 @@ class CustomKernel:
                 threads_in_grid=made.threads_in_grid,
                 threads=made.threads,
             )
-            _device().run([dispatch], time_limit=self.time_limit)
+            self._device.run([dispatch], time_limit=self.time_limit)
         except MetalBenchError as error:
             # The user knows the kernel by the name that was given, not by the generated one.
             message = str(error).replace(f"[{generated.name}]", f"[{self.definition.name}]")
@@ -108,7 +112,7 @@ class CustomKernel:
         found = self._pipelines.get(generated.variant)
         if found is None:
             mode = self.definition.math_mode
-            library = _device().compile(
+            library = self._device.compile(
                 generated.unit,
                 filename=f"<{self.definition.name}>",
                 macros={"__FAST_MATH__": "1"} if mode == "fast" else {},
@@ -124,14 +128,18 @@ class CustomKernel:
     ) -> dict[str, object]:
         values: dict[str, object] = {}
         for name, each in zip(self.definition.input_names, made.inputs, strict=True):
-            values[name] = _device().buffer(each.memory)
+            values[name] = self._device.buffer(each.memory)
             for what in generated.extents(name, each.passing):
                 values[f"{name}_{what}"] = each.extent(what)
         names = self.definition.output_names
         values |= {name: each.buffer for name, each in zip(names, outputs, strict=True)}
         return values
 
+    @property
+    def _device(self) -> _core.Device:
+        return _opened(self.device)
+
 
 @cache
-def _device() -> _core.Device:
-    return _core.open("cpu")
+def _opened(kind: str) -> _core.Device:
+    return _core.open(kind)

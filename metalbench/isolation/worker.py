@@ -39,8 +39,9 @@ def work(channel: int, lifeline: int, parent: int, device: str) -> None:
 def _serve(channel: Channel, device_name: str, means: str) -> None:
     from metalbench import _core
 
-    # Started beside what this process has to read first. Kernels run there, and what judges here.
-    _core.run_apart(Executors(1 if _kind(device_name) == "metal" else OF_A_TRIAL).start)
+    # Started beside what this process has to read first. Kernels run there, and what judges here;
+    # of a GPU's kernels the checked build alone.
+    _core.run_apart(Executors(OF_A_TRIAL if _kind(device_name) == "cpu" else 1).start)
     for module in NEEDED:
         importlib.import_module(module)
     device = _core.open(device_name)

@@ -25,6 +25,7 @@ __all__ = [
     "Signature",
     "Toolchain",
     "build",
+    "build_for_gpu",
     "chosen_engine",
     "parse",
     "signature",
@@ -36,15 +37,17 @@ __all__ = [
 # What kernels that synchronise are run as.
 ENGINE_VARIABLE = "METALBENCH_ENGINE"
 ENGINES = ("vectors", "fibers")
+GPU_ENGINE = "cuda"
 
 
 @dataclass(frozen=True)
 class Built:
     """A compiled kernel.
 
-    `path` is a shared object in the cache that exports what csrc/msl/mb/abi.h says. `arguments` are
-    in the order of the kernel's parameters, those absent by function constant left out. `engine` is
-    how its threads are run: in `loops`, as `fibers`, or as `vectors`; `reason` is why not the last.
+    `path` is a shared object in the cache that exports what csrc/msl/mb/cpu/abi.h says, or PTX that
+    has what gpu/abi.h beside it says. `arguments` are in the order of the kernel's parameters,
+    those absent by function constant left out. `engine` is how its threads are run: in `loops`, as
+    `fibers`, as `vectors`, or by a GPU (`cuda`); `reason` is why not as vectors.
     Of `vectors`, `widths` are how many threads along x one call may run, the largest first, and
     `lane` is the file with the LLVM IR of one of them. Threadgroups of what has `any_order` cannot
     wait for each other.
@@ -197,14 +200,34 @@ def build(
     `constants` are function constants by name or index. Raises CompileError with clang's own
     messages at the lines of the user's file.
     """
-    kind = (checked, fast_math)
-    ways = str((*kind, chosen_engine()))
+    return _build(program, function, constants, (checked, fast_math), chosen_engine())
+
+
+def build_for_gpu(
+    program: Program,
+    function: str,
+    constants: Mapping[str | int, Value] | None = None,
+    checked: bool = False,
+    fast_math: bool = True,
+) -> Built:
+    """The same as PTX, for NVIDIA GPUs; there are no `checked` builds of it."""
+    return _build(program, function, constants, (checked, fast_math), GPU_ENGINE)
+
+
+def _build(
+    program: Program,
+    function: str,
+    constants: Mapping[str | int, Value] | None,
+    kind: tuple[bool, bool],
+    way: str,
+) -> Built:
+    ways = str((*kind, way))
     key = cache.digest("kernel", program.key, function, _given(constants), ways)
     record = cache.load(key)
     if record is not None and cache.file_digest(record["path"]) == record["object"]:
         return _built(record)
     with _own_failures(program.filename):
-        record = _compile(program, function, constants or {}, kind)
+        record = _compile(program, function, constants or {}, kind, way)
         cache.store(key, record)
         return _built(record)
 
@@ -247,7 +270,11 @@ def _given(constants: Mapping[str | int, Value] | None) -> str:
 
 
 def _compile(
-    program: Program, function: str, constants: Mapping[str | int, Value], kind: tuple[bool, bool]
+    program: Program,
+    function: str,
+    constants: Mapping[str | int, Value],
+    kind: tuple[bool, bool],
+    way: str,
 ) -> cache.Record:
     from metalbench.msl.building.kernel import compile_kernel
 
@@ -258,7 +285,8 @@ def _compile(
         constants,
         checked=checked,
         fast_math=fast_math,
-        vectors=chosen_engine() == "vectors",
+        vectors=way == "vectors",
+        gpu=way == GPU_ENGINE,
     )
 
 

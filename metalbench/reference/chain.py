@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Mapping, Sequence
 from itertools import cycle
@@ -10,14 +11,22 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from metalbench.reference.compute import stream_of
+from metalbench.reference.compute import TF32, stream_of
 from metalbench.reference.convert import to_mlx, to_numpy
 from metalbench.reference.forms import Form, forms_of, operations_of
 from metalbench.task.workload import Workload
 
-NO_GPU = (
+_NO_GPU = (
     "MLX has no GPU here, and its times on a CPU do not compare with those of a GPU: there is no "
-    "ratio; `pip install mlx` on a Mac with Apple silicon brings one that has"
+    "ratio; "
+)
+NO_GPU = {
+    "metal": f"{_NO_GPU}`pip install mlx` on a Mac with Apple silicon brings one that has",
+    "cuda": f"{_NO_GPU}`pip install 'mlx[cuda13]'` (or cuda12, as the driver is) brings one",
+}
+ROUNDED = (
+    f"MLX multiplies matrices of float32 as TF32, with 10 bits of 23, because {TF32} says so; "
+    f"unset it to compare float32 with float32"
 )
 # So many repetitions at most are handed to MLX as one graph: evaluating one has its own cost, which
 # is then shared. And no more than take so much memory, for what lies in memory, not in a cache, is
@@ -30,9 +39,11 @@ def reference_beside(
     kind: str, workload: Workload, *, copies: int = 1, keeps: int = 0
 ) -> tuple[Reference | None, tuple[str, ...]]:
     """The reference to time beside a device of that kind; None, and why, if there is none."""
-    if kind == "metal" and stream_of(kind) != mx.gpu:
-        return None, (NO_GPU,)
-    return Reference(workload, kind=kind, copies=copies, keeps=keeps), ()
+    if kind in NO_GPU and stream_of(kind) != mx.gpu:
+        return None, (NO_GPU[kind],)
+    reference = Reference(workload, kind=kind, copies=copies, keeps=keeps)
+    tf32 = kind == "cuda" and os.environ[TF32] != "0" and workload.dtype.name == "float32"
+    return reference, (ROUNDED,) if tf32 else ()
 
 
 class Reference:
@@ -56,7 +67,7 @@ class Reference:
         self.forms = forms_of(workload.task)
         self.form = self.forms[0]
         self._stream = stream_of(kind)
-        self._ends = read_ends if kind == "metal" else plain_ends
+        self._ends = plain_ends if kind == "cpu" else read_ends
         self._turn = 0
         self._kept: deque[Any] = deque(maxlen=keeps)
         self._inputs: list[dict[str, mx.array]] = [{} for _ in range(copies)]

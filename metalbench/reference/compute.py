@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import mlx.core as mx
@@ -11,11 +12,13 @@ from metalbench.errors import TaskError
 from metalbench.reference.convert import to_mlx, to_numpy
 from metalbench.task.workload import Workload
 
+TF32 = "MLX_ENABLE_TF32"
+
 
 def outputs(workload: Workload, *, kind: str = "cpu") -> dict[str, np.ndarray[Any, Any]]:
     """The reference's outputs in float32, from the run's own inputs widened to it.
 
-    Beside a "metal" device they are those of MLX's GPU, where it has one.
+    Beside a GPU they are those of MLX's GPU, where it has one.
 
     Half precision is judged against it too: its rounding is allowed for by the error rule, and
     what the reference would lose by computing in half precision must not excuse the candidate.
@@ -45,5 +48,13 @@ def outputs(workload: Workload, *, kind: str = "cpu") -> dict[str, np.ndarray[An
 
 
 def stream_of(kind: str) -> Any:
-    """The MLX device that belongs to ours: its GPU beside "metal", if it has one, else its CPU."""
-    return mx.gpu if kind == "metal" and mx.metal.is_available() else mx.cpu
+    """The MLX device that belongs to ours: its GPU beside a GPU, if it has that one, else its CPU.
+
+    Beside "cuda" its products in float32 are of float32, unless MLX_ENABLE_TF32 says otherwise.
+    """
+    if kind == "cuda":
+        # MLX reads it with its first product there.
+        os.environ.setdefault(TF32, "0")
+    # MLX has either of them, or none.
+    backend = {"metal": mx.metal, "cuda": getattr(mx, "cuda", None)}.get(kind)
+    return mx.gpu if backend is not None and backend.is_available() else mx.cpu

@@ -10,6 +10,8 @@ Facts: TypeAlias = Mapping[str, Fact]
 
 # Apple, "Respond to thermal state changes": at `fair` fans may be heard, above it clocks drop.
 COOL = "nominal"
+# Why an NVIDIA GPU's clock is below its highest, where that is no fault of the moment.
+HARMLESS = ("idle", "application clocks")
 # A run of our own leaves about one runnable process for each core behind in the average.
 CROWDED = 1.5
 
@@ -28,7 +30,17 @@ def warnings(state: Facts) -> tuple[str, ...]:
             f"the machine is hot (thermal state {thermal}), so that its GPU may run at a lower "
             "clock; let it cool down, close other programs and run again"
         )
+    held = [each for each in _listed(state.get("throttle_reasons")) if each not in HARMLESS]
+    if held:
+        found.append(
+            f"the GPU holds its clock back ({', '.join(held)}), so that times are longer and may "
+            "scatter; let it cool down, or see to its power, and run again"
+        )
     return tuple(found)
+
+
+def _listed(fact: Fact | None) -> list[str]:
+    return fact if isinstance(fact, list) else []
 
 
 def crowded(load: float, cores: int) -> str | None:

@@ -31,6 +31,7 @@ from metalbench.result import Check, Failure, Result, Status
 from metalbench.result.conditions import Facts, warnings
 from metalbench.run.disturbance import undisturbed
 from metalbench.run.observed import check_of, device_facts, occupancy_of, raised_where
+from metalbench.run.peaks import peaks_of
 from metalbench.run.stages import Observer, Stage
 from metalbench.run.timed import Timed
 from metalbench.run.trial import Trial, case_of, task_of
@@ -252,7 +253,12 @@ class _Attempt:
         self._state = self._device.state()
         self._notes += (*warnings(self._state), *self._measurement.doubts)
         done = task.flops(size), task.bytes(size, trial.dtype)
-        self._analysis = analyse(self._measurement, *done, simulated=self._device.kind == "cpu")
+        self._analysis = analyse(
+            self._measurement,
+            *done,
+            simulated=self._device.kind == "cpu",
+            peaks=peaks_of(self._device, done[1], trial.dtype, trial.plan.mode),
+        )
         self._expect_possible(task, self._measurement.work_ns, self._analysis.work)
         return timed
 

@@ -22,7 +22,7 @@ class Described(Protocol):
 
     @property
     def kind(self) -> str:
-        """`cpu` or `metal`."""
+        """`cpu`, `metal` or `cuda`."""
 
     @property
     def name(self) -> str:

@@ -229,7 +229,9 @@ def _rotation(device: Device, work: Workload) -> Rotation:
     )
     chip = device.chip if device.kind == "metal" else None
     installed = int(memory) if isinstance(memory, int) else environment().memory_bytes
-    return rotation(pass_bytes, last_level_cache_bytes(chip), installed)
+    told = device.capabilities.get("l2_bytes")
+    cache_bytes = int(told) if isinstance(told, int) else last_level_cache_bytes(chip)
+    return rotation(pass_bytes, cache_bytes, installed)
 
 
 def _elements(shape: Sequence[int]) -> int:

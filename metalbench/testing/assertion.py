@@ -62,7 +62,7 @@ def check(
         Whether a build runs that catches out-of-bounds accesses, races and reads of what nobody
         wrote. It is the `cpu` device's; on a Mac's GPU the kernel runs there as well.
     device, time_limit
-        "auto", "cpu" or "metal"; seconds for one run.
+        "auto", "cpu", "metal" or "cuda"; seconds for one run.
 
     Raises DispatchError or DeclarationError if arguments do not fit the kernel.
     """

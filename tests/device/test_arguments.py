@@ -235,7 +235,7 @@ def test_what_is_no_count_of_bytes_is_refused(device, nbytes):
 def test_users_mistakes_are_pythons_own_errors_too():
     assert issubclass(_core.DispatchError, ValueError)
     assert issubclass(_core.CompileError, ValueError)
-    with pytest.raises(ValueError, match="expected auto, cpu or metal, got gpu"):
+    with pytest.raises(ValueError, match="expected auto, cpu, metal or cuda, got gpu"):
         _core.open("gpu")
     assert issubclass(_core.ArgumentTypeError, (TypeError, ValueError, _core.DispatchError))
     assert issubclass(_core.OutOfMemoryError, MemoryError)

@@ -217,7 +217,7 @@ def test_beside_a_gpu_only_mlxs_gpu_is_timed(monkeypatch):
     monkeypatch.setattr(mx.metal, "is_available", lambda: False)
     reference, missing = chain.reference_beside("metal", work)
     assert reference is None
-    assert missing == (chain.NO_GPU,)
+    assert missing == (chain.NO_GPU["metal"],)
     reference, missing = chain.reference_beside("cpu", work)
     assert isinstance(reference, Reference)
     assert missing == ()

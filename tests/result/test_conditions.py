@@ -16,6 +16,9 @@ from metalbench.result.conditions import Facts, crowded, warnings
         ({"low_power_mode": True, "thermal_state": "nominal"}, ["about 30 % slower; turn it off"]),
         ({"thermal_state": "serious"}, ["thermal state serious"]),
         ({"low_power_mode": True, "thermal_state": "fair"}, ["Low Power", "cool down"]),
+        ({"throttle_reasons": []}, []),
+        ({"throttle_reasons": ["idle"]}, []),
+        ({"throttle_reasons": ["idle", "power cap"]}, ["clock back (power cap)"]),
     ],
 )
 def test_warnings_say_what_and_what_to_do(state: Facts, words: list[str]) -> None:

@@ -13,7 +13,7 @@
 #include "sync.h"
 #include "vec.h"
 
-#if MB_VECTOR
+#if MB_VECTOR || MB_GPU
 // Inlined where a source calls it; what is left over would ask for its lane.
 #define MB_CALLED_BY_LABEL extern "C" MB_EMITTED MB_UNTRACED
 #else

@@ -3,6 +3,11 @@
 #pragma once
 
 #include "sync.h"
+#if MB_GPU
+#include "gpu/atomic.h"
+#else
+#include "cpu/atomic.h"
+#endif
 
 namespace metal {
 
@@ -30,19 +35,7 @@ using atomic_long = atomic<long>;
 
 }  // namespace metal
 
-// Set by the thunk: whether the threads of a group run on fibers, so that spinning must let others
-// run.
-extern const bool mb_has_fibers;
-
 namespace mb {
-
-// Every so many reads of an atomic, another thread gets its turn: it may be what this one waits
-// for.
-[[gnu::noinline]] MB_UNTRACED static void spin() {
-  Fiber* self = current();
-  if (++self->reads % 64) return;
-  self->bundle->group->runtime->yield(self);
-}
 
 // Out of line where accesses are traced: atomic ones race with none.
 #if MB_CHECKED
@@ -54,22 +47,22 @@ namespace mb {
 template <class T>
 MB_ATOMIC T atomic_read(const volatile T* p) {
   T value;
-  __atomic_load(p, &value, __ATOMIC_RELAXED);
+  MB_ATOMIC_CALL(load, p, &value, __ATOMIC_RELAXED);
   return value;
 }
 template <class T>
 MB_ATOMIC void atomic_write(volatile T* p, T value) {
-  __atomic_store(p, &value, __ATOMIC_RELAXED);
+  MB_ATOMIC_CALL(store, p, &value, __ATOMIC_RELAXED);
 }
 template <class T>
 MB_ATOMIC T atomic_swap(volatile T* p, T value) {
   T before;
-  __atomic_exchange(p, &value, &before, __ATOMIC_RELAXED);
+  MB_ATOMIC_CALL(exchange, p, &value, &before, __ATOMIC_RELAXED);
   return before;
 }
 template <class T>
 MB_ATOMIC bool atomic_compare(volatile T* p, T* expected, T desired) {
-  return __atomic_compare_exchange(p, expected, &desired, false, __ATOMIC_RELAXED,
+  return MB_ATOMIC_CALL(compare_exchange, p, expected, &desired, false, __ATOMIC_RELAXED,
                                    __ATOMIC_RELAXED);
 }
 template <class T, class F>
@@ -92,20 +85,20 @@ MB_FUNC void atomic_store_explicit(volatile _atomic<T>* object, U desired, memor
 template <class T>
 MB_FUNC T atomic_load_explicit(const volatile _atomic<T>* object, memory_order) {
   MB_ACCESS(object, sizeof(T), atomic_read);
-  if (mb_has_fibers) mb::spin();
+  mb::let_others_run();
   return mb::atomic_read<T>(&object->mb_value);
 }
 template <class T, class U>
 MB_FUNC T atomic_exchange_explicit(volatile _atomic<T>* object, U desired, memory_order) {
   MB_ACCESS(object, sizeof(T), atomic_exchange);
-  if (mb_has_fibers) mb::spin();
+  mb::let_others_run();
   return mb::atomic_swap<T>(&object->mb_value, T(desired));
 }
 template <class T, class U>
 MB_FUNC bool atomic_compare_exchange_weak_explicit(volatile _atomic<T>* object, T* expected,
                                                    U desired, memory_order, memory_order) {
   MB_ACCESS(object, sizeof(T), atomic_update);
-  if (mb_has_fibers) mb::spin();
+  mb::let_others_run();
   return mb::atomic_compare<T>(&object->mb_value, expected, T(desired));
 }
 template <class T, class U>
@@ -114,23 +107,23 @@ MB_FUNC bool atomic_compare_exchange_strong_explicit(volatile _atomic<T>* object
   return atomic_compare_exchange_weak_explicit(object, expected, desired, a, b);
 }
 
-#define MB_FETCH(op, native, ...)                                                                \
+#define MB_FETCH(op, is_native, ...)                                                             \
   template <class T, class U>                                                                    \
   MB_FUNC T atomic_fetch_##op##_explicit(volatile _atomic<T>* object, U operand, memory_order) { \
-    MB_ACCESS(object, sizeof(T), atomic_update);                                                         \
-    if constexpr (__is_integral(T))                                                              \
-      return __atomic_fetch_##native(&object->mb_value, T(operand), __ATOMIC_RELAXED);           \
+    MB_ACCESS(object, sizeof(T), atomic_update);                                                 \
+    if constexpr (is_native)                                                                     \
+      return MB_ATOMIC_CALL(fetch_##op, &object->mb_value, T(operand), __ATOMIC_RELAXED);        \
     else                                                                                         \
       return mb::atomic_update<T>(                                                               \
           &object->mb_value, T(operand), MB_LAMBDA2 { return __VA_ARGS__; });                    \
   }
-MB_FETCH(add, add, x + y)
-MB_FETCH(sub, sub, x - y)
-MB_FETCH(min, min, y < x ? y : x)
-MB_FETCH(max, max, x < y ? y : x)
-MB_FETCH(and, and, x)
-MB_FETCH(or, or, x)
-MB_FETCH(xor, xor, x)
+MB_FETCH(add, mb::is_native_sum<T>, x + y)
+MB_FETCH(sub, __is_integral(T), x - y)
+MB_FETCH(min, __is_integral(T), y < x ? y : x)
+MB_FETCH(max, __is_integral(T), x < y ? y : x)
+MB_FETCH(and, __is_integral(T), x)
+MB_FETCH(or, __is_integral(T), x)
+MB_FETCH(xor, __is_integral(T), x)
 #undef MB_FETCH
 
 // The 64-bit forms that return nothing.
@@ -148,7 +141,7 @@ MB_FUNC void atomic_thread_fence(mem_flags flags, memory_order order = memory_or
 #if MB_CHECKED
   if (order != memory_order_relaxed) mb::fence(mb::u32(flags));
 #endif
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  MB_ATOMIC_CALL(thread_fence, __ATOMIC_SEQ_CST);
 }
 
 }  // namespace metal

@@ -1,10 +1,12 @@
 // [[thread_position_in_grid]] and its like: what each is made of.
 #pragma once
 
-#if MB_VECTOR
-#include "vector_place.h"
+#if MB_GPU
+#include "gpu/place.h"
+#elif MB_VECTOR
+#include "cpu/vector_place.h"
 #else
-#include "fiber_place.h"
+#include "cpu/fiber_place.h"
 #endif
 
 namespace mb {

@@ -55,14 +55,14 @@ template <int index, class T>
 struct Bound<buffer<index>, T*> {
   T* pointer;
   MB_FUNC Bound(const Launch* launch, const u8*)
-      : pointer((T*)launch->buffers[index]) {}
+      : pointer(in_device_memory<T>(launch->buffers[index])) {}
   MB_FUNC T* get(const Place&) { return pointer; }
 };
 template <int index, class T>
 struct Bound<buffer<index>, T&> {
   T* pointer;
   MB_FUNC Bound(const Launch* launch, const u8*)
-      : pointer((T*)launch->buffers[index]) {
+      : pointer(in_device_memory<T>(launch->buffers[index])) {
     check_reference<T>(pointer);
   }
   MB_FUNC T& get(const Place&) { return *pointer; }
@@ -75,10 +75,10 @@ struct Bound<buffer<index>, const T&> {
   using Kept = typename conditional<small, unspaced<T>, const T*>::type;
   Kept kept;
   MB_FUNC Bound(const Launch* launch, const u8*) {
-    auto* source = launch->buffers[index];
-    check_reference<T>((const T*)source);
-    if constexpr (small) __builtin_memcpy(&kept, source, sizeof(T));
-    else kept = (const T*)source;
+    const T* source = in_device_memory<const T>(launch->buffers[index]);
+    check_reference<T>(source);
+    if constexpr (small) __builtin_memcpy(&kept, (const unspaced<T>*)source, sizeof(T));
+    else kept = source;
   }
   MB_FUNC const T& get(const Place&) {
     if constexpr (small) return *(const T*)__builtin_addressof(kept);
@@ -175,18 +175,18 @@ struct Kernel<function, void (*)(P...), Bindings...> {
 
 #define MB_EXPORT extern "C" [[gnu::visibility("default")]] MB_EMITTED MB_UNTRACED
 
-#if MB_VECTOR
-#include "vector_entry.h"
+#if MB_GPU
+#include "gpu/entry.h"
 #else
-#include "fiber_entry.h"
+#include "cpu/info.h"
+#if MB_VECTOR
+#include "cpu/vector_entry.h"
+#else
+#include "cpu/fiber_entry.h"
+#endif
 #endif
 
 #define MB_KERNEL(function, needs_fibers, max_threads, ...)                    \
-  extern const bool mb_has_fibers = needs_fibers || MB_CHECKED;                \
   using mb_kernel = mb::Kernel<&function, decltype(&function), ##__VA_ARGS__>; \
-  MB_ENTRIES(needs_fibers)                                                     \
-  MB_EXPORT const mb::Info* mb_info() {                                        \
-    static mb::Info info = mb_kernel::info(mb_has_fibers, max_threads);        \
-    info.threadgroup_bytes = mb::threadgroup_end - mb::threadgroup_begin;      \
-    return &info;                                                              \
-  }
+  MB_INFO(needs_fibers, max_threads)                                           \
+  MB_ENTRIES(needs_fibers)

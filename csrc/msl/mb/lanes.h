@@ -62,7 +62,7 @@ MB_FUNC ext<float, N> floats_from(ext<int, N> v) {
   return __builtin_convertvector(v, ext<float, N>);
 }
 
-#if defined(__FMA__) || defined(__aarch64__)
+#if MB_FUSES
 template <class F>
 MB_FUNC F fused(F a, same<F> b, same<F> c) {
   return __builtin_elementwise_fma(a, b, c);

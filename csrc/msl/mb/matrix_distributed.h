@@ -2,10 +2,10 @@
 #pragma once
 
 #include "matrix_pairs.h"
-#if MB_VECTOR
-#include "vector_product.h"
+#if MB_VECTOR || MB_GPU
+#include "shuffled_product.h"
 #else
-#include "fiber_product.h"
+#include "cpu/fiber_product.h"
 #endif
 
 namespace mb {

@@ -1,9 +1,20 @@
 // A simdgroup_matrix with two elements in every lane, where Apple GPUs have them.
 #pragma once
 
-#include "matrix_kernels.h"
 #include "names.h"
 #include "sync.h"
+
+namespace mb {
+
+// The element a lane's first one is on Apple GPUs; its second is the next in the row.
+MB_FUNC constexpr u32 matrix_first_element(u32 lane) {
+  u32 q = lane / 4;
+  u32 row = (q & 4) + (lane / 2) % 4;
+  u32 col = (q & 2) * 2 + (lane % 2) * 2;
+  return row * 8 + col;
+}
+
+}  // namespace mb
 
 namespace metal {
 

@@ -2,13 +2,12 @@
 //
 // The front end defines before including this: MB_SWIZZLES_2/3/4 (swizzle.h), MB_MATRIX_DISTRIBUTED
 // where the source mentions thread_elements(), MB_FAST_MATH (1 unless told otherwise), MB_CHECKED.
+// Headers in cpu and in gpu are those of the threads of either; all others are for both.
 #pragma once
 
 #include "array.h"
 #include "assert.h"
 #include "atomic.h"
-#include "checked.h"
-#include "division.h"
 #include "geometric.h"
 #include "initializer_list.h"
 #include "integer.h"
@@ -23,6 +22,13 @@
 
 #ifdef MB_MATRIX_DISTRIBUTED
 #include "matrix_distributed.h"
+#elif MB_GPU
+#include "gpu/simdgroup_matrix.h"
 #else
-#include "simdgroup_matrix.h"
+#include "cpu/simdgroup_matrix.h"
+#endif
+
+#if !MB_GPU
+#include "cpu/checked.h"
+#include "cpu/division.h"
 #endif

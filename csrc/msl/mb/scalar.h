@@ -14,6 +14,12 @@
 #ifndef MB_FAST_MATH
 #define MB_FAST_MATH 1
 #endif
+// Whether a product and a sum can be one instruction.
+#if defined(__FMA__) || defined(__aarch64__) || MB_GPU
+#define MB_FUSES 1
+#else
+#define MB_FUSES 0
+#endif
 
 using uchar = unsigned char;
 using ushort = unsigned short;

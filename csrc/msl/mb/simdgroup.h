@@ -3,8 +3,10 @@
 #pragma once
 
 #include "scalar.h"
-#if MB_VECTOR
-#include "vector_simdgroup.h"
+#if MB_GPU
+#include "gpu/simdgroup.h"
+#elif MB_VECTOR
+#include "cpu/vector_simdgroup.h"
 #else
-#include "fiber_simdgroup.h"
+#include "cpu/fiber_simdgroup.h"
 #endif

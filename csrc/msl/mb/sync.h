@@ -3,11 +3,14 @@
 
 #include "access.h"
 #include "lift.h"
-#include "object_file.h"
-#if MB_VECTOR
-#include "vector_sync.h"
+#if MB_GPU
+#include "gpu/sync.h"
+#elif MB_VECTOR
+#include "cpu/vector_sync.h"
+#include "cpu/memory.h"
 #else
-#include "fiber_sync.h"
+#include "cpu/fiber_sync.h"
+#include "cpu/memory.h"
 #endif
 
 namespace metal {
@@ -52,21 +55,4 @@ MB_FUNC T turn_ends(T x) {
   return x;
 }
 
-extern "C" {
-MB_SECTION_ENDS(u8, threadgroup_begin, threadgroup_end, mb_threadgroup)
-}
-
-// The running group's own copy of a threadgroup variable: the linker lays all of them out in one
-// section, whose image is the start of every group's arena.
-template <class T>
-MB_FUNC T& threadgroup_variable(u8* storage) {
-  return *reinterpret_cast<T*>(arena() + (storage - threadgroup_begin));
-}
-
 }  // namespace mb
-
-#define MB_THREADGROUP(T, name)                                                             \
-  alignas(T) alignas(16) static unsigned char mb_storage_##name[sizeof(T)] __attribute__((  \
-      MB_DATA_SECTION(mb_threadgroup)));                                                    \
-  MB_IN_THREADGROUP T& name =                                                               \
-      *(MB_IN_THREADGROUP T*)&mb::threadgroup_variable<T>(mb_storage_##name);

@@ -29,7 +29,7 @@ MB_FUNC vec<T, 4> first_of(T value) {
 #define MB_ATOMIC_FETCH(op, name, i, j, k, ...)                                             \
   MB_FUNC vec<T, 4> name(__VA_ARGS__, vec<T, 4> operand) const MB_IF_ATOMIC {               \
     return mb::first_of<T>(MB_ATOMIC_TEXEL(                                                 \
-        i, j, k, return T(__atomic_fetch_##op(at, operand.x, __ATOMIC_RELAXED))));          \
+        i, j, k, return T(MB_ATOMIC_CALL(fetch_##op, at, operand.x, __ATOMIC_RELAXED))));          \
   }
 #define MB_ATOMIC_METHODS(i, j, k, ...)                                                     \
   MB_FUNC vec<T, 4> atomic_load(__VA_ARGS__) const MB_IF_ATOMIC {                           \

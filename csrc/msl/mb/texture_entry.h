@@ -12,11 +12,18 @@ struct texture {};
 template <int index>
 struct sampler {};
 
+MB_FUNC const Texture* textures_of(const Launch* launch) {
+  return in_device_memory<const Texture>(launch->textures);
+}
+MB_FUNC const Sampler* samplers_of(const Launch* launch) {
+  return in_device_memory<const Sampler>(launch->samplers);
+}
+
 // The description is copied: stores to texels cannot alias it, so its loads leave the loop.
 template <int index, class P>
 struct Bound<texture<index>, P> {
   Texture kept;
-  MB_FUNC Bound(const Launch* launch, const u8*) : kept(launch->textures[index]) {}
+  MB_FUNC Bound(const Launch* launch, const u8*) : kept(textures_of(launch)[index]) {}
   MB_FUNC bare<P> get(const Place&) {
     bare<P> result;
     result.mb_texture = &kept;
@@ -27,7 +34,7 @@ template <int index, class T, unsigned long N>
 struct Bound<texture<index>, metal::array<T, N>> {
   metal::array<T, N> all;
   MB_FUNC Bound(const Launch* launch, const u8*) {
-    for (unsigned long i = 0; i < N; ++i) all[i].mb_texture = launch->textures + index + i;
+    for (unsigned long i = 0; i < N; ++i) all[i].mb_texture = textures_of(launch) + index + i;
   }
   MB_FUNC const metal::array<T, N>& get(const Place&) { return all; }
 };
@@ -38,14 +45,14 @@ struct Bound<texture<index>, const metal::array<T, N>&> : Bound<texture<index>, 
 template <int index>
 struct Bound<sampler<index>, metal::sampler> {
   metal::sampler kept;
-  MB_FUNC Bound(const Launch* launch, const u8*) : kept(launch->samplers[index]) {}
+  MB_FUNC Bound(const Launch* launch, const u8*) : kept(samplers_of(launch)[index]) {}
   MB_FUNC metal::sampler get(const Place&) { return kept; }
 };
 template <int index, unsigned long N>
 struct Bound<sampler<index>, metal::array<metal::sampler, N>> {
   metal::array<metal::sampler, N> all;
   MB_FUNC Bound(const Launch* launch, const u8*) {
-    for (unsigned long i = 0; i < N; ++i) all[i] = launch->samplers[index + i];
+    for (unsigned long i = 0; i < N; ++i) all[i] = samplers_of(launch)[index + i];
   }
   MB_FUNC metal::array<metal::sampler, N> get(const Place&) { return all; }
 };

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import glob
 import os
 import resource
 import sys
@@ -24,6 +25,8 @@ from metalbench.isolation.confinement.landlock import Files
 
 # Of one file that it writes: shared memory is files, too, so that a buffer may be as large.
 FILE_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+# Where the driver of NVIDIA's GPUs is reached.
+_GPUS = "/dev/nvidia*"
 # What programs write to and means nothing.
 _NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
 _SYSTEM = ("/usr/lib", "/lib", "/lib64", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo")
@@ -69,7 +72,7 @@ def to_run() -> Files:
 
 def _to_work() -> Files:
     """What tasks may need, which are Python: to read and start whatever there is."""
-    writable: list[str | Path] = [*_cache(), tempfile.gettempdir(), *_NOWHERE]
+    writable: list[str | Path] = [*_cache(), tempfile.gettempdir(), *_NOWHERE, *glob.glob(_GPUS)]
     return Files(readable=("/",), executable=("/",), writable=tuple(writable))
 
 

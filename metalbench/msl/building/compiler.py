@@ -90,6 +90,12 @@ def assemble(
     return frames
 
 
+def assembly_of(ir: str, tools: Toolchain, translate: Translate, options: Sequence[str]) -> str:
+    """A module of LLVM IR as its target's assembly. Raises CompileError."""
+    back = [*tools.clang, "-S", "-x", "ir", *options, "-o", "-", "-"]
+    return _run(back, ir, translate.clang).stdout
+
+
 def _front_end(
     code: Code, tools: Toolchain, options: Sequence[str], translate: Callable[[str], str]
 ) -> str:

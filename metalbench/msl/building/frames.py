@@ -100,6 +100,8 @@ def check_frames(frames: Frames, kernel: str, headers: Path, *, together: bool) 
 @cache
 def _most_bytes(headers: Path) -> int:
     """The runtime's limit, from the header that it is compiled with."""
-    found = re.search(r"private_bytes = (\d+) \* 1024;", (headers / "mb" / "abi.h").read_text())
+    found = re.search(
+        r"private_bytes = (\d+) \* 1024;", (headers / "mb" / "cpu" / "abi.h").read_text()
+    )
     assert found is not None
     return int(found[1]) * 1024

@@ -14,7 +14,7 @@ from metalbench.msl.building import elf, mach_o
 from metalbench.msl.building.targets import MACH_O, Target
 
 # What clang itself calls for copies of structs and for filled arrays, and what os_log calls, by
-# names that no source can say (csrc/msl/mb/logging.h).
+# names that no source can say (csrc/msl/mb/cpu/log_line.h).
 RUNTIME = frozenset({"memcpy", "memmove", "memset", "bzero", "snprintf", "write"})
 _LOADER = frozenset({"dyld_stub_binder"})
 # What a kernel tells of itself, and the places of the threadgroup's memory.

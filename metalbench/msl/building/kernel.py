@@ -8,6 +8,7 @@ from metalbench.msl.building import cache
 from metalbench.msl.building.compiler import Translate
 from metalbench.msl.building.diagnostics import Diagnostics
 from metalbench.msl.building.host_calls import refuse_host_calls
+from metalbench.msl.building.ptx import ptx_of
 from metalbench.msl.building.threads import threads_of
 from metalbench.msl.building.toolchain import toolchain
 from metalbench.msl.building.undefined import undefined
@@ -27,10 +28,12 @@ def compile_kernel(
     checked: bool,
     fast_math: bool,
     vectors: bool,
+    gpu: bool = False,
 ) -> cache.Record:
     """The fields of `engine.Built`, and `object`, the digest of what was compiled.
 
-    Without `vectors` all kernels are built thread by thread. Raises CompileError.
+    Without `vectors` all kernels are built thread by thread; with `gpu`, as PTX. Raises
+    CompileError.
     """
     lowered = lower(source, function, constants)
     translate = Translate(
@@ -38,8 +41,12 @@ def compile_kernel(
         lambda said: undefined(said, source),
         lambda ir: refuse_host_calls(ir, source),
     )
-    record, reason = None, _why_no_vectors(lowered, checked=checked, vectors=vectors)
-    if not reason:
+    record, reason = None, ""
+    if gpu:
+        record = _compile_ptx(lowered, translate, fast_math=fast_math)
+    else:
+        reason = _why_no_vectors(lowered, checked=checked, vectors=vectors)
+    if not reason and record is None:
         record, reason = _compile_vectors(lowered, translate, fast_math=fast_math)
     if record is None:
         record = _compile_threads(lowered, translate, checked=checked, fast_math=fast_math)
@@ -81,6 +88,12 @@ def _compile_vectors(
     with cache.replacing(lane.with_suffix(".cpp")) as text:
         text.write_text(lowered.code.text)
     return {"path": str(path), "engine": "vectors", "widths": widths, "lane": str(lane)}, ""
+
+
+def _compile_ptx(lowered: Lowered, translate: Translate, *, fast_math: bool) -> cache.Record:
+    """A kernel for NVIDIA GPUs."""
+    path = ptx_of(lowered.code, translate, fast_math=fast_math, spaces=lowered.spaces)
+    return {"path": str(path), "engine": "cuda", "widths": (), "lane": ""}
 
 
 def _compile_threads(

@@ -58,7 +58,7 @@ def _without_alignment(line: str) -> str:
 
 
 def _with_safe_divisor(line: str) -> str:
-    """mb_divisor (csrc/msl/mb/division.h) is another divisor where the quotient does not fit."""
+    """mb_divisor (mb/cpu/division.h) is another divisor where the quotient does not fit."""
     division = _DIVISION.fullmatch(line)
     if division is None:
         return line

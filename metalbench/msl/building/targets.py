@@ -16,7 +16,8 @@ _MAC_TRIPLE = f"arm64-apple-macosx{_MAC}"
 class Target:
     """How clang is told of a system, and how its objects become something to load.
 
-    `object_format` names the folder of the MSL headers that knows its symbols and sections.
+    `object_format` names the folder of the MSL headers that knows its symbols and sections, if
+    there is one.
     `zig_linker` are arguments for zig, `clang_linker` for a clang without a linker beside it.
     With `debug_in_object` the linker leaves debug information in the object file.
     """
@@ -30,6 +31,16 @@ class Target:
     debug_in_object: bool
 
 
+# Of the host's processor.
+_HOST = (
+    "-fPIC",
+    "-mrecip=none",
+    "-gline-tables-only",
+    # Large frames touch every page, so that none skips the one below the stack. The driver has the
+    # option for some systems only.
+    "-Xclang",
+    "-fstack-clash-protection",
+)
 # Names that are defined nowhere are told, with the line that needs them.
 LLD_FLAGS = ("-z", "defs", "--warn-unresolved-symbols")
 _KERNEL_ADDRESS = "-fsanitize=kernel-address"
@@ -37,7 +48,7 @@ _KERNEL_ADDRESS = "-fsanitize=kernel-address"
 ELF = Target(
     object_format="elf",
     triple=f"{platform.machine()}-unknown-linux-gnu",
-    compiler=("-march=native",),
+    compiler=(*_HOST, "-march=native"),
     kernel_address=(_KERNEL_ADDRESS,),
     zig_linker=("ld.lld", *LLD_FLAGS),
     clang_linker=("-nostdlib",),
@@ -47,13 +58,32 @@ MACH_O = Target(
     object_format="mach_o",
     triple=_MAC_TRIPLE,
     # What every Mac with Apple silicon has.
-    compiler=(f"--target={_MAC_TRIPLE}", "-mcpu=apple-m1"),
+    compiler=(*_HOST, f"--target={_MAC_TRIPLE}", "-mcpu=apple-m1"),
     # The driver has it for other systems only; the pass is the same.
     kernel_address=("-Xclang", _KERNEL_ADDRESS),
     # Without its own library zig need not build it first, which takes half a minute.
     zig_linker=("cc", "-target", f"aarch64-macos.{_MAC}", "-nostdlib", "-lSystem"),
     clang_linker=(f"--target={_MAC_TRIPLE}",),
     debug_in_object=True,
+)
+
+# PTX, which the driver of every GPU from Ampere (2020) on compiles for itself.
+NVPTX = Target(
+    object_format="",
+    triple="nvptx64-nvidia-cuda",
+    compiler=(
+        "--target=nvptx64-nvidia-cuda",
+        "-march=sm_80",
+        # Of drivers from 2022 on.
+        "--cuda-feature=+ptx78",
+        # Lines alone: with tables of them the driver would take the code for one to be debugged.
+        "-gline-directives-only",
+        "-DMB_GPU=1",
+    ),
+    kernel_address=(),
+    zig_linker=(),
+    clang_linker=(),
+    debug_in_object=False,
 )
 
 

@@ -15,11 +15,10 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from metalbench._core import Unsupported
-from metalbench.msl.building.targets import ELF, LLD_FLAGS, MACH_O, Target, target
+from metalbench.msl.building.targets import ELF, LLD_FLAGS, MACH_O, NVPTX, Target, target
 
 COMMON_FLAGS = [
     "-std=c++17",
-    "-fPIC",
     "-fvisibility=hidden",
     "-fno-exceptions",
     "-fno-rtti",
@@ -34,18 +33,12 @@ COMMON_FLAGS = [
     "-ffloat16-excess-precision=none",
     "-Xclang",
     "-fbfloat16-excess-precision=none",
-    "-mrecip=none",
-    "-gline-tables-only",
     "-Wno-everything",
     "-ferror-limit=20",
     "-fno-elide-type",
     "-fno-color-diagnostics",
     "-fno-crash-diagnostics",
     "-ftemplate-depth=1024",
-    # Large frames touch every page, so that none skips the one below the stack. The driver has the
-    # option for some systems only.
-    "-Xclang",
-    "-fstack-clash-protection",
 ]
 # Arithmetic in half precision would let the processor fuse a multiplication with an addition,
 # which then rounds once where Metal rounds twice.
@@ -114,6 +107,18 @@ VECTOR_FLAGS = [
     "-mllvm",
     "-experimental-debug-variable-locations=false",
 ]
+# For a GPU. Matrices must end up in registers, which have no index: every loop over them is to be
+# unrolled, and every function inlined, or their elements go to memory.
+GPU_FLAGS = [
+    "-O3",
+    "-fconvergent-functions",
+    "-mllvm",
+    "-unroll-threshold=4000",
+    "-mllvm",
+    "-unroll-max-iteration-count-to-analyze=64",
+    "-mllvm",
+    "-inline-threshold=100000",
+]
 # Copies of a whole struct, such as a float4 that does not pass through registers, are no loads and
 # stores to the coverage pass; AddressSanitizer's pass turns them, and only them, into calls.
 CHECKED_FLAGS = [
@@ -180,7 +185,8 @@ class Toolchain:
     @property
     def include_flags(self) -> list[str]:
         """Where the MSL headers are."""
-        return [f"-I{self.headers}", f"-I{self.headers / self.target.object_format}"]
+        folders = [self.headers, self.headers / self.target.object_format]
+        return [f"-I{folder}" for folder in dict.fromkeys(folders)]
 
     @property
     def empty_headers(self) -> Path:
@@ -201,7 +207,7 @@ def flags(
     `passes` are what an unchecked build is optimised with.
     """
     goal = goal or target()
-    machine = "arm64" if goal is MACH_O else platform.machine()
+    machine = {MACH_O: "arm64", NVPTX: ""}.get(goal, platform.machine())
     return [
         *COMMON_FLAGS,
         *goal.compiler,
@@ -259,7 +265,7 @@ def reserved_names(tools: Toolchain) -> re.Pattern[str]:
     What ends in an underscore there is the beginning of names that a macro puts together. What the
     preprocessor's own headers say is no source's doing.
     """
-    texts = (path.read_text() for path in tools.headers.glob("*/*.h"))
+    texts = (path.read_text() for path in tools.headers.rglob("*.h"))
     said = (path.read_text() for path in tools.empty_headers.rglob("*") if path.is_file())
     names = {name for text in texts for name in _RESERVED.findall(text)}
     names -= {name for text in said for name in _RESERVED.findall(text)}

@@ -10,7 +10,7 @@ _SPECIFIERS = frozenset({"static", "volatile", "const"})
 
 
 def rewrite_threadgroup_variables(tokens: Tokens, edits: Edits) -> None:
-    """`threadgroup float a[2][N], m;` becomes two MB_THREADGROUP (mb/sync.h); pointers stay."""
+    """`threadgroup float a[2][N], m;` becomes two MB_THREADGROUP (memory.h); pointers stay."""
     statements = set()
     for index in tokens.places.get("threadgroup", ()):
         first = _statement(tokens, index)

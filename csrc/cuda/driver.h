@@ -1,0 +1,109 @@
+// NVIDIA's driver, found when it is first asked for: nothing of CUDA is needed to build or to
+// install this. Types, values and functions are those of the CUDA Driver API's public reference.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace metalbench::cuda {
+
+using Result = int;  // CUresult
+using DeviceNumber = int;
+using Address = std::uint64_t;  // CUdeviceptr
+using Context = struct CUctx_st*;
+using ModuleHandle = struct CUmod_st*;
+using FunctionHandle = struct CUfunc_st*;
+using Stream = struct CUstream_st*;
+using Event = struct CUevent_st*;
+using Graph = struct CUgraph_st*;
+using GraphExec = struct CUgraphExec_st*;
+using LinkState = struct CUlinkState_st*;
+
+namespace result {
+inline constexpr Result success = 0;
+inline constexpr Result out_of_memory = 2;
+inline constexpr Result ecc_uncorrectable = 214;
+inline constexpr Result invalid_ptx = 218;
+inline constexpr Result not_ready = 600;
+inline constexpr Result illegal_address = 700;
+inline constexpr Result launch_timeout = 702;
+inline constexpr Result assertion = 710;
+inline constexpr Result hardware_stack_error = 714;
+inline constexpr Result launch_failed = 719;
+}  // namespace result
+
+namespace attribute {
+inline constexpr int clock_khz = 13;
+inline constexpr int multiprocessors = 16;
+inline constexpr int memory_clock_khz = 36;
+inline constexpr int memory_bus_bits = 37;
+inline constexpr int l2_bytes = 38;
+inline constexpr int capability_major = 75;
+inline constexpr int capability_minor = 76;
+}  // namespace attribute
+
+// What is called, by the names that the library exports.
+#define MB_CUDA_FUNCTIONS(F)                                                               \
+  F(cuInit, unsigned flags)                                                                \
+  F(cuDriverGetVersion, int* version)                                                      \
+  F(cuGetErrorName, Result, const char** name)                                             \
+  F(cuGetErrorString, Result, const char** text)                                           \
+  F(cuDeviceGetCount, int* count)                                                          \
+  F(cuDeviceGet, DeviceNumber*, int ordinal)                                               \
+  F(cuDeviceGetName, char* name, int size, DeviceNumber)                                   \
+  F(cuDeviceGetAttribute, int* value, int attribute, DeviceNumber)                         \
+  F(cuDeviceTotalMem_v2, std::size_t* bytes, DeviceNumber)                                 \
+  F(cuDeviceGetPCIBusId, char* text, int size, DeviceNumber)                               \
+  F(cuDevicePrimaryCtxRetain, Context*, DeviceNumber)                                      \
+  F(cuCtxSetCurrent, Context)                                                              \
+  F(cuMemAlloc_v2, Address*, std::size_t bytes)                                            \
+  F(cuMemFree_v2, Address)                                                                 \
+  F(cuMemHostAlloc, void** memory, std::size_t bytes, unsigned flags)                      \
+  F(cuMemFreeHost, void* memory)                                                           \
+  F(cuMemcpyHtoDAsync_v2, Address to, const void* from, std::size_t bytes, Stream)         \
+  F(cuMemcpyDtoH_v2, void* to, Address from, std::size_t bytes)                            \
+  F(cuStreamCreate, Stream*, unsigned flags)                                               \
+  F(cuStreamSynchronize, Stream)                                                           \
+  F(cuStreamBeginCapture_v2, Stream, int mode)                                             \
+  F(cuStreamEndCapture, Stream, Graph*)                                                    \
+  F(cuGraphInstantiateWithFlags, GraphExec*, Graph, unsigned long long flags)              \
+  F(cuGraphDestroy, Graph)                                                                 \
+  F(cuGraphExecDestroy, GraphExec)                                                         \
+  F(cuGraphLaunch, GraphExec, Stream)                                                      \
+  F(cuEventCreate, Event*, unsigned flags)                                                 \
+  F(cuEventDestroy_v2, Event)                                                              \
+  F(cuEventRecord, Event, Stream)                                                          \
+  F(cuEventQuery, Event)                                                                   \
+  F(cuEventElapsedTime, float* ms, Event begin, Event end)                                 \
+  F(cuLinkCreate_v2, unsigned count, int* options, void** values, LinkState*)              \
+  F(cuLinkAddData_v2, LinkState, int kind, void* data, std::size_t size, const char* name, \
+    unsigned count, int* options, void** values)                                           \
+  F(cuLinkComplete, LinkState, void** image, std::size_t* size)                            \
+  F(cuLinkDestroy, LinkState)                                                              \
+  F(cuModuleLoadData, ModuleHandle*, const void* image)                                    \
+  F(cuModuleUnload, ModuleHandle)                                                          \
+  F(cuModuleGetFunction, FunctionHandle*, ModuleHandle, const char* name)                  \
+  F(cuLaunchKernel, FunctionHandle, unsigned grid_x, unsigned grid_y, unsigned grid_z,     \
+    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream,   \
+    void** parameters, void** extra)
+
+struct Driver {
+#define MB_CUDA_MEMBER(name, ...) Result (*name)(__VA_ARGS__) = nullptr;
+  MB_CUDA_FUNCTIONS(MB_CUDA_MEMBER)
+#undef MB_CUDA_MEMBER
+
+  // Such as `CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered`.
+  [[nodiscard]] std::string text(Result result) const;
+};
+
+struct Found {
+  std::shared_ptr<const Driver> driver;  // null where there is none, or no GPU
+  std::string why_absent;
+};
+
+// Looked for once in a process.
+[[nodiscard]] const Found& find_driver();
+
+}  // namespace metalbench::cuda

@@ -1,0 +1,87 @@
+#include "cuda/gpu.h"
+
+#include "core/errors.h"
+
+namespace metalbench::cuda {
+namespace {
+
+constexpr unsigned non_blocking = 1;  // CU_STREAM_NON_BLOCKING
+constexpr const char* lost_to_process =
+    "CUDA is lost to this process by it: open the device anew, in another one";
+
+}  // namespace
+
+bool is_fault(Result result) {
+  return (result >= result::illegal_address && result <= result::launch_failed &&
+          result != result::illegal_address + 1) ||  // out of resources: nothing was launched
+         result == result::ecc_uncorrectable;
+}
+
+Gpu::Gpu() {
+  const Found& found = find_driver();
+  if (found.driver == nullptr) throw Unsupported("cuda: " + found.why_absent);
+  driver_ = found.driver;
+  check(driver_->cuDeviceGet(&number_, 0), "find the GPU");
+  check(driver_->cuDevicePrimaryCtxRetain(&context_, number_), "make a context");
+  check(driver_->cuDriverGetVersion(&driver_version_), "read the driver's version");
+  use();
+  check(driver_->cuStreamCreate(&stream_, non_blocking), "make a stream");
+  const int major = attribute(attribute::capability_major);
+  const int minor = attribute(attribute::capability_minor);
+  if (major < 8) {
+    throw Unsupported("cuda: expected a GPU of compute capability 8.0 or later, got " +
+                      std::to_string(major) + "." + std::to_string(minor) +
+                      "; use the `cpu` device");
+  }
+  architecture_ = "sm_" + std::to_string(major) + std::to_string(minor);
+}
+
+int Gpu::attribute(int which) const {
+  int value = 0;
+  check(driver_->cuDeviceGetAttribute(&value, which, number_), "read an attribute of the GPU");
+  return value;
+}
+
+void Gpu::use() const {
+  if (const std::string why = lost(); !why.empty()) {
+    throw MachineError("cuda: this process has lost the GPU: " + why +
+                       "; open the device anew, in another process");
+  }
+  check(driver_->cuCtxSetCurrent(context_), "use the GPU");
+}
+
+void Gpu::check(Result result, const std::string& what) const {
+  if (result == result::success) return;
+  const std::string text = driver_->text(result);
+  if (result == result::out_of_memory) {
+    throw OutOfMemoryError("cuda: cannot " + what + ": " + text +
+                           "; take smaller sizes, or free what else is on the GPU");
+  }
+  if (is_fault(result)) {
+    lose(text);
+    throw KernelFault("cuda: cannot " + what + ": " + text + ", by a kernel that ran before; " +
+                      lost_to_process);
+  }
+  throw Error("cuda: cannot " + what + ": " + text);
+}
+
+void Gpu::copy_in(Address to, const void* from, std::size_t bytes) const {
+  check(driver_->cuMemcpyHtoDAsync_v2(to, from, bytes, stream_), "copy to the GPU");
+  check(driver_->cuStreamSynchronize(stream_), "wait for a copy to the GPU");
+}
+
+void Gpu::copy_out(void* to, Address from, std::size_t bytes) const {
+  check(driver_->cuMemcpyDtoH_v2(to, from, bytes), "copy from the GPU");
+}
+
+void Gpu::lose(const std::string& why) const {
+  const std::lock_guard lock(mutex_);
+  if (lost_.empty()) lost_ = why;
+}
+
+std::string Gpu::lost() const {
+  const std::lock_guard lock(mutex_);
+  return lost_;
+}
+
+}  // namespace metalbench::cuda

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "core/device.h"
+#include "cuda/ptx.h"
+
+namespace metalbench::cuda {
+
+// With `instead` in the place of every kernel, or null for their own.
+[[nodiscard]] std::unique_ptr<Program> make_program(std::shared_ptr<const Gpu> gpu,
+                                                    std::span<const Dispatch> dispatches,
+                                                    const Modules* instead);
+
+}  // namespace metalbench::cuda

@@ -1,0 +1,188 @@
+#include "cuda/window.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+#include <utility>
+
+#include "core/errors.h"
+
+namespace metalbench::cuda {
+namespace {
+
+// A graph takes the host 2 us a launch to make: what is longer is several of the same one.
+constexpr std::uint32_t launches_per_graph = 1024;
+constexpr std::size_t most_graphs = 16;
+constexpr int capture_thread_local = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+constexpr double ns_per_ms = 1e6;
+// Until then the host waits without rest, so that it knows at once.
+constexpr auto busy_wait = std::chrono::milliseconds(2);
+constexpr auto rest = std::chrono::microseconds(50);
+
+double ns_between(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration<double, std::nano>(end - begin).count();
+}
+
+class EventPair {
+ public:
+  explicit EventPair(const Gpu& gpu) : gpu_(gpu) {
+    gpu_.check(gpu_.driver().cuEventCreate(&begin, 0), "make an event");
+    gpu_.check(gpu_.driver().cuEventCreate(&end, 0), "make an event");
+  }
+  ~EventPair() {
+    for (const Event event : {begin, end}) {
+      if (event != nullptr && gpu_.lost().empty()) (void)gpu_.driver().cuEventDestroy_v2(event);
+    }
+  }
+  EventPair(const EventPair&) = delete;
+  EventPair& operator=(const EventPair&) = delete;
+
+  Event begin = nullptr, end = nullptr;
+
+ private:
+  const Gpu& gpu_;
+};
+
+class Window final : public Running {
+ public:
+  Window(std::shared_ptr<Script> script, const RunOptions& options)
+      : script_(std::move(script)), options_(options), gpu_(script_->gpu()), events_(gpu_) {
+    script_->make_ready(options.passes);
+    start_ = Clock::now();
+    record(events_.begin);
+    script_->hand_over(options.passes);
+    record(events_.end);
+    handed_ = Clock::now();
+  }
+
+  ~Window() override {
+    options_.interrupted = {};
+    try {
+      while (!landed_ && gpu_.lost().empty() && !has_ended()) pause();
+    } catch (const Error&) {
+    }
+  }
+
+  [[nodiscard]] Timing wait() override {
+    gpu_.use();
+    while (!has_ended()) pause();
+    const Clock::time_point end = Clock::now();
+    landed_ = true;
+    gpu_.ended(end);
+    float ms = 0;
+    gpu_.check(gpu_.driver().cuEventElapsedTime(&ms, events_.begin, events_.end),
+               "read the time of a window");
+    return Timing{.device_ns = ms * ns_per_ms,
+                  .wall_ns = ns_between(start_, end),
+                  .encode_ns = ns_between(start_, handed_)};
+  }
+
+ private:
+  void record(Event event) {
+    gpu_.check(gpu_.driver().cuEventRecord(event, gpu_.stream()), "record an event");
+  }
+
+  [[nodiscard]] bool has_ended() {
+    const Result state = gpu_.driver().cuEventQuery(events_.end);
+    if (state == result::success) return true;
+    if (state == result::not_ready) return false;
+    const std::string text = gpu_.driver().text(state);
+    gpu_.lose(script_->names() + text);
+    if (!is_fault(state)) gpu_.check(state, "wait for a kernel");
+    throw KernelFault(script_->names() + text +
+                      "; CUDA is lost to this process by it: open the device anew, in another one");
+  }
+
+  void pause() {
+    const Clock::time_point now = Clock::now();
+    const Clock::time_point begun = std::max(handed_, gpu_.last_end());
+    if (now - begun > options_.time_limit) time_is_up();
+    if (now - begun < busy_wait) return;
+    if (options_.interrupted && options_.interrupted()) throw Interrupted();
+    std::this_thread::sleep_for(rest);
+  }
+
+  [[noreturn]] void time_is_up() {
+    char limit[32];
+    std::snprintf(limit, sizeof limit, "%g",
+                  std::chrono::duration<double>(options_.time_limit).count());
+    const std::string what = script_->names() + "time limit of " + limit + " s reached";
+    gpu_.lose(what);
+    throw TimeLimitExceeded(what +
+                            "; a GPU of NVIDIA's cannot be told to stop: the kernel ends with its "
+                            "process, and the device is to be opened anew, in another one");
+  }
+
+  std::shared_ptr<Script> script_;
+  RunOptions options_;
+  const Gpu& gpu_;
+  EventPair events_;
+  Clock::time_point start_, handed_;
+  bool landed_ = false;
+};
+
+}  // namespace
+
+Script::Script(std::shared_ptr<const Gpu> gpu, std::vector<Launch> launches, std::string names)
+    : gpu_(std::move(gpu)), launches_(std::move(launches)), names_(std::move(names)) {}
+
+Script::~Script() {
+  for (const auto& [passes, graph] : graphs_) {
+    if (gpu_->lost().empty()) (void)gpu_->driver().cuGraphExecDestroy(graph);
+  }
+}
+
+std::uint32_t Script::passes_per_graph() const {
+  const auto launches = static_cast<std::uint32_t>(std::max<std::size_t>(launches_.size(), 1));
+  return std::max(launches_per_graph / launches, 1U);
+}
+
+void Script::make_ready(std::uint32_t passes) {
+  // Old lengths of windows do not come back.
+  if (graphs_.size() >= most_graphs) {
+    gpu_->check(gpu_->driver().cuStreamSynchronize(gpu_->stream()), "wait for the GPU");
+    for (const auto& [length, graph] : graphs_) (void)gpu_->driver().cuGraphExecDestroy(graph);
+    graphs_.clear();
+  }
+  const std::uint32_t most = passes_per_graph();
+  if (passes >= most) (void)graph_of(most);
+  if (passes % most != 0) (void)graph_of(passes % most);
+}
+
+void Script::hand_over(std::uint32_t passes) {
+  const std::uint32_t most = passes_per_graph();
+  for (std::uint32_t left = passes; left != 0;) {
+    const std::uint32_t now = std::min(left, most);
+    gpu_->check(gpu_->driver().cuGraphLaunch(graph_of(now), gpu_->stream()), "launch kernels");
+    left -= now;
+  }
+}
+
+GraphExec Script::graph_of(std::uint32_t passes) {
+  GraphExec& graph = graphs_[passes];
+  if (graph != nullptr) return graph;
+  const Driver& driver = gpu_->driver();
+  gpu_->check(driver.cuStreamBeginCapture_v2(gpu_->stream(), capture_thread_local),
+              "begin a graph");
+  Graph captured = nullptr;
+  try {
+    for (std::uint32_t i = 0; i < passes; ++i) {
+      for (const Launch& launch : launches_) launch.hand_over(*gpu_);
+    }
+  } catch (...) {
+    (void)driver.cuStreamEndCapture(gpu_->stream(), &captured);
+    if (captured != nullptr) (void)driver.cuGraphDestroy(captured);
+    throw;
+  }
+  gpu_->check(driver.cuStreamEndCapture(gpu_->stream(), &captured), "end a graph");
+  const Result made = driver.cuGraphInstantiateWithFlags(&graph, captured, 0);
+  (void)driver.cuGraphDestroy(captured);
+  gpu_->check(made, "make a graph");
+  return graph;
+}
+
+std::unique_ptr<Running> start_window(std::shared_ptr<Script> script, const RunOptions& options) {
+  return std::make_unique<Window>(std::move(script), options);
+}
+
+}  // namespace metalbench::cuda

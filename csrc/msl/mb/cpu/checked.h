@@ -1,0 +1,89 @@
+// Callbacks of -fsanitize-coverage in checked builds: every traced load and store goes to the
+// runtime.
+#pragma once
+
+#include "../sync.h"
+
+#if MB_CHECKED
+
+namespace mb {
+
+// What clang passes on.
+struct TypeMismatch {
+  const char* file;
+  u32 line, column;
+  const void* type;
+  u8 log_alignment;
+  u8 use;  // 0 and 1 as in Use; more are references, members and the like
+};
+
+}  // namespace mb
+
+#define MB_TRACE extern "C" [[gnu::visibility("hidden")]] MB_EMITTED MB_UNTRACED
+
+#define MB_TRACED(bytes)                                                  \
+  MB_TRACE void __sanitizer_cov_load##bytes(mb::u8* address) {            \
+    mb::Fiber* self = mb::current();                                      \
+    self->bundle->group->runtime->access(self, address, bytes, mb::AccessKind::read,  \
+                                            __builtin_return_address(0)); \
+  }                                                                       \
+  MB_TRACE void __sanitizer_cov_store##bytes(mb::u8* address) {           \
+    mb::Fiber* self = mb::current();                                      \
+    self->bundle->group->runtime->access(self, address, bytes, mb::AccessKind::write,   \
+                                            __builtin_return_address(0)); \
+  }
+MB_TRACED(1)
+MB_TRACED(2)
+MB_TRACED(4)
+MB_TRACED(8)
+MB_TRACED(16)
+#undef MB_TRACED
+
+// Copying or filling a whole struct: what AddressSanitizer's pass makes of it.
+MB_TRACE void* __asan_memmove(void* to, const void* from, mb::uptr bytes) {
+  mb::Fiber* self = mb::current();
+  const mb::Runtime* runtime = self->bundle->group->runtime;
+  runtime->access(self, from, bytes, mb::AccessKind::copy, __builtin_return_address(0));
+  runtime->access(self, to, bytes, mb::AccessKind::write, __builtin_return_address(0));
+  return __builtin_memmove(to, from, bytes);
+}
+MB_TRACE void* __asan_memcpy(void* to, const void* from, mb::uptr bytes) {
+  mb::Fiber* self = mb::current();
+  const mb::Runtime* runtime = self->bundle->group->runtime;
+  runtime->access(self, from, bytes, mb::AccessKind::copy, __builtin_return_address(0));
+  runtime->access(self, to, bytes, mb::AccessKind::write, __builtin_return_address(0));
+  return __builtin_memcpy(to, from, bytes);
+}
+MB_TRACE void* __asan_memset(void* to, int value, mb::uptr bytes) {
+  mb::Fiber* self = mb::current();
+  self->bundle->group->runtime->access(self, to, bytes, mb::AccessKind::write, __builtin_return_address(0));
+  return __builtin_memset(to, value, bytes);
+}
+
+// What -fsanitize=alignment asks about: scalars, members and references; the front end adds copies
+// of whole structs, which it leaves out.
+MB_TRACE void __ubsan_handle_type_mismatch_v1(const mb::TypeMismatch* what, mb::u8* address) {
+  const auto use = what->use <= mb::u8(mb::Use::write) ? mb::Use(what->use) : mb::Use::any;
+  mb::misaligned(address, mb::u64(1) << what->log_alignment, use, __builtin_return_address(0));
+}
+MB_TRACE void __ubsan_handle_alignment_assumption(const void*, mb::u8* address, mb::u64 alignment,
+                                                  mb::u64 offset) {
+  mb::misaligned(address - offset, alignment, mb::Use::any, __builtin_return_address(0));
+}
+[[gnu::noinline]] MB_UNTRACED static void mb_misaligned_copy(const void* address, mb::u64 alignment,
+                                                             mb::u32 writes) {
+  mb::misaligned(address, alignment, mb::Use(writes), __builtin_return_address(0));
+}
+extern "C" [[gnu::used, gnu::visibility("hidden")]] MB_EMITTED MB_FUNC MB_UNTRACED void mb_check_alignment(
+    const void* address, mb::u64 alignment, mb::u32 writes) {
+  const bool is_aligned = (reinterpret_cast<mb::uptr>(address) & (alignment - 1)) == 0;
+  if (__builtin_expect(!is_aligned, 0)) mb_misaligned_copy(address, alignment, writes);
+}
+
+// Loads and stores are traced only together with basic blocks, which are of no interest here.
+MB_TRACE void __sanitizer_cov_trace_pc_guard(mb::u32*) {}
+MB_TRACE void __sanitizer_cov_trace_pc_guard_init(mb::u32*, mb::u32*) {}
+
+#undef MB_TRACE
+
+#endif

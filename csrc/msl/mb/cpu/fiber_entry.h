@@ -1,0 +1,47 @@
+// How a kernel is entered thread by thread, each on its fiber, or as a loop over many groups.
+#pragma once
+
+#include "../attributes.h"
+
+namespace mb {
+
+template <class Kernel>
+MB_UNTRACED MB_FUNC void run_thread(const Launch* launch, const Group* group, const Fiber* fiber) {
+  typename Kernel::All bounds(launch, group->arena);
+  bounds.template call<Kernel::body>(place_of(launch, group, fiber));
+}
+
+template <class Kernel>
+MB_UNTRACED MB_FUNC void run_span(const Launch* launch, Group* group, u64 first, u64 count) {
+  typename Kernel::All bounds(launch, group->arena);
+  for_each_row<Kernel::rows_merge>(
+      launch, group, first, count, [&](Place place, u32 begin, u32 end) {
+        Dim3 in_group = place.thread;
+#pragma clang loop vectorize(assume_safety)
+        for (u32 x = begin; x < end; ++x) {
+          place.thread = Dim3{x - begin, in_group.y, in_group.z};
+          place.thread_in_grid.x = x;
+          bounds.template call<Kernel::body>(place);
+        }
+      });
+}
+
+}  // namespace mb
+
+#define MB_THREAD_ENTRY                                                                   \
+  MB_EXPORT void mb_thread(const mb::Launch* l, const mb::Group* g, const mb::Fiber* f) { \
+    mb::run_thread<mb_kernel>(l, g, f);                                                   \
+  }
+#define MB_SPAN_ENTRY                                                             \
+  MB_EXPORT void mb_span(const mb::Launch* l, mb::Group* g, unsigned long long i, \
+                         unsigned long long n) {                                  \
+    mb::run_span<mb_kernel>(l, g, i, n);                                          \
+  }
+// One of the two: each is the whole kernel, and a good part of the time that it takes to compile.
+#define MB_ENTRIES(needs_fibers) MB_ENTRY_##needs_fibers
+#define MB_ENTRY_1 MB_THREAD_ENTRY
+#if MB_CHECKED
+#define MB_ENTRY_0 MB_THREAD_ENTRY
+#else
+#define MB_ENTRY_0 MB_SPAN_ENTRY
+#endif

@@ -1,0 +1,48 @@
+// The product of matrices whose elements are with all lanes, where these are fibers: a meeting.
+#pragma once
+
+#include "../matrix_pairs.h"
+#include "matrix_kernels.h"
+
+namespace mb {
+
+// What a lane brings to a multiplication, and its two elements of the result.
+template <class D, class A, class B, class C>
+struct MatrixOperand {
+  vec<A, 2> a;
+  vec<B, 2> b;
+  vec<C, 2> c;
+  vec<D, 2> d;
+
+  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
+    A a[64];
+    B b[64];
+    C c[64];
+    D d[64];
+    for (u32 i = 0; i < simd_width; ++i) {
+      u32 at = matrix_first_element(i);
+      MatrixOperand own{};
+      if (mask >> i & 1) own = *static_cast<MatrixOperand*>(operand[i]);
+      a[at] = own.a.x, a[at + 1] = own.a.y;
+      b[at] = own.b.x, b[at + 1] = own.b.y;
+      c[at] = own.c.x, c[at + 1] = own.c.y;
+    }
+    matrix_multiply_accumulate(d, a, b, c);
+    for (u32 i = 0; i < simd_width; ++i) {
+      u32 at = matrix_first_element(i);
+      if (mask >> i & 1) static_cast<MatrixOperand*>(operand[i])->d = vec<D, 2>(d[at], d[at + 1]);
+    }
+  }
+};
+
+template <class D, class A, class B, class C>
+MB_FUNC void matrix_product_sum(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
+                                const simdgroup_matrix<B, 8, 8>& b,
+                                const simdgroup_matrix<C, 8, 8>& c) {
+  using Operand = MatrixOperand<D, A, B, C>;
+  Operand operand{a.mb_pair, b.mb_pair, c.mb_pair, vec<D, 2>(0)};
+  meet(&operand, Operand::combine);
+  d.mb_pair = operand.d;
+}
+
+}  // namespace mb

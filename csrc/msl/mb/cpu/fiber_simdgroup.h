@@ -1,0 +1,165 @@
+// Functions of SIMD-groups between fibers: every lane hands in its operand; one combine call computes
+// all results.
+#pragma once
+
+#include "../simdgroup_operations.h"
+
+namespace mb {
+
+// Of every `size` lanes by themselves.
+template <class T, class Op, u32 size>
+struct Reduction {
+  T value;
+
+  // A tree over the lanes, so that the order does not depend on which lane arrives last.
+  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
+    Lanes<T> lanes(operand, mask, Op::template identity<T>());
+    for (T* part = lanes.value; part != lanes.value + simd_width; part += size) {
+      for (u32 width = size / 2; width; width /= 2) {
+        for (u32 i = 0; i < width; ++i) part[i] = Op::of(part[i], part[i + width]);
+      }
+      for (u32 i = 1; i < size; ++i) part[i] = part[0];
+    }
+    scatter(operand, mask, lanes.value);
+  }
+
+  template <bool inclusive>
+  MB_UNTRACED static void scan(void* const* operand, u32 mask) {
+    Lanes<T> lanes(operand, mask, Op::template identity<T>());
+    T running = Op::template identity<T>();
+    for (u32 i = 0; i < simd_width; ++i) {
+      if (i % size == 0) running = Op::template identity<T>();
+      T before = running;
+      running = Op::of(running, lanes.value[i]);
+      lanes.value[i] = inclusive ? running : before;
+    }
+    scatter(operand, mask, lanes.value);
+  }
+};
+
+template <u32 size, class Op, class T>
+MB_FUNC T reduce(T x) {
+  Reduction<T, Op, size> operand{x};
+  meet(&operand, Reduction<T, Op, size>::combine);
+  return operand.value;
+}
+
+template <u32 size, class Op, bool inclusive, class T>
+MB_FUNC T scan(T x) {
+  Reduction<T, Op, size> operand{x};
+  meet(&operand, Reduction<T, Op, size>::template scan<inclusive>);
+  return operand.value;
+}
+
+template <class T, Move move>
+struct Shuffle {
+  T value;
+  u32 by;
+
+  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
+    T result[simd_width];
+    for (u32 i = 0; i < simd_width; ++i) {
+      if (!(mask >> i & 1)) continue;
+      u32 from = source_lane<move>(i, static_cast<Shuffle*>(operand[i])->by, simd_width);
+      // Beyond either end, up and down leave a lane's own value.
+      if ((move == Move::up || move == Move::down) && from >= simd_width) from = i;
+      bool active = from < simd_width && (mask >> from & 1);
+      result[i] = active ? static_cast<Shuffle*>(operand[from])->value : T{};
+    }
+    for (u32 i = 0; i < simd_width; ++i) {
+      if (mask >> i & 1) static_cast<Shuffle*>(operand[i])->value = result[i];
+    }
+  }
+};
+
+template <u32 size, Move move, class T>
+MB_FUNC T shuffle(T x, u32 by) {
+  if constexpr (size == simd_width) {
+    Shuffle<T, move> operand{x, by};
+    meet(&operand, Shuffle<T, move>::combine);
+    return operand.value;
+  } else {
+    return shuffle<simd_width, Move::to>(x, source_in_part<size, move>(lane(), by));
+  }
+}
+
+// shuffle_and_fill: lanes that would read beyond the (part of the) SIMD-group read from `fill`.
+template <class T, bool up>
+struct Fill {
+  T value, fill;
+  u32 by, modulo;
+
+  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
+    T result[simd_width];
+    for (u32 i = 0; i < simd_width; ++i) {
+      if (!(mask >> i & 1)) continue;
+      auto* self = static_cast<Fill*>(operand[i]);
+      u32 n = self->modulo, base = i & ~(n - 1), at = i & (n - 1);
+      u32 moved = up ? at - self->by : at + self->by;
+      bool inside = moved < n;
+      u32 from = base + (moved & (n - 1));
+      bool active = mask >> from & 1;
+      auto* other = static_cast<Fill*>(operand[active ? from : i]);
+      result[i] = !active ? T{} : inside ? other->value : other->fill;
+    }
+    for (u32 i = 0; i < simd_width; ++i) {
+      if (mask >> i & 1) static_cast<Fill*>(operand[i])->value = result[i];
+    }
+  }
+};
+
+template <bool up, class T>
+MB_FUNC T shuffle_and_fill(T x, T fill, u32 by, u32 modulo) {
+  Fill<T, up> operand{x, fill, by, modulo};
+  meet(&operand, Fill<T, up>::combine);
+  return operand.value;
+}
+
+// Which of the lanes that take part hand in true, and which take part at all.
+struct Ballot {
+  u32 votes, active;
+
+  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
+    u32 votes = 0;
+    for (u32 i = 0; i < simd_width; ++i) {
+      if (mask >> i & 1) votes |= (static_cast<Ballot*>(operand[i])->votes & 1) << i;
+    }
+    for (u32 i = 0; i < simd_width; ++i) {
+      if (mask >> i & 1) *static_cast<Ballot*>(operand[i]) = Ballot{votes, mask};
+    }
+  }
+};
+
+template <u32 size>
+MB_FUNC Ballot ballot(bool vote) {
+  Ballot operand{vote, 0};
+  meet(&operand, Ballot::combine);
+  if constexpr (size == simd_width) return operand;
+  constexpr u32 all = (1ull << size) - 1;
+  u32 base = lane() & ~(size - 1);
+  return Ballot{operand.votes >> base & all, operand.active >> base & all};
+}
+
+template <class T>
+struct First {
+  T value;
+  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
+    T first = static_cast<First*>(operand[__builtin_ctz(mask)])->value;
+    for (u32 i = 0; i < simd_width; ++i) {
+      if (mask >> i & 1) static_cast<First*>(operand[i])->value = first;
+    }
+  }
+};
+
+template <u32 size, class T>
+MB_FUNC T broadcast_first(T x) {
+  if constexpr (size == simd_width) {
+    First<T> operand{x};
+    meet(&operand, First<T>::combine);
+    return operand.value;
+  } else {
+    return shuffle<size, Move::to>(x, __builtin_ctz(ballot<size>(true).active));
+  }
+}
+
+}  // namespace mb

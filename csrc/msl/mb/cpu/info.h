@@ -1,0 +1,10 @@
+// What a kernel's shared object tells of itself.
+#pragma once
+
+#define MB_INFO(needs_fibers, max_threads)                                \
+  extern const bool mb_has_fibers = needs_fibers || MB_CHECKED;           \
+  MB_EXPORT const mb::Info* mb_info() {                                   \
+    static mb::Info info = mb_kernel::info(mb_has_fibers, max_threads);   \
+    info.threadgroup_bytes = mb::threadgroup_end - mb::threadgroup_begin; \
+    return &info;                                                         \
+  }

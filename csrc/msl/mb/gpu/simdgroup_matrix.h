@@ -1,0 +1,152 @@
+// simdgroup_matrix on a warp, for sources that do not look into lanes: each has two elements, and of what
+// was loaded from memory also the row and the columns that its part of a product takes. So products need
+// no exchange, and what nobody asks for is never loaded.
+#pragma once
+
+#include "../names.h"
+#include "simdgroup.h"
+
+namespace mb {
+
+// The first of a lane's two elements; the other is the next in the row.
+MB_FUNC u32 matrix_row() { return lane() / 4; }
+MB_FUNC u32 matrix_column() { return lane() % 4 * 2; }
+
+}  // namespace mb
+
+namespace metal {
+
+template <class T, int Cols, int Rows = Cols>
+struct simdgroup_matrix {
+  static_assert(Cols == 8 && Rows == 8, "Metal has simdgroup_matrix<T, 8, 8> only");
+  using storage_type = vec<T, 2>;
+  storage_type mb_pair;
+  T mb_row[8];         // its own one
+  T mb_columns[8][2];  // its own ones, row by row
+  bool mb_is_whole;    // whether both are there: nearly always known when it is compiled
+
+  simdgroup_matrix() = default;
+  MB_FUNC explicit simdgroup_matrix(T diagonal) {
+    mb_fill([=](mb::u32 row, mb::u32 column) { return row == column ? diagonal : T(0); });
+  }
+  template <class Value>
+  MB_FUNC void mb_fill(Value value) {
+    const mb::u32 row = mb::matrix_row(), column = mb::matrix_column();
+    mb_pair = storage_type(value(row, column), value(row, column + 1));
+#pragma clang loop unroll(full)
+    for (mb::u32 i = 0; i < 8; ++i) {
+      mb_row[i] = value(row, i);
+      mb_columns[i][0] = value(i, column);
+      mb_columns[i][1] = value(i, column + 1);
+    }
+    mb_is_whole = true;
+  }
+};
+
+}  // namespace metal
+
+namespace mb {
+
+using metal::simdgroup_matrix;
+
+template <class T>
+MB_FUNC void matrix_set(simdgroup_matrix<T, 8, 8>& m, T value, bool diagonal) {
+  m.mb_fill([=](u32 row, u32 column) { return !diagonal || row == column ? value : T(0); });
+}
+
+template <class T, class U>
+MB_FUNC void matrix_read(simdgroup_matrix<T, 8, 8>& m, const U* source, long stride,
+                         bool transpose) {
+  const long down = transpose ? 1 : stride, along = transpose ? stride : 1;
+  m.mb_fill([=](u32 row, u32 column) __attribute__((always_inline)) {
+    return convert<T>(source[row * down + column * along]);
+  });
+}
+
+template <class T, class U>
+MB_FUNC void matrix_write(simdgroup_matrix<T, 8, 8>& m, U* target, long stride, bool transpose) {
+  const long down = transpose ? 1 : stride, along = transpose ? stride : 1;
+  U* p = target + matrix_row() * down + matrix_column() * along;
+  p[0] = convert<U>(m.mb_pair.x);
+  p[along] = convert<U>(m.mb_pair.y);
+}
+
+// Of all lanes. Gone where nobody wants its result, which the compiler's own is not.
+template <class T>
+MB_FUNC T exchanged(T x, u32 from) {
+  u32 word[(sizeof(T) + 3) / 4] = {};
+  __builtin_memcpy(word, __builtin_addressof(x), sizeof(T));
+#pragma clang loop unroll(full)
+  for (u32& each : word) {
+    asm("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(each) : "r"(each), "r"(from));
+  }
+  T result;
+  __builtin_memcpy(__builtin_addressof(result), word, sizeof(T));
+  return result;
+}
+
+template <class T>
+MB_FUNC void find_row(const simdgroup_matrix<T, 8, 8>& m, float (&row)[8]) {
+  if (m.mb_is_whole) {
+#pragma clang loop unroll(full)
+    for (u32 i = 0; i < 8; ++i) row[i] = convert<float>(m.mb_row[i]);
+    return;
+  }
+#pragma clang loop unroll(full)
+  for (u32 i = 0; i < 4; ++i) {
+    const metal::vec<T, 2> pair = exchanged(m.mb_pair, (lane() & ~3u) + i);
+    row[2 * i] = convert<float>(pair.x);
+    row[2 * i + 1] = convert<float>(pair.y);
+  }
+}
+
+template <class T>
+MB_FUNC void find_columns(const simdgroup_matrix<T, 8, 8>& m, float (&columns)[8][2]) {
+  if (m.mb_is_whole) {
+#pragma clang loop unroll(full)
+    for (u32 i = 0; i < 8; ++i) {
+      columns[i][0] = convert<float>(m.mb_columns[i][0]);
+      columns[i][1] = convert<float>(m.mb_columns[i][1]);
+    }
+    return;
+  }
+#pragma clang loop unroll(full)
+  for (u32 i = 0; i < 8; ++i) {
+    const metal::vec<T, 2> pair = exchanged(m.mb_pair, 4 * i + lane() % 4);
+    columns[i][0] = convert<float>(pair.x);
+    columns[i][1] = convert<float>(pair.y);
+  }
+}
+
+// d = a b + c in float, each product added without rounding it first, and rounded once to D. The tensor
+// cores would truncate the sums.
+template <class D, class A, class B>
+MB_FUNC void multiply_add(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
+                          const simdgroup_matrix<B, 8, 8>& b, float x, float y) {
+  float row[8], columns[8][2];
+  find_row(a, row);
+  find_columns(b, columns);
+#pragma clang loop unroll(full)
+  for (u32 k = 0; k < 8; ++k) {
+    x = __builtin_fmaf(row[k], columns[k][0], x);
+    y = __builtin_fmaf(row[k], columns[k][1], y);
+  }
+  d.mb_pair = metal::vec<D, 2>(convert<D>(x), convert<D>(y));
+  d.mb_is_whole = false;
+}
+
+template <class D, class A, class B, class C>
+MB_FUNC void matrix_product_sum(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
+                                const simdgroup_matrix<B, 8, 8>& b,
+                                const simdgroup_matrix<C, 8, 8>& c) {
+  multiply_add(d, a, b, convert<float>(c.mb_pair.x), convert<float>(c.mb_pair.y));
+}
+template <class D, class A, class B>
+MB_FUNC void matrix_product(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
+                            const simdgroup_matrix<B, 8, 8>& b) {
+  multiply_add(d, a, b, 0.0f, 0.0f);
+}
+
+}  // namespace mb
+
+#include "../matrix_functions.h"

@@ -1,0 +1,26 @@
+// Threads of a GPU: a SIMD-group is a warp.
+#pragma once
+
+#include "memory.h"
+
+namespace mb {
+
+MB_FUNC u32 lane() {
+  const u32 lane = __nvvm_read_ptx_sreg_laneid();
+  __builtin_assume(lane < simd_width);
+  return lane;
+}
+
+// Which lanes are here together. Where not all of them are, some have left or taken another branch.
+MB_FUNC u32 active_lanes() {
+  u32 mask;
+  asm volatile("activemask.b32 %0;" : "=r"(mask));
+  return mask;
+}
+
+MB_FUNC void turn_ends() {}
+
+}  // namespace mb
+
+#define MB_MEET_IN_THREADGROUP(mem_flags) __syncthreads()
+#define MB_MEET_IN_SIMDGROUP(mem_flags) __nvvm_bar_warp_sync(mb::active_lanes())

@@ -1,0 +1,65 @@
+// What kernels and the runtimes of all devices agree on. C++17, freestanding, no library.
+#pragma once
+
+namespace mb {
+
+using u8 = unsigned char;
+using u16 = unsigned short;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+using uptr = __UINTPTR_TYPE__;
+
+}  // namespace mb
+
+#include "texture_abi.h"
+
+namespace mb {
+
+// Changes whenever anything in this file or in a device's abi.h does; part of the key of every cached
+// kernel.
+inline constexpr u32 abi_version = 11;
+
+inline constexpr u32 simd_width = 32;
+inline constexpr u32 max_threads = 1024;  // of a threadgroup
+inline constexpr u32 max_buffers = 31;
+inline constexpr u32 max_threadgroup_arguments = 31;
+
+struct Dim3 {
+  u32 x, y, z;
+};
+
+// The numbers in memory; `any` where they are not all of one type. As metalbench::Element.
+enum class Element : u32 {
+  any,
+  boolean,
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float16,
+  bfloat16,
+  float32,
+};
+
+struct ArgumentInfo {
+  u32 bytes;  // size of what a pointer or reference points to
+  u32 align;
+  u32 count;  // elements of array<texture2d<T>, N>, else 1
+  TextureUse texture;
+  Element element;  // of what a pointer or reference points to
+};
+
+struct Info {
+  u32 abi;
+  u32 needs_fibers;       // 0: mb_span exists
+  u32 threadgroup_bytes;  // static
+  u32 max_threads;        // [[max_total_threads_per_threadgroup]], or 1024
+  u32 arguments;          // how many of `argument` are filled, in parameter order
+  ArgumentInfo argument[64];
+};
+
+}  // namespace mb

@@ -1,0 +1,39 @@
+"""Kernels for NVIDIA GPUs: PTX, which the driver compiles for the GPU that it finds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from metalbench._core import CompileError
+from metalbench.msl.building import cache
+from metalbench.msl.building.compiler import Translate, assembly_of, generate
+from metalbench.msl.building.targets import NVPTX
+from metalbench.msl.building.toolchain import GPU_FLAGS, flags, toolchain
+from metalbench.msl.rewriting.edits import Code
+
+# Functions that the driver would have to find elsewhere; what lies in memory is the kernel's own.
+_MISSING = re.compile(r"^\s*\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$]+)", re.M)
+
+
+def ptx_of(code: Code, translate: Translate, *, fast_math: bool, spaces: bool) -> Path:
+    """The PTX of lowered text, with the text beside it. Raises CompileError."""
+    tools = replace(toolchain(), target=NVPTX)
+    options = flags(checked=False, fast_math=fast_math, spaces=spaces, goal=NVPTX, passes=GPU_FLAGS)
+    target = cache.path_of(cache.digest("ptx", tools.key, repr(options), code.text), ".ptx")
+    parsing = [*options, "-Xclang", "-disable-llvm-passes"]
+    ptx = assembly_of(generate(code, tools, parsing, translate), tools, translate, options)
+    _check_complete(ptx, translate)
+    for path, text in ((target.with_suffix(".cpp"), code.text), (target, ptx)):
+        with cache.replacing(path) as made:
+            made.write_text(text)
+    return target
+
+
+def _check_complete(ptx: str, translate: Translate) -> None:
+    """Nothing is linked to a kernel."""
+    missing = dict.fromkeys(_MISSING.findall(ptx))
+    if missing:
+        said = "\n".join(f"undefined symbol: {name}" for name in missing)
+        raise CompileError(translate.linker(said) or said)

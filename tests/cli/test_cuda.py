@@ -1,0 +1,32 @@
+"""What the commands say of NVIDIA GPUs, where there is one and where there is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from metalbench import _core
+from metalbench.cli.diagnosis import Health, _cuda
+
+
+def test_doctor_says_why_there_is_no_gpu() -> None:
+    if "cuda" in _core.devices():
+        pytest.skip("this machine has a GPU")
+    found = _cuda()
+    assert found.health is Health.ABSENT
+    assert "NVIDIA's driver was not found" in found.detail
+    assert found.remedy == ""
+
+
+def test_doctor_runs_a_kernel_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+
+    def open_cpu(kind: str) -> _core.Device:
+        opened.append(kind)
+        return real("cpu")
+
+    real = _core.open
+    monkeypatch.setattr(_core, "open", open_cpu)
+    found = _cuda()
+    assert opened == ["cuda"]
+    assert found.health is Health.GOOD
+    assert "cores; a trial kernel ran correctly" in found.detail

@@ -1,0 +1,37 @@
+"""What takes the GPU from a process: each of these tests is run in one of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metalbench import _core
+
+WILD = (
+    "kernel void wild(device float* y, uint i [[thread_position_in_grid]]) "
+    "{ y[i + (1 << 29)] = 1; }"
+)
+ADD = "kernel void add(device float* y, uint i [[thread_position_in_grid]]) { y[i] += 1; }"
+
+
+def dispatch_of(pipeline, y):
+    return _core.Dispatch(pipeline, {"y": y}, threads_in_grid=4, threads=4)
+
+
+def test_a_wild_store_is_a_fault_that_names_kernel_and_error(device, compiled):
+    y = np.ones(4, np.float32)
+    wild, add = (dispatch_of(compiled(text), y) for text in (WILD, ADD))
+    with pytest.raises(_core.KernelFault, match=r"\[wild\] CUDA_ERROR_ILLEGAL_ADDRESS.*anew"):
+        device.run([wild])
+    np.testing.assert_array_equal(y, [1] * 4)
+    assert "[wild]" in device.lost
+    with pytest.raises(_core.Error, match=r"lost the GPU: \[wild\].*anew, in another process"):
+        device.run([add])
+
+
+def test_a_kernel_that_does_not_end_takes_the_gpu_with_it(device, compiled, double):
+    dispatch = dispatch_of(compiled(ADD), np.ones(4, np.float32))
+    double.cuda_double_hang(1)
+    with pytest.raises(_core.TimeLimitExceeded, match=r"\[add\] time limit of 0.01 s reached"):
+        device.run([dispatch], time_limit=0.01)
+    assert "time limit" in device.lost

@@ -1,0 +1,36 @@
+"""Every kernel of the library as PTX. Without -m slow, a few of them in one type each."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+import pytest
+from cuda.ptx import check_sound, read
+
+from metalbench.kernel.library import Library
+from metalbench.kernel.prepare import source_options
+from metalbench.msl import engine
+from metalbench.task.dtypes import dtype
+
+# A reduction with SIMD-groups, and a product of matrices.
+QUICK = {("softmax", "bfloat16"), ("sqr_mm", "float16")}
+
+
+def cases() -> Iterator[object]:
+    for entry in Library():
+        for name in entry.kernel().dtypes:
+            marks = () if (entry.name, name) in QUICK else pytest.mark.slow
+            yield pytest.param(entry, name, id=f"{entry.name}-{name}", marks=marks)
+
+
+@pytest.mark.parametrize(("entry", "dtype_name"), list(cases()))
+def test_a_kernel_of_the_library_compiles(entry, dtype_name):
+    kernel = entry.kernel()
+    options = source_options(kernel, dtype(dtype_name), kernel.tuned())
+    program = engine.parse(kernel.source, **options)
+    for function in dict.fromkeys(line.function for line in kernel.dispatches):
+        built = engine.build_for_gpu(program, function, fast_math=kernel.math == "fast")
+        # The assembler takes seconds for some.
+        assemble = zlib.crc32(f"{entry.name} {dtype_name}".encode()) % 8 == 0
+        check_sound(read(built.path), assemble=assemble)

@@ -1,0 +1,56 @@
+"""The cuda device over a double of NVIDIA's driver."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from cuda_double.running import run_python
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"),
+    reason="NVIDIA's driver is for Linux, and so is its double",
+)
+
+FAULTS = "tests/cuda/device/test_faults.py"
+
+
+@pytest.mark.parametrize(
+    "selected",
+    [
+        ("tests/cuda/device", f"--ignore={FAULTS}"),
+        (f"{FAULTS}", "-k", "wild_store"),
+        (f"{FAULTS}", "-k", "does_not_end"),
+    ],
+)
+def test_the_device_on_the_double(selected):
+    options = ["-p", "no:cacheprovider", "-n0", "-q"]
+    answer = run_python("-m", "pytest", *options, *selected)
+    if answer.returncode != 0:
+        pytest.fail(answer.stdout, pytrace=False)
+
+
+def test_a_gpu_is_listed_after_the_cpu_device():
+    answer = run_python("-c", "from metalbench import _core; print(_core.devices())")
+    assert answer.stdout.strip() == "['cpu', 'cuda']"
+
+
+def test_a_gpu_can_be_left_out():
+    program = (
+        "from metalbench import _core\nprint(_core.devices())\n"
+        "try: _core.open('cuda')\nexcept _core.Unsupported as error: print(error)"
+    )
+    answer = run_python("-c", program, METALBENCH_DEVICES="cpu")
+    assert answer.stdout.splitlines() == [
+        "['cpu']",
+        "cuda: left out by METALBENCH_DEVICES=cpu; unset it, or use the `cpu` device",
+    ]
+
+
+def test_a_driver_without_a_gpu_says_so():
+    program = (
+        "from metalbench import _core\n"
+        "try: _core.open('cuda')\nexcept _core.Unsupported as error: print(error)"
+    )
+    answer = run_python("-c", program, CUDA_DOUBLE_NO_GPU="1")
+    assert answer.stdout.strip() == ("cuda: NVIDIA's driver sees no GPU; use the `cpu` device")

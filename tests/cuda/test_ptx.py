@@ -1,0 +1,170 @@
+"""Kernels as PTX: what of a GPU each thing in MSL becomes. No GPU is needed.
+
+The short form has what a kernel cannot do without; the rest is marked slow.
+"""
+
+from __future__ import annotations
+
+import pytest
+from cuda.ptx import check_sound
+
+from metalbench import _core
+
+SIGNATURE = (
+    "kernel void k(device const float* x, device float* y, device atomic_uint* count, "
+    "device atomic_float* total, constant uint& n, uint i [[thread_position_in_grid]], "
+    "uint t [[thread_index_in_threadgroup]])"
+)
+
+
+def kernel(body: str, before: str = "") -> str:
+    return f"{before}{SIGNATURE} {{ {body} }}"
+
+
+def test_a_kernel_loads_from_device_memory_without_asking_which_memory_it_is(ptx_of):
+    ptx = ptx_of(kernel("if (i < n) y[i] = max(x[i], 0.0f);"))
+    check_sound(ptx, assemble=True)
+    code = ptx.code()
+    assert any(each.startswith("ld.global") for each in code)
+    assert any(each.startswith("st.global") for each in code)
+    assert not any(each.startswith(("ld.b", "st.b", "ld.f", "st.f")) for each in code)
+
+
+@pytest.mark.slow
+def test_a_kernel_tells_of_its_arguments(ptx_of):
+    info = ptx_of(
+        "kernel void k(device float4* a, constant ushort& b, uint3 i "
+        "[[thread_position_in_grid]]) { a[i.x] = b; }"
+    ).info
+    _, _, threadgroup_bytes, max_threads, arguments = info[:5]
+    assert (threadgroup_bytes, max_threads, arguments) == (0, 1024, 3)
+    per_argument = 5
+    first, second = info[5 : 5 + per_argument], info[5 + per_argument : 5 + 2 * per_argument]
+    assert first[:3] == [16, 16, 1]
+    assert second[:3] == [2, 2, 1]
+
+
+def test_threadgroup_variables_are_shared_memory_that_nothing_initialises(ptx_of):
+    ptx = ptx_of(
+        kernel(
+            "threadgroup float a[64]; threadgroup half4 b[3]; a[t % 64] = x[i];"
+            "threadgroup_barrier(mem_flags::mem_threadgroup);"
+            "b[t % 3] = half4(a[63 - t % 64]); y[i] = b[0].x;"
+        )
+    )
+    check_sound(ptx, assemble=True)
+    assert sorted(ptx.static_bytes) == [3 * 8, 64 * 4]
+    code = ptx.code()
+    assert any(each.startswith("st.shared") for each in code)
+    assert any(each.startswith(("bar.sync", "barrier.sync")) for each in code)
+
+
+@pytest.mark.slow
+def test_dynamic_threadgroup_memory_is_one_array_of_unknown_size(ptx_of):
+    ptx = ptx_of(
+        "kernel void k(device float* y, threadgroup float* tile [[threadgroup(2)]], "
+        "uint t [[thread_index_in_threadgroup]]) { tile[t] = t; y[t] = tile[t ^ 1]; }"
+    )
+    check_sound(ptx, assemble=True)
+    assert ".extern .shared .align 16 .b8 mb_arena[];" in ptx.text
+    assert any(each.startswith("st.shared") for each in ptx.code())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("expression", "instruction"),
+    [
+        ("simd_sum(x[i])", "shfl.sync.idx"),
+        ("simd_shuffle_down(x[i], 3)", "shfl.sync.idx"),
+        ("quad_max(x[i])", "shfl.sync.idx"),
+        ("simd_prefix_exclusive_sum(x[i])", "shfl.sync.idx"),
+        ("simd_broadcast_first(x[i])", "shfl.sync.idx"),
+        ("float(ulong(simd_ballot(x[i] > 0)))", "vote.sync.ballot"),
+        ("simd_all(x[i] > 0)", "vote.sync.ballot"),
+        ("atomic_fetch_add_explicit(count, t, memory_order_relaxed)", "atom"),
+        ("atomic_fetch_add_explicit(total, x[i], memory_order_relaxed)", "atom"),
+        ("exp(x[i])", "fma"),
+    ],
+)
+def test_functions_of_several_threads_are_instructions(ptx_of, expression, instruction):
+    ptx = ptx_of(kernel(f"y[i] = {expression};"))
+    check_sound(ptx, assemble=True)
+    assert any(each.startswith(instruction) for each in ptx.code())
+
+
+def test_branches_on_the_lane_leave_registers_for_the_assembler(ptx_of):
+    ptx = ptx_of(
+        kernel(
+            "threadgroup float part[8]; float sum = simd_sum(x[i]);"
+            "if (t % 32 == 0) part[t / 32] = sum;"
+            "threadgroup_barrier(mem_flags::mem_threadgroup);"
+            "float all = simd_sum(t % 32 < 8 ? part[t % 32] : 0.0f), r;"
+            "if (t % 32 < 16) r = simd_sum(1.0f); else r = simd_sum(2.0f); y[i] = all + r;"
+        )
+    )
+    check_sound(ptx, assemble=True, threads=256)
+    # The steps of four sums, where all lanes are there; lane by lane it is a loop.
+    assert sum(each.startswith("shfl.sync") for each in ptx.code()) <= 4 * (5 + 1)
+
+
+@pytest.mark.slow
+def test_a_sum_of_floats_is_one_atomic_instruction(ptx_of):
+    ptx = ptx_of(kernel("atomic_fetch_add_explicit(total, x[i], memory_order_relaxed);"))
+    (atomic,) = (each for each in ptx.code() if each.startswith(("atom", "red")))
+    assert "add.f32" in atomic
+    assert ".sys" not in atomic
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("type_name", ["float", "half", "bfloat"])
+@pytest.mark.parametrize("looks", ["", "C.thread_elements()[0] += 1;"])
+def test_matrices_stay_in_registers(ptx_of, type_name, looks):
+    matrix = f"simdgroup_matrix<{type_name}, 8, 8>"
+    ptx = ptx_of(
+        f"kernel void k(device const {type_name}* x, device {type_name}* y, constant uint& n) {{"
+        f"{matrix} A[2], B[2], C = make_filled_simdgroup_matrix<{type_name}, 8, 8>(0);"
+        "for (uint k = 0; k < n; k += 16) { for (uint j = 0; j < 2; ++j) {"
+        "simdgroup_load(A[j], x + k + 8 * j, n); simdgroup_load(B[j], x + (k + 8 * j) * n, n);"
+        "simdgroup_multiply_accumulate(C, A[j], B[j], C); } }"
+        f"{looks} simdgroup_store(C, y, n); }}"
+    )
+    check_sound(ptx, assemble=True)
+    assert ".local" not in ptx.text
+    # Two elements a lane, eight products each, of two pairs of matrices at least.
+    assert sum(each.startswith("fma.rn.f32") for each in ptx.code()) >= 32
+
+
+@pytest.mark.slow
+def test_a_function_constant_is_a_literal(ptx_of):
+    text = kernel("y[i] = x[i] * scale;", "constant float scale [[function_constant(0)]];\n")
+    texts = {value: ptx_of(text, {0: value}).text for value in (3.0, 5.0)}
+    assert "0f40400000" in texts[3.0]
+    assert "0f40A00000" in texts[5.0]
+
+
+@pytest.mark.slow
+def test_math_is_fast_or_as_written(ptx_of):
+    text = kernel("y[i] = x[i] * x[i + 1] + x[i + 2];")
+    assert "fma.rn.f32" in ptx_of(text).code()
+    assert "fma.rn.f32" not in ptx_of(text, fast_math=False).code()
+
+
+@pytest.mark.slow
+def test_textures_are_memory(ptx_of):
+    ptx = ptx_of(
+        "kernel void k(texture2d<float> a, texture2d<float, access::write> b, sampler s, "
+        "uint2 i [[thread_position_in_grid]]) { b.write(a.sample(s, float2(i) / 8), i); }"
+    )
+    check_sound(ptx, assemble=True)
+    assert not any(each.startswith(("tex.", "suld", "sust")) for each in ptx.code())
+
+
+@pytest.mark.slow
+def test_messages_are_dropped(ptx_of):
+    ptx = ptx_of(kernel('os_log_default.log("%d", int(i)); y[i] = 1;'))
+    check_sound(ptx)
+
+
+def test_what_nobody_defines_is_told_with_its_line(ptx_of):
+    with pytest.raises(_core.CompileError, match=r":3:.*missing.* nothing defines it"):
+        ptx_of(f"float missing(float);\n{kernel('y[i] = missing(x[i]);')}")

@@ -1,0 +1,99 @@
+"""The double of NVIDIA's driver, and kernels as it runs them.
+
+All of it is kept in the cache, by what it is made of.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from functools import cache, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from metalbench.msl.engine import Built
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+LIBRARIES = {
+    "libcuda.so.1": ("device.cpp", "execution.cpp", "modules.cpp"),
+    "libnvidia-ml.so.1": ("libnvml.cpp",),
+}
+_FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
+
+
+@cache
+def folder() -> Path:
+    """Where it is, with both libraries by the names that programs load."""
+    from metalbench.msl.building import cache
+    from metalbench.msl.building.toolchain import toolchain
+
+    parts = [path.read_bytes() for path in sorted(HERE.glob("*.*"))]
+    found = cache.folder() / f"cuda_double-{cache.digest(toolchain().key, *parts)}"
+    found.mkdir(parents=True, exist_ok=True)
+    return found.absolute()
+
+
+def build() -> Path:
+    """Compile both libraries into `folder`, unless they are there."""
+    for name, sources in LIBRARIES.items():
+        target = folder() / name
+        if not target.exists():
+            command = [compiler(), "-std=c++20", "-O1", "-shared", "-fPIC", f"-I{ROOT / 'csrc'}"]
+            _make([*command, *(str(HERE / each) for each in sources), "-ldl"], target)
+    return folder()
+
+
+def compiler() -> str:
+    """The host's."""
+    found = shutil.which("c++") or shutil.which("g++")
+    assert found is not None, "the double needs a C++ compiler, as the extension does"
+    return found
+
+
+def building_both(build: Callable[..., Built]) -> Callable[..., Built]:
+    """`build`, which makes PTX of a kernel, with what the double runs in its place."""
+
+    @wraps(build)
+    def build_both(*arguments: object, **options: object) -> Built:
+        built = build(*arguments, **options)
+        build_kernel(Path(built.path))
+        return built
+
+    return build_both
+
+
+def build_kernel(ptx: Path) -> None:
+    """What the double runs in place of a kernel's PTX, which the lowered text lies beside."""
+    from metalbench.msl.building.targets import ELF
+    from metalbench.msl.building.toolchain import COMMON_FLAGS, toolchain
+
+    target = folder() / f"{digest(ptx.read_text())}.so"
+    if target.exists():
+        return
+    lowered = ptx.with_suffix(".cpp").read_text() + (HERE / "entry.h").read_text()
+    tools = toolchain()
+    command = [*tools.clang, "-x", "c++", *COMMON_FLAGS, *ELF.compiler, "-DMB_GPU=1", "-O1"]
+    command += [f"-I{tools.headers}", "-include", str(HERE / "shim.h"), "-c", "-"]
+    made = target.with_suffix(f".{os.getpid()}.o")
+    subprocess.run([*command, "-o", str(made)], input=lowered, text=True, check=True)
+    _make([compiler(), "-shared", str(made)], target)
+    made.unlink()
+
+
+def digest(text: str) -> str:
+    """The double's own name of a text (FNV-1a)."""
+    value = _FNV_OFFSET
+    for byte in text.encode():
+        value = (value ^ byte) * _FNV_PRIME & (1 << 64) - 1
+    return f"{value:016x}"
+
+
+def _make(command: list[str], target: Path) -> None:
+    """Run a linker; other processes see its file as a whole or not at all."""
+    made = target.with_name(f"{target.name}.{os.getpid()}")
+    subprocess.run([*command, "-o", str(made)], check=True)
+    made.replace(target)

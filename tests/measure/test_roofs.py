@@ -1,0 +1,76 @@
+"""The roofs of a GPU are measured once for a machine."""
+
+from __future__ import annotations
+
+import pytest
+
+from metalbench import _core
+from metalbench.measure import Mode, roofs
+from metalbench.measure.roofs import Roofs, roofs_of
+from metalbench.run.peaks import peaks_of
+
+MIB = 1 << 20
+
+
+class _WithCache:
+    """The cpu device, which tells of a cache as a GPU does."""
+
+    def __init__(self) -> None:
+        self._device = _core.open("cpu")
+        self.cores = 1
+        self.capabilities = {"l2_bytes": MIB}
+
+    def __getattr__(self, name):
+        return getattr(self._device, name)
+
+
+@pytest.fixture(autouse=True)
+def _cache_of_its_own(monkeypatch):
+    kept = {}
+    monkeypatch.setattr(roofs.cache, "load", kept.get)
+    monkeypatch.setattr(roofs.cache, "store", kept.__setitem__)
+
+
+def test_they_are_measured_and_then_known(monkeypatch):
+    monkeypatch.setattr(roofs, "STEPS", 1)
+    monkeypatch.setattr(roofs, "PLAN", {"warmup_ns": 0, "window_ns": 1e4, "max_pairs": 2})
+    device = _WithCache()
+    found = roofs_of(device)
+    # A 386 would do.
+    assert min(found.float32_gflops, found.memory_gbytes_per_s, found.cache_gbytes_per_s) > 0.01
+    monkeypatch.setattr(roofs, "_least_ns", None)
+    assert roofs_of(device) == found
+
+
+def test_a_device_that_does_not_tell_its_cache_has_none():
+    assert roofs_of(_core.open("cpu")) is None
+    assert peaks_of(_core.open("cpu"), 1e9, "float32", Mode.WARM) is None
+
+
+def test_rates_are_those_of_what_the_kernels_do(monkeypatch):
+    monkeypatch.setattr(roofs, "_least_ns", lambda *_: 1000.0)
+    found = roofs_of(_WithCache())
+    threads = roofs.THREADGROUPS_A_CORE * roofs.THREADS
+    assert found.float32_gflops == 2 * 2 * roofs.CHAINS * roofs.STEPS * threads / 1000
+    # The copy moves its bytes twice.
+    assert found.memory_gbytes_per_s == 2 * 3 * MIB / 1000
+    assert found.cache_gbytes_per_s == 2 * MIB / 4 / 1000
+
+
+@pytest.mark.parametrize(
+    ("mebibytes", "dtype", "mode", "expected"),
+    [
+        (2, "float32", Mode.WARM, (1.0, 4.0, "its cache of 1 MiB")),
+        (3, "float32", Mode.WARM, (1.0, 3.0, "memory")),
+        (2, "float32", Mode.COLD, (1.0, 3.0, "memory")),
+        (2, "bfloat16", Mode.WARM, (2.0, 4.0, "its cache of 1 MiB")),
+    ],
+)
+def test_what_may_be_in_the_cache_is_held_against_the_cache(
+    monkeypatch, mebibytes, dtype, mode, expected
+):
+    monkeypatch.setattr("metalbench.run.peaks.roofs_of", lambda _: Roofs(1.0, 2.0, 3.0, 4.0))
+    peaks = peaks_of(_WithCache(), mebibytes * MIB, dtype, mode)
+    gflops, moved, where = expected
+    assert (peaks.gflops, peaks.gbytes_per_s) == (gflops, moved)
+    assert f"copies in {where}," in peaks.source
