@@ -21,7 +21,7 @@ SHORT_TRIALS = 40
 LIMITS = (160, 900)  # a slow kernel's pairs, and a usual one's
 # Of a slower one: in all, which are eight looks.
 SLOW = (32, 64, 128)
-# In so few pairs noise that stays for twenty of them is not seen to be correlated, by whatever rule.
+# Noise that stays for twenty pairs is not seen to be correlated in so few, by whatever rule.
 TOO_FEW = {
     (name, limit)
     for name in ("own, AR(1) 0.95", "one side alone, AR(1) 0.9, 5 %")
