@@ -106,14 +106,20 @@ class CustomKernel:
                 threads=made.threads,
             )
             self._device.run([dispatch], time_limit=self.time_limit)
-        except KernelDied as error:
-            raise KernelDied(error.kind, f"[{self.definition.name}] {error}") from None
         except MetalBenchError as error:
-            # The user knows the kernel by the name that was given, not by the generated one.
-            message = str(error).replace(f"[{generated.name}]", f"[{self.definition.name}]")
-            if isinstance(error, (KernelFault, TimeLimitExceeded)) and not self.checked:
-                message += _HINT
-            raise type(error)(message) from None
+            raise self._named(error, generated.name) from None
+
+    def _named(self, error: MetalBenchError, generated: str) -> MetalBenchError:
+        """The error with the name that the user knows the kernel by, not the generated one."""
+        name = f"[{self.definition.name}]"
+        message = str(error).replace(f"[{generated}]", name)
+        if isinstance(error, (KernelDied, TimeLimitExceeded)) and not message.startswith("["):
+            message = f"{name} {message}"  # as what is told of a process
+        if isinstance(error, KernelDied):
+            return KernelDied(error.kind, message)
+        if isinstance(error, (KernelFault, TimeLimitExceeded)) and not self.checked:
+            message += _HINT
+        return type(error)(message)
 
     def _pipeline(self, generated: Generated) -> _core.Pipeline:
         found = self._pipelines.get(generated.variant)

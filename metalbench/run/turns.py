@@ -113,10 +113,7 @@ class Turns:
         """Take note of what another kernel's turns have put into the inputs of both."""
         self.exchanges = other.exchanges
         self.rounds = [
-            [
-                replace(mine, workload=theirs.workload)
-                for mine, theirs in zip(*rounds, strict=True)
-            ]
+            [replace(mine, workload=theirs.workload) for mine, theirs in zip(*rounds, strict=True)]
             for rounds in zip(self.rounds, other.rounds, strict=True)
         ]
 

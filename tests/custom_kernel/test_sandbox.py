@@ -24,7 +24,6 @@ from metalbench.errors import (
     DispatchError,
     KernelDied,
     KernelFault,
-    MetalBenchError,
     TimeLimitExceeded,
 )
 from metalbench.isolation.confinement import landlock, to_run
@@ -32,10 +31,10 @@ from metalbench.isolation.confinement.start import _Starter
 from metalbench.isolation.memory import _children
 from metalbench.kind import Kind
 
-I = "uint i = thread_position_in_grid.x; "
-TWICE = I + "out[i] = 2 * a[i];"
+AT = "uint i = thread_position_in_grid.x; "
+TWICE = AT + "out[i] = 2 * a[i];"
 REVERSED = (
-    I + "uint t = thread_index_in_threadgroup; threadgroup float s[64]; s[t] = a[i];"
+    AT + "uint t = thread_index_in_threadgroup; threadgroup float s[64]; s[t] = a[i];"
     "threadgroup_barrier(metal::mem_flags::mem_threadgroup); out[i] = s[63 - t];"
 )
 X = np.arange(256, dtype=np.float32)
@@ -116,11 +115,11 @@ def test_outputs_are_the_callers_own() -> None:
 ERRORS = {
     "that does not compile": (CompileError, "out[i] = nonsense;", {}),
     "with a wrong argument": (DispatchError, TWICE, {"grid": (1, 1)}),
-    "that goes astray": (KernelFault, I + "out[i] = a[i + (1ul << 40)];", {}),
-    "that is checked": (KernelFault, I + "out[i] = a[i + 256];", {"checked": True}),
+    "that goes astray": (KernelFault, AT + "out[i] = a[i + (1ul << 40)];", {}),
+    "that is checked": (KernelFault, AT + "out[i] = a[i + 256];", {"checked": True}),
     "that does not end": (
         TimeLimitExceeded,
-        I + "while (a[0] == 0) out[i] += 1;",
+        AT + "while (a[0] == 0) out[i] += 1;",
         {"time_limit": 0.2},
     ),
 }
@@ -136,7 +135,9 @@ def test_errors_are_the_same(what: str) -> None:
         with pytest.raises(kind) as caught:
             Sandboxed(source, sandbox=sandbox, **options)(**asked)
         # Where nothing is differs.
-        said.append(re.sub(r"an invalid address|invalid address 0x\w+", "nothing", str(caught.value)))
+        said.append(
+            re.sub(r"an invalid address|invalid address 0x\w+", "nothing", str(caught.value))
+        )
     assert said[0] == said[1]
 
 
@@ -152,12 +153,13 @@ def test_a_process_that_dies_is_an_error_and_the_next_call_works() -> None:
     assert first not in twice.processes
 
 
+@pytest.mark.slow  # it is waited for as long as a busy machine may need
 def test_a_process_that_is_stopped_is_a_hang() -> None:
-    twice = Sandboxed(time_limit=0.1)
+    twice = Sandboxed()
     twice()
     (process,) = twice.processes
     os.kill(process, signal.SIGSTOP)
-    with pytest.raises(MetalBenchError, match="does not answer"):
+    with pytest.raises(TimeLimitExceeded, match=r"^\[test\] the kernel's process does not answer"):
         twice()
     assert (twice() == 2 * X).all()
 
@@ -244,7 +246,7 @@ def test_a_kernel_may_be_forgotten_where_nobody_may_be_signalled() -> None:
 
     def forget() -> Any:
         held.clear()
-        gc.collect()
+        return gc.collect()
 
     with landlock.rules(to_run()) if landlock.version() else nullcontext(None) as rules:
         forgetting = _Starter(forget, rules)

@@ -47,7 +47,7 @@ def several_and_twice(numbers: list[int]) -> str:
 
 
 class Ground:
-    """A folder in which everybody may read and write: a cache, and files that are none of theirs."""
+    """A folder where everybody may read and write: a cache, and files that are none of theirs."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp())
@@ -57,6 +57,12 @@ class Ground:
         for folder in (self.folder, self.cache, self.files):
             folder.mkdir(exist_ok=True)
             folder.chmod(0o777)
+        self.restore()
+
+    def restore(self) -> None:
+        """Put the files there, whatever has become of them."""
+        for path in self.files.iterdir():
+            path.unlink()
         for name in FILES:
             (self.files / name).write_text(name)
             (self.files / name).chmod(0o666)
@@ -76,12 +82,14 @@ class Ground:
         count = 0
         for key, record in list(self._kernels()):
             target = Path(record["path"])
-            honest = target.with_name(f"honest{count}.so")
-            target.replace(honest)
+            honest = target.with_name(f"honest-{target.name}")
+            if not honest.exists():
+                target.replace(honest)
             escapes = ", ".join(f"escape{number}" for number in range(len(native_code.ESCAPES)))
             tried = native_code.source(self.files, Path(metalbench.__file__).parent)
             code = tried + _KERNEL.format(escapes=escapes, body=body)
-            native_code.build(code, target, honest)
+            with cache.replacing(target) as made:
+                native_code.build(code, made, honest)
             cache.store(key, {**record, "object": cache.file_digest(target)})
             count += 1
         self._open_to_all()

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from metalbench.measure import cache
-from metalbench.measure.cache import LARGEST_KNOWN, MIB, last_level_cache_bytes, of_two_sets, rotation
+from metalbench.measure.cache import (
+    LARGEST_KNOWN,
+    MIB,
+    last_level_cache_bytes,
+    of_two_sets,
+    rotation,
+)
 
 
 @pytest.mark.parametrize(
