@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from metalbench.kernel.library import Library
 from metalbench.cli.secret_seed import secret_seed
+from metalbench.kernel.library import Library
 
 
 def test_they_differ_and_begin_with_the_plain_distributions() -> None:
