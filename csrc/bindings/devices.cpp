@@ -39,7 +39,9 @@ std::string why_left_out(const std::string& kind) {
 
 std::shared_ptr<Device> make_device(const std::string& kind) {
   if (kind == "cpu") {
-    if (auto host = executor_host()) return executor::make_device(python_front_end(false), host);
+    if (auto host = executor_host()) {
+      return executor::make_device(python_front_end(false), host, executor::Sharing::source);
+    }
     return cpu::make_device(python_front_end(false));
   }
   if (kind == "metal") return metal::make_device(python_cache(), python_signatures());

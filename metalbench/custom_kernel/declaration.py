@@ -13,6 +13,10 @@ from metalbench.errors import DeclarationError, suggestion
 
 CHECKED = "METALBENCH_CHECKED"
 WITHOUT_CHECKS = {"mlx": "MLX", "cuda": "the cuda device"}
+UNCONFINED = {
+    "mlx": "MLX runs its kernels in the process that calls them",
+    "cuda": "the cuda device's driver runs in the process that calls a kernel",
+}
 
 
 def metal_kernel(  # noqa: PLR0917 - MLX's order
@@ -28,6 +32,7 @@ def metal_kernel(  # noqa: PLR0917 - MLX's order
     device: str = "auto",
     checked: bool | None = None,
     time_limit: float = 60.0,
+    sandbox: bool = False,
 ) -> CustomKernel | MLXKernel:
     """A kernel from the `source` of its body, called as that of `mx.fast.metal_kernel` is.
 
@@ -36,7 +41,9 @@ def metal_kernel(  # noqa: PLR0917 - MLX's order
     bounds, races and reads of threadgroup memory that nobody wrote, at the line of the source;
     elements of outputs that the kernel leaves alone are NaN in them. None is what
     METALBENCH_CHECKED says: 1 or 0, which it is where it is not set. `time_limit` in s ends a hang
-    on the cpu; on a GPU it is told, and the GPU is lost to this process. Raises DeclarationError.
+    on the cpu; on a GPU it is told, and the GPU is lost to this process. In a `sandbox` the kernel
+    runs on the cpu in a process of its own, which can do nothing but compute, and which is kept
+    from call to call. Raises DeclarationError.
     """
     defined = definition(
         name,
@@ -48,13 +55,18 @@ def metal_kernel(  # noqa: PLR0917 - MLX's order
         atomic_outputs=atomic_outputs,
         compile_options=compile_options,
     )
-    if runs_on_mlx(f"[{name}]", device, checked):
+    if runs_on_mlx(f"[{name}]", device, checked, sandbox=sandbox):
         return MLXKernel(defined)
-    where = "cuda" if device == "cuda" else "cpu"
-    return CustomKernel(defined, checked=is_checked(checked), time_limit=time_limit, device=where)
+    return CustomKernel(
+        defined,
+        checked=is_checked(checked),
+        time_limit=time_limit,
+        device="cuda" if device == "cuda" else "cpu",
+        sandbox=sandbox,
+    )
 
 
-def runs_on_mlx(where: str, device: str, checked: bool | None) -> bool:
+def runs_on_mlx(where: str, device: str, checked: bool | None, *, sandbox: bool) -> bool:
     """Whether MLX itself runs a kernel with these options; raises DeclarationError."""
     if device not in DEVICES:
         raise DeclarationError(f"{where} unknown device {device!r}; {suggestion(device, DEVICES)}")
@@ -62,8 +74,10 @@ def runs_on_mlx(where: str, device: str, checked: bool | None) -> bool:
         asked = "checked" if checked else f"{CHECKED}=1"
         has = f"{WITHOUT_CHECKS[device]} has no checked builds"
         raise DeclarationError(f"{where} {asked}: {has}; use device='cpu'")
+    if device in UNCONFINED and sandbox:
+        raise DeclarationError(f"{where} sandbox: {UNCONFINED[device]}; use device='cpu'")
     if device == "auto":
-        return not is_checked(checked) and mlx_kernel.metal_is_available()
+        return not (is_checked(checked) or sandbox) and mlx_kernel.metal_is_available()
     return device == "mlx"
 
 

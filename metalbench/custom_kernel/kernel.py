@@ -14,7 +14,7 @@ from metalbench.custom_kernel.call import Call, call, shapes_and_types
 from metalbench.custom_kernel.definition import Definition
 from metalbench.custom_kernel.opaque import opaque
 from metalbench.custom_kernel.signature import PRELUDE, Generated, Variant
-from metalbench.errors import KernelFault, MetalBenchError, TimeLimitExceeded
+from metalbench.errors import KernelDied, KernelFault, MetalBenchError, TimeLimitExceeded
 
 _HINT = (
     "; METALBENCH_CHECKED=1 (or checked=True) tells the first access, race or barrier that is wrong"
@@ -25,16 +25,24 @@ class CustomKernel:
     """A kernel that is compiled when it is called; once for each kind of inputs and template."""
 
     def __init__(
-        self, definition: Definition, *, checked: bool, time_limit: float, device: str = "cpu"
+        self,
+        definition: Definition,
+        *,
+        checked: bool,
+        time_limit: float,
+        device: str = "cpu",
+        sandbox: bool = False,
     ) -> None:
         self.definition = definition
         self.device = device
         self.checked = checked
         self.time_limit = time_limit
+        self.sandbox = sandbox
+        self._own_device = _apart() if sandbox else None
         self._pipelines: dict[Variant, _core.Pipeline] = {}
 
     def __repr__(self) -> str:
-        how = ", checked" if self.checked else ""
+        how = (", checked" if self.checked else "") + (", in a sandbox" if self.sandbox else "")
         return f"<metal_kernel {self.definition.name} on {self.device}{how}>"
 
     def __call__(
@@ -54,7 +62,8 @@ class CustomKernel:
 
         `inputs` are mlx or numpy arrays or numbers; the outputs are mlx arrays if one of them is.
         `grid` counts threads. `stream` has no meaning here. Raises DispatchError, CompileError,
-        and KernelFault or TimeLimitExceeded when the kernel goes wrong.
+        and KernelFault or TimeLimitExceeded when the kernel goes wrong. In a sandbox KernelDied,
+        too, and ForgedTimes of a kernel that goes on behind its end.
         """
         asked: dict[str, Any] = {
             "output_shapes": output_shapes,
@@ -88,6 +97,9 @@ class CustomKernel:
             for shape, type_ in zip(made.shapes, made.types, strict=True)
         ]
         self._run(generated, made, outputs)
+        if self.sandbox:
+            # What the other process can still write to is no result.
+            return [each.array.copy() for each in outputs]
         return [each.array for each in outputs]
 
     def _run(self, generated: Generated, made: Call, outputs: list[arrays.Output]) -> None:
@@ -102,11 +114,19 @@ class CustomKernel:
             )
             self._device.run([dispatch], time_limit=self.time_limit)
         except MetalBenchError as error:
-            # The user knows the kernel by the name that was given, not by the generated one.
-            message = str(error).replace(f"[{generated.name}]", f"[{self.definition.name}]")
-            if isinstance(error, (KernelFault, TimeLimitExceeded)) and not self.checked:
-                message += _HINT
-            raise type(error)(message) from None
+            raise self._named(error, generated.name) from None
+
+    def _named(self, error: MetalBenchError, generated: str) -> MetalBenchError:
+        """The error with the name that the user knows the kernel by, not the generated one."""
+        name = f"[{self.definition.name}]"
+        message = str(error).replace(f"[{generated}]", name)
+        if isinstance(error, (KernelDied, TimeLimitExceeded)) and not message.startswith("["):
+            message = f"{name} {message}"  # as what is told of a process
+        if isinstance(error, KernelDied):
+            return KernelDied(error.kind, message)
+        if isinstance(error, (KernelFault, TimeLimitExceeded)) and not self.checked:
+            message += _HINT
+        return type(error)(message)
 
     def _pipeline(self, generated: Generated) -> _core.Pipeline:
         found = self._pipelines.get(generated.variant)
@@ -137,7 +157,14 @@ class CustomKernel:
 
     @property
     def _device(self) -> _core.Device:
-        return _opened(self.device)
+        return _opened(self.device) if self._own_device is None else self._own_device
+
+
+def _apart() -> _core.Device:
+    # What processes need is not imported for a kernel that has none.
+    from metalbench.custom_kernel.sandbox import sandboxed_device
+
+    return sandboxed_device()
 
 
 @cache

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import faulthandler
-import glob
 import os
 import resource
 import sys
-import tempfile
 from contextlib import suppress
-from pathlib import Path
 
 from metalbench.errors import Unsupported
 from metalbench.isolation.confinement import (
@@ -31,6 +28,7 @@ _GPUS = "/dev/nvidia*"
 _NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
 _SYSTEM = ("/usr/lib", "/lib", "/lib64", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo")
 _FACTS = ("/etc/ld.so.cache", "/etc/localtime", "/proc/self", "/proc/cpuinfo", "/proc/meminfo")
+_PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
 _KERNEL = ("/sys/devices/system", "/sys/fs/cgroup", "/dev/urandom", "/dev/random", "/dev/null")
 
 
@@ -57,11 +55,10 @@ def confine(lifeline: int, parent: int, files: Files | None = None) -> str:
 def to_run() -> Files:
     """What a process needs to open that loads kernels from the cache, for `confine`."""
     found = (sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable))
-    package = Path(__file__).parents[3]
-    paths: list[str | Path] = [
+    paths = [
         *found,
         *filter(None, sys.path),
-        package,
+        _PACKAGE,
         *_cache(),
         *_SYSTEM,
         *_FACTS,
@@ -72,8 +69,12 @@ def to_run() -> Files:
 
 def _to_work() -> Files:
     """What tasks may need, which are Python: to read and start whatever there is."""
-    writable: list[str | Path] = [*_cache(), tempfile.gettempdir(), *_NOWHERE, *glob.glob(_GPUS)]
-    return Files(readable=("/",), executable=("/",), writable=tuple(writable))
+    # Which take longer to import than all else here, and are not for what loads kernels.
+    import glob
+    import tempfile
+
+    writable = (*_cache(), tempfile.gettempdir(), *_NOWHERE, *glob.glob(_GPUS))
+    return Files(readable=("/",), executable=("/",), writable=writable)
 
 
 def _on_linux(parent: int, files: Files | None) -> str:
@@ -97,15 +98,15 @@ def _on_a_mac(files: Files | None) -> str:
     return "the sandbox"
 
 
-def _cache() -> list[Path]:
+def _cache() -> list[str]:
     """The folder of compiled kernels, as who started this process has told; made, to be named."""
     named = os.environ.get("METALBENCH_CACHE")
     if not named:
         return []
     # Where it cannot be made, whoever writes to it first says what is wrong.
     with suppress(OSError):
-        Path(named).mkdir(parents=True, exist_ok=True)
-    return [Path(named)]
+        os.makedirs(named, exist_ok=True)
+    return [named]
 
 
 def _limit(which: int, most: int) -> None:
