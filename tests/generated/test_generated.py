@@ -50,3 +50,8 @@ def test_what_is_written_beyond_an_output_is_told(monkeypatch):
     )
     (difference,) = compare(random_program(3), ("vectors",)).differences
     assert difference.what == "out0: written beyond its ends"
+
+
+def test_what_a_thread_that_has_returned_never_wrote_is_nothing_to_read():
+    """Threadgroup memory is whatever it was: programs whose threads return clear theirs first."""
+    assert report_of(7000135, ("vectors",), Found(), shrinks=False) == ""
