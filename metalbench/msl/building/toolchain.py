@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from metalbench._core import Unsupported
-from metalbench.msl.building.targets import ELF, LLD_FLAGS, MACH_O, Target, target
+from metalbench.msl.building.targets import ELF, LLD_FLAGS, Target, target
 
 COMMON_FLAGS = [
     "-std=c++17",
@@ -201,7 +201,7 @@ def flags(
     `passes` are what an unchecked build is optimised with.
     """
     goal = goal or target()
-    machine = "arm64" if goal is MACH_O else platform.machine()
+    machine = goal.triple.partition("-")[0]
     return [
         *COMMON_FLAGS,
         *goal.compiler,
