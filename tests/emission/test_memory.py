@@ -283,3 +283,52 @@ def test_lines_of_the_source_stay_with_accesses():
     text = vectorise(module(body, "", memory), ROWS.launch)
     assert any("load <32 x float>" in each and "!dbg !7" in each for each in text.split("\n"))
     assert any("store <32 x float>" in each and "!dbg !8" in each for each in text.split("\n"))
+
+
+@pytest.mark.parametrize(
+    "index", ["contiguous", "checked", "computed", "computed in a row", "loaded"]
+)
+def test_integers_of_odd_lengths_lie_as_in_an_array(check, index):
+    """clang makes one of three shorts, and on arm64 of three ints that are parameters."""
+    text, which = INDICES[index]
+    body = f"""
+        {text}
+        %q = getelementptr i48, ptr %a, i64 %w
+        %v = load i48, ptr %q
+        %u = add i48 %v, 3
+        %p = getelementptr i48, ptr %out, i64 %w
+        store i48 %u, ptr %p"""
+    low = (1 << 48) - 1
+    a = np.random.default_rng(1).integers(0, 1 << 63, 256, dtype="u8")
+
+    def want(t, a, out, n=5, **_):
+        chosen = which(t, n)
+        out[chosen] = (out[chosen] & ~np.uint64(low)) | ((a[chosen] + 3) & low)
+
+    check(body, want, a=a, out=np.full(256, 0xABCD << 48, "u8"), **used(index))
+
+
+def test_integers_of_odd_lengths_go_through_memory_lane_by_lane(check):
+    """Three words in one, an atomic's operand made of them, and what a lane alone takes along."""
+    body = """
+        %x0 = zext i32 %lane to i96
+        %x1 = shl i96 %x0, 64
+        %x = or i96 %x1, 7
+        %k = load i32, ptr %places.lane
+        %far = icmp ult i32 %k, 20
+        br i1 %far, label %yes, label %join
+      yes:
+        %y = add i96 %x, 5
+        br label %join
+      join:
+        %z = phi i96 [ %x, %entry ], [ %y, %yes ]
+        %h = lshr i96 %z, 64
+        %t = trunc i96 %h to i32
+        %l = trunc i96 %z to i32
+        %s = add i32 %t, %l
+        store i32 %s, ptr %out.lane"""
+
+    def want(t, places, out):
+        out[t.lane] = t.lane + 7 + 5 * (places[t.lane] < 20)
+
+    check(body, want, places=PLACES, out=np.zeros(32, "u4"))

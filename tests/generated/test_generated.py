@@ -50,3 +50,13 @@ def test_what_is_written_beyond_an_output_is_told(monkeypatch):
     )
     (difference,) = compare(random_program(3), ("vectors",)).differences
     assert difference.what == "out0: written beyond its ends"
+
+
+def test_what_a_thread_that_has_returned_never_wrote_is_nothing_to_read():
+    """Threadgroup memory is whatever it was: programs whose threads return clear theirs first."""
+    assert report_of(7000135, ("vectors",), Found(), shrinks=False) == ""
+
+
+def test_fibers_within_a_rare_case_miss_nothing_that_comes_behind_it():
+    """clang would put the case's code at the end, and with it the call that lanes wait at."""
+    assert report_of(7000263, ("fibers",), Found(), shrinks=False) == ""

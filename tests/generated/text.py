@@ -52,7 +52,7 @@ using namespace metal;
 kernel void generated({", ".join(parameters)},{_PLACES if flat else _PLACES_IN_SPACE}
     uint lane [[thread_index_in_simdgroup]], uint sg [[simdgroup_index_in_threadgroup]]) {{
 {_OF_A_LINE if flat else _IN_SPACE}{"".join(_threadgroup(each) for each in program.shared)}\
-{_lines(program.body)}}}
+{_cleared(program)}{_lines(program.body)}}}
 """
 
 
@@ -65,6 +65,14 @@ def _macro(array: s.Output | s.Shared) -> str:
 
 def _threadgroup(array: s.Shared) -> str:
     return f"  threadgroup {array.type} {array.name}[{SHARED_CAPACITY[array.order]}];\n"
+
+
+def _cleared(program: s.Program) -> str:
+    """Where threads may have returned, others read what those have never written."""
+    if not any(isinstance(each, s.Return) for part in program.body for each in s.every(part)):
+        return ""
+    own = [f"{each.name.upper()}(tid) = 0;" for each in program.shared]
+    return f"  {' '.join(own)}\n  {_BARRIER}" if own else ""
 
 
 def _struct(struct: s.Struct) -> str:

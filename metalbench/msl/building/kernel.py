@@ -100,13 +100,19 @@ def _compile_threads(
     lowered: Lowered, translate: Translate, *, checked: bool, fast_math: bool
 ) -> cache.Record:
     """A kernel whose threads are run one by one: in loops, or as fibers."""
+    fibers = lowered.needs_fibers or checked
     target = threads_of(
         lowered.code,
         lowered.kernel.name,
         translate,
+        fibers=fibers,
         checked=checked,
         fast_math=fast_math,
         spaces=lowered.spaces,
     )
-    engine = "fibers" if lowered.needs_fibers or checked else "loops"
-    return {"path": str(target), "engine": engine, "widths": (), "lane": ""}
+    return {
+        "path": str(target),
+        "engine": "fibers" if fibers else "loops",
+        "widths": (),
+        "lane": "",
+    }

@@ -10,19 +10,29 @@ from metalbench.msl.building.frames import check_frames
 from metalbench.msl.building.toolchain import flags, toolchain
 from metalbench.msl.rewriting.edits import Code, Edits
 
+# Fibers that wait at different calls go on in the order of these in the code. Whatever clang takes
+# to be rare it would put behind all else: lanes in there would miss what comes after it.
+IN_ORDER = ["-mllvm", "-disable-block-placement"]
+
 
 def threads_of(
     code: Code,
     kernel: str,
     translate: Translate,
     *,
+    fibers: bool,
     checked: bool,
     fast_math: bool,
     spaces: bool,
 ) -> Path:
-    """The shared object of lowered text, with the text beside it. Raises CompileError."""
+    """The shared object of lowered text, with the text beside it. Raises CompileError.
+
+    With `fibers` each thread is one; all are of what is `checked`.
+    """
     tools = toolchain()
     options = flags(checked=checked, fast_math=fast_math, spaces=spaces)
+    if fibers:
+        options += IN_ORDER
     target = cache.path_of(cache.digest("object", tools.key, repr(options), code.text), ".so")
     with cache.replacing(target) as path:
         frames = compile_shared_object(code, path, tools, translate, options, checked=checked)
@@ -35,6 +45,7 @@ def threads_of(
 
 
 def threads_of_text(text: Path, kernel: str, *, fast_math: bool, spaces: bool) -> Path:
-    """The same of text that compiled before, in a file."""
+    """The same of text that compiled before, in a file, as fibers."""
     code = Code(text.read_text(), Edits(""), 0)
-    return threads_of(code, kernel, Translate(), checked=False, fast_math=fast_math, spaces=spaces)
+    kind = {"fibers": True, "checked": False, "fast_math": fast_math, "spaces": spaces}
+    return threads_of(code, kernel, Translate(), **kind)

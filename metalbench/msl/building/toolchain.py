@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from metalbench._core import Unsupported
-from metalbench.msl.building.targets import ELF, LLD_FLAGS, MACH_O, NVPTX, Target, target
+from metalbench.msl.building.targets import ELF, LLD_FLAGS, Target, target
 
 COMMON_FLAGS = [
     "-std=c++17",
@@ -207,7 +207,7 @@ def flags(
     `passes` are what an unchecked build is optimised with.
     """
     goal = goal or target()
-    machine = {MACH_O: "arm64", NVPTX: ""}.get(goal, platform.machine())
+    machine = goal.triple.partition("-")[0]
     return [
         *COMMON_FLAGS,
         *goal.compiler,

@@ -8,7 +8,7 @@ from metalbench.msl.emission.access import Access, Vectors, moved
 from metalbench.msl.emission.body import Body, bits_of
 from metalbench.msl.emission.checked import checked
 from metalbench.msl.emission.lanes import Lanes
-from metalbench.msl.emission.one_by_one import memory_text, one_by_one
+from metalbench.msl.emission.one_by_one import memory_text, one_by_one, stored
 from metalbench.msl.emission.rows import happens_to_be, row
 from metalbench.msl.emission.scattered import scattered
 from metalbench.msl.emission.versions import versions
@@ -62,6 +62,8 @@ def _may_happen(body: Body, instruction: Memory) -> bool:
 
 def _reach(body: Body, address: Lanes, access: Access, *, happens: bool) -> Vectors:
     """An access at addresses that differ."""
+    if any(stored(kind) != kind for kind in access.kinds):  # no row in memory is a vector of them
+        return scattered(body, [moved(body, address, each) for each in access.offsets], access)
     plain = Lanes(address.type, address.scalar, address.stride)
     if address.holds and not body.mask:
         found = checked(body, address, access)

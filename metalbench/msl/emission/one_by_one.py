@@ -9,9 +9,9 @@ from metalbench.msl.emission.code import Code
 from metalbench.msl.emission.lanes import Lanes, Near, put_together, take_apart
 from metalbench.msl.ir.model import Atomic, Call, Instruction, Memory
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.types import BOOL, VOID, Int, Type
+from metalbench.msl.ir.types import VOID, Int, Type
 
-_BYTE, _INDEX = Int(8), Int(32)
+_INDEX = Int(32)
 ROW_ALIGNMENT = 16  # bytes, of a row of lanes in memory
 OneLane = Callable[[Sequence[str]], Sequence[str]]
 
@@ -78,15 +78,24 @@ def over_lanes(code: Code, lanes: str, run: Callable[[str], None]) -> None:
 
 
 def stored(kind: Type) -> Type:
-    """How an element lies in memory."""
-    return _BYTE if kind == BOOL else kind
+    """How an element lies in memory: integers of other lengths in the next power of two of bytes.
+
+    In memory LLVM packs a vector's elements bit by bit, but an array's are so far apart.
+    """
+    if not isinstance(kind, Int):
+        return kind
+    size = 8
+    while size < kind.bits:
+        size *= 2
+    return Int(size)
 
 
 def lying(code: Code, kind: Type, vector: str) -> str:
     """A vector as it lies in memory."""
-    if kind != BOOL:
+    row = stored(kind)
+    if row == kind:
         return vector
-    return code.value(f"zext {code.mask} {vector} to {code.lanes(_BYTE)}")
+    return code.value(f"zext {code.lanes(kind)} {vector} to {code.lanes(row)}")
 
 
 def follows(operand: Lanes) -> bool:
@@ -134,7 +143,7 @@ def taken(body: Body, kind: Type, slot: str, lane: str) -> str:
     code = body.code
     place = code.value(f"getelementptr {stored(kind)}, ptr {slot}, i64 {lane}")
     part = code.value(f"load {stored(kind)}, ptr {place}")
-    return code.value(f"trunc i8 {part} to i1") if kind == BOOL else part
+    return part if stored(kind) == kind else code.value(f"trunc {stored(kind)} {part} to {kind}")
 
 
 def of_index(body: Body, near: Near, slot: str, lane: str) -> str:
@@ -161,8 +170,8 @@ def from_lane(body: Body, operand: Lanes, lane: str) -> str:
 def keep(body: Body, kind: Type, slot: str, lane: str, part: str) -> None:
     """Put one lane's result in its place."""
     code = body.code
-    if kind == BOOL:
-        part = code.value(f"zext i1 {part} to i8")
+    if stored(kind) != kind:
+        part = code.value(f"zext {kind} {part} to {stored(kind)}")
     place = code.value(f"getelementptr {stored(kind)}, ptr {slot}, i64 {lane}")
     code.line(f"store {stored(kind)} {part}, ptr {place}")
 
@@ -171,7 +180,9 @@ def kept(body: Body, kind: Type, slot: str) -> str:
     """The results of all lanes."""
     code, row = body.code, body.code.lanes(stored(kind))
     found = code.value(f"load {row}, ptr {slot}, align {ROW_ALIGNMENT}")
-    return code.value(f"trunc {row} {found} to {code.mask}") if kind == BOOL else found
+    return (
+        found if stored(kind) == kind else code.value(f"trunc {row} {found} to {code.lanes(kind)}")
+    )
 
 
 def execute(body: Body, instruction: Instruction, operands: Sequence[str]) -> str:

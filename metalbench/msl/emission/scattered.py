@@ -9,7 +9,7 @@ from metalbench.msl.emission.body import Body, mask_of
 from metalbench.msl.emission.code import suffix
 from metalbench.msl.emission.functions import gathered
 from metalbench.msl.emission.lanes import Lanes
-from metalbench.msl.emission.one_by_one import ROW_ALIGNMENT, each_lane
+from metalbench.msl.emission.one_by_one import ROW_ALIGNMENT, each_lane, stored
 from metalbench.msl.emission.turns import AT_ONCE, in_turn
 from metalbench.msl.ir.types import Type
 
@@ -53,6 +53,8 @@ def _by_lane(body: Body, addresses: Sequence[Lanes], access: Access) -> Vectors:
 
 
 def _is_loop(body: Body, access: Access, *, rarely: bool) -> bool:
+    if any(stored(each) != each for each in access.kinds):
+        return True
     has_instruction = all(body.machine.scatters(body.layout.size(each)) for each in access.kinds)
     return not has_instruction and (bool(body.mask) or rarely)
 

@@ -24,24 +24,33 @@ _LOW_OF_4, _HIGH_OF_4 = (0, 4, 1, 5), (2, 6, 3, 7)
 _FIRST_PAIRS, _SECOND_PAIRS = (0, 1, 4, 5), (2, 3, 6, 7)
 
 
-def taken_apart(code: Code, kind: Type, place: str) -> list[str]:
-    """The first elements of eight groups in memory, the second ones, and so on."""
-    row = _row(kind)
-    rows = []
-    for at in range(_GROUP):
-        here = code.value(f"getelementptr i8, ptr {place}, i64 {at * _BYTES}")
-        rows.append(code.value(f"load {row}, ptr {here}, align 4"))
-    first, third = _both(code, kind, rows[0], rows[2])
-    second, fourth = _both(code, kind, rows[1], rows[3])
-    # Lanes 0 and 4, 1 and 5, 2 and 6, 3 and 7.
-    low, high = _in_turn(code, kind, first, third, _LOW), _in_turn(code, kind, first, third, _HIGH)
-    low2 = _in_turn(code, kind, second, fourth, _LOW)
-    high2 = _in_turn(code, kind, second, fourth, _HIGH)
-    return [
-        _in_turn(code, kind, one, other, order)
-        for one, other in ((low, low2), (high, high2))
-        for order in (_LOW_PAIRS, _HIGH_PAIRS)
-    ]
+def taken_apart(code: Code, kind: Type, place: str, wanted: Sequence[int]) -> list[str]:
+    """Of eight groups in memory the elements of these numbers: one row of each."""
+    rows = [_two_groups(code, kind, place, at) for at in range(_GROUP)]
+    found = []
+    for number in wanted:
+        low, pairs = number < 2, _HIGH_PAIRS if number % 2 else _LOW_PAIRS
+        halves = [
+            _in_turn(code, kind, one, other, _LOW if low else _HIGH)
+            for one, other in (rows[:2], rows[2:])
+        ]
+        found.append(_in_turn(code, kind, *halves, pairs))
+    return found
+
+
+def _two_groups(code: Code, kind: Type, place: str, at: int) -> str:
+    """Side by side, and read by themselves: that takes no shuffle.
+
+    Of lanes 0 and 4, 1 and 5, 2 and 6, 3 and 7.
+    """
+    group = f"<{_GROUP} x {kind}>"
+    halves = []
+    for lane in (at, at + _GROUP):
+        here = code.value(f"getelementptr i8, ptr {place}, i64 {lane * _BYTES // 2}")
+        halves.append(code.value(f"load {group}, ptr {here}, align 4"))
+    return code.value(
+        f"shufflevector {group} {halves[0]}, {group} {halves[1]}, {places(range(_LANES))}"
+    )
 
 
 def put_together(code: Code, kind: Type, rows: Sequence[str], place: str) -> None:

@@ -155,12 +155,8 @@ def _in_order(
     """
     code, size = body.code, body.layout.size(kind)
     lanes = min(body.width, _REGISTER // size)
-    if list(wanted) == list(range(_GROUP)) and size == _WORD:
-        groups = [
-            taken_apart(code, kind, code.value(f"getelementptr i8, ptr {first}, i64 {start}"))
-            for start in range(0, body.width * 4 * size, 4 * _REGISTER)
-        ]
-        return tuple(_joined(body, each, kind, lanes) for each in zip(*groups, strict=True))
+    if apart == _GROUP and size == _WORD and (wanted[-1] == _GROUP - 1 or body.width > lanes):
+        return _of_groups(body, first, kind, wanted)
     parts: list[list[str]] = [[] for _ in wanted]
     for begin in range(0, body.width, lanes):
         is_last = begin + lanes == body.width
@@ -174,6 +170,18 @@ def _in_order(
             order = [lane * apart + each + behind for lane in range(lanes)]
             found.append(code.value(f"shufflevector {row} {whole}, {row} poison, {places(order)}"))
     return tuple(_joined(body, found, kind, lanes) for found in parts)
+
+
+def _of_groups(body: Body, first: str, kind: Type, wanted: Sequence[int]) -> tuple[str, ...]:
+    """The same of groups of four words. The last ones are read from before them, not beyond."""
+    code, lanes, length = body.code, _REGISTER // _WORD, _GROUP * _WORD
+    parts = []
+    for begin in range(0, body.width, lanes):
+        behind = _GROUP - 1 - wanted[-1] if begin + lanes == body.width else 0
+        start = begin * length - behind * _WORD
+        place = code.value(f"getelementptr i8, ptr {first}, i64 {start}")
+        parts.append(taken_apart(code, kind, place, [each + behind for each in wanted]))
+    return tuple(_joined(body, each, kind, lanes) for each in zip(*parts, strict=True))
 
 
 def _joined(body: Body, parts: Sequence[str], kind: Type, size: int) -> str:

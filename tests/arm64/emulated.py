@@ -1,0 +1,125 @@
+"""Kernels as vectors of NEON: compiled for arm64 Linux, and run under qemu's user mode."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from metalbench.msl import engine
+from metalbench.msl.building.compiler import Translate, generate
+from metalbench.msl.building.targets import ELF
+from metalbench.msl.building.toolchain import LANE_FLAGS, VECTOR_FLAGS, flags, toolchain
+from metalbench.msl.building.vectors import widths_of
+from metalbench.msl.emission.body import Launch
+from metalbench.msl.emission.vectorise import vectorise
+from metalbench.msl.rewriting.lower import Lowered, lower
+
+TRIPLE = "aarch64-unknown-linux-gnu"
+# The processor of MACH_O, which has what every Mac with Apple silicon has.
+ARM64 = replace(ELF, triple=TRIPLE, compiler=(f"--target={TRIPLE}", "-mcpu=apple-m1"))
+DRIVER = Path(__file__).with_name("driver.cpp")
+QEMU = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
+_SLOTS = 31  # of threadgroup arguments, as mb/abi.h has it
+Size = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel of one lane, and what it is bound to."""
+
+    lowered: Lowered
+    lane: Path
+    fast_math: bool
+
+    def module(self, launch: Launch) -> str:
+        """The LLVM IR of all lanes, in one shape of launch."""
+        return vectorise(self.lane.read_text(), launch)
+
+    def shape(self, threads: Size, grid: Size) -> Launch:
+        """The shape that suits every threadgroup of a launch."""
+        for width in widths_of(self.lane):
+            if threads[0] % width == 0 and grid[0] % threads[0] % width == 0:
+                return Launch(width, rows=True)
+        return Launch(32, rows=False)
+
+
+def kernel(program: engine.Program, function: str, folder: Path, *, fast_math: bool) -> Kernel:
+    """A kernel of a program, compiled for one lane of arm64."""
+    tools, lowered = toolchain(), lower(program.source, function, {})
+    options = flags(
+        checked=False, fast_math=fast_math, spaces=lowered.spaces, goal=ARM64, passes=LANE_FLAGS
+    )
+    lane = folder / "lane.ll"
+    lane.write_text(generate(lowered.code, tools, options, Translate()))
+    return Kernel(lowered, lane, fast_math)
+
+
+def compiled(of: Kernel, module: str, target: Path, *more: str) -> None:
+    """Machine code of a module: an object, or text with `-S`."""
+    options = flags(checked=False, fast_math=of.fast_math, goal=ARM64, passes=VECTOR_FLAGS)
+    command = [*toolchain().clang, "-c", *more, "-x", "ir", *options, "-o", str(target), "-"]
+    subprocess.run(command, input=module, text=True, check=True)
+
+
+def run(
+    of: Kernel,
+    arrays: Mapping[str, np.ndarray],
+    threads: Size,
+    grid: Size,
+    threadgroup_bytes: Mapping[str, int] | None = None,
+) -> dict[str, np.ndarray]:
+    """The arrays behind a launch of so many threads in all, in the emulator."""
+    launch = of.shape(threads, grid)
+    folder = of.lane.parent
+    compiled(of, of.module(launch), folder / "kernel.o")
+    _link(folder)
+    arguments = {str(each["name"]): each for each in of.lowered.bindings.arguments}
+    bound = {name: int(arguments[name]["index"]) for name in arrays}
+    given = _order(threads, grid, launch, len(bound), arguments, threadgroup_bytes or {})
+    for name, index in bound.items():
+        given += struct.pack("<2I", index, arrays[name].nbytes) + arrays[name].tobytes()
+    command = [str(QEMU), "-cpu", "max", str(folder / "kernel")]
+    answer = subprocess.run(command, input=given, capture_output=True, check=False)
+    assert answer.returncode == 0, (answer.returncode, answer.stderr.decode())
+    found, at = {}, 0
+    for name in bound:
+        like = arrays[name]
+        found[name] = np.frombuffer(answer.stdout, like.dtype, like.size, at).reshape(like.shape)
+        at += like.nbytes
+    return found
+
+
+def _link(folder: Path) -> None:
+    tools = toolchain()
+    object_ = folder / "driver.o"
+    options = [f"--target={TRIPLE}", "-std=c++17", "-O1", "-nostdinc", "-ffreestanding"]
+    options += ["-fno-exceptions", "-fno-rtti", "-fno-stack-protector", f"-I{tools.headers}"]
+    made = [*tools.clang, "-c", "-x", "c++", *options, "-o", str(object_), str(DRIVER)]
+    subprocess.run(made, check=True)
+    linker = [tools.linker[0], "ld.lld"] if len(tools.clang) > 1 else [tools.linker[0]]
+    objects = [str(object_), str(folder / "kernel.o")]
+    subprocess.run([*linker, "-static", "-o", str(folder / "kernel"), *objects], check=True)
+
+
+def _order(
+    threads: Size,
+    grid: Size,
+    launch: Launch,
+    buffers: int,
+    arguments: Mapping[str, Mapping[str, str | int]],
+    threadgroup_bytes: Mapping[str, int],
+) -> bytes:
+    """The launch as `driver.cpp` reads it."""
+    offsets, arena = [0] * _SLOTS, 0
+    for name, size in threadgroup_bytes.items():
+        offsets[int(arguments[name]["index"])] = arena
+        arena += (size + 15) // 16 * 16
+    groups = [-(-total // size) for total, size in zip(grid, threads, strict=True)]
+    head = struct.pack("<12I", *grid, *groups, *threads, arena, launch.width, buffers)
+    return head + struct.pack(f"<{_SLOTS}I", *offsets)
