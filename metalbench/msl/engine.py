@@ -14,6 +14,7 @@ from metalbench._core import Error, MachineError
 from metalbench.msl.building import cache
 from metalbench.msl.building.symbolize import symbolize
 from metalbench.msl.building.toolchain import Toolchain, toolchain
+from metalbench.msl.building.tools import chosen
 
 if TYPE_CHECKING:
     from metalbench.msl.reading.constants import Value
@@ -36,6 +37,8 @@ __all__ = [
 # What kernels that synchronise are run as.
 ENGINE_VARIABLE = "METALBENCH_ENGINE"
 ENGINES = ("vectors", "fibers")
+# Checked, fast math, tools.
+_Kind = tuple[bool, bool, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -191,13 +194,15 @@ def build(
     constants: Mapping[str | int, Value] | None = None,
     checked: bool = False,
     fast_math: bool = True,
+    tools: Sequence[str] = (),
 ) -> Built:
     """Compile one kernel of a program, or find it in the cache.
 
-    `constants` are function constants by name or index. Raises CompileError with clang's own
-    messages at the lines of the user's file.
+    `constants` are function constants by name or index. A checked build finds more for `tools`, some
+    of `building.tools.TOOLS`, and takes longer. Raises CompileError with clang's own messages at
+    the lines of the user's file, or for a tool that there is not.
     """
-    kind = (checked, fast_math)
+    kind = (checked, fast_math, chosen(tools) if checked else ())
     ways = str((*kind, chosen_engine()))
     key = cache.digest("kernel", program.key, function, _given(constants), ways)
     record = cache.load(key)
@@ -247,17 +252,18 @@ def _given(constants: Mapping[str | int, Value] | None) -> str:
 
 
 def _compile(
-    program: Program, function: str, constants: Mapping[str | int, Value], kind: tuple[bool, bool]
+    program: Program, function: str, constants: Mapping[str | int, Value], kind: _Kind
 ) -> cache.Record:
     from metalbench.msl.building.kernel import compile_kernel
 
-    checked, fast_math = kind
+    checked, fast_math, tools = kind
     return compile_kernel(
         program.source,
         function,
         constants,
         checked=checked,
         fast_math=fast_math,
+        tools=tools,
         vectors=chosen_engine() == "vectors",
     )
 

@@ -11,12 +11,13 @@ using uptr = __UINTPTR_TYPE__;
 
 }  // namespace mb
 
+#include "finding.h"
 #include "texture_abi.h"
 
 namespace mb {
 
 // Changes whenever anything in this file does; part of the key of every cached kernel.
-inline constexpr u32 abi_version = 10;
+inline constexpr u32 abi_version = 11;
 
 inline constexpr u32 simd_width = 32;
 inline constexpr u32 max_threads = 1024;  // of a threadgroup
@@ -82,6 +83,12 @@ enum class Use : u32 { read, write, any };
 inline constexpr u32 mem_device = 1;
 inline constexpr u32 mem_threadgroup = 2;
 
+// What of some memory has no value, and where that was born; see shadow_abi.h.
+struct Metadata {
+  u8* shadow;
+  u32* origins;
+};
+
 // What the runtime does for a kernel.
 struct Runtime {
   // The calling thread has blocked and no lane of its SIMD-group is ready: releases who may go on.
@@ -94,6 +101,11 @@ struct Runtime {
   void (*fail)(Fiber*, const char* what, const void* pc);
   void (*fence)(Fiber*, u32 mem_flags);
   void (*misaligned)(Fiber*, const void* address, u64 alignment, Use, const void* pc);
+  void (*undefined)(Fiber*, const Undefined*);
+  // Where memory that is not the thread's own is followed, a declaration's number, and copies.
+  Metadata (*metadata)(const Fiber*, const void* address, u64 bytes, bool is_store);
+  u32 (*born)(const Fiber*, const char* name, const void* pc);
+  void (*copied)(const Fiber*, const void* to, const void* from, u64 bytes, const void* pc);
 };
 
 struct Group {
@@ -137,6 +149,7 @@ struct alignas(64) Fiber {
   u32 index;      // in the group, x fastest, of the thread; of the first one, where it runs several
   Dim3 position;  // thread_position_in_threadgroup of the same
   u32 reads;      // of atomics; see mb::spin()
+  u8* shadow;     // see shadow_abi.h; null in most builds
 };
 static_assert(sizeof(Fiber) == 64);
 

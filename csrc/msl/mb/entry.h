@@ -185,7 +185,7 @@ struct Kernel<function, void (*)(P...), Bindings...> {
   extern const bool mb_has_fibers = needs_fibers || MB_CHECKED;                \
   using mb_kernel = mb::Kernel<&function, decltype(&function), ##__VA_ARGS__>; \
   MB_ENTRIES(needs_fibers)                                                     \
-  MB_EXPORT const mb::Info* mb_info() {                                        \
+  MB_EXPORT MB_NOT_SHADOWED const mb::Info* mb_info() {                        \
     static mb::Info info = mb_kernel::info(mb_has_fibers, max_threads);        \
     info.threadgroup_bytes = mb::threadgroup_end - mb::threadgroup_begin;      \
     return &info;                                                              \

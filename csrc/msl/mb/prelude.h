@@ -20,6 +20,8 @@
 #include "pack.h"
 #include "relational.h"
 #include "traits.h"
+#include "undefined.h"
+#include "uninitialised.h"
 
 #ifdef MB_MATRIX_DISTRIBUTED
 #include "matrix_distributed.h"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from metalbench.msl.building import cache
 from metalbench.msl.building.compiler import Translate
@@ -27,10 +27,12 @@ def compile_kernel(
     checked: bool,
     fast_math: bool,
     vectors: bool,
+    tools: Sequence[str] = (),
 ) -> cache.Record:
     """The fields of `engine.Built`, and `object`, the digest of what was compiled.
 
-    Without `vectors` all kernels are built thread by thread. Raises CompileError.
+    Without `vectors` all kernels are built thread by thread. `tools` are what a checked build is
+    for. Raises CompileError.
     """
     lowered = lower(source, function, constants)
     translate = Translate(
@@ -42,7 +44,8 @@ def compile_kernel(
     if not reason:
         record, reason = _compile_vectors(lowered, translate, fast_math=fast_math)
     if record is None:
-        record = _compile_threads(lowered, translate, checked=checked, fast_math=fast_math)
+        kind = {"checked": checked, "fast_math": fast_math}
+        record = _compile_threads(lowered, translate, **kind, tools=tools)
     return record | {
         "name": lowered.kernel.name,
         "object": cache.file_digest(record["path"]),
@@ -84,7 +87,12 @@ def _compile_vectors(
 
 
 def _compile_threads(
-    lowered: Lowered, translate: Translate, *, checked: bool, fast_math: bool
+    lowered: Lowered,
+    translate: Translate,
+    *,
+    checked: bool,
+    fast_math: bool,
+    tools: Sequence[str],
 ) -> cache.Record:
     """A kernel whose threads are run one by one: in loops, or as fibers."""
     target = threads_of(
@@ -94,6 +102,7 @@ def _compile_threads(
         checked=checked,
         fast_math=fast_math,
         spaces=lowered.spaces,
+        tools=tools,
     )
     engine = "fibers" if lowered.needs_fibers or checked else "loops"
     return {"path": str(target), "engine": engine, "widths": (), "lane": ""}

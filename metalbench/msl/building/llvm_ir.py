@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from metalbench.msl.building.subscripts import with_names
 from metalbench.msl.ir.places import is_own
 
 # `load atomic` and `store atomic` are others: those need their alignment.
@@ -37,6 +38,7 @@ def rewrite(text: str, *, checked: bool) -> str:
     lines = text.split("\n")
     if checked:
         _check_copies(lines)
+        lines = with_names(lines)
     else:
         lines = [_without_alignment(line) if "align " in line else line for line in lines]
     return "\n".join(
