@@ -22,6 +22,11 @@ PrivateShadow::PrivateShadow(const Stacks& stacks, std::uint32_t count, mb::u8* 
       origins_(most_origins) {}
 
 bool PrivateShadow::contains(const std::byte* address) const {
+  const auto* arena = reinterpret_cast<const std::byte*>(arena_shadow_.data());
+  const auto* origins = reinterpret_cast<const std::byte*>(arena_origins_.data());
+  const std::size_t arena_bytes = 4 * arena_shadow_.size();
+  if (address >= arena && address < arena + arena_bytes) return true;
+  if (address >= origins && address < origins + arena_bytes) return true;
   const auto* first = memory_.as<std::byte>();
   return address >= first && address < first + count_ * mb::shadow_bytes;
 }

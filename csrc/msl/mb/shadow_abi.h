@@ -23,6 +23,16 @@ struct ShadowState {
   const void* written;  // where to; null: nowhere
 };
 
+// What of the context a function's result has.
+struct ResultShadow {
+  u64 parameters[100];
+  u64 shadow[100];
+  u64 variadic[200];
+  u64 overflow;
+  u32 parameter_origins[200];
+  u32 origin;
+};
+
 inline constexpr uptr shadow_bytes = state_at + (sizeof(ShadowState) + 4095) / 4096 * 4096;
 
 [[gnu::always_inline]] inline ShadowState* shadow_state(const Fiber* fiber) {

@@ -8,11 +8,8 @@
 
 #if MB_SHADOW
 
-// Calls of them have no place in the source, which those of functions with debug information must.
-#define MB_SHADOWED                                                                      \
-  extern "C" [[gnu::used, gnu::nodebug, gnu::visibility("hidden")]] MB_EMITTED MB_UNTRACED \
-      MB_NOT_SHADOWED
-
+#define MB_SHADOWED                                           \
+  extern "C" [[gnu::used, gnu::visibility("hidden")]] MB_EMITTED MB_UNTRACED MB_NOT_SHADOWED
 // Of those that say where they were called, the calls stay.
 #define MB_SHADOWED_CALL MB_SHADOWED __attribute__((noinline))
 
@@ -29,6 +26,14 @@ MB_FUNC MB_NOT_SHADOWED Metadata metadata_of(const void* address, u64 bytes, boo
 
 MB_FUNC MB_NOT_SHADOWED void set_origins(u32* origins, u64 bytes, u32 origin) {
   for (u64 i = 0; i < (bytes + 3) / 4; ++i) origins[i] = origin;
+}
+
+MB_FUNC MB_NOT_SHADOWED void nothing(const char* variable, const void* pc) {
+  Fiber* self = current();
+  const u32 origin = self->bundle->group->runtime->born(self, variable, pc);
+  ResultShadow* result = reinterpret_cast<ResultShadow*>(shadow_state(self)->context);
+  result->shadow[0] = ~u64(0);
+  result->origin = origin;
 }
 
 }  // namespace mb
@@ -72,6 +77,25 @@ MB_SHADOWED mb::u32 __msan_chain_origin(mb::u32 origin) { return origin; }
 MB_SHADOWED void __msan_instrument_asm_store(const void* address, mb::u64 bytes) {
   __builtin_memset(mb::metadata_of(address, bytes, true).shadow, 0, bytes);
 }
+// A value that nothing has given, of a variable with that name: what a declaration begins as
+// (metalbench/msl/building/following.py). Where it is not used, it is not called.
+#define MB_NOTHING(name, T)                                                        \
+  MB_SHADOWED_CALL __attribute__((const)) T mb_nothing_##name(const char* variable) { \
+    mb::nothing(variable, __builtin_return_address(0));                            \
+    T none{};                                                                      \
+    return none;                                                                   \
+  }
+MB_NOTHING(i8, mb::u8)
+MB_NOTHING(i16, mb::u16)
+MB_NOTHING(i32, mb::u32)
+MB_NOTHING(i64, mb::u64)
+MB_NOTHING(half, half)
+MB_NOTHING(bfloat, bfloat)
+MB_NOTHING(float, float)
+MB_NOTHING(double, double)
+MB_NOTHING(ptr, void*)
+#undef MB_NOTHING
+
 MB_SHADOWED_CALL void __msan_warning(mb::u32 origin) {
   mb::report({mb::Finding::uninitialised, {nullptr, nullptr}, {origin, 0}, nullptr,
               __builtin_return_address(0)});

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from metalbench._core import CompileError
 from metalbench.msl.building.answer import answer_of, crashed
+from metalbench.msl.building.following import as_checked, followed, following, with_births
 from metalbench.msl.building.frames import Frames
 from metalbench.msl.building.imports import check_imports
 from metalbench.msl.building.llvm_ir import rewrite
 from metalbench.msl.building.messages import REPORT
 from metalbench.msl.building.precompiled import precompiled
 from metalbench.msl.building.toolchain import Toolchain, flags
-from metalbench.msl.building.tools import as_checked, followed, following
 from metalbench.msl.rewriting.edits import Code
 
 
@@ -58,7 +58,7 @@ def compile_shared_object(
     rewritten = rewrite(generated, checked=checked)
     if follow:
         command = [*tools.clang, "-x", "ir", *followed(options), "-S", "-emit-llvm", "-o", "-", "-"]
-        rewritten = as_checked(_run(command, rewritten, translate.clang).stdout)
+        rewritten = as_checked(_run(command, with_births(rewritten), translate.clang).stdout)
     return assemble(rewritten, target, tools, translate, options, checked=checked)
 
 

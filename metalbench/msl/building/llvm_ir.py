@@ -77,7 +77,7 @@ def _with_safe_divisor(line: str) -> str:
 
 def _check_copies(lines: list[str]) -> None:
     """Ask about both ends of a struct's copy: clang's own check knows scalars and members only."""
-    theirs = _users_functions(lines)
+    theirs = users_functions(lines)
     starts = [index for index, line in enumerate(lines) if line.startswith("define ")]
     for start, end in pairwise([*starts, len(lines)]):
         head = _HEAD.match(lines[start])
@@ -89,7 +89,7 @@ def _check_copies(lines: list[str]) -> None:
                 lines[index] = _check_copy(lines[index], local)
 
 
-def _users_functions(lines: Sequence[str]) -> set[str]:
+def users_functions(lines: Sequence[str]) -> set[str]:
     """The debug information of what the user wrote: what the MSL headers are given is checked."""
     described = [line for line in lines if line.startswith("!")]
     files = [found.groups() for line in described if (found := _FILE.match(line))]

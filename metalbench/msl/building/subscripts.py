@@ -32,7 +32,10 @@ def with_names(lines: Sequence[str]) -> list[str]:
     starts = [index for index, line in enumerate(lines) if line.startswith("define ")]
     for start, end in pairwise([*starts, len(lines)]):
         _name_all(changed, start, end, names)
-    return [*changed, *(_constant(name, number) for name, number in names.items())]
+    return [
+        *changed,
+        *(name_constant(f"@mb.name.{number}", name) for name, number in names.items()),
+    ]
 
 
 def _name_all(lines: list[str], start: int, end: int, names: dict[str, int]) -> None:
@@ -55,7 +58,7 @@ def _name_all(lines: list[str], start: int, end: int, names: dict[str, int]) -> 
 
 
 def _spelled(value: str, made: dict[str, str], depth: int = 0) -> str:
-    """What a value is called in the source: `tile`, `own.values`, `m[]`; empty for a nameless one."""
+    """What a value is called in the source: `tile`, `own.values`, `m[]`; empty without a name."""
     if value.startswith("@"):
         return _unmangled(value[1:].strip('"'))
     how = made.get(value, "")
@@ -63,18 +66,21 @@ def _spelled(value: str, made: dict[str, str], depth: int = 0) -> str:
         return ""
     if member := _MEMBER.match(how):
         of = _spelled(member[1], made, depth + 1)
-        own = _plain(value)
+        own = plain(value)
         return f"{of}.{own}" if of and of != "this" else own
     if element := _ELEMENT.match(how):
         of = _spelled(element[1], made, depth + 1)
         return f"{of}[]" if of else ""
     if loaded := _LOADED.match(how):
         return _spelled(loaded[1], made, depth + 1)
-    return "" if value[1:].isdigit() else _plain(value)
+    return "" if value[1:].isdigit() else plain(value)
 
 
-def _plain(value: str) -> str:
-    """Without what LLVM adds: `a.addr`, and `a5` for a second `a`."""
+def plain(value: str) -> str:
+    """The name of a variable in the source, of its value in LLVM IR.
+
+    Without what LLVM adds: `a.addr`, and `a5` for a second `a`.
+    """
     return value[1:].strip('"').removesuffix(".addr").rstrip("0123456789") or value[1:]
 
 
@@ -83,7 +89,8 @@ def _unmangled(name: str) -> str:
     return found[2][: int(found[1])] if found else name
 
 
-def _constant(name: str, number: int) -> str:
+def name_constant(symbol: str, name: str) -> str:
+    """A constant of the module: a name as C has it."""
     text = name.replace("\\", "/").replace('"', "'")
     size = len(text.encode()) + 1
-    return f'@mb.name.{number} = private unnamed_addr constant [{size} x i8] c"{text}\\00"'
+    return f'{symbol} = private unnamed_addr constant [{size} x i8] c"{text}\\00"'

@@ -60,39 +60,3 @@ def checked_flags(goal: Target, tools: Iterable[str]) -> list[str]:
     """The compiler's flags of a checked build that these tools need."""
     arithmetic = _ARITHMETIC if "arithmetic" in tools else ()
     return [*goal.kernel_address, *_CHECKED, *arithmetic]
-
-
-def following(options: Iterable[str]) -> list[str]:
-    """The flags with which clang's front end marks what is to be followed, as it parses."""
-    marked = [each.replace("kernel-address", "kernel-memory") for each in options]
-    return [*marked, "-fno-sanitize-memory-param-retval", "-DMB_SHADOW=1"]
-
-
-def followed(options: Iterable[str]) -> list[str]:
-    """The flags with which clang has values followed, and hardly optimises before.
-
-    Variables become values, which takes most of their cost away and says as much of them; whatever
-    may conclude that a value which nothing gives is the one that is convenient comes later.
-    """
-    kept = [each for each in options if not each.startswith("-fsanitize-coverage")]
-    return [*following(kept), "-mllvm", f"-opt-disable={','.join(_CONCLUDING)}"]
-
-
-def as_checked(ir: str) -> str:
-    """The module once values are followed, for the passes of all checked builds."""
-    return ir.replace(" sanitize_memory", " sanitize_address")
-
-
-# By their names in LLVM's pipelines.
-_CONCLUDING = (
-    "simplifycfg,ipsccp,globalopt,instcombine,called-value-propagation,early-cse,inline,"
-    "function-attrs,speculative-execution,jump-threading,correlated-propagation,reassociate,"
-    "loop-rotate,licm,simple-loop-unswitch,loop-simplifycfg,loop-instsimplify,loop-idiom,indvars,"
-    "loop-deletion,loop-unroll-full,loop-unroll,sccp,bdce,dse,memcpyopt,tailcallelim,deadargelim,"
-    "rpo-function-attrs,gvn,constraint-elimination,libcalls-shrinkwrap,mldst-motion,div-rem-pairs,"
-    "loop-sink,instsimplify,globaldce,constmerge,float2int,lower-constant-intrinsics,"
-    "loop-distribute,inject-tli-mappings,loop-vectorize,slp-vectorizer,vector-combine,"
-    "transform-warning,infer-alignment,loop-load-elim,alignment-from-assumptions,expand-memcmp,"
-    "openmp-opt,openmp-opt-cgscc,inferattrs,forceattrs,elim-avail-extern,cg-profile,"
-    "rel-lookup-table-converter,callsite-splitting,lower-expect,loop-simplify,lcssa"
-).split(",")
