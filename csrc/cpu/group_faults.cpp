@@ -66,7 +66,10 @@ void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64
   }
   const auto* begin = const_cast<const std::byte*>(static_cast<const volatile std::byte*>(address));
   if (self.stacks_->contains(begin)) return;
-  if (self.shadow_ != nullptr && self.shadow_->contains(begin)) return;
+  if (self.shadow_ != nullptr) {
+    self.check_written(fiber);
+    if (self.shadow_->contains(begin)) return;
+  }
   // Threadgroup variables are found through the runner's own structures.
   const auto* own = reinterpret_cast<const std::byte*>(&self);
   if (begin >= own && begin < own + sizeof self) return;
@@ -74,9 +77,6 @@ void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64
   const auto* launch = reinterpret_cast<const std::byte*>(&self.launch_->shared);
   if (begin >= launch && begin < launch + sizeof self.launch_->shared) return;
   if (!self.memory_check_->allows({begin, bytes, kind, fiber, pc}, self.fault_)) self.stop();
-  if (self.shadow_ != nullptr && kind == mb::AccessKind::write) {
-    self.check_written(fiber, begin, bytes, pc);
-  }
 }
 
 void GroupRunner::fence(mb::Fiber* fiber, mb::u32 mem_flags) {
@@ -106,7 +106,9 @@ void GroupRunner::undefined(mb::Fiber* fiber, const mb::Undefined* what) {
 
 mb::Metadata GroupRunner::metadata(const mb::Fiber* fiber, const void* address, mb::u64 bytes,
                                    bool is_store) {
-  return of(fiber).shadow_->metadata(fiber, address, bytes, is_store);
+  GroupRunner& self = of(fiber);
+  self.check_written(fiber);
+  return self.shadow_->metadata(fiber, address, bytes, is_store, __builtin_return_address(0));
 }
 
 mb::u32 GroupRunner::born(const mb::Fiber* fiber, const char* name, const void* pc) {
@@ -114,28 +116,29 @@ mb::u32 GroupRunner::born(const mb::Fiber* fiber, const char* name, const void* 
 }
 
 void GroupRunner::copied(const mb::Fiber* fiber, const void* to, const void* from, mb::u64 bytes,
-                         const void*) {
-  of(fiber).shadow_->copy(fiber, to, from, bytes);
+                         const void* pc) {
+  GroupRunner& self = of(fiber);
+  self.check_written(fiber);
+  self.shadow_->copy(fiber, to, from, bytes, pc);
 }
 
-void GroupRunner::check_written(const mb::Fiber* fiber, const std::byte* to, mb::u64 bytes,
-                                const void* pc) {
-  const auto origin = shadow_->take_written(fiber, to, bytes);
-  if (!origin) return;
+void GroupRunner::check_written(const mb::Fiber* fiber) {
+  const auto written = shadow_->take_written(fiber);
+  if (!written) return;
   fault_.kind = Fault::Kind::reported;
   fault_.finding = mb::Finding::uninitialised;
-  std::snprintf(fault_.text.data(), fault_.text.size(), "%s",
-                "a value that was never given is written");
   const auto range = std::ranges::find_if(launch_->ranges, [&](const Range& candidate) {
-    return to >= candidate.begin && to < candidate.end;
+    return written->at >= candidate.begin && written->at < candidate.end;
   });
-  if (range != launch_->ranges.end()) {
+  if (range == launch_->ranges.end()) {
+    std::snprintf(fault_.text.data(), fault_.text.size(), "a value that was never given is written");
+  } else {
     std::snprintf(fault_.text.data(), fault_.text.size(),
                   "a value that was never given is written to `%s` at byte %td",
-                  range->name.c_str(), to - range->begin);
+                  range->name.c_str(), written->at - range->begin);
   }
-  blame(*origin);
-  stop(fiber, pc);
+  blame(written->origin);
+  stop(fiber, written->pc);
 }
 
 void GroupRunner::blame(const PrivateShadow::Origin& origin) {

@@ -144,6 +144,7 @@ void GroupRunner::fiber_main() {
   mb::Fiber* fiber = mb::current();
   GroupRunner& self = of(fiber);
   self.entry_->function(self.group_.launch, &self.group_, fiber);
+  if (self.shadow_ != nullptr) self.check_written(fiber);
   mb::Bundle* bundle = fiber->bundle;
   mb::prefetch_stack(bundle, fiber->lane);
   const std::uint32_t others = ~(1u << fiber->lane);

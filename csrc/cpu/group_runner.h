@@ -73,7 +73,7 @@ class GroupRunner {
   static mb::u32 born(const mb::Fiber*, const char* name, const void* pc);
   static void copied(const mb::Fiber*, const void* to, const void* from, mb::u64 bytes,
                      const void* pc);
-  void check_written(const mb::Fiber*, const std::byte* to, mb::u64 bytes, const void* pc);
+  void check_written(const mb::Fiber*);
   void blame(const PrivateShadow::Origin&);
   MB_NEVER_RETURNS static void fiber_main();
   MB_NEVER_RETURNS static void span_main();

@@ -70,18 +70,20 @@ mb::Metadata PrivateShadow::followed(const void* address) const {
 }
 
 mb::Metadata PrivateShadow::metadata(const mb::Fiber* fiber, const void* address,
-                                     std::uint64_t bytes, bool is_store) {
+                                     std::uint64_t bytes, bool is_store, const void* pc) {
   const mb::Metadata found = followed(address);
   if (found.shadow != nullptr) return found;
   mb::ShadowState* state = mb::shadow_state(fiber);
   if (!is_store) return {state->zeros, reinterpret_cast<mb::u32*>(state->zeros)};
   std::memset(state->sink, 0, std::min<std::uint64_t>(bytes, sizeof state->sink));
   state->written = address;
+  state->written_bytes = bytes;
+  state->writer = pc;
   return {state->sink, reinterpret_cast<mb::u32*>(state->sink_origins)};
 }
 
 void PrivateShadow::copy(const mb::Fiber* fiber, const void* to, const void* from,
-                         std::uint64_t bytes) {
+                         std::uint64_t bytes, const void* pc) {
   const mb::Metadata target = followed(to);
   const mb::Metadata source = from == nullptr ? mb::Metadata{nullptr, nullptr} : followed(from);
   mb::ShadowState* state = mb::shadow_state(fiber);
@@ -91,6 +93,8 @@ void PrivateShadow::copy(const mb::Fiber* fiber, const void* to, const void* fro
                         std::all_of(source.shadow, source.shadow + bytes,
                                     [](mb::u8 bits) { return bits != 0; });
     state->written = is_bad ? to : nullptr;
+    state->written_bytes = 1;
+    state->writer = pc;
     state->sink[0] = is_bad ? 0xff : 0;
     if (is_bad) std::memcpy(state->sink_origins, source.origins, sizeof(mb::u32));
     return;
@@ -103,18 +107,17 @@ void PrivateShadow::copy(const mb::Fiber* fiber, const void* to, const void* fro
   std::memmove(target.origins, source.origins, (bytes + 3) / 4 * 4);
 }
 
-std::optional<PrivateShadow::Origin> PrivateShadow::take_written(const mb::Fiber* fiber,
-                                                                 const void* to,
-                                                                 std::uint64_t bytes) {
+std::optional<PrivateShadow::Written> PrivateShadow::take_written(const mb::Fiber* fiber) {
   mb::ShadowState* state = mb::shadow_state(fiber);
-  if (state->written != to || to == nullptr) return std::nullopt;
+  if (state->written == nullptr) return std::nullopt;
+  const auto* at = static_cast<const std::byte*>(state->written);
   state->written = nullptr;
-  const auto* end = state->sink + std::min<std::uint64_t>(bytes, sizeof state->sink);
-  const auto* bad = std::find_if(state->sink, const_cast<mb::u8*>(end),
-                                 [](mb::u8 bits) { return bits != 0; });
+  const mb::u8* end = state->sink + std::min<std::uint64_t>(state->written_bytes, sizeof state->sink);
+  const mb::u8* begin = state->sink;
+  const mb::u8* bad = std::find_if(begin, end, [](mb::u8 bits) { return bits != 0; });
   if (bad == end) return std::nullopt;
   const auto* origins = reinterpret_cast<const mb::u32*>(state->sink_origins);
-  return origin(origins[(bad - state->sink) / 4]);
+  return Written{at + (bad - state->sink), origin(origins[(bad - state->sink) / 4]), state->writer};
 }
 
 }  // namespace metalbench::cpu

@@ -21,6 +21,12 @@ class PrivateShadow {
     const void* pc = nullptr;
   };
 
+  struct Written {
+    const std::byte* at;
+    Origin origin;
+    const void* pc;
+  };
+
   PrivateShadow(const Stacks& stacks, std::uint32_t count, mb::u8* arena,
                 std::uint32_t arena_bytes);
 
@@ -38,12 +44,12 @@ class PrivateShadow {
   [[nodiscard]] Origin origin(std::uint32_t number) const;
   // Of memory that is not of this thread's own stack.
   [[nodiscard]] mb::Metadata metadata(const mb::Fiber* fiber, const void* address, std::uint64_t bytes,
-                                      bool is_store);
+                                      bool is_store, const void* pc);
   // The shadow of `from` becomes that of `to`; without `from`, all values are given.
-  void copy(const mb::Fiber* fiber, const void* to, const void* from, std::uint64_t bytes);
-  // What of a value that a thread is about to write to memory that is not followed was never given.
-  [[nodiscard]] std::optional<Origin> take_written(const mb::Fiber* fiber, const void* to,
-                                                   std::uint64_t bytes);
+  void copy(const mb::Fiber* fiber, const void* to, const void* from, std::uint64_t bytes,
+            const void* pc);
+  // What of the value that a thread last wrote to memory that is not followed was never given.
+  [[nodiscard]] std::optional<Written> take_written(const mb::Fiber* fiber);
 
  private:
   // Null: it is not followed.

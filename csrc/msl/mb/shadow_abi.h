@@ -16,11 +16,13 @@ struct ShadowState {
   // Of clang's: the shadow of parameters and results that pass from call to call.
   alignas(16) u8 context[8192];
   // Of memory that is not followed: what is read has values; what is written comes to a sink, which
-  // is looked at when the write itself happens.
+  // is looked at when the thread does something else.
   alignas(16) u8 zeros[1024];
   alignas(16) u8 sink[1024];
   alignas(16) u8 sink_origins[1024];
   const void* written;  // where to; null: nowhere
+  u64 written_bytes;
+  const void* writer;  // where in the code
 };
 
 // What of the context a function's result has.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from metalbench._core import CompileError
 from metalbench.msl.building.answer import answer_of, crashed
-from metalbench.msl.building.following import as_checked, followed, following, with_births
+from metalbench.msl.building.following import as_checked, followed, following, traced, with_births
 from metalbench.msl.building.frames import Frames
 from metalbench.msl.building.imports import check_imports
 from metalbench.msl.building.llvm_ir import rewrite
@@ -59,6 +59,7 @@ def compile_shared_object(
     if follow:
         command = [*tools.clang, "-x", "ir", *followed(options), "-S", "-emit-llvm", "-o", "-", "-"]
         rewritten = as_checked(_run(command, with_births(rewritten), translate.clang).stdout)
+        options = traced(options)
     return assemble(rewritten, target, tools, translate, options, checked=checked)
 
 

@@ -45,7 +45,8 @@ _SCALARS = frozenset({"i8", "i16", "i32", "i64", "half", "bfloat", "float", "dou
 # Of a larger variable it is the memory that is followed.
 _MOST_LEAVES = 16
 _HEAD = re.compile(r"define .* !dbg (!\d+) ")
-_UNPLACED = re.compile(r"  (?:%\S+ = )?call [^@]*@__[am]san_")
+_AT_LOADING = re.compile(r"^(define [^\n]*@sancov\.module_ctor\w*\(\)[^\n]*\{)\n.*?^}", re.M | re.S)
+_UNPLACED = re.compile(r"  (?:%\S+ = )?call [^@]*@__(?:msan|asan|sanitizer_cov)_")
 
 
 def following(options: Iterable[str]) -> list[str]:
@@ -55,9 +56,16 @@ def following(options: Iterable[str]) -> list[str]:
 
 
 def followed(options: Iterable[str]) -> list[str]:
-    """The flags with which clang turns variables into values, and has these followed."""
-    kept = [each for each in options if not each.startswith("-fsanitize-coverage")]
-    return [*following(kept), "-mllvm", f"-opt-disable={','.join(_CONCLUDING)}"]
+    """The flags with which clang turns variables into values, and has these followed.
+
+    Accesses are traced here: those of the shadow, which come after, are no kernel's.
+    """
+    return [*following(options), "-mllvm", f"-opt-disable={','.join(_CONCLUDING)}"]
+
+
+def traced(options: Iterable[str]) -> list[str]:
+    """The flags for what is left to be done, to code that is traced already."""
+    return [each for each in options if not each.startswith("-fsanitize-coverage")]
 
 
 def with_births(ir: str) -> str:
@@ -130,9 +138,10 @@ def as_checked(ir: str) -> str:
     """The module once values are followed, for the passes of all checked builds.
 
     What the pass has added to a function has a place in it: without one, debug information counts
-    as damaged.
+    as damaged. What runs when the code is loaded, to count branches, has no thread to follow.
     """
-    lines = ir.replace(" sanitize_memory", " sanitize_address").split("\n")
+    ir = _AT_LOADING.sub(r"\1\n  ret void\n}", ir.replace(" sanitize_memory", " sanitize_address"))
+    lines = ir.split("\n")
     metadata, scope, place = Metadata(lines), "", ""
     for index, line in enumerate(lines):
         if line.startswith("define "):
