@@ -113,8 +113,9 @@ void define_device(nb::class_<Device>& device) {
           [](const std::shared_ptr<Device>& self, const std::string& source, std::string filename,
              std::map<std::string, std::string> macros, std::vector<std::string> include_dirs,
              bool checked, bool fast_math, std::vector<std::string> tools) {
-            CompileOptions options{std::move(filename), std::move(macros), std::move(include_dirs),
-                                   checked, fast_math, std::move(tools)};
+            CompileOptions options{
+                std::move(filename), std::move(macros), std::move(include_dirs), checked,
+                fast_math,           std::move(tools)};
             return BoundLibrary{self, self->compile(source, options)};
           },
           nb::arg("source"), nb::kw_only(), nb::arg("filename") = "<source>",

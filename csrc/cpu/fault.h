@@ -29,7 +29,7 @@ struct Fault {
   std::uint32_t simdgroup = 0;
   mb::Dim3 threadgroup{};
   mb::Finding finding = mb::Finding::other;  // of what was reported
-  const void* born = nullptr;  // where a value was declared that it lacks
+  const void* born = nullptr;                // where a value was declared that it lacks
   std::array<char, 512> text{};
   bool names_thread = false;  // whether `text` does
 

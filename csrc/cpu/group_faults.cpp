@@ -105,10 +105,10 @@ void GroupRunner::undefined(mb::Fiber* fiber, const mb::Undefined* what) {
 }
 
 mb::Metadata GroupRunner::metadata(const mb::Fiber* fiber, const void* address, mb::u64 bytes,
-                                   bool is_store) {
+                                   bool is_store, const void* pc) {
   GroupRunner& self = of(fiber);
   self.check_written(fiber);
-  return self.shadow_->metadata(fiber, address, bytes, is_store, __builtin_return_address(0));
+  return self.shadow_->metadata(fiber, address, bytes, is_store, pc);
 }
 
 mb::u32 GroupRunner::born(const mb::Fiber* fiber, const char* name, const void* pc) {
@@ -131,7 +131,8 @@ void GroupRunner::check_written(const mb::Fiber* fiber) {
     return written->at >= candidate.begin && written->at < candidate.end;
   });
   if (range == launch_->ranges.end()) {
-    std::snprintf(fault_.text.data(), fault_.text.size(), "a value that was never given is written");
+    std::snprintf(fault_.text.data(), fault_.text.size(),
+                  "a value that was never given is written");
   } else {
     std::snprintf(fault_.text.data(), fault_.text.size(),
                   "a value that was never given is written to `%s` at byte %td",

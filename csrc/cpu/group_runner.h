@@ -69,7 +69,8 @@ class GroupRunner {
   static void misaligned(mb::Fiber*, const void* address, mb::u64 alignment, mb::Use,
                          const void* pc);
   static void undefined(mb::Fiber*, const mb::Undefined*);
-  static mb::Metadata metadata(const mb::Fiber*, const void* address, mb::u64 bytes, bool is_store);
+  static mb::Metadata metadata(const mb::Fiber*, const void* address, mb::u64 bytes, bool is_store,
+                               const void* pc);
   static mb::u32 born(const mb::Fiber*, const char* name, const void* pc);
   static void copied(const mb::Fiber*, const void* to, const void* from, mb::u64 bytes,
                      const void* pc);

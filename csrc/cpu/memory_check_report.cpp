@@ -90,9 +90,11 @@ bool MemoryCheck::report_null(const MemoryAccess& access, Fault& fault) {
   if (address >= null_page) return false;
   fault.finding = mb::Finding::null_pointer;
   char on[40] = "";
-  if (address != 0) std::snprintf(on, sizeof on, ", %zu bytes on", static_cast<std::size_t>(address));
+  if (address != 0)
+    std::snprintf(on, sizeof on, ", %zu bytes on", static_cast<std::size_t>(address));
   std::snprintf(fault.text.data(), fault.text.size(),
-                "%s of %" PRIu64 " bytes through a null pointer%s", access.verb(), access.bytes, on);
+                "%s of %" PRIu64 " bytes through a null pointer%s", access.verb(), access.bytes,
+                on);
   return true;
 }
 

@@ -34,7 +34,8 @@ bool PrivateShadow::contains(const std::byte* address) const {
 void PrivateShadow::begin() { std::ranges::fill(origins_, Origin{}); }
 
 void PrivateShadow::start_group(std::uint32_t arena_bytes) {
-  std::memset(arena_shadow_.data(), 0, std::min<std::size_t>(arena_bytes, 4 * arena_shadow_.size()));
+  std::memset(arena_shadow_.data(), 0,
+              std::min<std::size_t>(arena_bytes, 4 * arena_shadow_.size()));
 }
 
 std::uint32_t PrivateShadow::born(const char* name, const void* pc) {
@@ -55,9 +56,10 @@ PrivateShadow::Origin PrivateShadow::origin(std::uint32_t number) const {
 mb::Metadata PrivateShadow::followed(const void* address) const {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (stacks_.contains(address)) {
-    const auto index = static_cast<std::uint32_t>(
-        (at - reinterpret_cast<std::uintptr_t>(stacks_.fiber(0)) / mb::stack_bytes * mb::stack_bytes) /
-        mb::stack_bytes);
+    const auto index =
+        static_cast<std::uint32_t>((at - reinterpret_cast<std::uintptr_t>(stacks_.fiber(0)) /
+                                             mb::stack_bytes * mb::stack_bytes) /
+                                   mb::stack_bytes);
     const std::uintptr_t offset = at % mb::stack_bytes;
     return {of(index) + offset,
             reinterpret_cast<mb::u32*>(of(index) + mb::origins_at + offset / 4 * 4)};
@@ -89,9 +91,9 @@ void PrivateShadow::copy(const mb::Fiber* fiber, const void* to, const void* fro
   mb::ShadowState* state = mb::shadow_state(fiber);
   if (target.shadow == nullptr) {
     // Between the members of a struct there is nothing to give a value to: all of it must lack one.
-    const bool is_bad = source.shadow != nullptr && bytes != 0 &&
-                        std::all_of(source.shadow, source.shadow + bytes,
-                                    [](mb::u8 bits) { return bits != 0; });
+    const bool is_bad =
+        source.shadow != nullptr && bytes != 0 &&
+        std::all_of(source.shadow, source.shadow + bytes, [](mb::u8 bits) { return bits != 0; });
     state->written = is_bad ? to : nullptr;
     state->written_bytes = 1;
     state->writer = pc;
@@ -112,7 +114,8 @@ std::optional<PrivateShadow::Written> PrivateShadow::take_written(const mb::Fibe
   if (state->written == nullptr) return std::nullopt;
   const auto* at = static_cast<const std::byte*>(state->written);
   state->written = nullptr;
-  const mb::u8* end = state->sink + std::min<std::uint64_t>(state->written_bytes, sizeof state->sink);
+  const mb::u8* end =
+      state->sink + std::min<std::uint64_t>(state->written_bytes, sizeof state->sink);
   const mb::u8* begin = state->sink;
   const mb::u8* bad = std::find_if(begin, end, [](mb::u8 bits) { return bits != 0; });
   if (bad == end) return std::nullopt;

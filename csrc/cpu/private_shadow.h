@@ -43,8 +43,8 @@ class PrivateShadow {
   [[nodiscard]] std::uint32_t born(const char* name, const void* pc);
   [[nodiscard]] Origin origin(std::uint32_t number) const;
   // Of memory that is not of this thread's own stack.
-  [[nodiscard]] mb::Metadata metadata(const mb::Fiber* fiber, const void* address, std::uint64_t bytes,
-                                      bool is_store, const void* pc);
+  [[nodiscard]] mb::Metadata metadata(const mb::Fiber* fiber, const void* address,
+                                      std::uint64_t bytes, bool is_store, const void* pc);
   // The shadow of `from` becomes that of `to`; without `from`, all values are given.
   void copy(const mb::Fiber* fiber, const void* to, const void* from, std::uint64_t bytes,
             const void* pc);

@@ -9,8 +9,8 @@
 namespace metalbench::cpu {
 namespace {
 
-// Clang has names in quotes, and says after them what they stand for: `'uint' (aka 'unsigned int')`.
-// The front end has some of its own, which are no user's.
+// Clang has names in quotes, and says after them what they stand for: `'uint' (aka 'unsigned
+// int')`. The front end has some of its own, which are no user's.
 std::string name_of(const mb::TypeDescriptor& type) {
   const std::string text = type.name;
   const std::size_t own = text.starts_with("'mb") ? text.rfind("(aka '") : std::string::npos;
@@ -61,14 +61,14 @@ std::string shift(const mb::Undefined& what) {
 
 std::string conversion(const mb::Undefined& what) {
   return "conversion of " + floating(*what.type[0], what.value[0]) + " to `" +
-         name_of(*what.type[1]) + "`, which has no such number; Metal gives the nearest end, and 0 for NaN";
+         name_of(*what.type[1]) +
+         "`, which has no such number; Metal gives the nearest end, and 0 for NaN";
 }
 
 std::string subscript(const mb::Undefined& what) {
   if (what.type[0] == nullptr) {
-    return "subscript out of bounds: " +
-           std::to_string(static_cast<std::int64_t>(what.value[0])) + " of " +
-           std::string(what.name) + " of " + std::to_string(what.value[1]);
+    return "subscript out of bounds: " + std::to_string(static_cast<std::int64_t>(what.value[0])) +
+           " of " + std::string(what.name) + " of " + std::to_string(what.value[1]);
   }
   std::string of = "`" + name_of(*what.type[0]) + "`";
   if (what.name != nullptr) of = "`" + std::string(what.name) + "`, " + of;

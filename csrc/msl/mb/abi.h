@@ -103,7 +103,8 @@ struct Runtime {
   void (*misaligned)(Fiber*, const void* address, u64 alignment, Use, const void* pc);
   void (*undefined)(Fiber*, const Undefined*);
   // Where memory that is not the thread's own is followed, a declaration's number, and copies.
-  Metadata (*metadata)(const Fiber*, const void* address, u64 bytes, bool is_store);
+  Metadata (*metadata)(const Fiber*, const void* address, u64 bytes, bool is_store,
+                       const void* pc);
   u32 (*born)(const Fiber*, const char* name, const void* pc);
   void (*copied)(const Fiber*, const void* to, const void* from, u64 bytes, const void* pc);
 };

@@ -15,13 +15,14 @@
 
 namespace mb {
 
-MB_FUNC MB_NOT_SHADOWED Metadata metadata_of(const void* address, u64 bytes, bool is_store) {
+MB_FUNC MB_NOT_SHADOWED Metadata metadata_of(const void* address, u64 bytes, bool is_store,
+                                             const void* pc = nullptr) {
   const Fiber* self = current();
   const uptr offset = offset_in_stack(self, address);
   if (__builtin_expect(offset < stack_bytes, 1)) {
     return {self->shadow + offset, reinterpret_cast<u32*>(self->shadow + origins_at + offset / 4 * 4)};
   }
-  return self->bundle->group->runtime->metadata(self, address, bytes, is_store);
+  return self->bundle->group->runtime->metadata(self, address, bytes, is_store, pc);
 }
 
 MB_FUNC MB_NOT_SHADOWED void set_origins(u32* origins, u64 bytes, u32 origin) {
@@ -38,12 +39,12 @@ MB_FUNC MB_NOT_SHADOWED void nothing(const char* variable, const void* pc) {
 
 }  // namespace mb
 
-#define MB_METADATA(bytes)                                                             \
-  MB_SHADOWED mb::Metadata __msan_metadata_ptr_for_load_##bytes(const void* address) {   \
-    return mb::metadata_of(address, bytes, false);                                     \
-  }                                                                                    \
-  MB_SHADOWED mb::Metadata __msan_metadata_ptr_for_store_##bytes(const void* address) {  \
-    return mb::metadata_of(address, bytes, true);                                      \
+#define MB_METADATA(bytes)                                                                   \
+  MB_SHADOWED mb::Metadata __msan_metadata_ptr_for_load_##bytes(const void* address) {       \
+    return mb::metadata_of(address, bytes, false);                                           \
+  }                                                                                          \
+  MB_SHADOWED_CALL mb::Metadata __msan_metadata_ptr_for_store_##bytes(const void* address) { \
+    return mb::metadata_of(address, bytes, true, __builtin_return_address(0));               \
   }
 MB_METADATA(1)
 MB_METADATA(2)
@@ -53,8 +54,8 @@ MB_METADATA(8)
 MB_SHADOWED mb::Metadata __msan_metadata_ptr_for_load_n(const void* address, mb::u64 bytes) {
   return mb::metadata_of(address, bytes, false);
 }
-MB_SHADOWED mb::Metadata __msan_metadata_ptr_for_store_n(const void* address, mb::u64 bytes) {
-  return mb::metadata_of(address, bytes, true);
+MB_SHADOWED_CALL mb::Metadata __msan_metadata_ptr_for_store_n(const void* address, mb::u64 bytes) {
+  return mb::metadata_of(address, bytes, true, __builtin_return_address(0));
 }
 
 MB_SHADOWED void* __msan_get_context_state() { return mb::shadow_state(mb::current())->context; }

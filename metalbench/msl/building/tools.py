@@ -23,7 +23,8 @@ _CHECKED = (
     "-fno-delete-null-pointer-checks",
     # Messages name variables.
     "-fno-discard-value-names",
-    # The check that fails is known by where it is.
+    # The check that fails is known by where it is called.
+    "-fno-optimize-sibling-calls",
     "-mllvm",
     "-enable-tail-merge=false",
     "-fsanitize-coverage=trace-loads,trace-stores,bb,trace-pc-guard",
