@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cpu/group_runner.h"
+#include "cpu/red_zones.h"
 #include "cpu/switch.h"
 #include "cpu/undefined.h"
 
@@ -65,7 +66,10 @@ void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64
     self.stop(fiber, pc);
   }
   const auto* begin = const_cast<const std::byte*>(static_cast<const volatile std::byte*>(address));
-  if (self.stacks_->contains(begin)) return;
+  if (self.stacks_->contains(begin)) {
+    if (self.shadow_ != nullptr) self.check_private({begin, bytes, kind, fiber, pc});
+    return;
+  }
   if (self.shadow_ != nullptr) {
     self.check_written(fiber);
     if (self.shadow_->contains(begin)) return;
@@ -120,6 +124,13 @@ void GroupRunner::copied(const mb::Fiber* fiber, const void* to, const void* fro
   GroupRunner& self = of(fiber);
   self.check_written(fiber);
   self.shadow_->copy(fiber, to, from, bytes, pc);
+}
+
+void GroupRunner::check_private(const MemoryAccess& access) {
+  if (allows_private(access.thread, access.begin, access.bytes, access.verb(), fault_.text)) return;
+  fault_.kind = Fault::Kind::reported;
+  fault_.finding = mb::Finding::red_zone;
+  stop(access.thread, access.pc);
 }
 
 void GroupRunner::check_written(const mb::Fiber* fiber) {

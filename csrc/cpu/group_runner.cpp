@@ -127,6 +127,7 @@ GroupRunner::Progress GroupRunner::resume() { return enter(waiting_stack_); }
 void GroupRunner::clear_fault() {
   if (!fault_) return;
   stacks_->forget_frames();
+  shadow_.reset();
   fault_ = {};
 }
 

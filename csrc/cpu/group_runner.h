@@ -75,6 +75,7 @@ class GroupRunner {
   static void copied(const mb::Fiber*, const void* to, const void* from, mb::u64 bytes,
                      const void* pc);
   void check_written(const mb::Fiber*);
+  void check_private(const MemoryAccess& access);
   void blame(const PrivateShadow::Origin&);
   MB_NEVER_RETURNS static void fiber_main();
   MB_NEVER_RETURNS static void span_main();

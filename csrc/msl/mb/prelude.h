@@ -18,6 +18,7 @@
 #include "matrix.h"
 #include "names.h"
 #include "pack.h"
+#include "red_zones.h"
 #include "relational.h"
 #include "traits.h"
 #include "undefined.h"

@@ -11,6 +11,9 @@
 #ifndef MB_SHADOW
 #define MB_SHADOW 0
 #endif
+#ifndef MB_ZONES
+#define MB_ZONES 0
+#endif
 #ifndef MB_VECTOR
 #define MB_VECTOR 0
 #endif

@@ -131,7 +131,4 @@ MB_SHADOWED_CALL void* __msan_memset(void* to, int value, mb::u64 bytes) {
 #undef MB_SHADOWED_CALL
 #undef MB_SHADOWED
 
-// Its name alone tells the runtime.
-extern "C" [[gnu::used, gnu::visibility("default")]] MB_EMITTED MB_UNTRACED MB_NOT_SHADOWED void mb_shadowed() {}
-
 #endif

@@ -31,8 +31,6 @@ _CHECKED = (
     "-mllvm",
     "-asan-kernel-mem-intrinsic-prefix=1",
     "-mllvm",
-    "-asan-stack=0",
-    "-mllvm",
     "-asan-globals=0",
     "-mllvm",
     "-asan-instrument-reads=0",
@@ -42,6 +40,17 @@ _CHECKED = (
     "-asan-instrument-atomics=0",
     "-mllvm",
     "-asan-instrument-byval=0",
+)
+# Where variables of a thread are followed by others, or by nothing, zones between them. Clang
+# tells which they are: its shadow is not where it takes it for.
+_ZONES = (
+    "-DMB_ZONES=1",
+    "-mllvm",
+    "-asan-stack=1",
+    "-mllvm",
+    "-asan-max-inline-poisoning-size=0",
+    "-mllvm",
+    "-asan-mapping-offset=0",
 )
 # What Metal defines, and hardly anybody means.
 _ARITHMETIC = ("-fsanitize=shift-exponent,float-cast-overflow",)
@@ -60,4 +69,5 @@ def chosen(tools: Iterable[str]) -> tuple[str, ...]:
 def checked_flags(goal: Target, tools: Iterable[str]) -> list[str]:
     """The compiler's flags of a checked build that these tools need."""
     arithmetic = _ARITHMETIC if "arithmetic" in tools else ()
-    return [*goal.kernel_address, *_CHECKED, *arithmetic]
+    zones = _ZONES if "mem" in tools else ("-mllvm", "-asan-stack=0")
+    return [*goal.kernel_address, *_CHECKED, *zones, *arithmetic]
