@@ -15,8 +15,9 @@ struct CompileOptions {
   std::string filename = "<source>";
   std::map<std::string, std::string> macros;
   std::vector<std::string> include_dirs;
-  bool checked = false;   // catch undefined behaviour; slow
-  bool fast_math = true;  // Metal's default
+  bool checked = false;            // catch undefined behaviour; slow
+  bool fast_math = true;           // Metal's default
+  std::vector<std::string> tools;  // what a checked build is for, beyond what all of them find
 };
 
 using ConstantKey = std::variant<std::uint32_t, std::string>;  // index or name

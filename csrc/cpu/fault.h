@@ -28,6 +28,8 @@ struct Fault {
   bool has_simdgroup = false;  // where its threads are not told apart
   std::uint32_t simdgroup = 0;
   mb::Dim3 threadgroup{};
+  mb::Finding finding = mb::Finding::other;  // of what was reported
+  const void* born = nullptr;                // where a value was declared that it lacks
   std::array<char, 512> text{};
   bool names_thread = false;  // whether `text` does
 

@@ -1,11 +1,22 @@
 // How a threadgroup ends before its time: by a check, a signal, or from outside.
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <string>
 
 #include "cpu/group_runner.h"
+#include "cpu/red_zones.h"
 #include "cpu/switch.h"
+#include "cpu/undefined.h"
 
 namespace metalbench::cpu {
 namespace {
+
+// Without what clang adds to a variable's name where its function was inlined.
+std::string plain(const char* name) {
+  const std::string text = name;
+  return text.substr(0, text.find('.'));
+}
 
 const void* site_of(const mb::Fiber* fiber) { return fiber->bundle->site[fiber->lane]; }
 
@@ -55,10 +66,20 @@ void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64
     self.stop(fiber, pc);
   }
   const auto* begin = const_cast<const std::byte*>(static_cast<const volatile std::byte*>(address));
-  if (self.stacks_->contains(begin)) return;
+  if (self.stacks_->contains(begin)) {
+    if (self.shadow_ != nullptr) self.check_private({begin, bytes, kind, fiber, pc});
+    return;
+  }
+  if (self.shadow_ != nullptr) {
+    self.check_written(fiber);
+    if (self.shadow_->contains(begin)) return;
+  }
   // Threadgroup variables are found through the runner's own structures.
   const auto* own = reinterpret_cast<const std::byte*>(&self);
   if (begin >= own && begin < own + sizeof self) return;
+  // Of a build that follows values, copies out of it are seen, too.
+  const auto* launch = reinterpret_cast<const std::byte*>(&self.launch_->shared);
+  if (begin >= launch && begin < launch + sizeof self.launch_->shared) return;
   if (!self.memory_check_->allows({begin, bytes, kind, fiber, pc}, self.fault_)) self.stop();
 }
 
@@ -74,6 +95,70 @@ void GroupRunner::misaligned(mb::Fiber* fiber, const void* address, mb::u64 alig
   if (!self.memory_check_->is_known(what, self.fault_)) return;
   self.fault_.kind = Fault::Kind::reported;
   self.stop(fiber, pc);
+}
+
+void GroupRunner::undefined(mb::Fiber* fiber, const mb::Undefined* what) {
+  GroupRunner& self = of(fiber);
+  self.fault_.kind = Fault::Kind::reported;
+  self.fault_.finding = what->finding;
+  describe(*what, self.fault_.text);
+  if (what->finding == mb::Finding::uninitialised) {
+    self.blame(self.shadow_->origin(static_cast<mb::u32>(what->value[0])));
+  }
+  self.stop(fiber, what->pc);
+}
+
+mb::Metadata GroupRunner::metadata(const mb::Fiber* fiber, const void* address, mb::u64 bytes,
+                                   bool is_store, const void* pc) {
+  GroupRunner& self = of(fiber);
+  self.check_written(fiber);
+  return self.shadow_->metadata(fiber, address, bytes, is_store, pc);
+}
+
+mb::u32 GroupRunner::born(const mb::Fiber* fiber, const char* name, const void* pc) {
+  return of(fiber).shadow_->born(name, pc);
+}
+
+void GroupRunner::copied(const mb::Fiber* fiber, const void* to, const void* from, mb::u64 bytes,
+                         const void* pc) {
+  GroupRunner& self = of(fiber);
+  self.check_written(fiber);
+  self.shadow_->copy(fiber, to, from, bytes, pc);
+}
+
+void GroupRunner::check_private(const MemoryAccess& access) {
+  if (allows_private(access.thread, access.begin, access.bytes, access.verb(), fault_.text)) return;
+  fault_.kind = Fault::Kind::reported;
+  fault_.finding = mb::Finding::red_zone;
+  stop(access.thread, access.pc);
+}
+
+void GroupRunner::check_written(const mb::Fiber* fiber) {
+  const auto written = shadow_->take_written(fiber);
+  if (!written) return;
+  fault_.kind = Fault::Kind::reported;
+  fault_.finding = mb::Finding::uninitialised;
+  const auto range = std::ranges::find_if(launch_->ranges, [&](const Range& candidate) {
+    return written->at >= candidate.begin && written->at < candidate.end;
+  });
+  if (range == launch_->ranges.end()) {
+    std::snprintf(fault_.text.data(), fault_.text.size(),
+                  "a value that was never given is written");
+  } else {
+    std::snprintf(fault_.text.data(), fault_.text.size(),
+                  "a value that was never given is written to `%s` at byte %td",
+                  range->name.c_str(), written->at - range->begin);
+  }
+  blame(written->origin);
+  stop(fiber, written->pc);
+}
+
+void GroupRunner::blame(const PrivateShadow::Origin& origin) {
+  if (origin.pc == nullptr) return;
+  const std::size_t length = std::strlen(fault_.text.data());
+  std::snprintf(fault_.text.data() + length, fault_.text.size() - length, "; it is of `%s`",
+                plain(origin.name).c_str());
+  fault_.born = origin.pc;
 }
 
 void GroupRunner::fail(mb::Fiber* fiber, const char* what, const void* pc) {

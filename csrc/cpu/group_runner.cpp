@@ -59,8 +59,10 @@ void release_meeting(mb::Bundle& bundle) {
 }  // namespace
 
 const mb::Runtime GroupRunner::runtime = {
-    &GroupRunner::next_stack, &GroupRunner::yield, &GroupRunner::access,
-    &GroupRunner::fail,       &GroupRunner::fence, &GroupRunner::misaligned,
+    &GroupRunner::next_stack, &GroupRunner::yield,    &GroupRunner::access,
+    &GroupRunner::fail,       &GroupRunner::fence,    &GroupRunner::misaligned,
+    &GroupRunner::undefined,  &GroupRunner::metadata, &GroupRunner::born,
+    &GroupRunner::copied,
 };
 
 GroupRunner::GroupRunner()
@@ -79,9 +81,14 @@ void GroupRunner::poison_arena() {
 void GroupRunner::prepare(const Launch& launch) {
   const std::uint32_t needed = launch.use_span ? 1 : launch.fibers_per_group;
   if (needed > fibers_) {
+    shadow_.reset();
     stacks_.reset();
     stacks_ = std::make_unique<Stacks>(needed);
     fibers_ = needed;
+    laid_out_ = {};
+  }
+  if (launch.module->has_shadow() && shadow_ == nullptr) {
+    shadow_ = std::make_unique<PrivateShadow>(*stacks_, fibers_, group_.arena, arena_capacity);
     laid_out_ = {};
   }
   launch_ = &launch;
@@ -89,6 +96,7 @@ void GroupRunner::prepare(const Launch& launch) {
   if (!is_new_) return;
   is_new_ = false;
   poison_arena();
+  if (shadow_ != nullptr) shadow_->begin();
   if (launch.checked) {
     if (memory_check_ == nullptr) {
       memory_check_ = std::make_unique<MemoryCheck>(group_.arena, arena_capacity);
@@ -119,6 +127,7 @@ GroupRunner::Progress GroupRunner::resume() { return enter(waiting_stack_); }
 void GroupRunner::clear_fault() {
   if (!fault_) return;
   stacks_->forget_frames();
+  shadow_.reset();
   fault_ = {};
 }
 
@@ -137,6 +146,7 @@ void GroupRunner::fiber_main() {
   mb::Fiber* fiber = mb::current();
   GroupRunner& self = of(fiber);
   self.entry_->function(self.group_.launch, &self.group_, fiber);
+  if (self.shadow_ != nullptr) self.check_written(fiber);
   mb::Bundle* bundle = fiber->bundle;
   mb::prefetch_stack(bundle, fiber->lane);
   const std::uint32_t others = ~(1u << fiber->lane);

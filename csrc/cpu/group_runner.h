@@ -11,6 +11,7 @@
 #include "cpu/fault.h"
 #include "cpu/launch.h"
 #include "cpu/memory_check.h"
+#include "cpu/private_shadow.h"
 #include "cpu/stacks.h"
 #include "msl/mb/abi.h"
 
@@ -67,6 +68,15 @@ class GroupRunner {
   static void fence(mb::Fiber*, mb::u32 mem_flags);
   static void misaligned(mb::Fiber*, const void* address, mb::u64 alignment, mb::Use,
                          const void* pc);
+  static void undefined(mb::Fiber*, const mb::Undefined*);
+  static mb::Metadata metadata(const mb::Fiber*, const void* address, mb::u64 bytes, bool is_store,
+                               const void* pc);
+  static mb::u32 born(const mb::Fiber*, const char* name, const void* pc);
+  static void copied(const mb::Fiber*, const void* to, const void* from, mb::u64 bytes,
+                     const void* pc);
+  void check_written(const mb::Fiber*);
+  void check_private(const MemoryAccess& access);
+  void blame(const PrivateShadow::Origin&);
   MB_NEVER_RETURNS static void fiber_main();
   MB_NEVER_RETURNS static void span_main();
 
@@ -90,6 +100,7 @@ class GroupRunner {
   [[noreturn]] void stop();
 
   std::unique_ptr<Stacks> stacks_;
+  std::unique_ptr<PrivateShadow> shadow_;  // null until a module has one
   std::uint32_t fibers_ = 0;
   void* own_stack_ = nullptr;  // where the worker stands while fibers run
   // One more than a group has, for mb::prefetch_stack().

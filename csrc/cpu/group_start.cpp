@@ -46,6 +46,7 @@ void GroupRunner::lay_out(mb::Dim3 size, std::uint32_t threads_per_fiber) {
     fiber->lane = i % mb::simd_width;
     fiber->index = i * threads_per_fiber;
     fiber->reads = 0;
+    fiber->shadow = shadow_ == nullptr ? nullptr : shadow_->of(i);
     fiber->position = position;
     advance(position, threads_per_fiber, size);
   }
@@ -80,6 +81,7 @@ void GroupRunner::start_group(std::uint64_t number) {
   if (launch_->checked) {
     poison_arena();
     memory_check_->start_group(group_, number);
+    if (shadow_ != nullptr) shadow_->start_group(launch_->arena_bytes);
   }
 }
 

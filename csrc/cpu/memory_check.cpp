@@ -106,7 +106,7 @@ bool MemoryCheck::allows_now(const MemoryAccess& access, Fault& fault) {
       return allows_range(ranges[i], access, fault);
     }
   }
-  if (page_of(begin) == module_page_) return true;
+  if (module_page_ != nullptr && page_of(begin) == module_page_) return true;
   if (launch_->module->contains(begin)) {
     module_page_ = page_of(begin);
     return true;

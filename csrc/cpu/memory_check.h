@@ -76,6 +76,7 @@ class MemoryCheck {
   [[nodiscard]] bool is_written_in_group(const MemoryAccess& access, Fault& fault);
   [[nodiscard]] const Range* nearest(const std::byte* address) const;
   [[nodiscard]] bool report_unlisted(const MemoryAccess& access, Fault& fault) const;
+  [[nodiscard]] static bool report_null(const MemoryAccess& access, Fault& fault);
   void report_stray(const MemoryAccess& access, Fault& fault) const;
   [[nodiscard]] const Range& range_of(const MemoryAccess& access) const;
   void report_race(const MemoryAccess& access, const Clash& clash, Fault& fault) const;

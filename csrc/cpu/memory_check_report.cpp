@@ -12,6 +12,9 @@ namespace {
 // How far beyond a buffer an address is still taken to be meant for it.
 constexpr std::ptrdiff_t neighbourhood = 16 * 1024;
 
+// Of a null pointer to a struct or an array: as far as no memory ever is.
+constexpr std::uintptr_t null_page = 64 * 1024;
+
 using Words = std::array<char, 80>;
 
 Words name_of(mb::Dim3 thread, mb::Dim3 group) {
@@ -82,8 +85,21 @@ bool MemoryCheck::report_unlisted(const MemoryAccess& access, Fault& fault) cons
   return true;
 }
 
+bool MemoryCheck::report_null(const MemoryAccess& access, Fault& fault) {
+  const auto address = reinterpret_cast<std::uintptr_t>(access.begin);
+  if (address >= null_page) return false;
+  fault.finding = mb::Finding::null_pointer;
+  char on[40] = "";
+  if (address != 0)
+    std::snprintf(on, sizeof on, ", %zu bytes on", static_cast<std::size_t>(address));
+  std::snprintf(fault.text.data(), fault.text.size(),
+                "%s of %" PRIu64 " bytes through a null pointer%s", access.verb(), access.bytes,
+                on);
+  return true;
+}
+
 void MemoryCheck::report_stray(const MemoryAccess& access, Fault& fault) const {
-  if (report_unlisted(access, fault)) return;
+  if (report_null(access, fault) || report_unlisted(access, fault)) return;
   const Range* range = nearest(access.begin);
   char* text = fault.text.data();
   const std::size_t size = fault.text.size();

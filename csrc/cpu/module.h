@@ -24,6 +24,8 @@ class Module {
   [[nodiscard]] mb::ThreadEntry thread_entry() const { return thread_; }
   [[nodiscard]] mb::ThreadEntry lanes_entry() const { return lanes_; }
   [[nodiscard]] mb::SpanEntry span_entry() const { return span_; }  // null if it needs fibers
+  // Whether private memory is followed.
+  [[nodiscard]] bool has_shadow() const { return has_shadow_; }
   // The program counter as an offset into the file's own address space.
   [[nodiscard]] std::optional<mb::uptr> offset_of(const void* pc) const;
   // Code and constants of the module.
@@ -37,6 +39,7 @@ class Module {
   mb::ThreadEntry lanes_ = nullptr;
   mb::SpanEntry span_ = nullptr;
   mb::uptr base_ = 0;
+  bool has_shadow_ = false;
 };
 
 }  // namespace metalbench::cpu

@@ -84,6 +84,9 @@ class CpuProgram final : public Program {
       text += line->file + ":" + std::to_string(line->line) + ": ";
     }
     text += what_happened(fault);
+    if (const auto line = line_of(launch, fault.born, true); line && fault.born != nullptr) {
+      text += ", declared at " + line->file + ":" + std::to_string(line->line);
+    }
     if (fault.has_thread && !fault.names_thread)
       text +=
           ", by thread " + to_text(fault.thread) + " of threadgroup " + to_text(fault.threadgroup);

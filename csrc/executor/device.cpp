@@ -172,6 +172,7 @@ class JudgedDevice final : public Device {
     for (const std::string& folder : options.include_dirs) key += folder + '\0';
     key += options.checked ? 'c' : '-';
     key += options.fast_math ? 'f' : '-';
+    for (const std::string& tool : options.tools) key += tool + '\0';
     return key;
   }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -185,12 +185,13 @@ def compile_kernel(
     dtype_name: str = "float32",
     tunables: Mapping[str, int] | None = None,
     checked: bool = False,
+    tools: Sequence[str] = (),
 ) -> Compiled:
     """Compile `kernel` for `device` and check that it fits `task`.
 
     `checked` builds report accesses out of bounds and races when they run; of a device that cannot
-    make them they are for the `cpu` device, as the result's `device` says. Raises CompileError,
-    Unsupported, and DeclarationError if header, arguments or tunables are wrong.
+    make them they are for the `cpu` device, as the result's `device` says. What more they report for
+    `tools` is in docs/explanations.md. Raises CompileError, Unsupported, and DeclarationError if header, arguments or tunables are wrong.
     """
     if checked and not device.checked_builds:
         device = _core.open("cpu")
@@ -203,6 +204,7 @@ def compile_kernel(
         kernel.source,
         **source_options(kernel, run, chosen),
         checked=checked,
+        tools=list(tools),
         fast_math=kernel.math == "fast",
     )
     pipelines = _pipelines(library, kernel, task.name)

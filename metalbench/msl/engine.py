@@ -14,6 +14,7 @@ from metalbench._core import Error, MachineError
 from metalbench.msl.building import cache
 from metalbench.msl.building.symbolize import symbolize
 from metalbench.msl.building.toolchain import Toolchain, toolchain
+from metalbench.msl.building.tools import chosen
 
 if TYPE_CHECKING:
     from metalbench.msl.reading.constants import Value
@@ -38,6 +39,8 @@ __all__ = [
 ENGINE_VARIABLE = "METALBENCH_ENGINE"
 ENGINES = ("vectors", "fibers")
 GPU_ENGINE = "cuda"
+# Checked, fast math, tools.
+_Kind = tuple[bool, bool, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -194,13 +197,16 @@ def build(
     constants: Mapping[str | int, Value] | None = None,
     checked: bool = False,
     fast_math: bool = True,
+    tools: Sequence[str] = (),
 ) -> Built:
     """Compile one kernel of a program, or find it in the cache.
 
-    `constants` are function constants by name or index. Raises CompileError with clang's own
-    messages at the lines of the user's file.
+    `constants` are function constants by name or index. A checked build finds more for `tools`, some
+    of `building.tools.TOOLS`, and takes longer. Raises CompileError with clang's own messages at
+    the lines of the user's file, or for a tool that there is not.
     """
-    return _build(program, function, constants, (checked, fast_math), chosen_engine())
+    kind = (checked, fast_math, chosen(tools) if checked else ())
+    return _build(program, function, constants, kind, chosen_engine())
 
 
 def build_for_gpu(
@@ -209,16 +215,17 @@ def build_for_gpu(
     constants: Mapping[str | int, Value] | None = None,
     checked: bool = False,
     fast_math: bool = True,
+    tools: Sequence[str] = (),
 ) -> Built:
-    """The same as PTX, for NVIDIA GPUs; there are no `checked` builds of it."""
-    return _build(program, function, constants, (checked, fast_math), GPU_ENGINE)
+    """The same as PTX, for NVIDIA GPUs; there are no `checked` builds of it, nor `tools`."""
+    return _build(program, function, constants, (checked, fast_math, chosen(tools)), GPU_ENGINE)
 
 
 def _build(
     program: Program,
     function: str,
     constants: Mapping[str | int, Value] | None,
-    kind: tuple[bool, bool],
+    kind: _Kind,
     way: str,
 ) -> Built:
     ways = str((*kind, way))
@@ -273,18 +280,19 @@ def _compile(
     program: Program,
     function: str,
     constants: Mapping[str | int, Value],
-    kind: tuple[bool, bool],
+    kind: _Kind,
     way: str,
 ) -> cache.Record:
     from metalbench.msl.building.kernel import compile_kernel
 
-    checked, fast_math = kind
+    checked, fast_math, tools = kind
     return compile_kernel(
         program.source,
         function,
         constants,
         checked=checked,
         fast_math=fast_math,
+        tools=tools,
         vectors=way == "vectors",
         gpu=way == GPU_ENGINE,
     )

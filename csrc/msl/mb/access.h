@@ -4,7 +4,9 @@
 #include "scalar.h"
 
 // What the runtime's checks must not see: the checks themselves.
-#define MB_UNTRACED __attribute__((no_sanitize("coverage", "kernel-address")))
+#define MB_UNTRACED __attribute__((no_sanitize("coverage", "kernel-address", "kernel-memory")))
+// Nor may they call for a shadow, be it to clear it.
+#define MB_NOT_SHADOWED __attribute__((disable_sanitizer_instrumentation))
 
 namespace mb {
 

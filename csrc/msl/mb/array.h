@@ -2,6 +2,7 @@
 #pragma once
 
 #include "scalar.h"
+#include "subscript.h"
 
 namespace metal {
 
@@ -18,7 +19,7 @@ struct mb_array<T, char[N]> {
 
   static constexpr unsigned long size() { return N; }
   static constexpr bool empty() { return false; }
-  MB_ACCESSOR(auto&, operator[], self.__elems[i], unsigned long i)
+  MB_ACCESSOR(auto&, operator[], self.__elems[MB_SUBSCRIPT(i, N, "an array")], unsigned long i)
   MB_ACCESSOR(auto*, data, self.__elems + 0)
   MB_ACCESSOR(auto*, begin, self.__elems + 0)
   MB_ACCESSOR(auto*, end, self.__elems + N)
@@ -71,7 +72,9 @@ class array_ref {
   MB_FUNC constexpr const T& front() const { return data_[0]; }
   MB_FUNC constexpr const T& back() const { return data_[size_ - 1]; }
   MB_FUNC constexpr const T* data() const { return data_; }
-  MB_FUNC constexpr const T& operator[](unsigned long i) const { return data_[i]; }
+  MB_FUNC constexpr const T& operator[](unsigned long i) const {
+    return data_[MB_SUBSCRIPT(i, size_, "an array_ref")];
+  }
 
  private:
   const T* data_ = nullptr;

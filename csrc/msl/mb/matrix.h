@@ -38,7 +38,7 @@ struct mb_matrix<T, char[C], char[R]> {
     for (int i = 0; i < C; ++i) columns[i] = Column(m.columns[i]);
   }
 
-  MB_ACCESSOR(auto&, operator[], self.columns[i], unsigned long i)
+  MB_ACCESSOR(auto&, operator[], self.columns[MB_SUBSCRIPT(i, C, "a matrix")], unsigned long i)
 
 #define MB_EACH_COLUMN(...)                       \
   mb_matrix r{};                                     \

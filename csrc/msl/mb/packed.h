@@ -24,10 +24,18 @@ namespace metal {
     write;                                                                                      \
     return *this;                                                                               \
   }                                                                                             \
-  MB_FUNC constexpr T& operator[](unsigned long i) { return (&x)[i]; }                          \
-  MB_FUNC constexpr const T& operator[](unsigned long i) const { return (&x)[i]; }              \
-  MB_FUNC volatile T& operator[](unsigned long i) volatile { return (&x)[i]; }                  \
-  MB_FUNC const volatile T& operator[](unsigned long i) const volatile { return (&x)[i]; }      \
+  MB_FUNC constexpr T& operator[](unsigned long i) {                                           \
+    return (&x)[MB_SUBSCRIPT(i, N, "a packed vector")];                                        \
+  }                                                                                            \
+  MB_FUNC constexpr const T& operator[](unsigned long i) const {                               \
+    return (&x)[MB_SUBSCRIPT(i, N, "a packed vector")];                                        \
+  }                                                                                            \
+  MB_FUNC volatile T& operator[](unsigned long i) volatile {                                   \
+    return (&x)[MB_SUBSCRIPT(i, N, "a packed vector")];                                        \
+  }                                                                                            \
+  MB_FUNC const volatile T& operator[](unsigned long i) const volatile {                       \
+    return (&x)[MB_SUBSCRIPT(i, N, "a packed vector")];                                        \
+  }                                                                                            \
   MB_FUNC constexpr mb_packed_vec& operator+=(vec<T, N> b) { return *this = *this + b; }        \
   MB_FUNC constexpr mb_packed_vec& operator-=(vec<T, N> b) { return *this = *this - b; }        \
   MB_FUNC constexpr mb_packed_vec& operator*=(vec<T, N> b) { return *this = *this * b; }        \

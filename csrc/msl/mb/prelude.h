@@ -17,8 +17,11 @@
 #include "matrix.h"
 #include "names.h"
 #include "pack.h"
+#include "red_zones.h"
 #include "relational.h"
 #include "traits.h"
+#include "undefined.h"
+#include "uninitialised.h"
 
 #ifdef MB_MATRIX_DISTRIBUTED
 #include "matrix_distributed.h"

@@ -8,6 +8,12 @@
 #ifndef MB_CHECKED
 #define MB_CHECKED 0
 #endif
+#ifndef MB_SHADOW
+#define MB_SHADOW 0
+#endif
+#ifndef MB_ZONES
+#define MB_ZONES 0
+#endif
 #ifndef MB_VECTOR
 #define MB_VECTOR 0
 #endif

@@ -19,14 +19,18 @@ namespace metal {
   }                                                                                            \
   MB_FUNC constexpr T& operator[](unsigned long i) {                                           \
     if (__builtin_is_constant_evaluated()) return *mb_element(i);                              \
-    return (&x)[i];                                                                            \
+    return (&x)[MB_SUBSCRIPT(i, N, "a vector")];                                               \
   }                                                                                            \
   MB_FUNC constexpr const T& operator[](unsigned long i) const {                               \
     if (__builtin_is_constant_evaluated()) return *const_cast<mb_vec*>(this)->mb_element(i);   \
-    return (&x)[i];                                                                            \
+    return (&x)[MB_SUBSCRIPT(i, N, "a vector")];                                               \
   }                                                                                            \
-  MB_FUNC volatile T& operator[](unsigned long i) volatile { return (&x)[i]; }                 \
-  MB_FUNC const volatile T& operator[](unsigned long i) const volatile { return (&x)[i]; }
+  MB_FUNC volatile T& operator[](unsigned long i) volatile {                                   \
+    return (&x)[MB_SUBSCRIPT(i, N, "a vector")];                                               \
+  }                                                                                            \
+  MB_FUNC const volatile T& operator[](unsigned long i) const volatile {                       \
+    return (&x)[MB_SUBSCRIPT(i, N, "a vector")];                                               \
+  }
 
 // From vectors of another element type.
 #define MB_VEC_CONVERSIONS(N, ...)                                                             \

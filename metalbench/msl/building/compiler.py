@@ -10,6 +10,7 @@ from pathlib import Path
 
 from metalbench._core import CompileError
 from metalbench.msl.building.answer import answer_of, crashed
+from metalbench.msl.building.following import as_checked, followed, following, traced, with_births
 from metalbench.msl.building.frames import Frames
 from metalbench.msl.building.imports import check_imports
 from metalbench.msl.building.llvm_ir import rewrite
@@ -39,9 +40,11 @@ def compile_shared_object(
     options: Sequence[str],
     *,
     checked: bool,
+    follow: bool = False,
 ) -> Frames:
     """Compile lowered text with these flags and link it; return its functions' frames.
 
+    A checked build may `follow` values that nothing has given, from their declaration to their use.
     The object file stays beside it where the linker leaves debug information in there. Raises
     CompileError with clang's own messages as `translate.clang` places them, and with what
     `translate.linker` makes of the linker's, warnings of names that are defined nowhere.
@@ -49,8 +52,14 @@ def compile_shared_object(
     parsing = [*options, "-Xclang", "-disable-llvm-passes"]
     if checked:
         parsing.append(f"-fsanitize-ignorelist={tools.headers / 'unchecked.txt'}")
+    if follow:
+        parsing = following(parsing)
     generated = generate(code, tools, parsing, translate)
     rewritten = rewrite(generated, checked=checked)
+    if follow:
+        command = [*tools.clang, "-x", "ir", *followed(options), "-S", "-emit-llvm", "-o", "-", "-"]
+        rewritten = as_checked(_run(command, with_births(rewritten), translate.clang).stdout)
+        options = traced(options)
     return assemble(rewritten, target, tools, translate, options, checked=checked)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from metalbench.msl.building import cache
 from metalbench.msl.building.compiler import Translate
@@ -29,11 +29,12 @@ def compile_kernel(
     fast_math: bool,
     vectors: bool,
     gpu: bool = False,
+    tools: Sequence[str] = (),
 ) -> cache.Record:
     """The fields of `engine.Built`, and `object`, the digest of what was compiled.
 
-    Without `vectors` all kernels are built thread by thread; with `gpu`, as PTX. Raises
-    CompileError.
+    Without `vectors` all kernels are built thread by thread; with `gpu`, as PTX. `tools` are what a
+    checked build is for. Raises CompileError.
     """
     lowered = lower(source, function, constants)
     translate = Translate(
@@ -49,7 +50,8 @@ def compile_kernel(
     if not reason and record is None:
         record, reason = _compile_vectors(lowered, translate, fast_math=fast_math)
     if record is None:
-        record = _compile_threads(lowered, translate, checked=checked, fast_math=fast_math)
+        kind = {"checked": checked, "fast_math": fast_math}
+        record = _compile_threads(lowered, translate, **kind, tools=tools)
     return record | {
         "name": lowered.kernel.name,
         "object": cache.file_digest(record["path"]),
@@ -97,7 +99,12 @@ def _compile_ptx(lowered: Lowered, translate: Translate, *, fast_math: bool) -> 
 
 
 def _compile_threads(
-    lowered: Lowered, translate: Translate, *, checked: bool, fast_math: bool
+    lowered: Lowered,
+    translate: Translate,
+    *,
+    checked: bool,
+    fast_math: bool,
+    tools: Sequence[str],
 ) -> cache.Record:
     """A kernel whose threads are run one by one: in loops, or as fibers."""
     fibers = lowered.needs_fibers or checked
@@ -109,6 +116,7 @@ def _compile_threads(
         checked=checked,
         fast_math=fast_math,
         spaces=lowered.spaces,
+        tools=tools,
     )
     return {
         "path": str(target),

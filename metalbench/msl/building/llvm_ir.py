@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from metalbench.msl.building.subscripts import with_names
 from metalbench.msl.ir.places import is_own
 
 # `load atomic` and `store atomic` are others: those need their alignment.
@@ -37,6 +38,7 @@ def rewrite(text: str, *, checked: bool) -> str:
     lines = text.split("\n")
     if checked:
         _check_copies(lines)
+        lines = with_names(lines)
     else:
         lines = [_without_alignment(line) if "align " in line else line for line in lines]
     return "\n".join(
@@ -75,7 +77,7 @@ def _with_safe_divisor(line: str) -> str:
 
 def _check_copies(lines: list[str]) -> None:
     """Ask about both ends of a struct's copy: clang's own check knows scalars and members only."""
-    theirs = _users_functions(lines)
+    theirs = users_functions(lines)
     starts = [index for index, line in enumerate(lines) if line.startswith("define ")]
     for start, end in pairwise([*starts, len(lines)]):
         head = _HEAD.match(lines[start])
@@ -87,7 +89,7 @@ def _check_copies(lines: list[str]) -> None:
                 lines[index] = _check_copy(lines[index], local)
 
 
-def _users_functions(lines: Sequence[str]) -> set[str]:
+def users_functions(lines: Sequence[str]) -> set[str]:
     """The debug information of what the user wrote: what the MSL headers are given is checked."""
     described = [line for line in lines if line.startswith("!")]
     files = [found.groups() for line in described if (found := _FILE.match(line))]

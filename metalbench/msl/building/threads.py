@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from metalbench.msl.building import cache
@@ -24,20 +25,23 @@ def threads_of(
     checked: bool,
     fast_math: bool,
     spaces: bool,
+    tools: Sequence[str] = (),
 ) -> Path:
     """The shared object of lowered text, with the text beside it. Raises CompileError.
 
     With `fibers` each thread is one; all are of what is `checked`.
     """
-    tools = toolchain()
-    options = flags(checked=checked, fast_math=fast_math, spaces=spaces)
+    chain = toolchain()
+    options = flags(checked=checked, fast_math=fast_math, spaces=spaces, tools=tools)
     if fibers:
         options += IN_ORDER
-    target = cache.path_of(cache.digest("object", tools.key, repr(options), code.text), ".so")
+    made_of = ("object", chain.key, repr(options), repr(tools), code.text)
+    target = cache.path_of(cache.digest(*made_of), ".so")
     with cache.replacing(target) as path:
-        frames = compile_shared_object(code, path, tools, translate, options, checked=checked)
-        check_frames(frames, kernel, tools.headers, together=False)
-        if tools.target.debug_in_object:
+        kind = {"checked": checked, "follow": checked and "init" in tools}
+        frames = compile_shared_object(code, path, chain, translate, options, **kind)
+        check_frames(frames, kernel, chain.headers, together=False)
+        if chain.target.debug_in_object:
             path.with_suffix(".o").replace(target.with_suffix(".o"))
         with cache.replacing(target.with_suffix(".cpp")) as text:
             text.write_text(code.text)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from metalbench._core import Unsupported
 from metalbench.msl.building.targets import ELF, LLD_FLAGS, Target, target
+from metalbench.msl.building.tools import checked_flags
 
 COMMON_FLAGS = [
     "-std=c++17",
@@ -119,34 +120,6 @@ GPU_FLAGS = [
     "-mllvm",
     "-inline-threshold=100000",
 ]
-# Copies of a whole struct, such as a float4 that does not pass through registers, are no loads and
-# stores to the coverage pass; AddressSanitizer's pass turns them, and only them, into calls.
-CHECKED_FLAGS = [
-    "-O1",
-    *CONVERGENT_FLAGS,
-    "-fno-vectorize",
-    "-fno-slp-vectorize",
-    "-DMB_CHECKED=1",
-    "-fsanitize=alignment",
-    # The check that fails is known by where it is.
-    "-mllvm",
-    "-enable-tail-merge=false",
-    "-fsanitize-coverage=trace-loads,trace-stores,bb,trace-pc-guard",
-    "-mllvm",
-    "-asan-kernel-mem-intrinsic-prefix=1",
-    "-mllvm",
-    "-asan-stack=0",
-    "-mllvm",
-    "-asan-globals=0",
-    "-mllvm",
-    "-asan-instrument-reads=0",
-    "-mllvm",
-    "-asan-instrument-writes=0",
-    "-mllvm",
-    "-asan-instrument-atomics=0",
-    "-mllvm",
-    "-asan-instrument-byval=0",
-]
 _RESERVED = re.compile(r"\b(?:mb|MB)_\w+")
 
 
@@ -201,10 +174,11 @@ def flags(
     spaces: bool = False,
     goal: Target | None = None,
     passes: Sequence[str] = RELEASE_FLAGS,
+    tools: Sequence[str] = (),
 ) -> list[str]:
     """The compiler's flags for one kind of build, on this machine if no other is given.
 
-    `passes` are what an unchecked build is optimised with.
+    `passes` are what an unchecked build is optimised with, `tools` what a checked one is for.
     """
     goal = goal or target()
     machine = goal.triple.partition("-")[0]
@@ -215,7 +189,7 @@ def flags(
         *(FAST_FLAGS if fast_math else PRECISE_FLAGS),
         # Without a second target, the same one here, clang 22 crashes on bfloat.
         *([*SPACES_FLAGS, *_for_frontend("-aux-triple", goal.triple)] if spaces else []),
-        *([*goal.kernel_address, *CHECKED_FLAGS] if checked else passes),
+        *([*CONVERGENT_FLAGS, *checked_flags(goal, tools)] if checked else passes),
     ]
 
 

@@ -4,6 +4,8 @@
 
 #include "../info.h"
 
+#include "../finding.h"
+
 namespace mb {
 
 // Every GPU thread runs on a stack of this size and alignment, with its Fiber near the top: so the
@@ -61,6 +63,12 @@ enum class Use : u32 { read, write, any };
 inline constexpr u32 mem_device = 1;
 inline constexpr u32 mem_threadgroup = 2;
 
+// What of some memory has no value, and where that was born; see shadow_abi.h.
+struct Metadata {
+  u8* shadow;
+  u32* origins;
+};
+
 // What the runtime does for a kernel.
 struct Runtime {
   // The calling thread has blocked and no lane of its SIMD-group is ready: releases who may go on.
@@ -73,6 +81,12 @@ struct Runtime {
   void (*fail)(Fiber*, const char* what, const void* pc);
   void (*fence)(Fiber*, u32 mem_flags);
   void (*misaligned)(Fiber*, const void* address, u64 alignment, Use, const void* pc);
+  void (*undefined)(Fiber*, const Undefined*);
+  // Where memory that is not the thread's own is followed, a declaration's number, and copies.
+  Metadata (*metadata)(const Fiber*, const void* address, u64 bytes, bool is_store,
+                       const void* pc);
+  u32 (*born)(const Fiber*, const char* name, const void* pc);
+  void (*copied)(const Fiber*, const void* to, const void* from, u64 bytes, const void* pc);
 };
 
 struct Group {
@@ -116,6 +130,7 @@ struct alignas(64) Fiber {
   u32 index;      // in the group, x fastest, of the thread; of the first one, where it runs several
   Dim3 position;  // thread_position_in_threadgroup of the same
   u32 reads;      // of atomics; see mb::spin()
+  u8* shadow;     // see shadow_abi.h; null in most builds
 };
 static_assert(sizeof(Fiber) == 64);
 

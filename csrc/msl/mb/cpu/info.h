@@ -3,7 +3,7 @@
 
 #define MB_INFO(needs_fibers, max_threads)                                \
   extern const bool mb_has_fibers = needs_fibers || MB_CHECKED;           \
-  MB_EXPORT const mb::Info* mb_info() {                                   \
+  MB_EXPORT MB_NOT_SHADOWED const mb::Info* mb_info() {                   \
     static mb::Info info = mb_kernel::info(mb_has_fibers, max_threads);   \
     info.threadgroup_bytes = mb::threadgroup_end - mb::threadgroup_begin; \
     return &info;                                                         \

@@ -1,0 +1,101 @@
+#include "cpu/undefined.h"
+
+#include <bit>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace metalbench::cpu {
+namespace {
+
+// Clang has names in quotes, and says after them what they stand for: `'uint' (aka 'unsigned
+// int')`. The front end has some of its own, which are no user's.
+std::string name_of(const mb::TypeDescriptor& type) {
+  const std::string text = type.name;
+  const std::size_t own = text.starts_with("'mb") ? text.rfind("(aka '") : std::string::npos;
+  const std::size_t begin = text.find('\'', own == std::string::npos ? 0 : own) + 1;
+  std::string name = text.substr(begin, text.find('\'', begin) - begin);
+  const std::size_t wordy = name.find("unsigned ");
+  return wordy == std::string::npos ? name : name.replace(wordy, 9, "u");
+}
+
+std::string integer(const mb::TypeDescriptor& type, std::uint64_t bits) {
+  if (!type.is_signed()) return std::to_string(bits);
+  const unsigned unused = 64 - (type.bits() < 64 ? type.bits() : 64);
+  return std::to_string(static_cast<std::int64_t>(bits << unused) >> unused);
+}
+
+float half_of(std::uint32_t bits) {
+  const std::uint32_t sign = (bits & 0x8000) << 16, exponent = bits >> 10 & 31, rest = bits & 1023;
+  if (exponent == 0) {
+    const float small = static_cast<float>(rest) * 0x1p-24F;
+    return sign != 0 ? -small : small;
+  }
+  const std::uint32_t wide = exponent == 31 ? 255 : exponent + 112;
+  return std::bit_cast<float>(sign | wide << 23 | rest << 13);
+}
+
+std::string floating(const mb::TypeDescriptor& type, std::uint64_t bits) {
+  const auto low = static_cast<std::uint32_t>(bits);
+  const bool is_brain = name_of(type).find("bf") != std::string::npos;
+  double value = std::bit_cast<float>(low);
+  if (type.bits() == 64) value = std::bit_cast<double>(bits);
+  if (type.bits() == 16) value = is_brain ? std::bit_cast<float>(low << 16) : half_of(low);
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+std::string division(const mb::Undefined& what) {
+  return "integer division by zero: " + integer(*what.type[0], what.value[0]) +
+         " / 0; Metal does not say what comes out";
+}
+
+std::string shift(const mb::Undefined& what) {
+  const std::string bits = std::to_string(what.type[0]->bits());
+  return "shift of `" + name_of(*what.type[0]) + "` by " + integer(*what.type[1], what.value[1]) +
+         ": expected 0 to " + std::to_string(what.type[0]->bits() - 1) +
+         "; Metal takes the amount modulo " + bits;
+}
+
+std::string conversion(const mb::Undefined& what) {
+  return "conversion of " + floating(*what.type[0], what.value[0]) + " to `" +
+         name_of(*what.type[1]) +
+         "`, which has no such number; Metal gives the nearest end, and 0 for NaN";
+}
+
+std::string subscript(const mb::Undefined& what) {
+  if (what.type[0] == nullptr) {
+    return "subscript out of bounds: " + std::to_string(static_cast<std::int64_t>(what.value[0])) +
+           " of " + std::string(what.name) + " of " + std::to_string(what.value[1]);
+  }
+  std::string of = "`" + name_of(*what.type[0]) + "`";
+  if (what.name != nullptr) of = "`" + std::string(what.name) + "`, " + of;
+  return "subscript out of bounds: " + integer(*what.type[1], what.value[0]) + " of " + of;
+}
+
+std::string words(const mb::Undefined& what) {
+  switch (what.finding) {
+    case mb::Finding::division_by_zero:
+      return division(what);
+    case mb::Finding::shift:
+      return shift(what);
+    case mb::Finding::conversion:
+      return conversion(what);
+    case mb::Finding::subscript:
+      return subscript(what);
+    case mb::Finding::uninitialised:
+      return "a value that was never given decides what is done or where";
+    default:
+      return what.name == nullptr ? "undefined behaviour" : what.name;
+  }
+}
+
+}  // namespace
+
+void describe(const mb::Undefined& what, std::array<char, 512>& text) {
+  std::snprintf(text.data(), text.size(), "%s", words(what).c_str());
+}
+
+}  // namespace metalbench::cpu

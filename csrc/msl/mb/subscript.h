@@ -1,0 +1,34 @@
+// Subscripts of vectors, matrices and array references, which are classes of ours: clang's own check
+// knows arrays only.
+#pragma once
+
+#include "access.h"
+#include "finding.h"
+
+#if MB_CHECKED
+
+namespace mb {
+
+// What is subscripted, as in the source.
+struct Subscripted {
+  const char* what;
+  u32 size;
+};
+
+[[gnu::noinline]] MB_UNTRACED static void bad_subscript(u64 index, u64 size, const char* what) {
+  Fiber* self = current();
+  const Undefined told{Finding::subscript, {nullptr, nullptr}, {index, size}, what,
+                       __builtin_return_address(0)};
+  self->bundle->group->runtime->undefined(self, &told);
+}
+
+}  // namespace mb
+
+// The subscript itself, where there is such an element; what is read instead of others is the last.
+#define MB_SUBSCRIPT(index, size, what)                                  \
+  (__builtin_is_constant_evaluated() || (index) < (size)                 \
+       ? (index)                                                         \
+       : (mb::bad_subscript((index), (size), (what)), (unsigned long)(size) - 1))
+#else
+#define MB_SUBSCRIPT(index, size, what) (index)
+#endif

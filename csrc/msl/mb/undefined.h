@@ -1,0 +1,58 @@
+// Handlers of clang's checks for undefined behaviour: what they are told goes to the runtime.
+#pragma once
+
+#include "finding.h"
+#include "sync.h"
+
+#if MB_CHECKED
+
+namespace mb {
+
+// What clang passes on, by handler.
+struct SourceLocation {
+  const char* file;
+  u32 line, column;
+};
+struct OperandTypes {
+  SourceLocation where;
+  const TypeDescriptor* type[2];  // of a division: the first only
+};
+
+MB_FUNC MB_UNTRACED void report(const Undefined& what) {
+  Fiber* self = current();
+  self->bundle->group->runtime->undefined(self, &what);
+}
+
+}  // namespace mb
+
+#define MB_HANDLER extern "C" [[gnu::visibility("hidden"), gnu::noinline]] MB_EMITTED MB_UNTRACED
+
+// The divisor that comes after it may be zero still: what x86-64 does then, GPUs do not.
+MB_HANDLER void __ubsan_handle_divrem_overflow(const mb::OperandTypes* types, mb::uptr dividend,
+                                               mb::uptr divisor) {
+  mb::report({mb::Finding::division_by_zero, {types->type[0], nullptr}, {dividend, divisor},
+              nullptr, __builtin_return_address(0)});
+}
+MB_HANDLER void __ubsan_handle_shift_out_of_bounds(const mb::OperandTypes* types, mb::uptr value,
+                                                   mb::uptr amount) {
+  mb::report({mb::Finding::shift, {types->type[0], types->type[1]}, {value, amount}, nullptr,
+              __builtin_return_address(0)});
+}
+MB_HANDLER void __ubsan_handle_float_cast_overflow(const mb::OperandTypes* types, mb::uptr from) {
+  mb::report({mb::Finding::conversion, {types->type[0], types->type[1]}, {from, 0}, nullptr,
+              __builtin_return_address(0)});
+}
+// The front end adds the name of what is subscripted (metalbench/msl/building/subscripts.py).
+MB_HANDLER void __ubsan_handle_out_of_bounds(const mb::OperandTypes* types, mb::uptr index) {
+  mb::report({mb::Finding::subscript, {types->type[0], types->type[1]}, {index, 0}, nullptr,
+              __builtin_return_address(0)});
+}
+extern "C" [[gnu::used, gnu::noinline, gnu::visibility("hidden")]] MB_EMITTED MB_UNTRACED void
+mb_out_of_bounds(const mb::OperandTypes* types, mb::uptr index, const char* name) {
+  mb::report({mb::Finding::subscript, {types->type[0], types->type[1]}, {index, 0}, name,
+              __builtin_return_address(0)});
+}
+
+#undef MB_HANDLER
+
+#endif

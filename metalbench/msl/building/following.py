@@ -1,0 +1,153 @@
+"""Values that nothing has given, followed to where they matter by clang's MemorySanitizer.
+
+Its pass (-fsanitize=kernel-memory) gives every value a shadow and an origin, and asks a runtime,
+here csrc/msl/mb/uninitialised.h, for those of memory. It has to come before whatever may conclude
+that a value which nothing gives is the one that is convenient. Code that nobody has optimised keeps
+every variable in memory, though, which costs a hundredfold. So variables become values first, and a
+declaration becomes a value that has none: a call, which also knows the variable's name and place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+
+from metalbench.msl.building.llvm_ir import users_functions
+from metalbench.msl.building.subscripts import name_constant, plain
+from metalbench.msl.ir.places import Metadata
+
+# Every pass of the pipeline that concludes something, by its name there.
+# fmt: off
+_CONCLUDING = (
+    "simplifycfg", "ipsccp", "globalopt", "instcombine", "called-value-propagation", "early-cse",
+    "inline", "function-attrs", "speculative-execution", "jump-threading",
+    "correlated-propagation", "reassociate", "loop-rotate", "licm", "simple-loop-unswitch",
+    "loop-simplifycfg", "loop-instsimplify", "loop-idiom", "indvars", "loop-deletion",
+    "loop-unroll-full", "loop-unroll", "sccp", "bdce", "dse", "memcpyopt", "tailcallelim",
+    "deadargelim", "rpo-function-attrs", "gvn", "constraint-elimination", "libcalls-shrinkwrap",
+    "mldst-motion", "div-rem-pairs", "loop-sink", "instsimplify", "globaldce", "constmerge",
+    "float2int", "lower-constant-intrinsics", "loop-distribute", "inject-tli-mappings",
+    "loop-vectorize", "slp-vectorizer", "vector-combine", "transform-warning", "infer-alignment",
+    "loop-load-elim", "alignment-from-assumptions", "expand-memcmp", "openmp-opt",
+    "openmp-opt-cgscc", "inferattrs", "forceattrs", "elim-avail-extern", "cg-profile",
+    "rel-lookup-table-converter", "callsite-splitting", "lower-expect", "loop-simplify", "lcssa",
+)
+# fmt: on
+
+_NAMED_TYPE = re.compile(r'(%(?:[\w.]+|"[^"]*")) = type <?(\{.*\})>?$')
+_ALLOCA = re.compile(r"  (%[\w.]+) = alloca (.*), align \d+")
+_BORN = re.compile(
+    r"  call void @llvm\.lifetime\.start\.p0\((?:i64 \d+, )?ptr (%[\w.]+)\).*(, !dbg !\d+)"
+)
+_ARRAY = re.compile(r"\[(\d+) x (.*)\]$")
+_SCALARS = frozenset({"i8", "i16", "i32", "i64", "half", "bfloat", "float", "double", "ptr"})
+# Of a larger variable it is the memory that is followed.
+_MOST_LEAVES = 16
+_HEAD = re.compile(r"define .* !dbg (!\d+) ")
+_AT_LOADING = re.compile(r"^(define [^\n]*@sancov\.module_ctor\w*\(\)[^\n]*\{)\n.*?^}", re.M | re.S)
+_UNPLACED = re.compile(r"  (?:%\S+ = )?call [^@]*@__(?:msan|asan|sanitizer_cov)_")
+
+
+def following(options: Iterable[str]) -> list[str]:
+    """The flags with which clang's front end marks what is to be followed, as it parses."""
+    marked = [each.replace("kernel-address", "kernel-memory") for each in options]
+    return [*marked, "-fno-sanitize-memory-param-retval", "-DMB_SHADOW=1"]
+
+
+def followed(options: Iterable[str]) -> list[str]:
+    """The flags with which clang turns variables into values, and has these followed.
+
+    Accesses are traced here: those of the shadow, which come after, are no kernel's.
+    """
+    return [*following(options), "-mllvm", f"-opt-disable={','.join(_CONCLUDING)}"]
+
+
+def traced(options: Iterable[str]) -> list[str]:
+    """The flags for what is left to be done, to code that is traced already."""
+    return [each for each in options if not each.startswith("-fsanitize-coverage")]
+
+
+def with_births(ir: str) -> str:
+    """The module, in which the user's variables begin as values that were never given."""
+    lines = ir.split("\n")
+    types = dict(found.groups() for line in lines if (found := _NAMED_TYPE.match(line)))
+    theirs, names = users_functions(lines), dict[str, int]()
+    starts = [index for index, line in enumerate(lines) if line.startswith("define ")]
+    for start, end in pairwise([*starts, len(lines)]):
+        head = _HEAD.match(lines[start])
+        if head is None or head[1] not in theirs:
+            continue
+        made = dict(found.groups() for line in lines[start:end] if (found := _ALLOCA.match(line)))
+        for index in range(start, end):
+            if (born := _BORN.match(lines[index])) and born[1] in made:
+                number = names.setdefault(plain(born[1]), len(names))
+                births = _births(born[1], made[born[1]], types, f"@mb.birth.{number}", born[2])
+                lines[index] += "".join(f"\n{line}" for line in births)
+    lines += (name_constant(f"@mb.birth.{number}", name) for name, number in names.items())
+    return "\n".join(lines)
+
+
+def _births(
+    variable: str, type_: str, types: Mapping[str, str], name: str, place: str
+) -> Iterator[str]:
+    leaves = list(_leaves(type_, types))
+    if len(leaves) > _MOST_LEAVES:
+        return
+    of = variable[1:]
+    for number, (path, scalar) in enumerate(leaves):
+        value, at = f"%mb.value.{of}.{number}", f"%mb.at.{of}.{number}"
+        indices = "".join(f", i32 {each}" for each in (0, *path))
+        yield f"  {value} = call {scalar} @mb_nothing_{scalar}(ptr {name}){place}"
+        yield f"  {at} = getelementptr {type_}, ptr {variable}{indices}{place}"
+        yield f"  store {scalar} {value}, ptr {at}, align 1{place}"
+
+
+def _leaves(type_: str, types: Mapping[str, str]) -> Iterator[tuple[tuple[int, ...], str]]:
+    """The numbers in a type, each with the way to it; more than can be used of a large one."""
+    if type_ in _SCALARS:
+        yield (), type_
+        return
+    array = _ARRAY.match(type_)
+    members = (
+        [array[2]] * min(int(array[1]), _MOST_LEAVES + 1)
+        if array
+        else _members(types.get(type_, type_))
+    )
+    for number, member in enumerate(members):
+        for path, scalar in _leaves(member, types):
+            yield (number, *path), scalar
+
+
+def _members(type_: str) -> list[str]:
+    """Of `{ float, [2 x i32] }`; none of what is no struct."""
+    if not type_.startswith("{"):
+        return []
+    members, depth, quoted = [""], 0, False
+    for letter in type_[1:-1]:
+        quoted ^= letter == '"'
+        depth += 0 if quoted else (letter in "[{<") - (letter in "]}>")
+        if letter == "," and depth == 0 and not quoted:
+            members.append("")
+        else:
+            members[-1] += letter
+    return [each.strip() for each in members]
+
+
+def as_checked(ir: str) -> str:
+    """The module once values are followed, for the passes of all checked builds.
+
+    What the pass has added to a function has a place in it: without one, debug information counts
+    as damaged. What runs when the code is loaded, to count branches, has no thread to follow.
+    """
+    ir = _AT_LOADING.sub(r"\1\n  ret void\n}", ir.replace(" sanitize_memory", " sanitize_address"))
+    lines = ir.split("\n")
+    metadata, scope, place = Metadata(lines), "", ""
+    for index, line in enumerate(lines):
+        if line.startswith("define "):
+            head = _HEAD.match(line)
+            scope, place = head[1] if head else "", ""
+        elif scope and _UNPLACED.match(line) and ", !dbg !" not in line:
+            place = place or metadata.add(f"!DILocation(line: 0, scope: {scope})")
+            lines[index] = f"{line}, !dbg {place}"
+    return "\n".join([*lines, *metadata.added])
