@@ -39,6 +39,7 @@ ROOMS = (
     "run",
     "comparison",
     "isolation",
+    "checking",
     "remote",
     "tuning",
     "leaderboard",

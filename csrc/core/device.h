@@ -7,9 +7,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/buffer.h"
 #include "core/dispatch.h"
+#include "core/finding.h"
 #include "core/library.h"
 #include "core/types.h"
 
@@ -55,6 +57,10 @@ class Program {
   [[nodiscard]] virtual double least_window_ns() { return 0; }
 
   Timing run(const RunOptions& options) { return start(options)->wait(); }
+
+  // Runs a window of checked builds, which goes on after what they find, and returns all of it.
+  // Throws Unsupported where there are none, TimeLimitExceeded only where nothing was found.
+  [[nodiscard]] virtual std::vector<Finding> check(const RunOptions& options);
 };
 
 // Of a device that runs windows where they are started.

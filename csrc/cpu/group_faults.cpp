@@ -1,5 +1,6 @@
 // How a threadgroup ends before its time: by a check, a signal, or from outside.
 #include <cstdio>
+#include <string_view>
 
 #include "cpu/group_runner.h"
 #include "cpu/switch.h"
@@ -27,6 +28,7 @@ void GroupRunner::check_barrier() {
                    memory_check_->fences_of(fiber->index);
       if (site_of(fiber) == site_of(first)) continue;
       fault_.kind = Fault::Kind::reported;
+      fault_.rule = Rule::barrier;
       std::snprintf(fault_.text.data(), fault_.text.size(),
                     "threadgroup_barrier: threads %u and %u of the threadgroup wait at different "
                     "barriers; every thread must reach the same one",
@@ -36,8 +38,10 @@ void GroupRunner::check_barrier() {
   }
   for (std::uint32_t i = 0; i < group_.threads; ++i) {
     const mb::Fiber* fiber = stacks_->fiber(i);
-    if ((fiber->bundle->live & (1u << fiber->lane)) != 0) continue;
+    const std::uint32_t bit = 1u << fiber->lane;
+    if (((fiber->bundle->live | stopped_[fiber->bundle->index]) & bit) != 0) continue;
     fault_.kind = Fault::Kind::reported;
+    fault_.rule = Rule::barrier;
     std::snprintf(fault_.text.data(), fault_.text.size(),
                   "threadgroup_barrier: thread %u waits, but thread %u of the threadgroup has "
                   "returned and never gets there; every thread must reach the barrier",
@@ -50,16 +54,25 @@ void GroupRunner::check_barrier() {
 void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64 bytes,
                          mb::AccessKind kind, const void* pc) {
   GroupRunner& self = of(fiber);
-  if (self.stacks_->room_below(__builtin_frame_address(0)) < mb::runtime_bytes) {
+  const void* frame = __builtin_frame_address(0);
+  if (self.stacks_->room_below(frame) < mb::runtime_bytes) {
     self.fault_.kind = Fault::Kind::stack_overflow;
-    self.stop(fiber, pc);
+    self.place(fiber, pc);
+    if (self.note()) self.stop_thread(fiber);
+    self.stop();
   }
   const auto* begin = const_cast<const std::byte*>(static_cast<const volatile std::byte*>(address));
   if (self.stacks_->contains(begin)) return;
   // Threadgroup variables are found through the runner's own structures.
   const auto* own = reinterpret_cast<const std::byte*>(&self);
   if (begin >= own && begin < own + sizeof self) return;
-  if (!self.memory_check_->allows({begin, bytes, kind, fiber, pc}, self.fault_)) self.stop();
+  MemoryCheck& check = *self.memory_check_;
+  if (!check.settles(self.fault_) && !self.note()) self.stop();
+  const MemoryAccess access{begin, bytes, kind, fiber, pc};
+  if (check.allows(access, self.fault_)) return;
+  self.trace(frame);
+  if (!self.note()) self.stop();
+  if (!check.is_harmless(access)) self.stop_thread(fiber);
 }
 
 void GroupRunner::fence(mb::Fiber* fiber, mb::u32 mem_flags) {
@@ -73,22 +86,65 @@ void GroupRunner::misaligned(mb::Fiber* fiber, const void* address, mb::u64 alig
   const Misaligned what{static_cast<const std::byte*>(address), alignment, use, is_private};
   if (!self.memory_check_->is_known(what, self.fault_)) return;
   self.fault_.kind = Fault::Kind::reported;
-  self.stop(fiber, pc);
+  self.place(fiber, pc);
+  self.trace(__builtin_frame_address(0));
+  // The processor may demand it, too.
+  if (self.note()) self.stop_thread(fiber);
+  self.stop();
 }
 
 void GroupRunner::fail(mb::Fiber* fiber, const char* what, const void* pc) {
   GroupRunner& self = of(fiber);
   self.fault_.kind = Fault::Kind::reported;
+  const std::string_view text = what;
+  if (text.starts_with("assert")) self.fault_.rule = Rule::assertion;
+  if (text.starts_with("integer overflow")) self.fault_.rule = Rule::overflow;
   std::snprintf(self.fault_.text.data(), self.fault_.text.size(), "%s", what);
-  self.stop(fiber, pc);
+  self.place(fiber, pc);
+  self.trace(__builtin_frame_address(0));
+  if (!self.note()) self.stop();
 }
 
-void GroupRunner::stop(const mb::Fiber* fiber, const void* pc) {
+void GroupRunner::place(const mb::Fiber* fiber, const void* pc) {
   fault_.pc = pc;
   fault_.has_thread = true;
   fault_.thread = fiber->position;
   fault_.threadgroup = group_.position;
+}
+
+// Checked builds keep frame pointers: each frame begins with the one before it, and with where its
+// function returns to. What the runtime adds above the kernel's own frames is left out.
+void GroupRunner::trace(const void* frame) {
+  if (launch_->findings == nullptr) return;
+  const Module& module = launch_->module_of(fault_.pc);
+  bool is_below = false;
+  std::size_t count = 0;
+  while (count < fault_.callers.size() && stacks_->contains(frame) &&
+         reinterpret_cast<mb::uptr>(frame) % sizeof(void*) == 0) {
+    const auto* words = static_cast<const void* const*>(frame);
+    if (is_below && module.contains(words[1])) fault_.callers[count++] = words[1];
+    if (words[1] == fault_.pc) is_below = true;
+    if (words[0] <= frame) return;
+    frame = words[0];
+  }
+}
+
+bool GroupRunner::note() {
+  if (launch_->findings == nullptr) return false;
+  launch_->findings->add(fault_, launch_->number);
+  fault_ = {};
+  return true;
+}
+
+void GroupRunner::stop(const mb::Fiber* fiber, const void* pc) {
+  place(fiber, pc);
   stop();
+}
+
+void GroupRunner::stop_thread(mb::Fiber* fiber) {
+  stopped_[fiber->bundle->index] |= 1u << fiber->lane;
+  stacks_->forget_frames();
+  leave(fiber);
 }
 
 void GroupRunner::stop() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/dispatch.h"
+#include "cpu/findings.h"
 #include "cpu/library.h"
 #include "cpu/memory_check_shadow.h"
 #include "cpu/module.h"
@@ -58,6 +59,9 @@ struct Launch {
   std::vector<Range> ranges;
   std::shared_ptr<Shadow> shadow;            // of checked launches
   std::shared_ptr<const Storages> storages;  // of the device
+  // Where a run that goes on after faults keeps them, and this launch's number there; else null.
+  Findings* findings = nullptr;
+  std::size_t number = 0;
 
  private:
   void enter_groups(const CpuPipeline& pipeline);

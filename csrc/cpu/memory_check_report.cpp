@@ -82,7 +82,18 @@ bool MemoryCheck::report_unlisted(const MemoryAccess& access, Fault& fault) cons
   return true;
 }
 
+void MemoryCheck::report_constant(const Range& range, const MemoryAccess& access,
+                                  Fault& fault) const {
+  fault.rule = Rule::write_to_constant;
+  fault.memory = range.begin;
+  std::snprintf(fault.text.data(), fault.text.size(),
+                "write of %" PRIu64 " bytes of `%s`, which the kernel declares to be constant: "
+                "at byte %td",
+                access.bytes, range.name.c_str(), access.begin - range.begin);
+}
+
 void MemoryCheck::report_stray(const MemoryAccess& access, Fault& fault) const {
+  fault.rule = Rule::wild_pointer;
   if (report_unlisted(access, fault)) return;
   const Range* range = nearest(access.begin);
   char* text = fault.text.data();
@@ -90,7 +101,11 @@ void MemoryCheck::report_stray(const MemoryAccess& access, Fault& fault) const {
   if (range == nullptr) {
     std::snprintf(text, size, "%s of %" PRIu64 " bytes outside of every buffer", access.verb(),
                   access.bytes);
-  } else if (access.begin < range->begin) {
+    return;
+  }
+  fault.rule = Rule::out_of_bounds;
+  fault.memory = range->begin;
+  if (access.begin < range->begin) {
     std::snprintf(text, size, "%s of %" PRIu64 " bytes that begins %td bytes before `%s`",
                   access.verb(), access.bytes, range->begin - access.begin, range->name.c_str());
   } else {
@@ -141,6 +156,8 @@ void MemoryCheck::report_race(const MemoryAccess& access, const Clash& clash, Fa
   if (mark.by() != Mark::By::threadgroups && is_own) {
     missing = "a barrier with mem_flags::mem_device is missing in between";
   }
+  fault.rule = Rule::race;
+  fault.memory = range.begin;
   std::snprintf(fault.text.data(), fault.text.size(),
                 "race in device memory: %s%s of %" PRIu64
                 " bytes of `%s` at byte %td by %s after %s by "
@@ -155,6 +172,7 @@ void MemoryCheck::report_race(const MemoryAccess& access, const Clash& clash, Fa
 void MemoryCheck::report_arena_race(const MemoryAccess& access, const Clash& clash,
                                     Fault& fault) const {
   const mb::Dim3 thread = position_in(group_->size, other_thread(clash.mark, access.thread->index));
+  fault.rule = Rule::race;
   std::snprintf(
       fault.text.data(), fault.text.size(),
       "race in threadgroup memory: %s%s of %" PRIu64
@@ -179,6 +197,7 @@ bool MemoryCheck::is_known(const Misaligned& what, Fault& fault) const {
   } else if (!what.is_private) {
     return false;
   }
+  fault.rule = Rule::misaligned;
   const std::uint64_t excess = reinterpret_cast<std::uintptr_t>(what.begin) % what.alignment;
   std::snprintf(fault.text.data(), fault.text.size(),
                 "misaligned %s of %s: expected an address that is a multiple of %" PRIu64

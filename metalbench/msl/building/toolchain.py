@@ -122,6 +122,8 @@ CHECKED_FLAGS = [
     "-fno-vectorize",
     "-fno-slp-vectorize",
     "-DMB_CHECKED=1",
+    # What led to a fault is read off the stack.
+    "-fno-omit-frame-pointer",
     "-fsanitize=alignment",
     # The check that fails is known by where it is.
     "-mllvm",

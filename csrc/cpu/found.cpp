@@ -1,0 +1,74 @@
+#include "cpu/found.h"
+
+#include <cstdio>
+
+namespace metalbench::cpu {
+namespace {
+
+std::string to_text(const mb::Dim3& position) {
+  return "(" + std::to_string(position.x) + ", " + std::to_string(position.y) + ", " +
+         std::to_string(position.z) + ")";
+}
+
+std::string what_happened(const Fault& fault) {
+  char address[32];
+  std::snprintf(address, sizeof address, "%p", fault.address);
+  switch (fault.kind) {
+    case Fault::Kind::reported:
+      return fault.text.data();
+    case Fault::Kind::bad_address:
+      return std::string("access to invalid address ") + address +
+             "; an index or pointer is wrong (a checked run names the buffer)";
+    case Fault::Kind::no_address:
+      return "access to an invalid address; an index or pointer is wrong (a checked run names the "
+             "buffer)";
+    case Fault::Kind::stack_overflow:
+      return "stack overflow: the functions that one thread is in take more than " +
+             std::to_string(mb::private_bytes >> 10) +
+             " KiB of private memory together, or it recurses";
+    case Fault::Kind::arithmetic:
+      return "integer division by zero";
+    case Fault::Kind::illegal:
+      return "illegal instruction: the kernel ran into undefined behaviour";
+    case Fault::Kind::stopped:
+      return "still running";
+    case Fault::Kind::none:
+      break;
+  }
+  return "unknown fault";
+}
+
+}  // namespace
+
+std::string words_of(const Fault& fault) {
+  std::string text = what_happened(fault);
+  if (fault.has_thread && !fault.names_thread)
+    text += ", by thread " + to_text(fault.thread) + " of threadgroup " + to_text(fault.threadgroup);
+  if (fault.has_simdgroup)
+    text += ", by SIMD-group " + std::to_string(fault.simdgroup) + " of threadgroup " +
+            to_text(fault.threadgroup);
+  return text;
+}
+
+Finding finding_of(const Findings::Entry& entry, const Launch& launch) {
+  const Fault& fault = entry.first;
+  Finding finding;
+  finding.rule = name_of(rule_of(fault));
+  finding.kernel = launch.kernel;
+  finding.message = words_of(fault);
+  finding.count = entry.count;
+  const Module& module = launch.module_of(fault.pc);
+  finding.object = module.path();
+  // A check knows only where the call to it returns, which may be the next line already.
+  const bool is_return_address = fault.kind == Fault::Kind::reported;
+  if (const auto offset = module.offset_of(fault.pc)) {
+    finding.offsets.push_back(*offset - (is_return_address ? 1 : 0));
+  }
+  for (const void* caller : fault.callers) {
+    if (caller == nullptr) break;
+    if (const auto offset = module.offset_of(caller)) finding.offsets.push_back(*offset - 1);
+  }
+  return finding;
+}
+
+}  // namespace metalbench::cpu

@@ -1,0 +1,18 @@
+// Faults as users are told of them.
+#pragma once
+
+#include <string>
+
+#include "core/finding.h"
+#include "cpu/fault.h"
+#include "cpu/findings.h"
+#include "cpu/launch.h"
+
+namespace metalbench::cpu {
+
+// What happened, and which thread did it.
+[[nodiscard]] std::string words_of(const Fault& fault);
+// Without frames: whoever has the files reads those.
+[[nodiscard]] Finding finding_of(const Findings::Entry& entry, const Launch& launch);
+
+}  // namespace metalbench::cpu
