@@ -9,6 +9,8 @@ namespace metalbench::cpu {
 namespace {
 
 constexpr std::uintptr_t page = 4096;
+// How far before threadgroup memory an address is still taken to be meant for it.
+constexpr std::size_t before_arena = 4096;
 
 const std::byte* page_of(const std::byte* address) {
   return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(address) / page *
@@ -123,7 +125,9 @@ bool MemoryCheck::allows_now(const MemoryAccess& access, Fault& fault) {
       end <= ranges[last_range_].end) {
     return allows_range(ranges[last_range_], access, fault);
   }
-  if (begin >= arena_ && begin < arena_ + written_by_.size()) return allows_arena(access, fault);
+  if (begin >= arena_ - before_arena && begin < arena_ + written_by_.size()) {
+    return allows_arena(access, fault);
+  }
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     if (begin >= ranges[i].begin && end <= ranges[i].end) {
       last_range_ = i;
@@ -182,6 +186,13 @@ bool MemoryCheck::is_written(const Range& range, const MemoryAccess& access, Fau
 }
 
 bool MemoryCheck::allows_arena(const MemoryAccess& access, Fault& fault) {
+  if (access.begin < arena_) {
+    fault.rule = Rule::out_of_bounds;
+    std::snprintf(fault.text.data(), fault.text.size(),
+                  "%s of %" PRIu64 " bytes that begins %td bytes before threadgroup memory",
+                  access.verb(), access.bytes, arena_ - access.begin);
+    return false;
+  }
   const auto offset = static_cast<std::uint64_t>(access.begin - arena_);
   if (offset + access.bytes > launch_->arena_bytes) {
     fault.rule = Rule::out_of_bounds;
