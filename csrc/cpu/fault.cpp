@@ -2,7 +2,7 @@
 
 namespace metalbench::cpu {
 
-const char* name_of(Rule rule) {
+const char* rule_name(Rule rule) {
   switch (rule) {
     case Rule::fault:
       break;

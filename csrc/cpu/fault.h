@@ -30,7 +30,7 @@ enum class Rule : std::uint8_t {
 };
 
 // As users write it: "out-of-bounds".
-[[nodiscard]] const char* name_of(Rule rule);
+[[nodiscard]] const char* rule_name(Rule rule);
 
 // What stopped a kernel. Plain data: filled in by signal handlers and on the stacks of GPU threads.
 struct Fault {

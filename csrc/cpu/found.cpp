@@ -53,7 +53,7 @@ std::string words_of(const Fault& fault) {
 Finding finding_of(const Findings::Entry& entry, const Launch& launch) {
   const Fault& fault = entry.first;
   Finding finding;
-  finding.rule = name_of(rule_of(fault));
+  finding.rule = rule_name(rule_of(fault));
   finding.kernel = launch.kernel;
   finding.message = words_of(fault);
   finding.count = entry.count;

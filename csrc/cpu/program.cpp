@@ -50,7 +50,7 @@ class CpuProgram final : public Program {
     if (outcome.timed_out) {
       const Findings::Entry last{outcome.fault, outcome.launch, 1};
       found.push_back(finding_of(last, *launches_[outcome.launch]));
-      found.back().rule = name_of(Rule::time_limit);
+      found.back().rule = rule_name(Rule::time_limit);
       found.back().message = over_time(outcome, options);
     }
     for (Finding& each : found) {

@@ -54,9 +54,7 @@ def check(
     wrong. Of a kernel there is never an exception: what it does is a finding.
     """
     wanted = tools_of([tools] if isinstance(tools, str) else tools)
-    what = subject(
-        kernel, sizes=sizes, buffers=buffers, folders=folders, include_dirs=include_dirs
-    )
+    what = subject(kernel, sizes=sizes, buffers=buffers, folders=folders, include_dirs=include_dirs)
     file = str(what.kernel.path)
     known = [
         each
@@ -135,14 +133,14 @@ class _Run:
         """A file's path as the user knows it."""
         path = self._what.kernel.path
         beside = path.parent / told
-        return str(path) if Path(told).name == path.name else str(beside if beside.is_file() else told)
+        return (
+            str(path) if Path(told).name == path.name else str(beside if beside.is_file() else told)
+        )
 
     def _finding(
         self, kind: str, kernel: str, message: str, count: int, frames: tuple[Frame, ...]
     ) -> Finding:
-        finding = Finding(
-            kind, kernel, message, count, frames, self._size, self._built.dtype.name
-        )
+        finding = Finding(kind, kernel, message, count, frames, self._size, self._built.dtype.name)
         place = finding.told
         return replace(finding, element=self._element(kernel, place.buffer, place.byte))
 

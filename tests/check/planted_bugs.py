@@ -30,7 +30,9 @@ class Planted:
         """Kind and line of the only mark in its file."""
         lines = self.path.read_text().splitlines()
         ((kind, line),) = (
-            (mark[1], number) for number, text in enumerate(lines, 1) if (mark := _MARK.search(text))
+            (mark[1], number)
+            for number, text in enumerate(lines, 1)
+            if (mark := _MARK.search(text))
         )
         return kind, line
 

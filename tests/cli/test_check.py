@@ -38,9 +38,7 @@ def test_findings_end_with_1_and_are_told_as_compilers_do(file):
     assert "k.metal:7:10: error: out-of-bounds: read of 4 bytes past the end of `x`" in told.output
     assert "   7 |   y[i] = x[i + SHIFT];\n       |          ^" in told.output
     assert "kernel k, element 100 of `x`, once" in told.output
-    assert told.output.endswith(
-        "k: 1 error (mem, race, init, sync, arithmetic; size file)\n"
-    )
+    assert told.output.endswith("k: 1 error (mem, race, init, sync, arithmetic; size file)\n")
 
 
 def test_none_end_with_0(file):

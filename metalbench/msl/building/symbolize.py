@@ -79,8 +79,9 @@ def _frames_at(path: str, offset: int) -> list[Frame]:
         return []
     place = lines.rows[which][1:]
     result = []
+    # A function comes before those that were inlined into it.
     calls = [call for call in lines.inlined if call.begin <= offset < call.end]
-    for call in sorted(calls, key=lambda call: call.end - call.begin):
+    for call in reversed(calls):
         result.append(Frame(call.function, *place))
         place = call.file, call.line, call.column
     whole = next((name for begin, end, name in lines.functions if begin <= offset < end), "")

@@ -14,5 +14,5 @@ kernel void k(device const float* x, device float* y, constant uint& n,
   for (uint k = 0; k < n - 3 * (1 - BUG); k += 4) {
     sum += x[k] + x[k + 1] + x[k + 2] + x[k + 3];  // bug: out-of-bounds
   }
-  y[i] = sum;
+  if (i < n) y[i] = sum;
 }

@@ -14,9 +14,9 @@ kernel void k(device const float* x, device float* y, constant uint& n,
   s[t] = x[i];
   threadgroup_barrier(mem_flags::mem_threadgroup);
   for (uint step = 1; step < 64; step *= 2) {
-    float v = t >= step ? s[t - step] : 0;
+    float v = t >= step ? s[t - step] : 0;  // bug: race
     if (!BUG) threadgroup_barrier(mem_flags::mem_threadgroup);
-    s[t] += v;  // bug: race
+    s[t] += v;
     threadgroup_barrier(mem_flags::mem_threadgroup);
   }
   y[i] = s[t];

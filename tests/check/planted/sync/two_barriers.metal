@@ -13,10 +13,10 @@ kernel void k(device const float* x, device float* y, constant uint& n,
   threadgroup float s[64];
   s[t] = x[i];
   if (t % 2 == 0 || !BUG) {
-    threadgroup_barrier(mem_flags::mem_threadgroup);  // bug: barrier
+    threadgroup_barrier(mem_flags::mem_threadgroup);
     s[t] += 1;
   } else {
-    threadgroup_barrier(mem_flags::mem_threadgroup);
+    threadgroup_barrier(mem_flags::mem_threadgroup);  // bug: barrier
     s[t] += 2;
   }
   y[i] = s[t];
