@@ -122,7 +122,7 @@ def assert_kernel(
     expected: Any,
     **options: Any,
 ) -> Checked:
-    """`check_outputs` with the same arguments; raises AssertionError that says what is wrong, and where."""
+    """`check_outputs` with the same arguments; raises AssertionError that says what is wrong."""
     __tracebackhide__ = True
     found = check_outputs(kernel, inputs, expected, **options)
     if not found.passed:

@@ -24,6 +24,8 @@ SIGNATURE = (
     "uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]])"
 )
 
+CLEARED = "threadgroup float s[32]; s[t] = 0; threadgroup_barrier(mem_flags::mem_threadgroup);"
+
 
 def file(folder: Path, body: str, *, before: str = "", head: str = HEAD) -> Path:
     path = folder / "k.metal"
@@ -86,12 +88,15 @@ def test_a_thread_that_cannot_go_on_ends_alone(tmp_path):
 
 
 def test_both_threads_of_a_race_are_told(tmp_path):
-    body = "  threadgroup float s[32];\n  s[t] = x[i];\n  y[i] = s[31 - t];"
+    body = f"  {CLEARED}\n  s[t] = x[i];\n  y[i] = s[31 - t];"
     head = HEAD.replace("n = 100", "n = 128")
-    (finding,) = found_in(file(tmp_path, body, head=head)).found
-    assert finding.kind == "race"
-    assert "after a write by thread (31, 0, 0)" in finding.message
-    assert finding.told.thread == (0, 0, 0)
+    path = file(tmp_path, body, head=head)
+    found = found_in(path).found
+    assert {each.kind for each in found} == {"race"}
+    (finding,) = [each for each in found if each.frame.line == line_of(path, "s[31 - t]")]
+    assert "of 4 bytes at byte 60 by thread (16, 0, 0)" in finding.message
+    assert "after a write by thread (15, 0, 0)" in finding.message
+    assert finding.told.thread == (16, 0, 0)
 
 
 def test_calls_that_led_to_a_finding_are_told(tmp_path):
@@ -126,7 +131,7 @@ static float down(device const float* p, uint k, uint left) {
 
 
 def test_only_the_tools_that_are_asked_for_count(tmp_path):
-    body = "  threadgroup float s[32];\n  s[t] = x[i];\n  y[i] = s[31 - t] + x[i + 1];"
+    body = f"  {CLEARED}\n  s[t] = x[i];\n  y[i] = s[31 - t] + x[i + 1];"
     path = file(tmp_path, body, head=HEAD.replace("n = 100", "n = 128"))
     assert {each.kind for each in found_in(path).found} == {"race", "out-of-bounds"}
     assert {each.kind for each in found_in(path, tools="race").found} == {"race"}

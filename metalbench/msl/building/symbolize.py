@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from metalbench.msl.ir.places import is_own
 
-
 _ORIGINS = ("DW_AT_abstract_origin", "DW_AT_specification")
 
 
@@ -100,7 +99,8 @@ def _lines(path: str) -> _Lines:
             if program is not None:
                 names = _file_names(program)
                 lines.rows += (
-                    (place(address), *where) for address, *where in _unit_rows(program, names)
+                    (place(address), file, line, column)
+                    for address, file, line, column in _unit_rows(program, names)
                 )
                 for call in _inlined_calls(dwarf, unit, names):
                     begin, end = place(call.begin), place(call.end - 1) + 1
