@@ -94,9 +94,9 @@ def test_both_threads_of_a_race_are_told(tmp_path):
     found = found_in(path).found
     assert {each.kind for each in found} == {"race"}
     (finding,) = [each for each in found if each.frame.line == line_of(path, "s[31 - t]")]
-    assert "of 4 bytes at byte 60 by thread (16, 0, 0)" in finding.message
-    assert "after a write by thread (15, 0, 0)" in finding.message
-    assert finding.told.thread == (16, 0, 0)
+    assert "of 4 bytes at byte 124 by thread (0, 0, 0)" in finding.message
+    assert "after a write by thread (31, 0, 0)" in finding.message
+    assert finding.told.thread == (0, 0, 0)
 
 
 def test_calls_that_led_to_a_finding_are_told(tmp_path):
@@ -115,6 +115,7 @@ static float outer(device const float* p, uint k) {
     assert [each.function for each in finding.frames][:2] == ["inner", "outer"]
 
 
+@pytest.mark.slow
 def test_calls_that_were_not_inlined_are_told(tmp_path):
     before = """\
 static float down(device const float* p, uint k, uint left) {
@@ -130,6 +131,7 @@ static float down(device const float* p, uint k, uint left) {
     assert lines[-1] == line_of(path, "n / 25")
 
 
+@pytest.mark.slow
 def test_only_the_tools_that_are_asked_for_count(tmp_path):
     body = f"  {CLEARED}\n  s[t] = x[i];\n  y[i] = s[31 - t] + x[i + 1];"
     path = file(tmp_path, body, head=HEAD.replace("n = 100", "n = 128"))
@@ -140,6 +142,7 @@ def test_only_the_tools_that_are_asked_for_count(tmp_path):
         found_in(path, tools="rase")
 
 
+@pytest.mark.slow
 def test_a_warning_is_no_error(tmp_path):
     findings = found_in(file(tmp_path, "  y[i] = x[i];\n  y[0] = 1;\n  y[0] = 1;"))
     assert [each.severity for each in findings.warnings]
@@ -148,6 +151,7 @@ def test_a_warning_is_no_error(tmp_path):
     assert clean.passed
 
 
+@pytest.mark.slow
 def test_inputs_of_a_file_are_given_as_arrays(tmp_path):
     path = file(tmp_path, "  y[i] = x[uint(x[i])];")
     np.savez(tmp_path / "fit.npz", x=np.full(100, 99, np.float32))
@@ -165,11 +169,13 @@ def test_what_a_comment_allows_does_not_count(tmp_path):
     assert allowed.allowed == "the buffer is padded"
 
 
+@pytest.mark.slow
 def test_a_comment_of_its_own_is_for_the_next_line(tmp_path):
     body = "  // check: allow out-of-bounds the buffer is padded\n  // more\n  y[i] = x[i + 1];"
     assert len(found_in(file(tmp_path, body)).allowed) == 1
 
 
+@pytest.mark.slow
 def test_a_comment_is_for_its_kind_alone(tmp_path):
     path = file(tmp_path, "  y[i] = x[i + 1];  // check: allow race it is atomic in spirit")
     findings = found_in(path)
@@ -201,6 +207,7 @@ def test_a_kernel_of_the_library_is_checked_by_its_name():
     assert findings.sizes == ("small",)
 
 
+@pytest.mark.slow
 def test_one_that_does_not_end_is_told(tmp_path):
     body = "  while (n != 0) {\n    y[i] += 1;\n  }"
     found = found_in(file(tmp_path, body), time_limit=1.0).found
