@@ -57,7 +57,7 @@ struct Fault {
   std::array<char, 512> text{};
   // Where the functions that led to `pc` were called, the innermost first; null behind the last.
   std::array<const void*, 8> callers{};
-  bool names_thread = false;  // whether `text` does
+  bool names_thread = false;     // whether `text` does
   const void* memory = nullptr;  // where the buffer begins that it is about, if it is about one
 
   explicit operator bool() const { return kind != Kind::none; }

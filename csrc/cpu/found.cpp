@@ -43,7 +43,8 @@ std::string what_happened(const Fault& fault) {
 std::string words_of(const Fault& fault) {
   std::string text = what_happened(fault);
   if (fault.has_thread && !fault.names_thread)
-    text += ", by thread " + to_text(fault.thread) + " of threadgroup " + to_text(fault.threadgroup);
+    text +=
+        ", by thread " + to_text(fault.thread) + " of threadgroup " + to_text(fault.threadgroup);
   if (fault.has_simdgroup)
     text += ", by SIMD-group " + std::to_string(fault.simdgroup) + " of threadgroup " +
             to_text(fault.threadgroup);

@@ -104,7 +104,7 @@ class GroupRunner {
   // One more than a group has, for mb::prefetch_stack().
   std::array<mb::Bundle, 33> bundles_{};
   std::array<std::uint32_t, 33> stopped_{};  // by bundle: threads that a fault has ended
-  std::uint32_t started_ = 0;  // bundles of the group that have stacks
+  std::uint32_t started_ = 0;                // bundles of the group that have stacks
   Group group_{};
   mb::Dim3 laid_out_{};
   std::uint32_t threads_per_fiber_ = 1;

@@ -87,7 +87,8 @@ void MemoryCheck::report_constant(const Range& range, const MemoryAccess& access
   fault.rule = Rule::write_to_constant;
   fault.memory = range.begin;
   std::snprintf(fault.text.data(), fault.text.size(),
-                "write of %" PRIu64 " bytes of `%s`, which the kernel declares to be constant: "
+                "write of %" PRIu64
+                " bytes of `%s`, which the kernel declares to be constant: "
                 "at byte %td",
                 access.bytes, range.name.c_str(), access.begin - range.begin);
 }

@@ -79,8 +79,8 @@ class CpuProgram final : public Program {
     const double seconds = std::chrono::duration<double>(options.time_limit).count();
     char limit[32];
     std::snprintf(limit, sizeof limit, "%g", seconds);
-    return "time limit of " + std::string(limit) + " s reached: " +
-           (outcome.fault ? describe(outcome) : "the kernels are too slow for it");
+    return "time limit of " + std::string(limit) +
+           " s reached: " + (outcome.fault ? describe(outcome) : "the kernels are too slow for it");
   }
 
   [[nodiscard]] std::string describe(const Outcome& outcome) const {

@@ -1,4 +1,4 @@
-// A value of a lane that is not there.
+// A value of a lane that is elsewhere.
 // tune: BUG = 1, 0
 // value: n = 256
 // buffer: x float32 (n) normal

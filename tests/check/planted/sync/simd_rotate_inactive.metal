@@ -1,4 +1,4 @@
-// Lanes go round a loop not equally often.
+// A rotation among lanes of which some are elsewhere.
 // tune: BUG = 1, 0
 // value: n = 256
 // buffer: x float32 (n) normal
@@ -11,8 +11,8 @@ kernel void k(device const float* x, device float* y, constant uint& n,
               uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]],
               uint g [[threadgroup_position_in_grid]]) {
   float v = x[i];
-  for (uint k = 0; k < 1 + BUG * (t % 3); ++k) {
-    v = simd_prefix_inclusive_sum(v);  // bug: simdgroup
+  if (t % 32 != 9 || !BUG) {
+    v = simd_shuffle_rotate_down(v, 1);  // bug: simdgroup
   }
   y[i] = v;
 }

@@ -1,4 +1,4 @@
-// The last lanes are given what lies behind the last.
+// Lanes go round a loop not equally often.
 // tune: BUG = 1, 0
 // value: n = 256
 // buffer: x float32 (n) normal
@@ -10,6 +10,9 @@ using namespace metal;
 kernel void k(device const float* x, device float* y, constant uint& n,
               uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]],
               uint g [[threadgroup_position_in_grid]]) {
-  float v = simd_shuffle_down(x[i], 1);  // bug: simdgroup
-  y[i] = t % 32 < 31 || BUG ? v : 0;
+  float v = x[i];
+  for (uint k = 0; k < 1 + BUG * (t % 3); ++k) {
+    v = simd_shuffle(v, ushort(31 - t % 32));  // bug: simdgroup
+  }
+  y[i] = v;
 }

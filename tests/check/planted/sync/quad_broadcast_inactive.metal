@@ -1,4 +1,4 @@
-// A function of the quad in a branch of some of its lanes.
+// A broadcast in the quad from a lane that is elsewhere.
 // tune: BUG = 1, 0
 // value: n = 256
 // buffer: x float32 (n) normal
@@ -12,7 +12,7 @@ kernel void k(device const float* x, device float* y, constant uint& n,
               uint g [[threadgroup_position_in_grid]]) {
   float v = x[i];
   if (t % 4 != 2 || !BUG) {
-    v = quad_sum(v);  // bug: simdgroup
+    v = quad_broadcast(v, ushort(2));  // bug: simdgroup
   }
   y[i] = v;
 }

@@ -1,4 +1,4 @@
-// A sum of the SIMD-group in a branch that not all lanes take.
+// A butterfly among lanes of which one half is elsewhere.
 // tune: BUG = 1, 0
 // value: n = 256
 // buffer: x float32 (n) normal
@@ -12,7 +12,7 @@ kernel void k(device const float* x, device float* y, constant uint& n,
               uint g [[threadgroup_position_in_grid]]) {
   float v = x[i];
   if (t % 2 == 0 || !BUG) {
-    v = simd_sum(v);  // bug: simdgroup
+    v += simd_shuffle_xor(v, 1);  // bug: simdgroup
   }
   y[i] = v;
 }
