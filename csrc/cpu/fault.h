@@ -48,6 +48,8 @@ struct Fault {
   Kind kind = Kind::none;
   Rule rule = Rule::fault;
   const void* pc = nullptr;
+  // Where the last call to a check returns: what is stopped from outside may be in the check.
+  const void* checked = nullptr;
   const void* address = nullptr;
   bool has_thread = false;
   mb::Dim3 thread{};

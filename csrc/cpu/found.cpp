@@ -51,6 +51,15 @@ std::string words_of(const Fault& fault) {
   return text;
 }
 
+std::optional<mb::uptr> offset_of(const Fault& fault, const Module& module) {
+  // A check knows only where the call to it returns, which may be the next line already.
+  if (const auto offset = module.offset_of(fault.pc)) {
+    return *offset - (fault.kind == Fault::Kind::reported ? 1 : 0);
+  }
+  if (const auto offset = module.offset_of(fault.checked)) return *offset - 1;
+  return std::nullopt;
+}
+
 Finding finding_of(const Findings::Entry& entry, const Launch& launch) {
   const Fault& fault = entry.first;
   Finding finding;
@@ -60,11 +69,7 @@ Finding finding_of(const Findings::Entry& entry, const Launch& launch) {
   finding.count = entry.count;
   const Module& module = launch.module_of(fault.pc);
   finding.object = module.path();
-  // A check knows only where the call to it returns, which may be the next line already.
-  const bool is_return_address = fault.kind == Fault::Kind::reported;
-  if (const auto offset = module.offset_of(fault.pc)) {
-    finding.offsets.push_back(*offset - (is_return_address ? 1 : 0));
-  }
+  if (const auto offset = offset_of(fault, module)) finding.offsets.push_back(*offset);
   for (const void* caller : fault.callers) {
     if (caller == nullptr) break;
     if (const auto offset = module.offset_of(caller)) finding.offsets.push_back(*offset - 1);

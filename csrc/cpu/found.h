@@ -1,6 +1,7 @@
 // Faults as users are told of them.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "core/finding.h"
@@ -12,6 +13,8 @@ namespace metalbench::cpu {
 
 // What happened, and which thread did it.
 [[nodiscard]] std::string words_of(const Fault& fault);
+// Where in its module's file; nothing where it is known of neither the fault nor the last check.
+[[nodiscard]] std::optional<mb::uptr> offset_of(const Fault& fault, const Module& module);
 // Without frames: whoever has the files reads those.
 [[nodiscard]] Finding finding_of(const Findings::Entry& entry, const Launch& launch);
 

@@ -54,6 +54,7 @@ void GroupRunner::check_barrier() {
 void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64 bytes,
                          mb::AccessKind kind, const void* pc) {
   GroupRunner& self = of(fiber);
+  self.checked_ = pc;
   const void* frame = __builtin_frame_address(0);
   if (self.stacks_->room_below(frame) < mb::runtime_bytes) {
     self.fault_.kind = Fault::Kind::stack_overflow;
@@ -163,6 +164,7 @@ void* GroupRunner::abandon(Fault::Kind kind, const void* pc, const void* address
   if (first) {
     fault_.kind = kind;
     fault_.pc = pc;
+    fault_.checked = checked_;
     fault_.address = address;
     fault_.threadgroup = group_.position;
     // In a plain loop there is no telling which of its threads it was, nor of a vector's lanes.

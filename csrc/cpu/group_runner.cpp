@@ -88,6 +88,7 @@ void GroupRunner::prepare(const Launch& launch) {
   group_.launch = &launch.shared;
   if (!is_new_) return;
   is_new_ = false;
+  checked_ = nullptr;
   poison_arena();
   if (launch.checked) {
     if (memory_check_ == nullptr) {

@@ -119,6 +119,7 @@ class GroupRunner {
   bool is_new_ = true;  // whether the launch is: no threadgroup of it has run here
   std::uint32_t poisons_ = 0;
   std::unique_ptr<MemoryCheck> memory_check_;
+  const void* checked_ = nullptr;  // where the last access was asked about
   Fault fault_;
 };
 

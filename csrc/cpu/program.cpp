@@ -87,20 +87,17 @@ class CpuProgram final : public Program {
     const Launch& launch = *launches_[outcome.launch];
     const Fault& fault = outcome.fault;
     std::string text = "[" + launch.kernel + "] ";
-    // A check knows only where the call to it returns, which may be the next line already.
-    const bool is_return_address = fault.kind == Fault::Kind::reported;
-    if (const auto line = line_of(launch, fault.pc, is_return_address)) {
+    if (const auto line = line_of(launch, fault)) {
       text += line->file + ":" + std::to_string(line->line) + ": ";
     }
     return text + words_of(fault);
   }
 
-  [[nodiscard]] std::optional<SourceLine> line_of(const Launch& launch, const void* pc,
-                                                  bool is_return_address) const {
-    const Module& module = launch.module_of(pc);
-    const auto offset = module.offset_of(pc);
+  [[nodiscard]] std::optional<SourceLine> line_of(const Launch& launch, const Fault& fault) const {
+    const Module& module = launch.module_of(fault.pc);
+    const auto offset = offset_of(fault, module);
     if (!offset) return std::nullopt;
-    return context_.front_end->symbolize(module.path(), *offset - (is_return_address ? 1 : 0));
+    return context_.front_end->symbolize(module.path(), *offset);
   }
 
   std::vector<std::unique_ptr<Launch>> launches_;
