@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <limits>
 #include <thread>
+#include <utility>
 
 #include "bindings/bindings.h"
 #include "bindings/plan.h"
@@ -55,9 +56,11 @@ double run(Device& device, const DispatchList& list, double time_limit) {
   return program->run(options).device_ns;
 }
 
-std::vector<Finding> check(Device& device, const DispatchList& list, double time_limit) {
+std::vector<Finding> check(Device& device, const DispatchList& list,
+                           std::vector<std::string> inputs, double time_limit) {
   const std::unique_ptr<Program> program = device.prepare(dispatches_of(device, list));
-  const RunOptions options = options_of(time_limit);
+  RunOptions options = options_of(time_limit);
+  options.inputs = std::move(inputs);
   const nb::gil_scoped_release released;
   return program->check(options);
 }
@@ -235,8 +238,10 @@ void define_sampling(nb::module_& module, nb::class_<Device>& device) {
       .def_ro("message", &Finding::message)
       .def_ro("count", &Finding::count, "How many there were.")
       .def_ro("frames", &Finding::frames, "Where in the source, the innermost call first.");
-  device.def("check", &check, nb::arg("dispatches"), nb::kw_only(), nb::arg("time_limit") = 10.0,
+  device.def("check", &check, nb::arg("dispatches"), nb::kw_only(),
+             nb::arg("inputs") = std::vector<std::string>{}, nb::arg("time_limit") = 10.0,
              "Run checked builds in order, going on after what they find; returns all of it.\n"
+             "`inputs` are arguments that they must not write to, whatever their types say.\n"
              "Raises Unsupported on other devices than `cpu`.");
   device.def(
       "capture", &capture, nb::arg("dispatches"), nb::arg("path"), nb::kw_only(),

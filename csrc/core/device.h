@@ -20,7 +20,8 @@ namespace metalbench {
 struct RunOptions {
   std::uint32_t passes = 1;  // how often the whole list of dispatches is run
   std::chrono::nanoseconds time_limit = std::chrono::seconds(10);
-  InterruptPoll interrupted;  // may be empty
+  InterruptPoll interrupted;        // may be empty
+  std::vector<std::string> inputs;  // of a check: arguments that kernels must not write to
 };
 
 // How long one window took, in ns.

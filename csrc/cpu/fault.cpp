@@ -12,6 +12,8 @@ const char* rule_name(Rule rule) {
       return "wild-pointer";
     case Rule::write_to_constant:
       return "write-to-constant";
+    case Rule::write_to_input:
+      return "write-to-input";
     case Rule::misaligned:
       return "misaligned";
     case Rule::stack_overflow:

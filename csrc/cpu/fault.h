@@ -13,6 +13,7 @@ enum class Rule : std::uint8_t {
   out_of_bounds,
   wild_pointer,  // null, freed, or of no buffer that the kernel has
   write_to_constant,
+  write_to_input,
   misaligned,
   stack_overflow,
   uninitialised,

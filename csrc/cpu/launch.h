@@ -25,6 +25,7 @@ struct Range {
   const std::byte* end = nullptr;
   std::size_t element_bytes = 0;
   bool is_writable = false;
+  bool is_input = false;  // of a check: must not be written, whatever its type says
   // Of checked launches: what is known of its bytes; null for constants, which nobody writes.
   Region* region = nullptr;
   std::optional<Buffer> buffer;

@@ -144,7 +144,8 @@ bool MemoryCheck::allows_now(const MemoryAccess& access, Fault& fault) {
 }
 
 bool MemoryCheck::allows_range(const Range& range, const MemoryAccess& access, Fault& fault) {
-  if (!range.is_writable && access.writes() && launch_->findings != nullptr) {
+  const bool is_constant = range.is_input || !range.is_writable;
+  if (is_constant && access.writes() && launch_->findings != nullptr) {
     report_constant(range, access, fault);
     return false;
   }

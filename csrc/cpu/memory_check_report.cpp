@@ -84,13 +84,13 @@ bool MemoryCheck::report_unlisted(const MemoryAccess& access, Fault& fault) cons
 
 void MemoryCheck::report_constant(const Range& range, const MemoryAccess& access,
                                   Fault& fault) const {
-  fault.rule = Rule::write_to_constant;
+  fault.rule = range.is_writable ? Rule::write_to_input : Rule::write_to_constant;
   fault.memory = range.begin;
   std::snprintf(fault.text.data(), fault.text.size(),
-                "write of %" PRIu64
-                " bytes of `%s`, which the kernel declares to be constant: "
-                "at byte %td",
-                access.bytes, range.name.c_str(), access.begin - range.begin);
+                "write of %" PRIu64 " bytes of `%s`, which %s: at byte %td", access.bytes,
+                range.name.c_str(),
+                range.is_writable ? "is an input" : "the kernel declares to be constant",
+                access.begin - range.begin);
 }
 
 void MemoryCheck::report_stray(const MemoryAccess& access, Fault& fault) const {

@@ -1,5 +1,6 @@
 #include "cpu/program.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -34,7 +35,7 @@ class CpuProgram final : public Program {
 
   [[nodiscard]] std::vector<Finding> check(const RunOptions& options) override {
     Findings findings;
-    collect(&findings);
+    collect(&findings, options.inputs);
     Outcome outcome;
     try {
       outcome = ran(options);
@@ -68,10 +69,14 @@ class CpuProgram final : public Program {
     return outcome;
   }
 
-  void collect(Findings* findings) {
+  void collect(Findings* findings, const std::vector<std::string>& inputs = {}) {
     for (std::size_t i = 0; i < launches_.size(); ++i) {
-      launches_[i]->findings = findings;
-      launches_[i]->number = i;
+      Launch& launch = *launches_[i];
+      launch.findings = findings;
+      launch.number = i;
+      for (Range& range : launch.ranges) {
+        range.is_input = std::ranges::find(inputs, range.name) != inputs.end();
+      }
     }
   }
 

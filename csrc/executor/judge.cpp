@@ -201,8 +201,11 @@ double Judge::run(const std::shared_ptr<Work>& work, const RunOptions& options) 
 std::vector<Finding> Judge::check(const std::shared_ptr<Work>& work, const RunOptions& options) {
   const std::lock_guard lock(mutex_);
   make_ready(work);
+  Writer request = asked(Request::check, *work, options);
+  request.put(static_cast<std::uint32_t>(options.inputs.size()));
+  for (const std::string& each : options.inputs) request.put_text(each);
   try {
-    return checked(asked(Request::check, *work, options), options);
+    return checked(request, options);
   } catch (const Late&) {
     raise_late(options);
   }

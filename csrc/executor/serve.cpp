@@ -217,7 +217,10 @@ class Server {
 
   [[nodiscard]] Writer check(Reader& message) {
     Program& program = *programs_.at(message.get<std::uint64_t>());
-    const std::vector<Finding> found = program.check(options_from(message));
+    RunOptions options = options_from(message);
+    options.inputs.resize(message.get<std::uint32_t>());
+    for (std::string& each : options.inputs) each = message.get_text();
+    const std::vector<Finding> found = program.check(options);
     Writer told(Answer::done);
     put(told, found);
     return told;

@@ -11,8 +11,8 @@ from metalbench import _core
 from metalbench.checking.allowances import allowances, sorted_out
 from metalbench.checking.finding import Finding, Findings, Frame, folded
 from metalbench.checking.kinds import ALL, kind_named, tools_of
-from metalbench.checking.left_behind import declared, left_behind
 from metalbench.checking.subject import Subject, subject
+from metalbench.checking.unwritten import declared, unwritten
 from metalbench.errors import KernelDied
 from metalbench.isolation.executor import Executors
 from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
@@ -112,15 +112,16 @@ class _Run:
         bound = built.bind(work)
         bound.poison()
         bound.mark_unwritten()
+        inputs = [name for name in bound.inputs if name not in self._what.inout]
         try:
-            told = built.device.check(bound.dispatches, time_limit=time_limit)
+            told = built.device.check(bound.dispatches, inputs=inputs, time_limit=time_limit)
         except KernelDied as error:
             return [self._finding("fault", "", str(error), 1, ())]
         found = [self._of(each) for each in told]
         if any(each.severity == "error" for each in found):
             # What a thread has not done that was stopped is no news.
             return found
-        return [*found, *self._left_behind(bound)]
+        return [*found, *self._unwritten(bound)]
 
     def _of(self, told: _core.Finding) -> Finding:
         frames = tuple(
@@ -151,8 +152,8 @@ class _Run:
         sizes = [each.element_bytes for each in pipeline.arguments if each.name == buffer]
         return byte // sizes[0] if sizes and sizes[0] else None
 
-    def _left_behind(self, bound: Bound) -> Iterator[Finding]:
-        for kind, name, message in left_behind(bound, self._what.inout):
+    def _unwritten(self, bound: Bound) -> Iterator[Finding]:
+        for name, message in unwritten(bound):
             kernel = next(
                 each.name
                 for each in self._built.pipelines.values()
@@ -160,4 +161,4 @@ class _Run:
             )
             source, file = self._what.kernel.source, str(self._what.kernel.path)
             frame = declared(source, file, kernel, name)
-            yield self._finding(kind, kernel, message, 1, (frame,))
+            yield self._finding("output-not-written", kernel, message, 1, (frame,))

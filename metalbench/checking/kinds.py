@@ -29,7 +29,7 @@ _KINDS = (
     Kind(
         "write-to-input",
         "mem",
-        "an input that the kernel has changed",
+        "a write to an input",
         "declare it `device const`, or `inout` in its `// buffer:` line",
     ),
     Kind("misaligned", "mem", "an address that does not fit its type"),

@@ -161,6 +161,18 @@ def test_inputs_of_a_file_are_given_as_arrays(tmp_path):
     assert finding.count == 100
 
 
+def test_an_input_may_be_written_where_its_line_says_so(tmp_path):
+    body = "  y[i] = x[i];\n  x[i] = 0;"
+    path = file(tmp_path, body)
+    path.write_text(path.read_text().replace("device const float* x", "device float* x"))
+    (finding,) = found_in(path).found
+    assert finding.kind == "write-to-input"
+    assert finding.count == 100
+    assert finding.frame.line == line_of(path, "x[i] = 0")
+    path.write_text(path.read_text().replace("normal", "normal inout"))
+    assert found_in(path).found == ()
+
+
 def test_what_a_comment_allows_does_not_count(tmp_path):
     body = "  y[i] = x[i + 1];  // check: allow out-of-bounds the buffer is padded"
     findings = found_in(file(tmp_path, body))

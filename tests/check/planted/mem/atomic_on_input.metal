@@ -7,8 +7,7 @@
 #include <metal_stdlib>
 using namespace metal;
 
-kernel void k(device atomic_uint* seen,  // bug: write-to-input
-              device float* y, constant uint& n, uint i [[thread_position_in_grid]]) {
+kernel void k(device atomic_uint* seen, device float* y, constant uint& n, uint i [[thread_position_in_grid]]) {
   y[i] = 1;
-  if (BUG) atomic_fetch_add_explicit(seen, 1u, memory_order_relaxed);
+  if (BUG) atomic_fetch_add_explicit(seen, 1u, memory_order_relaxed);  // bug: write-to-input
 }

@@ -7,8 +7,7 @@
 #include <metal_stdlib>
 using namespace metal;
 
-kernel void k(device float* x,  // bug: write-to-input
-              device float* y, constant uint& n, uint i [[thread_position_in_grid]]) {
+kernel void k(device float* x, device float* y, constant uint& n, uint i [[thread_position_in_grid]]) {
   y[i] = x[i];
-  if (BUG) x[i] = 0;
+  if (BUG) x[i] = 0;  // bug: write-to-input
 }
