@@ -27,7 +27,8 @@ def cpu():
 
 def dispatch_of(device, name="k", *, threads=N):
     library = device.compile(SOURCE, filename="k.metal", checked=True)
-    x, y = np.zeros(N, np.float32), np.zeros(N, np.float32)
+    # Of the device's own, so that what lies behind them is nobody's, and the threads go on.
+    x, y = device.allocate(4 * N), device.allocate(4 * N)
     return _core.Dispatch(
         library.pipeline(name), {"x": x, "y": y}, threads_in_grid=threads, threads=32
     )
@@ -42,6 +43,16 @@ def test_all_dispatches_are_run_and_all_is_told(cpu):
     assert ("k", "out-of-bounds", 3) in lines(found)
     assert ("k", "out-of-bounds", 4) in lines(found)
     assert ("second", "wild-pointer", 7) in lines(found)
+
+
+def test_a_thread_ends_where_memory_behind_an_array_may_be_anybodys(cpu):
+    library = cpu.compile(SOURCE, checked=True)
+    x, y = np.zeros(N, np.float32), np.zeros(N, np.float32)
+    dispatch = _core.Dispatch(
+        library.pipeline("k"), {"x": x, "y": y}, threads_in_grid=N, threads=32
+    )
+    errors = [each for each in cpu.check([dispatch]) if each.rule == "out-of-bounds"]
+    assert [(each.frames[0].line, each.count) for each in errors] == [(3, 1)]
 
 
 def test_a_plain_run_still_ends_with_the_first(cpu):
