@@ -52,11 +52,14 @@ std::string words_of(const Fault& fault) {
 }
 
 std::optional<mb::uptr> offset_of(const Fault& fault, const Module& module) {
+  // What is stopped from outside spends most of its time in checks.
+  if (fault.kind == Fault::Kind::stopped && module.contains(fault.checked)) {
+    return *module.offset_of(fault.checked) - 1;
+  }
   // A check knows only where the call to it returns, which may be the next line already.
   if (const auto offset = module.offset_of(fault.pc)) {
     return *offset - (fault.kind == Fault::Kind::reported ? 1 : 0);
   }
-  if (const auto offset = module.offset_of(fault.checked)) return *offset - 1;
   return std::nullopt;
 }
 

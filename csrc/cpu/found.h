@@ -13,7 +13,7 @@ namespace metalbench::cpu {
 
 // What happened, and which thread did it.
 [[nodiscard]] std::string words_of(const Fault& fault);
-// Where in its module's file; nothing where it is known of neither the fault nor the last check.
+// Where in its module's file; nothing where that is not known.
 [[nodiscard]] std::optional<mb::uptr> offset_of(const Fault& fault, const Module& module);
 // Without frames: whoever has the files reads those.
 [[nodiscard]] Finding finding_of(const Findings::Entry& entry, const Launch& launch);
