@@ -1,6 +1,7 @@
 """Benchmark, check and improve Metal compute kernels against MLX, on a Mac or anywhere else.
 
     metalbench.check(kernel, inputs, expected, grid=..., threadgroup=...)
+    metalbench.check("softmax")          all that a checked build finds; or a FILE.metal
     metalbench.assert_kernel(...)        the same, and raises AssertionError
     metalbench.time(kernel, inputs, outputs, grid=..., threadgroup=...)
     metalbench.metal_kernel(...)         `mx.fast.metal_kernel` on any machine

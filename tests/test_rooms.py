@@ -44,6 +44,7 @@ ROOMS = (
     "run",
     "comparison",
     "isolation",
+    "checking",
     "remote",
     "tuning",
     "leaderboard",

@@ -135,6 +135,17 @@ class PythonFrontEnd final : public cpu::FrontEnd {
     return cpu::SourceLine{nb::cast<std::string>(found[0]), nb::cast<std::uint32_t>(found[1])};
   }
 
+  [[nodiscard]] std::vector<Frame> frames(const std::string& path,
+                                          const std::vector<std::uint64_t>& offsets) override {
+    const nb::gil_scoped_acquire gil;
+    std::vector<Frame> frames;
+    for (const nb::handle each : engine().attr("frames")(path, offsets)) {
+      frames.push_back({nb::cast<std::string>(each[0]), nb::cast<std::string>(each[1]),
+                        nb::cast<std::uint32_t>(each[2]), nb::cast<std::uint32_t>(each[3])});
+    }
+    return frames;
+  }
+
  private:
   bool gpu_;
 };

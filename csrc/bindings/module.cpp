@@ -1,11 +1,14 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "bindings/bindings.h"
 #include "core/errors.h"
@@ -145,6 +148,17 @@ void define_device(nb::class_<Device>& device) {
           "A buffer over a NumPy array's own memory where possible (`shared`), else a copy.");
 }
 
+// And the offset of the first one.
+std::pair<std::size_t, std::size_t> unwritten_bytes(const Buffer& buffer) {
+  const Storage::Unwritten* marks = buffer.unwritten();
+  if (marks == nullptr) return {0, 0};
+  const auto is_missing = [](const Storage::Unwritten& mark) { return mark.load() != 0; };
+  const Storage::Unwritten* end = marks + buffer.size();
+  const auto first = std::find_if(marks, end, is_missing) - marks;
+  return {static_cast<std::size_t>(std::count_if(marks, end, is_missing)),
+          static_cast<std::size_t>(first)};
+}
+
 }  // namespace
 }  // namespace metalbench::bindings
 
@@ -178,6 +192,8 @@ NB_MODULE(_core, module) {
           "reads that come first are faults of the kernel in checked runs. What the host fills in\n"
           "is not seen; `mark_written` says so. Slices share the marks.")
       .def("mark_written", &Buffer::mark_written)
+      .def("unwritten", &unwritten_bytes, nb::sig("def unwritten(self) -> tuple[int, int]"),
+           "How many of its bytes still count as never written, and where the first of them is.")
       .def(
           "slice",
           [](const Buffer& self, const nb::object& offset, const nb::object& nbytes) {

@@ -45,6 +45,10 @@ void Stay::leave() {
   }
 }
 
+std::vector<Finding> Program::check(const RunOptions& /*options*/) {
+  throw Unsupported("only the `cpu` device goes on after what checked builds find");
+}
+
 void Device::capture(Program& /*program*/, const RunOptions& /*options*/,
                      const std::string& /*path*/) {
   throw Unsupported(info().kind +

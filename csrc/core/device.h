@@ -12,6 +12,7 @@
 
 #include "core/buffer.h"
 #include "core/dispatch.h"
+#include "core/finding.h"
 #include "core/library.h"
 #include "core/types.h"
 
@@ -20,7 +21,8 @@ namespace metalbench {
 struct RunOptions {
   std::uint32_t passes = 1;  // how often the whole list of dispatches is run
   std::chrono::nanoseconds time_limit = std::chrono::seconds(10);
-  InterruptPoll interrupted;  // may be empty
+  InterruptPoll interrupted;        // may be empty
+  std::vector<std::string> inputs;  // of a check: arguments that kernels must not write to
 };
 
 // How long one window took, in ns.
@@ -65,6 +67,10 @@ class Program {
   [[nodiscard]] virtual double least_window_ns() { return 0; }
 
   Timing run(const RunOptions& options);
+
+  // Runs a window of checked builds, which goes on after what they find, and returns all of it.
+  // Throws Unsupported where there are none, TimeLimitExceeded only where nothing was found.
+  [[nodiscard]] virtual std::vector<Finding> check(const RunOptions& options);
 };
 
 // While it is there, windows of these programs may run. To be ended by leave(): without that,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/finding.h"
 #include "core/library.h"
 
 namespace metalbench::cpu {
@@ -65,6 +66,10 @@ class FrontEnd {
       const std::string& source, const CompileOptions& options) = 0;
   [[nodiscard]] virtual std::optional<SourceLine> symbolize(const std::string& path,
                                                             std::uint64_t offset) = 0;
+  // The user's lines that led to code in a shared object, the innermost first; those of functions
+  // that were inlined too. Empty where its debug information cannot be read.
+  [[nodiscard]] virtual std::vector<Frame> frames(const std::string& path,
+                                                  const std::vector<std::uint64_t>& offsets) = 0;
 };
 
 }  // namespace metalbench::cpu

@@ -1,8 +1,8 @@
 // How a threadgroup ends before its time: by a check, a signal, or from outside.
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <string>
+#include <string_view>
 
 #include "cpu/group_runner.h"
 #include "cpu/red_zones.h"
@@ -38,6 +38,7 @@ void GroupRunner::check_barrier() {
                    memory_check_->fences_of(fiber->index);
       if (site_of(fiber) == site_of(first)) continue;
       fault_.kind = Fault::Kind::reported;
+      fault_.rule = Rule::barrier;
       std::snprintf(fault_.text.data(), fault_.text.size(),
                     "threadgroup_barrier: threads %u and %u of the threadgroup wait at different "
                     "barriers; every thread must reach the same one",
@@ -47,8 +48,10 @@ void GroupRunner::check_barrier() {
   }
   for (std::uint32_t i = 0; i < group_.threads; ++i) {
     const mb::Fiber* fiber = stacks_->fiber(i);
-    if ((fiber->bundle->live & (1u << fiber->lane)) != 0) continue;
+    const std::uint32_t bit = 1u << fiber->lane;
+    if (((fiber->bundle->live | stopped_[fiber->bundle->index]) & bit) != 0) continue;
     fault_.kind = Fault::Kind::reported;
+    fault_.rule = Rule::barrier;
     std::snprintf(fault_.text.data(), fault_.text.size(),
                   "threadgroup_barrier: thread %u waits, but thread %u of the threadgroup has "
                   "returned and never gets there; every thread must reach the barrier",
@@ -61,9 +64,13 @@ void GroupRunner::check_barrier() {
 void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64 bytes,
                          mb::AccessKind kind, const void* pc) {
   GroupRunner& self = of(fiber);
-  if (self.stacks_->room_below(__builtin_frame_address(0)) < mb::runtime_bytes) {
+  self.checked_ = pc;
+  const void* frame = __builtin_frame_address(0);
+  if (self.stacks_->room_below(frame) < mb::runtime_bytes) {
     self.fault_.kind = Fault::Kind::stack_overflow;
-    self.stop(fiber, pc);
+    self.place(fiber, pc);
+    if (self.note()) self.stop_thread(fiber);
+    self.stop();
   }
   const auto* begin = const_cast<const std::byte*>(static_cast<const volatile std::byte*>(address));
   if (self.stacks_->contains(begin)) {
@@ -80,7 +87,13 @@ void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64
   // Of a build that follows values, copies out of it are seen, too.
   const auto* launch = reinterpret_cast<const std::byte*>(&self.launch_->shared);
   if (begin >= launch && begin < launch + sizeof self.launch_->shared) return;
-  if (!self.memory_check_->allows({begin, bytes, kind, fiber, pc}, self.fault_)) self.stop();
+  MemoryCheck& check = *self.memory_check_;
+  if (!check.settles(self.fault_) && !self.note()) self.stop();
+  const MemoryAccess access{begin, bytes, kind, fiber, pc};
+  if (check.allows(access, self.fault_)) return;
+  self.trace(frame);
+  if (!self.note()) self.stop();
+  if (!check.is_harmless(access)) self.stop_thread(fiber);
 }
 
 void GroupRunner::fence(mb::Fiber* fiber, mb::u32 mem_flags) {
@@ -94,18 +107,24 @@ void GroupRunner::misaligned(mb::Fiber* fiber, const void* address, mb::u64 alig
   const Misaligned what{static_cast<const std::byte*>(address), alignment, use, is_private};
   if (!self.memory_check_->is_known(what, self.fault_)) return;
   self.fault_.kind = Fault::Kind::reported;
-  self.stop(fiber, pc);
+  self.place(fiber, pc);
+  self.trace(__builtin_frame_address(0));
+  // The processor may demand it, too.
+  if (self.note()) self.stop_thread(fiber);
+  self.stop();
 }
 
 void GroupRunner::undefined(mb::Fiber* fiber, const mb::Undefined* what) {
   GroupRunner& self = of(fiber);
   self.fault_.kind = Fault::Kind::reported;
-  self.fault_.finding = what->finding;
+  self.fault_.rule = rule_of(what->finding);
   describe(*what, self.fault_.text);
   if (what->finding == mb::Finding::uninitialised) {
     self.blame(self.shadow_->origin(static_cast<mb::u32>(what->value[0])));
   }
-  self.stop(fiber, what->pc);
+  self.place(fiber, what->pc);
+  self.trace(__builtin_frame_address(0));
+  if (!self.note()) self.stop();
 }
 
 mb::Metadata GroupRunner::metadata(const mb::Fiber* fiber, const void* address, mb::u64 bytes,
@@ -129,15 +148,19 @@ void GroupRunner::copied(const mb::Fiber* fiber, const void* to, const void* fro
 void GroupRunner::check_private(const MemoryAccess& access) {
   if (allows_private(access.thread, access.begin, access.bytes, access.verb(), fault_.text)) return;
   fault_.kind = Fault::Kind::reported;
-  fault_.finding = mb::Finding::red_zone;
-  stop(access.thread, access.pc);
+  fault_.rule = Rule::out_of_bounds;
+  place(access.thread, access.pc);
+  trace(__builtin_frame_address(0));
+  if (!note()) stop();
+  // What is written there is not seen again, and may be what the processor returns to.
+  if (access.kind != mb::AccessKind::read) stop_thread(access.thread);
 }
 
 void GroupRunner::check_written(const mb::Fiber* fiber) {
   const auto written = shadow_->take_written(fiber);
   if (!written) return;
   fault_.kind = Fault::Kind::reported;
-  fault_.finding = mb::Finding::uninitialised;
+  fault_.rule = Rule::uninitialised;
   const auto range = std::ranges::find_if(launch_->ranges, [&](const Range& candidate) {
     return written->at >= candidate.begin && written->at < candidate.end;
   });
@@ -148,32 +171,76 @@ void GroupRunner::check_written(const mb::Fiber* fiber) {
     std::snprintf(fault_.text.data(), fault_.text.size(),
                   "a value that was never given is written to `%s` at byte %td",
                   range->name.c_str(), written->at - range->begin);
+    fault_.memory = range->begin;
   }
   blame(written->origin);
-  stop(fiber, written->pc);
+  place(fiber, written->pc);
+  trace(__builtin_frame_address(0));
+  if (!note()) stop();
 }
 
 void GroupRunner::blame(const PrivateShadow::Origin& origin) {
   if (origin.pc == nullptr) return;
-  const std::size_t length = std::strlen(fault_.text.data());
-  std::snprintf(fault_.text.data() + length, fault_.text.size() - length, "; it is of `%s`",
-                plain(origin.name).c_str());
+  std::snprintf(fault_.variable.data(), fault_.variable.size(), "%s", plain(origin.name).c_str());
   fault_.born = origin.pc;
 }
 
 void GroupRunner::fail(mb::Fiber* fiber, const char* what, const void* pc) {
   GroupRunner& self = of(fiber);
+  const std::string_view text = what;
+  const bool is_of_lanes = text.starts_with("SIMD-group");
+  // What a lane does not use may be anything: told of only where all that there is was asked for.
+  if (is_of_lanes && self.launch_->findings == nullptr) return;
   self.fault_.kind = Fault::Kind::reported;
+  if (is_of_lanes) self.fault_.rule = Rule::simdgroup;
+  if (text.starts_with("assert")) self.fault_.rule = Rule::assertion;
+  if (text.starts_with("integer overflow")) self.fault_.rule = Rule::overflow;
   std::snprintf(self.fault_.text.data(), self.fault_.text.size(), "%s", what);
-  self.stop(fiber, pc);
+  self.place(fiber, pc);
+  self.trace(__builtin_frame_address(0));
+  if (!self.note()) self.stop();
 }
 
-void GroupRunner::stop(const mb::Fiber* fiber, const void* pc) {
+void GroupRunner::place(const mb::Fiber* fiber, const void* pc) {
   fault_.pc = pc;
   fault_.has_thread = true;
   fault_.thread = fiber->position;
   fault_.threadgroup = group_.position;
+}
+
+// Checked builds keep frame pointers: each frame begins with the one before it, and with where its
+// function returns to. What the runtime adds above the kernel's own frames is left out.
+void GroupRunner::trace(const void* frame) {
+  if (launch_->findings == nullptr) return;
+  const Module& module = launch_->module_of(fault_.pc);
+  bool is_below = false;
+  std::size_t count = 0;
+  while (count < fault_.callers.size() && stacks_->contains(frame) &&
+         reinterpret_cast<mb::uptr>(frame) % sizeof(void*) == 0) {
+    const auto* words = static_cast<const void* const*>(frame);
+    if (is_below && module.contains(words[1])) fault_.callers[count++] = words[1];
+    if (words[1] == fault_.pc) is_below = true;
+    if (words[0] <= frame) return;
+    frame = words[0];
+  }
+}
+
+bool GroupRunner::note() {
+  if (launch_->findings == nullptr) return false;
+  launch_->findings->add(fault_, launch_->number);
+  fault_ = {};
+  return true;
+}
+
+void GroupRunner::stop(const mb::Fiber* fiber, const void* pc) {
+  place(fiber, pc);
   stop();
+}
+
+void GroupRunner::stop_thread(mb::Fiber* fiber) {
+  stopped_[fiber->bundle->index] |= 1u << fiber->lane;
+  stacks_->forget_frames();
+  leave(fiber);
 }
 
 void GroupRunner::stop() {
@@ -188,6 +255,7 @@ void* GroupRunner::abandon(Fault::Kind kind, const void* pc, const void* address
   if (first) {
     fault_.kind = kind;
     fault_.pc = pc;
+    fault_.checked = checked_;
     fault_.address = address;
     fault_.threadgroup = group_.position;
     // In a plain loop there is no telling which of its threads it was, nor of a vector's lanes.

@@ -95,6 +95,7 @@ void GroupRunner::prepare(const Launch& launch) {
   group_.launch = &launch.shared;
   if (!is_new_) return;
   is_new_ = false;
+  checked_ = nullptr;
   poison_arena();
   if (shadow_ != nullptr) shadow_->begin();
   if (launch.checked) {
@@ -136,9 +137,8 @@ GroupRunner::Progress GroupRunner::enter(void* stack) {
   waiting_stack_ = nullptr;
   mb_switch(&own_stack_, stack);
   if (fault_) return Progress::faulty;
-  if (waiting_stack_ == nullptr && launch_->checked && !memory_check_->ends_well(fault_)) {
-    return Progress::faulty;
-  }
+  const bool has_ended = waiting_stack_ == nullptr && launch_->checked;
+  if (has_ended && !memory_check_->settles(fault_) && !note()) return Progress::faulty;
   return waiting_stack_ != nullptr ? Progress::waiting : Progress::done;
 }
 
@@ -147,14 +147,18 @@ void GroupRunner::fiber_main() {
   GroupRunner& self = of(fiber);
   self.entry_->function(self.group_.launch, &self.group_, fiber);
   if (self.shadow_ != nullptr) self.check_written(fiber);
+  mb::prefetch_stack(fiber->bundle, fiber->lane);
+  self.leave(fiber);
+}
+
+void GroupRunner::leave(mb::Fiber* fiber) {
   mb::Bundle* bundle = fiber->bundle;
-  mb::prefetch_stack(bundle, fiber->lane);
   const std::uint32_t others = ~(1u << fiber->lane);
   bundle->live &= others;
   bundle->ready &= others;
-  const mb::Bundle* following = self.next_bundle(bundle);
+  const mb::Bundle* following = next_bundle(bundle);
   void* abandoned = nullptr;
-  mb_switch(&abandoned, following != nullptr ? first_stack(*following) : self.own_stack_);
+  mb_switch(&abandoned, following != nullptr ? first_stack(*following) : own_stack_);
   __builtin_unreachable();
 }
 

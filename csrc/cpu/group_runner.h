@@ -96,8 +96,17 @@ class GroupRunner {
   mb::Bundle* next_ready(std::uint32_t index);
   mb::Bundle* release_barrier();
   void check_barrier();
+  void place(const mb::Fiber* fiber, const void* pc);
+  // Where the functions on the fiber's stack were called, from a frame of the runtime's on it.
+  void trace(const void* frame);
+  // Takes the fault into the findings of a run that goes on after it. False where none does.
+  [[nodiscard]] bool note();
   [[noreturn]] void stop(const mb::Fiber* fiber, const void* pc);
   [[noreturn]] void stop();
+  // Ends the thread alone; nobody waits for it at a barrier.
+  [[noreturn]] void stop_thread(mb::Fiber* fiber);
+  // Goes on with another fiber, and never comes back.
+  [[noreturn]] void leave(mb::Fiber* fiber);
 
   std::unique_ptr<Stacks> stacks_;
   std::unique_ptr<PrivateShadow> shadow_;  // null until a module has one
@@ -105,7 +114,8 @@ class GroupRunner {
   void* own_stack_ = nullptr;  // where the worker stands while fibers run
   // One more than a group has, for mb::prefetch_stack().
   std::array<mb::Bundle, 33> bundles_{};
-  std::uint32_t started_ = 0;  // bundles of the group that have stacks
+  std::array<std::uint32_t, 33> stopped_{};  // by bundle: threads that a fault has ended
+  std::uint32_t started_ = 0;                // bundles of the group that have stacks
   Group group_{};
   mb::Dim3 laid_out_{};
   std::uint32_t threads_per_fiber_ = 1;
@@ -120,6 +130,7 @@ class GroupRunner {
   bool is_new_ = true;  // whether the launch is: no threadgroup of it has run here
   std::uint32_t poisons_ = 0;
   std::unique_ptr<MemoryCheck> memory_check_;
+  const void* checked_ = nullptr;  // where the last access was asked about
   Fault fault_;
 };
 

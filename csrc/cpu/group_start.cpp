@@ -77,6 +77,7 @@ void GroupRunner::start_group(std::uint64_t number) {
     bundle.diverged = false;
   }
   started_ = 0;
+  stopped_.fill(0);
   start_bundle();
   if (launch_->checked) {
     poison_arena();

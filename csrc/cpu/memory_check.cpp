@@ -9,6 +9,8 @@ namespace metalbench::cpu {
 namespace {
 
 constexpr std::uintptr_t page = 4096;
+// How far before threadgroup memory an address is still taken to be meant for it.
+constexpr std::size_t before_arena = 4096;
 
 const std::byte* page_of(const std::byte* address) {
   return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(address) / page *
@@ -50,7 +52,6 @@ void MemoryCheck::fence(std::uint32_t mem_flags, std::uint32_t thread) {
 }
 
 bool MemoryCheck::allows(const MemoryAccess& access, Fault& fault) {
-  if (doubt_.access && !is_settled(fault)) return false;
   if (is_aligned(access, fault) && allows_now(access, fault)) return true;
   blame(access, fault);
   return false;
@@ -79,10 +80,35 @@ bool MemoryCheck::allows_clash(const MemoryAccess& access, const Clash& clash, b
 
 bool MemoryCheck::is_settled(Fault& fault) {
   const MemoryAccess access = *std::exchange(doubt_.access, std::nullopt);
-  if (std::equal(doubt_.before.begin(), doubt_.before.end(), doubt_.clash.at)) return true;
+  if (std::equal(doubt_.before.begin(), doubt_.before.end(), doubt_.clash.at)) {
+    return !reports_same(access, fault);
+  }
   doubt_.clash.is_write_after_write = false;
   blame(access, fault);
   return allows_clash(access, doubt_.clash, doubt_.is_arena, fault);
+}
+
+// Of interest to who asks for all that there is to find.
+bool MemoryCheck::reports_same(const MemoryAccess& access, Fault& fault) {
+  if (launch_->findings == nullptr) return false;
+  doubt_.clash.is_write_after_write = false;
+  blame(access, fault);
+  (void)allows_clash(access, doubt_.clash, doubt_.is_arena, fault);
+  fault.rule = Rule::same_value_race;
+  // "race in device memory: ..."
+  const std::string text = fault.text.data();
+  std::snprintf(fault.text.data(), fault.text.size(), "writes of the same value%s",
+                text.substr(text.find(" in ")).c_str());
+  return true;
+}
+
+bool MemoryCheck::is_harmless(const MemoryAccess& access) const {
+  const std::byte* end = access.begin + access.bytes;
+  if (access.begin >= arena_ && end <= arena_ + written_by_.size()) return true;
+  const auto holds = [&](const Range& range) {
+    return access.begin >= range.begin && end <= range.end;
+  };
+  return std::ranges::any_of(launch_->ranges, holds) || launch_->storages->holds(access.begin, end);
 }
 
 // Of others clang knows what their types demand.
@@ -99,7 +125,9 @@ bool MemoryCheck::allows_now(const MemoryAccess& access, Fault& fault) {
       end <= ranges[last_range_].end) {
     return allows_range(ranges[last_range_], access, fault);
   }
-  if (begin >= arena_ && begin < arena_ + written_by_.size()) return allows_arena(access, fault);
+  if (begin >= arena_ - before_arena && begin < arena_ + written_by_.size()) {
+    return allows_arena(access, fault);
+  }
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     if (begin >= ranges[i].begin && end <= ranges[i].end) {
       last_range_ = i;
@@ -116,6 +144,11 @@ bool MemoryCheck::allows_now(const MemoryAccess& access, Fault& fault) {
 }
 
 bool MemoryCheck::allows_range(const Range& range, const MemoryAccess& access, Fault& fault) {
+  const bool is_constant = range.is_input || !range.is_writable;
+  if (is_constant && access.writes() && launch_->findings != nullptr) {
+    report_constant(range, access, fault);
+    return false;
+  }
   if (range.region == nullptr) return true;
   if (range.buffer->unwritten() != nullptr && !is_written(range, access, fault)) return false;
   if (!range.region->watches(access)) return true;
@@ -139,21 +172,31 @@ bool MemoryCheck::is_written(const Range& range, const MemoryAccess& access, Fau
                           : access.reads() && std::any_of(marks, marks + access.bytes, is_missing);
   if (is_bad) {
     const auto first = std::find_if(marks, marks + access.bytes, is_missing) - marks;
+    fault.rule = Rule::uninitialised;
+    fault.memory = range.begin;
     std::snprintf(fault.text.data(), fault.text.size(),
                   "read of %" PRIu64 " bytes of `%s` that nothing has written: byte %td",
                   access.bytes, range.name.c_str(), access.begin + first - range.begin);
-    return false;
   }
-  if (access.writes()) {
+  // What has been told of once is not told of again by those who use it.
+  if (access.writes() || is_bad) {
     std::for_each(marks, marks + access.bytes,
                   [](auto& mark) { mark.store(0, std::memory_order_relaxed); });
   }
-  return true;
+  return !is_bad;
 }
 
 bool MemoryCheck::allows_arena(const MemoryAccess& access, Fault& fault) {
+  if (access.begin < arena_) {
+    fault.rule = Rule::out_of_bounds;
+    std::snprintf(fault.text.data(), fault.text.size(),
+                  "%s of %" PRIu64 " bytes that begins %td bytes before threadgroup memory",
+                  access.verb(), access.bytes, arena_ - access.begin);
+    return false;
+  }
   const auto offset = static_cast<std::uint64_t>(access.begin - arena_);
   if (offset + access.bytes > launch_->arena_bytes) {
+    fault.rule = Rule::out_of_bounds;
     std::snprintf(fault.text.data(), fault.text.size(),
                   "%s of %" PRIu64 " bytes past the end of threadgroup memory: at byte %" PRIu64
                   " of %u",
@@ -174,13 +217,13 @@ bool MemoryCheck::is_written_in_group(const MemoryAccess& access, Fault& fault) 
                           : access.reads() && std::any_of(by, by + access.bytes, is_missing);
   if (is_bad) {
     const auto first = std::find_if(by, by + access.bytes, is_missing) - written_by_.data();
+    fault.rule = Rule::uninitialised;
     std::snprintf(fault.text.data(), fault.text.size(),
                   "read of threadgroup memory that no thread of the group has written: byte %td",
                   first);
-    return false;
   }
-  if (access.writes()) std::fill_n(by, access.bytes, group_serial_);
-  return true;
+  if (access.writes() || is_bad) std::fill_n(by, access.bytes, group_serial_);
+  return !is_bad;
 }
 
 }  // namespace metalbench::cpu

@@ -33,13 +33,15 @@ class MemoryCheck {
   // The mem_flags of the thread's own fences since the last barrier.
   [[nodiscard]] std::uint32_t fences_of(std::uint32_t thread) const { return fenced_[thread]; }
 
-  // False when the kernel must not do it, or must not have done what it was doubtful about before;
-  // `fault` then says what, where and who.
+  // False when the kernel must not have done what it was doubtful about before. To be asked before
+  // each access, and at the end of the group.
+  [[nodiscard]] bool settles(Fault& fault) { return !doubt_.access || is_settled(fault); }
+  // False when the kernel must not do it; `fault` then says what, where and who.
   [[nodiscard]] bool allows(const MemoryAccess& access, Fault& fault);
   // Whether it is memory of the kernel's; `fault` then says what is wrong with it.
   [[nodiscard]] bool is_known(const Misaligned& what, Fault& fault) const;
-  // False when the last access of the group was one too many.
-  [[nodiscard]] bool ends_well(Fault& fault) { return !doubt_.access || is_settled(fault); }
+  // Whether the access can be done all the same: nothing but the kernel's own memory is touched.
+  [[nodiscard]] bool is_harmless(const MemoryAccess& access) const;
 
  private:
   // Of threadgroup memory: each runner has its own, and only barriers order its accesses.
@@ -64,6 +66,7 @@ class MemoryCheck {
     std::vector<std::byte> before;
   };
 
+  [[nodiscard]] bool reports_same(const MemoryAccess& access, Fault& fault);
   [[nodiscard]] bool is_aligned(const MemoryAccess& access, Fault& fault) const;
   [[nodiscard]] bool allows_now(const MemoryAccess& access, Fault& fault);
   [[nodiscard]] bool allows_clash(const MemoryAccess& access, const Clash& clash, bool is_arena,
@@ -77,6 +80,7 @@ class MemoryCheck {
   [[nodiscard]] const Range* nearest(const std::byte* address) const;
   [[nodiscard]] bool report_unlisted(const MemoryAccess& access, Fault& fault) const;
   [[nodiscard]] static bool report_null(const MemoryAccess& access, Fault& fault);
+  void report_constant(const Range& range, const MemoryAccess& access, Fault& fault) const;
   void report_stray(const MemoryAccess& access, Fault& fault) const;
   [[nodiscard]] const Range& range_of(const MemoryAccess& access) const;
   void report_race(const MemoryAccess& access, const Clash& clash, Fault& fault) const;

@@ -88,7 +88,6 @@ bool MemoryCheck::report_unlisted(const MemoryAccess& access, Fault& fault) cons
 bool MemoryCheck::report_null(const MemoryAccess& access, Fault& fault) {
   const auto address = reinterpret_cast<std::uintptr_t>(access.begin);
   if (address >= null_page) return false;
-  fault.finding = mb::Finding::null_pointer;
   char on[40] = "";
   if (address != 0)
     std::snprintf(on, sizeof on, ", %zu bytes on", static_cast<std::size_t>(address));
@@ -98,7 +97,19 @@ bool MemoryCheck::report_null(const MemoryAccess& access, Fault& fault) {
   return true;
 }
 
+void MemoryCheck::report_constant(const Range& range, const MemoryAccess& access,
+                                  Fault& fault) const {
+  fault.rule = range.is_writable ? Rule::write_to_input : Rule::write_to_constant;
+  fault.memory = range.begin;
+  std::snprintf(fault.text.data(), fault.text.size(),
+                "write of %" PRIu64 " bytes of `%s`, which %s: at byte %td", access.bytes,
+                range.name.c_str(),
+                range.is_writable ? "is an input" : "the kernel declares to be constant",
+                access.begin - range.begin);
+}
+
 void MemoryCheck::report_stray(const MemoryAccess& access, Fault& fault) const {
+  fault.rule = Rule::wild_pointer;
   if (report_null(access, fault) || report_unlisted(access, fault)) return;
   const Range* range = nearest(access.begin);
   char* text = fault.text.data();
@@ -106,7 +117,11 @@ void MemoryCheck::report_stray(const MemoryAccess& access, Fault& fault) const {
   if (range == nullptr) {
     std::snprintf(text, size, "%s of %" PRIu64 " bytes outside of every buffer", access.verb(),
                   access.bytes);
-  } else if (access.begin < range->begin) {
+    return;
+  }
+  fault.rule = Rule::out_of_bounds;
+  fault.memory = range->begin;
+  if (access.begin < range->begin) {
     std::snprintf(text, size, "%s of %" PRIu64 " bytes that begins %td bytes before `%s`",
                   access.verb(), access.bytes, range->begin - access.begin, range->name.c_str());
   } else {
@@ -157,6 +172,8 @@ void MemoryCheck::report_race(const MemoryAccess& access, const Clash& clash, Fa
   if (mark.by() != Mark::By::threadgroups && is_own) {
     missing = "a barrier with mem_flags::mem_device is missing in between";
   }
+  fault.rule = Rule::race;
+  fault.memory = range.begin;
   std::snprintf(fault.text.data(), fault.text.size(),
                 "race in device memory: %s%s of %" PRIu64
                 " bytes of `%s` at byte %td by %s after %s by "
@@ -171,6 +188,7 @@ void MemoryCheck::report_race(const MemoryAccess& access, const Clash& clash, Fa
 void MemoryCheck::report_arena_race(const MemoryAccess& access, const Clash& clash,
                                     Fault& fault) const {
   const mb::Dim3 thread = position_in(group_->size, other_thread(clash.mark, access.thread->index));
+  fault.rule = Rule::race;
   std::snprintf(
       fault.text.data(), fault.text.size(),
       "race in threadgroup memory: %s%s of %" PRIu64
@@ -195,6 +213,7 @@ bool MemoryCheck::is_known(const Misaligned& what, Fault& fault) const {
   } else if (!what.is_private) {
     return false;
   }
+  fault.rule = Rule::misaligned;
   const std::uint64_t excess = reinterpret_cast<std::uintptr_t>(what.begin) % what.alignment;
   std::snprintf(fault.text.data(), fault.text.size(),
                 "misaligned %s of %s: expected an address that is a multiple of %" PRIu64

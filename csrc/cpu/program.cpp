@@ -1,5 +1,6 @@
 #include "cpu/program.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -7,44 +8,13 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "cpu/findings.h"
+#include "cpu/found.h"
 #include "cpu/launch.h"
 #include "cpu/library.h"
 
 namespace metalbench::cpu {
 namespace {
-
-std::string to_text(const mb::Dim3& position) {
-  return "(" + std::to_string(position.x) + ", " + std::to_string(position.y) + ", " +
-         std::to_string(position.z) + ")";
-}
-
-std::string what_happened(const Fault& fault) {
-  char address[32];
-  std::snprintf(address, sizeof address, "%p", fault.address);
-  switch (fault.kind) {
-    case Fault::Kind::reported:
-      return fault.text.data();
-    case Fault::Kind::bad_address:
-      return std::string("access to invalid address ") + address +
-             "; an index or pointer is wrong (a checked run names the buffer)";
-    case Fault::Kind::no_address:
-      return "access to an invalid address; an index or pointer is wrong (a checked run names the "
-             "buffer)";
-    case Fault::Kind::stack_overflow:
-      return "stack overflow: the functions that one thread is in take more than " +
-             std::to_string(mb::private_bytes >> 10) +
-             " KiB of private memory together, or it recurses";
-    case Fault::Kind::arithmetic:
-      return "integer division by zero";
-    case Fault::Kind::illegal:
-      return "illegal instruction: the kernel ran into undefined behaviour";
-    case Fault::Kind::stopped:
-      return "still running";
-    case Fault::Kind::none:
-      break;
-  }
-  return "unknown fault";
-}
 
 class CpuProgram final : public Program {
  public:
@@ -54,54 +24,91 @@ class CpuProgram final : public Program {
         context_(std::move(context)) {}
 
   [[nodiscard]] std::unique_ptr<Running> start(const RunOptions& options) override {
-    for (const auto& launch : launches_) launch->assume_written();
-    if (shadow_ != nullptr) shadow_->begin_run();
-    const Outcome outcome = context_.pool->run(launches_, options);
-    if (outcome.interrupted) throw Interrupted();
+    const Outcome outcome = ran(options);
     if (outcome.fault && outcome.fault.kind != Fault::Kind::stopped) {
       throw KernelFault(describe(outcome));
     }
-    if (outcome.timed_out) {
-      const double seconds = std::chrono::duration<double>(options.time_limit).count();
-      char limit[32];
-      std::snprintf(limit, sizeof limit, "%g", seconds);
-      throw TimeLimitExceeded(
-          "time limit of " + std::string(limit) +
-          " s reached: " + (outcome.fault ? describe(outcome) : "the kernels are too slow for it"));
-    }
+    if (outcome.timed_out) throw TimeLimitExceeded(over_time(outcome, options));
     return std::make_unique<Finished>(
         Timing{.device_ns = outcome.elapsed_ns, .wall_ns = outcome.elapsed_ns});
   }
 
+  [[nodiscard]] std::vector<Finding> check(const RunOptions& options) override {
+    Findings findings;
+    collect(&findings, options.inputs);
+    Outcome outcome;
+    try {
+      outcome = ran(options);
+    } catch (...) {
+      collect(nullptr);
+      throw;
+    }
+    collect(nullptr);
+    std::vector<Finding> found;
+    for (const Findings::Entry& entry : findings.entries()) {
+      found.push_back(finding_of(entry, *launches_[entry.launch]));
+    }
+    if (outcome.timed_out) {
+      const Findings::Entry last{outcome.fault, outcome.launch, 1};
+      found.push_back(finding_of(last, *launches_[outcome.launch]));
+      found.back().rule = rule_name(Rule::time_limit);
+      found.back().message = over_time(outcome, options);
+    }
+    for (Finding& each : found) place(each, *context_.front_end);
+    return found;
+  }
+
  private:
+  [[nodiscard]] Outcome ran(const RunOptions& options) {
+    for (const auto& launch : launches_) launch->assume_written();
+    if (shadow_ != nullptr) shadow_->begin_run();
+    Outcome outcome = context_.pool->run(launches_, options);
+    if (outcome.interrupted) throw Interrupted();
+    return outcome;
+  }
+
+  void collect(Findings* findings, const std::vector<std::string>& inputs = {}) {
+    for (std::size_t i = 0; i < launches_.size(); ++i) {
+      Launch& launch = *launches_[i];
+      launch.findings = findings;
+      launch.number = i;
+      for (Range& range : launch.ranges) {
+        range.is_input = std::ranges::find(inputs, range.name) != inputs.end();
+      }
+    }
+  }
+
+  [[nodiscard]] std::string over_time(const Outcome& outcome, const RunOptions& options) const {
+    const double seconds = std::chrono::duration<double>(options.time_limit).count();
+    char limit[32];
+    std::snprintf(limit, sizeof limit, "%g", seconds);
+    return "time limit of " + std::string(limit) +
+           " s reached: " + (outcome.fault ? describe(outcome) : "the kernels are too slow for it");
+  }
+
   [[nodiscard]] std::string describe(const Outcome& outcome) const {
     const Launch& launch = *launches_[outcome.launch];
     const Fault& fault = outcome.fault;
     std::string text = "[" + launch.kernel + "] ";
-    // A check knows only where the call to it returns, which may be the next line already.
-    const bool is_return_address = fault.kind == Fault::Kind::reported;
-    if (const auto line = line_of(launch, fault.pc, is_return_address)) {
+    if (const auto line = line_of(launch, fault)) {
       text += line->file + ":" + std::to_string(line->line) + ": ";
     }
-    text += what_happened(fault);
-    if (const auto line = line_of(launch, fault.born, true); line && fault.born != nullptr) {
-      text += ", declared at " + line->file + ":" + std::to_string(line->line);
-    }
-    if (fault.has_thread && !fault.names_thread)
-      text +=
-          ", by thread " + to_text(fault.thread) + " of threadgroup " + to_text(fault.threadgroup);
-    if (fault.has_simdgroup)
-      text += ", by SIMD-group " + std::to_string(fault.simdgroup) + " of threadgroup " +
-              to_text(fault.threadgroup);
-    return text;
+    return text + words_of(fault) + declared(launch, fault);
   }
 
-  [[nodiscard]] std::optional<SourceLine> line_of(const Launch& launch, const void* pc,
-                                                  bool is_return_address) const {
-    const Module& module = launch.module_of(pc);
-    const auto offset = module.offset_of(pc);
+  [[nodiscard]] std::optional<SourceLine> line_of(const Launch& launch, const Fault& fault) const {
+    const Module& module = launch.module_of(fault.pc);
+    const auto offset = offset_of(fault, module);
     if (!offset) return std::nullopt;
-    return context_.front_end->symbolize(module.path(), *offset - (is_return_address ? 1 : 0));
+    return context_.front_end->symbolize(module.path(), *offset);
+  }
+
+  // Where nobody knows lines, the place of the fault is to be the one that was asked for last.
+  [[nodiscard]] std::string declared(const Launch& launch, const Fault& fault) const {
+    const Module& module = launch.module_of(fault.pc);
+    const auto offset = declared_offset_of(fault, module);
+    if (!offset || !line_of(launch, fault)) return "";
+    return declared_at(context_.front_end->symbolize(module.path(), *offset));
   }
 
   std::vector<std::unique_ptr<Launch>> launches_;

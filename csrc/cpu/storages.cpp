@@ -16,7 +16,7 @@ void Storages::add(std::span<const std::byte> bytes, std::span<const std::byte> 
     return taken.data() < freed.bytes.data() + freed.bytes.size() &&
            freed.bytes.data() < taken.data() + taken.size();
   });
-  live_.push_front({bytes, is_own});
+  live_.push_front({bytes, is_own, false, taken});
 }
 
 void Storages::remove(std::span<const std::byte> bytes) {
@@ -25,7 +25,7 @@ void Storages::remove(std::span<const std::byte> bytes) {
     return entry.bytes.data() == bytes.data() && entry.bytes.size() == bytes.size();
   });
   if (found == live_.end()) return;
-  if (found->is_own) freed_.push_front({bytes, true, true});
+  if (found->is_own) freed_.push_front({bytes, true, true, found->taken});
   if (freed_.size() > most_freed) freed_.pop_back();
   live_.erase(found);
 }
@@ -38,6 +38,14 @@ std::optional<Storages::Entry> Storages::find(const std::byte* address) const {
   if (const auto found = std::ranges::find_if(live_, holds); found != live_.end()) return *found;
   if (const auto found = std::ranges::find_if(freed_, holds); found != freed_.end()) return *found;
   return std::nullopt;
+}
+
+bool Storages::holds(const std::byte* begin, const std::byte* end) const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(live_, [&](const Entry& entry) {
+    const std::byte* first = entry.taken.data();
+    return entry.is_own && begin >= first && end <= first + entry.taken.size();
+  });
 }
 
 }  // namespace metalbench::cpu

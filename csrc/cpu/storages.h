@@ -17,6 +17,7 @@ class Storages {
     // With a gap on both sides; arrays of the caller's lie next to each other.
     bool is_own;
     bool is_freed = false;
+    std::span<const std::byte> taken;
   };
 
   // `taken` are the addresses that nothing else has meanwhile: its gaps are part of them.
@@ -24,6 +25,8 @@ class Storages {
   void remove(std::span<const std::byte> bytes);
   // The one that an address lies in.
   [[nodiscard]] std::optional<Entry> find(const std::byte* address) const;
+  // Whether it all lies in memory of a buffer's own, its gaps included: to touch it does no harm.
+  [[nodiscard]] bool holds(const std::byte* begin, const std::byte* end) const;
 
  private:
   mutable std::mutex mutex_;

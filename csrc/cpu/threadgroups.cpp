@@ -77,7 +77,9 @@ bool Threadgroups::run_chunk(std::uint64_t first, std::uint64_t count) {
 bool Threadgroups::settle(GroupRunner* runner, GroupRunner::Progress progress) {
   if (progress == GroupRunner::Progress::faulty) {
     fault_ = runner->fault();
-    return false;
+    if (launch_.findings == nullptr || fault_.kind == Fault::Kind::stopped) return false;
+    launch_.findings->add(fault_, launch_.number);
+    return true;
   }
   if (progress == GroupRunner::Progress::waiting) waiting_.push_back(runner);
   return true;

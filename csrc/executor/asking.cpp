@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "core/errors.h"
+#include "cpu/found.h"
 #include "executor/answers.h"
+#include "executor/found.h"
 #include "executor/judge.h"
 #include "executor/processor_time.h"
 #include "executor/text.h"
@@ -19,6 +21,11 @@ double ns_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
 }
 
+Patience patience_for(const RunOptions& options) {
+  const auto beyond = std::clamp(options.time_limit, least_beyond, most_beyond);
+  return until(options.time_limit + beyond, options.interrupted);
+}
+
 }  // namespace
 
 void Judge::ping() {
@@ -29,9 +36,7 @@ void Judge::ping() {
 Window Judge::timed(const Writer& request, const RunOptions& options) {
   check_idle();
   const Clock::time_point start = Clock::now();
-  const auto beyond = std::clamp(options.time_limit, least_beyond, most_beyond);
-  const Message answer =
-      exchange(request, until(options.time_limit + beyond, options.interrupted), {});
+  const Message answer = exchange(request, patience_for(options), {});
   Window window;
   window.seen_ns = ns_since(start);
   note_idle();
@@ -44,6 +49,22 @@ Window Judge::timed(const Writer& request, const RunOptions& options) {
     raise_garbled(error);
   }
   return window;
+}
+
+std::vector<Finding> Judge::checked(const Writer& request, const RunOptions& options) {
+  const Message answer = done(exchange(request, patience_for(options), {}));
+  // What it does behind this request is not what it was measured at.
+  worked_ns_.reset();
+  Reader told(answer);
+  try {
+    std::vector<Finding> found = findings_from(told);
+    for (Finding& each : found) {
+      if (is_known(each.object)) cpu::place(each, *front_end_);
+    }
+    return found;
+  } catch (const Garbled& error) {
+    raise_garbled(error);
+  }
 }
 
 void Judge::check_idle() {
@@ -128,17 +149,21 @@ void Judge::raise(Reader& message, Answer kind) {
 // "[kernel] what" with file and line before what happened: the executor has no files to look in.
 std::string Judge::placed(const std::string& text, const std::string& path,
                           std::uint64_t offset) const {
-  const bool known = std::ranges::any_of(pipelines_, [&](const auto& each) {
-    const auto shapes = each->built_shapes();
-    return each->handed.built.path == path ||
-           std::ranges::any_of(shapes, [&](const auto& built) { return built.second == path; });
-  });
   const std::size_t bracket = text.find("] ");
-  if (!known || bracket == std::string::npos) return text;
+  if (!is_known(path) || bracket == std::string::npos) return text;
   const auto line = front_end_->symbolize(path, offset);
   if (!line) return text;
   const std::string where = line->file + ":" + std::to_string(line->line) + ": ";
   return text.substr(0, bracket + 2) + where + text.substr(bracket + 2);
+}
+
+// Whether it is an object that was handed over, and no other file that is to be read.
+bool Judge::is_known(const std::string& path) const {
+  return std::ranges::any_of(pipelines_, [&](const auto& each) {
+    const auto shapes = each->built_shapes();
+    return each->handed.built.path == path ||
+           std::ranges::any_of(shapes, [&](const auto& built) { return built.second == path; });
+  });
 }
 
 }  // namespace metalbench::executor

@@ -78,6 +78,9 @@ class JudgedProgram final : public Program {
     const double taken_ns = judge_->run(work_, options);
     return std::make_unique<Finished>(Timing{.device_ns = taken_ns, .wall_ns = taken_ns});
   }
+  [[nodiscard]] std::vector<Finding> check(const RunOptions& options) override {
+    return judge_->check(work_, options);
+  }
   [[nodiscard]] double least_window_ns() override {
     return std::min(judge_->handshake_ns(work_) / way_part, longest_window_ns);
   }

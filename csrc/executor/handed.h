@@ -59,6 +59,10 @@ class HandedFrontEnd final : public cpu::FrontEnd {
       const std::string& source, const CompileOptions& options) override;
   [[nodiscard]] std::optional<cpu::SourceLine> symbolize(const std::string& path,
                                                          std::uint64_t offset) override;
+  [[nodiscard]] std::vector<Frame> frames(const std::string& /*path*/,
+                                          const std::vector<std::uint64_t>& /*offsets*/) override {
+    return {};
+  }
   [[nodiscard]] Place taken_place() { return std::exchange(place_, {}); }
 
  private:

@@ -185,12 +185,8 @@ void Judge::drop_what_is_gone() {
 double Judge::run(const std::shared_ptr<Work>& work, const RunOptions& options) {
   const std::lock_guard lock(mutex_);
   make_ready(work);
-  Writer request(Request::run);
-  request.put(work->number);
-  request.put(options.passes);
-  request.put(std::int64_t{options.time_limit.count()});
   try {
-    const Window window = timed(request, options);
+    const Window window = timed(asked(Request::run, *work, options), options);
     const double counted_ns = agreement_.settle(window.reported_ns, window.seen_ns);
     for (int i = 0; agreement_.wants_handshakes() && i < more_handshakes; ++i) ping();
     return counted_ns;
@@ -198,13 +194,38 @@ double Judge::run(const std::shared_ptr<Work>& work, const RunOptions& options) 
     end();  // what else it has done nobody knows
     throw;
   } catch (const Late&) {
-    end();
-    char limit[32];
-    std::snprintf(limit, sizeof limit, "%g",
-                  std::chrono::duration<double>(options.time_limit).count());
-    throw TimeLimitExceeded("time limit of " + std::string(limit) +
-                            " s reached: the kernel's process does not answer; it was ended");
+    raise_late(options);
   }
+}
+
+std::vector<Finding> Judge::check(const std::shared_ptr<Work>& work, const RunOptions& options) {
+  const std::lock_guard lock(mutex_);
+  make_ready(work);
+  Writer request = asked(Request::check, *work, options);
+  request.put(static_cast<std::uint32_t>(options.inputs.size()));
+  for (const std::string& each : options.inputs) request.put_text(each);
+  try {
+    return checked(request, options);
+  } catch (const Late&) {
+    raise_late(options);
+  }
+}
+
+Writer Judge::asked(Request kind, const Work& work, const RunOptions& options) {
+  Writer request(kind);
+  request.put(work.number);
+  request.put(options.passes);
+  request.put(std::int64_t{options.time_limit.count()});
+  return request;
+}
+
+void Judge::raise_late(const RunOptions& options) {
+  end();
+  char limit[32];
+  std::snprintf(limit, sizeof limit, "%g",
+                std::chrono::duration<double>(options.time_limit).count());
+  throw TimeLimitExceeded("time limit of " + std::string(limit) +
+                          " s reached: the kernel's process does not answer; it was ended");
 }
 
 double Judge::handshake_ns(const std::shared_ptr<Work>& work) {

@@ -46,6 +46,9 @@ class Judge {
       const std::shared_ptr<HandedPipeline>& pipeline);
   // Runs work once more, for so many passes; returns the time that counts, in ns.
   [[nodiscard]] double run(const std::shared_ptr<Work>& work, const RunOptions& options);
+  // Runs a window of checked builds, and returns all that it finds.
+  [[nodiscard]] std::vector<Finding> check(const std::shared_ptr<Work>& work,
+                                           const RunOptions& options);
   // What a window of it costs besides its work, in ns.
   [[nodiscard]] double handshake_ns(const std::shared_ptr<Work>& work);
 
@@ -64,8 +67,12 @@ class Judge {
   void map(const std::shared_ptr<Arena>& arena);
   void drop_what_is_gone();
 
+  [[nodiscard]] static Writer asked(Request kind, const Work& work, const RunOptions& options);
+  [[noreturn]] void raise_late(const RunOptions& options);
+  [[nodiscard]] bool is_known(const std::string& path) const;
   void ping();
   [[nodiscard]] Window timed(const Writer& request, const RunOptions& options);
+  [[nodiscard]] std::vector<Finding> checked(const Writer& request, const RunOptions& options);
   void check_idle();
   void note_idle();
 

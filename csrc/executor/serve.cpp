@@ -10,6 +10,7 @@
 #include "cpu/program.h"
 #include "executor/arena.h"
 #include "executor/channel.h"
+#include "executor/found.h"
 #include "executor/handed.h"
 
 namespace metalbench::executor {
@@ -91,6 +92,8 @@ class Server {
         return prepare(message);
       case Request::run:
         return run(message);
+      case Request::check:
+        return check(message);
       case Request::ping:
         return ping();
       case Request::seal:
@@ -209,10 +212,25 @@ class Server {
 
   [[nodiscard]] Writer run(Reader& message) {
     Program& program = *programs_.at(message.get<std::uint64_t>());
+    return timed(program.run(options_from(message)));
+  }
+
+  [[nodiscard]] Writer check(Reader& message) {
+    Program& program = *programs_.at(message.get<std::uint64_t>());
+    RunOptions options = options_from(message);
+    options.inputs.resize(message.get<std::uint32_t>());
+    for (std::string& each : options.inputs) each = message.get_text();
+    const std::vector<Finding> found = program.check(options);
+    Writer told(Answer::done);
+    put(told, found);
+    return told;
+  }
+
+  [[nodiscard]] static RunOptions options_from(Reader& message) {
     RunOptions options;
     options.passes = message.get<std::uint32_t>();
     options.time_limit = std::chrono::nanoseconds(message.get<std::int64_t>());
-    return timed(program.run(options));
+    return options;
   }
 
   // As a window without work: its way to the workers and back.

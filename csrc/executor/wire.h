@@ -20,7 +20,7 @@ class Garbled : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-enum class Request : std::uint32_t { load, shape, map, prepare, run, ping, seal, drop };
+enum class Request : std::uint32_t { load, shape, map, prepare, run, check, ping, seal, drop };
 
 enum class Answer : std::uint32_t {
   done,

@@ -8,6 +8,7 @@ import click
 
 from metalbench.cli.admit import admit
 from metalbench.cli.certify import certify
+from metalbench.cli.check import check
 from metalbench.cli.compare import compare
 from metalbench.cli.compiling import compile_file
 from metalbench.cli.completion import completion
@@ -37,6 +38,7 @@ Start here:
   metalbench leaderboard       the fastest known kernel of every task, also as a page
   metalbench summary           what changed since `metalbench run --save NAME`
   metalbench certify softmax   a kernel measured for a contribution, and a file to reproduce it
+  metalbench check softmax     all that is wrong with a kernel: races, bounds, memory not written
   metalbench compile a.metal   any MSL file: its errors, and what its kernels take
   metalbench tune softmax      the values of its `// tune:` lines that are best here
   metalbench new my_kernel     a task and a kernel of your own to begin with
@@ -111,6 +113,7 @@ for command in (
     run,
     list_tasks,
     show,
+    check,
     compile_file,
     compare,
     history,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from metalbench._core import Error, MachineError
 from metalbench.msl.building import cache
-from metalbench.msl.building.symbolize import symbolize
+from metalbench.msl.building.symbolize import frames, symbolize
 from metalbench.msl.building.toolchain import Toolchain, toolchain
 from metalbench.msl.building.tools import chosen
 
@@ -28,6 +28,7 @@ __all__ = [
     "build",
     "build_for_gpu",
     "chosen_engine",
+    "frames",
     "parse",
     "signature",
     "symbolize",

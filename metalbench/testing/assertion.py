@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
-from metalbench import _core
+from metalbench import _core, checking
+from metalbench.checking import Findings
 from metalbench.errors import DeclarationError
 from metalbench.testing.case import Case
 from metalbench.testing.checked import Checked
@@ -16,7 +17,40 @@ from metalbench.testing.mlx_kernels import check_python
 from metalbench.testing.source import read_source
 
 
+@overload
+def check(kernel: str | Path, **options: Any) -> Findings: ...
+
+
+@overload
 def check(
+    kernel: str | Path | Callable[..., Any],
+    inputs: Mapping[str, Any],
+    expected: Any,
+    **options: Any,
+) -> Checked: ...
+
+
+def check(
+    kernel: str | Path | Callable[..., Any],
+    inputs: Mapping[str, Any] | None = None,
+    expected: Any = None,
+    **options: Any,
+) -> Checked | Findings:
+    """Say what is wrong with a kernel; nothing is raised for a wrong kernel.
+
+    With `inputs` and `expected` it is run once, and its outputs are compared: `check_outputs` has
+    the options. Without both, `kernel` is the NAME of a task or a FILE.metal whose lines say what
+    it takes, and all that a checked build finds in it is told: `metalbench.checking.check` has the
+    options.
+    """
+    if inputs is None and expected is None and not callable(kernel):
+        return checking.check(kernel, **options)
+    if inputs is None:
+        raise DeclarationError("inputs: expected {name: array}, got none")
+    return check_outputs(kernel, inputs, expected, **options)
+
+
+def check_outputs(
     kernel: str | Path | Callable[..., Any],
     inputs: Mapping[str, Any],
     expected: Any,
@@ -88,9 +122,9 @@ def assert_kernel(
     expected: Any,
     **options: Any,
 ) -> Checked:
-    """`check` with the same arguments; raises AssertionError that says what is wrong, and where."""
+    """`check_outputs` with the same arguments; raises AssertionError that says what is wrong."""
     __tracebackhide__ = True
-    found = check(kernel, inputs, expected, **options)
+    found = check_outputs(kernel, inputs, expected, **options)
     if not found.passed:
         raise AssertionError(str(found))
     return found

@@ -6,40 +6,12 @@ namespace mb {
 using FindingNumber = unsigned int;
 
 enum class Finding : FindingNumber {
-  other,             // whatever the runtime finds by itself
   division_by_zero,
   shift,             // by less than 0, or by as many bits as there are
   conversion,        // of a floating-point number that the integer type does not have
   subscript,         // of an array, a vector or a matrix
-  null_pointer,
-  red_zone,          // private memory beside a variable
   uninitialised,
 };
-
-// The tool that a finding belongs to.
-constexpr const char* tool_of(Finding finding) {
-  switch (finding) {
-    case Finding::division_by_zero:
-    case Finding::shift:
-    case Finding::conversion:
-      return "arithmetic";
-    case Finding::subscript:
-    case Finding::null_pointer:
-    case Finding::red_zone:
-      return "mem";
-    case Finding::uninitialised:
-      return "init";
-    case Finding::other:
-      break;
-  }
-  return "";
-}
-
-constexpr const char* name_of(Finding finding) {
-  constexpr const char* names[] = {"other",     "division-by-zero", "shift",    "conversion",
-                                   "subscript", "null-pointer",     "red-zone", "uninitialised"};
-  return names[static_cast<FindingNumber>(finding)];
-}
 
 // A type as clang describes it to its handlers.
 struct TypeDescriptor {

@@ -3,22 +3,45 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from metalbench.msl.ir.places import is_own
+
+_ORIGINS = ("DW_AT_abstract_origin", "DW_AT_specification")
 
 
 @dataclass
 class _Lines:
-    """A shared object's line table and the calls that were inlined."""
+    """A shared object's line table, its functions, and the calls that were inlined."""
 
-    rows: list[tuple[int, str, int]] = field(default_factory=list)  # address, file, line
-    inlined: list[tuple[int, int, str, int]] = field(default_factory=list)  # range, call's place
+    rows: list[tuple[int, str, int, int]] = field(default_factory=list)  # address and place
+    inlined: list[_Call] = field(default_factory=list)
+    functions: list[tuple[int, int, str]] = field(default_factory=list)  # range and name
+
+
+class _Call(NamedTuple):
+    """The code of a function that was inlined, and where it is called."""
+
+    begin: int
+    end: int
+    function: str
+    file: str
+    line: int
+    column: int
+
+
+class Frame(NamedTuple):
+    """A line of the source that led to some code."""
+
+    function: str
+    file: str
+    line: int
+    column: int
 
 
 def symbolize(path: str, offset: int) -> tuple[str, int] | None:
@@ -28,18 +51,40 @@ def symbolize(path: str, offset: int) -> tuple[str, int] | None:
     `offset` is the address less the base that the object is loaded at. Code inlined from the MSL
     headers counts as the line of the user's file that called it.
     """
+    found = _frames_at(path, offset)
+    if not found:
+        return None
+    frame = next((each for each in found if not is_own(each.file)), found[0])
+    return frame.file, frame.line
+
+
+def frames(path: str, offsets: Sequence[int]) -> list[Frame]:
+    """The user's own lines that led to the code at `offsets`, the innermost call first.
+
+    Each offset is that of one function on the stack; those that were inlined into it come with it.
+    Where nothing is of the user's, all lines. Empty as `symbolize`.
+    """
+    found = [frame for offset in offsets for frame in _frames_at(path, offset)]
+    return [frame for frame in found if not is_own(frame.file)] or found
+
+
+def _frames_at(path: str, offset: int) -> list[Frame]:
     try:
         lines = _lines(path)
     except (OSError, ImportError):
-        return None
+        return []
     which = bisect_right(lines.rows, offset, key=lambda row: row[0]) - 1
     if which < 0 or lines.rows[which][2] == 0:
-        return None
-    _, file, line = lines.rows[which]
-    calls = [call for call in lines.inlined if call[0] <= offset < call[1]]
-    calls.sort(key=lambda call: call[1] - call[0])
-    frames = [(file, line), *((call[2], call[3]) for call in calls)]
-    return next((frame for frame in frames if not is_own(frame[0])), frames[0])
+        return []
+    place = lines.rows[which][1:]
+    result = []
+    # A function comes before those that were inlined into it.
+    calls = [call for call in lines.inlined if call.begin <= offset < call.end]
+    for call in reversed(calls):
+        result.append(Frame(call.function, *place))
+        place = call.file, call.line, call.column
+    whole = next((name for begin, end, name in lines.functions if begin <= offset < end), "")
+    return [*result, Frame(whole, *place)]
 
 
 @lru_cache(maxsize=32)
@@ -54,12 +99,15 @@ def _lines(path: str) -> _Lines:
             if program is not None:
                 names = _file_names(program)
                 lines.rows += (
-                    (place(address), file, line)
-                    for address, file, line in _unit_rows(program, names)
+                    (place(address), file, line, column)
+                    for address, file, line, column in _unit_rows(program, names)
                 )
-                lines.inlined += (
-                    (place(begin), place(end - 1) + 1, file, line)
-                    for begin, end, file, line in _inlined_calls(dwarf, unit, names)
+                for call in _inlined_calls(dwarf, unit, names):
+                    begin, end = place(call.begin), place(call.end - 1) + 1
+                    lines.inlined.append(call._replace(begin=begin, end=end))
+                lines.functions += (
+                    (place(begin), place(end - 1) + 1, name)
+                    for begin, end, name in _functions(dwarf, unit)
                 )
     lines.rows.sort(key=lambda row: row[0])
     return lines
@@ -78,21 +126,43 @@ def _debug_information(path: Path, files: ExitStack) -> tuple[Any, Callable[[int
     return (elf.get_dwarf_info() if elf.has_dwarf_info() else None), lambda address: address
 
 
-def _unit_rows(program: Any, names: list[str]) -> Iterator[tuple[int, str, int]]:
+def _unit_rows(program: Any, names: list[str]) -> Iterator[tuple[int, str, int, int]]:
     for entry in program.get_entries():
         state = entry.state
         if state is not None:
-            yield state.address, _name(names, state.file), 0 if state.end_sequence else state.line
+            line = 0 if state.end_sequence else state.line
+            yield state.address, _name(names, state.file), line, state.column
 
 
-def _inlined_calls(dwarf: Any, unit: Any, names: list[str]) -> Iterator[tuple[int, int, str, int]]:
+def _inlined_calls(dwarf: Any, unit: Any, names: list[str]) -> Iterator[_Call]:
     for die in unit.iter_DIEs():
         if die.tag != "DW_TAG_inlined_subroutine" or "DW_AT_call_line" not in die.attributes:
             continue
         file = _name(names, die.attributes["DW_AT_call_file"].value)
         line = die.attributes["DW_AT_call_line"].value
+        column = die.attributes.get("DW_AT_call_column")
         for begin, end in _ranges(dwarf, unit, die):
-            yield begin, end, file, line
+            name = _function_name(die)
+            yield _Call(begin, end, name, file, line, column.value if column else 0)
+
+
+def _functions(dwarf: Any, unit: Any) -> Iterator[tuple[int, int, str]]:
+    for die in unit.iter_DIEs():
+        if die.tag == "DW_TAG_subprogram" and (name := _function_name(die)):
+            for begin, end in _ranges(dwarf, unit, die):
+                yield begin, end, name
+
+
+def _function_name(die: Any) -> str:
+    """Its own, or that of the declaration or the function that it is a copy of."""
+    for _ in range(4):
+        if "DW_AT_name" in die.attributes:
+            return str(die.attributes["DW_AT_name"].value.decode(errors="replace"))
+        of = next((each for each in _ORIGINS if each in die.attributes), None)
+        if of is None:
+            break
+        die = die.get_DIE_from_attribute(of)
+    return ""
 
 
 def _ranges(dwarf: Any, unit: Any, die: Any) -> Iterator[tuple[int, int]]:

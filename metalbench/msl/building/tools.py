@@ -16,6 +16,8 @@ _CHECKED = (
     "-fno-vectorize",
     "-fno-slp-vectorize",
     "-DMB_CHECKED=1",
+    # What led to a fault is read off the stack.
+    "-fno-omit-frame-pointer",
     "-fsanitize=alignment,array-bounds,integer-divide-by-zero",
     # The last member of a struct is as long as it says.
     "-fstrict-flex-arrays=3",

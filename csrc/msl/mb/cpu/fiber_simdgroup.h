@@ -51,6 +51,12 @@ MB_FUNC T scan(T x) {
   return operand.value;
 }
 
+// Of a lane that is given what Metal leaves undefined; `operand` is its own.
+MB_UNTRACED inline void blame_lane(void* operand, const char* what) {
+  Fiber* lane = fiber_of(reinterpret_cast<uptr>(operand));
+  lane->bundle->group->runtime->fail(lane, what, lane->bundle->site[lane->lane]);
+}
+
 template <class T, Move move>
 struct Shuffle {
   T value;
@@ -64,6 +70,12 @@ struct Shuffle {
       // Beyond either end, up and down leave a lane's own value.
       if ((move == Move::up || move == Move::down) && from >= simd_width) from = i;
       bool active = from < simd_width && (mask >> from & 1);
+      // Who moves values up or down does not use those at the end.
+      if (MB_CHECKED && !active && move != Move::up && move != Move::down) {
+        blame_lane(operand[i], from < simd_width
+                                   ? "SIMD-group function: asks for the value of a lane that does not take part"
+                                   : "SIMD-group function: asks for the value of a lane that there is not");
+      }
       result[i] = active ? static_cast<Shuffle*>(operand[from])->value : T{};
     }
     for (u32 i = 0; i < simd_width; ++i) {

@@ -1,0 +1,117 @@
+"""What checked runs have found, and what a check comes to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from metalbench.checking.kinds import Kind, kind_named
+from metalbench.verify.place import Place, place_of
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A line of the source that led to a finding; `line` and `column` count from 1."""
+
+    function: str
+    file: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that a kernel must not do, at one place of its source.
+
+    `frames` are the lines that led to it, the innermost call first. `count` is how often it was
+    seen, in all sizes; `message` is of the first time in the grid, at `size`. `element` is the
+    index in `buffer`, as one dimension; negative before its start. `allowed` is the reason of the
+    comment that allows it, empty without one.
+    """
+
+    kind: str
+    kernel: str
+    message: str
+    count: int
+    frames: tuple[Frame, ...]
+    size: str
+    dtype: str
+    element: int | None = None
+    allowed: str = ""
+
+    @property
+    def of(self) -> Kind:
+        """What is known of its kind."""
+        return kind_named(self.kind)
+
+    @property
+    def severity(self) -> str:
+        """Either error or warning."""
+        return "warning" if self.of.is_warning else "error"
+
+    @property
+    def frame(self) -> Frame | None:
+        """Where it happened; None where nobody knows."""
+        return self.frames[0] if self.frames else None
+
+    @property
+    def told(self) -> Place:
+        """Buffer, byte and threads, as its message has them."""
+        return place_of(self.message)
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        return self.kind, self.kernel, self.frames, self.told.buffer
+
+    def is_like(self, other: Finding) -> bool:
+        """Whether both are the same but for when they were seen."""
+        return self._key == other._key
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a check has found in one kernel's file.
+
+    `found` counts, errors first; `allowed` are those that comments of the source allow, `unused`
+    says of comments that allow nothing that was found, `skipped` what could not be checked.
+    """
+
+    kernel: str
+    sizes: tuple[str, ...]
+    tools: tuple[str, ...]
+    found: tuple[Finding, ...] = ()
+    allowed: tuple[Finding, ...] = ()
+    unused: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    source: str = field(default="", repr=False)
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """Those that are no mere warnings."""
+        return tuple(each for each in self.found if not each.of.is_warning)
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """Those that do no harm on GPUs."""
+        return tuple(each for each in self.found if each.of.is_warning)
+
+    @property
+    def passed(self) -> bool:
+        """Whether there are no errors."""
+        return not self.errors
+
+
+def folded(findings: list[Finding]) -> list[Finding]:
+    """Each once, with the sum of its counts; errors first, then in the order of their lines."""
+    result: list[Finding] = []
+    for each in findings:
+        like = next((i for i, known in enumerate(result) if known.is_like(each)), None)
+        if like is None:
+            result.append(each)
+        else:
+            result[like] = replace(result[like], count=result[like].count + each.count)
+    return sorted(result, key=_order)
+
+
+def _order(finding: Finding) -> tuple[bool, str, int, int]:
+    frame = finding.frame or Frame("", "", 0, 0)
+    return finding.of.is_warning, frame.file, frame.line, frame.column

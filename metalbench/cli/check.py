@@ -1,0 +1,150 @@
+"""``metalbench check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from metalbench.cli.output import FILE, is_taken, json_option, write_text
+from metalbench.cli.parameters import (
+    complete_names,
+    dtype_option,
+    include_option,
+    kernels_option,
+    seed_option,
+    writable,
+)
+
+EXAMPLES = """\b
+Examples:
+  metalbench check softmax
+  metalbench check softmax --tool race,sync --size seed
+  metalbench check my_kernel --kernels ./my_kernels
+  metalbench check scan.metal
+  metalbench check scan.metal --buffers inputs.npz --sarif scan.sarif
+  metalbench check scan.metal --tune BLOCK=64 --json -
+
+\b
+Tools (all of them, unless --tool names some):
+  mem         accesses beside buffers and threadgroup memory, wild pointers, writes to
+              constants and inputs, misaligned addresses
+  race        two threads at the same bytes with no barrier, fence or atomic in between
+  init        reads of what nothing has written, elements of outputs that nothing writes
+  sync        barriers that not every thread reaches, kernels that do not end
+  arithmetic  divisions by zero, quotients that do not fit, failed assertions
+
+\b
+A FILE.metal says above its code what it takes, and how it is launched:
+  // value: n = 1000
+  // buffer: x float32 (n) normal        or: uniform LOW HIGH, integers LOW HIGH,
+  // buffer: y float32 (n) output            zeros, ones, iota; with `inout` behind it
+  // dispatch: relu threads_in_grid=(n) threads=(256)   the kernel may write to it, too
+
+\b
+What is meant to be so is allowed beside its line, with the reason:
+  x[0] = 1;  // check: allow same-value-race every thread writes 1
+
+Exit codes: 0 no errors (there may be warnings), 1 errors, 2 wrong usage, or it does not compile.
+"""
+
+
+def _tunables(
+    ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, int]:
+    """Read NAME=VALUE."""
+    found = {}
+    for value in values:
+        name, _, number = value.partition("=")
+        try:
+            found[name] = int(number)
+        except ValueError:
+            message = f"expected NAME=NUMBER, got {value}"
+            raise click.BadParameter(message, ctx, parameter) from None
+    return found
+
+
+@click.command(epilog=EXAMPLES, short_help="Find what is wrong with a kernel: races, bounds, ...")
+@click.argument("kernel", metavar="NAME|FILE.metal", shell_complete=complete_names)
+@click.option(
+    "--tool",
+    "tools",
+    metavar="TOOL",
+    multiple=True,
+    default=["all"],
+    help="Which findings count: mem, race, init, sync, arithmetic, with commas; else all.",
+)
+@click.option(
+    "--size",
+    "sizes",
+    metavar="NAME",
+    multiple=True,
+    help="Size of the task, such as seed; else its small ones. Repeatable.",
+)
+@dtype_option(help="Element type; else the kernel's first.")
+@click.option(
+    "--buffers",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE.npz",
+    help="Inputs of a FILE.metal by the names of its arguments, as np.savez writes them.",
+)
+@click.option(
+    "--tune",
+    "tunables",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_tunables,
+    help="Value of a `// tune:` line, else its first. Repeatable.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0.01),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For one size; what has been found by then is told.",
+)
+@seed_option("Of the inputs.", secret=False)
+@json_option
+@click.option(
+    "--sarif",
+    "sarif_file",
+    type=FILE,
+    callback=writable,
+    metavar="FILE",
+    help="Write findings as SARIF, which code hosts show at the line; - is standard output.",
+)
+@include_option
+@kernels_option
+@click.pass_context
+def check(ctx: click.Context, /, kernel: str, **options: Any) -> None:
+    """Run a kernel's checked build, and tell all that is wrong with it: where, who, how often.
+
+    NAME is a kernel of the library or of --kernels; its task says what goes in. A FILE.metal needs
+    no task. The kernel runs on the cpu device, in a process that has nothing else; the run goes on
+    after a finding.
+    """
+    from metalbench.checking import check as check_kernel
+    from metalbench.report.findings import findings_json, findings_text
+    from metalbench.report.sarif import to_sarif
+
+    findings = check_kernel(
+        kernel,
+        tools=options["tools"],
+        sizes=options["sizes"],
+        dtype=options["dtype"],
+        buffers=options["buffers"],
+        tunables=options["tunables"],
+        folders=options["kernels"],
+        include_dirs=options["include"],
+        seed=options["seed"],
+        time_limit=options["time_limit"],
+    )
+    taken = is_taken(options) or str(options["sarif_file"]) == "-"
+    click.echo(findings_text(findings), nl=False, err=taken)
+    if options["json_file"]:
+        write_text(options["json_file"], findings_json(findings))
+    if options["sarif_file"]:
+        write_text(options["sarif_file"], to_sarif(findings, Path.cwd()))
+    ctx.exit(int(not findings.passed))

@@ -1,0 +1,115 @@
+"""What a check has found: for people, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from metalbench.checking import Finding, Findings
+from metalbench.report.numbers import count
+
+SCHEMA = 1
+
+
+def findings_text(findings: Findings) -> str:
+    """All that was found, as compilers tell it, and a summary."""
+    blocks = ["\n".join(_block(each, findings)) for each in findings.found]
+    blocks += [f"{_where(each)}: allowed: {each.kind}: {each.allowed}" for each in findings.allowed]
+    blocks += [f"note: {text}" for text in (*findings.unused, *findings.skipped)]
+    return "\n".join([*blocks, summary(findings)]) + "\n"
+
+
+def summary(findings: Findings) -> str:
+    """One line: how much was found, and in what."""
+    errors, warnings = len(findings.errors), len(findings.warnings)
+    parts = [count(errors, "error")] if errors else ["no errors"]
+    parts += [count(warnings, "warning")] if warnings else []
+    parts += [f"{len(findings.allowed)} allowed"] if findings.allowed else []
+    where = ", ".join(findings.sizes)
+    return (
+        f"{findings.kernel}: {', '.join(parts)} ({', '.join(findings.tools)}; "
+        f"{'size' if len(findings.sizes) == 1 else 'sizes'} {where})"
+    )
+
+
+def _block(finding: Finding, findings: Findings) -> Iterator[str]:
+    advice = f"; {finding.of.advice}" if finding.of.advice else ""
+    yield f"{_where(finding)}: {finding.severity}: {finding.kind}: {finding.message}{advice}"
+    frame = finding.frame
+    lines = findings.source.splitlines()
+    if frame is not None and frame.file.endswith(".metal") and 0 < frame.line <= len(lines):
+        text = lines[frame.line - 1]
+        yield f"  {frame.line:4} | {text}"
+        if frame.column:
+            blank = "".join("\t" if each == "\t" else " " for each in text[: frame.column - 1])
+            yield f"       | {blank}^"
+    for inner, outer in zip(finding.frames, finding.frames[1:], strict=False):
+        yield f"       in {inner.function}, called at {outer.file}:{outer.line}:{outer.column}"
+    yield f"       {', '.join(_facts(finding))}"
+
+
+def _facts(finding: Finding) -> Iterator[str]:
+    if finding.kernel:
+        yield f"kernel {finding.kernel}"
+    if finding.element is not None:
+        yield f"element {finding.element} of `{finding.told.buffer}`"
+    yield "once" if finding.count == 1 else f"{finding.count} times, the first in the grid is told"
+
+
+def _where(finding: Finding) -> str:
+    frame = finding.frame
+    if frame is None:
+        return f"[{finding.kernel}]"
+    column = f":{frame.column}" if frame.column else ""
+    return f"{frame.file}:{frame.line}{column}"
+
+
+def findings_json(findings: Findings) -> str:
+    """The same for programs."""
+    return (
+        json.dumps(
+            {
+                "schema": SCHEMA,
+                "kernel": findings.kernel,
+                "sizes": list(findings.sizes),
+                "tools": list(findings.tools),
+                "passed": findings.passed,
+                "findings": [_plain(each) for each in findings.found],
+                "allowed": [_plain(each) for each in findings.allowed],
+                "unused": list(findings.unused),
+                "skipped": list(findings.skipped),
+            },
+            indent=2,
+        )
+        + "\n"
+    )
+
+
+def _plain(finding: Finding) -> dict[str, Any]:
+    told = finding.told
+    return {
+        "kind": finding.kind,
+        "tool": finding.of.tool,
+        "severity": finding.severity,
+        "message": finding.message,
+        "count": finding.count,
+        "kernel": finding.kernel,
+        "size": finding.size,
+        "dtype": finding.dtype,
+        "frames": [
+            {
+                "function": each.function,
+                "file": each.file,
+                "line": each.line,
+                "column": each.column,
+            }
+            for each in finding.frames
+        ],
+        "buffer": told.buffer,
+        "element": finding.element,
+        "byte": told.byte,
+        "thread": told.thread,
+        "threadgroup": told.threadgroup,
+        "allowed": finding.allowed or None,
+    }

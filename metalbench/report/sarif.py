@@ -1,0 +1,81 @@
+"""Findings as SARIF 2.1.0, which code hosts show at the line.
+
+The form: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from metalbench.checking import KINDS, Finding, Findings, Frame, Kind
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def to_sarif(findings: Findings, root: Path) -> str:
+    """One run of the tool `metalbench`; files below `root` are told relative to it."""
+    rules = list(KINDS.values())
+    results = [_result(each, rules, root) for each in (*findings.found, *findings.allowed)]
+    driver = {
+        "name": "metalbench",
+        "version": version("metalbench"),
+        "rules": [_rule(each) for each in rules],
+    }
+    base = {"SRCROOT": {"uri": f"{root.absolute().as_uri()}/"}}
+    run = {
+        "tool": {"driver": driver},
+        "originalUriBaseIds": base,
+        "columnKind": "utf16CodeUnits",
+        "results": results,
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _rule(kind: Kind) -> dict[str, Any]:
+    rule: dict[str, Any] = {
+        "id": kind.name,
+        "shortDescription": {"text": kind.what},
+        "defaultConfiguration": {"level": "warning" if kind.is_warning else "error"},
+        "properties": {"tags": [kind.tool]},
+    }
+    return {**rule, "help": {"text": kind.advice}} if kind.advice else rule
+
+
+def _result(finding: Finding, rules: list[Kind], root: Path) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "ruleId": finding.of.name,
+        "ruleIndex": rules.index(finding.of),
+        "level": finding.severity,
+        "message": {"text": finding.message},
+        "occurrenceCount": finding.count,
+    }
+    if finding.frame is not None:
+        result["locations"] = [_location(finding.frame, root)]
+    if len(finding.frames) > 1:
+        frames = [{"location": _location(each, root)} for each in finding.frames]
+        result["stacks"] = [{"frames": frames}]
+    if finding.allowed:
+        result["suppressions"] = [{"kind": "inSource", "justification": finding.allowed}]
+    return result
+
+
+def _location(frame: Frame, root: Path) -> dict[str, Any]:
+    path, base = Path(frame.file).absolute(), root.absolute()
+    if path.is_relative_to(base):
+        relative = quote(path.relative_to(base).as_posix())
+        artifact = {"uri": relative, "uriBaseId": "SRCROOT"}
+    else:
+        artifact = {"uri": path.as_uri()}
+    region = {"startLine": frame.line}
+    if frame.column:
+        region["startColumn"] = frame.column
+    location: dict[str, Any] = {
+        "physicalLocation": {"artifactLocation": artifact, "region": region}
+    }
+    if frame.function:
+        location["logicalLocations"] = [{"name": frame.function, "kind": "function"}]
+    return location

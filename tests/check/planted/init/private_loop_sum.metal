@@ -1,0 +1,17 @@
+// A sum that starts as anything.
+// tune: BUG = 1, 0
+// value: n = 256
+// buffer: x float32 (n) normal
+// buffer: y float32 (n) output
+// dispatch: k threadgroups=(ceil_div(n, 64)) threads=(64)
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void k(device const float* x, device float* y, constant uint& n,
+              uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]],
+              uint g [[threadgroup_position_in_grid]]) {
+  float sum;
+  if (!BUG) sum = 0;
+  for (uint k = 0; k < 4; ++k) sum += x[(i + k) % n];
+  y[i] = sum;  // bug: uninitialised
+}

@@ -1,0 +1,20 @@
+// A function that does not always set its argument.
+// tune: BUG = 1, 0
+// value: n = 256
+// buffer: x float32 (n) normal
+// buffer: y float32 (n) output
+// dispatch: k threadgroups=(ceil_div(n, 64)) threads=(64)
+#include <metal_stdlib>
+using namespace metal;
+
+static void set(float from, thread float& to) {
+  if (from > 0 || !BUG) to = from;
+}
+
+kernel void k(device const float* x, device float* y, constant uint& n,
+              uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]],
+              uint g [[threadgroup_position_in_grid]]) {
+  float v;
+  set(x[i], v);
+  y[i] = v;  // bug: uninitialised
+}

@@ -1,0 +1,19 @@
+// A tile's halo is loaded on one side only.
+// tune: BUG = 1, 0
+// value: n = 256
+// buffer: x float32 (n) normal
+// buffer: y float32 (n) output
+// dispatch: k threadgroups=(ceil_div(n, 64)) threads=(64)
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void k(device const float* x, device float* y, constant uint& n,
+              uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]],
+              uint g [[threadgroup_position_in_grid]]) {
+  threadgroup float s[66];
+  s[t + 1] = x[i];
+  if (t == 0) s[0] = 0;
+  if (t == 63 && !BUG) s[65] = 0;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  y[i] = s[t] + s[t + 2];  // bug: uninitialised
+}

@@ -1,0 +1,21 @@
+// Two calls deep.
+// tune: BUG = 1, 0
+// value: n = 256
+// buffer: x float32 (n) normal
+// buffer: y float32 (n) output
+// dispatch: k threadgroups=(ceil_div(n, 64)) threads=(64)
+#include <metal_stdlib>
+using namespace metal;
+
+static float inner(device const float* p, uint k) {
+  return p[k + BUG];  // bug: out-of-bounds
+}
+static float outer(device const float* p, uint k) {
+  return 1 + inner(p, k);
+}
+
+kernel void k(device const float* x, device float* y, constant uint& n,
+              uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]],
+              uint g [[threadgroup_position_in_grid]]) {
+  y[i] = outer(x, i);
+}

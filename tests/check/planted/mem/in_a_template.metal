@@ -1,0 +1,19 @@
+// A function template reads too far.
+// tune: BUG = 1, 0
+// value: n = 256
+// buffer: x float32 (n) normal
+// buffer: y float32 (n) output
+// dispatch: k threadgroups=(ceil_div(n, 64)) threads=(64)
+#include <metal_stdlib>
+using namespace metal;
+
+template <typename T>
+static T at(device const T* p, uint k) {
+  return p[k + BUG];  // bug: out-of-bounds
+}
+
+kernel void k(device const float* x, device float* y, constant uint& n,
+              uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]],
+              uint g [[threadgroup_position_in_grid]]) {
+  y[i] = at<float>(x, i);
+}

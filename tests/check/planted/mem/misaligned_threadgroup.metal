@@ -1,0 +1,19 @@
+// A float4 of threadgroup memory at an odd element.
+// tune: BUG = 1, 0
+// value: n = 256
+// buffer: x float32 (n) normal
+// buffer: y float32 (n) output
+// dispatch: k threadgroups=(ceil_div(n, 64)) threads=(64)
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void k(device const float* x, device float* y, constant uint& n,
+              uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]],
+              uint g [[threadgroup_position_in_grid]]) {
+  threadgroup float s[68];
+  s[t] = x[i];
+  if (t < 4) s[64 + t] = 0;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  threadgroup const float4* v = (threadgroup const float4*)(s + 4 * (t / 4) + BUG);
+  y[i] = (*v).x;  // bug: misaligned
+}

@@ -1,0 +1,15 @@
+// A stencil looks at the row below the last one.
+// tune: BUG = 1, 0
+// value: n = 256
+// buffer: x float32 (n) normal
+// buffer: y float32 (n) output
+// dispatch: k threadgroups=(ceil_div(n, 64)) threads=(64)
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void k(device const float* x, device float* y, constant uint& n,
+              uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]],
+              uint g [[threadgroup_position_in_grid]]) {
+  uint below = min(i / 16 + 1, 15u + BUG);
+  y[i] = x[below * 16 + i % 16];  // bug: out-of-bounds
+}

@@ -1,0 +1,20 @@
+// From one member of a private struct into the next.
+// tune: BUG = 1, 0
+// value: n = 256
+// buffer: x float32 (n) normal
+// buffer: y float32 (n) output
+// buffer: at uint32 (n) integers 0 4
+// dispatch: k threadgroups=(ceil_div(n, 64)) threads=(64)
+#include <metal_stdlib>
+using namespace metal;
+
+struct Both {
+  float a[4];
+  float b[4];
+};
+
+kernel void k(device const float* x, device const uint* at, device float* y, constant uint& n,
+              uint i [[thread_position_in_grid]]) {
+  Both both = {{1, 2, 3, 4}, {5, 6, 7, 8}};
+  y[i] = both.a[at[i] + BUG * 4];  // bug: out-of-bounds
+}

@@ -1,0 +1,18 @@
+// A member of the struct behind the last.
+// tune: BUG = 1, 0
+// value: n = 256
+// buffer: items float32 (n, 2) normal
+// buffer: y float32 (n) output
+// dispatch: k threadgroups=(ceil_div(n, 64)) threads=(64)
+#include <metal_stdlib>
+using namespace metal;
+
+struct Item {
+  float weight;
+  float bias;
+};
+
+kernel void k(device const Item* items, device float* y, constant uint& n,
+              uint i [[thread_position_in_grid]]) {
+  y[i] = items[i + BUG].bias;  // bug: out-of-bounds
+}

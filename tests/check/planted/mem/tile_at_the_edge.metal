@@ -1,0 +1,16 @@
+// The last tile is not whole.
+// tune: BUG = 1, 0
+// value: n = 200
+// buffer: x float32 (n) normal
+// buffer: y float32 (n) output
+// dispatch: k threadgroups=(ceil_div(n, 64)) threads=(64)
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void k(device const float* x, device float* y, constant uint& n,
+              uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]],
+              uint g [[threadgroup_position_in_grid]]) {
+  float v = 0;
+  if (i < n || BUG) v = x[i];  // bug: out-of-bounds
+  if (i < n) y[i] = v;
+}

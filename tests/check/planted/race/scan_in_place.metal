@@ -1,0 +1,23 @@
+// A scan reads what its neighbour has just written.
+// tune: BUG = 1, 0
+// value: n = 256
+// buffer: x float32 (n) normal
+// buffer: y float32 (n) output
+// dispatch: k threadgroups=(ceil_div(n, 64)) threads=(64)
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void k(device const float* x, device float* y, constant uint& n,
+              uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]],
+              uint g [[threadgroup_position_in_grid]]) {
+  threadgroup float s[64];
+  s[t] = x[i];
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  for (uint step = 1; step < 64; step *= 2) {
+    float v = t >= step ? s[t - step] : 0;  // bug: race
+    if (!BUG) threadgroup_barrier(mem_flags::mem_threadgroup);
+    s[t] += v;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+  }
+  y[i] = s[t];
+}

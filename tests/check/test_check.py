@@ -1,0 +1,250 @@
+"""What a check tells of a kernel: where, who, how often; and what it is told to leave out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import metalbench
+from metalbench.checking import Findings, check
+from metalbench.errors import CompileError, DeclarationError
+
+HEAD = """\
+// value: n = 100
+// buffer: x float32 (n) normal
+// buffer: y float32 (n) output
+// dispatch: k threads_in_grid=(n) threads=(32)
+#include <metal_stdlib>
+using namespace metal;
+"""
+SIGNATURE = (
+    "kernel void k(device const float* x, device float* y, constant uint& n, "
+    "uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]])"
+)
+
+CLEARED = "threadgroup float s[32]; s[t] = 0; threadgroup_barrier(mem_flags::mem_threadgroup);"
+
+
+def file(folder: Path, body: str, *, before: str = "", head: str = HEAD) -> Path:
+    path = folder / "k.metal"
+    path.write_text(f"{head}{before}{SIGNATURE} {{\n{body}\n}}\n")
+    return path
+
+
+def line_of(path: Path, text: str) -> int:
+    lines = path.read_text().splitlines()
+    (found,) = [number for number, line in enumerate(lines, 1) if text in line]
+    return found
+
+
+def found_in(path: Path, **options: object) -> Findings:
+    return check(path, **options)
+
+
+def test_a_finding_says_where_and_who(tmp_path):
+    path = file(tmp_path, "  y[i] = x[i + 2];")
+    (finding,) = found_in(path).found
+    assert finding.kind == "out-of-bounds"
+    assert finding.severity == "error"
+    assert (finding.frame.file, finding.frame.line) == (str(path), line_of(path, "x[i + 2]"))
+    assert finding.frame.column == 10
+    assert finding.kernel == "k"
+    assert finding.told.buffer == "x"
+    assert finding.element == 100
+    assert finding.told.thread == (2, 0, 0)
+    assert finding.told.threadgroup == (3, 0, 0)
+
+
+def test_repeats_are_counted_and_the_first_in_the_grid_is_told(tmp_path):
+    path = file(tmp_path, "  y[i] = x[i + 50];")
+    (finding,) = found_in(path).found
+    assert finding.count == 50
+    assert finding.element == 100
+    assert finding.told.threadgroup == (1, 0, 0)
+
+
+def test_the_run_goes_on_after_a_finding(tmp_path):
+    body = "  float v = x[i + 1];\n  v += x[int(i) - 1];\n  y[i + 1] = v;\n  y[i] = v;"
+    found = found_in(file(tmp_path, body)).found
+    lines = [each.frame.line for each in found if each.kind == "out-of-bounds"]
+    assert [each - lines[0] for each in lines] == [0, 1, 2]
+
+
+def test_a_thread_that_cannot_go_on_ends_alone(tmp_path):
+    """Its neighbours get past the barrier, and write what they have to."""
+    body = """\
+  threadgroup float s[32];
+  device const float* p = i == 3 ? (device const float*)nullptr : x;
+  s[t] = p[i];
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  y[i] = s[0];
+  y[i + 1] = s[0];"""
+    kinds = [each.kind for each in found_in(file(tmp_path, body)).found]
+    assert "wild-pointer" in kinds
+    assert "out-of-bounds" in kinds
+    assert "barrier" not in kinds
+
+
+def test_both_threads_of_a_race_are_told(tmp_path):
+    body = f"  {CLEARED}\n  s[t] = x[i];\n  y[i] = s[31 - t];"
+    head = HEAD.replace("n = 100", "n = 128")
+    path = file(tmp_path, body, head=head)
+    found = found_in(path).found
+    assert {each.kind for each in found} == {"race"}
+    (finding,) = [each for each in found if each.frame.line == line_of(path, "s[31 - t]")]
+    assert "of 4 bytes at byte 124 by thread (0, 0, 0)" in finding.message
+    assert "after a write by thread (31, 0, 0)" in finding.message
+    assert finding.told.thread == (0, 0, 0)
+
+
+def test_calls_that_led_to_a_finding_are_told(tmp_path):
+    before = """\
+static float inner(device const float* p, uint k) {
+  return p[k + 1];
+}
+static float outer(device const float* p, uint k) {
+  return 2 * inner(p, k);
+}
+"""
+    path = file(tmp_path, "  y[i] = outer(x, i);", before=before)
+    (finding,) = found_in(path).found
+    lines = [line_of(path, text) for text in ("p[k + 1]", "inner(p, k);", "outer(x, i)")]
+    assert [each.line for each in finding.frames] == lines
+    assert [each.function for each in finding.frames][:2] == ["inner", "outer"]
+
+
+@pytest.mark.slow
+def test_calls_that_were_not_inlined_are_told(tmp_path):
+    before = """\
+static float down(device const float* p, uint k, uint left) {
+  if (left == 0) return p[k + 1];
+  return 2 * down(p, k, left - 1);
+}
+"""
+    path = file(tmp_path, "  y[i] = down(x, i, n / 25);", before=before)
+    (finding,) = found_in(path).found
+    lines = [each.line for each in finding.frames]
+    assert lines[0] == line_of(path, "p[k + 1]")
+    assert lines[1:5] == [line_of(path, "left - 1")] * 4
+    assert lines[-1] == line_of(path, "n / 25")
+
+
+@pytest.mark.slow
+def test_only_the_tools_that_are_asked_for_count(tmp_path):
+    body = f"  {CLEARED}\n  s[t] = x[i];\n  y[i] = s[31 - t] + x[i + 1];"
+    path = file(tmp_path, body, head=HEAD.replace("n = 100", "n = 128"))
+    assert {each.kind for each in found_in(path).found} == {"race", "out-of-bounds"}
+    assert {each.kind for each in found_in(path, tools="race").found} == {"race"}
+    assert {each.kind for each in found_in(path, tools=["mem,init"]).found} == {"out-of-bounds"}
+    with pytest.raises(DeclarationError, match="unknown tool 'rase'; did you mean 'race'"):
+        found_in(path, tools="rase")
+
+
+@pytest.mark.slow
+def test_a_warning_is_no_error(tmp_path):
+    findings = found_in(file(tmp_path, "  y[i] = x[i];\n  y[0] = 1;\n  y[0] = 1;"))
+    assert [each.severity for each in findings.warnings]
+    clean = found_in(file(tmp_path, "  y[i] = 1;\n  y[0] = 1;"))
+    assert {each.kind for each in clean.found} == {"same-value-race"}
+    assert clean.passed
+
+
+@pytest.mark.slow
+def test_inputs_of_a_file_are_given_as_arrays(tmp_path):
+    path = file(tmp_path, "  y[i] = x[uint(x[i])];")
+    np.savez(tmp_path / "fit.npz", x=np.full(100, 99, np.float32))
+    np.savez(tmp_path / "unfit.npz", x=np.full(100, 100, np.float32))
+    assert found_in(path, buffers=tmp_path / "fit.npz").found == ()
+    (finding,) = found_in(path, buffers=tmp_path / "unfit.npz").found
+    assert finding.count == 100
+
+
+def test_an_input_may_be_written_where_its_line_says_so(tmp_path):
+    body = "  y[i] = x[i];\n  x[i] = 0;"
+    path = file(tmp_path, body)
+    path.write_text(path.read_text().replace("device const float* x", "device float* x"))
+    (finding,) = found_in(path).found
+    assert finding.kind == "write-to-input"
+    assert finding.count == 100
+    assert finding.frame.line == line_of(path, "x[i] = 0")
+    path.write_text(path.read_text().replace("normal", "normal inout"))
+    assert found_in(path).found == ()
+
+
+def test_what_a_comment_allows_does_not_count(tmp_path):
+    body = "  y[i] = x[i + 1];  // check: allow out-of-bounds the buffer is padded"
+    findings = found_in(file(tmp_path, body))
+    assert findings.passed
+    (allowed,) = findings.allowed
+    assert allowed.allowed == "the buffer is padded"
+
+
+@pytest.mark.slow
+def test_a_comment_of_its_own_is_for_the_next_line(tmp_path):
+    body = "  // check: allow out-of-bounds the buffer is padded\n  // more\n  y[i] = x[i + 1];"
+    assert len(found_in(file(tmp_path, body)).allowed) == 1
+
+
+@pytest.mark.slow
+def test_a_comment_is_for_its_kind_alone(tmp_path):
+    path = file(tmp_path, "  y[i] = x[i + 1];  // check: allow race it is atomic in spirit")
+    findings = found_in(path)
+    assert [each.kind for each in findings.found] == ["out-of-bounds"]
+    (unused,) = findings.unused
+    assert unused.startswith(f"{path}:{line_of(path, 'x[i + 1]')}: allows race")
+
+
+@pytest.mark.parametrize(
+    ("comment", "words"),
+    [
+        ("allow out-of-bounds", "expected a reason why out-of-bounds is allowed"),
+        ("allow out-of-bound padded", "unknown kind of finding 'out-of-bound'; did you mean"),
+        ("ignore this", "expected `// check: allow KIND reason`"),
+    ],
+)
+def test_a_comment_must_name_its_kind_and_a_reason(tmp_path, comment, words):
+    path = file(tmp_path, f"  y[i] = x[i];  // check: {comment}")
+    with pytest.raises(DeclarationError) as told:
+        found_in(path)
+    assert words in str(told.value)
+    assert f"k.metal:{line_of(path, comment)}" in str(told.value)
+
+
+def test_a_kernel_of_the_library_is_checked_by_its_name():
+    findings = metalbench.check("relu", sizes=["small"])
+    assert isinstance(findings, Findings)
+    assert findings.found == ()
+    assert findings.sizes == ("small",)
+
+
+@pytest.mark.slow
+def test_one_that_does_not_end_is_told(tmp_path):
+    body = "  while (n != 0) {\n    y[i] += 1;\n  }"
+    found = found_in(file(tmp_path, body), time_limit=1.0).found
+    assert "time-limit" in {each.kind for each in found}
+
+
+def test_what_does_not_compile_is_no_finding(tmp_path):
+    with pytest.raises(CompileError, match="undeclared"):
+        found_in(file(tmp_path, "  y[i] = z[i];"))
+
+
+@pytest.mark.parametrize(
+    ("named", "options", "words"),
+    [
+        ("relu", {"buffers": Path("x.npz")}, "expected a file without a task"),
+        ("relu", {"sizes": ["smal"]}, "unknown size 'smal'"),
+        ("rellu", {}, "unknown kernel 'rellu'; did you mean 'relu'"),
+        ("nowhere.metal", {}, "cannot be read"),
+    ],
+)
+def test_what_there_is_not_is_told(named, options, words):
+    with pytest.raises(DeclarationError, match=words):
+        check(named, **options)
+
+
+def test_a_file_has_no_sizes(tmp_path):
+    with pytest.raises(DeclarationError, match="whose own lines say how large all is"):
+        check(file(tmp_path, "  y[i] = x[i];"), sizes=["small"])

@@ -1,0 +1,55 @@
+"""Bugs planted in small kernels, each with a clean twin: which are found, with kind and line."""
+
+from __future__ import annotations
+
+import pytest
+from check.planted_bugs import BUGGY, CLEAN, FOLDER, Planted, ledger
+
+from metalbench.checking import KINDS, Findings, check
+
+LEDGER = ledger()
+# What never ends is told after this, in s.
+TIME_LIMIT = 5.0
+
+
+def found_in(planted: Planted, tunables: dict[str, int]) -> Findings:
+    return check(planted.path, tunables=tunables, time_limit=TIME_LIMIT)
+
+
+def places(findings: Findings) -> set[tuple[str, int]]:
+    return {(each.kind, each.frame.line) for each in findings.found if each.frame is not None}
+
+
+def name_of(planted: Planted) -> str:
+    return f"{planted.tool}-{planted.name}"
+
+
+@pytest.mark.parametrize("planted", [each for each in LEDGER if each.is_found], ids=name_of)
+def test_a_planted_bug_is_found_at_its_line_and_its_twin_is_clean(planted):
+    found = found_in(planted, BUGGY)
+    assert planted.place in places(found), "\n".join(map(str, found.found))
+    assert found_in(planted, CLEAN).found == ()
+
+
+@pytest.mark.parametrize("planted", [each for each in LEDGER if not each.is_found], ids=name_of)
+def test_what_is_not_found_yet_does_no_harm(planted):
+    """Whoever adds the detector moves the line: then the other test is the one to pass."""
+    found = found_in(planted, BUGGY)
+    assert planted.place not in places(found), "found: say so in the ledger"
+    assert found_in(planted, CLEAN).found == ()
+
+
+def test_the_ledger_has_every_file_once():
+    files = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.metal"))
+    assert sorted(f"{each.tool}/{each.name}.metal" for each in LEDGER) == files
+
+
+def test_the_ledger_and_the_marks_agree():
+    for each in LEDGER:
+        assert each.place[0] == each.kind, each.path
+        assert each.kind in KINDS, each.path
+        assert KINDS[each.kind].tool == each.tool, each.path
+
+
+def test_there_are_enough_of_them():
+    assert len(LEDGER) >= 140
