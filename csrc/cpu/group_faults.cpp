@@ -249,6 +249,15 @@ void GroupRunner::stop() {
   __builtin_unreachable();
 }
 
+Fault GroupRunner::stopped() const {
+  Fault fault;
+  if (checked_ == nullptr) return fault;
+  fault.kind = Fault::Kind::stopped;
+  fault.checked = checked_;
+  fault.threadgroup = group_.position;
+  return fault;
+}
+
 void* GroupRunner::abandon(Fault::Kind kind, const void* pc, const void* address,
                            const void* stack_pointer) {
   const bool first = !fault_;

@@ -39,6 +39,8 @@ class GroupRunner {
   }
 
   [[nodiscard]] const Fault& fault() const { return fault_; }
+  // Of a threadgroup that waits and is not to go on: where it was, as far as its checks know.
+  [[nodiscard]] Fault stopped() const;
   void clear_fault();
 
   // For signal handlers: whether the address belongs to a GPU thread's stack.

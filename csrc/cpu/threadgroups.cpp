@@ -94,7 +94,8 @@ bool Threadgroups::resume_until(std::size_t most) {
     // What all of them wait for may be on another worker, which may share this core.
     std::this_thread::yield();
   }
-  return true;
+  if (waiting_.size() > most) fault_ = waiting_.front()->stopped();
+  return !fault_;
 }
 
 GroupRunner* Threadgroups::idle_runner() {

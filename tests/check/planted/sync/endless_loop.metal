@@ -11,8 +11,6 @@ kernel void k(device const float* x, device float* y, constant uint& n,
               uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]],
               uint g [[threadgroup_position_in_grid]]) {
   float sum = 0;
-  for (uint k = 0; k < n; k += 1 - BUG) {
-    sum += x[k];  // bug: time-limit
-    y[i] = sum;
-  }
+  for (uint k = 0; k < n; k += 1 - BUG) sum += x[k];  // bug: time-limit
+  y[i] = sum;
 }
