@@ -90,8 +90,9 @@ class PythonSource final : public cpu::ParsedSource {
   [[nodiscard]] cpu::Built build(const std::string& function,
                                  const FunctionConstants& constants) const override {
     const nb::gil_scoped_acquire gil;
-    const nb::object result = engine().attr("build")(handle_, function, to_python(constants),
-                                                     options_.checked, options_.fast_math);
+    const nb::object result =
+        engine().attr("build")(handle_, function, to_python(constants), options_.checked,
+                               options_.fast_math, options_.counted);
     cpu::Built built;
     built.path = nb::cast<std::string>(result.attr("path"));
     Signature signature = signature_from(result);

@@ -17,6 +17,7 @@ struct CompileOptions {
   std::vector<std::string> include_dirs;
   bool checked = false;   // catch undefined behaviour; slow
   bool fast_math = true;  // Metal's default
+  bool counted = false;   // count what threads do; slow
 };
 
 using ConstantKey = std::variant<std::uint32_t, std::string>;  // index or name

@@ -59,8 +59,8 @@ void release_meeting(mb::Bundle& bundle) {
 }  // namespace
 
 const mb::Runtime GroupRunner::runtime = {
-    &GroupRunner::next_stack, &GroupRunner::yield, &GroupRunner::access,
-    &GroupRunner::fail,       &GroupRunner::fence, &GroupRunner::misaligned,
+    &GroupRunner::next_stack, &GroupRunner::yield,      &GroupRunner::access, &GroupRunner::fail,
+    &GroupRunner::fence,      &GroupRunner::misaligned, &GroupRunner::count,
 };
 
 GroupRunner::GroupRunner()
@@ -89,6 +89,7 @@ void GroupRunner::prepare(const Launch& launch) {
   if (!is_new_) return;
   is_new_ = false;
   poison_arena();
+  if (launch.counter) counts_.begin(*launch.counter);
   if (launch.checked) {
     if (memory_check_ == nullptr) {
       memory_check_ = std::make_unique<MemoryCheck>(group_.arena, arena_capacity);
@@ -130,7 +131,9 @@ GroupRunner::Progress GroupRunner::enter(void* stack) {
   if (waiting_stack_ == nullptr && launch_->checked && !memory_check_->ends_well(fault_)) {
     return Progress::faulty;
   }
-  return waiting_stack_ != nullptr ? Progress::waiting : Progress::done;
+  if (waiting_stack_ != nullptr) return Progress::waiting;
+  if (launch_->counter) counts_.end_group(arena());
+  return Progress::done;
 }
 
 void GroupRunner::fiber_main() {
@@ -142,6 +145,7 @@ void GroupRunner::fiber_main() {
   const std::uint32_t others = ~(1u << fiber->lane);
   bundle->live &= others;
   bundle->ready &= others;
+  if (bundle->live == 0 && self.launch_->counter) self.counts_.fold(bundle->index, self.arena());
   const mb::Bundle* following = self.next_bundle(bundle);
   void* abandoned = nullptr;
   mb_switch(&abandoned, following != nullptr ? first_stack(*following) : self.own_stack_);
@@ -182,6 +186,7 @@ mb::Bundle* GroupRunner::next_ready(std::uint32_t index) {
 // Every fiber of the group waits at a barrier or has returned.
 mb::Bundle* GroupRunner::release_barrier() {
   if (launch_->checked) check_barrier();
+  if (launch_->counter) counts_.fold_all(arena());
   mb::Bundle* first = nullptr;
   for (std::uint32_t i = bundles(); i-- > 0;) {
     mb::Bundle& bundle = bundles_[i];

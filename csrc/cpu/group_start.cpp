@@ -75,11 +75,19 @@ void GroupRunner::start_group(std::uint64_t number) {
     bundle.rounds = bundle.device_rounds = 0;
     bundle.diverged = false;
   }
+  if (launch_->counter) start_counting(number);
   started_ = 0;
   start_bundle();
   if (launch_->checked) {
     poison_arena();
     memory_check_->start_group(group_, number);
+  }
+}
+
+void GroupRunner::start_counting(std::uint64_t number) {
+  counts_.start_group(number, group_.threads);
+  for (std::uint32_t i = 0; i < group_.fibers; ++i) {
+    stacks_->fiber(i)->executions = counts_.of_thread(i);
   }
 }
 

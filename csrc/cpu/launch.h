@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/dispatch.h"
+#include "cpu/counter.h"
 #include "cpu/library.h"
 #include "cpu/memory_check_shadow.h"
 #include "cpu/module.h"
@@ -24,6 +25,7 @@ struct Range {
   const std::byte* end = nullptr;
   std::size_t element_bytes = 0;
   bool is_writable = false;
+  bool is_constant = false;  // of Metal's constant memory
   // Of checked launches: what is known of its bytes; null for constants, which nobody writes.
   Region* region = nullptr;
   std::optional<Buffer> buffer;
@@ -58,6 +60,7 @@ struct Launch {
   std::vector<Range> ranges;
   std::shared_ptr<Shadow> shadow;            // of checked launches
   std::shared_ptr<const Storages> storages;  // of the device
+  std::unique_ptr<Counter> counter;          // of counted launches
 
  private:
   void enter_groups(const CpuPipeline& pipeline);

@@ -56,6 +56,9 @@ class CpuProgram final : public Program {
   [[nodiscard]] std::unique_ptr<Running> start(const RunOptions& options) override {
     for (const auto& launch : launches_) launch->assume_written();
     if (shadow_ != nullptr) shadow_->begin_run();
+    for (const auto& launch : launches_) {
+      if (launch->counter) launch->counter->begin(*launch);
+    }
     const Outcome outcome = context_.pool->run(launches_, options);
     if (outcome.interrupted) throw Interrupted();
     if (outcome.fault && outcome.fault.kind != Fault::Kind::stopped) {
@@ -68,6 +71,9 @@ class CpuProgram final : public Program {
       throw TimeLimitExceeded(
           "time limit of " + std::string(limit) +
           " s reached: " + (outcome.fault ? describe(outcome) : "the kernels are too slow for it"));
+    }
+    for (const auto& launch : launches_) {
+      if (launch->counter) launch->counter->publish();
     }
     return std::make_unique<Finished>(
         Timing{.device_ns = outcome.elapsed_ns, .wall_ns = outcome.elapsed_ns});

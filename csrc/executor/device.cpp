@@ -168,6 +168,7 @@ class JudgedDevice final : public Device {
     for (const std::string& folder : options.include_dirs) key += folder + '\0';
     key += options.checked ? 'c' : '-';
     key += options.fast_math ? 'f' : '-';
+    key += options.counted ? 'n' : '-';
     const std::lock_guard lock(mutex_);
     const auto known = std::ranges::find(judges_, key, &Kept::first);
     Kept kept =

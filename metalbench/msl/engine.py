@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from metalbench._core import Error, MachineError
 from metalbench.msl.building import cache
@@ -82,6 +83,14 @@ class Built:
             text = lane.with_suffix(".cpp")
             kind = {"fast_math": self.fast_math, "spaces": self.spaces}
             return str(threads_of_text(text, self.name, **kind))
+
+    @cached_property
+    def counts(self) -> dict[str, list[dict[str, Any]]]:
+        """What the numbers of a counted build are of: `sites` of memory, `segments` of code."""
+        record: dict[str, list[dict[str, Any]]] = json.loads(
+            Path(self.path).with_suffix(".counts").read_text()
+        )
+        return record
 
     @cached_property
     def lowered(self) -> str:
@@ -191,13 +200,14 @@ def build(
     constants: Mapping[str | int, Value] | None = None,
     checked: bool = False,
     fast_math: bool = True,
+    counted: bool = False,
 ) -> Built:
     """Compile one kernel of a program, or find it in the cache.
 
     `constants` are function constants by name or index. Raises CompileError with clang's own
     messages at the lines of the user's file.
     """
-    kind = (checked, fast_math)
+    kind = (checked, fast_math, counted)
     ways = str((*kind, chosen_engine()))
     key = cache.digest("kernel", program.key, function, _given(constants), ways)
     record = cache.load(key)
@@ -247,11 +257,11 @@ def _given(constants: Mapping[str | int, Value] | None) -> str:
 
 
 def _compile(
-    program: Program, function: str, constants: Mapping[str | int, Value], kind: tuple[bool, bool]
+    program: Program, function: str, constants: Mapping[str | int, Value], kind: tuple[bool, bool, bool]
 ) -> cache.Record:
     from metalbench.msl.building.kernel import compile_kernel
 
-    checked, fast_math = kind
+    checked, fast_math, counted = kind
     return compile_kernel(
         program.source,
         function,
@@ -259,6 +269,7 @@ def _compile(
         checked=checked,
         fast_math=fast_math,
         vectors=chosen_engine() == "vectors",
+        counted=counted,
     )
 
 

@@ -11,12 +11,13 @@ using uptr = __UINTPTR_TYPE__;
 
 }  // namespace mb
 
+#include "counts.h"
 #include "texture_abi.h"
 
 namespace mb {
 
 // Changes whenever anything in this file does; part of the key of every cached kernel.
-inline constexpr u32 abi_version = 10;
+inline constexpr u32 abi_version = 11;
 
 inline constexpr u32 simd_width = 32;
 inline constexpr u32 max_threads = 1024;  // of a threadgroup
@@ -94,6 +95,9 @@ struct Runtime {
   void (*fail)(Fiber*, const char* what, const void* pc);
   void (*fence)(Fiber*, u32 mem_flags);
   void (*misaligned)(Fiber*, const void* address, u64 alignment, Use, const void* pc);
+  // Counted builds only: an access of `bytes`, by the instruction that is `site` of the kernel. `turn`
+  // is how often the thread has run it before.
+  void (*count)(Fiber*, const volatile void* address, u32 bytes, Counted, u32 site, u32 turn);
 };
 
 struct Group {
@@ -137,6 +141,7 @@ struct alignas(64) Fiber {
   u32 index;      // in the group, x fastest, of the thread; of the first one, where it runs several
   Dim3 position;  // thread_position_in_threadgroup of the same
   u32 reads;      // of atomics; see mb::spin()
+  u32* executions;  // of counted builds: how often it has run each segment of code
 };
 static_assert(sizeof(Fiber) == 64);
 
@@ -212,6 +217,7 @@ struct Info {
   u32 needs_fibers;       // 0: mb_span exists
   u32 threadgroup_bytes;  // static
   u32 max_threads;        // [[max_total_threads_per_threadgroup]], or 1024
+  u32 counted;            // 1: a counted build
   u32 arguments;          // how many of `argument` are filled, in parameter order
   ArgumentInfo argument[64];
 };

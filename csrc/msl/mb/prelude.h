@@ -8,6 +8,7 @@
 #include "assert.h"
 #include "atomic.h"
 #include "checked.h"
+#include "counted.h"
 #include "division.h"
 #include "geometric.h"
 #include "initializer_list.h"

@@ -8,7 +8,7 @@ from metalbench.msl.building import cache
 from metalbench.msl.building.compiler import Translate
 from metalbench.msl.building.diagnostics import Diagnostics
 from metalbench.msl.building.host_calls import refuse_host_calls
-from metalbench.msl.building.threads import threads_of
+from metalbench.msl.building.threads import counted_threads_of, threads_of
 from metalbench.msl.building.toolchain import toolchain
 from metalbench.msl.building.undefined import undefined
 from metalbench.msl.building.vectors import entry_of, lane_of, widths_of
@@ -27,6 +27,7 @@ def compile_kernel(
     checked: bool,
     fast_math: bool,
     vectors: bool,
+    counted: bool = False,
 ) -> cache.Record:
     """The fields of `engine.Built`, and `object`, the digest of what was compiled.
 
@@ -38,9 +39,13 @@ def compile_kernel(
         lambda said: undefined(said, source),
         lambda ir: refuse_host_calls(ir, source),
     )
-    record, reason = None, _why_no_vectors(lowered, checked=checked, vectors=vectors)
+    record, reason = None, _why_no_vectors(
+        lowered, watched=checked or counted, vectors=vectors
+    )
     if not reason:
         record, reason = _compile_vectors(lowered, translate, fast_math=fast_math)
+    if counted:
+        record = _compile_counted(lowered, translate, fast_math=fast_math)
     if record is None:
         record = _compile_threads(lowered, translate, checked=checked, fast_math=fast_math)
     return record | {
@@ -57,10 +62,10 @@ def compile_kernel(
     }
 
 
-def _why_no_vectors(lowered: Lowered, *, checked: bool, vectors: bool) -> str:
+def _why_no_vectors(lowered: Lowered, *, watched: bool, vectors: bool) -> str:
     """What keeps a kernel from vectors whatever its instructions are; empty if nothing does."""
-    if checked:
-        return "a checked build watches every thread by itself"
+    if watched:
+        return "a checked or counted build watches every thread by itself"
     if not lowered.needs_fibers:
         return "its threads do not synchronise"
     return "" if vectors else "METALBENCH_ENGINE is fibers"
@@ -81,6 +86,13 @@ def _compile_vectors(
     with cache.replacing(lane.with_suffix(".cpp")) as text:
         text.write_text(lowered.code.text)
     return {"path": str(path), "engine": "vectors", "widths": widths, "lane": str(lane)}, ""
+
+
+def _compile_counted(lowered: Lowered, translate: Translate, *, fast_math: bool) -> cache.Record:
+    """A kernel whose threads are counted: fibers, whether they synchronise or not."""
+    kind = {"fast_math": fast_math, "spaces": lowered.spaces}
+    target = counted_threads_of(lowered.code, lowered.kernel.name, translate, **kind)
+    return {"path": str(target), "engine": "fibers", "widths": (), "lane": ""}
 
 
 def _compile_threads(
