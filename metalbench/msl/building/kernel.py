@@ -40,7 +40,7 @@ def compile_kernel(
         lambda ir: refuse_host_calls(ir, source),
     )
     record, reason = None, _why_no_vectors(
-        lowered, watched=checked or counted, vectors=vectors
+        lowered, watched=_watched(checked=checked, counted=counted), vectors=vectors
     )
     if not reason:
         record, reason = _compile_vectors(lowered, translate, fast_math=fast_math)
@@ -62,10 +62,14 @@ def compile_kernel(
     }
 
 
-def _why_no_vectors(lowered: Lowered, *, watched: bool, vectors: bool) -> str:
+def _watched(*, checked: bool, counted: bool) -> str:
+    return "checked" if checked else "counted" if counted else ""
+
+
+def _why_no_vectors(lowered: Lowered, *, watched: str, vectors: bool) -> str:
     """What keeps a kernel from vectors whatever its instructions are; empty if nothing does."""
     if watched:
-        return "a checked or counted build watches every thread by itself"
+        return f"a {watched} build watches every thread by itself"
     if not lowered.needs_fibers:
         return "its threads do not synchronise"
     return "" if vectors else "METALBENCH_ENGINE is fibers"
