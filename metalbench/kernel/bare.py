@@ -1,0 +1,289 @@
+"""Kernels without a task: `// buffer:` and `// value:` lines in their header say what they take.
+
+A task is made of these lines, so that whatever takes a kernel with its task takes such a file, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from metalbench.errors import DeclarationError, TaskError, suggestion
+from metalbench.kernel import header
+from metalbench.kernel.header import Kernel
+from metalbench.task import Task
+from metalbench.task.dtypes import DTYPES, DType
+from metalbench.task.expression import Expression, Parser, parse
+from metalbench.task.inputs import Array, Draw, Input
+
+SIZE = "file"
+FORMS = {
+    "buffer": "`// buffer: name float32 (1024) normal`",
+    "value": "`// value: name = 1024`",
+}
+OUTPUT, INOUT = "output", "inout"
+_LINE = re.compile(r"\s*//\s*(\w+):(.*)")
+_BUFFER = re.compile(r"\s*(\w+)\s+(\w+)\s*(\(.*\))\s*([^()]+)")
+_VALUE = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(\S+)\s*")
+_OF_NUMPY = {each.numpy.str: each for each in DTYPES.values() if each.name != "bfloat16"}
+
+
+@dataclass(frozen=True)
+class Bare:
+    """A kernel's file and the task that its lines make, of one size called `SIZE`.
+
+    `inout` are inputs that the kernel may write to.
+    """
+
+    kernel: Kernel
+    task: Task
+    inout: frozenset[str]
+
+    @property
+    def size(self) -> str:
+        """The only size of the task."""
+        return SIZE
+
+
+def is_file(name: str) -> bool:
+    """Whether what a command was given means a file, not a kernel of the library."""
+    return name.endswith(".metal")
+
+
+def read_bare(path: Path, arrays: Path | None = None) -> Bare:
+    """Read the kernel in `path`, and its inputs from its own lines or from the file `arrays` (.npz).
+
+    Raises DeclarationError, with file and line, if a line is wrong.
+    """
+    kernel = header.read(path)
+    lines = _Lines(kernel)
+    lines.read()
+    if arrays is not None:
+        lines.take(_loaded(kernel.name, arrays), arrays)
+    return Bare(kernel, _task(kernel, lines), frozenset(lines.inout))
+
+
+class _Lines:
+    """Collects the lines of one header."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._line = 0
+        self.inputs: dict[str, Input] = {}
+        self.outputs: dict[str, Array] = {}
+        self.values: dict[str, int | float] = {}
+        self.inout: set[str] = set()
+
+    def read(self) -> None:
+        """Read every line above the first one of code."""
+        for self._line, text in enumerate(self._kernel.source.splitlines(), 1):
+            if text.strip() and not text.lstrip().startswith("//"):
+                return
+            match = _LINE.match(text)
+            if match and match[1] in FORMS:
+                getattr(self, f"_read_{match[1]}")(match[2])
+            elif match and suggestion(match[1].lower(), FORMS).startswith("did"):
+                hint = suggestion(match[1].lower(), FORMS)
+                raise self._error(f"unknown header line `// {match[1]}:`; {hint}")
+
+    def take(self, arrays: Mapping[str, np.ndarray[Any, Any]], path: Path) -> None:
+        """Let `arrays` be inputs, in place of what lines say of the same names."""
+        for name, array in arrays.items():
+            where = f"[{self._kernel.name}] {path.name}: {name}"
+            kind = _OF_NUMPY.get(array.dtype.str)
+            if kind is None:
+                known = ", ".join(each.name for each in _OF_NUMPY.values())
+                raise DeclarationError(f"{where}: expected one of {known}, got {array.dtype.name}")
+            if name in self.outputs:
+                raise DeclarationError(f"{where} is an output; leave the array or its line out")
+            if name in self.inputs:
+                self._check_same(where, self.inputs[name], kind, array.shape)
+            shape = tuple(parse(each) for each in array.shape or (1,))
+            self.inputs[name] = Input(shape, kind, str(path), partial(_given, array))
+
+    def _check_same(self, where: str, line: Input, kind: DType, shape: tuple[int, ...]) -> None:
+        whole = {name: each for name, each in self.values.items() if isinstance(each, int)}
+        expected = line.shape_at(whole)
+        if expected != shape or (line.dtype or kind) != kind:
+            wanted = line.dtype.name if line.dtype else "floats"
+            raise DeclarationError(
+                f"{where}: expected {wanted} {expected} by its line, got {kind.name} {shape}"
+            )
+
+    def _error(self, message: str) -> DeclarationError:
+        file = self._kernel.path.name
+        return DeclarationError(f"[{self._kernel.name}] {file}:{self._line}: {message}")
+
+    def _check_new(self, name: str) -> None:
+        if name in {**self.inputs, **self.outputs, **self.values}:
+            raise self._error(f"{name!r} is declared twice")
+
+    def _read_value(self, text: str) -> None:
+        match = _VALUE.fullmatch(text)
+        number = _number(match[2]) if match else None
+        if match is None or number is None:
+            raise self._error(f"expected {FORMS['value']}, got `{text.strip()}`")
+        self._check_new(match[1])
+        self.values[match[1]] = number
+
+    def _read_buffer(self, text: str) -> None:
+        match = _BUFFER.fullmatch(text)
+        if match is None:
+            raise self._error(f"expected {FORMS['buffer']}, got `{text.strip()}`")
+        name, kind, extents, content = match.groups()
+        self._check_new(name)
+        if kind not in (*DTYPES, "DTYPE"):
+            raise self._error(f"unknown element type {kind!r}; {suggestion(kind, DTYPES)}")
+        shape, dtype = self._shape(extents), DTYPES.get(kind)
+        words = content.split()
+        if words == [OUTPUT]:
+            self.outputs[name] = Array(shape, dtype)
+            return
+        if words[-1] == INOUT:
+            self.inout.add(name)
+            words.pop()
+        self.inputs[name] = Input(shape, dtype, " ".join(words), self._draw(words, dtype))
+
+    def _shape(self, text: str) -> tuple[Expression, ...]:
+        try:
+            parser = Parser(text)
+            shape = parser.expressions()
+            if not parser.at_end:
+                raise parser.error("one shape")
+        except DeclarationError as error:
+            raise self._error(f"{error}; write {FORMS['buffer']}") from None
+        return shape
+
+    def _draw(self, words: list[str], dtype: DType | None) -> Draw:
+        name, *given = words or [""]
+        numbers = [each for each in map(_number, given) if each is not None]
+        if name not in CONTENTS:
+            raise self._error(
+                f"unknown content {name!r}; {suggestion(name, [*CONTENTS, OUTPUT])}"
+            )
+        draw, counts = CONTENTS[name]
+        if len(given) not in counts or len(numbers) != len(given):
+            example = "`integers 0 64`" if name == "integers" else f"`{name}`"
+            raise self._error(f"content {' '.join(words)!r}: expected such as {example}")
+        if name == "integers" and not numbers[0] < numbers[1]:
+            raise self._error(f"content {' '.join(words)!r}: expected the lower bound first")
+        return partial(draw, numbers, dtype)
+
+
+def _number(text: str) -> int | float | None:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None
+
+
+Numbers = list[int | float]
+Shape = tuple[int, ...]
+Values = Mapping[str, int]
+Drawn = np.ndarray[Any, Any]
+
+
+def _plain(array: Drawn, dtype: DType | None) -> Drawn:
+    """Floats as tasks draw them, and anything else in its own type."""
+    is_float = dtype is None or dtype.is_float
+    return array.astype(np.float32 if dtype is None or is_float else dtype.numpy)
+
+
+def _normal(
+    _: Numbers, dtype: DType | None, rng: np.random.Generator, shape: Shape, __: Values
+) -> Drawn:
+    return _plain(rng.standard_normal(shape), dtype)
+
+
+def _uniform(
+    bounds: Numbers, dtype: DType | None, rng: np.random.Generator, shape: Shape, _: Values
+) -> Drawn:
+    low, high = bounds or (0.0, 1.0)
+    return _plain(rng.uniform(low, high, shape), dtype)
+
+
+def _integers(
+    bounds: Numbers, dtype: DType | None, rng: np.random.Generator, shape: Shape, _: Values
+) -> Drawn:
+    return _plain(rng.integers(int(bounds[0]), int(bounds[1]), shape), dtype)
+
+
+def _filled(
+    value: int, _: Numbers, dtype: DType | None, __: np.random.Generator, shape: Shape, ___: Values
+) -> Drawn:
+    return _plain(np.full(shape, value), dtype)
+
+
+def _iota(
+    _: Numbers, dtype: DType | None, __: np.random.Generator, shape: Shape, ___: Values
+) -> Drawn:
+    return _plain(np.arange(np.prod(shape, dtype=np.int64)).reshape(shape), dtype)
+
+
+def _given(array: Drawn, _: np.random.Generator, __: Shape, ___: Values) -> Drawn:
+    return array
+
+
+# By name: how it is drawn, and how many numbers it takes.
+CONTENTS: dict[str, tuple[Any, tuple[int, ...]]] = {
+    "normal": (_normal, (0,)),
+    "uniform": (_uniform, (0, 2)),
+    "integers": (_integers, (2,)),
+    "zeros": (partial(_filled, 0), (0,)),
+    "ones": (partial(_filled, 1), (0,)),
+    "iota": (_iota, (0,)),
+}
+
+
+def _loaded(name: str, path: Path) -> dict[str, Drawn]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {each: file[each] for each in file.files}
+    except (OSError, ValueError, AttributeError) as error:
+        raise DeclarationError(
+            f"[{name}] {path}: expected arrays by name, as np.savez writes them; {error}"
+        ) from error
+
+
+def _task(kernel: Kernel, lines: _Lines) -> Task:
+    def nothing_to_compare(**_: Any) -> NoReturn:
+        raise TaskError(f"[{kernel.name}] {kernel.path.name} has no task that says what is right")
+
+    task = Task(
+        name=kernel.name,
+        description=kernel.description,
+        sizes={SIZE: {}},
+        inputs=lines.inputs,
+        outputs=lines.outputs,
+        reference=nothing_to_compare,
+        oracle=nothing_to_compare,
+        scale=None,
+        constants=lines.values,
+        dtypes=kernel.dtypes,
+        headline=SIZE,
+        gpu_headline=SIZE,
+        baseline="",
+        flops_expression=parse(0),
+        bytes_expression=None,
+    )
+    for name, shape in _shapes(task):
+        if min(shape, default=1) < 1:
+            raise DeclarationError(
+                f"[{kernel.name}] {kernel.path.name}: expected every extent of {name} to be 1 or "
+                f"more, got {shape}"
+            )
+    return task
+
+
+def _shapes(task: Task) -> Iterator[tuple[str, Shape]]:
+    values = task.values(SIZE)
+    for name, each in {**task.inputs, **task.outputs}.items():
+        yield name, each.shape_at(values)

@@ -1,0 +1,133 @@
+"""Kernels without a task: the lines that say what they take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metalbench import _core
+from metalbench.errors import DeclarationError, TaskError
+from metalbench.kernel.bare import is_file, read_bare
+from metalbench.kernel.prepare import compile_kernel
+from metalbench.task.workload import workload
+
+SAXPY = """\
+// y = a * x + y, and how often that was done.
+// value: n = 1000
+// value: a = 0.5
+// buffer: x float32 (n) iota
+// buffer: y float32 (n) output
+// buffer: done uint32 (1) zeros inout
+// dispatch: saxpy threadgroups=(ceil_div(n, 256)) threads=(256)
+kernel void saxpy(device const float* x, device float* y, device metal::atomic_uint* done,
+                  constant uint& n, constant float& a, uint i [[thread_position_in_grid]]) {
+  if (i >= n) return;
+  y[i] = a * x[i];
+  metal::atomic_fetch_add_explicit(done, 1u, metal::memory_order_relaxed);
+}
+"""
+
+
+def written(folder: Path, text: str, name: str = "saxpy.metal") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def with_line(line: str) -> str:
+    return SAXPY.replace("// dispatch:", f"// {line}\n// dispatch:")
+
+
+def test_a_file_runs_by_its_own_lines(tmp_path):
+    bare = read_bare(written(tmp_path, SAXPY))
+    assert bare.inout == {"done"}
+    compiled = compile_kernel(_core.open("cpu"), bare.kernel, bare.task)
+    bound = compiled.bind(workload(bare.task, bare.size))
+    compiled.device.run(bound.dispatches)
+    np.testing.assert_array_equal(bound.read("y"), np.arange(1000, dtype=np.float32) / 2)
+    assert bound.inputs["done"].array[0] == 1000
+
+
+def test_contents_are_what_they_are_called(tmp_path):
+    lines = (
+        "buffer: a float16 (8) ones",
+        "buffer: b uint8 (64) integers 3 5",
+        "buffer: c float32 (2, 500) uniform -1 1",
+        "buffer: d DTYPE (n) normal",
+    )
+    bare = read_bare(written(tmp_path, with_line("\n// ".join(lines))))
+    drawn = workload(bare.task, bare.size).inputs
+    assert drawn["a"].dtype == np.float16
+    assert (drawn["a"] == 1).all()
+    assert set(drawn["b"]) == {3, 4}
+    assert drawn["c"].shape == (2, 500)
+    assert -1 <= drawn["c"].min() < -0.9 < 0.9 < drawn["c"].max() < 1
+    assert abs(drawn["d"].mean()) < 0.2
+    assert 0.9 < drawn["d"].std() < 1.1
+    assert (drawn["d"] != workload(bare.task, bare.size, seed=1).inputs["d"]).all()
+
+
+def test_arrays_of_a_file_take_the_place_of_lines(tmp_path):
+    x = np.full(1000, 3, np.float32)
+    np.savez(tmp_path / "in.npz", x=x, mask=np.ones((2, 2), np.uint32))
+    bare = read_bare(written(tmp_path, SAXPY), tmp_path / "in.npz")
+    drawn = workload(bare.task, bare.size).inputs
+    np.testing.assert_array_equal(drawn["x"], x)
+    assert drawn["mask"].shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"x": np.zeros(7, np.float32)}, "x: expected float32 (1000,) by its line, got float32 (7"),
+        ({"x": np.zeros(1000, np.uint32)}, "expected float32 (1000,) by its line, got uint32"),
+        ({"z": np.zeros(7)}, "z: expected one of float32, .* got float64"),
+        ({"y": np.zeros(1000, np.float32)}, "y is an output"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(tmp_path, arrays, words):
+    np.savez(tmp_path / "in.npz", **arrays)
+    with pytest.raises(DeclarationError, match=words.replace("(", r"\(").replace(")", r"\)")):
+        read_bare(written(tmp_path, SAXPY), tmp_path / "in.npz")
+
+
+def test_a_file_that_holds_no_arrays_is_told(tmp_path):
+    path = tmp_path / "in.npz"
+    path.write_text("no arrays")
+    with pytest.raises(DeclarationError, match="expected arrays by name"):
+        read_bare(written(tmp_path, SAXPY), path)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("buffer: z float32 (4)", "expected `// buffer: name float32"),
+        ("buffer: z float64 (4) zeros", "unknown element type 'float64'; did you mean"),
+        ("buffer: z float32 (4,) zeros", "expected a number, a name or"),
+        ("buffer: z float32 (4) normall", "unknown content 'normall'; did you mean 'normal'"),
+        ("buffer: z uint32 (4) integers 5", "expected such as `integers 0 64`"),
+        ("buffer: z uint32 (4) integers 5 5", "expected the lower bound first"),
+        ("buffer: x float32 (4) zeros", "'x' is declared twice"),
+        ("buffer: z float32 (n - n) zeros", "every extent of z to be 1 or more"),
+        ("value: m = many", "expected `// value: name = 1024`, got `m = many`"),
+        ("bufer: z float32 (4) zeros", "unknown header line `// bufer:`; did you mean 'buffer'"),
+    ],
+)
+def test_a_wrong_line_is_told_with_its_place(tmp_path, line, words):
+    with pytest.raises(DeclarationError) as told:
+        read_bare(written(tmp_path, with_line(line)))
+    assert words in str(told.value)
+    assert "saxpy.metal" in str(told.value)
+
+
+def test_nothing_says_what_is_right(tmp_path):
+    bare = read_bare(written(tmp_path, SAXPY))
+    with pytest.raises(TaskError, match="no task that says what is right"):
+        _ = workload(bare.task, bare.size).expected
+
+
+def test_files_and_names_are_told_apart():
+    assert is_file("kernels/a.metal")
+    assert not is_file("softmax")
