@@ -1,0 +1,5 @@
+"""Profiles of kernels: what they do, counted, and what that may take on a GPU, estimated."""
+
+from metalbench.profiling.profile import Profile, profile
+
+__all__ = ["Profile", "profile"]
