@@ -222,6 +222,22 @@ class _Attempt:
             )
         )
 
+    def _count(self, task: Task) -> None:
+        """See that repeated passes do the same work, unless that has been seen before."""
+        if self._stage is not Stage.CHECK:
+            self._enter(Stage.CHECK)
+        self._note(
+            verify.verify_same_work(
+                self._device,
+                self._trial.kernel,
+                task,
+                dtype_name=self._trial.dtype,
+                seed=self._trial.seed,
+                tunables=self._trial.tunables,
+                progress=self._observer.stage_detail,
+            )
+        )
+
     def _explain(self, task: Task) -> None:
         """Let a checked build say why results are wrong, where wrong results are all there is."""
         if {failure.kind for failure in self._failures} <= EXPLICABLE:
