@@ -58,6 +58,7 @@ ROOMS_ABOVE = (
     "attempt",
     "proposal",
     "target",
+    "counted",
     "source",
     "history",
     "subject",

@@ -42,7 +42,9 @@ A FILE.metal says above its code what it takes, and how it is launched:
 """
 
 
-@click.command(epilog=EXAMPLES, short_help="Count what a kernel does: bytes, conflicts, arithmetic.")
+@click.command(
+    epilog=EXAMPLES, short_help="Count what a kernel does: bytes, conflicts, arithmetic."
+)
 @click.argument("kernel", metavar="NAME|FILE.metal", shell_complete=complete_names)
 @click.option("--size", metavar="NAME", help="Size of the task; else small.")
 @dtype_option(help="Element type; else the kernel's first.")

@@ -66,7 +66,9 @@ class DispatchCounts:
         return read / self.unique_bytes_read if self.unique_bytes_read else float("nan")
 
 
-def dispatch_counts(geometry: Geometry, buffer: CountsBuffer, constants: set[int]) -> DispatchCounts:
+def dispatch_counts(
+    geometry: Geometry, buffer: CountsBuffer, constants: set[int]
+) -> DispatchCounts:
     """What a dispatch has left; `constants` are the places of constant buffers among its own."""
     found = DispatchCounts(geometry.function, geometry)
     found.threads, found.simdgroups = buffer.head(Head.THREADS), buffer.head(Head.SIMDGROUPS)

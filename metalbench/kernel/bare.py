@@ -164,9 +164,7 @@ class _Lines:
         name, *given = words or [""]
         numbers = [each for each in map(_number, given) if each is not None]
         if name not in CONTENTS:
-            raise self._error(
-                f"unknown content {name!r}; {suggestion(name, [*CONTENTS, OUTPUT])}"
-            )
+            raise self._error(f"unknown content {name!r}; {suggestion(name, [*CONTENTS, OUTPUT])}")
         draw, counts = CONTENTS[name]
         if len(given) not in counts or len(numbers) != len(given):
             example = "`integers 0 64`" if name == "integers" else f"`{name}`"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -104,10 +105,11 @@ def tables_of(
 ) -> dict[str, Table]:
     """The tables of counted kernels that have been compiled, by function."""
     from metalbench.msl import engine
+    from metalbench.msl.building.counted import numbers_of
 
     program = engine.parse(source, **options)
     tables = {}
     for name in functions:
         built = engine.build(program, name, fast_math=fast_math, counted=True)
-        tables[name] = Table(**built.counts)
+        tables[name] = Table(**numbers_of(Path(built.path)))
     return tables

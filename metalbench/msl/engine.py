@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from metalbench._core import Error, MachineError
 from metalbench.msl.building import cache
@@ -83,14 +82,6 @@ class Built:
             text = lane.with_suffix(".cpp")
             kind = {"fast_math": self.fast_math, "spaces": self.spaces}
             return str(threads_of_text(text, self.name, **kind))
-
-    @cached_property
-    def counts(self) -> dict[str, list[dict[str, Any]]]:
-        """What the numbers of a counted build are of: `sites` of memory, `segments` of code."""
-        record: dict[str, list[dict[str, Any]]] = json.loads(
-            Path(self.path).with_suffix(".counts").read_text()
-        )
-        return record
 
     @cached_property
     def lowered(self) -> str:
@@ -257,7 +248,10 @@ def _given(constants: Mapping[str | int, Value] | None) -> str:
 
 
 def _compile(
-    program: Program, function: str, constants: Mapping[str | int, Value], kind: tuple[bool, bool, bool]
+    program: Program,
+    function: str,
+    constants: Mapping[str | int, Value],
+    kind: tuple[bool, bool, bool],
 ) -> cache.Record:
     from metalbench.msl.building.kernel import compile_kernel
 

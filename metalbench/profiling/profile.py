@@ -58,8 +58,15 @@ class Profile:
         lines: dict[tuple[str, int], Counts] = {}
         for each in self.dispatches:
             for place, counts in each.lines.items():
-                lines.setdefault(place, Counts()).add(counts)
+                lines.setdefault((self._file(place[0]), place[1]), Counts()).add(counts)
         return lines
+
+    def _file(self, named: str) -> str:
+        """A file as it is found from here: the compiler may name it from the kernel's folder."""
+        path, own = Path(named), Path(self.path)
+        if not path.exists():
+            path = own.parent / path
+        return self.path if path.resolve() == own.resolve() else str(path)
 
     def record(self) -> dict[str, Any]:
         """All of it, as JSON has it."""
@@ -105,13 +112,34 @@ def profile(
     DeclarationError, DispatchError, KernelFault and TimeLimitExceeded.
     """
     text, task, chosen = _subject(kernel, size, buffers, folders)
-    text = replace(text, include_dirs=tuple(include_dirs))
-    name = dtype or text.dtypes[0]
+    return profile_kernel(
+        replace(text, include_dirs=tuple(include_dirs)),
+        task,
+        chosen,
+        dtype=dtype,
+        tunables=tunables,
+        seed=seed,
+        time_limit=time_limit,
+    )
+
+
+def profile_kernel(
+    kernel: Kernel,
+    task: Task,
+    size: str,
+    *,
+    dtype: str | None = None,
+    tunables: Mapping[str, int] | None = None,
+    seed: int = 0,
+    time_limit: float = TIME_LIMIT,
+) -> Profile:
+    """The same of a kernel that has been read, and its task."""
+    name = dtype or kernel.dtypes[0]
     with apart() as device:
         compiled = compile_kernel(
-            device, text, task, dtype_name=name, tunables=tunables, counted=True
+            device, kernel, task, dtype_name=name, tunables=tunables, counted=True
         )
-        bound = compiled.bind(workload(task, chosen, dtype_name=name, seed=seed))
+        bound = compiled.bind(workload(task, size, dtype_name=name, seed=seed))
         device.run(bound.dispatches, time_limit=time_limit)
         return profile_of(compiled, bound)
 

@@ -94,7 +94,14 @@ def annotated(profile: Profile, *, terminal: bool) -> Group:
     for file in sorted({own, *(file for file, _ in lines)}, key=lambda each: (each != own, each)):
         text = profile.source if file == own else _text(file)
         table = plain_table(terminal=terminal)
-        for name in ("line", "device B", "transactions", "threadgroup B", "conflicts", "operations"):
+        for name in (
+            "line",
+            "device B",
+            "transactions",
+            "threadgroup B",
+            "conflicts",
+            "operations",
+        ):
             table.add_column(name, justify="right", no_wrap=True)
         table.add_column("source", no_wrap=True)
         for number, written in enumerate(text.splitlines(), 1):

@@ -18,7 +18,9 @@ _DEFINE = re.compile(r"define [^@]*@(?:\"[^\"]*\"|[\w.$-]+)\(.*!dbg (!\d+) ")
 _LABEL = re.compile(r"(?:[\w.$-]+|\"[^\"]*\"):")
 _DEBUG = re.compile(r", !dbg (!\d+)")
 _LOAD = re.compile(r"  %\S+ = load (?:volatile )?(?P<type>.+?), ptr (?P<at>%[\w.]+)[,\s]")
-_STORE = re.compile(r"  store (?:volatile )?(?P<type>\w+|<[^>]*>|\[[^\]]*\]) [^,]+, ptr (?P<at>%[\w.]+)[,\s]")
+_STORE = re.compile(
+    r"  store (?:volatile )?(?P<type>\w+|<[^>]*>|\[[^\]]*\]) [^,]+, ptr (?P<at>%[\w.]+)[,\s]"
+)
 _ATOMIC = re.compile(
     r"  (?:%\S+ = )?(?:load atomic|store atomic|atomicrmw|cmpxchg) .*?\bptr (?P<at>%[\w.]+)"
 )

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from metalbench.msl.building import cache
 from metalbench.msl.building.compiler import Translate
+from metalbench.msl.building.counted import counted_threads_of
 from metalbench.msl.building.diagnostics import Diagnostics
 from metalbench.msl.building.host_calls import refuse_host_calls
-from metalbench.msl.building.threads import counted_threads_of, threads_of
+from metalbench.msl.building.threads import threads_of
 from metalbench.msl.building.toolchain import toolchain
 from metalbench.msl.building.undefined import undefined
 from metalbench.msl.building.vectors import entry_of, lane_of, widths_of
@@ -39,8 +40,11 @@ def compile_kernel(
         lambda said: undefined(said, source),
         lambda ir: refuse_host_calls(ir, source),
     )
-    record, reason = None, _why_no_vectors(
-        lowered, watched=_watched(checked=checked, counted=counted), vectors=vectors
+    record, reason = (
+        None,
+        _why_no_vectors(
+            lowered, watched=_watched(checked=checked, counted=counted), vectors=vectors
+        ),
     )
     if not reason:
         record, reason = _compile_vectors(lowered, translate, fast_math=fast_math)

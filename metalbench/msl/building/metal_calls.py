@@ -99,7 +99,9 @@ class Calls:
         full, instance = ours
         name, _, arguments = full.partition("<")
         header = instance.split("\n")[0].rsplit("/", 1)[-1]
-        event = _BY_NAME.get(name) or _BY_FILE.get(header) or ("special" if name in _SPECIAL else "")
+        event = (
+            _BY_NAME.get(name) or _BY_FILE.get(header) or ("special" if name in _SPECIAL else "")
+        )
         if name == "operator*" and header == "matrix_functions.h":
             event = "matrix_multiply"
         components = _COMPONENTS.search(arguments) if event == "special" else None

@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 
 _ALLOCA = re.compile(r"  (%[\w.]+) = alloca ")
-_DERIVED = re.compile(r"  (%[\w.]+) = getelementptr (?:inbounds |nuw |nusw )*.*?, ptr ([%@][\w.$-]+)")
+_DERIVED = re.compile(
+    r"  (%[\w.]+) = getelementptr (?:inbounds |nuw |nusw )*.*?, ptr ([%@][\w.$-]+)"
+)
 _LOADED = re.compile(r"  (%[\w.]+) = load ptr, ptr (%[\w.]+)[,\s]")
 _KEPT = re.compile(r"  store ptr ([%@]?[\w.$-]+), ptr (%[\w.]+)[,\s]")
 _SLOT = re.compile(r"  (?:%[\w.]+ = load \w+, ptr|store ptr [^,]+, ptr) (%[\w.]+)[,\s]")

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from metalbench.msl.building import cache
-from metalbench.msl.building.compiler import (
-    Translate,
-    assemble,
-    compile_shared_object,
-    generate,
-)
-from metalbench.msl.building.counting import count
+from metalbench.msl.building.compiler import Translate, compile_shared_object
 from metalbench.msl.building.frames import check_frames
-from metalbench.msl.building.llvm_ir import rewrite
-from metalbench.msl.building.toolchain import (
-    COUNTED_FLAGS,
-    COUNTING_FLAGS,
-    flags,
-    toolchain,
-)
+from metalbench.msl.building.toolchain import flags, toolchain
 from metalbench.msl.rewriting.edits import Code, Edits
 
 
@@ -44,27 +31,6 @@ def threads_of(
             path.with_suffix(".o").replace(target.with_suffix(".o"))
         with cache.replacing(target.with_suffix(".cpp")) as text:
             text.write_text(code.text)
-    return target
-
-
-def counted_threads_of(
-    code: Code, kernel: str, translate: Translate, *, fast_math: bool, spaces: bool
-) -> Path:
-    """The same, with calls that count; what they stand for lies beside it, as `.counts`."""
-    tools = toolchain()
-    kind = {"checked": False, "fast_math": fast_math, "spaces": spaces}
-    options = flags(**kind, passes=COUNTED_FLAGS)
-    target = cache.path_of(cache.digest("counted", tools.key, repr(options), code.text), ".so")
-    with cache.replacing(target) as path:
-        text, counted = count(rewrite(generate(code, tools, options, translate), checked=False))
-        frames = assemble(text, path, tools, translate, flags(**kind, passes=COUNTING_FLAGS))
-        check_frames(frames, kernel, tools.headers, together=False)
-        if tools.target.debug_in_object:
-            path.with_suffix(".o").replace(target.with_suffix(".o"))
-        with cache.replacing(target.with_suffix(".counts")) as record:
-            record.write_text(json.dumps(counted.record()))
-        with cache.replacing(target.with_suffix(".cpp")) as lowered:
-            lowered.write_text(code.text)
     return target
 
 

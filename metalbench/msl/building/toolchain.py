@@ -142,17 +142,6 @@ CHECKED_FLAGS = [
     "-mllvm",
     "-asan-instrument-byval=0",
 ]
-# As written, but for the headers' own functions, which are within the user's: what is counted.
-COUNTED_FLAGS = [
-    "-O0",
-    "-Xclang",
-    "-disable-O0-optnone",
-    *CONVERGENT_FLAGS,
-    "-DMB_COUNTED=1",
-    "-DMB_MATRIX_DISTRIBUTED=1",
-]
-# And what is made of that, calls included.
-COUNTING_FLAGS = ["-O1", *CONVERGENT_FLAGS, *_LOOPS_AS_THEY_ARE]
 _RESERVED = re.compile(r"\b(?:mb|MB)_\w+")
 
 
