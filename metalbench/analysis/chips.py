@@ -1,4 +1,4 @@
-"""What is published of the GPUs of Apple's chips: the one table that estimates and prompts take their facts from.
+"""What is published of the GPUs of Apple's chips: the one table that estimates and prompts use.
 
 Cores and bandwidths are those of Apple's press releases and technical specifications of the Macs
 that have these chips; arithmetic rates are Apple's too, and unknown where Apple has told none.

@@ -14,8 +14,11 @@ from metalbench.cli.parameters import (
     include_option,
     kernels_option,
     seed_option,
+    writable,
 )
 
+# More points are no picture.
+TRACED = 20_000
 EXAMPLES = """\b
 Examples:
   metalbench profile softmax
@@ -23,6 +26,7 @@ Examples:
   metalbench profile sqr_mm --size seed --chip m4
   metalbench profile scan.metal --buffers inputs.npz
   metalbench profile softmax --json -
+  metalbench profile transpose_2d --picture transpose.svg
 
 \b
 How to read it:
@@ -55,6 +59,13 @@ A FILE.metal says above its code what it takes, and how it is launched:
     help="Inputs of a FILE.metal by the names of its arguments, as np.savez writes them.",
 )
 @click.option("--lines", is_flag=True, help="The source, with what each line does.")
+@click.option(
+    "--picture",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=writable,
+    metavar="FILE",
+    help="Draw who touches what when, and which lines do the most: .svg, .png (matplotlib).",
+)
 @click.option("--chip", metavar="NAME", help="Estimate the time on an Apple GPU, such as m4_max.")
 @click.option(
     "--time-limit",
@@ -91,7 +102,12 @@ def profile(kernel: str, **options: Any) -> None:
         folders=options["kernels"],
         include_dirs=options["include"],
         time_limit=options["time_limit"],
+        traced=TRACED if options["picture"] else 0,
     )
+    if options["picture"] is not None:
+        from metalbench.report.pictures import draw
+
+        draw(found, options["picture"])
     if options["json_file"] is not None:
         write_text(options["json_file"], json.dumps(found.record(), indent=2) + "\n")
     if is_taken(options):

@@ -8,7 +8,7 @@ from metalbench.counting.counts import SIMD_WIDTH, Counts
 from metalbench.kernel.counts import COLUMNS, SPACES, CountsBuffer, Head
 from metalbench.kernel.geometry import Geometry
 
-# What segments of code are said to do, and the sum that it goes into; of threads, or of SIMD-groups.
+# What segments of code are said to do, and the sum that it goes into: of threads, of SIMD-groups.
 _OF_THREADS = {
     "add": "float_add",
     "multiply": "float_multiply",

@@ -57,7 +57,7 @@ def is_file(name: str) -> bool:
 
 
 def read_bare(path: Path, arrays: Path | None = None) -> Bare:
-    """Read the kernel in `path`, and its inputs from its own lines or from the file `arrays` (.npz).
+    """Read the kernel in `path`; its inputs are those of its lines, and of the .npz file `arrays`.
 
     Raises DeclarationError, with file and line, if a line is wrong.
     """
@@ -82,7 +82,8 @@ class _Lines:
 
     def read(self) -> None:
         """Read every line above the first one of code."""
-        for self._line, text in enumerate(self._kernel.source.splitlines(), 1):
+        lines = self._kernel.source.splitlines()
+        for self._line, text in enumerate(lines, 1):
             if text.strip() and not text.lstrip().startswith("//"):
                 return
             match = _LINE.match(text)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from metalbench.analysis.chips import CHIPS, Chip
 from metalbench.counting.counts import TRANSACTION_BYTES, Counts
 from metalbench.errors import DeclarationError, suggestion
-from metalbench.profiling.profile import Profile
+from metalbench.profiling.counted_run import Profile
 
 # Rates of a core where Apple has published none: that of the M2, the last one that is published.
 TFLOPS_OF_A_CORE = 3.6 / 10

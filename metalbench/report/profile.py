@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from metalbench.analysis.occupancy import Occupancy
     from metalbench.counting.counts import Counts
     from metalbench.counting.dispatch import DispatchCounts
+    from metalbench.profiling.counted_run import Profile
     from metalbench.profiling.estimate import Estimate
-    from metalbench.profiling.profile import Profile
 
 _ARITHMETIC = (
     "float_add",

@@ -52,15 +52,15 @@ def test_a_file_runs_by_its_own_lines(tmp_path):
 
 def test_contents_are_what_they_are_called(tmp_path):
     lines = (
-        "buffer: a float16 (8) ones",
+        "buffer: e float16 (8) ones",
         "buffer: b uint8 (64) integers 3 5",
         "buffer: c float32 (2, 500) uniform -1 1",
         "buffer: d DTYPE (n) normal",
     )
     bare = read_bare(written(tmp_path, with_line("\n// ".join(lines))))
     drawn = workload(bare.task, bare.size).inputs
-    assert drawn["a"].dtype == np.float16
-    assert (drawn["a"] == 1).all()
+    assert drawn["e"].dtype == np.float16
+    assert (drawn["e"] == 1).all()
     assert set(drawn["b"]) == {3, 4}
     assert drawn["c"].shape == (2, 500)
     assert -1 <= drawn["c"].min() < -0.9 < 0.9 < drawn["c"].max() < 1

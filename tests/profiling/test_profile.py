@@ -12,6 +12,7 @@ from metalbench.analysis.chips import CHIPS
 from metalbench.cli import main
 from metalbench.errors import DeclarationError
 from metalbench.profiling.estimate import chip_named, estimate
+from metalbench.report.pictures import steps
 
 SAXPY = """// dispatch: saxpy threads_in_grid=(n) threads=(64)
 // value: n = 256
@@ -77,3 +78,23 @@ def test_an_estimate_is_a_range_with_its_assumptions(saxpy):
 def test_an_unknown_chip_is_told(saxpy):
     with pytest.raises(DeclarationError, match="m44"):
         chip_named("m44")
+
+
+def test_a_picture_shows_who_touches_what(saxpy, tmp_path):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "saxpy.svg"
+    said = CliRunner().invoke(main, ["profile", str(saxpy), "--picture", str(path)])
+    assert said.exit_code == 0, said.output
+    assert "<svg" in path.read_text()
+
+
+def test_a_trace_has_every_access_in_the_order_of_its_thread(saxpy):
+    (trace,) = metalbench.profile(saxpy, traced=10_000).traces
+    space, buffer, offset, turn = steps(trace)
+    assert len(trace) == 2 * 256
+    assert set(space.tolist()) == {0}
+    read, written = turn == 0, turn == 1
+    assert set(buffer[read].tolist()) != set(buffer[written].tolist())
+    assert (
+        sorted(offset[read].tolist()) == sorted(offset[written].tolist()) == list(range(0, 1024, 4))
+    )

@@ -19,9 +19,10 @@ _NAME = re.compile(r'\bname: "([^"<]*)([^"]*)"')
 _COMPONENTS = re.compile(r"char ?\[(\d)\]")
 _DEBUG = re.compile(r"!dbg (!\d+)")
 _SPECIAL = frozenset(
-    "exp exp2 exp10 log log2 log10 tanh sinh cosh asinh acosh atanh asin acos atan atan2 pow powr "
-    "sinpi cospi tanpi sin cos tan sincos sqrt rsqrt fmod".split()
-)
+    ["exp", "exp2", "exp10", "log", "log2", "log10", "tanh", "sinh", "cosh", "asinh",
+     "acosh", "atanh", "asin", "acos", "atan", "atan2", "pow", "powr", "sinpi", "cospi",
+     "tanpi", "sin", "cos", "tan", "sincos", "sqrt", "rsqrt", "fmod"]
+)  # fmt: skip
 _BY_FILE = {"simd_functions.h": "simdgroup", "atomic.h": "atomic"}
 _BY_NAME = {
     "threadgroup_barrier": "barrier",

@@ -17,6 +17,7 @@ from metalbench.errors import DeclarationError
 from metalbench.isolation.executor import Executors
 from metalbench.kernel import Kernel
 from metalbench.kernel.bare import is_file, read_bare
+from metalbench.kernel.counts import Words
 from metalbench.kernel.library import find
 from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
 from metalbench.task import Task
@@ -43,6 +44,8 @@ class Profile:
     occupancy: tuple[Occupancy, ...]
     declared_bytes: int
     source: str
+    # Of each dispatch: site, threadgroup, thread and place of its first accesses.
+    traces: tuple[Words, ...] = ()
 
     @property
     def total(self) -> Counts:
@@ -93,6 +96,7 @@ def profile(
     folders: Sequence[Path] = (),
     include_dirs: Sequence[Path] = (),
     time_limit: float = TIME_LIMIT,
+    traced: int = 0,
 ) -> Profile:
     """Count what a kernel does: its accesses and operations, whatever the optimiser makes of them.
 
@@ -107,6 +111,8 @@ def profile(
         Values of `// tune:` lines, else their first ones; where to look for includes.
     time_limit
         Seconds for the run.
+    traced
+        How many accesses of each dispatch are recorded one by one, the first ones.
 
     The kernel runs on the `cpu` device, in a process that has nothing else. Raises CompileError,
     DeclarationError, DispatchError, KernelFault and TimeLimitExceeded.
@@ -120,6 +126,7 @@ def profile(
         tunables=tunables,
         seed=seed,
         time_limit=time_limit,
+        traced=traced,
     )
 
 
@@ -132,12 +139,19 @@ def profile_kernel(
     tunables: Mapping[str, int] | None = None,
     seed: int = 0,
     time_limit: float = TIME_LIMIT,
+    traced: int = 0,
 ) -> Profile:
     """The same of a kernel that has been read, and its task."""
     name = dtype or kernel.dtypes[0]
     with apart() as device:
         compiled = compile_kernel(
-            device, kernel, task, dtype_name=name, tunables=tunables, counted=True
+            device,
+            kernel,
+            task,
+            dtype_name=name,
+            tunables=tunables,
+            counted=True,
+            traced=traced,
         )
         bound = compiled.bind(workload(task, size, dtype_name=name, seed=seed))
         device.run(bound.dispatches, time_limit=time_limit)
@@ -156,6 +170,7 @@ def profile_of(compiled: Compiled, bound: Bound) -> Profile:
         tuple(_occupancy(compiled, bound)),
         compiled.task.bytes(size, compiled.dtype.name),
         compiled.kernel.source,
+        tuple(each.trace.copy() for each in bound.counts),
     )
 
 
@@ -197,12 +212,10 @@ def _subject(
 def _occupancy(compiled: Compiled, bound: Bound) -> Iterator[Occupancy]:
     for geometry in bound.geometry:
         pipeline = compiled.pipelines[geometry.function]
-        full = (*geometry.threads, 1, 1)[:3]
-        grid = (*geometry.grid, 1, 1)[:3]
+        x, y, z = (*geometry.threads, 1, 1)[:3]
+        across, down, deep = (*geometry.grid, 1, 1)[:3]
         if geometry.in_threads:
-            grid = tuple(-(-a // b) for a, b in zip(grid, full, strict=True))
-        x, y, z = full
-        across, down, deep = grid
+            across, down, deep = -(-across // x), -(-down // y), -(-deep // z)
         shared = pipeline.threadgroup_bytes + sum(geometry.threadgroup_bytes.values())
         yield Occupancy(
             geometry.function,
