@@ -6,6 +6,7 @@
     metalbench.time(kernel, inputs, outputs, grid=..., threadgroup=...)
     metalbench.metal_kernel(...)         `mx.fast.metal_kernel` on any machine
     metalbench.patch_mlx()               the same for code that calls MLX's own
+    metalbench.profile(kernel)           what a kernel does, counted, line by line
     metalbench._core                     devices, buffers, dispatches, raw times
 
 Tasks of your own: `from metalbench.task import task, normal, output`.
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from metalbench._core import Error as MetalBenchError
     from metalbench.custom_kernel import metal_kernel, patch_mlx, patched_mlx
+    from metalbench.profiling import Profile, profile
     from metalbench.testing import Checked, Timing, assert_kernel, check, time
 
     __version__: str
@@ -29,6 +31,7 @@ __path__ = extend_path(__path__, __name__)
 __all__ = [
     "Checked",
     "MetalBenchError",
+    "Profile",
     "Timing",
     "__version__",
     "assert_kernel",
@@ -36,6 +39,7 @@ __all__ = [
     "metal_kernel",
     "patch_mlx",
     "patched_mlx",
+    "profile",
     "time",
 ]
 
@@ -46,6 +50,7 @@ _PLACES = {
         name: ("metalbench.custom_kernel", name)
         for name in ("metal_kernel", "patch_mlx", "patched_mlx")
     },
+    **{name: ("metalbench.profiling", name) for name in ("Profile", "profile")},
     **{
         name: ("metalbench.testing", name)
         for name in ("Checked", "Timing", "assert_kernel", "check", "time")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agent_steel.counted import count_facts
 from agent_steel.history.lineage import Lineage
 from agent_steel.proposal import Diagnosis, Fact
 from agent_steel.roofs import Triers, measured_roofs
@@ -12,6 +14,7 @@ from metalbench.analysis import Peaks, Roofline, roofline
 from metalbench.errors import MetalBenchError
 from metalbench.measure import Plan
 from metalbench.msl.reading.lexer import lex
+from metalbench.profiling import profile_kernel
 from metalbench.report import numbers
 from metalbench.result import Result, Status
 from metalbench.result.tuning import spelled
@@ -60,6 +63,7 @@ class Profiler:
         self._wants_roofs = roofs
         self._roofs: Peaks | None = None
         self._results: dict[tuple[object, ...], Result] = {}
+        self._counted: dict[tuple[object, ...], tuple[Fact, ...]] = {}
 
     def measure(self, subject: Subject, attempt: Attempt) -> Result:
         """Verify and time an attempt that stands, beside MLX; each is measured once.
@@ -78,7 +82,23 @@ class Profiler:
         if self._wants_roofs:
             self._wants_roofs = False
             self._roofs = measured_roofs(self._triers, subject.device)
-        return diagnosis(result, subject.kernel_of(attempt), self._roofs, history)
+        found = diagnosis(result, subject.kernel_of(attempt), self._roofs, history)
+        return replace(found, facts=(*found.facts, *self._counts(subject, attempt)))
+
+    def _counts(self, subject: Subject, attempt: Attempt) -> tuple[Fact, ...]:
+        """What an attempt does at the task's smallest size, counted; nothing where it cannot be."""
+        key = (subject.place, attempt.source_key)
+        if key not in self._counted:
+            task, kernel = subject.task, subject.kernel_of(attempt)
+            size = next(iter(task.sizes))
+            try:
+                counted = profile_kernel(
+                    kernel, task, size, dtype=subject.dtype, tunables=attempt.tunables
+                )
+                self._counted[key] = tuple(count_facts(counted))
+            except MetalBenchError:
+                self._counted[key] = ()
+        return self._counted[key]
 
     def _measured(self, subject: Subject, attempt: Attempt) -> Result:
         trial = Trial(

@@ -1,70 +1,13 @@
-"""What is published of the GPUs of Apple's chips: the one table that prompts take their facts from.
-
-Cores and bandwidths are those of Apple's press releases and technical specifications of the Macs
-that have these chips; arithmetic rates are Apple's too, and unknown where Apple has told none.
-SIMD width, threads and threadgroup memory: Apple, "Metal feature set tables", families Apple7 on.
-"""
+"""What a model is told of the device that a kernel runs on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from metalbench.analysis.chips import CHIPS, MOST_THREADS, SIMD_WIDTH, THREADGROUP_BYTES, Chip
 
 if TYPE_CHECKING:
     from metalbench.result import DeviceFacts
-
-SIMD_WIDTH = 32
-THREADGROUP_BYTES = 32 << 10
-MOST_THREADS = 1024
-
-
-@dataclass(frozen=True)
-class Chip:
-    """A chip's GPU. `bandwidths` are GB/s by the number of GPU cores it is sold with.
-
-    `tflops` is the rate in float32 with all cores, in 10^12 operations a second; None where none
-    is published. `source` says where the figures are from.
-    """
-
-    name: str
-    bandwidths: dict[int, float]
-    tflops: float | None
-    source: str
-
-    @property
-    def cores(self) -> int:
-        """How many GPU cores the largest has."""
-        return max(self.bandwidths)
-
-
-def _chip(
-    name: str, bandwidths: dict[int, float], source: str, tflops: float | None = None
-) -> tuple[str, Chip]:
-    return name.lower().replace(" ", "_"), Chip(f"Apple {name}", bandwidths, tflops, source)
-
-
-CHIPS: dict[str, Chip] = dict(
-    (
-        _chip("M1", {7: 68.25, 8: 68.25}, "Apple, November 2020 (LPDDR4X-4266, 128 bits)", 2.6),
-        _chip("M1 Pro", {14: 200, 16: 200}, "Apple, October 2021", 5.2),
-        _chip("M1 Max", {24: 400, 32: 400}, "Apple, October 2021", 10.4),
-        _chip("M1 Ultra", {48: 800, 64: 800}, "Apple, March 2022", 21),
-        _chip("M2", {8: 100, 10: 100}, "Apple, June 2022", 3.6),
-        _chip("M2 Pro", {16: 200, 19: 200}, "Apple, January 2023"),
-        _chip("M2 Max", {30: 400, 38: 400}, "Apple, January 2023"),
-        _chip("M2 Ultra", {60: 800, 76: 800}, "Apple, June 2023"),
-        _chip("M3", {8: 100, 10: 100}, "Apple, October 2023"),
-        _chip("M3 Pro", {14: 150, 18: 150}, "Apple, October 2023"),
-        _chip("M3 Max", {30: 300, 40: 400}, "Apple, October 2023"),
-        _chip("M3 Ultra", {60: 819, 80: 819}, "Apple, March 2025"),
-        _chip("M4", {8: 120, 10: 120}, "Apple, May and October 2024"),
-        _chip("M4 Pro", {16: 273, 20: 273}, "Apple, October 2024"),
-        _chip("M4 Max", {32: 410, 40: 546}, "Apple, October 2024"),
-        _chip("M5", {8: 153, 10: 153}, "Apple, October 2025"),
-        _chip("M5 Pro", {16: 307, 20: 307}, "Apple, March 2026"),
-        _chip("M5 Max", {32: 460, 40: 614}, "Apple, March 2026"),
-    )
-)
 
 
 def facts_of(device: DeviceFacts) -> str:

@@ -92,7 +92,7 @@ class PythonSource final : public cpu::ParsedSource {
     const nb::gil_scoped_acquire gil;
     const nb::object build = engine().attr(gpu_ ? "build_for_gpu" : "build");
     const nb::object result = build(handle_, function, to_python(constants), options_.checked,
-                                    options_.fast_math, options_.tools);
+                                    options_.fast_math, options_.tools, options_.counted);
     cpu::Built built;
     built.path = nb::cast<std::string>(result.attr("path"));
     Signature signature = signature_from(result);

@@ -117,22 +117,28 @@ void define_device(nb::class_<Device>& device) {
           "compile",
           [](const std::shared_ptr<Device>& self, const std::string& source, std::string filename,
              std::map<std::string, std::string> macros, std::vector<std::string> include_dirs,
-             bool checked, bool fast_math, std::vector<std::string> tools) {
-            CompileOptions options{
-                std::move(filename), std::move(macros), std::move(include_dirs), checked,
-                fast_math,           std::move(tools)};
+             bool checked, bool fast_math, std::vector<std::string> tools, bool counted) {
+            CompileOptions options{std::move(filename),
+                                   std::move(macros),
+                                   std::move(include_dirs),
+                                   checked,
+                                   fast_math,
+                                   std::move(tools),
+                                   counted};
             return BoundLibrary{self, self->compile(source, options)};
           },
           nb::arg("source"), nb::kw_only(), nb::arg("filename") = "<source>",
           nb::arg("macros") = std::map<std::string, std::string>{},
           nb::arg("include_dirs") = std::vector<std::string>{}, nb::arg("checked") = false,
           nb::arg("fast_math") = true, nb::arg("tools") = std::vector<std::string>{},
+          nb::arg("counted") = false,
           "Compile MSL source. `checked` builds catch out-of-bounds accesses, races in threadgroup "
           "and\n"
           "device memory, and reads of what nothing has written; they are slow, and slower with "
           "`tools`:\n"
-          "`mem`, `init` and `arithmetic` find more than all of them do. Raises CompileError, here "
-          "or when a\n"
+          "`mem`, `init` and `arithmetic` find more than all of them do. `counted` builds of the "
+          "cpu device\n"
+          "count what threads do, for `metalbench.profile`. Raises CompileError, here or when a\n"
           "pipeline is made.")
       .def(
           "allocate",

@@ -18,6 +18,7 @@ struct CompileOptions {
   bool checked = false;            // catch undefined behaviour; slow
   bool fast_math = true;           // Metal's default
   std::vector<std::string> tools;  // what a checked build is for, beyond what all of them find
+  bool counted = false;            // count what threads do; slow
 };
 
 using ConstantKey = std::variant<std::uint32_t, std::string>;  // index or name

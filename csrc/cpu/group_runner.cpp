@@ -62,7 +62,7 @@ const mb::Runtime GroupRunner::runtime = {
     &GroupRunner::next_stack, &GroupRunner::yield,    &GroupRunner::access,
     &GroupRunner::fail,       &GroupRunner::fence,    &GroupRunner::misaligned,
     &GroupRunner::undefined,  &GroupRunner::metadata, &GroupRunner::born,
-    &GroupRunner::copied,
+    &GroupRunner::copied,     &GroupRunner::count,
 };
 
 GroupRunner::GroupRunner()
@@ -98,6 +98,7 @@ void GroupRunner::prepare(const Launch& launch) {
   checked_ = nullptr;
   poison_arena();
   if (shadow_ != nullptr) shadow_->begin();
+  if (launch.counter) counts_.begin(*launch.counter);
   if (launch.checked) {
     if (memory_check_ == nullptr) {
       memory_check_ = std::make_unique<MemoryCheck>(group_.arena, arena_capacity);
@@ -137,9 +138,10 @@ GroupRunner::Progress GroupRunner::enter(void* stack) {
   waiting_stack_ = nullptr;
   mb_switch(&own_stack_, stack);
   if (fault_) return Progress::faulty;
-  const bool has_ended = waiting_stack_ == nullptr && launch_->checked;
-  if (has_ended && !memory_check_->settles(fault_) && !note()) return Progress::faulty;
-  return waiting_stack_ != nullptr ? Progress::waiting : Progress::done;
+  if (waiting_stack_ != nullptr) return Progress::waiting;
+  if (launch_->checked && !memory_check_->settles(fault_) && !note()) return Progress::faulty;
+  if (launch_->counter) counts_.end_group(arena());
+  return Progress::done;
 }
 
 void GroupRunner::fiber_main() {
@@ -156,6 +158,7 @@ void GroupRunner::leave(mb::Fiber* fiber) {
   const std::uint32_t others = ~(1u << fiber->lane);
   bundle->live &= others;
   bundle->ready &= others;
+  if (bundle->live == 0 && launch_->counter) counts_.fold(bundle->index, arena());
   const mb::Bundle* following = next_bundle(bundle);
   void* abandoned = nullptr;
   mb_switch(&abandoned, following != nullptr ? first_stack(*following) : own_stack_);
@@ -196,6 +199,7 @@ mb::Bundle* GroupRunner::next_ready(std::uint32_t index) {
 // Every fiber of the group waits at a barrier or has returned.
 mb::Bundle* GroupRunner::release_barrier() {
   if (launch_->checked) check_barrier();
+  if (launch_->counter) counts_.fold_all(arena());
   mb::Bundle* first = nullptr;
   for (std::uint32_t i = bundles(); i-- > 0;) {
     mb::Bundle& bundle = bundles_[i];

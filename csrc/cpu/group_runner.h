@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "cpu/counter.h"
 #include "cpu/fault.h"
 #include "cpu/launch.h"
 #include "cpu/memory_check.h"
@@ -79,6 +80,8 @@ class GroupRunner {
   void check_written(const mb::Fiber*);
   void check_private(const MemoryAccess& access);
   void blame(const PrivateShadow::Origin&);
+  static void count(mb::Fiber*, const volatile void* address, mb::u32 bytes, mb::Counted,
+                    mb::u32 site, mb::u32 turn);
   MB_NEVER_RETURNS static void fiber_main();
   MB_NEVER_RETURNS static void span_main();
 
@@ -87,6 +90,10 @@ class GroupRunner {
   void lay_out(mb::Dim3 size, std::uint32_t threads_per_fiber);
   void start_group(std::uint64_t number);
   void start_bundle();
+  void start_counting(std::uint64_t number);
+  [[nodiscard]] const std::byte* arena() const {
+    return reinterpret_cast<const std::byte*>(group_.arena);
+  }
   [[nodiscard]] static std::uint32_t mask_of_first(std::uint32_t lanes) {
     return lanes >= mb::simd_width ? ~0u : (1u << lanes) - 1;
   }
@@ -133,6 +140,7 @@ class GroupRunner {
   std::uint32_t poisons_ = 0;
   std::unique_ptr<MemoryCheck> memory_check_;
   const void* checked_ = nullptr;  // where the last access was asked about
+  GroupCounts counts_;
   Fault fault_;
 };
 

@@ -76,6 +76,7 @@ void GroupRunner::start_group(std::uint64_t number) {
     bundle.rounds = bundle.device_rounds = 0;
     bundle.diverged = false;
   }
+  if (launch_->counter) start_counting(number);
   started_ = 0;
   stopped_.fill(0);
   start_bundle();
@@ -83,6 +84,13 @@ void GroupRunner::start_group(std::uint64_t number) {
     poison_arena();
     memory_check_->start_group(group_, number);
     if (shadow_ != nullptr) shadow_->start_group(launch_->arena_bytes);
+  }
+}
+
+void GroupRunner::start_counting(std::uint64_t number) {
+  counts_.start_group(number, group_.threads);
+  for (std::uint32_t i = 0; i < group_.fibers; ++i) {
+    stacks_->fiber(i)->executions = counts_.of_thread(i);
   }
 }
 

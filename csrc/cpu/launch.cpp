@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/errors.h"
+
 namespace metalbench::cpu {
 namespace {
 
@@ -76,6 +78,7 @@ std::byte* Launch::add_buffer(const std::string& name, const Buffer& buffer,
   range.end = begin + buffer.size();
   range.element_bytes = argument == nullptr ? 0 : argument->element_bytes;
   range.is_writable = argument == nullptr || argument->access == metalbench::Access::read_write;
+  range.is_constant = argument != nullptr && argument->address_space == "constant";
   range.buffer = buffer;
   return begin;
 }
@@ -86,6 +89,10 @@ void Launch::bind(const Binding& binding, const PipelineInfo& kernel) {
     for (const Texture& texture : *textures) texels_.push_back(texture.buffer());
   } else if (const auto* samplers = std::get_if<Samplers>(&binding.value)) {
     textures_.bind(binding.index, *samplers);
+  } else if (binding.index == mb::max_buffers) {
+    const auto* counts = std::get_if<Buffer>(&binding.value);
+    if (counts == nullptr) throw DispatchError("[" + kernel.name + "] (counts): expected a buffer");
+    counter = std::make_unique<Counter>(*counts, kernel.name);
   } else if (const auto* buffer = std::get_if<Buffer>(&binding.value)) {
     const auto argument = std::ranges::find(kernel.arguments, binding.name, &Argument::name);
     const bool is_known = argument != kernel.arguments.end();
@@ -101,6 +108,7 @@ void Launch::bind(const Binding& binding, const PipelineInfo& kernel) {
     range.name = binding.name;
     range.begin = begin;
     range.end = begin + bytes.size();
+    range.is_constant = true;
   }
 }
 
@@ -138,6 +146,7 @@ void Launch::make_null() {
   edge_entry.function = entry.function;
   span_entry = [](const mb::Launch*, mb::Group*, mb::u64, mb::u64) {};
   checked = false;
+  counter = nullptr;
 }
 
 }  // namespace metalbench::cpu

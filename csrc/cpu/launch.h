@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/dispatch.h"
+#include "cpu/counter.h"
 #include "cpu/findings.h"
 #include "cpu/library.h"
 #include "cpu/memory_check_shadow.h"
@@ -26,6 +27,7 @@ struct Range {
   std::size_t element_bytes = 0;
   bool is_writable = false;
   bool is_input = false;  // of a check: must not be written, whatever its type says
+  bool is_constant = false;  // of Metal's constant memory
   // Of checked launches: what is known of its bytes; null for constants, which nobody writes.
   Region* region = nullptr;
   std::optional<Buffer> buffer;
@@ -60,6 +62,7 @@ struct Launch {
   std::vector<Range> ranges;
   std::shared_ptr<Shadow> shadow;            // of checked launches
   std::shared_ptr<const Storages> storages;  // of the device
+  std::unique_ptr<Counter> counter;          // of counted launches
   // Where a run that goes on after faults keeps them, and this launch's number there; else null.
   Findings* findings = nullptr;
   std::size_t number = 0;

@@ -44,6 +44,15 @@ PipelineInfo info_of(const std::string& function, const std::string& filename, B
     describe(found.argument[built.parameters[i]], argument);
     info.arguments.push_back(std::move(argument));
   }
+  if (found.counted != 0) {
+    Argument counts;
+    counts.name = counts_name;
+    counts.index = mb::max_buffers;
+    counts.type = "ulong";
+    counts.address_space = "device";
+    counts.access = Access::read_write;
+    info.arguments.push_back(std::move(counts));
+  }
   info.attributes = std::move(built.attributes);
   info.threadgroup_bytes = found.threadgroup_bytes;
   info.max_threads = found.max_threads;

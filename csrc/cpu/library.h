@@ -13,6 +13,9 @@
 
 namespace metalbench::cpu {
 
+// What a counted launch takes in addition: the buffer of its counts. No source can say such a name.
+inline constexpr const char* counts_name = "(counts)";
+
 // How the threads of a group are run: by calls of `function`, each on a fiber of its own.
 struct GroupEntry {
   mb::ThreadEntry function = nullptr;
@@ -27,6 +30,7 @@ class CpuPipeline final : public Pipeline {
   [[nodiscard]] const PipelineInfo& info() const override { return info_; }
   [[nodiscard]] const std::shared_ptr<const Module>& module() const { return module_; }
   [[nodiscard]] bool checked() const { return checked_; }
+  [[nodiscard]] bool counted() const { return module_->info().counted != 0; }
   // Whether no threadgroup can wait for another.
   [[nodiscard]] bool any_order() const { return any_order_; }
   // For groups of so many threads along x; of kernels that need fibers. May compile.

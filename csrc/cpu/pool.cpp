@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
+
 #include "cpu/job.h"
 #include "cpu/signals.h"
 #include "cpu/threadgroups.h"
@@ -97,7 +99,11 @@ Outcome Pool::run(std::span<const std::unique_ptr<Launch>> launches, const RunOp
   using namespace std::chrono_literals;
   const std::lock_guard exclusive(one_job_);
   install_signal_handlers();
-  Job job(launches, options.passes, static_cast<std::uint32_t>(workers_.size()));
+  // What is counted is counted in one order, by one worker.
+  const bool is_counted =
+      std::ranges::any_of(launches, [](const auto& launch) { return launch->counter != nullptr; });
+  const auto workers = is_counted ? 1 : static_cast<std::uint32_t>(workers_.size());
+  Job job(launches, options.passes, workers);
   {
     const std::lock_guard lock(mutex_);
     job_ = &job;

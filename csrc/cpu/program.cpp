@@ -29,6 +29,9 @@ class CpuProgram final : public Program {
       throw KernelFault(describe(outcome));
     }
     if (outcome.timed_out) throw TimeLimitExceeded(over_time(outcome, options));
+    for (const auto& launch : launches_) {
+      if (launch->counter) launch->counter->publish();
+    }
     return std::make_unique<Finished>(
         Timing{.device_ns = outcome.elapsed_ns, .wall_ns = outcome.elapsed_ns});
   }
@@ -62,6 +65,9 @@ class CpuProgram final : public Program {
   [[nodiscard]] Outcome ran(const RunOptions& options) {
     for (const auto& launch : launches_) launch->assume_written();
     if (shadow_ != nullptr) shadow_->begin_run();
+    for (const auto& launch : launches_) {
+      if (launch->counter) launch->counter->begin(*launch);
+    }
     Outcome outcome = context_.pool->run(launches_, options);
     if (outcome.interrupted) throw Interrupted();
     return outcome;

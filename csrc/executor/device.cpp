@@ -176,6 +176,7 @@ class JudgedDevice final : public Device {
     key += options.checked ? 'c' : '-';
     key += options.fast_math ? 'f' : '-';
     for (const std::string& tool : options.tools) key += tool + '\0';
+    key += options.counted ? 'n' : '-';
     return key;
   }
 

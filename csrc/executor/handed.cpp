@@ -100,6 +100,7 @@ void put(Writer& message, const mb::Info& info) {
   message.put(info.needs_fibers);
   message.put(info.threadgroup_bytes);
   message.put(info.max_threads);
+  message.put(info.counted);
   message.put(info.arguments);
   for (std::uint32_t i = 0; i < std::min<std::size_t>(info.arguments, most_arguments); ++i) {
     const mb::ArgumentInfo& argument = info.argument[i];
@@ -120,6 +121,7 @@ mb::Info info_from(Reader& message) {
   info.needs_fibers = message.get<std::uint32_t>();
   info.threadgroup_bytes = message.get<std::uint32_t>();
   info.max_threads = message.get<std::uint32_t>();
+  info.counted = message.get<std::uint32_t>();
   info.arguments = message.get<std::uint32_t>();
   if (info.max_threads == 0 || info.max_threads > mb::max_threads) throw Garbled("max_threads");
   if (info.arguments > most_arguments) throw Garbled("arguments");

@@ -19,6 +19,7 @@ from metalbench.cli.interruption import raise_from_now_on
 from metalbench.cli.leaderboard import leaderboard
 from metalbench.cli.listing import list_tasks
 from metalbench.cli.new import new
+from metalbench.cli.profile import profile
 from metalbench.cli.reproduce import reproduce
 from metalbench.cli.run import run
 from metalbench.cli.serve import serve
@@ -40,6 +41,7 @@ Start here:
   metalbench certify softmax   a kernel measured for a contribution, and a file to reproduce it
   metalbench check softmax     all that is wrong with a kernel: races, bounds, memory not written
   metalbench compile a.metal   any MSL file: its errors, and what its kernels take
+  metalbench profile softmax   what it does, counted: bytes, bank conflicts, arithmetic
   metalbench tune softmax      the values of its `// tune:` lines that are best here
   metalbench new my_kernel     a task and a kernel of your own to begin with
 
@@ -121,6 +123,7 @@ for command in (
     leaderboard,
     certify,
     reproduce,
+    profile,
     tune,
     new,
     admit,

@@ -8,6 +8,7 @@ import numpy as np
 
 from metalbench import _core
 from metalbench.errors import DeclarationError, suggestion
+from metalbench.kernel.counts import COUNTS, CountsBuffer
 from metalbench.kernel.guard import GuardedBuffer
 from metalbench.kernel.header import Kernel
 from metalbench.task import Task
@@ -42,7 +43,7 @@ def check_coverage(
     bound: set[str] = set()
     for pipeline in pipelines:
         for argument in pipeline.arguments:
-            if argument.kind != "buffer":
+            if argument.kind != "buffer" or argument.name == COUNTS:
                 continue
             bound.add(argument.name)
             if argument.access != "read":
@@ -100,7 +101,7 @@ def _check_argument(
 
 def values_of(
     pipeline: _core.Pipeline,
-    buffers: Mapping[str, GuardedBuffer],
+    buffers: Mapping[str, GuardedBuffer | CountsBuffer],
     scalars: Mapping[str, int | float],
 ) -> dict[str, object]:
     """What each buffer argument of `pipeline` is bound to."""

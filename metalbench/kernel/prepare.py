@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from metalbench import _core
 from metalbench.errors import DeclarationError, DispatchError, suggestion
 from metalbench.kernel.binding import check_coverage, check_names, values_of
+from metalbench.kernel.counts import COUNTS, CountsBuffer, Table, tables_of
 from metalbench.kernel.geometry import Geometry, extent_of, extents_of, threads_of, value_of
 from metalbench.kernel.guard import GuardedBuffer
 from metalbench.kernel.header import Dispatch, Kernel
@@ -31,6 +32,8 @@ class Bound:
     inputs: Mapping[str, GuardedBuffer]
     outputs: Mapping[str, GuardedBuffer]
     scratches: Mapping[str, GuardedBuffer]
+    # Of counted builds, one for each dispatch.
+    counts: Sequence[CountsBuffer] = ()
 
     def poison(self, turn: int = 0) -> None:
         """Make outputs and scratch what no kernel computes; another thing in odd turns."""
@@ -63,6 +66,10 @@ class Compiled:
     dtype: DType
     tunables: Mapping[str, int]
     pipelines: Mapping[str, _core.Pipeline]
+    # Of counted builds: what their numbers are of, by function.
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    # How many accesses of each dispatch are recorded one by one.
+    traced: int = 0
 
     def bind(self, workload: Workload) -> Bound:
         """Allocate guarded buffers, fill the inputs, poison the rest and bind every dispatch.
@@ -84,8 +91,17 @@ class Compiled:
         geometry = [self.launch(each, values) for each in self.kernel.dispatches]
         buffers = {**inputs, **outputs, **scratches}
         scalars = {**self.task.constants, **workload.values}
-        dispatches = [self._dispatch(each, buffers, scalars) for each in geometry]
-        return Bound(workload, dispatches, geometry, inputs, outputs, scratches)
+        counts = [self._counts(each) for each in geometry]
+        dispatches = [
+            self._dispatch(each, {**buffers, **counted}, scalars)
+            for each, counted in zip(geometry, counts, strict=True)
+        ]
+        counting = [buffer for counted in counts for buffer in counted.values()]
+        return Bound(workload, dispatches, geometry, inputs, outputs, scratches, counting)
+
+    def _counts(self, launch: Geometry) -> dict[str, CountsBuffer]:
+        table = self.tables.get(launch.function)
+        return {} if table is None else {COUNTS: CountsBuffer(self.device, table, self.traced)}
 
     def inputs(self, workload: Workload) -> dict[str, GuardedBuffer]:
         """Guarded buffers with the inputs of a workload."""
@@ -162,7 +178,7 @@ class Compiled:
     def _dispatch(
         self,
         geometry: Geometry,
-        buffers: Mapping[str, GuardedBuffer],
+        buffers: Mapping[str, GuardedBuffer | CountsBuffer],
         scalars: Mapping[str, int | float],
     ) -> _core.Dispatch:
         pipeline = self.pipelines[geometry.function]
@@ -186,14 +202,18 @@ def compile_kernel(
     tunables: Mapping[str, int] | None = None,
     checked: bool = False,
     tools: Sequence[str] = (),
+    counted: bool = False,
+    traced: int = 0,
 ) -> Compiled:
     """Compile `kernel` for `device` and check that it fits `task`.
 
     `checked` builds report accesses out of bounds and races when they run; of a device that cannot
-    make them they are for the `cpu` device, as the result's `device` says. What more they report for
-    `tools` is in docs/explanations.md. Raises CompileError, Unsupported, and DeclarationError if header, arguments or tunables are wrong.
+    make them they are for the `cpu` device, as the result's `device` says, and so are `counted`
+    builds, which record the first `traced` accesses of each dispatch. What checked ones report for
+    `tools` is in docs/explanations.md. Raises CompileError, Unsupported, and DeclarationError if
+    header, arguments or tunables are wrong.
     """
-    if checked and not device.checked_builds:
+    if (checked or counted) and not device.checked_builds:
         device = _core.open("cpu")
     task.check_dtype(dtype_name)
     check_written_for(kernel, dtype_name)
@@ -206,10 +226,15 @@ def compile_kernel(
         checked=checked,
         tools=list(tools),
         fast_math=kernel.math == "fast",
+        counted=counted,
     )
     pipelines = _pipelines(library, kernel, task.name)
     check_coverage(task, kernel, pipelines.values(), run)
-    return Compiled(device, task, kernel, run, chosen, pipelines)
+    tables: dict[str, Table] = {}
+    if counted:
+        options = source_options(kernel, run, chosen)
+        tables = tables_of(kernel.source, pipelines, options, fast_math=kernel.math == "fast")
+    return Compiled(device, task, kernel, run, chosen, pipelines, tables, traced)
 
 
 def check_written_for(kernel: Kernel, dtype_name: str) -> None:

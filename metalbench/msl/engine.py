@@ -40,8 +40,8 @@ __all__ = [
 ENGINE_VARIABLE = "METALBENCH_ENGINE"
 ENGINES = ("vectors", "fibers")
 GPU_ENGINE = "cuda"
-# Checked, fast math, tools.
-_Kind = tuple[bool, bool, tuple[str, ...]]
+# Checked, fast math, tools, counted.
+_Kind = tuple[bool, bool, tuple[str, ...], bool]
 
 
 @dataclass(frozen=True)
@@ -192,13 +192,14 @@ def _own_failures(filename: str) -> Iterator[None]:
         ) from problem
 
 
-def build(
+def build(  # noqa: PLR0917 - `_core` calls it
     program: Program,
     function: str,
     constants: Mapping[str | int, Value] | None = None,
     checked: bool = False,
     fast_math: bool = True,
     tools: Sequence[str] = (),
+    counted: bool = False,
 ) -> Built:
     """Compile one kernel of a program, or find it in the cache.
 
@@ -206,20 +207,22 @@ def build(
     of `building.tools.TOOLS`, and takes longer. Raises CompileError with clang's own messages at
     the lines of the user's file, or for a tool that there is not.
     """
-    kind = (checked, fast_math, chosen(tools) if checked else ())
+    kind = (checked, fast_math, chosen(tools) if checked else (), counted)
     return _build(program, function, constants, kind, chosen_engine())
 
 
-def build_for_gpu(
+def build_for_gpu(  # noqa: PLR0917 - `_core` calls it
     program: Program,
     function: str,
     constants: Mapping[str | int, Value] | None = None,
     checked: bool = False,
     fast_math: bool = True,
     tools: Sequence[str] = (),
+    counted: bool = False,
 ) -> Built:
-    """The same as PTX, for NVIDIA GPUs; there are no `checked` builds of it, nor `tools`."""
-    return _build(program, function, constants, (checked, fast_math, chosen(tools)), GPU_ENGINE)
+    """The same as PTX, for NVIDIA GPUs; there are no `checked` and no `counted` builds of it."""
+    kind = (checked, fast_math, chosen(tools), counted)
+    return _build(program, function, constants, kind, GPU_ENGINE)
 
 
 def _build(
@@ -286,7 +289,7 @@ def _compile(
 ) -> cache.Record:
     from metalbench.msl.building.kernel import compile_kernel
 
-    checked, fast_math, tools = kind
+    checked, fast_math, tools, counted = kind
     return compile_kernel(
         program.source,
         function,
@@ -296,6 +299,7 @@ def _compile(
         tools=tools,
         vectors=way == "vectors",
         gpu=way == GPU_ENGINE,
+        counted=counted,
     )
 
 

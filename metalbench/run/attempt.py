@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from metalbench import verify
 from metalbench.analysis import Analysis, Occupancy, Throughput, analyse, implausible
@@ -42,6 +42,7 @@ from metalbench.verify.examine import Yardsticks
 
 if TYPE_CHECKING:
     from metalbench._core import Device
+    from metalbench.kernel import Kernel
     from metalbench.stats import Interval
 
 
@@ -193,35 +194,27 @@ class _Attempt:
 
     def _check(self, task: Task) -> None:
         self._enter(Stage.CHECK)
-        self._note(
-            verify.verify_checked(
-                self._device,
-                self._trial.kernel,
-                task,
-                dtype_name=self._trial.dtype,
-                seed=self._trial.seed,
-                tunables=self._trial.tunables,
-                progress=self._observer.stage_detail,
-            )
-        )
+        self._note(verify.verify_checked(*self._whose(task), **self._how()))
 
     def _check_as_timed(self, task: Task, size: str, drawn: str) -> None:
         """Check what is timed, and what nobody knew before, unless that has been done before."""
         if self._stage is not Stage.CHECK:
             self._enter(Stage.CHECK)
-        self._note(
-            verify.verify_checked_as_timed(
-                self._device,
-                self._trial.kernel,
-                task,
-                size=size,
-                drawn=drawn,
-                dtype_name=self._trial.dtype,
-                seed=self._trial.seed,
-                tunables=self._trial.tunables,
-                progress=self._observer.stage_detail,
-            )
-        )
+        whose, how = self._whose(task), self._how()
+        self._note(verify.verify_checked_as_timed(*whose, size=size, drawn=drawn, **how))
+        self._note(verify.verify_same_work(*whose, **how))
+
+    def _whose(self, task: Task) -> tuple[Device, Kernel, Task]:
+        return self._device, self._trial.kernel, task
+
+    def _how(self) -> dict[str, Any]:
+        """What all checks are told."""
+        return {
+            "dtype_name": self._trial.dtype,
+            "seed": self._trial.seed,
+            "tunables": self._trial.tunables,
+            "progress": self._observer.stage_detail,
+        }
 
     def _explain(self, task: Task) -> None:
         """Let a checked build say why results are wrong, where wrong results are all there is."""

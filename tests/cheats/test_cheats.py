@@ -17,6 +17,7 @@ from metalbench.verify import (
     verify,
     verify_checked,
     verify_checked_as_timed,
+    verify_same_work,
 )
 
 FOLDER = Path(__file__).parent
@@ -64,7 +65,10 @@ def examined(path, seed=0) -> Report:
     timed = verify_checked_as_timed(
         device, candidate, task, size=task.headline, seed=seed, seconds=TIME_LIMIT
     )
-    return plain + checked + timed
+    found = plain + checked + timed
+    if found.passed:
+        found += verify_same_work(device, candidate, task, seed=seed, time_limit=TIME_LIMIT)
+    return found
 
 
 @pytest.mark.parametrize("path", CHEATS, ids=lambda path: path.stem)

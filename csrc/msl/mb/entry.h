@@ -68,10 +68,10 @@ struct Bound<buffer<index>, T&> {
   MB_FUNC T& get(const Place&) { return *pointer; }
 };
 // A local copy of a `constant T&`: the loop's stores cannot alias it. Large ones stay where they
-// are, and so do all whose reading is to be checked.
+// are, and so do all whose reading is to be checked or counted.
 template <int index, class T>
 struct Bound<buffer<index>, const T&> {
-  static constexpr bool small = sizeof(T) <= 256 && !MB_CHECKED;
+  static constexpr bool small = sizeof(T) <= 256 && !MB_CHECKED && !MB_COUNTED;
   using Kept = typename conditional<small, unspaced<T>, const T*>::type;
   Kept kept;
   MB_FUNC Bound(const Launch* launch, const u8*) {
@@ -156,7 +156,7 @@ struct Kernel<function, void (*)(P...), Bindings...> {
   static constexpr auto body = &run<function, P...>;
 
   static constexpr Info info(u32 needs_fibers, u32 max_threads) {
-    Info result{abi_version, needs_fibers, 0, max_threads, sizeof...(P), {}};
+    Info result{abi_version, needs_fibers, 0, max_threads, MB_COUNTED, sizeof...(P), {}};
     constexpr bool memory[] = {(__is_pointer(P) || __is_lvalue_reference(P))..., false};
     constexpr u32 bytes[] = {sizeof(typename pointee<P>::type)..., 0};
     constexpr u32 align[] = {alignof(typename pointee<P>::type)..., 0};

@@ -58,6 +58,7 @@ struct Info {
   u32 needs_fibers;       // 0: mb_span exists
   u32 threadgroup_bytes;  // static
   u32 max_threads;        // [[max_total_threads_per_threadgroup]], or 1024
+  u32 counted;            // 1: a counted build
   u32 arguments;          // how many of `argument` are filled, in parameter order
   ArgumentInfo argument[64];
 };

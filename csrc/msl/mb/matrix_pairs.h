@@ -52,6 +52,15 @@ MB_FUNC void matrix_read(simdgroup_matrix<T, 8, 8>& m, const U* source, long str
   u32 at = matrix_first_element(lane());
   long row = at / 8, col = at % 8;
   const U* p = transpose ? source + col * stride + row : source + row * stride + col;
+#if MB_COUNTED
+  // Neighbours are one access.
+  if (!transpose) {
+    U pair[2];
+    __builtin_memcpy(pair, p, sizeof pair);
+    m.mb_pair = vec<T, 2>(convert<T>(pair[0]), convert<T>(pair[1]));
+    return;
+  }
+#endif
   m.mb_pair = vec<T, 2>(convert<T>(p[0]), convert<T>(p[transpose ? stride : 1]));
 }
 
@@ -60,6 +69,13 @@ MB_FUNC void matrix_write(simdgroup_matrix<T, 8, 8>& m, U* target, long stride, 
   u32 at = matrix_first_element(lane());
   long row = at / 8, col = at % 8;
   U* p = transpose ? target + col * stride + row : target + row * stride + col;
+#if MB_COUNTED
+  if (!transpose) {
+    const U pair[2] = {convert<U>(m.mb_pair.x), convert<U>(m.mb_pair.y)};
+    __builtin_memcpy(p, pair, sizeof pair);
+    return;
+  }
+#endif
   p[0] = convert<U>(m.mb_pair.x);
   p[transpose ? stride : 1] = convert<U>(m.mb_pair.y);
 }

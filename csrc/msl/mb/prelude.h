@@ -17,11 +17,8 @@
 #include "matrix.h"
 #include "names.h"
 #include "pack.h"
-#include "red_zones.h"
 #include "relational.h"
 #include "traits.h"
-#include "undefined.h"
-#include "uninitialised.h"
 
 #ifdef MB_MATRIX_DISTRIBUTED
 #include "matrix_distributed.h"
@@ -32,6 +29,10 @@
 #endif
 
 #if !MB_GPU
+#include "counted.h"
 #include "cpu/checked.h"
 #include "cpu/division.h"
+#include "red_zones.h"
+#include "undefined.h"
+#include "uninitialised.h"
 #endif

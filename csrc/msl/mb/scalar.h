@@ -5,6 +5,9 @@
 #include "spaces.h"
 
 #define MB_FUNC [[gnu::always_inline]] inline
+#ifndef MB_COUNTED
+#define MB_COUNTED 0
+#endif
 #ifndef MB_CHECKED
 #define MB_CHECKED 0
 #endif

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from metalbench.msl.building import cache
 from metalbench.msl.building.compiler import Translate
+from metalbench.msl.building.counted import counted_threads_of
 from metalbench.msl.building.diagnostics import Diagnostics
 from metalbench.msl.building.host_calls import refuse_host_calls
 from metalbench.msl.building.ptx import ptx_of
@@ -30,11 +31,12 @@ def compile_kernel(
     vectors: bool,
     gpu: bool = False,
     tools: Sequence[str] = (),
+    counted: bool = False,
 ) -> cache.Record:
     """The fields of `engine.Built`, and `object`, the digest of what was compiled.
 
     Without `vectors` all kernels are built thread by thread; with `gpu`, as PTX. `tools` are what a
-    checked build is for. Raises CompileError.
+    checked build is for; one that is `counted` counts what threads do. Raises CompileError.
     """
     lowered = lower(source, function, constants)
     translate = Translate(
@@ -42,12 +44,14 @@ def compile_kernel(
         lambda said: undefined(said, source),
         lambda ir: refuse_host_calls(ir, source),
     )
-    record, reason = None, ""
+    watched = _watched(checked=checked, counted=counted)
+    reason = "" if gpu else _why_no_vectors(lowered, watched=watched, vectors=vectors)
+    record = None
     if gpu:
         record = _compile_ptx(lowered, translate, fast_math=fast_math)
-    else:
-        reason = _why_no_vectors(lowered, checked=checked, vectors=vectors)
-    if not reason and record is None:
+    elif counted:
+        record = _compile_counted(lowered, translate, fast_math=fast_math)
+    elif not reason:
         record, reason = _compile_vectors(lowered, translate, fast_math=fast_math)
     if record is None:
         kind = {"checked": checked, "fast_math": fast_math}
@@ -66,10 +70,14 @@ def compile_kernel(
     }
 
 
-def _why_no_vectors(lowered: Lowered, *, checked: bool, vectors: bool) -> str:
+def _watched(*, checked: bool, counted: bool) -> str:
+    return "checked" if checked else "counted" if counted else ""
+
+
+def _why_no_vectors(lowered: Lowered, *, watched: str, vectors: bool) -> str:
     """What keeps a kernel from vectors whatever its instructions are; empty if nothing does."""
-    if checked:
-        return "a checked build watches every thread by itself"
+    if watched:
+        return f"a {watched} build watches every thread by itself"
     if not lowered.needs_fibers:
         return "its threads do not synchronise"
     return "" if vectors else "METALBENCH_ENGINE is fibers"
@@ -96,6 +104,13 @@ def _compile_ptx(lowered: Lowered, translate: Translate, *, fast_math: bool) -> 
     """A kernel for NVIDIA GPUs."""
     path = ptx_of(lowered.code, translate, fast_math=fast_math, spaces=lowered.spaces)
     return {"path": str(path), "engine": "cuda", "widths": (), "lane": ""}
+
+
+def _compile_counted(lowered: Lowered, translate: Translate, *, fast_math: bool) -> cache.Record:
+    """A kernel whose threads are counted: fibers, whether they synchronise or not."""
+    kind = {"fast_math": fast_math, "spaces": lowered.spaces}
+    target = counted_threads_of(lowered.code, lowered.kernel.name, translate, **kind)
+    return {"path": str(target), "engine": "fibers", "widths": (), "lane": ""}
 
 
 def _compile_threads(

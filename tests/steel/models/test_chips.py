@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent_steel.models.chips import CHIPS, facts_of
+from agent_steel.models.chips import facts_of
+from metalbench.analysis.chips import CHIPS
 from metalbench.result import DeviceFacts
 
 

@@ -4,6 +4,7 @@
 
 #include "../info.h"
 
+#include "../counts.h"
 #include "../finding.h"
 
 namespace mb {
@@ -87,6 +88,9 @@ struct Runtime {
                        const void* pc);
   u32 (*born)(const Fiber*, const char* name, const void* pc);
   void (*copied)(const Fiber*, const void* to, const void* from, u64 bytes, const void* pc);
+  // Counted builds only: an access of `bytes`, by the instruction that is `site` of the kernel. `turn`
+  // is how often the thread has run it before.
+  void (*count)(Fiber*, const volatile void* address, u32 bytes, Counted, u32 site, u32 turn);
 };
 
 struct Group {
@@ -131,6 +135,7 @@ struct alignas(64) Fiber {
   Dim3 position;  // thread_position_in_threadgroup of the same
   u32 reads;      // of atomics; see mb::spin()
   u8* shadow;     // see shadow_abi.h; null in most builds
+  u32* executions;  // of counted builds: how often it has run each segment of code
 };
 static_assert(sizeof(Fiber) == 64);
 

@@ -40,7 +40,7 @@ MB_UNTRACED MB_FUNC void run_span(const Launch* launch, Group* group, u64 first,
 // One of the two: each is the whole kernel, and a good part of the time that it takes to compile.
 #define MB_ENTRIES(needs_fibers) MB_ENTRY_##needs_fibers
 #define MB_ENTRY_1 MB_THREAD_ENTRY
-#if MB_CHECKED
+#if MB_CHECKED || MB_COUNTED
 #define MB_ENTRY_0 MB_THREAD_ENTRY
 #else
 #define MB_ENTRY_0 MB_SPAN_ENTRY

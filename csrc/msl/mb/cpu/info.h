@@ -2,7 +2,7 @@
 #pragma once
 
 #define MB_INFO(needs_fibers, max_threads)                                \
-  extern const bool mb_has_fibers = needs_fibers || MB_CHECKED;           \
+  extern const bool mb_has_fibers = needs_fibers || MB_CHECKED || MB_COUNTED; \
   MB_EXPORT MB_NOT_SHADOWED const mb::Info* mb_info() {                   \
     static mb::Info info = mb_kernel::info(mb_has_fibers, max_threads);   \
     info.threadgroup_bytes = mb::threadgroup_end - mb::threadgroup_begin; \

@@ -1,0 +1,19 @@
+// Calls that counted builds have in their LLVM IR (metalbench/msl/building/counting.py).
+#pragma once
+
+#include "sync.h"
+
+#if MB_COUNTED
+
+// A segment of code: what has no call, branch or label within, so that all of it runs as often.
+extern "C" [[gnu::used, gnu::visibility("hidden")]] MB_EMITTED MB_FUNC void mb_count_segment(mb::u32 segment) {
+  ++mb::current()->executions[segment];
+}
+extern "C" [[gnu::used, gnu::noinline, gnu::visibility("hidden")]] MB_EMITTED void mb_count_access(
+    const void* address, mb::u32 bytes, mb::u32 kind, mb::u32 site, mb::u32 segment) {
+  mb::Fiber* self = mb::current();
+  const mb::u32 turn = self->executions[segment] - 1;
+  self->bundle->group->runtime->count(self, address, bytes, mb::Counted(kind), site, turn);
+}
+
+#endif

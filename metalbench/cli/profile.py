@@ -1,0 +1,120 @@
+"""``metalbench profile``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from metalbench.cli.output import is_taken, json_option, write_text
+from metalbench.cli.parameters import (
+    complete_names,
+    dtype_option,
+    include_option,
+    kernels_option,
+    seed_option,
+    writable,
+)
+
+# More points are no picture.
+TRACED = 20_000
+EXAMPLES = """\b
+Examples:
+  metalbench profile softmax
+  metalbench profile softmax --lines
+  metalbench profile sqr_mm --size seed --chip m4
+  metalbench profile scan.metal --buffers inputs.npz
+  metalbench profile softmax --json -
+  metalbench profile transpose_2d --picture transpose.svg
+
+\b
+How to read it:
+  reuse         how often each byte is read that is read: what caches or threadgroup
+                memory could save
+  transactions  lines of 128 bytes that the accesses of SIMD-groups touch; coalescing
+                is how many they would need at best / how many they touch
+  conflicts     turns in which lanes wait for a bank of threadgroup memory
+  active lanes  below 100 %: lanes wait while others take a branch or a longer loop
+
+\b
+A FILE.metal says above its code what it takes, and how it is launched:
+  // value: n = 1000
+  // buffer: x float32 (n) normal
+  // buffer: y float32 (n) output
+  // dispatch: relu threads_in_grid=(n) threads=(256)
+"""
+
+
+@click.command(
+    epilog=EXAMPLES, short_help="Count what a kernel does: bytes, conflicts, arithmetic."
+)
+@click.argument("kernel", metavar="NAME|FILE.metal", shell_complete=complete_names)
+@click.option("--size", metavar="NAME", help="Size of the task; else small.")
+@dtype_option(help="Element type; else the kernel's first.")
+@click.option(
+    "--buffers",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE.npz",
+    help="Inputs of a FILE.metal by the names of its arguments, as np.savez writes them.",
+)
+@click.option("--lines", is_flag=True, help="The source, with what each line does.")
+@click.option(
+    "--picture",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=writable,
+    metavar="FILE",
+    help="Draw who touches what when, and which lines do the most: .svg, .png (matplotlib).",
+)
+@click.option("--chip", metavar="NAME", help="Estimate the time on an Apple GPU, such as m4_max.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0.01),
+    default=120.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For the run.",
+)
+@seed_option("Of the inputs.", secret=False)
+@json_option
+@include_option
+@kernels_option
+def profile(kernel: str, **options: Any) -> None:
+    """Count exactly what a kernel does: its accesses, barriers and arithmetic, line by line.
+
+    The counts are of the source, as a GPU whose threads are lanes of SIMD-groups would do it: the
+    same on every machine. The kernel runs on the cpu device, in a process that has nothing else.
+    """
+    import json
+
+    from metalbench.profiling import profile as profile_kernel
+    from metalbench.profiling.estimate import chip_named, estimate
+    from metalbench.report.console import console
+    from metalbench.report.profile import annotated, estimate_text, profile_table
+
+    chip = chip_named(options["chip"]) if options["chip"] else None
+    found = profile_kernel(
+        kernel,
+        size=options["size"],
+        dtype=options["dtype"],
+        buffers=options["buffers"],
+        seed=options["seed"],
+        folders=options["kernels"],
+        include_dirs=options["include"],
+        time_limit=options["time_limit"],
+        traced=TRACED if options["picture"] else 0,
+    )
+    if options["picture"] is not None:
+        from metalbench.report.pictures import draw
+
+        draw(found, options["picture"])
+    if options["json_file"] is not None:
+        write_text(options["json_file"], json.dumps(found.record(), indent=2) + "\n")
+    if is_taken(options):
+        return
+    out = console()
+    out.print(profile_table(found, terminal=out.is_terminal))
+    if options["lines"]:
+        out.print(annotated(found, terminal=out.is_terminal))
+    if chip is not None:
+        out.print(estimate_text(estimate(found, chip)))

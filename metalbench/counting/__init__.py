@@ -1,0 +1,1 @@
+"""What a kernel does, counted: its accesses and operations, by dispatch and by line."""

@@ -1,0 +1,56 @@
+"""Counted builds: their shared objects, and beside each what its numbers are of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from metalbench.msl.building import cache
+from metalbench.msl.building.compiler import Translate, assemble, generate
+from metalbench.msl.building.counting import count
+from metalbench.msl.building.frames import check_frames
+from metalbench.msl.building.llvm_ir import rewrite
+from metalbench.msl.building.toolchain import CONVERGENT_FLAGS, flags, toolchain
+from metalbench.msl.rewriting.edits import Code
+
+# As written, but for the headers' own functions, which are within the user's: what is counted.
+_AS_WRITTEN = [
+    "-O0",
+    "-Xclang",
+    "-disable-O0-optnone",
+    *CONVERGENT_FLAGS,
+    "-DMB_COUNTED=1",
+    "-DMB_MATRIX_DISTRIBUTED=1",
+]
+# And what is made of that, calls included.
+_COMPILED = ["-O1", *CONVERGENT_FLAGS, "-fno-vectorize", "-fno-slp-vectorize"]
+
+
+def counted_threads_of(
+    code: Code, kernel: str, translate: Translate, *, fast_math: bool, spaces: bool
+) -> Path:
+    """The shared object of lowered text whose threads are counted. Raises CompileError."""
+    tools = toolchain()
+    written, compiled = (
+        flags(checked=False, fast_math=fast_math, spaces=spaces, passes=passes)
+        for passes in (_AS_WRITTEN, _COMPILED)
+    )
+    target = cache.path_of(cache.digest("counted", tools.key, repr(written), code.text), ".so")
+    with cache.replacing(target) as path:
+        text, counted = count(rewrite(generate(code, tools, written, translate), checked=False))
+        frames = assemble(text, path, tools, translate, compiled)
+        check_frames(frames, kernel, tools.headers, together=False)
+        if tools.target.debug_in_object:
+            path.with_suffix(".o").replace(target.with_suffix(".o"))
+        with cache.replacing(target.with_suffix(".counts")) as record:
+            record.write_text(json.dumps(counted.record()))
+        with cache.replacing(target.with_suffix(".cpp")) as lowered:
+            lowered.write_text(code.text)
+    return target
+
+
+def numbers_of(target: Path) -> dict[str, list[dict[str, Any]]]:
+    """What the numbers of a counted build are of: `sites` of memory, `segments` of code."""
+    found: dict[str, list[dict[str, Any]]] = json.loads(target.with_suffix(".counts").read_text())
+    return found

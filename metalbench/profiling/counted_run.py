@@ -1,0 +1,247 @@
+"""What a kernel does at a size, dispatch by dispatch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from metalbench import _core
+from metalbench.analysis.occupancy import Occupancy
+from metalbench.counting.count import TIME_LIMIT, counts_of
+from metalbench.counting.counts import SIMD_WIDTH, Counts
+from metalbench.counting.dispatch import DispatchCounts
+from metalbench.errors import DeclarationError
+from metalbench.isolation.executor import Executors
+from metalbench.kernel import Kernel
+from metalbench.kernel.bare import is_file, read_bare
+from metalbench.kernel.counts import Words
+from metalbench.kernel.library import find
+from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
+from metalbench.task import Task
+from metalbench.task.workload import workload
+
+SMALL = "small"
+# A SIMD-group of a GPU's core waits; another one of as many as fit then runs.
+MAX_THREADS = 1024
+THREADGROUP_BYTES = 32 << 10
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The counts of each dispatch of a kernel, in order, with how it fills threadgroups.
+
+    `declared_bytes` is what the task says that moves at least; `source` is the kernel's text.
+    """
+
+    kernel: str
+    path: str
+    size: str
+    dtype: str
+    dispatches: tuple[DispatchCounts, ...]
+    occupancy: tuple[Occupancy, ...]
+    declared_bytes: int
+    source: str
+    # Of each dispatch: site, threadgroup, thread and place of its first accesses.
+    traces: tuple[Words, ...] = ()
+
+    @property
+    def total(self) -> Counts:
+        """The sums of all dispatches."""
+        total = Counts()
+        for each in self.dispatches:
+            total.add(each.total)
+        return total
+
+    @property
+    def lines(self) -> dict[tuple[str, int], Counts]:
+        """The sums by file and line, of all dispatches."""
+        lines: dict[tuple[str, int], Counts] = {}
+        for each in self.dispatches:
+            for place, counts in each.lines.items():
+                lines.setdefault((self._file(place[0]), place[1]), Counts()).add(counts)
+        return lines
+
+    def _file(self, named: str) -> str:
+        """A file as it is found from here: the compiler may name it from the kernel's folder."""
+        path, own = Path(named), Path(self.path)
+        if not path.exists():
+            path = own.parent / path
+        return self.path if path.resolve() == own.resolve() else str(path)
+
+    def record(self) -> dict[str, Any]:
+        """All of it, as JSON has it."""
+        return {
+            "kernel": self.kernel,
+            "size": self.size,
+            "dtype": self.dtype,
+            "declared_bytes": self.declared_bytes,
+            "dispatches": [
+                _record(counts, occupancy)
+                for counts, occupancy in zip(self.dispatches, self.occupancy, strict=True)
+            ],
+        }
+
+
+def profile(
+    kernel: str | Path,
+    *,
+    size: str | None = None,
+    dtype: str | None = None,
+    tunables: Mapping[str, int] | None = None,
+    buffers: Path | None = None,
+    seed: int = 0,
+    folders: Sequence[Path] = (),
+    include_dirs: Sequence[Path] = (),
+    time_limit: float = TIME_LIMIT,
+    traced: int = 0,
+) -> Profile:
+    """Count what a kernel does: its accesses and operations, whatever the optimiser makes of them.
+
+    Parameters
+    ----------
+    kernel
+        NAME of a task of the library or of `folders`; or FILE.metal whose `// buffer:` lines, or
+        the arrays in the file `buffers`, say what it takes.
+    size, dtype, seed
+        Of a task: `small` and the kernel's first element type, if none are given.
+    tunables, include_dirs
+        Values of `// tune:` lines, else their first ones; where to look for includes.
+    time_limit
+        Seconds for the run.
+    traced
+        How many accesses of each dispatch are recorded one by one, the first ones.
+
+    The kernel runs on the `cpu` device, in a process that has nothing else. Raises CompileError,
+    DeclarationError, DispatchError, KernelFault and TimeLimitExceeded.
+    """
+    text, task, chosen = _subject(kernel, size, buffers, folders)
+    return profile_kernel(
+        replace(text, include_dirs=tuple(include_dirs)),
+        task,
+        chosen,
+        dtype=dtype,
+        tunables=tunables,
+        seed=seed,
+        time_limit=time_limit,
+        traced=traced,
+    )
+
+
+def profile_kernel(
+    kernel: Kernel,
+    task: Task,
+    size: str,
+    *,
+    dtype: str | None = None,
+    tunables: Mapping[str, int] | None = None,
+    seed: int = 0,
+    time_limit: float = TIME_LIMIT,
+    traced: int = 0,
+) -> Profile:
+    """The same of a kernel that has been read, and its task."""
+    name = dtype or kernel.dtypes[0]
+    with apart() as device:
+        compiled = compile_kernel(
+            device,
+            kernel,
+            task,
+            dtype_name=name,
+            tunables=tunables,
+            counted=True,
+            traced=traced,
+        )
+        bound = compiled.bind(workload(task, size, dtype_name=name, seed=seed))
+        device.run(bound.dispatches, time_limit=time_limit)
+        return profile_of(compiled, bound)
+
+
+def profile_of(compiled: Compiled, bound: Bound) -> Profile:
+    """The profile of a counted build that has run."""
+    size = bound.workload.size
+    return Profile(
+        compiled.kernel.name,
+        str(compiled.kernel.path),
+        size,
+        compiled.dtype.name,
+        tuple(counts_of(compiled, bound)),
+        tuple(_occupancy(compiled, bound)),
+        compiled.task.bytes(size, compiled.dtype.name),
+        compiled.kernel.source,
+        tuple(each.trace.copy() for each in bound.counts),
+    )
+
+
+@contextmanager
+def apart() -> Iterator[_core.Device]:
+    """A cpu device whose kernels run in processes of their own."""
+    executors = Executors(1)
+    _core.run_apart(executors.start)
+    try:
+        yield _core.open("cpu")
+    finally:
+        _core.run_apart(None)
+        executors.close()
+
+
+def _subject(
+    kernel: str | Path, size: str | None, buffers: Path | None, folders: Sequence[Path]
+) -> tuple[Kernel, Task, str]:
+    """The kernel, its task, and the size to run it at."""
+    if is_file(str(kernel)):
+        bare = read_bare(Path(kernel), buffers)
+        if size is not None:
+            raise DeclarationError(
+                f"--size: expected none with {kernel}, whose own lines say how large all is"
+            )
+        return bare.kernel, bare.task, bare.size
+    if buffers is not None:
+        raise DeclarationError(
+            f"--buffers: expected a file without a task such as {kernel}.metal, got {kernel!r}, "
+            "whose task draws the inputs"
+        )
+    (entry,) = find([str(kernel)], None, folders)
+    task = entry.task
+    chosen = size or (SMALL if SMALL in task.sizes else next(iter(task.sizes)))
+    task.check_size(chosen)
+    return entry.kernel(), task, chosen
+
+
+def _occupancy(compiled: Compiled, bound: Bound) -> Iterator[Occupancy]:
+    for geometry in bound.geometry:
+        pipeline = compiled.pipelines[geometry.function]
+        x, y, z = (*geometry.threads, 1, 1)[:3]
+        across, down, deep = (*geometry.grid, 1, 1)[:3]
+        if geometry.in_threads:
+            across, down, deep = -(-across // x), -(-down // y), -(-deep // z)
+        shared = pipeline.threadgroup_bytes + sum(geometry.threadgroup_bytes.values())
+        yield Occupancy(
+            geometry.function,
+            (across, down, deep),
+            (x, y, z),
+            min(MAX_THREADS, pipeline.max_threads),
+            shared,
+            THREADGROUP_BYTES,
+            SIMD_WIDTH,
+        )
+
+
+def _record(counts: DispatchCounts, occupancy: Occupancy) -> dict[str, Any]:
+    found = {
+        name: value
+        for name, value in vars(counts).items()
+        if name not in ("function", "geometry", "total", "lines")
+    }
+    return {
+        "function": counts.function,
+        "threads": occupancy.threads,
+        "threadgroups": occupancy.threadgroups,
+        "threadgroup_bytes": occupancy.threadgroup_bytes,
+        "counts": {**asdict(counts.total), **found},
+        "lines": [
+            {"file": file, "line": line, **{k: v for k, v in asdict(of_line).items() if v}}
+            for (file, line), of_line in sorted(counts.lines.items())
+        ],
+    }

@@ -1,0 +1,93 @@
+"""What counted work may take on an Apple GPU: an estimate from published figures, not calibrated.
+
+No Mac has confirmed it. Like a roofline (Williams, Waterman, Patterson, 2009) it takes the slowest
+of what must happen, and for memory both ends: caches that keep everything, and none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from metalbench.analysis.chips import CHIPS, Chip
+from metalbench.counting.counts import TRANSACTION_BYTES, Counts
+from metalbench.errors import DeclarationError, suggestion
+from metalbench.profiling.counted_run import Profile
+
+# Rates of a core where Apple has published none: that of the M2, the last one that is published.
+TFLOPS_OF_A_CORE = 3.6 / 10
+# A division or a special function takes as long as so many additions.
+SPECIAL_COST = 4
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The shortest and the longest time in s that a model gives, and what bounds each.
+
+    `assumptions` are sentences: nobody may read the numbers without them.
+    """
+
+    chip: Chip
+    least_s: float
+    most_s: float
+    least_bound: str
+    most_bound: str
+    assumptions: tuple[str, ...]
+
+
+def chip_named(name: str) -> Chip:
+    """A chip by a name such as `m4` or `m4_max`. Raises DeclarationError."""
+    chip = CHIPS.get(name.lower().replace(" ", "_").replace("-", "_"))
+    if chip is None:
+        raise DeclarationError(f"--chip: unknown chip {name!r}; {suggestion(name, CHIPS)}")
+    return chip
+
+
+def estimate(profile: Profile, chip: Chip) -> Estimate:
+    """Estimate the time of a profiled kernel on a chip with all of its cores."""
+    least, most = 0.0, 0.0
+    bounds: list[dict[str, float]] = [{}, {}]
+    for counts, occupancy in zip(profile.dispatches, profile.occupancy, strict=True):
+        across, down, deep = occupancy.threadgroups
+        share = min(1.0, across * down * deep / chip.cores)
+        arithmetic = _operations(counts.total) / (_rate(chip) * share)
+        unique = counts.unique_bytes_read + counts.unique_bytes_written
+        moved = counts.total.device_transactions * TRANSACTION_BYTES
+        bandwidth = 1e9 * chip.bandwidths[chip.cores]
+        for end, size in zip(bounds, (unique, moved), strict=True):
+            memory = size / bandwidth
+            bound = "memory" if memory >= arithmetic else "arithmetic"
+            end[bound] = end.get(bound, 0.0) + max(memory, arithmetic)
+        least += max(unique / bandwidth, arithmetic)
+        most += max(moved / bandwidth, arithmetic)
+    first, second = (max(end, key=lambda each: end[each], default="memory") for end in bounds)
+    return Estimate(chip, least, most, first, second, _assumptions(chip))
+
+
+def _operations(counts: Counts) -> int:
+    dear = counts.float_divide + counts.float_special + counts.integer_divide
+    cheap = counts.flops - counts.float_divide - counts.float_special
+    return cheap + counts.float_compare + counts.integer + SPECIAL_COST * dear
+
+
+def _rate(chip: Chip) -> float:
+    """Operations a second with all cores."""
+    return 1e12 * (chip.tflops if chip.tflops is not None else TFLOPS_OF_A_CORE * chip.cores)
+
+
+def _assumptions(chip: Chip) -> tuple[str, ...]:
+    rate = (
+        f"{chip.tflops:g} TFLOP/s ({chip.source})"
+        if chip.tflops is not None
+        else f"{_rate(chip) / 1e12:.3g} TFLOP/s, as Apple has published no rate: "
+        f"{TFLOPS_OF_A_CORE:g} a core, that of the M2"
+    )
+    return (
+        f"{chip.name} with {chip.cores} GPU cores, {chip.bandwidths[chip.cores]:g} GB/s "
+        f"({chip.source}), {rate}.",
+        "Least: caches keep every byte that was read once. Most: every transaction of 128 bytes "
+        "goes to memory.",
+        "Integer operations and comparisons take as long as additions, divisions and special "
+        f"functions {SPECIAL_COST} times as long; those of the source, before any optimisation.",
+        "Fewer threadgroups than cores leave cores idle. Launches, latency, bank conflicts and "
+        "atomics that wait are not in it.",
+    )

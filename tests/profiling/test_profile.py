@@ -1,0 +1,100 @@
+"""Profiles of files and of kernels of the library, and what a model makes of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import metalbench
+from metalbench.analysis.chips import CHIPS
+from metalbench.cli import main
+from metalbench.errors import DeclarationError
+from metalbench.profiling.estimate import chip_named, estimate
+from metalbench.report.pictures import steps
+
+SAXPY = """// dispatch: saxpy threads_in_grid=(n) threads=(64)
+// value: n = 256
+// buffer: x float32 (n) normal
+// buffer: y float32 (n) output
+#include <metal_stdlib>
+using namespace metal;
+kernel void saxpy(device const float* x, device float* y, constant uint& n,
+                  uint i [[thread_position_in_grid]]) {
+  y[i] = 2 * x[i] + 1;
+}
+"""
+
+
+@pytest.fixture
+def saxpy(tmp_path):
+    path = tmp_path / "saxpy.metal"
+    path.write_text(SAXPY)
+    return path
+
+
+def test_a_file_is_profiled(saxpy):
+    found = metalbench.profile(saxpy)
+    assert found.total.device_bytes == found.declared_bytes == 2 * 4 * 256
+    assert (found.total.float_add, found.total.float_multiply) == (256, 256)
+    (occupancy,) = found.occupancy
+    assert (occupancy.threadgroups, occupancy.threads) == ((4, 1, 1), (64, 1, 1))
+    # All of it is one line's.
+    assert found.lines[str(saxpy), 9] == found.total
+
+
+def test_a_kernel_of_the_library_moves_what_it_declares():
+    found = metalbench.profile("relu")
+    assert found.total.device_bytes == found.declared_bytes
+
+
+def test_the_command_shows_table_lines_and_estimate(saxpy):
+    said = CliRunner().invoke(main, ["profile", str(saxpy), "--lines", "--chip", "m4"])
+    assert said.exit_code == 0, said.output
+    assert "device: bytes read" in said.output
+    assert "y[i] = 2 * x[i] + 1;" in said.output
+    assert "Estimate for Apple M4" in said.output
+    assert "No Mac has confirmed it" in said.output
+
+
+def test_the_command_writes_json(saxpy):
+    said = CliRunner().invoke(main, ["profile", str(saxpy), "--json", "-"])
+    (dispatch,) = json.loads(said.stdout)["dispatches"]
+    assert dispatch["counts"]["device_transactions"] == 2 * 256 // 32
+    assert [each["line"] for each in dispatch["lines"]] == [9]
+
+
+def test_an_estimate_is_a_range_with_its_assumptions(saxpy):
+    found = metalbench.profile(saxpy)
+    for chip in CHIPS.values():
+        said = estimate(found, chip)
+        assert 0 < said.least_s <= said.most_s
+        assert any(chip.source in each for each in said.assumptions)
+    # What moves memory takes as long as its bytes: 2 KiB at 120 GB/s.
+    assert estimate(found, chip_named("m4")).most_s == pytest.approx(2048 / 120e9)
+
+
+def test_an_unknown_chip_is_told(saxpy):
+    with pytest.raises(DeclarationError, match="m44"):
+        chip_named("m44")
+
+
+def test_a_picture_shows_who_touches_what(saxpy, tmp_path):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "saxpy.svg"
+    said = CliRunner().invoke(main, ["profile", str(saxpy), "--picture", str(path)])
+    assert said.exit_code == 0, said.output
+    assert "<svg" in path.read_text()
+
+
+def test_a_trace_has_every_access_in_the_order_of_its_thread(saxpy):
+    (trace,) = metalbench.profile(saxpy, traced=10_000).traces
+    space, buffer, offset, turn = steps(trace)
+    assert len(trace) == 2 * 256
+    assert set(space.tolist()) == {0}
+    read, written = turn == 0, turn == 1
+    assert set(buffer[read].tolist()) != set(buffer[written].tolist())
+    assert (
+        sorted(offset[read].tolist()) == sorted(offset[written].tolist()) == list(range(0, 1024, 4))
+    )
