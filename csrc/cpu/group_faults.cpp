@@ -74,7 +74,7 @@ void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64
   }
   const auto* begin = const_cast<const std::byte*>(static_cast<const volatile std::byte*>(address));
   if (self.stacks_->contains(begin)) {
-    if (self.shadow_ != nullptr) self.check_private({begin, bytes, kind, fiber, pc});
+    if (self.shadow_ != nullptr) self.check_private(fiber, {begin, bytes, kind, fiber, pc});
     return;
   }
   if (self.shadow_ != nullptr) {
@@ -145,15 +145,15 @@ void GroupRunner::copied(const mb::Fiber* fiber, const void* to, const void* fro
   self.shadow_->copy(fiber, to, from, bytes, pc);
 }
 
-void GroupRunner::check_private(const MemoryAccess& access) {
+void GroupRunner::check_private(mb::Fiber* fiber, const MemoryAccess& access) {
   if (allows_private(access.thread, access.begin, access.bytes, access.verb(), fault_.text)) return;
   fault_.kind = Fault::Kind::reported;
   fault_.rule = Rule::out_of_bounds;
-  place(access.thread, access.pc);
+  place(fiber, access.pc);
   trace(__builtin_frame_address(0));
   if (!note()) stop();
-  // What is written there is not seen again, and may be what the processor returns to.
-  if (access.kind != mb::AccessKind::read) stop_thread(access.thread);
+  // What is there may be what the processor returns to.
+  if (access.writes()) stop_thread(fiber);
 }
 
 void GroupRunner::check_written(const mb::Fiber* fiber) {

@@ -78,7 +78,7 @@ class GroupRunner {
   static void copied(const mb::Fiber*, const void* to, const void* from, mb::u64 bytes,
                      const void* pc);
   void check_written(const mb::Fiber*);
-  void check_private(const MemoryAccess& access);
+  void check_private(mb::Fiber* fiber, const MemoryAccess& access);
   void blame(const PrivateShadow::Origin&);
   static void count(mb::Fiber*, const volatile void* address, mb::u32 bytes, mb::Counted,
                     mb::u32 site, mb::u32 turn);

@@ -29,7 +29,7 @@ NEEDED_BY_SOME = "scipy.special"
 
 def work(channel: int, lifeline: int, parent: int, device: str) -> None:
     """Serve the process `parent` over the descriptor `channel`: one trial on `device`."""
-    means = confine(lifeline, parent)
+    means = confine(lifeline, parent, gpu=device == "cuda")
     try:
         _serve(Channel.of_worker(Connection(channel)), device, means)
     except (EOFError, OSError):

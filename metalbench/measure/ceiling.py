@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from metalbench.measure.roofs import roofs_of
 from metalbench.msl.building import cache
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ def ceiling_of(device: Device, *, again: bool = False) -> Ceiling:
         return Ceiling(**known)
     library = device.compile(text, filename=str(SOURCE), fast_math=True)
     found = Ceiling(_gflops(device, library), _gbytes_per_s(device, library))
+    roofs = roofs_of(device)
+    if roofs is not None:
+        # Lanes that load from places apart are slow on such a GPU.
+        found = replace(found, gbytes_per_s=max(found.gbytes_per_s, roofs.cache_gbytes_per_s))
     if known is not None:
         before = Ceiling(**known)
         found = Ceiling(

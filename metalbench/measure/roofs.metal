@@ -9,6 +9,15 @@ constant constexpr uint parts = 8;
   to[i] = from[i];
 }
 
+// More than one load of a thread are under way at a time.
+[[kernel]] void copies_of_parts(device const float4* from, device float4* to,
+                                uint i [[thread_position_in_grid]],
+                                uint n [[threads_per_grid]]) {
+  float4 part[parts];
+  for (uint k = 0; k < parts; ++k) part[k] = from[i + k * n];
+  for (uint k = 0; k < parts; ++k) to[i + k * n] = part[k];
+}
+
 [[kernel]] void reads(device const float4* from, device float* end,
                       uint i [[thread_position_in_grid]], uint n [[threads_per_grid]]) {
   float4 sum = 0;
@@ -25,7 +34,7 @@ void multiply_adds(device float* end, uint steps, uint i) {
   for (uint c = 0; c < chains; ++c) value[c] = vec<T, 2>(T(i + c), T(c));
   for (uint step = 0; step < steps; ++step) {
     for (uint c = 0; c < chains; ++c) {
-      value[c] = fma(value[c], vec<T, 2>(T(0.75f)), vec<T, 2>(T(0.5f)));
+      value[c] = value[c] * vec<T, 2>(T(0.75f)) + vec<T, 2>(T(0.5f));
     }
   }
   float sum = 0;

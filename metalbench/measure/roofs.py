@@ -81,12 +81,15 @@ def _gflops(device: Device, library: Library, name: str) -> float:
 
 
 def _gbytes_per_s(device: Device, library: Library, nbytes: int) -> float:
-    """The more of what a copy of so many bytes, and a read of them, comes to."""
+    """The most of what copies of so many bytes, and a read of them, come to."""
     threads = nbytes // (16 * PARTS * THREADS) * THREADS
     nbytes = threads * PARTS * 16
     source, target = device.allocate(nbytes), device.allocate(nbytes)
     values = {"from": source, "to": target}
-    copied_ns = _least_ns(device, library, "copies", values, threads * PARTS)
+    copied_ns = min(
+        _least_ns(device, library, "copies", values, threads * PARTS),
+        _least_ns(device, library, "copies_of_parts", values, threads),
+    )
     read_ns = _least_ns(device, library, "reads", {"from": source, "end": target}, threads)
     return max(2 * nbytes / copied_ns, nbytes / read_ns)
 

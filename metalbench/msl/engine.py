@@ -203,9 +203,10 @@ def build(  # noqa: PLR0917 - `_core` calls it
 ) -> Built:
     """Compile one kernel of a program, or find it in the cache.
 
-    `constants` are function constants by name or index. A checked build finds more for `tools`, some
-    of `building.tools.TOOLS`, and takes longer. Raises CompileError with clang's own messages at
-    the lines of the user's file, or for a tool that there is not.
+    `constants` are function constants by name or index. A checked build finds more for `tools`,
+    some of `building.tools.TOOLS`, and takes longer; a `counted` one counts what threads do. Raises
+    CompileError with clang's own messages at the lines of the user's file, or for a tool that there
+    is not.
     """
     kind = (checked, fast_math, chosen(tools) if checked else (), counted)
     return _build(program, function, constants, kind, chosen_engine())

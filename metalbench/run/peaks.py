@@ -25,7 +25,9 @@ def peaks_of(device: Device, pass_bytes: float, dtype: str, mode: Mode) -> Peaks
     from_memory = mode is Mode.COLD or pass_bytes >= OF_CACHE * cache_bytes
     moved = roofs.memory_gbytes_per_s if from_memory else roofs.cache_gbytes_per_s
     where = "memory" if from_memory else f"its cache of {cache_bytes / MIB:.0f} MiB"
-    kind, gflops = "float32", roofs.float32_gflops
-    if dtype != "float32":
-        kind, gflops = "float16", roofs.float16_gflops
+    # Of half precision, a kernel may as well compute in float32.
+    gflops, kind = max(
+        (roofs.float32_gflops, "float32"),
+        (roofs.float16_gflops if dtype != "float32" else 0.0, "float16"),
+    )
     return Peaks(gflops, moved, f"as measured here: copies in {where}, multiply-adds in {kind}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mlx.core as mx
 import pytest
 
 from metalbench import _core
@@ -30,3 +31,11 @@ def test_doctor_runs_a_kernel_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> Non
     assert opened == ["cuda"]
     assert found.health is Health.GOOD
     assert "cores; a trial kernel ran correctly" in found.detail
+    assert "there is no ratio; `pip install 'mlx[cuda13]'`" in found.detail
+
+
+def test_with_mlx_on_the_gpu_doctor_has_nothing_to_add(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = _core.open
+    monkeypatch.setattr(_core, "open", lambda _: real("cpu"))
+    monkeypatch.setattr(mx.cuda, "is_available", lambda: True)
+    assert "mlx[cuda" not in _cuda().detail

@@ -60,8 +60,8 @@ def metalbench(tmp_path: Path) -> Any:
         kept = ["--json", str(file), "--db", str(tmp_path / "store.db")]
         command = ["-m", "metalbench", "run", *arguments, *options, *kept]
         answer = run_python(*command, CUDA_DOUBLE_CLOCK="host")
-        assert file.exists(), answer.stdout
-        return answer.returncode, json.loads(file.read_text())["results"], answer.stdout
+        results = json.loads(file.read_text())["results"] if file.exists() else []
+        return answer.returncode, results, answer.stdout
 
     return run
 
@@ -107,15 +107,9 @@ def test_cold_is_out_of_the_gpus_own_cache(metalbench):
 
 @pytest.mark.slow
 def test_in_one_process_a_fault_ends_the_run(metalbench):
-    code, results, said = metalbench("wild", "twice", "--in-process")
+    code, _, said = metalbench("wild", "twice", "--in-process")
     assert code == 2
-    assert len(results) <= 1
+    assert "wild (float32): incorrect at verify" in said
+    assert "Not finished: 1 of 2" in said
     assert "this process has lost the GPU: [wild]" in said
     assert "in another process" in said
-
-
-@pytest.mark.slow
-def test_doctor_runs_a_kernel_on_the_gpu_and_tells_of_it():
-    said = run_python("-m", "metalbench", "doctor").stdout
-    assert "Double of a GPU, 2 cores" in said
-    assert "pip install 'mlx[cuda13]'" in said

@@ -21,7 +21,7 @@
 namespace cuda_double {
 
 inline constexpr int ok = 0, invalid = 1, out_of_memory = 2, invalid_ptx = 218, not_ready = 600;
-inline constexpr int illegal_address = 700, no_binary = 209;
+inline constexpr int illegal_address = 700, no_binary = 209, operating_system = 304;
 inline constexpr std::size_t page = 4096;
 
 // Of one threadgroup.

@@ -112,6 +112,15 @@ def test_what_a_process_that_works_may_call(
     assert asked(policies.working(OWN), processor, name, arguments) == action
 
 
+@pytest.mark.parametrize("processor", PROCESSORS)
+@pytest.mark.parametrize(("family", "action"), [(1, ALLOW), (2, refuse(errno.EACCES))])
+def test_sockets_that_a_library_needs_are_of_this_machine(
+    processor: str, family: int, action: int
+) -> None:
+    policy = policies.working(OWN, local_sockets=True)
+    assert asked(policy, processor, "socket", (family,)) == action
+
+
 @pytest.mark.parametrize("policy", [policies.sealed(OWN), policies.working(OWN)])
 def test_tables_of_other_processors_are_trapped(policy: tuple[Policy, int]) -> None:
     here = machine("x86_64")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections import Counter
 
@@ -221,3 +222,22 @@ def test_beside_a_gpu_only_mlxs_gpu_is_timed(monkeypatch):
     reference, missing = chain.reference_beside("cpu", work)
     assert isinstance(reference, Reference)
     assert missing == ()
+
+
+@pytest.mark.parametrize(("tf32", "remarks"), [(None, 0), ("0", 0), ("1", 1)])
+def test_beside_an_nvidia_gpu_float32_is_float32_unless_somebody_says_otherwise(
+    monkeypatch, tf32, remarks
+):
+    monkeypatch.setattr(mx.cuda, "is_available", lambda: True)
+    monkeypatch.setenv("MLX_ENABLE_TF32", "")  # so that it is put back
+    monkeypatch.delenv("MLX_ENABLE_TF32")
+    if tf32 is not None:
+        monkeypatch.setenv("MLX_ENABLE_TF32", tf32)
+    monkeypatch.setattr(chain, "Reference", lambda *_, **__: "a reference")
+    work = workload(doubled, "small")
+    reference, said = chain.reference_beside("cuda", work)
+    assert reference == "a reference"
+    assert [chain.ROUNDED] * remarks == list(said)
+    assert os.environ["MLX_ENABLE_TF32"] == (tf32 or "0")
+    monkeypatch.setattr(mx.cuda, "is_available", lambda: False)
+    assert chain.reference_beside("cuda", work) == (None, (chain.NO_GPU["cuda"],))

@@ -22,8 +22,8 @@ from metalbench.isolation.confinement.landlock import Files
 
 # Of one file that it writes: shared memory is files, too, so that a buffer may be as large.
 FILE_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-# Where the driver of NVIDIA's GPUs is reached.
-_GPUS = "/dev/nvidia*"
+# Where the driver of NVIDIA's GPUs is reached; and its library names its threads.
+_GPUS, _THREADS = "/dev/nvidia*", "/proc/self/task"
 # What programs write to and means nothing.
 _NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
 _SYSTEM = ("/usr/lib", "/lib", "/lib64", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo")
@@ -32,7 +32,7 @@ _PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] 
 _KERNEL = ("/sys/devices/system", "/sys/fs/cgroup", "/dev/urandom", "/dev/random", "/dev/null")
 
 
-def confine(lifeline: int, parent: int, files: Files | None = None) -> str:
+def confine(lifeline: int, parent: int, files: Files | None = None, *, gpu: bool = False) -> str:
     """Confine this process, and return by what means its network is cut ("" if by none).
 
     To be called first of all, before there are threads. `lifeline` is a pipe whose other end only
@@ -42,12 +42,15 @@ def confine(lifeline: int, parent: int, files: Files | None = None) -> str:
     cache and to its folder for temporary files. With `files`, for a process that is going to call
     `seal`, it opens nothing else (on macOS all of that waits for `seal`: a process has one sandbox
     only). What the system does not offer is done without; `metalbench doctor` tells.
+
+    With `gpu` it has what NVIDIA's library does not start without: the devices, the names of its
+    own threads, and sockets of this machine, of which it is in a network of its own.
     """
     faulthandler.enable(all_threads=False)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _limit(resource.RLIMIT_FSIZE, FILE_BYTES)
     lifetime.die_first_when_memory_runs_out()
-    means = _on_a_mac(files) if sys.platform == "darwin" else _on_linux(parent, files)
+    means = _on_a_mac(files) if sys.platform == "darwin" else _on_linux(parent, files, gpu=gpu)
     lifetime.die_with(lifeline, parent)
     return means
 
@@ -67,22 +70,24 @@ def to_run() -> Files:
     return Files(readable=tuple(paths), writable=("/dev/null",))
 
 
-def _to_work() -> Files:
+def _to_work(*, gpu: bool) -> Files:
     """What tasks may need, which are Python: to read and start whatever there is."""
     # Which take longer to import than all else here, and are not for what loads kernels.
     import glob
     import tempfile
 
-    writable = (*_cache(), tempfile.gettempdir(), *_NOWHERE, *glob.glob(_GPUS))
-    return Files(readable=("/",), executable=("/",), writable=writable)
+    writable = [*_cache(), tempfile.gettempdir(), *_NOWHERE]
+    if gpu:
+        writable += [*glob.glob(_GPUS), _THREADS]
+    return Files(readable=("/",), executable=("/",), writable=tuple(writable))
 
 
-def _on_linux(parent: int, files: Files | None) -> str:
+def _on_linux(parent: int, files: Files | None, *, gpu: bool) -> str:
     means = namespaces.leave_network()
-    with suppress(Unsupported), landlock.rules(files or _to_work()) as rules:
+    with suppress(Unsupported), landlock.rules(files or _to_work(gpu=gpu)) as rules:
         landlock.restrict(rules)
     with suppress(Unsupported):
-        seccomp.install(*policies.working(parent), every_thread=False)
+        seccomp.install(*policies.working(parent, local_sockets=gpu), every_thread=False)
         means = means or "a filter of system calls"
     capabilities.give_up(files=False)
     return means

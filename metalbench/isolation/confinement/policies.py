@@ -96,19 +96,22 @@ def sealed(process: int) -> tuple[Policy, int]:
     return policy, TRAP
 
 
-def working(parent: int) -> tuple[Policy, int]:
+def working(parent: int, *, local_sockets: bool = False) -> tuple[Policy, int]:
     """Of a process that compiles and runs Python, and those it starts: nobody leaves its group.
 
-    `parent` gets no signals from it. Pairs of sockets within it are its only ones.
+    `parent` gets no signals from it. Pairs of sockets within it are its only ones, but for
+    `local_sockets`.
     """
+    no_socket = Rule(refuse(errno.EACCES))
+    local = Rule(ALLOW, (Condition(0, equal=AF_UNIX),))
     others = tuple(Rule(refuse(), (Condition(0, equal=each),)) for each in (parent, -parent, -1))
     policy: Policy = {
         **_each(_OF_NOBODY, refuse()),
         **_NO_CLONE3,
         "clone": (Rule(refuse(), (Condition(0, any_bit=NEW_NAMESPACES),)), Rule(ALLOW)),
         **dict.fromkeys(_SIGNALS.split(), (*others, Rule(ALLOW))),
-        "socket": (Rule(refuse(errno.EACCES)),),
-        "socketpair": (Rule(ALLOW, (Condition(0, equal=AF_UNIX),)), Rule(refuse(errno.EACCES))),
+        "socket": (local, no_socket) if local_sockets else (no_socket,),
+        "socketpair": (local, no_socket),
     }
     return policy, ALLOW
 

@@ -21,6 +21,7 @@ from metalbench.isolation.encoding.shape import Rest, Shape, shown
 @cache
 def shape_of(declared: Any) -> Shape:
     """The shape of a declared type; raises TypeError for one that has none."""
+    declared = _spelled_out(declared)
     kind = Scalar if declared in Scalar.KINDS else OF_ORIGIN.get(typing.get_origin(declared))
     if is_dataclass(declared):
         kind = Record
@@ -31,6 +32,13 @@ def shape_of(declared: Any) -> Shape:
     if kind is None:
         raise TypeError(f"{declared}: no way is known to encode values of this type")
     return kind(declared)
+
+
+def _spelled_out(declared: Any) -> Any:
+    """What a type is that an alias of Python 3.12 names, as NDArray does from NumPy 2.5 on."""
+    origin = typing.get_origin(declared)
+    meant = getattr(origin, "__value__", None)
+    return declared if meant is None else meant[typing.get_args(declared)]
 
 
 class OneOf(Shape):

@@ -1,4 +1,4 @@
-"""`metalbench.metal_kernel` on an NVIDIA GPU."""
+"""`metalbench.metal_kernel` and `metalbench.check` on an NVIDIA GPU."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cuda.device.conftest import numbers
 
-from metalbench import metal_kernel
+from metalbench import check, metal_kernel
 from metalbench.errors import DeclarationError
 
 SCALE = "y[thread_position_in_grid.x] = T(by) * x[thread_position_in_grid.x];"
@@ -25,6 +25,19 @@ def test_a_kernel_runs_on_the_gpu():
         output_dtypes=[np.float32],
     )
     np.testing.assert_array_equal(y, np.float32(3) * x)
+
+
+def test_a_kernel_is_checked_on_the_cpu_and_judged_on_the_gpu():
+    text = (
+        "kernel void k(device const float* x, device float* y, uint i [[thread_position_in_grid]])"
+    )
+    options = {"grid": 100, "threadgroup": 32, "device": "cuda"}
+    x = numbers(100)
+    assert check(f"{text} {{ y[i] = 2 * x[i]; }}", {"x": x}, {"y": 2 * x}, **options).passed
+    wrong = check(f"{text} {{ y[i] = 3 * x[i]; }}", {"x": x}, {"y": 2 * x}, **options)
+    assert [each.kind.value for each in wrong.findings] == ["WRONG_RESULT"]
+    beyond = check(f"{text} {{ y[i] = 2 * x[i + 9]; }}", {"x": x}, {"y": 2 * x}, **options)
+    assert [each.kind.value for each in beyond.findings] == ["OUT_OF_BOUNDS"]
 
 
 def test_there_are_no_checked_builds_of_it(monkeypatch):
