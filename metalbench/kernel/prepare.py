@@ -191,8 +191,9 @@ def compile_kernel(
     """Compile `kernel` for `device` and check that it fits `task`.
 
     `checked` builds report accesses out of bounds and races when they run; of a device that cannot
-    make them they are for the `cpu` device, as the result's `device` says. What more they report for
-    `tools` is in docs/explanations.md. Raises CompileError, Unsupported, and DeclarationError if header, arguments or tunables are wrong.
+    make them they are for the `cpu` device, as the result's `device` says. What more they report
+    for `tools` is in docs/explanations.md. Raises CompileError, Unsupported, and DeclarationError
+    if header, arguments or tunables are wrong.
     """
     if checked and not device.checked_builds:
         device = _core.open("cpu")

@@ -198,9 +198,9 @@ def build(
 ) -> Built:
     """Compile one kernel of a program, or find it in the cache.
 
-    `constants` are function constants by name or index. A checked build finds more for `tools`, some
-    of `building.tools.TOOLS`, and takes longer. Raises CompileError with clang's own messages at
-    the lines of the user's file, or for a tool that there is not.
+    `constants` are function constants by name or index. A checked build finds more for `tools`,
+    some of `building.tools.TOOLS`, and takes longer. Raises CompileError with clang's own messages
+    at the lines of the user's file, or for a tool that there is not.
     """
     kind = (checked, fast_math, chosen(tools) if checked else ())
     ways = str((*kind, chosen_engine()))
