@@ -188,7 +188,7 @@ def _own_failures(filename: str) -> Iterator[None]:
         ) from problem
 
 
-def build(
+def build(  # noqa: PLR0917 - `_core` calls it
     program: Program,
     function: str,
     constants: Mapping[str | int, Value] | None = None,
