@@ -29,8 +29,10 @@ emulated = pytest.mark.skipif(QEMU is None, reason="needs qemu-aarch64: apt inst
 LIBRARY = {entry.name: entry for entry in Library()}
 TEN = (
     *("softmax", "layer_norm", "argmax", "cumsum", "sqr_mm", "transpose_2d", "top_k"),
-    *("logsumexp", "group_norm", "embedding"),
+    *("logsumexp", "group_norm", "rms_norm"),
 )
+# Prefix sums of floats are added up in another order on fibers.
+HERE = {"cumsum": "vectors"}
 # What LLVM makes of an access with a mask where there is no instruction for it: for every lane a
 # branch by one bit.
 _BRANCH_BY_BIT = re.compile(r"\ttbn?z\tw\d+, #(\d+),")
@@ -53,8 +55,8 @@ def test_generated_kernels_do_what_the_model_does(seed, tmp_path):
 
 @emulated
 @pytest.mark.parametrize("name", TEN)
-def test_kernels_of_the_library_give_what_fibers_give_here(name, tmp_path, monkeypatch):
-    monkeypatch.setenv(engine.ENGINE_VARIABLE, "fibers")
+def test_kernels_of_the_library_give_the_same_bits_as_fibers_here(name, tmp_path, monkeypatch):
+    monkeypatch.setenv(engine.ENGINE_VARIABLE, HERE.get(name, "fibers"))
     entry, device = LIBRARY[name], _core.open("cpu")
     compiled_here = compile_kernel(device, entry.kernel(), entry.task)
     bound = compiled_here.bind(workload(entry.task, "odd1"))

@@ -71,14 +71,14 @@ def traced(options: Iterable[str]) -> list[str]:
 def with_births(ir: str) -> str:
     """The module, in which the user's variables begin as values that were never given."""
     lines = ir.split("\n")
-    types = dict(found.groups() for line in lines if (found := _NAMED_TYPE.match(line)))
+    types = {found[1]: found[2] for line in lines if (found := _NAMED_TYPE.match(line))}
     theirs, names = users_functions(lines), dict[str, int]()
     starts = [index for index, line in enumerate(lines) if line.startswith("define ")]
     for start, end in pairwise([*starts, len(lines)]):
         head = _HEAD.match(lines[start])
         if head is None or head[1] not in theirs:
             continue
-        made = dict(found.groups() for line in lines[start:end] if (found := _ALLOCA.match(line)))
+        made = {found[1]: found[2] for line in lines[start:end] if (found := _ALLOCA.match(line))}
         for index in range(start, end):
             if (born := _BORN.match(lines[index])) and born[1] in made:
                 number = names.setdefault(plain(born[1]), len(names))

@@ -30,11 +30,11 @@ def taken_apart(code: Code, kind: Type, place: str, wanted: Sequence[int]) -> li
     found = []
     for number in wanted:
         low, pairs = number < 2, _HIGH_PAIRS if number % 2 else _LOW_PAIRS
-        halves = [
+        first, second = (
             _in_turn(code, kind, one, other, _LOW if low else _HIGH)
             for one, other in (rows[:2], rows[2:])
-        ]
-        found.append(_in_turn(code, kind, *halves, pairs))
+        )
+        found.append(_in_turn(code, kind, first, second, pairs))
     return found
 
 
