@@ -57,10 +57,10 @@ class ScriptedGpu:
         **plan: Any,
     ) -> TwoClocks:
         """Windows in which the candidate runs once, and takes as long as it is told to."""
-        repeats = plan.get("candidate_repeats", 1)
+        repeats, theirs = (plan.get(f"{side}_repeats", 1) for side in ("candidate", "reference"))
         told = _core.sample_script(
             lambda passes: self._take(PASS_NS * repeats * passes, candidate),
-            None if reference is None else lambda passes: self._take(2 * PASS_NS * passes),
+            None if reference is None else lambda passes: self._take(2 * PASS_NS * theirs * passes),
             floor=lambda passes: self._take(PASS_NS / 10 * repeats * passes),
             probe=(lambda passes: self._take(PASS_NS * passes)) if probe else None,
             now_ns=lambda: self._now_ns,

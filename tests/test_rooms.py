@@ -18,6 +18,7 @@ ABOVE = Path(agent_steel.__file__).parent
 # From the ground up: a room imports from those before it, never from one that comes after.
 ROOMS = (
     "errors",
+    "kind",
     "isolation.confinement",
     "stats",
     "msl.reading",
@@ -29,6 +30,10 @@ ROOMS = (
     "msl",
     "task",
     "kernel",
+    "isolation.death",
+    "isolation.process",
+    "isolation.executing",
+    "isolation.executor",
     "custom_kernel",
     "reference",
     "verify",

@@ -13,7 +13,7 @@ from metalbench.comparison.match import Match, Players, outcome_of
 from metalbench.errors import MetalBenchError
 from metalbench.measure import Plan
 from metalbench.run.stages import Silent
-from metalbench.run.timed import like_seeds
+from metalbench.run.turns import like_seeds
 from metalbench.stats import Interval, spread_ratio
 from metalbench.verify import Kind
 

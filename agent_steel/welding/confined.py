@@ -54,7 +54,7 @@ def _checked(job: Job, device: str, limits: Limits, say: Progress) -> tuple[Chec
 class _Watched:
     """A process and how far it has come."""
 
-    def __init__(self, process: Process, limits: Limits, say: Progress) -> None:
+    def __init__(self, process: Process[Channel], limits: Limits, say: Progress) -> None:
         self._process = process
         self._limits = limits
         self._say = say

@@ -38,7 +38,9 @@ std::string why_left_out() {
 
 std::shared_ptr<Device> make_device(const std::string& kind) {
   if (kind == "cpu") {
-    if (auto host = executor_host()) return executor::make_device(python_front_end(), host);
+    if (auto host = executor_host()) {
+      return executor::make_device(python_front_end(), host, executor::Sharing::source);
+    }
     return cpu::make_device(python_front_end());
   }
   if (kind == "metal") return metal::make_device(python_cache(), python_signatures());

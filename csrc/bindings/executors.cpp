@@ -1,4 +1,5 @@
 // Processes in which kernels run apart from those that judge them.
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include "bindings/bindings.h"
 #include "core/errors.h"
 #include "executor/agreement.h"
+#include "executor/device.h"
 #include "executor/host.h"
 #include "executor/serve.h"
 
@@ -86,6 +88,17 @@ void define_executors(nb::module_& module) {
       nb::sig("def run_apart(start: collections.abc.Callable[[], object] | None) -> None"),
       "Let `cpu` devices that are opened from here on run kernels in other processes: `start`\n"
       "returns one, as metalbench.isolation.executor has them. None lets them run here again.");
+  module.def(
+      "open_apart",
+      [](nb::object start) {
+        return executor::make_device(python_front_end(),
+                                     std::make_shared<PythonHost>(std::move(start)),
+                                     executor::Sharing::device);
+      },
+      nb::arg("start"),
+      nb::sig("def open_apart(start: collections.abc.Callable[[], object]) -> Device"),
+      "Open a `cpu` device whose kernels, all of them, run in one other process: `start` returns\n"
+      "it, and another one where it is no more or a kernel comes that it has not loaded.");
   module.def(
       "execute",
       [](int socket, const nb::callable& seal) {

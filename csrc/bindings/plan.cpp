@@ -65,6 +65,7 @@ SamplePlan plan_from(const nb::kwargs& options) {
       {"time_limit_ns", &SamplePlan::time_limit_ns},
       {"seed", &SamplePlan::seed},
       {"candidate_repeats", &SamplePlan::candidate_repeats},
+      {"reference_repeats", &SamplePlan::reference_repeats},
       {"probe_every", &SamplePlan::probe_every},
       {"probe_drop", &SamplePlan::probe_drop},
       {"best_probe_ns", &SamplePlan::best_probe_ns},

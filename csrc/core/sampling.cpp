@@ -84,7 +84,8 @@ class Sampling {
   void take_long_pair() {
     time(sources_.candidate, long_factor * samples_.candidate_window, plan_.candidate_repeats,
          samples_.long_candidate);
-    time(sources_.reference, long_factor * samples_.reference_window, 1, samples_.long_reference);
+    time(sources_.reference, long_factor * samples_.reference_window, plan_.reference_repeats,
+         samples_.long_reference);
   }
 
   void time_candidate() {
@@ -96,7 +97,8 @@ class Sampling {
   }
 
   void time_reference() {
-    time(sources_.reference, samples_.reference_window, 1, samples_.reference);
+    time(sources_.reference, samples_.reference_window, plan_.reference_repeats,
+         samples_.reference);
   }
 
   using Noted = std::function<void(const Timing&, double passes)>;

@@ -26,11 +26,12 @@ struct SamplePlan {
   double time_limit_ns = 2e9;  // after the warm-up: no pair starts later, once min_pairs are there;
                                // or four times as late, once seven are there
   std::uint64_t seed = 0;
-  std::uint32_t candidate_repeats = 1;  // how often a pass of the candidate's source does the work
-  std::uint32_t probe_every = 10;       // pairs
-  double probe_drop = 0.03;             // slower by more is throttling; 0 looks at no probe
-  double best_probe_ns = 0;             // of what was sampled before; 0 where nothing was
-  std::uint32_t retries = 3;            // after throttling, before giving up
+  std::uint32_t candidate_repeats = 1;  // how often a pass of a side's source does the work
+  std::uint32_t reference_repeats = 1;
+  std::uint32_t probe_every = 10;  // pairs
+  double probe_drop = 0.03;        // slower by more is throttling; 0 looks at no probe
+  double best_probe_ns = 0;        // of what was sampled before; 0 where nothing was
+  std::uint32_t retries = 3;       // after throttling, before giving up
   double cool_ns = 2e9;
   std::uint32_t long_windows = 0;  // of four times the passes, of both sides, to compare with
 };

@@ -21,7 +21,7 @@ class Pool::Worker {
     // Signals of the process are for the threads that Python knows.
     sigset_t all;
     sigfillset(&all);
-    for (const int ours : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGURG}) sigdelset(&all, ours);
+    for (const int ours : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGURG, SIGSYS}) sigdelset(&all, ours);
     pthread_sigmask(SIG_SETMASK, &all, nullptr);
     const ThreadGuard guard;
     std::uint64_t seen = 0;

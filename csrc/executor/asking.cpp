@@ -64,7 +64,12 @@ Message Judge::ask(const Writer& request, const Patience& patience, std::optiona
     worked_ns_.reset();
     return done(answer);
   } catch (const Late&) {
+    const bool has_run = sealed_;
     end();
+    if (has_run) {
+      throw TimeLimitExceeded(
+          "the kernel's process does not answer any more, since a kernel ran in it; it was ended");
+    }
     throw MachineError(
         "[isolation] a kernel's process does not answer before any kernel has run in it; run "
         "again with less else running");

@@ -109,8 +109,12 @@ void check(const Dispatch& dispatch) {
 
 class JudgedDevice final : public Device {
  public:
-  JudgedDevice(std::shared_ptr<cpu::FrontEnd> front_end, std::shared_ptr<Host> host)
-      : front_end_(std::move(front_end)), host_(std::move(host)), info_(cpu::device_info()) {}
+  JudgedDevice(std::shared_ptr<cpu::FrontEnd> front_end, std::shared_ptr<Host> host,
+               Sharing sharing)
+      : front_end_(std::move(front_end)),
+        host_(std::move(host)),
+        sharing_(sharing),
+        info_(cpu::device_info()) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
 
@@ -160,14 +164,20 @@ class JudgedDevice final : public Device {
     return std::make_unique<JudgedProgram>(std::move(work), judge);
   }
 
-  // One executor for what is compiled of one source in one way.
-  [[nodiscard]] std::shared_ptr<Judge> judge_of(const std::string& source,
-                                                const CompileOptions& options) {
+  // Of what is compiled of one source in one way; the same for all that share an executor.
+  [[nodiscard]] std::string key_of(const std::string& source, const CompileOptions& options) const {
+    if (sharing_ == Sharing::device) return {};
     std::string key = source + '\0' + options.filename + '\0';
     for (const auto& [name, value] : options.macros) key += name + '=' + value + '\0';
     for (const std::string& folder : options.include_dirs) key += folder + '\0';
     key += options.checked ? 'c' : '-';
     key += options.fast_math ? 'f' : '-';
+    return key;
+  }
+
+  [[nodiscard]] std::shared_ptr<Judge> judge_of(const std::string& source,
+                                                const CompileOptions& options) {
+    const std::string key = key_of(source, options);
     const std::lock_guard lock(mutex_);
     const auto known = std::ranges::find(judges_, key, &Kept::first);
     Kept kept =
@@ -182,6 +192,7 @@ class JudgedDevice final : public Device {
 
   std::shared_ptr<cpu::FrontEnd> front_end_;
   std::shared_ptr<Host> host_;
+  Sharing sharing_;
   std::shared_ptr<Arenas> arenas_ = std::make_shared<Arenas>();
   DeviceInfo info_;
   std::mutex mutex_;
@@ -196,8 +207,8 @@ HandedPipeline* handed_of(const Pipeline& pipeline) {
 }
 
 std::shared_ptr<Device> make_device(std::shared_ptr<cpu::FrontEnd> front_end,
-                                    std::shared_ptr<Host> host) {
-  return std::make_shared<JudgedDevice>(std::move(front_end), std::move(host));
+                                    std::shared_ptr<Host> host, Sharing sharing) {
+  return std::make_shared<JudgedDevice>(std::move(front_end), std::move(host), sharing);
 }
 
 }  // namespace metalbench::executor

@@ -9,7 +9,10 @@
 
 namespace metalbench::executor {
 
+// Which kernels share a process: those of one source, or all of the device.
+enum class Sharing { source, device };
+
 [[nodiscard]] std::shared_ptr<Device> make_device(std::shared_ptr<cpu::FrontEnd> front_end,
-                                                  std::shared_ptr<Host> host);
+                                                  std::shared_ptr<Host> host, Sharing sharing);
 
 }  // namespace metalbench::executor

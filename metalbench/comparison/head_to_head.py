@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from metalbench import verify
 from metalbench.comparison.compare import BY_PAIRS, Compared, Comparison
 from metalbench.errors import MetalBenchError
-from metalbench.kernel.prepare import Bound, compile_kernel
+from metalbench.kernel.prepare import compile_kernel
 from metalbench.measure import Measurement, Plan, Sides, measure
 from metalbench.measure.probe import probe_of
 from metalbench.run.stages import Stage
-from metalbench.run.timed import like_seeds
+from metalbench.run.turns import Turns, like_seeds
 from metalbench.task.workload import workload
-from metalbench.verify.examine import Examiner, Yardsticks
+from metalbench.verify.examine import Yardsticks
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -75,6 +75,7 @@ def head_to_head(
 ) -> tuple[Comparison, Measurement]:
     """Verify both kernels, then time them in pairs of random order, in the same buffers.
 
+    As `metalbench run` times one: sets of inputs take turns, and are exchanged between looks.
     Returns the comparison, and the measurement that it rests on: `after` is its candidate.
 
     Raises
@@ -105,15 +106,38 @@ def compete(
         for kernel, tunables in zip(kernels, contest.tunables, strict=True)
     )
     work = workload(task, size, dtype_name=contest.dtype, seed=contest.plan.seed)
-    candidate = newer.bind(work)
-    reference = older.bind(work, beside=candidate)
-    sides = Sides(candidate.dispatches, reference.dispatches, probe=probe_of(device))
+    known = contest.yardsticks.setdefault(size, Yardsticks())
+    candidate = Turns.of(newer, work, contest.plan.mode, known)
+    reference = candidate.of_another(older)
     enter(Stage.MEASURE)
-    measured = measure(device, sides, contest.plan, progress=progress)
+    measured = _timed(device, candidate, reference, contest.plan, progress)
     enter(Stage.RECHECK)
-    for bound, name in zip((reference, candidate), contest.names, strict=True):
-        _verify_again(device, contest, bound, name)
+    for turns, name in zip((reference, candidate), contest.names, strict=True):
+        _verify_again(contest, turns, name)
     return measured
+
+
+def _timed(
+    device: Device,
+    candidate: Turns,
+    reference: Turns,
+    plan: Plan,
+    progress: Callable[[float], None] | None,
+) -> Measurement:
+    def exchange(look: int) -> None:
+        candidate.exchange(look)
+        reference.follow(candidate)
+
+    sides = Sides(
+        candidate.dispatches,
+        reference.dispatches,
+        repeats=len(candidate.passes),
+        reference_repeats=len(reference.passes),
+        probe=probe_of(device),
+        refresh=exchange,
+    )
+    measured = measure(device, sides, plan, progress=progress)
+    return replace(measured, remarks=(*candidate.doubts, *measured.remarks))
 
 
 def check_side(
@@ -172,14 +196,15 @@ def _check_sizes(
     _expect_right(report, contest.names[side])
 
 
-def _verify_again(device: Device, contest: Contest, bound: Bound, name: str) -> None:
+def _verify_again(contest: Contest, turns: Turns, name: str) -> None:
     """What was timed must still compute, in the same buffers but on other inputs."""
-    now = bound.workload
-    seed = next(like_seeds(contest.task, now.seed))
-    other = workload(contest.task, now.size, dtype_name=contest.dtype, seed=seed)
-    known = contest.yardsticks.setdefault(now.size, Yardsticks())
-    examiner = Examiner(bound.load(other), device, verify.TIME_LIMIT, known)
-    _expect_right(examiner.examine(), name)
+    turns.exchange(turns.exchanges + 1)
+    turns.run()
+    _expect_right(turns.left_behind(), name)
+    seed = next(like_seeds(contest.task, max(each.seed for each in turns.works)))
+    size = turns.bound.workload.size
+    other = workload(contest.task, size, dtype_name=contest.dtype, seed=seed)
+    _expect_right(turns.run_on(other), name)
 
 
 def _expect_right(report: verify.Report, name: str) -> None:

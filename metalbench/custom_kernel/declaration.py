@@ -27,6 +27,7 @@ def metal_kernel(  # noqa: PLR0917 - MLX's order
     device: str = "auto",
     checked: bool | None = None,
     time_limit: float = 60.0,
+    sandbox: bool = False,
 ) -> CustomKernel | MLXKernel:
     """A kernel from the `source` of its body, called as that of `mx.fast.metal_kernel` is.
 
@@ -34,7 +35,9 @@ def metal_kernel(  # noqa: PLR0917 - MLX's order
     there is Metal. `checked` builds catch accesses out of bounds, races and reads of threadgroup
     memory that nobody wrote, at the line of the source; elements of outputs that the kernel leaves
     alone are NaN in them. None is what METALBENCH_CHECKED says: 1 or 0, which it is where it is not
-    set. `time_limit` in s ends a hang on the cpu. Raises DeclarationError.
+    set. `time_limit` in s ends a hang on the cpu. In a `sandbox` the kernel runs on the cpu in a
+    process of its own, which can do nothing but compute, and which is kept from call to call.
+    Raises DeclarationError.
     """
     defined = definition(
         name,
@@ -46,20 +49,27 @@ def metal_kernel(  # noqa: PLR0917 - MLX's order
         atomic_outputs=atomic_outputs,
         compile_options=compile_options,
     )
-    if runs_on_mlx(f"[{name}]", device, checked):
+    if runs_on_mlx(f"[{name}]", device, checked, sandbox=sandbox):
         return MLXKernel(defined)
-    return CustomKernel(defined, checked=is_checked(checked), time_limit=time_limit)
+    return CustomKernel(
+        defined, checked=is_checked(checked), time_limit=time_limit, sandbox=sandbox
+    )
 
 
-def runs_on_mlx(where: str, device: str, checked: bool | None) -> bool:
+def runs_on_mlx(where: str, device: str, checked: bool | None, *, sandbox: bool) -> bool:
     """Whether MLX itself runs a kernel with these options; raises DeclarationError."""
     if device not in DEVICES:
         raise DeclarationError(f"{where} unknown device {device!r}; {suggestion(device, DEVICES)}")
     if device == "mlx" and is_checked(checked):
         asked = "checked" if checked else f"{CHECKED}=1"
         raise DeclarationError(f"{where} {asked}: MLX has no checked builds; use device='cpu'")
+    if device == "mlx" and sandbox:
+        raise DeclarationError(
+            f"{where} sandbox: MLX runs its kernels in the process that calls them; "
+            "use device='cpu'"
+        )
     if device == "auto":
-        return not is_checked(checked) and mlx_kernel.metal_is_available()
+        return not (is_checked(checked) or sandbox) and mlx_kernel.metal_is_available()
     return device == "mlx"
 
 

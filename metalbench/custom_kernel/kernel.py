@@ -14,7 +14,7 @@ from metalbench.custom_kernel.call import Call, call, shapes_and_types
 from metalbench.custom_kernel.definition import Definition
 from metalbench.custom_kernel.opaque import opaque
 from metalbench.custom_kernel.signature import PRELUDE, Generated, Variant
-from metalbench.errors import KernelFault, MetalBenchError, TimeLimitExceeded
+from metalbench.errors import KernelDied, KernelFault, MetalBenchError, TimeLimitExceeded
 
 _HINT = (
     "; METALBENCH_CHECKED=1 (or checked=True) tells the first access, race or barrier that is wrong"
@@ -24,14 +24,19 @@ _HINT = (
 class CustomKernel:
     """A kernel that is compiled when it is called; once for each kind of inputs and template."""
 
-    def __init__(self, definition: Definition, *, checked: bool, time_limit: float) -> None:
+    def __init__(
+        self, definition: Definition, *, checked: bool, time_limit: float, sandbox: bool = False
+    ) -> None:
         self.definition = definition
         self.checked = checked
         self.time_limit = time_limit
+        self.sandbox = sandbox
+        self._own_device = _apart() if sandbox else None
         self._pipelines: dict[Variant, _core.Pipeline] = {}
 
     def __repr__(self) -> str:
-        return f"<metal_kernel {self.definition.name} on cpu{', checked' if self.checked else ''}>"
+        how = (", checked" if self.checked else "") + (", in a sandbox" if self.sandbox else "")
+        return f"<metal_kernel {self.definition.name} on cpu{how}>"
 
     def __call__(
         self,
@@ -50,7 +55,8 @@ class CustomKernel:
 
         `inputs` are mlx or numpy arrays or numbers; the outputs are mlx arrays if one of them is.
         `grid` counts threads. `stream` has no meaning here. Raises DispatchError, CompileError,
-        and KernelFault or TimeLimitExceeded when the kernel goes wrong.
+        and KernelFault or TimeLimitExceeded when the kernel goes wrong. In a sandbox KernelDied,
+        too, and ForgedTimes of a kernel that goes on behind its end.
         """
         asked: dict[str, Any] = {
             "output_shapes": output_shapes,
@@ -80,10 +86,13 @@ class CustomKernel:
             print(f"Generated source code for `{self.definition.name}`:")
             print(f"```\n{generated.text}\n```")
         outputs = [
-            arrays.Output(_device(), shape, type_, made.init_value, poison=self.checked)
+            arrays.Output(self._device, shape, type_, made.init_value, poison=self.checked)
             for shape, type_ in zip(made.shapes, made.types, strict=True)
         ]
         self._run(generated, made, outputs)
+        if self.sandbox:
+            # What the other process can still write to is no result.
+            return [each.array.copy() for each in outputs]
         return [each.array for each in outputs]
 
     def _run(self, generated: Generated, made: Call, outputs: list[arrays.Output]) -> None:
@@ -96,19 +105,27 @@ class CustomKernel:
                 threads_in_grid=made.threads_in_grid,
                 threads=made.threads,
             )
-            _device().run([dispatch], time_limit=self.time_limit)
+            self._device.run([dispatch], time_limit=self.time_limit)
         except MetalBenchError as error:
-            # The user knows the kernel by the name that was given, not by the generated one.
-            message = str(error).replace(f"[{generated.name}]", f"[{self.definition.name}]")
-            if isinstance(error, (KernelFault, TimeLimitExceeded)) and not self.checked:
-                message += _HINT
-            raise type(error)(message) from None
+            raise self._named(error, generated.name) from None
+
+    def _named(self, error: MetalBenchError, generated: str) -> MetalBenchError:
+        """The error with the name that the user knows the kernel by, not the generated one."""
+        name = f"[{self.definition.name}]"
+        message = str(error).replace(f"[{generated}]", name)
+        if isinstance(error, (KernelDied, TimeLimitExceeded)) and not message.startswith("["):
+            message = f"{name} {message}"  # as what is told of a process
+        if isinstance(error, KernelDied):
+            return KernelDied(error.kind, message)
+        if isinstance(error, (KernelFault, TimeLimitExceeded)) and not self.checked:
+            message += _HINT
+        return type(error)(message)
 
     def _pipeline(self, generated: Generated) -> _core.Pipeline:
         found = self._pipelines.get(generated.variant)
         if found is None:
             mode = self.definition.math_mode
-            library = _device().compile(
+            library = self._device.compile(
                 generated.unit,
                 filename=f"<{self.definition.name}>",
                 macros={"__FAST_MATH__": "1"} if mode == "fast" else {},
@@ -124,14 +141,25 @@ class CustomKernel:
     ) -> dict[str, object]:
         values: dict[str, object] = {}
         for name, each in zip(self.definition.input_names, made.inputs, strict=True):
-            values[name] = _device().buffer(each.memory)
+            values[name] = self._device.buffer(each.memory)
             for what in generated.extents(name, each.passing):
                 values[f"{name}_{what}"] = each.extent(what)
         names = self.definition.output_names
         values |= {name: each.buffer for name, each in zip(names, outputs, strict=True)}
         return values
 
+    @property
+    def _device(self) -> _core.Device:
+        return _of_this_process() if self._own_device is None else self._own_device
+
+
+def _apart() -> _core.Device:
+    # What processes need is not imported for a kernel that has none.
+    from metalbench.custom_kernel.sandbox import sandboxed_device
+
+    return sandboxed_device()
+
 
 @cache
-def _device() -> _core.Device:
+def _of_this_process() -> _core.Device:
     return _core.open("cpu")

@@ -24,7 +24,11 @@ class Patch:
 
 
 def patch_mlx(
-    *, device: str = "auto", checked: bool | None = None, time_limit: float = 60.0
+    *,
+    device: str = "auto",
+    checked: bool | None = None,
+    time_limit: float = 60.0,
+    sandbox: bool = False,
 ) -> Callable[[], None]:
     """Make `mx.fast.metal_kernel`, and all that asks for a GPU, work here; returns what undoes it.
 
@@ -33,8 +37,13 @@ def patch_mlx(
     `mx.compile` was given run as they are. Patches nest and may be undone in any order: MLX is as
     it was when the last is gone. Raises DeclarationError.
     """
-    options = {"device": device, "checked": checked, "time_limit": time_limit}
-    patch = Patch(options, not runs_on_mlx("[patch_mlx]", device, checked))
+    options = {
+        "device": device,
+        "checked": checked,
+        "time_limit": time_limit,
+        "sandbox": sandbox,
+    }
+    patch = Patch(options, not runs_on_mlx("[patch_mlx]", device, checked, sandbox=sandbox))
     with _LOCK:
         _settle([*_patches, patch])
         _patches.append(patch)
@@ -50,10 +59,14 @@ def patch_mlx(
 
 @contextmanager
 def patched_mlx(
-    *, device: str = "auto", checked: bool | None = None, time_limit: float = 60.0
+    *,
+    device: str = "auto",
+    checked: bool | None = None,
+    time_limit: float = 60.0,
+    sandbox: bool = False,
 ) -> Iterator[None]:
     """`patch_mlx` for the length of a with statement or, as a decorator, of a function's call."""
-    undo = patch_mlx(device=device, checked=checked, time_limit=time_limit)
+    undo = patch_mlx(device=device, checked=checked, time_limit=time_limit, sandbox=sandbox)
     try:
         yield
     finally:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING
 
 from metalbench.errors import MachineError, OutOfMemoryError
 from metalbench.isolation.confinement import refused_call
-
-if TYPE_CHECKING:
-    from metalbench.verify import Kind
+from metalbench.kind import Kind
 
 CAUSES = {
     "SIGSEGV": "it touched memory that is not its own, or its stack overflowed",
@@ -50,8 +47,6 @@ def by_itself(code: int, last_words: str) -> Ended | MachineError:
 
     That it found no memory is no kernel's fault: its own memory kernels get from the device.
     """
-    from metalbench.verify import Kind
-
     if any(word in last_words for word in LACKING):
         return OutOfMemoryError(
             "[isolation] memory does not suffice for a kernel's process; close other programs, or "
@@ -73,8 +68,6 @@ def by_itself(code: int, last_words: str) -> Ended | MachineError:
 
 def over_time(seconds: float) -> Ended:
     """A trial that took longer than it may."""
-    from metalbench.verify import Kind
-
     return Ended(
         Kind.TIME_LIMIT,
         f"expected the whole trial to take at most {seconds:g} s, and it was not done by then; its "
@@ -85,8 +78,6 @@ def over_time(seconds: float) -> Ended:
 
 def over_memory(used: int, limit: int) -> Ended:
     """A process that holds more memory than it may."""
-    from metalbench.verify import Kind
-
     return Ended(
         Kind.OUT_OF_MEMORY,
         f"expected at most {_size(limit)} of memory, and the kernel's process held {_size(used)}; "
@@ -96,8 +87,6 @@ def over_memory(used: int, limit: int) -> Ended:
 
 def garbled(reason: str) -> Ended:
     """A process that sent what cannot be, as one whose memory a kernel has overwritten."""
-    from metalbench.verify import Kind
-
     return Ended(Kind.CRASH, f"the kernel's process sent what is no result: {reason}")
 
 
@@ -105,8 +94,8 @@ def not_started(code: int, last_words: str) -> WorkerError:
     """A process that ended before it knew of any kernel."""
     return WorkerError(
         f"[isolation] the process for the next kernel ended as it started, with code {code}"
-        f"{_quoted(last_words)}\n`metalbench doctor` says what is missing; `--in-process` does "
-        "without processes"
+        f"{_quoted(last_words)}\n`metalbench doctor` says what is missing; `--in-process`, and "
+        "metal_kernel without `sandbox`, do without processes"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 
 from metalbench import _core
@@ -11,6 +12,8 @@ from metalbench.isolation.confinement import confine, seal, to_run
 
 def work(channel: int, lifeline: int, parent: int, _: str) -> None:
     """Run kernels for the process `parent`, which asks over the descriptor `channel`."""
+    # Ctrl-C is for the process that asks, which is of the same session.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # This one is of its judge's session, and must not end it: what `confine` waits for is for ever.
     for_ever, _held = os.pipe()
     confine(for_ever, parent, to_run())

@@ -9,7 +9,6 @@ from typing import NoReturn
 
 from metalbench.errors import KernelDied, MachineError
 from metalbench.isolation import death
-from metalbench.isolation.channel import Channel
 from metalbench.isolation.process import Process
 
 WORKER = "metalbench.isolation.executing"
@@ -24,10 +23,10 @@ class Executor:
         # Of this process's session: whoever ends that ends all.
         self._process = Process("", worker=WORKER, channel=self._noted, leads=False)
 
-    def _noted(self, connection: Connection) -> Channel:
+    def _noted(self, connection: Connection) -> Connection:
         # What goes over it is the core's own.
         self.socket = connection.fileno()
-        return Channel.of_run(connection)
+        return connection
 
     @property
     def number(self) -> int:
@@ -62,16 +61,17 @@ class Executors:
     started can be ended with it.
     """
 
-    def __init__(self, ready: int = OF_A_TRIAL) -> None:
+    def __init__(self, ready: int = OF_A_TRIAL, *, kind: type[Executor] = Executor) -> None:
+        self._kind = kind
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="executors")
-        self._ready = deque(self._starter.submit(Executor) for _ in range(ready))
+        self._ready = deque(self._starter.submit(kind) for _ in range(ready))
 
     def start(self) -> Executor:
         """One that is ready, or a new one."""
         try:
             ready = self._ready.popleft()
         except IndexError:
-            ready = self._starter.submit(Executor)
+            ready = self._starter.submit(self._kind)
         return ready.result()
 
     def close(self) -> None:

@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
+from typing import Generic, Protocol, TypeVar
 
-from metalbench.isolation.channel import Channel
 from metalbench.msl.building import cache
 
 LAST_WORDS_BYTES = 4000
@@ -23,7 +23,17 @@ _SECRET = re.compile(
 )
 
 
-class Process:
+class Closable(Protocol):
+    """One end of what a process is told by."""
+
+    def close(self) -> None:
+        """Close this end."""
+
+
+End = TypeVar("End", bound=Closable)
+
+
+class Process(Generic[End]):
     """A worker's process, with a channel to it. It ends with us.
 
     `worker` is the module whose `work` it runs, and `channel` makes our end of what it is told by.
@@ -34,8 +44,8 @@ class Process:
         self,
         device: str,
         *,
-        worker: str = "metalbench.isolation.worker",
-        channel: Callable[[Connection], Channel] = Channel.of_run,
+        worker: str,
+        channel: Callable[[Connection], End],
         leads: bool = True,
     ) -> None:
         self._leads = leads

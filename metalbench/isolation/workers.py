@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from metalbench.errors import DeclarationError, EncodingError, MachineError
 from metalbench.isolation import death
+from metalbench.isolation.channel import Channel
 from metalbench.isolation.limits import Limits
 from metalbench.isolation.memory import resident_bytes
 from metalbench.isolation.process import Process
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from metalbench.run.stages import Observer, Stage
     from metalbench.run.trial import Trial
 
+WORKER = "metalbench.isolation.worker"
 # Messages that end a trial for which no kernel is to blame.
 NO_RESULT = {"machine": MachineError, "untried": DeclarationError}
 # How often a worker is looked at: seldom while it measures, and then not at its children.
@@ -163,7 +165,7 @@ class _Worker:
     """A process and what is known of its one trial."""
 
     def __init__(self, device: str, trial: Trial | None = None) -> None:
-        self.process = Process(device)
+        self.process = Process(device, worker=WORKER, channel=Channel.of_run)
         self._open = self._ready = False
         self._prepares = trial is not None
         self._stage: Stage | None = None

@@ -64,16 +64,13 @@ class Compiled:
     tunables: Mapping[str, int]
     pipelines: Mapping[str, _core.Pipeline]
 
-    def bind(self, workload: Workload, *, beside: Bound | None = None) -> Bound:
+    def bind(self, workload: Workload) -> Bound:
         """Allocate guarded buffers, fill the inputs, poison the rest and bind every dispatch.
 
-        With `beside`, of another kernel for the same workload, inputs and outputs are those of it.
         Raises DeclarationError or DispatchError if the launch does not fit kernel or device.
         """
-        inputs = self.inputs(workload) if beside is None else beside.inputs
-        outputs = self._outputs(workload) if beside is None else beside.outputs
-        scratches = self._scratches({**workload.values, **self.tunables})
-        return self.joined(workload, inputs, outputs, scratches)
+        inputs, outputs = self.inputs(workload), self._outputs(workload)
+        return self.joined(workload, inputs, outputs, self.scratches(workload))
 
     def joined(
         self,
@@ -152,7 +149,9 @@ class Compiled:
         found = ", ".join(map("{} = {}".format, names, max(fitting)[1]))
         return f"{found} fits: let the `// tune:` line begin with it"
 
-    def _scratches(self, values: Mapping[str, int]) -> dict[str, GuardedBuffer]:
+    def scratches(self, workload: Workload) -> dict[str, GuardedBuffer]:
+        """Guarded buffers for what the kernel keeps between its dispatches."""
+        values = {**workload.values, **self.tunables}
         result = {}
         for each in self.kernel.scratches:
             where = f"[{self.task.name}] {self.kernel.path.name}:{each.line}: {each.name}"

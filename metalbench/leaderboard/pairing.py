@@ -12,8 +12,8 @@ from metalbench.comparison.match import Match, Players, measurement_of, outcome_
 from metalbench.measure import Measurement
 from metalbench.run.runner import Attempts
 from metalbench.run.stages import Silent
-from metalbench.run.timed import like_seeds
 from metalbench.run.trial import Trial
+from metalbench.run.turns import like_seeds
 from metalbench.stats import Interval, Verdict
 
 if TYPE_CHECKING:

@@ -68,6 +68,25 @@ def rotation(pass_bytes: int, cache_bytes: int, memory_bytes: int | None) -> Rot
     )
 
 
+def of_two_sets(
+    input_bytes: int, output_bytes: int, cache_bytes: int, memory_bytes: int | None
+) -> str | None:
+    """What is to be said of two sets of inputs that take turns, where one alone costs less."""
+    one, two = input_bytes + output_bytes, 2 * input_bytes + output_bytes
+    if one <= cache_bytes < two:
+        return (
+            f"two sets of inputs take turns, and do not fit the last-level cache: {two / MIB:.3g} "
+            f"MiB with the outputs, of {cache_bytes / MIB:.3g} MiB, where one set would "
+            f"({one / MIB:.3g} MiB); both sides read them from memory, as after other work"
+        )
+    if memory_bytes is not None and two > memory_bytes // OF_MEMORY:
+        return (
+            f"two sets of inputs take turns: with the outputs {two / MIB:.0f} MiB, more than a "
+            f"quarter of the memory ({memory_bytes / MIB:.0f} MiB)"
+        )
+    return None
+
+
 def _linux_bytes(size: Path) -> int:
     """``480K`` as bytes."""
     text = size.read_text(encoding="ascii").strip()

@@ -55,8 +55,8 @@ class Sides:
     """What is timed against what.
 
     `candidate` are the dispatches of one pass, which does the work `repeats` times; `reference`
-    those of a pass of its own, or None. In the place of either may stand a function that runs k
-    chained repetitions to completion.
+    those of a pass of its own, which does it `reference_repeats` times, or None. In the place of
+    either may stand a function that runs k chained repetitions to completion.
     `probe` is work of a fixed length in registers alone, none if empty. `refresh` puts other inputs
     in place for both sides.
     """
@@ -64,6 +64,7 @@ class Sides:
     candidate: Any
     reference: Callable[[int], None] | Sequence[Dispatch] | None = None
     repeats: int = 1
+    reference_repeats: int = 1
     probe: Sequence[Dispatch] = ()
     refresh: Refresh | None = None
 
@@ -170,7 +171,8 @@ class Series:
         """The samples with the times of long windows of both sides, if those can be afforded."""
         pair_ns = samples.candidate_window * self.sides.repeats * float(samples.candidate_ns[-1])
         if samples.reference_ns.size:
-            pair_ns += samples.reference_window * float(samples.reference_ns[-1])
+            passes = samples.reference_window * self.sides.reference_repeats
+            pair_ns += passes * float(samples.reference_ns[-1])
         affordable = LONG_SHARE * self.plan.seconds * 1e9 / (LONGER * pair_ns)
         count = int(min(self.plan.long_windows, affordable))
         if self.throttled or count < FEWEST_LONG:
@@ -207,6 +209,7 @@ class Series:
             self.sides.reference,
             probe=self.sides.probe,
             candidate_repeats=self.sides.repeats,
+            reference_repeats=self.sides.reference_repeats,
             window_ns=plan.window_ns_on(own_clock=self.device.own_clock),
             candidate_window=self._windows[0],
             reference_window=self._windows[1],

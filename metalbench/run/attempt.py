@@ -269,8 +269,10 @@ class _Attempt:
 
     def _recheck(self, timed: Timed, task: Task, size: str, seed: int) -> None:
         """Judge what the timing left behind, and what the same buffers hold of new inputs."""
-        self._note(timed.left_behind())
-        self._note(timed.run_on(workload(task, size, dtype_name=self._trial.dtype, seed=seed)))
+        self._note(timed.turns.left_behind())
+        self._note(
+            timed.turns.run_on(workload(task, size, dtype_name=self._trial.dtype, seed=seed))
+        )
 
     def _result(self, seconds: float) -> Result:
         status = Status.CORRECT

@@ -1,9 +1,10 @@
 """Is a kernel right? Against a float64 oracle, within its buffers, every time, on every size."""
 
+from metalbench.kind import Kind
 from metalbench.verify.checked import verify_checked, verify_checked_as_timed
 from metalbench.verify.flow import TIME_LIMIT, all_sizes, seeds_for, small_sizes, verify
 from metalbench.verify.place import Place, place_of
-from metalbench.verify.verdict import Comparison, Finding, Kind, Report, merged
+from metalbench.verify.verdict import Comparison, Finding, Report, merged
 
 __all__ = [
     "TIME_LIMIT",

@@ -8,12 +8,13 @@ from time import perf_counter
 from typing import Any
 
 from metalbench.kernel.prepare import Bound, Compiled
+from metalbench.kind import Kind
 from metalbench.task.sizes import is_spelled
 from metalbench.task.workload import Workload
 from metalbench.verify import error_rule
 from metalbench.verify.error_rule import Yardstick
 from metalbench.verify.mismatch import mismatch
-from metalbench.verify.verdict import Comparison, Finding, Kind, Report
+from metalbench.verify.verdict import Comparison, Finding, Report
 
 
 @dataclass

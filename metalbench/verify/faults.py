@@ -13,7 +13,8 @@ from metalbench.errors import (
     TimeLimitExceeded,
     Unsupported,
 )
-from metalbench.verify.verdict import Finding, Kind
+from metalbench.kind import Kind
+from metalbench.verify.verdict import Finding
 
 _KINDS = (
     (CompileError, Kind.COMPILE_ERROR),

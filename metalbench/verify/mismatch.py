@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from metalbench.kind import Kind
 from metalbench.verify import hints
-from metalbench.verify.verdict import Comparison, Kind
+from metalbench.verify.verdict import Comparison
 
 Array = np.ndarray[Any, Any]
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from metalbench.kind import Kind
 from metalbench.task.workload import some_places, workload
 from metalbench.verify.examine import Examiner
-from metalbench.verify.verdict import Finding, Kind, Report
+from metalbench.verify.verdict import Finding, Report
 
 RUNS = 3
 # Of an output with fewer elements than this all are poisoned.

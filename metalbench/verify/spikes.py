@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from metalbench.errors import TaskError
+from metalbench.kind import Kind
 from metalbench.task.dtypes import DType
 from metalbench.task.workload import Workload
 from metalbench.verify import error_rule
 from metalbench.verify.examine import Examiner
-from metalbench.verify.verdict import Finding, Kind, Report
+from metalbench.verify.verdict import Finding, Report
 
 Array = np.ndarray[Any, Any]
 

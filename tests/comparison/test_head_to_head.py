@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 from scripted_gpu import ScriptedGpu
 
+from metalbench import _core
 from metalbench.comparison.head_to_head import Contest, WrongKernelError, head_to_head
 from metalbench.kernel import Kernel, parse
 from metalbench.kernel.library import Library
+from metalbench.measure import Plan
+from metalbench.task import normal, output, task
 
 SOURCE = """
 // The larger of x and 0.
@@ -41,3 +44,42 @@ def test_a_kernel_that_is_out_of_bounds_never_reaches_the_gpu() -> None:
     contest = Contest(task, relu("i + 1"), relu("i"), ("relu@HEAD~1", "relu"))
     with pytest.raises(WrongKernelError, match=r"relu@HEAD~1 is not correct.*past the end of `x`"):
         head_to_head(Untouched(), contest)
+
+
+@task(
+    sizes=dict(seed=dict(n=4096)),
+    inputs=dict(x=normal("n")),
+    outputs=dict(y=output("n")),
+    oracle=lambda x: 2 * x,
+    flops="n",
+)
+def doubled(x):
+    return x + x
+
+
+# Much work, and one of both does it only where its result is not there already.
+WORKS = """
+// Twice x.
+// dispatch: doubled  threads_in_grid=(n)  threads=(64)
+#include <metal_stdlib>
+kernel void doubled(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+  LOOK
+  volatile float sum = 0;
+  for (int k = 0; k < 1000; ++k) sum = sum + x[i];
+  y[i] = 2 * x[i];
+}
+"""
+PLAN = Plan(seconds=0.05, warmup_ns=1_000_000, first_look=8, min_pairs=2, max_pairs=16)
+
+
+def test_neither_kernel_finds_its_answer_in_its_outputs() -> None:
+    works = parse(WORKS.replace("LOOK", ""), name="doubled")
+    looks = parse(WORKS.replace("LOOK", "if (y[i] == 2 * x[i]) return;"), name="doubled")
+    for before, after in ((works, looks), (looks, works)):
+        contest = Contest(doubled, before, after, ("before", "after"), plan=PLAN)
+        comparison, measured = head_to_head(_core.open("cpu"), contest)
+        assert measured.ratio is not None
+        assert 1 / 3 < measured.ratio.value < 3
+        # Both are of one pass, though a window's go round two sets of inputs.
+        (compared,) = comparison.compared
+        assert 1 / 3 < compared.before_ns.value / compared.after_ns.value < 3

@@ -196,8 +196,11 @@ def source(folder: Path, package: Path) -> str:
     return "\n".join(written)
 
 
-def build(text: str, target: Path) -> None:
-    """Compile C to a shared object, which finds the C library in whatever process loads it."""
+def build(text: str, target: Path, *libraries: Path) -> None:
+    """Compile C to a shared object, which finds the C library in whatever process loads it.
+
+    The libraries are loaded with it, and found where they are now.
+    """
     tools = toolchain()
     numbers = [f"-DSYS_{name}={number}" for name, number in machine().numbers.items()]
     made = target.with_suffix(".o")
@@ -216,4 +219,5 @@ def build(text: str, target: Path) -> None:
     ]
     subprocess.run(compiling, input=text, text=True, check=True)
     linker = [part for part in tools.linker if part not in ("-z", "defs")]
-    subprocess.run([*linker, "-shared", "-o", str(target), str(made)], check=True)
+    needed = map(str, libraries)
+    subprocess.run([*linker, "-shared", "-o", str(target), str(made), *needed], check=True)

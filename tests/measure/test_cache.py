@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from metalbench.measure import cache
-from metalbench.measure.cache import LARGEST_KNOWN, MIB, last_level_cache_bytes, rotation
+from metalbench.measure.cache import (
+    LARGEST_KNOWN,
+    MIB,
+    last_level_cache_bytes,
+    of_two_sets,
+    rotation,
+)
 
 
 @pytest.mark.parametrize(
@@ -53,3 +59,16 @@ def test_tiny_inputs_have_so_many_copies_and_no_more() -> None:
     turns = rotation(64, 96 * MIB, 1 << 36)
     assert turns.copies == cache.MOST_COPIES
     assert turns.doubt is not None
+
+
+def test_two_sets_of_inputs_that_cost_more_than_one_are_told() -> None:
+    room = 16 << 30
+    assert of_two_sets(2 * MIB, 2 * MIB, 8 * MIB, room) is None
+    said = of_two_sets(6 * MIB, 2 * MIB, 8 * MIB, room)
+    assert said is not None
+    assert "14 MiB with the outputs, of 8 MiB, where one set would (8 MiB)" in said
+    # One set does not fit either.
+    assert of_two_sets(9 * MIB, 2 * MIB, 8 * MIB, room) is None
+    said = of_two_sets(2048 * MIB, 1 * MIB, 8 * MIB, room)
+    assert said is not None
+    assert "4097 MiB, more than a quarter of the memory (16384 MiB)" in said

@@ -242,6 +242,9 @@ def test_a_pass_that_works_several_times_is_counted_so():
     np.testing.assert_allclose(samples.candidate_ns, 1e5 / 4)
     np.testing.assert_allclose(samples.floor_ns, 1000 / 4)
     np.testing.assert_allclose(samples.reference_ns, 2e5)
+    both = Machine().sample(candidate_repeats=4, reference_repeats=2, long_windows=2)
+    np.testing.assert_allclose(both.reference_ns, 2e5 / 2)
+    np.testing.assert_allclose(both.reference_long_ns, 2e5 / 2)
 
 
 def test_progress_counts_pairs():

@@ -13,8 +13,8 @@ from metalbench.run.attempt import attempt
 from metalbench.run.disturbance import RERUNS
 from metalbench.run.stages import Silent
 from metalbench.run.trial import Trial
+from metalbench.verify import Finding, Kind, Report
 from metalbench.verify.examine import Examiner
-from metalbench.verify.verdict import Finding, Kind, Report
 
 VICTIM = "[relu] Discarded (victim of GPU error/recovery)"
 

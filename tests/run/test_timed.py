@@ -13,9 +13,10 @@ from metalbench.kernel.prepare import compile_kernel
 from metalbench.measure import FormTime, Mode, Plan
 from metalbench.measure.cache import Rotation
 from metalbench.reference import Reference
-from metalbench.run import contest, known_form, timed
+from metalbench.run import contest, known_form, turns
 from metalbench.run.contest import Settled
-from metalbench.run.timed import Timed, like_seeds
+from metalbench.run.timed import Timed
+from metalbench.run.turns import like_seeds
 from metalbench.stats import Interval
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload
@@ -99,7 +100,7 @@ def prepared(device: _core.Device, source: str, mode: Mode = Mode.WARM, seed: in
 
 @pytest.fixture
 def four_copies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timed, "rotation", lambda *sizes: Rotation(4, "not quite cold"))
+    monkeypatch.setattr(turns, "rotation", lambda *sizes: Rotation(4, "not quite cold"))
 
 
 def test_seeds_of_the_same_distributions_follow() -> None:
@@ -114,9 +115,9 @@ def test_seeds_of_the_same_distributions_follow() -> None:
 def test_what_an_honest_kernel_leaves_behind_is_right(device: _core.Device) -> None:
     warm = prepared(device, HONEST)
     measured = warm.measure(PLAN, None)
-    assert warm.left_behind().passed
+    assert warm.turns.left_behind().passed
     assert warm.bound.workload.seed > 0
-    assert warm.run_on(workload(doubled, "seed", seed=1)).passed
+    assert warm.turns.run_on(workload(doubled, "seed", seed=1)).passed
     assert measured.mode is Mode.WARM
     assert measured.ratio is not None
 
@@ -124,7 +125,7 @@ def test_what_an_honest_kernel_leaves_behind_is_right(device: _core.Device) -> N
 def test_a_kernel_that_stops_working_while_it_is_timed_is_found(device: _core.Device) -> None:
     tired = prepared(device, TIRED)
     tired.measure(PLAN, None)
-    (finding,) = tired.left_behind().findings
+    (finding,) = tired.turns.left_behind().findings
     assert finding.kind is Kind.WRONG_RESULT
 
 
@@ -132,10 +133,10 @@ def test_a_kernel_that_stops_working_while_it_is_timed_is_found(device: _core.De
 @pytest.mark.usefixtures("four_copies")
 def test_no_output_ever_holds_the_answer_to_the_inputs(device: _core.Device, mode: Mode) -> None:
     idle = prepared(device, IDLE, mode)
-    for each in idle.passes:
+    for each in idle.turns.passes:
         each.scratches["idle"].array[:] = 0
     idle.measure(PLAN, None)
-    assert not any(each.scratches["idle"].array.any() for each in idle.passes)
+    assert not any(each.scratches["idle"].array.any() for each in idle.turns.passes)
     # So it would be counted.
     device.run(2 * idle.bound.dispatches)
     assert idle.bound.scratches["idle"].array.any()
@@ -144,13 +145,13 @@ def test_no_output_ever_holds_the_answer_to_the_inputs(device: _core.Device, mod
 def test_inputs_that_are_left_out_by_turns_are_found(device: _core.Device) -> None:
     lazy = prepared(device, EVERY_OTHER)
     lazy.measure(PLAN, None)
-    (finding,) = lazy.left_behind().findings
+    (finding,) = lazy.turns.left_behind().findings
     assert finding.kind is Kind.WRONG_RESULT
 
 
 def test_both_sides_have_two_sets_of_inputs(device: _core.Device) -> None:
     warm = prepared(device, HONEST)
-    first, second = (each.inputs["x"].array.copy() for each in warm.passes)
+    first, second = (each.inputs["x"].array.copy() for each in warm.turns.passes)
     assert (first != second).all()
     assert warm.reference is not None
     held = [np.array(each["x"]) for each in warm.reference._inputs]
@@ -161,9 +162,9 @@ def test_both_sides_have_two_sets_of_inputs(device: _core.Device) -> None:
 def test_cold_copies_take_turns_and_are_all_worked_on(device: _core.Device) -> None:
     cold = prepared(device, HONEST, Mode.COLD)
     measured = cold.measure(Plan(seconds=0.05, warmup_ns=0, mode=Mode.COLD), None)
-    assert [len(each) for each in cold.rounds] == [4, 4]
-    assert len({copy.outputs["y"].array.ctypes.data for copy in cold.passes}) == 4
-    assert cold.left_behind().passed
+    assert [len(each) for each in cold.turns.rounds] == [4, 4]
+    assert len({copy.outputs["y"].array.ctypes.data for copy in cold.turns.passes}) == 4
+    assert cold.turns.left_behind().passed
     assert measured.mode is Mode.COLD
     assert "not quite cold" in measured.doubts
 
@@ -171,11 +172,11 @@ def test_cold_copies_take_turns_and_are_all_worked_on(device: _core.Device) -> N
 @pytest.mark.usefixtures("four_copies")
 def test_a_copy_that_differs_from_the_first_is_found(device: _core.Device) -> None:
     cold = prepared(device, HONEST, Mode.COLD)
-    assert cold.left_behind().passed
-    device.run([dispatch for copy in cold.passes for dispatch in copy.dispatches])
-    cold.rounds[1][2].outputs["y"].array[7] += 1
-    cold._exchanges = 1
-    (finding,) = cold.left_behind().findings
+    assert cold.turns.left_behind().passed
+    device.run([dispatch for copy in cold.turns.passes for dispatch in copy.dispatches])
+    cold.turns.rounds[1][2].outputs["y"].array[7] += 1
+    cold.turns.exchanges = 1
+    (finding,) = cold.turns.left_behind().findings
     assert finding.kind is Kind.WRONG_RESULT
     assert "at 7" in finding.message
 

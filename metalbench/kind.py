@@ -1,0 +1,48 @@
+"""The kinds of what may be wrong with a kernel."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Kind(str, Enum):
+    """What is wrong with a kernel."""
+
+    WRONG_RESULT = "WRONG_RESULT"
+    NOT_WRITTEN = "NOT_WRITTEN"
+    OUT_OF_BOUNDS = "OUT_OF_BOUNDS"
+    RACE = "RACE"
+    UNINITIALISED = "UNINITIALISED"
+    GUARD_ZONE = "GUARD_ZONE"
+    INPUT_CHANGED = "INPUT_CHANGED"
+    NONDETERMINISTIC = "NONDETERMINISTIC"
+    STALE_RESULT = "STALE_RESULT"
+    TIME_LIMIT = "TIME_LIMIT"
+    FAULT = "FAULT"
+    CRASH = "CRASH"
+    FORGED_TIMES = "FORGED_TIMES"
+    OUT_OF_MEMORY = "OUT_OF_MEMORY"
+    COMPILE_ERROR = "COMPILE_ERROR"
+    DISPATCH_ERROR = "DISPATCH_ERROR"
+    UNSUPPORTED = "UNSUPPORTED"
+    IMPLAUSIBLE = "IMPLAUSIBLE"
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def ends_verification(self) -> bool:
+        """Whether further sizes would only fail in the same way, or as slowly."""
+        return self in _FINAL
+
+
+_FINAL = {
+    Kind.TIME_LIMIT,
+    Kind.FAULT,
+    Kind.CRASH,
+    Kind.FORGED_TIMES,
+    Kind.OUT_OF_MEMORY,
+    Kind.COMPILE_ERROR,
+    Kind.DISPATCH_ERROR,
+    Kind.UNSUPPORTED,
+}

@@ -1,0 +1,205 @@
+"""Native code that got past the front end, loaded by `metal_kernel` and by `metalbench run`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import pytest
+from escapes import calling_process, hostile_object, native_code
+from escapes.hostile_object import Ground, environment, several_and_twice
+from escapes.other_user import NOT_ALLOWED
+from escapes.test_native_code import USERS
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="seccomp and Landlock are Linux's")
+NAMES = list(native_code.ESCAPES)
+# What the system refuses with an error, and what it ends the process for; the last one again, in
+# the process that takes the place of one that has ended.
+FEW = ["reads a file", "writes a file", "signals its parent", "starts a program", "reads a file"]
+EVERY_USER = pytest.mark.parametrize("user", USERS, ids=lambda user: f"user{user}")
+
+
+@contextmanager
+def new_ground() -> Iterator[Ground]:
+    made = Ground()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("METALBENCH_CACHE", str(made.cache))
+        yield made
+    made.remove()
+
+
+@pytest.fixture(scope="module")
+def calls() -> Iterator[Ground]:
+    """Where kernels of `metal_kernel` are hostile."""
+    with new_ground() as ground:
+        honest = tried(ground, "here", os.getuid(), NAMES[3:4])
+        assert list(honest.values()) == ["3.0"]
+        assert ground.smuggle(hostile_object.ONE) == 1
+        yield ground
+
+
+@pytest.fixture
+def hostile(calls: Ground) -> Ground:
+    calls.restore()
+    return calls
+
+
+def tried(ground: Ground, how: str, user: int, names: Sequence[str]) -> dict[str, str]:
+    """What comes of escapes in a process that calls `metal_kernel`, one after the other."""
+    numbers = [str(NAMES.index(name)) for name in names]
+    command = [sys.executable, calling_process.__file__, how, str(user), *numbers]
+    done = ended(command, ground)
+    assert done.returncode == 0, done.stderr
+    return dict(zip(names, done.stdout.splitlines(), strict=True))
+
+
+def ended(command: Sequence[str], ground: Ground) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(ground),
+        cwd=ground.folder,
+        timeout=300,
+    )
+    if done.returncode == NOT_ALLOWED:
+        pytest.skip("only root may start the interpreter, and nothing may be mounted")
+    return done
+
+
+def are_refused(came: dict[str, str]) -> bool:
+    ends = "KernelDied [escape] the kernel's process was ended by SIGSYS: it asked the system for"
+    return all(line == "1.0" or line.startswith(ends) for line in came.values())
+
+
+@EVERY_USER
+def test_in_a_sandbox_it_reaches_nothing(hostile: Ground, user: int) -> None:
+    came = tried(hostile, "sandbox", user, FEW)
+    assert are_refused(came), came
+    assert came["reads a file"] == "1.0", "the call after one that has died"
+    assert "(it tried execve)" in came["starts a program"]
+    assert hostile.is_untouched
+
+
+@pytest.mark.slow
+@EVERY_USER
+def test_in_a_sandbox_no_escape_is_possible(hostile: Ground, user: int) -> None:
+    came = tried(hostile, "sandbox", user, NAMES)
+    assert are_refused(came), came
+    assert hostile.is_untouched
+
+
+def test_without_one_it_does_what_it_wants(hostile: Ground) -> None:
+    """So the others would fail if the sandbox did nothing."""
+    came = tried(hostile, "here", os.getuid(), ["reads a file", "removes a file", "forks"])
+    assert set(came.values()) == {"0.0"}, came
+    assert not hostile.is_untouched
+
+
+TASK = '''
+"""Twice the input."""
+
+from metalbench.task import normal, output, task
+
+@task(
+    sizes=dict(small=dict(n=4096), odd1=dict(n=77)),
+    inputs=dict(x=normal("n")),
+    outputs=dict(y=output("n")),
+    oracle=lambda x: 2 * x,
+    flops="n",
+    baseline="x + x",
+    headline="small",
+)
+def twice(x):
+    return x + x
+'''
+KERNEL = """// Twice the input.
+// dispatch: twice threads_in_grid=(n) threads=(64)
+#include <metal_stdlib>
+using namespace metal;
+kernel void twice(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+  y[i] = 2 * x[i];
+}
+"""
+RUN = """
+import sys
+from escapes.other_user import be_for_all_programs
+from metalbench.cli import main
+be_for_all_programs(int(sys.argv[1]))
+main(["run", "twice", "--kernels", "kernels", "--db", "home/results.db", "--device", "cpu",
+      "--time", "0.01", "--seed", "1"])
+"""
+
+
+@pytest.fixture(scope="module")
+def runs() -> Iterator[Ground]:
+    """With what a run of an honest kernel has left in the cache."""
+    with new_ground() as ground:
+        for name in ("kernels", "home"):
+            folder = ground.folder / name
+            folder.mkdir()
+            folder.chmod(0o777)
+        (ground.folder / "kernels/twice.py").write_text(TASK)
+        (ground.folder / "kernels/twice.metal").write_text(KERNEL)
+        done = run(ground, os.getuid())
+        assert done.returncode == 0, done.stdout + done.stderr
+        yield ground
+
+
+@pytest.fixture
+def run_of(runs: Ground) -> Ground:
+    runs.restore()
+    for path in (runs.folder / "home").iterdir():
+        path.unlink()
+    # As what it wrote belongs to who ran it.
+    for path in (runs.cache, *runs.cache.rglob("*")):
+        path.chmod(0o777)
+    return runs
+
+
+def run(ground: Ground, user: int) -> subprocess.CompletedProcess[str]:
+    return ended([sys.executable, "-c", RUN, str(user)], ground)
+
+
+# In this order one process lives through them: the last one ends it.
+REFUSED = [
+    name
+    for name, escape in native_code.ESCAPES.items()
+    if any(word in escape.body for word in ("opens(", "unlinkat", "renameat2", "PROT", "dlopen"))
+]
+
+
+@EVERY_USER
+def test_a_run_is_told_nothing_and_nothing_is_written(run_of: Ground, user: int) -> None:
+    """What fails with an error leaves a kernel that is right: so it is told."""
+    assert run_of.smuggle(several_and_twice([NAMES.index(name) for name in REFUSED])) > 0
+    done = run(run_of, user)
+    assert "correct" in done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert run_of.is_untouched
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("starts a program", "execve"),
+        ("signals its parent", "kill"),
+        pytest.param("forks", "clone", marks=pytest.mark.slow),
+        pytest.param("makes a socket of the internet", "socket", marks=pytest.mark.slow),
+        pytest.param("traces its parent", "ptrace", marks=pytest.mark.slow),
+        pytest.param("enters other namespaces", "setns", marks=pytest.mark.slow),
+    ],
+)
+@EVERY_USER
+def test_a_run_says_what_ended_a_kernel(run_of: Ground, user: int, name: str, call: str) -> None:
+    assert run_of.smuggle(several_and_twice([NAMES.index(name)])) > 0
+    done = run(run_of, user)
+    said = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == 1, said
+    assert "twice (float32): incorrect at verify" in said
+    assert f"ended by SIGSYS: it asked the system for what it may not do (it tried {call})" in said
+    assert run_of.is_untouched
