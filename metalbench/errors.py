@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import errno
 from collections.abc import Iterable
 
@@ -93,6 +92,8 @@ def of_the_machine(error: BaseException) -> MachineError | None:
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The end of an error about an unknown name: what was probably meant, else all that exist."""
+    import difflib  # for a mistake alone
+
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     if close:

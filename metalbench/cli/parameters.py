@@ -117,7 +117,7 @@ def seed_option(text: str, *, secret: bool = True) -> Callable[[Command], Comman
 
 
 def _secret_seed() -> int:
-    from metalbench.task.seeds import secret_seed
+    from metalbench.cli.secret_seed import secret_seed
 
     return secret_seed()
 

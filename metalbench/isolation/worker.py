@@ -13,17 +13,18 @@ from metalbench.errors import DeclarationError, MachineError
 from metalbench.isolation.channel import Channel
 from metalbench.isolation.confinement import confine
 from metalbench.isolation.executor import OF_A_TRIAL, Executors
-from metalbench.run.stages import Stage
 
 if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.comparison.match import Match, Outcome
     from metalbench.result import Result
-    from metalbench.run.stages import Observer
+    from metalbench.run.stages import Observer, Stage
     from metalbench.run.trial import Trial
 
 # Every kernel needs these, and they take their time.
-NEEDED = ("mlx.core", "scipy.special", "metalbench.reference", "metalbench.run.attempt")
+NEEDED = ("mlx.core", "metalbench.reference", "metalbench.run.attempt")
+# Some need this; who is made ready ahead has the time.
+NEEDED_BY_SOME = "scipy.special"
 
 
 def work(channel: int, lifeline: int, parent: int, device: str) -> None:
@@ -71,6 +72,7 @@ def _prepare(channel: Channel, device: Device, trial: Trial, *, asked: bool) -> 
         with ThreadPoolExecutor(2, thread_name_prefix="compile") as both:
             for checked in (False, True):
                 both.submit(precompile, device, trial, checked=checked)
+        importlib.import_module(NEEDED_BY_SOME)
         channel.send("ready")
         channel.receive()
     channel.send("case", case_of(trial, task_of(trial), device.kind))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import errno
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from metalbench.isolation.confinement.system_calls import Machine
 
@@ -27,8 +27,7 @@ def refuse(number: int = errno.EPERM) -> int:
     return 0x00050000 | number
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(NamedTuple):
     """Of one half of an argument, the lower unless told: what its bits, or itself, must be.
 
     Most arguments are `int`, or flags of which no upper one is defined; pointers have two halves.
@@ -40,8 +39,7 @@ class Condition:
     half: int = 0
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """What happens to a call that meets all conditions."""
 
     action: int

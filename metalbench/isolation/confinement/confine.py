@@ -6,9 +6,7 @@ import faulthandler
 import os
 import resource
 import sys
-import tempfile
 from contextlib import suppress
-from pathlib import Path
 
 from metalbench.errors import Unsupported
 from metalbench.isolation.confinement import (
@@ -28,6 +26,7 @@ FILE_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 _NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
 _SYSTEM = ("/usr/lib", "/lib", "/lib64", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo")
 _FACTS = ("/etc/ld.so.cache", "/etc/localtime", "/proc/self", "/proc/cpuinfo", "/proc/meminfo")
+_PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
 _KERNEL = ("/sys/devices/system", "/sys/fs/cgroup", "/dev/urandom", "/dev/random", "/dev/null")
 
 
@@ -54,11 +53,10 @@ def confine(lifeline: int, parent: int, files: Files | None = None) -> str:
 def to_run() -> Files:
     """What a process needs to open that loads kernels from the cache, for `confine`."""
     found = (sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable))
-    package = Path(__file__).parents[3]
-    paths: list[str | Path] = [
+    paths = [
         *found,
         *filter(None, sys.path),
-        package,
+        _PACKAGE,
         *_cache(),
         *_SYSTEM,
         *_FACTS,
@@ -69,8 +67,11 @@ def to_run() -> Files:
 
 def _to_work() -> Files:
     """What tasks may need, which are Python: to read and start whatever there is."""
-    writable: list[str | Path] = [*_cache(), tempfile.gettempdir(), *_NOWHERE]
-    return Files(readable=("/",), executable=("/",), writable=tuple(writable))
+    # Which takes longer to import than all else here, and is not for what loads kernels.
+    import tempfile
+
+    writable = (*_cache(), tempfile.gettempdir(), *_NOWHERE)
+    return Files(readable=("/",), executable=("/",), writable=writable)
 
 
 def _on_linux(parent: int, files: Files | None) -> str:
@@ -94,15 +95,15 @@ def _on_a_mac(files: Files | None) -> str:
     return "the sandbox"
 
 
-def _cache() -> list[Path]:
+def _cache() -> list[str]:
     """The folder of compiled kernels, as who started this process has told; made, to be named."""
     named = os.environ.get("METALBENCH_CACHE")
     if not named:
         return []
     # Where it cannot be made, whoever writes to it first says what is wrong.
     with suppress(OSError):
-        Path(named).mkdir(parents=True, exist_ok=True)
-    return [Path(named)]
+        os.makedirs(named, exist_ok=True)
+    return [named]
 
 
 def _limit(which: int, most: int) -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from metalbench.errors import Unsupported
 
 
-@dataclass
 class Held:
     """Mechanisms that hold by their names, and of the others why they do not."""
 
-    means: list[str] = field(default_factory=list)
-    lacking: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.means: list[str] = []
+        self.lacking: list[str] = []
 
     def attempt(self, name: str, mechanism: Callable[[], object]) -> bool:
         """Use a mechanism, and note whether it holds."""

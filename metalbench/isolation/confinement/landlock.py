@@ -10,9 +10,8 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from typing import NamedTuple
 
 from metalbench.errors import Unsupported
 from metalbench.isolation.confinement.system import address, gain_no_privileges, system_call
@@ -35,24 +34,16 @@ TCP_SINCE, SCOPES_SINCE = 4, 6
 SCOPES = 0b11
 
 
-@dataclass(frozen=True)
-class Files:
+class Files(NamedTuple):
     """Folders and files that stay reachable: `executable` ones to start, and to read as well.
 
     What is `writable` is so with all that lies in it, and readable. What does not exist is passed
     over.
     """
 
-    readable: tuple[str | Path, ...] = ()
-    writable: tuple[str | Path, ...] = ()
-    executable: tuple[str | Path, ...] = ()
-
-    def __add__(self, other: Files) -> Files:
-        return Files(
-            self.readable + other.readable,
-            self.writable + other.writable,
-            self.executable + other.executable,
-        )
+    readable: tuple[str | os.PathLike[str], ...] = ()
+    writable: tuple[str | os.PathLike[str], ...] = ()
+    executable: tuple[str | os.PathLike[str], ...] = ()
 
 
 class _Ruleset(ctypes.Structure):
@@ -118,8 +109,8 @@ def _rights() -> int:
     return FIRST_RIGHTS | sum(added)
 
 
-def _allow(ruleset: int, paths: Iterable[str | Path], rights: int) -> None:
-    for path in dict.fromkeys(str(path) for path in paths):
+def _allow(ruleset: int, paths: Iterable[str | os.PathLike[str]], rights: int) -> None:
+    for path in dict.fromkeys(os.fspath(path) for path in paths):
         with suppress(OSError):
             _allow_path(ruleset, path, rights)
 

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import threading
-from pathlib import Path
 
 from metalbench.isolation.confinement.system import library
 
@@ -17,7 +16,8 @@ PR_SET_PDEATHSIG = 1
 def die_first_when_memory_runs_out() -> None:
     """Rather this process than the one that keeps the results."""
     try:
-        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+            file.write("1000")
     except OSError:
         return
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from pathlib import Path
 
 from metalbench.isolation.confinement.system import system_call
 
@@ -41,5 +40,5 @@ def _keep_identity(user: int, group: int) -> None:
         ("uid_map", f"{user} {user} 1"),
         ("gid_map", f"{group} {group} 1"),
     ):
-        with suppress(OSError):
-            Path(f"/proc/self/{file}").write_text(text, encoding="ascii")
+        with suppress(OSError), open(f"/proc/self/{file}", "w", encoding="ascii") as told:
+            told.write(text)

@@ -5,9 +5,9 @@ From the headers <asm/unistd_64.h> of x86 and of aarch64, Linux 6.17.
 
 from __future__ import annotations
 
-import platform
-from dataclasses import dataclass
+import os
 from functools import cache
+from typing import NamedTuple
 
 from metalbench.errors import Unsupported
 
@@ -97,8 +97,7 @@ writev:20:66
 """
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(NamedTuple):
     """A processor: what the kernel calls it in `seccomp_data`, and its system calls' numbers."""
 
     audit: int
@@ -119,7 +118,7 @@ def machine(processor: str = "") -> Machine:
 
     Raises Unsupported where no table is written for it.
     """
-    processor = processor or platform.machine()
+    processor = processor or os.uname().machine
     if processor not in _PROCESSORS:
         known = " or ".join(_PROCESSORS)
         raise Unsupported(

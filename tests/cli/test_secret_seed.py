@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from metalbench.cli.secret_seed import secret_seed
 from metalbench.kernel.library import Library
-from metalbench.task.seeds import secret_seed
 
 
 def test_they_differ_and_begin_with_the_plain_distributions() -> None:
