@@ -77,10 +77,13 @@ class Ground:
     def remove(self) -> None:
         shutil.rmtree(self.folder)
 
-    def smuggle(self, body: str) -> int:
-        """Let every plain kernel in the cache be `body` instead; returns how many there were."""
+    def smuggle(self, name: str, body: str) -> int:
+        """Let plain kernels in the cache that have this in their name be `body` instead.
+
+        Returns how many there were.
+        """
         count = 0
-        for key, record in list(self._kernels()):
+        for key, record in list(self._kernels(name)):
             target = Path(record["path"])
             honest = target.with_name(f"honest-{target.name}")
             if not honest.exists():
@@ -95,12 +98,14 @@ class Ground:
         self._open_to_all()
         return count
 
-    def _kernels(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _kernels(self, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """Those in the cache that are run in loops: no checked build is."""
         for path in self.cache.rglob("*.json"):
             key = path.parent.name + path.stem
             record = cache.load(key)
-            if record is not None and record.get("engine") == "loops":
+            if record is None or record.get("engine") != "loops":
+                continue
+            if name in record["name"]:
                 yield key, record
 
     def _open_to_all(self) -> None:

@@ -37,7 +37,7 @@ def calls() -> Iterator[Ground]:
     with new_ground() as ground:
         honest = tried(ground, "here", os.getuid(), NAMES[3:4])
         assert list(honest.values()) == ["3.0"]
-        assert ground.smuggle(hostile_object.ONE) == 1
+        assert ground.smuggle("escape", hostile_object.ONE) == 1
         yield ground
 
 
@@ -176,7 +176,7 @@ REFUSED = [
 @EVERY_USER
 def test_a_run_is_told_nothing_and_nothing_is_written(run_of: Ground, user: int) -> None:
     """What fails with an error leaves a kernel that is right: so it is told."""
-    assert run_of.smuggle(several_and_twice([NAMES.index(name) for name in REFUSED])) > 0
+    assert run_of.smuggle("twice", several_and_twice([NAMES.index(name) for name in REFUSED])) > 0
     done = run(run_of, user)
     assert "correct" in done.stdout + done.stderr
     assert done.returncode == 0, done.stdout + done.stderr
@@ -196,7 +196,7 @@ def test_a_run_is_told_nothing_and_nothing_is_written(run_of: Ground, user: int)
 )
 @EVERY_USER
 def test_a_run_says_what_ended_a_kernel(run_of: Ground, user: int, name: str, call: str) -> None:
-    assert run_of.smuggle(several_and_twice([NAMES.index(name)])) > 0
+    assert run_of.smuggle("twice", several_and_twice([NAMES.index(name)])) > 0
     done = run(run_of, user)
     said = " ".join((done.stdout + done.stderr).split())
     assert done.returncode == 1, said
