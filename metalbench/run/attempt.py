@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from metalbench.kernel import Kernel
     from metalbench.stats import Interval
 
-
 # Findings behind which there may be a race, or an access out of bounds.
 EXPLICABLE = {
     *map(str, (Kind.WRONG_RESULT, Kind.NOT_WRITTEN, Kind.NONDETERMINISTIC)),
@@ -246,12 +245,9 @@ class _Attempt:
         self._state = self._device.state()
         self._notes += (*warnings(self._state), *self._measurement.doubts)
         done = task.flops(size), task.bytes(size, trial.dtype)
-        self._analysis = analyse(
-            self._measurement,
-            *done,
-            simulated=self._device.kind == "cpu",
-            peaks=peaks_of(self._device, done[1], trial.dtype, trial.plan.mode),
-        )
+        peaks = peaks_of(self._device, done[1], trial.dtype, trial.plan.mode)
+        simulated = self._device.kind == "cpu"
+        self._analysis = analyse(self._measurement, *done, simulated=simulated, peaks=peaks)
         self._expect_possible(task, self._measurement.work_ns, self._analysis.work)
         return timed
 

@@ -6,7 +6,6 @@ import collections.abc
 import contextlib
 import json
 import pickle
-import types
 import typing
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
@@ -149,18 +148,6 @@ def test_a_kernel_of_the_library_comes_back() -> None:
     got = decode(encode(trial, Trial), Trial)
     assert got == trial
     assert "task" not in vars(got.entry)
-
-
-class _Alias:
-    """As `type Arrays[T] = ...` makes one, which the grammar of Python has from 3.12 on."""
-
-    __value__ = NDArray[typing.TypeVar("T", bound=np.generic)]  # type: ignore[misc]
-
-
-def test_an_alias_is_what_it_stands_for() -> None:
-    declared = types.GenericAlias(_Alias(), (np.float64,))  # type: ignore[arg-type]
-    values = np.arange(3.0)
-    np.testing.assert_array_equal(decode(encode(values, declared), declared), values)
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
