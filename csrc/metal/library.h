@@ -19,7 +19,7 @@ struct CompileContext {
   std::shared_ptr<Pipelines> pipelines;
 };
 
-// Throws CompileError with the compiler's own text; Unsupported for checked builds.
+// Throws CompileError with the compiler's own text; Unsupported for checked and counted builds.
 [[nodiscard]] std::shared_ptr<Library> make_library(CompileContext context,
                                                     const std::string& source,
                                                     const CompileOptions& options);

@@ -180,6 +180,7 @@ class MetalLibrary final : public metalbench::Library {
 std::shared_ptr<metalbench::Library> make_library(CompileContext context, const std::string& source,
                                                   const CompileOptions& options) {
   if (options.checked) throw Unsupported("metal: checked builds run on the `cpu` device");
+  if (options.counted) throw Unsupported("metal: counted builds run on the `cpu` device");
   return with_pool([&] { return std::make_shared<MetalLibrary>(context, source, options); });
 }
 

@@ -42,9 +42,12 @@ def verify_same_work(
 ) -> Report:
     """Count a first pass and the next one on the same inputs, at the first small size of the task.
 
-    Once for each source: that a kernel passed is remembered in the cache. What cannot be counted is
-    told in the report's `skipped`. Raises MachineError if the machine fails.
+    Only of a kernel that `could_remember`, and once for each source: that it passed is kept in
+    the cache. What cannot be counted is told in the report's `skipped`. Raises MachineError if the
+    machine fails.
     """
+    if not could_remember(kernel):
+        return Report()
     sizes = small_sizes(task)
     size = sizes[0] if sizes else next(iter(task.sizes))
     chosen = kernel.tuned(tunables)
@@ -73,6 +76,15 @@ def verify_same_work(
     if report.passed:
         cache.store(key, {"passed": True})
     return report
+
+
+def could_remember(kernel: Kernel) -> bool:
+    """Whether a kernel has where to keep its inputs, or reads what is not written and is not seen.
+
+    Inputs that are not kept cannot be known again; and plain reads of outputs that nothing has
+    written yet are findings of every checked build.
+    """
+    return bool(kernel.scratches) or "atomic_exchange" in kernel.text
 
 
 def _judged(compiled: Compiled, bound: Bound, examiner: Examiner) -> Report:

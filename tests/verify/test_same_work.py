@@ -1,0 +1,42 @@
+"""Which kernels are counted twice, and that it is remembered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metalbench import _core
+from metalbench.kernel import header
+from metalbench.kernel.library import Library
+from metalbench.verify import same_work
+
+CHEATS = Path(__file__).parents[1] / "cheats"
+HEAD = "// dispatch: k threads_in_grid=(n) threads=(64)\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "remembers"),
+    [
+        ("", "y[i] = x[i];", False),
+        ("// scratch: kept float32 (n)\n", "y[i] = x[i];", True),
+        ("", "atomic_exchange_explicit(&y[i], 1u, memory_order_relaxed);", True),
+    ],
+)
+def test_only_what_could_remember_is_counted(tmp_path, line, code, remembers):
+    path = tmp_path / "k.metal"
+    path.write_text(f"{HEAD}{line}kernel void k(device uint* y) {{ {code} }}")
+    assert same_work.could_remember(header.read(path)) is remembers
+
+
+def test_a_kernel_that_passed_is_not_counted_again(monkeypatch, tmp_path):
+    monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path))
+    monkeypatch.setattr(same_work, "could_remember", lambda _: True)
+    kernel = header.read(CHEATS / "tasks" / "mean_of_all.metal")
+    task = Library([CHEATS / "tasks"]).entry("mean_of_all").task
+    seen = []
+    for _ in range(2):
+        report = same_work.verify_same_work(_core.open("cpu"), kernel, task, progress=seen.append)
+        assert report.passed
+        assert report.skipped == ()
+    assert len(seen) == 1
