@@ -57,6 +57,7 @@ def test_a_finding_says_where_and_who(tmp_path):
     assert finding.told.threadgroup == (3, 0, 0)
 
 
+@pytest.mark.slow
 def test_repeats_are_counted_and_the_first_in_the_grid_is_told(tmp_path):
     path = file(tmp_path, "  y[i] = x[i + 50];")
     (finding,) = found_in(path).found
@@ -161,6 +162,7 @@ def test_inputs_of_a_file_are_given_as_arrays(tmp_path):
     assert finding.count == 100
 
 
+@pytest.mark.slow
 def test_an_input_may_be_written_where_its_line_says_so(tmp_path):
     body = "  y[i] = x[i];\n  x[i] = 0;"
     path = file(tmp_path, body)
@@ -212,6 +214,7 @@ def test_a_comment_must_name_its_kind_and_a_reason(tmp_path, comment, words):
     assert f"k.metal:{line_of(path, comment)}" in str(told.value)
 
 
+@pytest.mark.slow
 def test_a_kernel_of_the_library_is_checked_by_its_name():
     findings = metalbench.check("relu", sizes=["small"])
     assert isinstance(findings, Findings)

@@ -9,10 +9,9 @@ using namespace metal;
 
 kernel void k(device float* x, device float* y, constant uint& n,
               uint i [[thread_position_in_grid]]) {
-  float left = i == 0 ? 0 : x[i - 1];
   if (BUG) {
-    x[i] += left;  // bug: race
+    x[i] += i == 0 ? 0 : x[i - 1];  // bug: race
   } else {
-    y[i] = x[i] + left;
+    y[i] = x[i] + (i == 0 ? 0 : x[i - 1]);
   }
 }
