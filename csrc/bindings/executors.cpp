@@ -91,7 +91,7 @@ void define_executors(nb::module_& module) {
   module.def(
       "open_apart",
       [](nb::object start) {
-        return executor::make_device(python_front_end(),
+        return executor::make_device(python_front_end(false),
                                      std::make_shared<PythonHost>(std::move(start)),
                                      executor::Sharing::device);
       },

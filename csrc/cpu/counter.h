@@ -9,7 +9,7 @@
 
 #include "core/buffer.h"
 #include "msl/mb/abi.h"
-#include "msl/mb/counts.h"
+#include "msl/mb/cpu/counts.h"
 
 namespace metalbench::cpu {
 
@@ -24,7 +24,7 @@ struct SimdAccess {
 };
 
 // The sums of one launch. Its buffer begins with what the host asks for, in words of 64 bits, and
-// gets the sums behind it when the launch has ended; csrc/msl/mb/counts.h says where what is.
+// gets the sums behind it when the launch has ended; csrc/msl/mb/cpu/counts.h says where what is.
 class Counter {
  public:
   // Throws DispatchError if the buffer is too small for what its head says.

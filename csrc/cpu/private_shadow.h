@@ -1,5 +1,5 @@
 // What is known of private memory in checked builds that follow uninitialised values or have red
-// zones; its layout is in msl/mb/shadow_abi.h.
+// zones; its layout is in msl/mb/cpu/shadow_abi.h.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 #include "cpu/memory_check_reserved.h"
 #include "cpu/stacks.h"
-#include "msl/mb/shadow_abi.h"
+#include "msl/mb/cpu/shadow_abi.h"
 
 namespace metalbench::cpu {
 

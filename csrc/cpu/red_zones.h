@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "msl/mb/shadow_abi.h"
+#include "msl/mb/cpu/shadow_abi.h"
 
 namespace metalbench::cpu {
 

@@ -53,8 +53,15 @@ _KINDS = (
     Kind("time-limit", "sync", "a kernel that does not end"),
     Kind("division", "arithmetic", "an integer division by zero"),
     Kind("overflow", "arithmetic", "a signed quotient that does not fit its type"),
-    Kind("shift", "arithmetic", "a shift by more bits than there are, or by fewer than none"),
-    Kind("float-cast", "arithmetic", "a float that does not fit the integer it is made"),
+    # Metal defines both of these, and hardly anybody means it.
+    Kind(
+        "shift",
+        "arithmetic",
+        "a shift by more bits than there are, or by fewer than none",
+        "",
+        True,
+    ),
+    Kind("float-cast", "arithmetic", "a float that does not fit the integer it is made", "", True),
     Kind("assertion", "arithmetic", "an assert() that does not hold"),
     Kind("trap", "arithmetic", "undefined behaviour that the compiler has made a trap of"),
     Kind("fault", "mem", "a fault of no kind that is known"),

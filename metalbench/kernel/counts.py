@@ -1,4 +1,4 @@
-"""Where a counted build leaves its sums, as csrc/msl/mb/counts.h lays them out."""
+"""Where a counted build leaves its sums, as csrc/msl/mb/cpu/counts.h lays them out."""
 
 from __future__ import annotations
 

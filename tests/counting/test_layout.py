@@ -7,7 +7,7 @@ from pathlib import Path
 
 from metalbench.kernel import counts
 
-HEADER = Path(__file__).parents[2] / "csrc/msl/mb/counts.h"
+HEADER = Path(__file__).parents[2] / "csrc/msl/mb/cpu/counts.h"
 
 
 def names_of(enumeration):

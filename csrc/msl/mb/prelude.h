@@ -29,10 +29,10 @@
 #endif
 
 #if !MB_GPU
-#include "counted.h"
 #include "cpu/checked.h"
+#include "cpu/counted.h"
 #include "cpu/division.h"
-#include "red_zones.h"
-#include "undefined.h"
-#include "uninitialised.h"
+#include "cpu/red_zones.h"
+#include "cpu/undefined.h"
+#include "cpu/uninitialised.h"
 #endif

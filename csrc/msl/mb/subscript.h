@@ -3,7 +3,6 @@
 #pragma once
 
 #include "access.h"
-#include "finding.h"
 
 #if MB_CHECKED
 

@@ -4,8 +4,8 @@
 
 #include "../info.h"
 
-#include "../counts.h"
-#include "../finding.h"
+#include "counts.h"
+#include "finding.h"
 
 namespace mb {
 

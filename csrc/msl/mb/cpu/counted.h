@@ -1,7 +1,7 @@
 // Calls that counted builds have in their LLVM IR (metalbench/msl/building/counting.py).
 #pragma once
 
-#include "sync.h"
+#include "../sync.h"
 
 #if MB_COUNTED
 

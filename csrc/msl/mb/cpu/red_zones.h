@@ -4,7 +4,7 @@
 #pragma once
 
 #include "shadow_abi.h"
-#include "sync.h"
+#include "../sync.h"
 
 #if MB_ZONES
 

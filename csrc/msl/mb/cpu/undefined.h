@@ -2,7 +2,7 @@
 #pragma once
 
 #include "finding.h"
-#include "sync.h"
+#include "../sync.h"
 
 #if MB_CHECKED
 

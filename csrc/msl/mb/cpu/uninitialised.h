@@ -3,7 +3,7 @@
 #pragma once
 
 #include "shadow_abi.h"
-#include "sync.h"
+#include "../sync.h"
 #include "undefined.h"
 
 #if MB_SHADOW
