@@ -244,8 +244,9 @@ NB_MODULE(_core, module) {
       "The source with the files that it includes, each in place of its `#include`; those that "
       "are\n"
       "in no folder, such as `<metal_stdlib>`, stay as they are.");
-  module.def("open", &open_device, nb::arg("kind") = "auto",
-             "Open a device: `auto`, `cpu`, `metal` or `cuda`. Raises Unsupported where it is not there.");
+  module.def(
+      "open", &open_device, nb::arg("kind") = "auto",
+      "Open a device: `auto`, `cpu`, `metal` or `cuda`. Raises Unsupported where it is not there.");
   module.def("devices", &device_kinds,
              "The kinds of device that this machine has, best first; of those, the ones that\n"
              "METALBENCH_DEVICES names, where it is set.");

@@ -26,7 +26,7 @@ struct Finding {
   std::string object;
   std::vector<std::uint64_t> offsets;
   std::optional<std::uint64_t> declared;  // likewise, of a variable that it is about
-  std::vector<Frame> frames;  // what its debug information makes of them
+  std::vector<Frame> frames;              // what its debug information makes of them
 };
 
 }  // namespace metalbench

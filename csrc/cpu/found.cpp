@@ -53,8 +53,11 @@ std::string words_of(const Fault& fault) {
 }
 
 std::optional<mb::uptr> offset_of(const Fault& fault, const Module& module) {
-  // What is stopped from outside spends most of its time in checks.
-  if (fault.kind == Fault::Kind::stopped && module.contains(fault.checked)) {
+  // What is stopped from outside spends most of its time in checks, and they take the last of a
+  // stack.
+  const bool in_checks =
+      fault.kind == Fault::Kind::stopped || fault.kind == Fault::Kind::stack_overflow;
+  if (in_checks && module.contains(fault.checked)) {
     return *module.offset_of(fault.checked) - 1;
   }
   // A check knows only where the call to it returns, which may be the next line already.

@@ -69,6 +69,7 @@ void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64
   if (self.stacks_->room_below(frame) < mb::runtime_bytes) {
     self.fault_.kind = Fault::Kind::stack_overflow;
     self.place(fiber, pc);
+    self.trace(frame);
     if (self.note()) self.stop_thread(fiber);
     self.stop();
   }

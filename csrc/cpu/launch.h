@@ -26,7 +26,7 @@ struct Range {
   const std::byte* end = nullptr;
   std::size_t element_bytes = 0;
   bool is_writable = false;
-  bool is_input = false;  // of a check: must not be written, whatever its type says
+  bool is_input = false;     // of a check: must not be written, whatever its type says
   bool is_constant = false;  // of Metal's constant memory
   // Of checked launches: what is known of its bytes; null for constants, which nobody writes.
   Region* region = nullptr;

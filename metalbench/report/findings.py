@@ -45,7 +45,8 @@ def _block(finding: Finding, findings: Findings) -> Iterator[str]:
             blank = "".join("\t" if each == "\t" else " " for each in text[: frame.column - 1])
             yield f"       | {blank}^"
     for inner, outer in zip(finding.frames, finding.frames[1:], strict=False):
-        yield f"       in {inner.function}, called at {outer.file}:{outer.line}:{outer.column}"
+        within = f"in {inner.function}, " if inner.function else ""
+        yield f"       {within}called at {outer.file}:{outer.line}:{outer.column}"
     yield f"       {', '.join(_facts(finding))}"
 
 

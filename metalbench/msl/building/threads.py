@@ -51,5 +51,12 @@ def threads_of(
 def threads_of_text(text: Path, kernel: str, *, fast_math: bool, spaces: bool) -> Path:
     """The same of text that compiled before, in a file, as fibers."""
     code = Code(text.read_text(), Edits(""), 0)
-    kind = {"fibers": True, "checked": False, "fast_math": fast_math, "spaces": spaces}
-    return threads_of(code, kernel, Translate(), **kind)
+    return threads_of(
+        code,
+        kernel,
+        Translate(),
+        fibers=True,
+        checked=False,
+        fast_math=fast_math,
+        spaces=spaces,
+    )

@@ -9,9 +9,9 @@ using namespace metal;
 
 static float down(device const float* p, uint k, uint n) {
   float here[64];
-  for (uint j = 0; j < 64; ++j) here[j] = p[(k + j) % n];  // bug: stack-overflow
+  for (uint j = 0; j < 64; ++j) here[j] = p[(k + j) % n];
   if (k == 0 && !BUG) return here[1];
-  return here[k % 64] + down(p, k == 0 ? 7 : k - 1, n);
+  return here[k % 64] + down(p, k == 0 ? 7 : k - 1, n);  // bug: stack-overflow
 }
 
 kernel void k(device const float* x, device float* y, constant uint& n,
