@@ -2,9 +2,10 @@
 
 Its pass (-fsanitize=kernel-memory) gives every value a shadow and an origin, and asks a runtime,
 here csrc/msl/mb/cpu/uninitialised.h, for those of memory. It has to come before whatever may
-conclude that a value which nothing gives is the one that is convenient. Code that nobody has optimised keeps
-every variable in memory, though, which costs a hundredfold. So variables become values first, and a
-declaration becomes a value that has none: a call, which also knows the variable's name and place.
+conclude that a value which nothing gives is the one that is convenient. Code that nobody has
+optimised keeps every variable in memory, though, which costs a hundredfold. So variables become
+values first, and a declaration becomes a value that has none: a call, which also knows the
+variable's name and place.
 """
 
 from __future__ import annotations
