@@ -34,6 +34,7 @@ ROOMS = (
     "isolation.process",
     "isolation.executing",
     "isolation.executor",
+    "isolation.sandbox",
     "custom_kernel",
     "counting",
     "reference",

@@ -75,7 +75,7 @@ std::string subscript(const mb::Undefined& what) {
   return "subscript out of bounds: " + integer(*what.type[1], what.value[0]) + " of " + of;
 }
 
-std::string words(const mb::Undefined& what) {
+std::string in_words(const mb::Undefined& what) {
   switch (what.finding) {
     case mb::Finding::division_by_zero:
       return division(what);
@@ -95,7 +95,7 @@ std::string words(const mb::Undefined& what) {
 }  // namespace
 
 void describe(const mb::Undefined& what, std::array<char, 512>& text) {
-  std::snprintf(text.data(), text.size(), "%s", words(what).c_str());
+  std::snprintf(text.data(), text.size(), "%s", in_words(what).c_str());
 }
 
 }  // namespace metalbench::cpu

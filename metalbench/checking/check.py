@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from metalbench.checking.kinds import ALL, kind_named, tools_of
 from metalbench.checking.subject import Subject, subject
 from metalbench.checking.unwritten import declared, unwritten
 from metalbench.errors import KernelDied
-from metalbench.isolation.executor import Executors
+from metalbench.isolation.sandbox import sandboxed_device
 from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
 from metalbench.task.workload import workload
 
@@ -61,23 +60,23 @@ def check(
         for each in allowances(what.kernel.source, file)
         if kind_named(each.kind).tool in wanted
     ]
-    with _apart() as device:
-        name = dtype or what.kernel.dtypes[0]
-        built = compile_kernel(
-            device,
-            what.kernel,
-            what.task,
-            dtype_name=name,
-            tunables=tunables,
-            checked=True,
-            tools=wanted,
-        )
-        found = [
-            finding
-            for size in what.sizes
-            for finding in _Run(what, built, size, seed).findings(time_limit)
-            if finding.of.tool in wanted
-        ]
+    device = sandboxed_device()
+    name = dtype or what.kernel.dtypes[0]
+    built = compile_kernel(
+        device,
+        what.kernel,
+        what.task,
+        dtype_name=name,
+        tunables=tunables,
+        checked=True,
+        tools=wanted,
+    )
+    found = [
+        finding
+        for size in what.sizes
+        for finding in _Run(what, built, size, seed).findings(time_limit)
+        if finding.of.tool in wanted
+    ]
     counting, allowed, unused = sorted_out(folded(found), known, file)
     return Findings(
         kernel=what.kernel.name,
@@ -88,18 +87,6 @@ def check(
         unused=tuple(unused),
         source=what.kernel.source,
     )
-
-
-@contextmanager
-def _apart() -> Iterator[_core.Device]:
-    """A cpu device whose kernels run in processes of their own."""
-    executors = Executors(1)
-    _core.run_apart(executors.start)
-    try:
-        yield _core.open("cpu")
-    finally:
-        _core.run_apart(None)
-        executors.close()
 
 
 class _Run:

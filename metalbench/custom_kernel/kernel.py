@@ -162,7 +162,7 @@ class CustomKernel:
 
 def _apart() -> _core.Device:
     # What processes need is not imported for a kernel that has none.
-    from metalbench.custom_kernel.sandbox import sandboxed_device
+    from metalbench.isolation.sandbox import sandboxed_device
 
     return sandboxed_device()
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from metalbench import _core
 from metalbench.analysis.occupancy import Occupancy
 from metalbench.counting.count import TIME_LIMIT, counts_of
 from metalbench.counting.counts import SIMD_WIDTH, Counts
 from metalbench.counting.dispatch import DispatchCounts
 from metalbench.errors import DeclarationError
-from metalbench.isolation.executor import Executors
+from metalbench.isolation.sandbox import sandboxed_device
 from metalbench.kernel import Kernel
 from metalbench.kernel.bare import is_file, read_bare
 from metalbench.kernel.counts import Words
@@ -143,19 +141,19 @@ def profile_kernel(
 ) -> Profile:
     """The same of a kernel that has been read, and its task."""
     name = dtype or kernel.dtypes[0]
-    with apart() as device:
-        compiled = compile_kernel(
-            device,
-            kernel,
-            task,
-            dtype_name=name,
-            tunables=tunables,
-            counted=True,
-            traced=traced,
-        )
-        bound = compiled.bind(workload(task, size, dtype_name=name, seed=seed))
-        device.run(bound.dispatches, time_limit=time_limit)
-        return profile_of(compiled, bound)
+    device = sandboxed_device()
+    compiled = compile_kernel(
+        device,
+        kernel,
+        task,
+        dtype_name=name,
+        tunables=tunables,
+        counted=True,
+        traced=traced,
+    )
+    bound = compiled.bind(workload(task, size, dtype_name=name, seed=seed))
+    device.run(bound.dispatches, time_limit=time_limit)
+    return profile_of(compiled, bound)
 
 
 def profile_of(compiled: Compiled, bound: Bound) -> Profile:
@@ -172,18 +170,6 @@ def profile_of(compiled: Compiled, bound: Bound) -> Profile:
         compiled.kernel.source,
         tuple(each.trace.copy() for each in bound.counts),
     )
-
-
-@contextmanager
-def apart() -> Iterator[_core.Device]:
-    """A cpu device whose kernels run in processes of their own."""
-    executors = Executors(1)
-    _core.run_apart(executors.start)
-    try:
-        yield _core.open("cpu")
-    finally:
-        _core.run_apart(None)
-        executors.close()
 
 
 def _subject(
