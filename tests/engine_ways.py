@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,7 +33,7 @@ def on(way: str, node: pytest.Item) -> Iterator[None]:
 
 @contextmanager
 def _recorded(patch: pytest.MonkeyPatch) -> Iterator[list[engine.Built]]:
-    """The kernels that synchronise and are built meanwhile, but for checked builds."""
+    """The kernels that synchronise and are built meanwhile, but for checked and counted builds."""
     found: list[engine.Built] = []
     build = engine.build
 
@@ -43,9 +43,11 @@ def _recorded(patch: pytest.MonkeyPatch) -> Iterator[list[engine.Built]]:
         constants: Any = None,
         checked: bool = False,
         fast_math: bool = True,
+        tools: Sequence[str] = (),
+        counted: bool = False,
     ) -> engine.Built:
-        built = build(program, function, constants, checked, fast_math)
-        if built.needs_fibers and not checked:
+        built = build(program, function, constants, checked, fast_math, tools, counted)
+        if built.needs_fibers and not checked and not counted:
             found.append(built)
         return built
 

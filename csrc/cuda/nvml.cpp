@@ -55,7 +55,7 @@ class LoadedNvml final : public Nvml {
     if (call("nvmlDeviceGetCurrentClocksThrottleReasons", handle_, &bits)) {
       std::vector<std::string> named;
       for (const auto& [bit, name] : reasons) {
-        if ((bits & bit) != 0) named.emplace_back(name);
+        if ((bits & bit) != 0) named.push_back(name);
       }
       facts["throttle_reasons"] = std::move(named);
     }

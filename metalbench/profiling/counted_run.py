@@ -63,11 +63,15 @@ class Profile:
         return lines
 
     def _file(self, named: str) -> str:
-        """A file as it is found from here: the compiler may name it from the kernel's folder."""
+        """A file as it is found from here.
+
+        The compiler may name it from the kernel's folder; what is in the cache has been compiled
+        from the same text, perhaps elsewhere.
+        """
         path, own = Path(named), Path(self.path)
-        if not path.exists():
-            path = own.parent / path
-        return self.path if path.resolve() == own.resolve() else str(path)
+        if path.name == own.name:
+            return self.path
+        return str(path if path.exists() else own.parent / path)
 
     def record(self) -> dict[str, Any]:
         """All of it, as JSON has it."""

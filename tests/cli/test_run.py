@@ -169,7 +169,7 @@ def test_cold_results_say_so_and_do_not_compare_with_warm_ones(
     shell: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Of so small inputs a large cache takes thousands of copies, which MLX makes one by one.
-    monkeypatch.setattr("metalbench.run.timed.last_level_cache_bytes", lambda chip: MIB)
+    monkeypatch.setattr("metalbench.run.turns.last_level_cache_bytes", lambda chip: MIB)
     cold, warm = tmp_path / "cold.json", tmp_path / "warm.json"
     assert shell("run", "twice", "--cold", "--json", cold).exit_code == 0
     assert shell("run", "twice", "--json", warm).exit_code == 0

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Callable
 from functools import cache, wraps
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -64,6 +65,12 @@ def building_both(build: Callable[..., Built]) -> Callable[..., Built]:
         return built
 
     return build_both
+
+
+def replace_in(engine: ModuleType) -> None:
+    """Let the engine build for the double, too."""
+    if not hasattr(engine.build_for_gpu, "__wrapped__"):
+        engine.build_for_gpu = building_both(engine.build_for_gpu)  # type: ignore[attr-defined]
 
 
 def build_kernel(ptx: Path) -> None:

@@ -15,6 +15,13 @@ HEAD = "#include <metal_stdlib>\nusing namespace metal;\n"
 DOUBLE = os.environ.get("CUDA_DOUBLE")
 
 collect_ignore_glob = [] if "cuda" in _core.devices() else ["test_*.py"]
+if DOUBLE is not None:
+    from cuda_double.build import replace_in
+
+    from metalbench.msl import engine
+
+    # Pytest loads what a plugin is installed with, which this package is, by a loader of its own.
+    replace_in(engine)
 if DOUBLE is None:
     # They let the driver fail, and may take the GPU from the process.
     collect_ignore_glob += ["test_failures.py", "test_faults.py"]

@@ -20,10 +20,10 @@ class _Built(Loader):
         return self._own.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        from cuda_double.build import building_both
+        from cuda_double.build import replace_in
 
         self._own.exec_module(module)
-        module.build_for_gpu = building_both(module.build_for_gpu)
+        replace_in(module)
 
 
 class _Finder(MetaPathFinder):

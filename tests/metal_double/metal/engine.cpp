@@ -14,7 +14,7 @@ namespace nb = nanobind;
 metalbench::Device& engine() {
   // Never destroyed: it may still run a kernel when the program ends.
   static auto& device = *new std::shared_ptr<metalbench::Device>(
-      metalbench::cpu::make_device(metalbench::bindings::python_front_end()));
+      metalbench::cpu::make_device(metalbench::bindings::python_front_end(false)));
   return *device;
 }
 
