@@ -28,9 +28,10 @@ class Request(IntEnum):
     MAP = 2
     PREPARE = 3
     RUN = 4
-    PING = 5
-    SEAL = 6
-    DROP = 7
+    CHECK = 5
+    PING = 6
+    SEAL = 7
+    DROP = 8
 
 
 # Of a request, and what the real executor answers: what the judge is to hear, None for nothing.
