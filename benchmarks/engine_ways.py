@@ -46,13 +46,12 @@ def recorded() -> Iterator[Ways]:
         program: engine.Program,
         function: str,
         constants: Mapping[str | int, Any] | None = None,
-        checked: bool = False,
-        fast_math: bool = True,
+        **options: Any,
     ) -> engine.Built:
-        built = build(program, function, constants, checked, fast_math)
-        if not checked and os.environ[engine.ENGINE_VARIABLE] == "vectors":
+        built = build(program, function, constants, **options)
+        if not options.get("checked") and os.environ[engine.ENGINE_VARIABLE] == "vectors":
             given = sorted((constants or {}).items(), key=str)
-            found[program.key, function, repr(given), fast_math] = built
+            found[program.key, function, repr(given), repr(options)] = built
         return built
 
     engine.build = recording

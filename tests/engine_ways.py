@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,17 +37,9 @@ def _recorded(patch: pytest.MonkeyPatch) -> Iterator[list[engine.Built]]:
     found: list[engine.Built] = []
     build = engine.build
 
-    def recording(
-        program: engine.Program,
-        function: str,
-        constants: Any = None,
-        checked: bool = False,
-        fast_math: bool = True,
-        tools: Sequence[str] = (),
-        counted: bool = False,
-    ) -> engine.Built:
-        built = build(program, function, constants, checked, fast_math, tools, counted)
-        if built.needs_fibers and not checked and not counted:
+    def recording(*kernel: Any, **options: Any) -> engine.Built:
+        built = build(*kernel, **options)
+        if built.needs_fibers and not options.get("checked") and not options.get("counted"):
             found.append(built)
         return built
 

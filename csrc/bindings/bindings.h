@@ -42,6 +42,7 @@ void define_dispatches(nb::module_& module);
 void define_samplers(nb::module_& module);
 void define_textures(nb::module_& module, nb::class_<Device>& device);
 void define_samples(nb::module_& module);
+void define_findings(nb::module_& module);
 void define_sampling(nb::module_& module, nb::class_<Device>& device);
 void define_executors(nb::module_& module);
 

@@ -90,9 +90,14 @@ class PythonSource final : public cpu::ParsedSource {
   [[nodiscard]] cpu::Built build(const std::string& function,
                                  const FunctionConstants& constants) const override {
     const nb::gil_scoped_acquire gil;
-    const nb::object build = engine().attr(gpu_ ? "build_for_gpu" : "build");
-    const nb::object result = build(handle_, function, to_python(constants), options_.checked,
-                                    options_.fast_math, options_.tools, options_.counted);
+    const nb::object given = to_python(constants);
+    const nb::object result =
+        gpu_ ? engine().attr("build_for_gpu")(handle_, function, given,
+                                              nb::arg("fast_math") = options_.fast_math)
+             : engine().attr("build")(
+                   handle_, function, given, nb::arg("checked") = options_.checked,
+                   nb::arg("fast_math") = options_.fast_math, nb::arg("tools") = options_.tools,
+                   nb::arg("counted") = options_.counted);
     cpu::Built built;
     built.path = nb::cast<std::string>(result.attr("path"));
     Signature signature = signature_from(result);

@@ -231,6 +231,7 @@ NB_MODULE(_core, module) {
   define_textures(module, device);
   define_samplers(module);
   define_samples(module);
+  define_findings(module);
   define_sampling(module, device);
   define_executors(module);
   module.def(

@@ -230,18 +230,6 @@ void define_sampling(nb::module_& module, nb::class_<Device>& device) {
       "run", &run, nb::arg("dispatches"), nb::kw_only(), nb::arg("time_limit") = 10.0,
       "Run the dispatches in order, to completion. Returns the time of one pass in ns on the\n"
       "device's clock. `time_limit` in s. Raises KernelFault, TimeLimitExceeded.");
-  nb::class_<Frame>(module, "Frame", "A line of the source that led to a finding.")
-      .def_ro("function", &Frame::function)
-      .def_ro("file", &Frame::file)
-      .def_ro("line", &Frame::line)
-      .def_ro("column", &Frame::column);
-  nb::class_<Finding>(module, "Finding",
-                      "Of several of its rule at one place of the code the first in the grid.")
-      .def_ro("rule", &Finding::rule, "Such as race, or out-of-bounds.")
-      .def_ro("kernel", &Finding::kernel)
-      .def_ro("message", &Finding::message)
-      .def_ro("count", &Finding::count, "How many there were.")
-      .def_ro("frames", &Finding::frames, "Where in the source, the innermost call first.");
   device.def("check", &check, nb::arg("dispatches"), nb::kw_only(),
              nb::arg("inputs") = std::vector<std::string>{}, nb::arg("time_limit") = 10.0,
              "Run checked builds in order, going on after what they find; returns all of it.\n"

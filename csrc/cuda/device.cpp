@@ -70,8 +70,9 @@ class CudaDevice final : public Device {
 
   [[nodiscard]] std::shared_ptr<Library> compile(const std::string& source,
                                                  const CompileOptions& options) override {
-    if (options.checked) {
-      throw Unsupported("cuda: checked builds run on the `cpu` device; open that one for them");
+    if (options.checked || options.counted) {
+      throw Unsupported(std::string("cuda: ") + (options.checked ? "checked" : "counted") +
+                        " builds run on the `cpu` device; open that one for them");
     }
     return make_library(gpu_, cache_, front_end_->parse(source, options), options);
   }

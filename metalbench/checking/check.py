@@ -60,13 +60,11 @@ def check(
         for each in allowances(what.kernel.source, file)
         if kind_named(each.kind).tool in wanted
     ]
-    device = sandboxed_device()
-    name = dtype or what.kernel.dtypes[0]
     built = compile_kernel(
-        device,
+        sandboxed_device(),
         what.kernel,
         what.task,
-        dtype_name=name,
+        dtype_name=dtype or what.kernel.dtypes[0],
         tunables=tunables,
         checked=True,
         tools=wanted,

@@ -9,6 +9,7 @@ import click
 
 from metalbench.cli.output import FILE, is_taken, json_option, write_text
 from metalbench.cli.parameters import (
+    buffers_option,
     complete_names,
     dtype_option,
     include_option,
@@ -83,12 +84,7 @@ def _tunables(
     help="Size of the task, such as seed; else its small ones. Repeatable.",
 )
 @dtype_option(help="Element type; else the kernel's first.")
-@click.option(
-    "--buffers",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE.npz",
-    help="Inputs of a FILE.metal by the names of its arguments, as np.savez writes them.",
-)
+@buffers_option
 @click.option(
     "--tune",
     "tunables",

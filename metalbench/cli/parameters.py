@@ -71,6 +71,16 @@ def kernels_option(command: Command) -> Command:
     )(command)
 
 
+def buffers_option(command: Command) -> Command:
+    """``--buffers``."""
+    return click.option(
+        "--buffers",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="FILE.npz",
+        help="Inputs of a FILE.metal by the names of its arguments, as np.savez writes them.",
+    )(command)
+
+
 def include_option(command: Command) -> Command:
     """``--include``, repeatable."""
     return click.option(

@@ -9,6 +9,7 @@ import click
 
 from metalbench.cli.output import is_taken, json_option, write_text
 from metalbench.cli.parameters import (
+    buffers_option,
     complete_names,
     dtype_option,
     include_option,
@@ -52,12 +53,7 @@ A FILE.metal says above its code what it takes, and how it is launched:
 @click.argument("kernel", metavar="NAME|FILE.metal", shell_complete=complete_names)
 @click.option("--size", metavar="NAME", help="Size of the task; else small.")
 @dtype_option(help="Element type; else the kernel's first.")
-@click.option(
-    "--buffers",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE.npz",
-    help="Inputs of a FILE.metal by the names of its arguments, as np.savez writes them.",
-)
+@buffers_option
 @click.option("--lines", is_flag=True, help="The source, with what each line does.")
 @click.option(
     "--picture",

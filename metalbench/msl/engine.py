@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 from metalbench._core import Error, MachineError
 from metalbench.msl.building import cache
+from metalbench.msl.building.options import GPU, BuildOptions
 from metalbench.msl.building.symbolize import frames, symbolize
 from metalbench.msl.building.toolchain import Toolchain, toolchain
 from metalbench.msl.building.tools import chosen
+from metalbench.msl.built import Built, Signature
 
 if TYPE_CHECKING:
     from metalbench.msl.reading.constants import Value
@@ -39,70 +41,6 @@ __all__ = [
 # What kernels that synchronise are run as.
 ENGINE_VARIABLE = "METALBENCH_ENGINE"
 ENGINES = ("vectors", "fibers")
-GPU_ENGINE = "cuda"
-# Checked, fast math, tools, counted.
-_Kind = tuple[bool, bool, tuple[str, ...], bool]
-
-
-@dataclass(frozen=True)
-class Built:
-    """A compiled kernel.
-
-    `path` is a shared object in the cache that exports what csrc/msl/mb/cpu/abi.h says, or PTX that
-    has what gpu/abi.h beside it says. `arguments` are in the order of the kernel's parameters,
-    those absent by function constant left out. `engine` is how its threads are run: in `loops`, as
-    `fibers`, as `vectors`, or by a GPU (`cuda`); `reason` is why not as vectors.
-    Of `vectors`, `widths` are how many threads along x one call may run, the largest first, and
-    `lane` is the file with the LLVM IR of one of them. Threadgroups of what has `any_order` cannot
-    wait for each other.
-    """
-
-    name: str
-    path: str
-    arguments: list[dict[str, str | int]]
-    attributes: list[dict[str, str]]
-    max_threads: int
-    needs_fibers: bool
-    engine: str = "fibers"
-    reason: str = ""
-    widths: tuple[int, ...] = ()
-    lane: str = ""
-    fast_math: bool = True
-    spaces: bool = False
-    any_order: bool = False
-
-    def entry(self, width: int, rows: bool) -> str:
-        """Return the shared object that runs `width` threads a call, compiled at first need.
-
-        With `rows` they lie along x; without, groups may have any shape. What does not fit a stack
-        in that shape is an object that runs threads as fibers.
-        """
-        from metalbench.msl.building.threads import threads_of_text
-        from metalbench.msl.building.vectors import entry_of
-        from metalbench.msl.emission.body import Launch
-        from metalbench.msl.ir.text import IrError
-
-        lane, launch = Path(self.lane), Launch(width, rows)
-        try:
-            return str(entry_of(lane, launch, self.name, fast_math=self.fast_math))
-        except IrError:
-            text = lane.with_suffix(".cpp")
-            kind = {"fast_math": self.fast_math, "spaces": self.spaces}
-            return str(threads_of_text(text, self.name, **kind))
-
-    @cached_property
-    def lowered(self) -> str:
-        """The C++ text that was compiled."""
-        compiled = Path(self.lane or self.path)
-        return compiled.with_suffix(".cpp").read_text()
-
-
-@dataclass(frozen=True)
-class Signature:
-    """What a kernel's parameters are bound to; both as in `Built`."""
-
-    arguments: list[dict[str, str | int]]
-    attributes: list[dict[str, str]]
 
 
 class Program:
@@ -192,10 +130,11 @@ def _own_failures(filename: str) -> Iterator[None]:
         ) from problem
 
 
-def build(  # noqa: PLR0917 - `_core` calls it
+def build(
     program: Program,
     function: str,
     constants: Mapping[str | int, Value] | None = None,
+    *,
     checked: bool = False,
     fast_math: bool = True,
     tools: Sequence[str] = (),
@@ -208,38 +147,36 @@ def build(  # noqa: PLR0917 - `_core` calls it
     CompileError with clang's own messages at the lines of the user's file, or for a tool that there
     is not.
     """
-    kind = (checked, fast_math, chosen(tools) if checked else (), counted)
-    return _build(program, function, constants, kind, chosen_engine())
+    named = chosen(tools) if checked else ()
+    options = BuildOptions(chosen_engine(), checked, fast_math, named, counted)
+    return _build(program, function, constants, options)
 
 
-def build_for_gpu(  # noqa: PLR0917 - `_core` calls it
+def build_for_gpu(
     program: Program,
     function: str,
     constants: Mapping[str | int, Value] | None = None,
-    checked: bool = False,
+    *,
     fast_math: bool = True,
-    tools: Sequence[str] = (),
-    counted: bool = False,
 ) -> Built:
-    """The same as PTX, for NVIDIA GPUs; there are no `checked` and no `counted` builds of it."""
-    kind = (checked, fast_math, chosen(tools), counted)
-    return _build(program, function, constants, kind, GPU_ENGINE)
+    """The same as PTX, for NVIDIA GPUs; there are no checked and no counted builds of it."""
+    return _build(program, function, constants, BuildOptions(GPU, fast_math=fast_math))
 
 
 def _build(
     program: Program,
     function: str,
     constants: Mapping[str | int, Value] | None,
-    kind: _Kind,
-    way: str,
+    options: BuildOptions,
 ) -> Built:
-    ways = str((*kind, way))
-    key = cache.digest("kernel", program.key, function, _given(constants), ways)
+    from metalbench.msl.building.kernel import compile_kernel
+
+    key = cache.digest("kernel", program.key, function, _given(constants), repr(options))
     record = cache.load(key)
     if record is not None and cache.file_digest(record["path"]) == record["object"]:
         return _built(record)
     with _own_failures(program.filename):
-        record = _compile(program, function, constants or {}, kind, way)
+        record = compile_kernel(program.source, function, constants or {}, options)
         cache.store(key, record)
         return _built(record)
 
@@ -279,29 +216,6 @@ def _signature(program: Program, function: str, constants: Mapping[str | int, Va
 def _given(constants: Mapping[str | int, Value] | None) -> str:
     """Function constants as a part of a key."""
     return repr(sorted((str(name), repr(value)) for name, value in (constants or {}).items()))
-
-
-def _compile(
-    program: Program,
-    function: str,
-    constants: Mapping[str | int, Value],
-    kind: _Kind,
-    way: str,
-) -> cache.Record:
-    from metalbench.msl.building.kernel import compile_kernel
-
-    checked, fast_math, tools, counted = kind
-    return compile_kernel(
-        program.source,
-        function,
-        constants,
-        checked=checked,
-        fast_math=fast_math,
-        tools=tools,
-        vectors=way == "vectors",
-        gpu=way == GPU_ENGINE,
-        counted=counted,
-    )
 
 
 def chosen_engine() -> str:

@@ -50,16 +50,7 @@ def verify_same_work(
         return Report()
     sizes = small_sizes(task)
     size = sizes[0] if sizes else next(iter(task.sizes))
-    chosen = kernel.tuned(tunables)
-    key = cache.digest(
-        "same work",
-        toolchain().key,
-        kernel.text,
-        task.name,
-        repr(task.extents(size)),
-        dtype_name,
-        repr(sorted(chosen.items())),
-    )
+    key = _key(kernel, task, size, dtype_name, tunables)
     if cache.load(key) is not None:
         return Report()
     progress(f"{size}, counted")
@@ -85,6 +76,20 @@ def could_remember(kernel: Kernel) -> bool:
     written yet are findings of every checked build.
     """
     return bool(kernel.scratches) or "atomic_exchange" in kernel.text
+
+
+def _key(
+    kernel: Kernel, task: Task, size: str, dtype_name: str, tunables: Mapping[str, int] | None
+) -> str:
+    return cache.digest(
+        "same work",
+        toolchain().key,
+        kernel.text,
+        task.name,
+        repr(task.extents(size)),
+        dtype_name,
+        repr(sorted(kernel.tuned(tunables).items())),
+    )
 
 
 def _judged(compiled: Compiled, bound: Bound, examiner: Examiner) -> Report:

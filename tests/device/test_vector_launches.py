@@ -84,8 +84,8 @@ def by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Compile:
         asked: list[tuple[int, bool]] = []
         folder = Path(mkdtemp(dir=tmp_path))
 
-        def instead(*arguments) -> ByHand:
-            plain = build(*arguments)
+        def instead(*arguments, **options) -> ByHand:
+            plain = build(*arguments, **options)
             same = {each.name: getattr(plain, each.name) for each in fields(engine.Built)}
             same |= {"engine": "vectors", "reason": "", "widths": (32, 16, 8)}
             return kind(**same, body=body, folder=folder, asked=asked)

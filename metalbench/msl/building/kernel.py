@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from metalbench.msl.building import cache
 from metalbench.msl.building.compiler import Translate
 from metalbench.msl.building.counted import counted_threads_of
 from metalbench.msl.building.diagnostics import Diagnostics
 from metalbench.msl.building.host_calls import refuse_host_calls
+from metalbench.msl.building.options import GPU, BuildOptions
 from metalbench.msl.building.ptx import ptx_of
 from metalbench.msl.building.threads import threads_of
 from metalbench.msl.building.toolchain import toolchain
@@ -22,21 +23,11 @@ from metalbench.msl.rewriting.lower import Lowered, lower
 
 
 def compile_kernel(
-    source: Source,
-    function: str,
-    constants: Mapping[str | int, Value],
-    *,
-    checked: bool,
-    fast_math: bool,
-    vectors: bool,
-    gpu: bool = False,
-    tools: Sequence[str] = (),
-    counted: bool = False,
+    source: Source, function: str, constants: Mapping[str | int, Value], options: BuildOptions
 ) -> cache.Record:
     """The fields of `engine.Built`, and `object`, the digest of what was compiled.
 
-    Without `vectors` all kernels are built thread by thread; with `gpu`, as PTX. `tools` are what a
-    checked build is for; one that is `counted` counts what threads do. Raises CompileError.
+    Raises CompileError.
     """
     lowered = lower(source, function, constants)
     translate = Translate(
@@ -44,18 +35,7 @@ def compile_kernel(
         lambda said: undefined(said, source),
         lambda ir: refuse_host_calls(ir, source),
     )
-    watched = _watched(checked=checked, counted=counted)
-    reason = "" if gpu else _why_no_vectors(lowered, watched=watched, vectors=vectors)
-    record = None
-    if gpu:
-        record = _compile_ptx(lowered, translate, fast_math=fast_math)
-    elif counted:
-        record = _compile_counted(lowered, translate, fast_math=fast_math)
-    elif not reason:
-        record, reason = _compile_vectors(lowered, translate, fast_math=fast_math)
-    if record is None:
-        kind = {"checked": checked, "fast_math": fast_math}
-        record = _compile_threads(lowered, translate, **kind, tools=tools)
+    record = _compile(lowered, translate, options)
     return record | {
         "name": lowered.kernel.name,
         "object": cache.file_digest(record["path"]),
@@ -63,24 +43,32 @@ def compile_kernel(
         "attributes": lowered.bindings.attributes,
         "max_threads": lowered.max_threads,
         "needs_fibers": lowered.needs_fibers,
-        "reason": reason,
-        "fast_math": fast_math,
+        "fast_math": options.fast_math,
         "spaces": lowered.spaces,
         "any_order": lowered.any_order,
     }
 
 
-def _watched(*, checked: bool, counted: bool) -> str:
-    return "checked" if checked else "counted" if counted else ""
+def _compile(lowered: Lowered, translate: Translate, options: BuildOptions) -> cache.Record:
+    """What it was compiled to, and why not as vectors."""
+    fast_math = options.fast_math
+    if options.way == GPU:
+        return _compile_ptx(lowered, translate, fast_math=fast_math) | {"reason": ""}
+    record, reason = None, _why_no_vectors(lowered, options)
+    if options.counted:
+        record = _compile_counted(lowered, translate, fast_math=fast_math)
+    elif not reason:
+        record, reason = _compile_vectors(lowered, translate, fast_math=fast_math)
+    return (record or _compile_threads(lowered, translate, options)) | {"reason": reason}
 
 
-def _why_no_vectors(lowered: Lowered, *, watched: str, vectors: bool) -> str:
+def _why_no_vectors(lowered: Lowered, options: BuildOptions) -> str:
     """What keeps a kernel from vectors whatever its instructions are; empty if nothing does."""
-    if watched:
-        return f"a {watched} build watches every thread by itself"
+    if options.watched:
+        return f"a {options.watched} build watches every thread by itself"
     if not lowered.needs_fibers:
         return "its threads do not synchronise"
-    return "" if vectors else "METALBENCH_ENGINE is fibers"
+    return "" if options.way == "vectors" else "METALBENCH_ENGINE is fibers"
 
 
 def _compile_vectors(
@@ -113,25 +101,18 @@ def _compile_counted(lowered: Lowered, translate: Translate, *, fast_math: bool)
     return {"path": str(target), "engine": "fibers", "widths": (), "lane": ""}
 
 
-def _compile_threads(
-    lowered: Lowered,
-    translate: Translate,
-    *,
-    checked: bool,
-    fast_math: bool,
-    tools: Sequence[str],
-) -> cache.Record:
+def _compile_threads(lowered: Lowered, translate: Translate, options: BuildOptions) -> cache.Record:
     """A kernel whose threads are run one by one: in loops, or as fibers."""
-    fibers = lowered.needs_fibers or checked
+    fibers = lowered.needs_fibers or options.checked
     target = threads_of(
         lowered.code,
         lowered.kernel.name,
         translate,
         fibers=fibers,
-        checked=checked,
-        fast_math=fast_math,
+        checked=options.checked,
+        fast_math=options.fast_math,
         spaces=lowered.spaces,
-        tools=tools,
+        tools=options.tools,
     )
     return {
         "path": str(target),

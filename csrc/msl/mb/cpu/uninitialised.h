@@ -2,8 +2,8 @@
 // runtime's, and so is what it says of values that were never given.
 #pragma once
 
-#include "shadow_abi.h"
 #include "../sync.h"
+#include "shadow_abi.h"
 #include "undefined.h"
 
 #if MB_SHADOW
@@ -27,6 +27,14 @@ MB_FUNC MB_NOT_SHADOWED Metadata metadata_of(const void* address, u64 bytes, boo
 
 MB_FUNC MB_NOT_SHADOWED void set_origins(u32* origins, u64 bytes, u32 origin) {
   for (u64 i = 0; i < (bytes + 3) / 4; ++i) origins[i] = origin;
+}
+
+MB_FUNC MB_NOT_SHADOWED void copied(void* to, const void* from, u64 bytes, const void* pc) {
+  Fiber* self = current();
+  const Runtime* runtime = self->bundle->group->runtime;
+  runtime->access(self, from, bytes, AccessKind::copy, pc);
+  runtime->copied(self, to, from, bytes, pc);
+  runtime->access(self, to, bytes, AccessKind::write, pc);
 }
 
 MB_FUNC MB_NOT_SHADOWED void nothing(const char* variable, const void* pc) {
@@ -103,21 +111,11 @@ MB_SHADOWED_CALL void __msan_warning(mb::u32 origin) {
 }
 
 MB_SHADOWED_CALL void* __msan_memmove(void* to, const void* from, mb::u64 bytes) {
-  mb::Fiber* self = mb::current();
-  const mb::Runtime* runtime = self->bundle->group->runtime;
-  const void* pc = __builtin_return_address(0);
-  runtime->access(self, from, bytes, mb::AccessKind::copy, pc);
-  runtime->copied(self, to, from, bytes, pc);
-  runtime->access(self, to, bytes, mb::AccessKind::write, pc);
+  mb::copied(to, from, bytes, __builtin_return_address(0));
   return __builtin_memmove(to, from, bytes);
 }
 MB_SHADOWED_CALL void* __msan_memcpy(void* to, const void* from, mb::u64 bytes) {
-  mb::Fiber* self = mb::current();
-  const mb::Runtime* runtime = self->bundle->group->runtime;
-  const void* pc = __builtin_return_address(0);
-  runtime->access(self, from, bytes, mb::AccessKind::copy, pc);
-  runtime->copied(self, to, from, bytes, pc);
-  runtime->access(self, to, bytes, mb::AccessKind::write, pc);
+  mb::copied(to, from, bytes, __builtin_return_address(0));
   return __builtin_memcpy(to, from, bytes);
 }
 MB_SHADOWED_CALL void* __msan_memset(void* to, int value, mb::u64 bytes) {
