@@ -76,6 +76,9 @@ WRAPPING_FLAGS = [
 # member function name its object, and with that the space that it is in.
 SPACES_FLAGS = ["-std=c++23", "-DMB_SPACES=1", "-Xclang", "-fsycl-is-device"]
 RELEASE_FLAGS = ["-O3", *CONVERGENT_FLAGS, *WRAPPING_FLAGS]
+# Where a processor can scatter, clang makes vectors of threads whose arrays then lie apart: every
+# access of a private array was a gather or a scatter, and forty times as slow as within a thread.
+NO_SCATTER_FLAGS = {"x86_64": ["-mno-scatter"]}
 _LOOPS_AS_THEY_ARE = ["-fno-vectorize", "-fno-slp-vectorize"]
 # Of one lane: optimised, for what is then written again for all lanes (msl/emission). Functions
 # are inlined whatever it costs, because what lanes do together cannot be within others. A jump that
@@ -173,15 +176,18 @@ def flags(
     fast_math: bool,
     spaces: bool = False,
     goal: Target | None = None,
-    passes: Sequence[str] = RELEASE_FLAGS,
+    passes: Sequence[str] | None = None,
     tools: Sequence[str] = (),
 ) -> list[str]:
     """The compiler's flags for one kind of build, on this machine if no other is given.
 
-    `passes` are what an unchecked build is optimised with, `tools` what a checked one is for.
+    `passes` are what an unchecked build is optimised with, if not as loops over threads are;
+    `tools` what a checked one is for.
     """
     goal = goal or target()
     machine = goal.triple.partition("-")[0]
+    if passes is None:
+        passes = [*RELEASE_FLAGS, *NO_SCATTER_FLAGS.get(machine, [])]
     return [
         *COMMON_FLAGS,
         *goal.compiler,

@@ -1,0 +1,51 @@
+"""Private arrays stay within a thread, whatever a processor can do with vectors of addresses."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+
+from metalbench.msl.building.targets import ELF
+from metalbench.msl.building.toolchain import RELEASE_FLAGS, flags, toolchain
+
+# What the loop over threads of a kernel with an array of its own is to clang.
+THREADS = """
+void threads(float *end, int count, int steps) {
+  for (int i = 0; i < count; ++i) {
+    float value[8][16];
+    for (int c = 0; c < 8; ++c)
+      for (int k = 0; k < 16; ++k) value[c][k] = float(i + c + k);
+    for (int step = 0; step < steps; ++step)
+      for (int c = 0; c < 8; ++c)
+        for (int k = 0; k < 16; ++k) value[c][k] = value[c][k] * 0.999f + 0.5f;
+    float sum = 0;
+    for (int c = 0; c < 8; ++c)
+      for (int k = 0; k < 16; ++k) sum += value[c][k];
+    end[i] = sum;
+  }
+}
+"""
+
+
+def assembly(options):
+    """What clang makes of THREADS for a processor that can scatter."""
+    tools = toolchain()
+    target = ["--target=x86_64-unknown-linux-gnu", "-march=znver4"]
+    kept = [each for each in options if not each.startswith("-march")]
+    return subprocess.run(
+        [*tools.clang, "-x", "c++", "-", "-S", "-o", "-", *kept, *target],
+        input=THREADS,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def test_arrays_of_threads_are_not_scattered():
+    goal = replace(ELF, triple="x86_64-unknown-linux-gnu")
+    assert "vscatter" not in assembly(flags(checked=False, fast_math=True, goal=goal))
+
+
+def test_they_would_be():
+    """The test above can fail: clang does so if it is let."""
+    assert "vscatter" in assembly(flags(checked=False, fast_math=True, passes=RELEASE_FLAGS))
