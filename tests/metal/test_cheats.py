@@ -1,4 +1,4 @@
-"""Cheats on a Metal device, from their files to the verdict: results, inputs, scratch and timing."""
+"""Cheats on a Metal device, from their files to the verdict."""
 
 from __future__ import annotations
 
