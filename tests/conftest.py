@@ -30,9 +30,22 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 TESTS = Path(__file__).parent
 # Of folders whose tests are many cases of few functions: every test's first case, and of the others
 # one in so many. The long form, `pytest -m "slow or not slow"`, has them all.
-ONE_IN = {"check": 80, "emission": 90, "escapes": 2, "kernels": 4, "mlx_kernels": 12, "msl": 8}
+ONE_IN = {
+    "check": 80,
+    "cli": 2,
+    "custom_kernel": 3,
+    "device": 3,
+    "emission": 90,
+    "escapes": 2,
+    "frontend": 3,
+    "isolation": 2,
+    "kernels": 6,
+    "mlx_kernels": 12,
+    "msl": 8,
+    "steel": 3,
+}
 if "METAL_DOUBLE" in os.environ:
-    ONE_IN["device"] = 10  # the suite is the cpu device's, too, which has all of it
+    ONE_IN["device"] = 30  # the suite is the cpu device's, too, which has more of it
 
 _AT_FIRST: dict[int, tuple[np.random.Generator, Any]] = {}
 

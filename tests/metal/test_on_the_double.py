@@ -19,13 +19,19 @@ def _needs_metal(path: Path) -> bool:
 
 DEVICE = [TESTS / "test_tiny.py", *sorted((TESTS / "device").glob("test_*.py"))]
 METAL = [path for path in sorted((TESTS / "metal").glob("test_*.py")) if _needs_metal(path)]
-# Of the suite for every device, some files in each process: most of what one takes is its start.
+# Some files in each process: most of what one takes is its start.
 TOGETHER = 8
-PARTS = [DEVICE[start :: len(DEVICE) // TOGETHER] for start in range(len(DEVICE) // TOGETHER)]
 # Once more with the latencies of a GPU, which change what is in flight when something goes wrong.
 WITH_LATENCY = [TESTS / "metal" / name for name in ("test_windows.py", "test_failing_plans.py")]
 LATENCY_NS = "60000"
 TIME_LIMIT_S = 900
+
+
+def parts(files: Sequence[Path]) -> list[Sequence[Path]]:
+    """What runs in a process each."""
+    count = -(-len(files) // TOGETHER)
+    return [files[start::count] for start in range(count)]
+
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="the double runs on Linux; a Mac has Metal itself"
@@ -40,12 +46,12 @@ def double() -> Path:
     return build()
 
 
-@pytest.mark.parametrize("path", METAL, ids=lambda path: path.name)
-def test_on_the_double(double: Path, path: Path) -> None:
-    run(double, [path])
+@pytest.mark.parametrize("part", parts(METAL), ids=lambda part: part[0].name)
+def test_on_the_double(double: Path, part: Sequence[Path]) -> None:
+    run(double, part)
 
 
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: part[0].name)
+@pytest.mark.parametrize("part", parts(DEVICE), ids=lambda part: part[0].name)
 def test_the_suite_for_every_device(double: Path, part: Sequence[Path]) -> None:
     run(double, part)
 

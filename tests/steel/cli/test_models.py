@@ -48,7 +48,8 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, KEY)
 
 
-@pytest.mark.parametrize("api", ["anthropic", pytest.param("openai", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("api", ["anthropic", "openai"])
 def test_each_answer_ends_as_it_should_and_the_history_tells_it(
     api: str, folder: Path, tmp_path: Path
 ) -> None:
