@@ -93,8 +93,9 @@ class Attempt:
     @property
     def score(self) -> Score | None:
         """The score of a size that misses its target, else of the last one."""
-        missed = [each for each in self.scores if not each.reached]
-        return (missed or list(self.scores) or [None])[-1]
+        missed = tuple(each for each in self.scores if not each.reached)
+        shown = missed or self.scores
+        return shown[-1] if shown else None
 
 
 def check(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from metalbench import _core
 from metalbench.checking import Findings
 from metalbench.checking.allowances import allowances, sorted_out
 from metalbench.checking.check import _Run
-from metalbench.checking.finding import folded
+from metalbench.checking.finding import Finding, Frame, folded
 from metalbench.checking.kinds import TOOLS
 from metalbench.checking.subject import Subject
 from metalbench.errors import DeclarationError
@@ -30,12 +31,25 @@ Launch = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True)
+class Text:
+    """A part of a source that the compiler knows as `name`: `lines` of the file are above it."""
+
+    name: str
+    file: Path
+    lines: int
+
+
+@dataclass(frozen=True)
 class Case:
-    """A kernel, the task that says what it takes, and the size to run it at."""
+    """A kernel, the task that says what it takes, and the size to run it at.
+
+    `texts` say where the source stands that was taken out of other files.
+    """
 
     kernel: Kernel
     task: Task
     size: str
+    texts: tuple[Text, ...] = ()
 
     def launch(self) -> Launch:
         """How many threads there are in all, and in a threadgroup, in three dimensions.
@@ -75,7 +89,8 @@ class Case:
         kernel, file = self.kernel, str(self.kernel.path)
         built = compile_kernel(device, kernel, self.task, checked=True, tools=TOOLS)
         subject = Subject(kernel, self.task, (self.size,))
-        found = _Run(subject, built, self.size, 0).findings(time_limit)
+        run = _Run(subject, built, self.size, 0)
+        found = [self._placed(each) for each in run.findings(time_limit)]
         known = allowances(kernel.source, file)
         counting, allowed, unused = sorted_out(folded(found), known, file)
         return Findings(
@@ -87,6 +102,20 @@ class Case:
             unused=tuple(unused),
             source=kernel.source,
         )
+
+    def _placed(self, finding: Finding) -> Finding:
+        """A finding with the lines of the files that the source was taken from."""
+        if not self.texts:
+            return finding
+        return replace(finding, frames=tuple(map(self._frame, finding.frames)))
+
+    def _frame(self, frame: Frame) -> Frame:
+        for text in self.texts:
+            if frame.file == text.name:
+                return replace(frame, file=str(text.file), line=frame.line + text.lines)
+        # Of the generated signature: the nearest that stands in the file is the source.
+        text = self.texts[-1]
+        return replace(frame, file=str(text.file), line=text.lines + 1, column=0)
 
 
 @dataclass(frozen=True)

@@ -15,22 +15,23 @@ from metalbench.custom_kernel.signature import PRELUDE, Generated
 from metalbench.errors import DeclarationError, TaskError
 from metalbench.kernel import Kernel
 from metalbench.kernel.header import Dispatch
-from metalbench.puzzle.case import Case
+from metalbench.puzzle.case import Case, Text
 from metalbench.task import Input, Task
 from metalbench.task.dtypes import DTYPES, DType
 from metalbench.task.expression import Expression, parse
 from metalbench.task.inputs import Array as Declared
 
 Array = np.ndarray[Any, Any]
-SIZE = "call"
 _EXTENTS = {"shape": np.int32, "strides": np.int64, "ndim": np.int32}
 
 
-def case_of(defined: Definition, generated: Generated, made: Call, name: str, path: Path) -> Case:
+def case_of(generated: Generated, made: Call, name: str, path: Path, size: str) -> Case:
     """The generated kernel, and a task that draws what this call gave it.
 
+    What is found in it is told with the lines of the Python file at `path`.
     Raises DeclarationError for an empty grid, and for outputs that begin with a value.
     """
+    defined = generated.definition
     if 0 in made.threads_in_grid:
         raise DeclarationError(f"[{name}] grid: expected threads, got {made.threads_in_grid}")
     if made.init_value is not None:
@@ -55,17 +56,30 @@ def case_of(defined: Definition, generated: Generated, made: Call, name: str, pa
         math="safe" if defined.math_mode == "safe" else "fast",
         include_dirs=(PRELUDE,),
     )
-    return Case(kernel, _task(name, dict(_given(defined, generated, made)), defined, made), SIZE)
+    task = _task(name, size, dict(_given(generated, made)), defined, made)
+    return Case(kernel, task, size, tuple(_texts(generated, path)))
 
 
-def _given(defined: Definition, generated: Generated, made: Call) -> Iterator[tuple[str, Array]]:
-    for name, each in zip(defined.input_names, made.inputs, strict=True):
+def _texts(generated: Generated, path: Path) -> Iterator[Text]:
+    """Where header and source stand in the file, as far as they stand there as they are."""
+    whole = path.read_text(encoding="utf-8")
+    parts = {"header": generated.definition.header, "source": generated.definition.source}
+    for part, text in parts.items():
+        start = whole.find(text) if text.strip() else -1
+        if start >= 0:
+            yield Text(generated.file(part), path, whole.count("\n", 0, start))
+
+
+def _given(generated: Generated, made: Call) -> Iterator[tuple[str, Array]]:
+    for name, each in zip(generated.definition.input_names, made.inputs, strict=True):
         yield name, each.memory.reshape(-1)
         for what in generated.extents(name, each.passing):
             yield f"{name}_{what}", np.frombuffer(each.extent(what), _EXTENTS[what])
 
 
-def _task(name: str, given: Mapping[str, Array], defined: Definition, made: Call) -> Task:
+def _task(
+    name: str, size: str, given: Mapping[str, Array], defined: Definition, made: Call
+) -> Task:
     def nothing_to_compare(**_: Any) -> NoReturn:
         raise TaskError(f"[{name}] what is right is said by the puzzle's own task")
 
@@ -73,7 +87,7 @@ def _task(name: str, given: Mapping[str, Array], defined: Definition, made: Call
     return Task(
         name=name,
         description="",
-        sizes={SIZE: {}},
+        sizes={size: {}},
         inputs={each: _input(array) for each, array in given.items()},
         outputs={
             each: Declared(_shape(shape or (1,)), _dtype(kind.numpy))
@@ -84,8 +98,8 @@ def _task(name: str, given: Mapping[str, Array], defined: Definition, made: Call
         scale=None,
         constants={},
         dtypes=("float32",),
-        headline=SIZE,
-        gpu_headline=SIZE,
+        headline=size,
+        gpu_headline=size,
         baseline="",
         flops_expression=parse(0),
     )

@@ -51,8 +51,9 @@ class PythonFile:
         def launched(defined: Definition, made: Call) -> list[Array]:
             if done:
                 raise self._error("expected one launch of one kernel, got a second one")
-            case = self._cases[size] = case_of(defined, Generated(defined, made.variant), made,
-                                               self._puzzle.name, self.path)  # fmt: skip
+            generated = Generated(defined, made.variant)
+            case = case_of(generated, made, self._puzzle.name, self.path, size)
+            self._cases[size] = case
             done.append(run(case))
             return [done[0].outputs[name] for name in defined.output_names]
 

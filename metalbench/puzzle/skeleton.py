@@ -20,7 +20,7 @@ _ATTRIBUTE = re.compile(r"(uint\d?) (\w+) \[\[(\w+)\]\]")
 _NUMBERS = ("thread_index_in_simdgroup", "simdgroup_index_in_threadgroup")
 _COMPONENTS = {"uint": ".x", "uint2": ".xy", "uint3": ""}
 _PYTHON = '''\
-"""Puzzle {number}, {title}: {describe}"""
+"""{describe}"""
 
 import mlx.core as mx
 
@@ -46,7 +46,7 @@ def solve({arguments}):
         inputs=[{arguments}],
         grid=({grid}),
         threadgroup=({threads}),
-        output_shapes=[({shape},)],
+        output_shapes=[({shape})],
         output_dtypes=[mx.{dtype}],
     )
 '''
@@ -82,9 +82,7 @@ def python_form(puzzle: Puzzle, source: str) -> str:
     variables = [f"  {kind} {name} = {_spelled(kind, what)};\n" for kind, name, what in attributes]
     names = [*puzzle.task.inputs, *puzzle.task.values(puzzle.task.headline)]
     return _PYTHON.format(
-        number=puzzle.number,
-        title=puzzle.title.lower(),
-        describe=puzzle.skeleton.description.partition(": ")[2],
+        describe=puzzle.skeleton.source.partition("\n")[0].lstrip("/ "),
         header=parts["header"].strip("\n") + ("\n" if parts["header"].strip() else ""),
         source="".join(variables) + parts["body"],
         name=puzzle.name,
@@ -93,7 +91,7 @@ def python_form(puzzle: Puzzle, source: str) -> str:
         output=output,
         grid=", ".join(_grid(dispatch.threads, dispatch.threadgroups, dispatch.threads_in_grid)),
         threads=", ".join(_three(dispatch.threads)),
-        shape=", ".join(each.text for each in made.shape),
+        shape=", ".join(each.text for each in made.shape) + ("," if len(made.shape) == 1 else ""),
         dtype=made.dtype.name if made.dtype else "float32",
     )
 

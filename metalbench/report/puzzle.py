@@ -146,8 +146,7 @@ def _pooled(flags: Array, by: tuple[int, int]) -> Array:
     rows, columns = -(-flags.shape[0] // by[0]), -(-flags.shape[1] // by[1])
     padded = np.zeros((rows * by[0], columns * by[1]), bool)
     padded[: flags.shape[0], : flags.shape[1]] = flags
-    found: Array = padded.reshape(rows, by[0], columns, by[1]).any(axis=(1, 3))
-    return found
+    return np.asarray(padded.reshape(rows, by[0], columns, by[1]).any(axis=(1, 3)))
 
 
 def _cleanness(attempt: Attempt) -> Iterator[str]:
