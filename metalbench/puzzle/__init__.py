@@ -7,5 +7,6 @@ lie in `kernels`.
 from metalbench.puzzle.attempt import Attempt, Score, check
 from metalbench.puzzle.declaration import Declared, Puzzle, puzzle
 from metalbench.puzzle.series import find, series
+from metalbench.puzzle.skeleton import filled
 
-__all__ = ["Attempt", "Declared", "Puzzle", "Score", "check", "find", "puzzle", "series"]
+__all__ = ["Attempt", "Declared", "Puzzle", "Score", "check", "filled", "find", "puzzle", "series"]

@@ -14,10 +14,11 @@ from metalbench.checking import Findings
 from metalbench.errors import CompileError, KernelDied, KernelFault, TimeLimitExceeded
 from metalbench.isolation.sandbox import sandboxed_device
 from metalbench.profiling import Profile
+from metalbench.puzzle.candidate import Candidate, Tried
 from metalbench.puzzle.case import Case, Counted, check_launch
 from metalbench.puzzle.declaration import SCORED, Puzzle
 from metalbench.puzzle.series import find
-from metalbench.puzzle.source_file import Candidate, Tried, read_candidate
+from metalbench.puzzle.source_file import read_candidate
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import workload
 from metalbench.verify import error_rule

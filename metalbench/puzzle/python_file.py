@@ -6,6 +6,7 @@ The file runs in this process, as any program of one's own does; its kernel runs
 from __future__ import annotations
 
 import inspect
+import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,16 +16,17 @@ from typing import Any
 
 import numpy as np
 
+from metalbench import custom_kernel
 from metalbench.custom_kernel import arrays, patched_mlx
 from metalbench.custom_kernel.call import Call, call
 from metalbench.custom_kernel.definition import Definition, definition
 from metalbench.custom_kernel.replacement import replaced
 from metalbench.custom_kernel.signature import Generated
 from metalbench.errors import DeclarationError, MetalBenchError
+from metalbench.puzzle.candidate import Run, Tried
 from metalbench.puzzle.case import Case, Counted
 from metalbench.puzzle.declaration import Puzzle
 from metalbench.puzzle.launched import case_of
-from metalbench.puzzle.source_file import Run, Tried
 from metalbench.task.workload import workload
 
 Array = np.ndarray[Any, Any]
@@ -145,9 +147,6 @@ def _kernels_are(launched: Launched) -> Iterator[None]:
     """Whatever the file calls `metal_kernel` makes kernels that are launched so."""
     import mlx.core as mx
 
-    import metalbench
-    from metalbench import custom_kernel
-
     def metal_kernel(  # noqa: PLR0917 - MLX's order
         name: str,
         input_names: Sequence[str],
@@ -174,7 +173,7 @@ def _kernels_are(launched: Launched) -> Iterator[None]:
     with (
         patched_mlx(device="cpu"),
         replaced(mx.fast, metal_kernel=metal_kernel),
-        replaced(metalbench, metal_kernel=metal_kernel),
+        replaced(sys.modules["metalbench"], metal_kernel=metal_kernel),
         replaced(custom_kernel, metal_kernel=metal_kernel),
     ):
         yield

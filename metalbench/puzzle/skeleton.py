@@ -15,6 +15,7 @@ _PARTS = re.compile(
     r"(?P<body>.*)\}\s*$",
     re.DOTALL,
 )
+_ASKS = re.compile(r"^  // Your code.*$", re.MULTILINE)
 _ATTRIBUTE = re.compile(r"(uint\d?) (\w+) \[\[(\w+)\]\]")
 # Attributes that MLX gives as one number; all others have three.
 _NUMBERS = ("thread_index_in_simdgroup", "simdgroup_index_in_threadgroup")
@@ -64,6 +65,11 @@ def start(puzzle: Puzzle, folder: Path, *, python: bool = False) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def filled(puzzle: Puzzle, body: str) -> str:
+    """The skeleton's text with `body` in place of the comment that asks for code."""
+    return _ASKS.sub(lambda _: body.rstrip("\n"), puzzle.skeleton.source, count=1)
 
 
 def python_form(puzzle: Puzzle, source: str) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.markdown import Markdown
 from rich.text import Text
 
@@ -88,6 +89,13 @@ def attempt_report(attempt: Attempt, *, terminal: bool = False) -> Group:
     if attempt.score is not None:
         parts += [Text(), _score_table(attempt.score, terminal=terminal)]
     return Group(*parts, Text("\n" + "\n".join(_closing(attempt))))
+
+
+def attempt_text(attempt: Attempt, *, width: int = 100) -> str:
+    """The report as plain text, in lines of at most `width` characters."""
+    text = StringIO()
+    Console(file=text, width=width, highlight=False).print(attempt_report(attempt))
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
 def _results(attempt: Attempt) -> Iterator[str]:
@@ -182,6 +190,8 @@ def _score_table(score: Score, *, terminal: bool) -> Table:
 def _closing(attempt: Attempt) -> Iterator[str]:
     puzzle = attempt.puzzle
     if not attempt.solved:
+        if attempt.wrong is None and attempt.findings:
+            yield "The result is right by luck: on a GPU, or in another run, it need not be."
         yield f"Not solved yet. A hint: metalbench puzzles show {puzzle.number} --hint"
         return
     if attempt.at_target:
