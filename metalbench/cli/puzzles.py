@@ -12,6 +12,8 @@ from metalbench.cli.parameters import writable
 
 FOLDER = Path("my_puzzles")
 TRACED = 20_000
+# Of text in paragraphs, wherever it goes.
+WIDTH = 100
 EXAMPLES = """\b
 Examples:
   metalbench puzzles
@@ -72,7 +74,8 @@ def show(puzzle: str, hint: bool) -> None:
         progress.keep(found.name, step)
     elif hint:
         click.echo("There are no more hints.", err=True)
-    console().print(statement(found, step.hints))
+    out = console()
+    out.print(statement(found, step.hints), width=min(out.width, WIDTH))
 
 
 @puzzles.command(short_help="Write a file to begin with.")

@@ -16,7 +16,7 @@ from metalbench.errors import DeclarationError
 from metalbench.isolation.sandbox import sandboxed_device
 from metalbench.kernel import Kernel
 from metalbench.kernel.bare import is_file, read_bare
-from metalbench.kernel.counts import Words
+from metalbench.kernel.counts import COUNTS, Words
 from metalbench.kernel.library import find
 from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
 from metalbench.task import Task
@@ -181,7 +181,8 @@ def profile_of(compiled: Compiled, bound: Bound) -> Profile:
 
 
 def _buffers(pipeline: _core.Pipeline) -> tuple[str, ...]:
-    return tuple(each.name for each in pipeline.arguments if each.kind == "buffer")
+    buffers = (each.name for each in pipeline.arguments if each.kind == "buffer")
+    return tuple(name for name in buffers if name != COUNTS)
 
 
 def _subject(

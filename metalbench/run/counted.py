@@ -28,7 +28,8 @@ _SMALL_S = 20.0
 def counted_bytes(trial: Trial, kind: str) -> CountedBytes | None:
     """The bytes of one pass of a kernel that was timed on a device of that kind.
 
-    None where they cannot be counted: of what does not run on the `cpu` device, say.
+    None where they cannot be counted: of what does not run on the `cpu` device, say. They are an
+    extra, and raise nothing.
     """
     task, timed = trial.entry.task, trial.size_on(kind)
     key = _key(trial, timed)
@@ -45,9 +46,9 @@ def counted_bytes(trial: Trial, kind: str) -> CountedBytes | None:
             counted=True,
         )
         found = _counted(compiled, trial, timed)
+        cache.store(key, asdict(found))
     except MetalBenchError:
         return None
-    cache.store(key, asdict(found))
     return found
 
 
