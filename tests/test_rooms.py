@@ -48,6 +48,7 @@ ROOMS = (
     "isolation",
     "checking",
     "profiling",
+    "puzzle",
     "remote",
     "tuning",
     "leaderboard",
@@ -100,8 +101,8 @@ def graph_of(package: Path) -> dict[str, set[str]]:
     files = {}
     for path in package.rglob("*.py"):
         parts = path.relative_to(package.parent).with_suffix("").parts
-        # The library of kernels lies there once installed. It is what the package reads, no room.
-        if parts[1] == "kernels":
+        # Kernels and puzzles lie there once installed. They are what the package reads, no rooms.
+        if parts[1] in ("kernels", "puzzles"):
             continue
         files[".".join(parts).removesuffix(".__init__")] = path
     graph: dict[str, set[str]] = {}

@@ -204,6 +204,14 @@ void Counter::take_bytes(const SimdAccess& access, std::uint32_t lane) {
   const std::uint64_t first = offset + memory.skew;
   const auto size = static_cast<std::uint64_t>(memory.end - memory.begin) + memory.skew;
   const std::uint64_t end = std::min(first + access.bytes, size);
+  // Most lie within one half of the line that was touched last.
+  if (!lines_.empty() && first / 64 == (end - 1) / 64 && first < end) {
+    Line& line = lines_.back();
+    if (line.number == first / line_bytes && line.memory == last_) {
+      (first % line_bytes < 64 ? line.low : line.high) |= bits(first % 64, end - first);
+      return;
+    }
+  }
   for (std::uint64_t at = first; at < end;) {
     const std::uint64_t next = std::min(end, (at / line_bytes + 1) * line_bytes);
     mark(last_, at / line_bytes, at % line_bytes, next - at);
@@ -236,24 +244,23 @@ void Counter::add_lines(const SimdAccess& access, std::uint32_t lanes, std::uint
 
 // Lanes that want one word get it in the same turn.
 void Counter::add_words(const SimdAccess& access, std::uint32_t lanes, const std::byte* arena,
-                        std::uint64_t* sums) const {
-  std::array<std::vector<std::uint64_t>, banks> words;
+                        std::uint64_t* sums) {
+  wanted_.clear();
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
     const auto offset = static_cast<std::uint64_t>(access.address[lane] - arena);
     const std::uint64_t end = offset + access.bytes;
     for (std::uint64_t word = offset / word_bytes; word * word_bytes < end; ++word) {
-      auto& of_bank = words[word % banks];
-      if (std::ranges::find(of_bank, word) == of_bank.end()) of_bank.push_back(word);
+      // Neighbouring lanes often want the same word.
+      if (wanted_.empty() || wanted_.back() != word) wanted_.push_back(word);
     }
   }
-  std::uint64_t turns = 0, distinct = 0;
-  for (const auto& of_bank : words) {
-    turns = std::max<std::uint64_t>(turns, of_bank.size());
-    distinct += of_bank.size();
-  }
-  sums[counts::bank_turns] += turns;
-  sums[counts::least_bank_turns] += rounded_up(distinct, banks);
+  if (!std::ranges::is_sorted(wanted_)) std::ranges::sort(wanted_);
+  wanted_.erase(std::ranges::unique(wanted_).begin(), wanted_.end());
+  std::array<std::uint64_t, banks> of_bank{};
+  for (const std::uint64_t word : wanted_) ++of_bank[word % banks];
+  sums[counts::bank_turns] += *std::ranges::max_element(of_bank);
+  sums[counts::least_bank_turns] += rounded_up(wanted_.size(), banks);
 }
 
 }  // namespace metalbench::cpu

@@ -66,7 +66,7 @@ class Counter {
   [[nodiscard]] bool find(const std::byte* address);
   void add_lines(const SimdAccess& access, std::uint32_t lanes, std::uint64_t* row);
   void add_words(const SimdAccess& access, std::uint32_t lanes, const std::byte* arena,
-                 std::uint64_t* row) const;
+                 std::uint64_t* row);
   void take_bytes(const SimdAccess& access, std::uint32_t lane);
   void mark(std::uint32_t memory, std::uint64_t number, std::uint64_t first, std::uint64_t count);
 
@@ -79,6 +79,7 @@ class Counter {
   std::uint32_t last_ = 0;  // of them, where the last address was
   std::size_t arena_bytes_ = 0;
   std::vector<Line> lines_;
+  std::vector<std::uint64_t> wanted_;  // words of threadgroup memory
 };
 
 // What the threads of one threadgroup have done since they last met.

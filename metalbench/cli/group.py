@@ -20,6 +20,7 @@ from metalbench.cli.leaderboard import leaderboard
 from metalbench.cli.listing import list_tasks
 from metalbench.cli.new import new
 from metalbench.cli.profile import profile
+from metalbench.cli.puzzles import puzzles
 from metalbench.cli.reproduce import reproduce
 from metalbench.cli.run import run
 from metalbench.cli.serve import serve
@@ -43,6 +44,7 @@ Start here:
   metalbench compile a.metal   any MSL file: its errors, and what its kernels take
   metalbench profile softmax   what it does, counted: bytes, bank conflicts, arithmetic
   metalbench tune softmax      the values of its `// tune:` lines that are best here
+  metalbench puzzles           exercises that teach Metal, from a map to a matrix product
   metalbench new my_kernel     a task and a kernel of your own to begin with
 
 Exit codes: 0 all correct, 1 something is incorrect or fails by --fail-on, 2 wrong usage or
@@ -126,6 +128,7 @@ for command in (
     profile,
     tune,
     new,
+    puzzles,
     admit,
     doctor,
     completion,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metalbench.cli.capture import capture_after, capture_option, check_capture
+from metalbench.cli.counted import with_counts
 from metalbench.cli.gate import Gate, annotate, gate_options, tell_regressions
 from metalbench.cli.isolation import isolation_options
 from metalbench.cli.machine import Machine, machine_for
@@ -177,7 +178,7 @@ def _run(options: dict[str, Any], machine: Machine) -> int:
         if options["tuned"]:
             trials = with_tunings(trials, device, store, log)
         try:
-            outcome = _tried(machine, trials, store, progress, options)
+            outcome = with_counts(_tried(machine, trials, store, progress, options), trials)
         except MachineError:
             shown = Outcome(tuple(progress.results), "failed")
             _report(out, shown, options, perf_counter() - start)

@@ -9,14 +9,21 @@ from metalbench.errors import DeclarationError
 
 
 def installed_folder() -> Path:
-    """The library's `kernels` folder: in the installed package, else beside it in a checkout."""
+    """The library's `kernels` folder."""
+    return data_folder("kernels", "common")
+
+
+def data_folder(name: str, content: str) -> Path:
+    """A folder of data that has `content`: in the installed package, else beside it in a checkout.
+
+    Raises DeclarationError if it is in neither.
+    """
     package = Path(__file__).parents[1]
-    inside, beside = package / "kernels", package.parent / "kernels"
-    if (inside / "common").is_dir():
-        return inside
-    if (beside / "common").is_dir():
-        return beside
-    raise DeclarationError(f"the kernel library is missing: neither {inside} nor {beside} exists")
+    inside, beside = package / name, package.parent / name
+    for folder in (inside, beside):
+        if (folder / content).exists():
+            return folder
+    raise DeclarationError(f"the folder {name} is missing: neither {inside} nor {beside} exists")
 
 
 def include_folders(file: Path | str | None = None, more: Iterable[Path | str] = ()) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from metalbench import _core
 from metalbench.analysis.occupancy import Occupancy
 from metalbench.counting.count import TIME_LIMIT, counts_of
 from metalbench.counting.counts import SIMD_WIDTH, Counts
@@ -15,7 +16,7 @@ from metalbench.errors import DeclarationError
 from metalbench.isolation.sandbox import sandboxed_device
 from metalbench.kernel import Kernel
 from metalbench.kernel.bare import is_file, read_bare
-from metalbench.kernel.counts import Words
+from metalbench.kernel.counts import COUNTS, Words
 from metalbench.kernel.library import find
 from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
 from metalbench.task import Task
@@ -44,6 +45,8 @@ class Profile:
     source: str
     # Of each dispatch: site, threadgroup, thread and place of its first accesses.
     traces: tuple[Words, ...] = ()
+    # Of each dispatch: the names of its buffers, by their numbers in traces.
+    buffers: tuple[tuple[str, ...], ...] = ()
 
     @property
     def total(self) -> Counts:
@@ -173,7 +176,13 @@ def profile_of(compiled: Compiled, bound: Bound) -> Profile:
         compiled.task.bytes(size, compiled.dtype.name),
         compiled.kernel.source,
         tuple(each.trace.copy() for each in bound.counts),
+        tuple(_buffers(compiled.pipelines[each.function]) for each in bound.geometry),
     )
+
+
+def _buffers(pipeline: _core.Pipeline) -> tuple[str, ...]:
+    buffers = (each.name for each in pipeline.arguments if each.kind == "buffer")
+    return tuple(name for name in buffers if name != COUNTS)
 
 
 def _subject(

@@ -19,7 +19,7 @@ from metalbench.remote.version import sources_of, version_here
 
 # What a build reads. Of folders all files count that are no products.
 PARTS = ("pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", "build_backend", "csrc")
-PACKAGES = ("metalbench", "agent_steel", "kernels")
+PACKAGES = ("metalbench", "agent_steel", "kernels", "puzzles")
 PRODUCTS = frozenset({".so", ".pyc", ".pyd", ".pyi", ".typed"})
 
 

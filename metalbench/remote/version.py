@@ -59,8 +59,8 @@ def sources_of(package: Path, headers: Path) -> str:
 
 def _python_files(package: Path) -> Iterator[Path]:
     for path in package.rglob("*.py"):
-        # The library's tasks are sent along; an installed package has them inside.
-        if path.relative_to(package).parts[0] != "kernels":
+        # The library's tasks are sent along; an installed package has them inside, and puzzles.
+        if path.relative_to(package).parts[0] not in ("kernels", "puzzles"):
             yield path
 
 

@@ -37,6 +37,7 @@ JSON: one object.
         warnings     [{title, seen, cause, remedy}]: what makes the times worth less
         stability    0..1, or null
         scores       {speed, compute, memory, stable, balanced}, or null
+        counted      {size, timed, read, written, unique_read, ...}: bytes of one pass, or null
         roofline     {bound, fraction, valid, reason}, or null
         pairs, effective_pairs, outliers, floor_ns, stopped        of the sampling, or null
         mode         "warm" or "cold": whether inputs stayed in the caches; or null
@@ -167,6 +168,7 @@ def as_dict(result: Result) -> dict[str, Any]:
         **_certainty(measured),
         "stability": measured.stability if measured else None,
         "scores": asdict(analysis.scores) if analysis else None,
+        "counted": asdict(result.counted) if result.counted else None,
         "roofline": asdict(analysis.roofline) if analysis else None,
         "pairs": measured.pairs if measured else None,
         "effective_pairs": measured.effective_pairs if measured else None,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +27,33 @@ def draw(profile: Profile, path: Path) -> None:
 
     Raises Unsupported without matplotlib.
     """
-    figure = _figure(1 + len(profile.traces))
-    axes = figure.axes
-    _draw_lines(profile, axes[0])
-    for axis, trace, counts in zip(axes[1:], profile.traces, profile.dispatches, strict=True):
-        _draw_trace(trace, counts.function, axis)
+    figure = _figure(9.0, 4.0 * (1 + len(profile.traces)))
+    lines, *traces = figure.subfigures(1 + len(profile.traces), 1, squeeze=False)[:, 0]
+    _draw_lines(profile, lines.subplots())
+    _draw_traces(profile, traces)
     figure.savefig(path)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An SVG, which notebooks show."""
+
+    svg: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+def accesses(profile: Profile) -> Picture:
+    """Who touches what when, of each dispatch of a traced profile.
+
+    Raises Unsupported without matplotlib.
+    """
+    figure = _figure(9.0, 3.0 * len(profile.traces))
+    _draw_traces(profile, list(figure.subfigures(len(profile.traces), 1, squeeze=False)[:, 0]))
+    text = StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    return Picture(text.getvalue())
 
 
 def steps(trace: Words) -> tuple[Words, Words, Words, Words]:
@@ -49,16 +73,15 @@ def steps(trace: Words) -> tuple[Words, Words, Words, Words]:
     return space, buffer, offset, turn
 
 
-def _figure(plots: int) -> Figure:
+def _figure(width: float, height: float) -> Figure:
+    """An empty one, in inches."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise Unsupported(
             "--picture: matplotlib is missing; run `pip install 'metalbench[plot]'`"
         ) from error
-    figure = Figure(figsize=(9, 4 * plots), layout="constrained")
-    figure.subplots(plots, 1)
-    return figure
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def _draw_lines(profile: Profile, axis: Any) -> None:
@@ -74,20 +97,30 @@ def _draw_lines(profile: Profile, axis: Any) -> None:
     axis.set_title(f"{profile.kernel}: what lines do, as a part of the most")
 
 
-def _draw_trace(trace: Words, function: str, axis: Any) -> None:
-    """Threads across, offsets up; colours are steps, markers are memories."""
+def _draw_traces(profile: Profile, figures: Sequence[Any]) -> None:
+    for trace, names, counts, figure in zip(
+        profile.traces, profile.buffers, profile.dispatches, figures, strict=True
+    ):
+        figure.suptitle(f"{counts.function}: who touches what when")
+        if len(trace):
+            _draw_trace(trace, names, figure)
+
+
+def _draw_trace(trace: Words, names: Sequence[str], figure: Any) -> None:
+    """A plot for each memory but constants: threads across, offsets up; colours are steps."""
     space, buffer, offset, turn = steps(trace)
     threads = trace[:, 1] * np.uint64(1 + int(trace[:, 2].max(initial=0))) + trace[:, 2]
-    last = int(turn.max(initial=0))
-    for key in sorted(set(zip(space.tolist(), buffer.tolist(), strict=True))):
+    keys = sorted(set(zip(space.tolist(), buffer.tolist(), strict=True)))
+    shown = [each for each in keys if SPACES[each[0]] != "constant"] or keys
+    axes = figure.subplots(1, len(shown), squeeze=False)[0]
+    for axis, key in zip(axes, shown, strict=True):
         mine = (space == key[0]) & (buffer == key[1])
         points = axis.scatter(
-            threads[mine], offset[mine], c=turn[mine], s=8, vmin=0, vmax=max(1, last),
-            marker="os^v<>DPX*"[(key[0] * 4 + key[1]) % 10],
-            label=SPACES[key[0]] + (f" {key[1]}" if SPACES[key[0]] != "threadgroup" else ""),
-        )  # fmt: skip
-        if key == (int(space[0]), int(buffer[0])):
-            axis.figure.colorbar(points, ax=axis, label="step of the thread")
-    axis.set(xlabel="thread", ylabel="offset in bytes", title=f"{function}: who touches what when")
-    if len(trace):
-        axis.legend(loc="upper left", fontsize="small")
+            threads[mine], offset[mine], c=turn[mine], s=8, vmin=0, vmax=max(1, int(turn.max()))
+        )
+        kind = SPACES[key[0]]
+        title = kind if kind == "threadgroup" else f"{names[key[1]]} ({kind})"
+        last = int(threads.max())
+        axis.set(xlabel="thread", title=title, xlim=(-1 - last / 20, 1 + last * 1.05))
+    axes[0].set_ylabel("offset in bytes")
+    figure.colorbar(points, ax=axes, label="step of the thread")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
@@ -18,6 +19,7 @@ from metalbench.report.notice import clock_notice, device_line, simulation_notic
 from metalbench.report.styles import HEADING, OF_STATUS, OF_VERDICT, QUIET, WARNING
 from metalbench.report.warnings import modes_text, usual_times, warnings
 from metalbench.result import Result
+from metalbench.result.counted import CountedBytes
 from metalbench.result.tuning import spelled
 from metalbench.stats import CONFIDENCE
 
@@ -54,6 +56,8 @@ def full_report(result: Result, target: Target) -> Group:
             blocks.append(_section("Doubts", iter(doubts)))
         blocks.append(_section("Throughput", _throughput(result.analysis, result.measurement)))
         blocks.append(_section("Scores", _scores(result.analysis, target)))
+    if result.counted is not None:
+        blocks.append(_section("Bytes of one pass", _bytes(result.counted)))
     return Group(*blocks)
 
 
@@ -223,6 +227,25 @@ def _throughput(analysis: Analysis, measured: Measurement) -> Rows:
             "launching empty kernels takes, the gaps between dispatches among it; rates and "
             "roofline have it in them",
         )
+
+
+def _bytes(counted: CountedBytes) -> Rows:
+    """What the source asks for, beside what the task says that moves at least."""
+    ratio = (
+        "" if math.isnan(counted.ratio) else f", {numbers.significant(counted.ratio)} x declared"
+    )
+    why = "that was timed" if counted.timed else f"{counted.size}, for the timed one takes too long"
+    yield "declared", f"{numbers.size(counted.declared)} must move at least"
+    yield (
+        "counted",
+        f"{numbers.size(counted.read)} read, {numbers.size(counted.written)} written{ratio}: what "
+        f"threads ask for, in the source, at the size {why}",
+    )
+    yield (
+        "touched",
+        f"{numbers.size(counted.unique_read)} read, {numbers.size(counted.unique_written)} written "
+        "at least once in a dispatch",
+    )
 
 
 def _roofline(roofline: Roofline) -> str | Text:

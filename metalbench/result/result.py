@@ -10,6 +10,7 @@ from enum import Enum
 from metalbench.analysis import Analysis, Occupancy
 from metalbench.measure import Measurement
 from metalbench.result.conditions import Facts
+from metalbench.result.counted import CountedBytes
 
 
 class Status(str, Enum):
@@ -87,7 +88,8 @@ class Result:
     """Everything about one kernel in one run; a kernel that failed early lacks the later parts.
 
     `notes` say what could not be checked on this device and what makes the times doubtful; `state`
-    is that of the device when the kernel had been timed.
+    is that of the device when the kernel had been timed. `counted` is of kernels that were tried
+    alone, once they were timed; it is in no store.
     """
 
     case: Case
@@ -101,6 +103,7 @@ class Result:
     analysis: Analysis | None = None
     seconds: float = 0.0
     state: Facts = field(default_factory=dict)
+    counted: CountedBytes | None = None
 
     @property
     def worst_check(self) -> Check | None:

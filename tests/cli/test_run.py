@@ -179,3 +179,21 @@ def test_cold_results_say_so_and_do_not_compare_with_warm_ones(
     result = shell("compare", cold, warm)
     assert result.exit_code == 2
     assert "expected the same mode in both, got cold in" in " ".join(result.stderr.split())
+
+
+def test_one_kernel_alone_is_counted_and_several_are_not(shell: Any) -> None:
+    alone = shell("run", "twice", "--json", "-")
+    (result,) = json.loads(alone.stdout)["results"]
+    # 4096 floats read and as many written: all that the task declares.
+    assert result["counted"] == {
+        "size": "seed",
+        "timed": True,
+        "read": 4 * 4096,
+        "written": 4 * 4096,
+        "unique_read": 4 * 4096,
+        "unique_written": 4 * 4096,
+        "declared": 8 * 4096,
+    }
+    assert "16.0 KiB read, 16.0 KiB written, 1.00 x declared" in alone.output
+    several = shell("run", "twice", "thrice", "--json", "-")
+    assert [each["counted"] for each in json.loads(several.stdout)["results"]] == [None, None]

@@ -98,3 +98,8 @@ def test_a_trace_has_every_access_in_the_order_of_its_thread(saxpy):
     assert (
         sorted(offset[read].tolist()) == sorted(offset[written].tolist()) == list(range(0, 1024, 4))
     )
+
+
+def test_a_trace_has_the_names_of_its_buffers(saxpy):
+    found = metalbench.profile(saxpy, traced=10)
+    assert found.buffers == (("x", "y", "n"),)

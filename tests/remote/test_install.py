@@ -38,7 +38,7 @@ def test_the_archive_has_what_a_build_reads_and_no_products(packed: bytes) -> No
         names = {each.partition("/")[2] for each in tar.getnames()}
     assert {"pyproject.toml", "CMakeLists.txt", "build_backend/backend.py", "README.md"} <= names
     assert {"csrc/core/device.cpp", "csrc/msl/mb/abi.h", "kernels/common/softmax.py"} <= names
-    assert {"metalbench/remote/archive.py", "agent_steel/__main__.py"} <= names
+    assert {"metalbench/remote/archive.py", "agent_steel/__main__.py", "puzzles/01_map.md"} <= names
     assert not [each for each in names if each.endswith((".so", ".pyc", "_core.pyi"))]
     assert not [each for each in names if each.split("/")[0] in ("tests", "build", ".git")]
 

@@ -1,0 +1,159 @@
+"""``metalbench puzzles``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from metalbench.cli.output import is_taken, json_option, write_text
+from metalbench.cli.parameters import writable
+
+FOLDER = Path("my_puzzles")
+TRACED = 20_000
+# Of text in paragraphs, wherever it goes.
+WIDTH = 100
+EXAMPLES = """\b
+Examples:
+  metalbench puzzles
+  metalbench puzzles show 3
+  metalbench puzzles start 3
+  metalbench puzzles check 3
+  metalbench puzzles show 3 --hint
+
+\b
+A solution is the kernel that `start` has written, with its body filled in. With --python it is a
+file over mx.fast.metal_kernel, whose function solve() returns the output; that file is run as your
+own program, in this process, and its kernel apart from it.
+"""
+
+
+@click.group(
+    invoke_without_command=True,
+    epilog=EXAMPLES,
+    short_help="Learn Metal: exercises from a map to a tiled matrix product.",
+)
+@click.pass_context
+def puzzles(ctx: click.Context) -> None:
+    """Fourteen exercises that teach Metal, from a map to a tiled matrix product.
+
+    Without a command they are listed, with how far you have come.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    from metalbench.puzzle import series
+    from metalbench.puzzle.progress import Progress
+    from metalbench.report.console import console
+    from metalbench.report.puzzle import puzzles_table
+
+    out = console()
+    found, progress = series(), Progress()
+    out.print(puzzles_table(found, progress, terminal=out.is_terminal))
+    first = next((each for each in found if not progress.of(each.name).solved), None)
+    if first is not None:
+        out.print(f"\nGo on with: metalbench puzzles show {first.number}")
+
+
+@puzzles.command(short_help="What is to be done, and hints, one at a time.")
+@click.argument("puzzle", metavar="PUZZLE")
+@click.option("--hint", is_flag=True, help="Give one more hint; those given stay.")
+def show(puzzle: str, hint: bool) -> None:
+    """Show what is to be done in a PUZZLE, given by its number or name, and its skeleton."""
+    from dataclasses import replace
+
+    from metalbench.puzzle import find
+    from metalbench.puzzle.progress import Progress
+    from metalbench.report.console import console
+    from metalbench.report.puzzle import statement
+
+    found, progress = find(puzzle), Progress()
+    step = progress.of(found.name)
+    if hint and step.hints < len(found.hints):
+        step = replace(step, hints=step.hints + 1)
+        progress.keep(found.name, step)
+    elif hint:
+        click.echo("There are no more hints.", err=True)
+    out = console()
+    out.print(statement(found, step.hints), width=min(out.width, WIDTH))
+
+
+@puzzles.command(short_help="Write a file to begin with.")
+@click.argument("puzzle", metavar="PUZZLE")
+@click.option("--python", is_flag=True, help="Write Python over mx.fast.metal_kernel instead.")
+@click.option(
+    "--into",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=FOLDER,
+    show_default=True,
+    metavar="DIR",
+    help="Folder to write to; made if there is none.",
+)
+def start(puzzle: str, python: bool, folder: Path) -> None:
+    """Write the skeleton of a PUZZLE, which compiles and does nothing yet."""
+    from metalbench.puzzle import find
+    from metalbench.puzzle.skeleton import start as write
+
+    found = find(puzzle)
+    path = write(found, folder, python=python)
+    told = "" if folder == FOLDER else f" {path}"
+    click.echo(f"{path}: fill in the body, then: metalbench puzzles check {found.number}{told}")
+
+
+@puzzles.command(short_help="Is it right, clean, and as good as it can be?")
+@click.argument("puzzle", metavar="PUZZLE")
+@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--picture",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=writable,
+    metavar="FILE",
+    help="Draw which thread touches what in which step: .svg, .png (matplotlib).",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0.01),
+    default=20.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For each run.",
+)
+@json_option
+@click.pass_context
+def check(ctx: click.Context, /, puzzle: str, file: Path | None, **options: Any) -> None:
+    """Check FILE, a .metal or .py file, as a solution of a PUZZLE; else the one in my_puzzles.
+
+    Exit codes: 0 solved, 1 not solved, 2 wrong usage.
+    """
+    import json
+
+    from metalbench.puzzle import check as judge
+    from metalbench.puzzle import find
+    from metalbench.puzzle.progress import Progress
+    from metalbench.report.console import console
+    from metalbench.report.puzzle import attempt_json, attempt_report
+
+    found, progress = find(puzzle), Progress()
+    attempt = judge(
+        found,
+        file or _written(found.stem),
+        traced=TRACED if options["picture"] else 0,
+        time_limit=options["time_limit"],
+    )
+    progress.keep(found.name, progress.of(found.name).after(attempt))
+    if options["picture"] is not None and attempt.profile is not None:
+        from metalbench.report.pictures import draw
+
+        draw(attempt.profile, options["picture"])
+    if options["json_file"] is not None:
+        write_text(options["json_file"], json.dumps(attempt_json(attempt), indent=2) + "\n")
+    out = console(to_stderr=is_taken(options))
+    out.print(attempt_report(attempt, terminal=out.is_terminal))
+    ctx.exit(int(not attempt.solved))
+
+
+def _written(stem: str) -> Path:
+    """The file that was changed last of those that `start` writes."""
+    files = [path for path in (FOLDER / f"{stem}.metal", FOLDER / f"{stem}.py") if path.is_file()]
+    return max(files, key=lambda path: path.stat().st_mtime, default=FOLDER / f"{stem}.metal")

@@ -1,0 +1,209 @@
+"""One attempt at a puzzle: whether it compiles, is right and clean, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metalbench import _core
+from metalbench.checking import Findings
+from metalbench.errors import CompileError, KernelDied, KernelFault, TimeLimitExceeded
+from metalbench.isolation.sandbox import sandboxed_device
+from metalbench.profiling import Profile
+from metalbench.puzzle.candidate import Candidate, Tried
+from metalbench.puzzle.case import Case, Counted, check_launch
+from metalbench.puzzle.declaration import SCORED, Puzzle
+from metalbench.puzzle.series import find
+from metalbench.puzzle.source_file import read_candidate
+from metalbench.task.dtypes import dtype
+from metalbench.task.workload import workload
+from metalbench.verify import error_rule
+from metalbench.verify.mismatch import mismatch
+
+Array = np.ndarray[Any, Any]
+SECONDS = 20.0
+_FAULTS = (KernelDied, KernelFault, TimeLimitExceeded)
+
+
+@dataclass(frozen=True)
+class Score:
+    """Accesses of the thread that has most of them at a size, and the puzzle's target."""
+
+    size: str
+    counts: Mapping[str, int]
+    target: Mapping[str, int]
+
+    @property
+    def reached(self) -> bool:
+        """Whether no count is above its target."""
+        return all(self.counts[name] <= self.target[name] for name in SCORED)
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A result that is not right: at which size, what is to be said of it, and its elements.
+
+    `bad` marks those that are wrong and `unwritten` those that nobody wrote; the arrays are empty
+    of a kernel that did not end.
+    """
+
+    size: str
+    message: str
+    got: Array = field(repr=False)
+    expected: Array = field(repr=False)
+    bad: Array = field(repr=False)
+    unwritten: Array = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What came of a candidate.
+
+    `error` is the compiler's message if it does not compile, `wrong` the first wrong result, and
+    `findings` are of each size that a checked build has run at. `scores` are empty unless all
+    results are right. `profile` is of the first size.
+    """
+
+    puzzle: Puzzle
+    file: Path
+    error: str = ""
+    wrong: Wrong | None = None
+    findings: tuple[Findings, ...] = ()
+    scores: tuple[Score, ...] = ()
+    profile: Profile | None = None
+
+    @property
+    def clean(self) -> bool:
+        """Whether checked builds have run, and found no error."""
+        return bool(self.findings) and all(each.passed for each in self.findings)
+
+    @property
+    def solved(self) -> bool:
+        """Whether it is right and clean at every size."""
+        return not self.error and self.wrong is None and self.clean
+
+    @property
+    def at_target(self) -> bool:
+        """Whether it is solved, with no more accesses than are needed."""
+        return self.solved and all(each.reached for each in self.scores)
+
+    @property
+    def score(self) -> Score | None:
+        """The score of a size that misses its target, else of the last one."""
+        missed = tuple(each for each in self.scores if not each.reached)
+        shown = missed or self.scores
+        return shown[-1] if shown else None
+
+
+def check(
+    which: Puzzle | str | int,
+    candidate: Path | str,
+    *,
+    traced: int = 0,
+    time_limit: float = SECONDS,
+) -> Attempt:
+    """Judge an attempt at a puzzle.
+
+    Parameters
+    ----------
+    which
+        The puzzle, its number or its name.
+    candidate
+        A .metal file, its text, or a .py file with a function `solve`, which runs in this process.
+        Kernels run on the `cpu` device, in a process that has nothing else.
+    traced
+        How many accesses of each dispatch the profile records one by one, for pictures.
+    time_limit
+        Seconds for one run of one size.
+
+    Raises DeclarationError for what is no candidate, or is launched otherwise than the puzzle
+    says. What is wrong with a kernel is in the result.
+    """
+    puzzle = which if isinstance(which, Puzzle) else find(which)
+    read = read_candidate(puzzle, candidate)
+    return _Judge(puzzle, read, traced, time_limit).attempt()
+
+
+class _Judge:
+    """The runs of one candidate."""
+
+    def __init__(
+        self, puzzle: Puzzle, candidate: Candidate, traced: int, time_limit: float
+    ) -> None:
+        self._puzzle = puzzle
+        self._candidate = candidate
+        self._traced = traced
+        self._time_limit = time_limit
+        self._device: _core.Device = sandboxed_device()
+        self._size = ""
+
+    def attempt(self) -> Attempt:
+        puzzle, file = self._puzzle, self._candidate.path
+        tried: list[Tried] = []
+        wrong = None
+        for self._size in puzzle.task.sizes:
+            try:
+                tried.append(self._candidate.tried(self._size, self._run))
+            except CompileError as error:
+                return Attempt(puzzle, file, error=str(error))
+            except _FAULTS as error:
+                none = np.empty(0)
+                wrong = Wrong(self._size, str(error), none, none, none, none)
+                break
+            wrong = self._wrong(tried[-1])
+            if wrong is not None:
+                break
+        profiles = [each.counted.profile for each in tried]
+        return Attempt(
+            puzzle,
+            file,
+            wrong=wrong,
+            findings=tuple(self._findings()),
+            scores=tuple(map(self._score, self._puzzle.task.sizes, profiles)) if not wrong else (),
+            profile=profiles[0] if profiles else None,
+        )
+
+    def _run(self, case: Case) -> Counted:
+        check_launch(case, Case(self._puzzle.skeleton, self._puzzle.task, self._size).launch())
+        return case.counted(self._device, traced=self._traced, time_limit=self._time_limit)
+
+    def _findings(self) -> Sequence[Findings]:
+        """Of each size that was launched, up to the first one with an error."""
+        found: list[Findings] = []
+        for size in self._puzzle.task.sizes:
+            case = self._candidate.case(size)
+            if case is None or (found and not found[-1].passed):
+                break
+            found.append(case.findings(self._device, time_limit=self._time_limit))
+        return found
+
+    def _wrong(self, tried: Tried) -> Wrong | None:
+        work = workload(self._puzzle.task, self._size)
+        ((name, expected),) = work.expected.items()
+        got = tried.answer
+        values = got.astype(np.float64) if got.dtype.kind == "f" else got.astype(expected.dtype)
+        # A learner's sum may be in any order: as far off as any reference that counts.
+        most = error_rule.widest(expected)
+        allowance = error_rule.allowance_for(expected, most, dtype("float32"))
+        compared = error_rule.compare(name, values, expected, allowance=allowance, scale=expected)
+        if compared.passed:
+            return None
+        bad = error_rule.wrong(values, expected, allowance=allowance, scale=expected)
+        unwritten = next(iter(tried.counted.unwritten.values())).reshape(-1)
+        shown = unwritten.reshape(got.shape) if unwritten.size == got.size else np.zeros_like(bad)
+        _, message = mismatch(
+            compared, values, expected, bad=bad, unwritten=shown, inputs=work.inputs
+        )
+        return Wrong(self._size, message, values, expected, bad, shown)
+
+    def _score(self, size: str, profile: Profile) -> Score:
+        (counts,) = profile.dispatches
+        return Score(
+            size,
+            {name: int(getattr(counts, f"most_{name}")) for name in SCORED},
+            self._puzzle.target_at(size),
+        )

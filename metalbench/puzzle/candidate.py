@@ -1,0 +1,58 @@
+"""What a learner has written, as it is tried: the kernel of a `.metal` file, or its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from metalbench.kernel import Kernel
+from metalbench.puzzle.case import Case, Counted
+from metalbench.puzzle.declaration import Puzzle
+
+Array = np.ndarray[Any, Any]
+Run = Callable[[Case], Counted]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A candidate at one size: what was launched, what that did, and the answer to be judged."""
+
+    case: Case
+    counted: Counted
+    answer: Array
+
+
+class Candidate(Protocol):
+    """What a learner has written."""
+
+    path: Path
+
+    def tried(self, size: str, run: Run) -> Tried:
+        """Run it at a size of the puzzle; raises what `run` does, and DeclarationError."""
+
+    def case(self, size: str) -> Case | None:
+        """What it launches at a size; None where that is not known, as it has not run so far."""
+
+
+class MetalFile:
+    """A kernel in MSL, with the arguments of the puzzle's skeleton."""
+
+    def __init__(self, puzzle: Puzzle, kernel: Kernel) -> None:
+        self.path = kernel.path
+        self._puzzle = puzzle
+        self._kernel = kernel
+
+    def case(self, size: str) -> Case:
+        """The kernel with the puzzle's own task."""
+        return Case(self._kernel, self._puzzle.task, size)
+
+    def tried(self, size: str, run: Run) -> Tried:
+        """Run it at a size of the puzzle."""
+        case = self.case(size)
+        counted = run(case)
+        (answer,) = counted.outputs.values()
+        return Tried(case, counted, answer)

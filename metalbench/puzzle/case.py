@@ -1,0 +1,143 @@
+"""A candidate at one size, counted and checked in a process that has nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metalbench import _core
+from metalbench.checking import Findings
+from metalbench.checking.allowances import allowances, sorted_out
+from metalbench.checking.check import _Run
+from metalbench.checking.finding import Finding, Frame, folded
+from metalbench.checking.kinds import TOOLS
+from metalbench.checking.subject import Subject
+from metalbench.errors import DeclarationError
+from metalbench.kernel import Kernel
+from metalbench.kernel.geometry import extents_of
+from metalbench.kernel.prepare import compile_kernel
+from metalbench.profiling import Profile
+from metalbench.profiling.counted_run import profile_of
+from metalbench.task import Task
+from metalbench.task.workload import workload
+
+Array = np.ndarray[Any, Any]
+Launch = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A part of a source that the compiler knows as `name`: `lines` of the file are above it."""
+
+    name: str
+    file: Path
+    lines: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel, the task that says what it takes, and the size to run it at.
+
+    `texts` say where the source stands that was taken out of other files.
+    """
+
+    kernel: Kernel
+    task: Task
+    size: str
+    texts: tuple[Text, ...] = ()
+
+    def launch(self) -> Launch:
+        """How many threads there are in all, and in a threadgroup, in three dimensions.
+
+        Raises DeclarationError unless the kernel is dispatched once.
+        """
+        lines = self.kernel.dispatches
+        if len(lines) != 1:
+            raise DeclarationError(
+                f"[{self.kernel.name}] {self.kernel.path.name}: expected one `// dispatch:` line, "
+                f"got {len(lines)}"
+            )
+        (line,) = lines
+        values, where = self.task.values(self.size), f"[{self.kernel.name}] dispatch"
+        threads = extents_of(line.threads, values, where)
+        if line.threads_in_grid is None:
+            groups = extents_of(line.threadgroups or (), values, where)
+            return tuple(a * b for a, b in zip(groups, threads, strict=True)), threads
+        grid = extents_of(line.threads_in_grid, values, where)
+        # As MLX has it, a threadgroup is no larger than the grid.
+        return grid, tuple(map(min, threads, grid))
+
+    def counted(self, device: _core.Device, *, traced: int, time_limit: float) -> Counted:
+        """Run a counted build once; raises CompileError and the device's errors."""
+        compiled = compile_kernel(device, self.kernel, self.task, counted=True, traced=traced)
+        bound = compiled.bind(workload(self.task, self.size))
+        bound.poison()
+        device.run(bound.dispatches, time_limit=time_limit)
+        return Counted(
+            profile_of(compiled, bound),
+            {name: bound.read(name).copy() for name in bound.outputs},
+            {name: each.unwritten() for name, each in bound.outputs.items()},
+        )
+
+    def findings(self, device: _core.Device, *, time_limit: float) -> Findings:
+        """All that a checked build finds."""
+        kernel, file = self.kernel, str(self.kernel.path)
+        built = compile_kernel(device, kernel, self.task, checked=True, tools=TOOLS)
+        subject = Subject(kernel, self.task, (self.size,))
+        run = _Run(subject, built, self.size, 0)
+        found = [self._placed(each) for each in run.findings(time_limit)]
+        known = allowances(kernel.source, file)
+        counting, allowed, unused = sorted_out(folded(found), known, file)
+        return Findings(
+            kernel=kernel.name,
+            sizes=(self.size,),
+            tools=TOOLS,
+            found=tuple(counting),
+            allowed=tuple(allowed),
+            unused=tuple(unused),
+            source=kernel.source,
+        )
+
+    def _placed(self, finding: Finding) -> Finding:
+        """A finding with the lines of the files that the source was taken from."""
+        if not self.texts:
+            return finding
+        return replace(finding, frames=tuple(map(self._frame, finding.frames)))
+
+    def _frame(self, frame: Frame) -> Frame:
+        for text in self.texts:
+            if frame.file == text.name:
+                return replace(frame, file=str(text.file), line=frame.line + text.lines)
+        # Of the generated signature: the nearest that stands in the file is the source.
+        text = self.texts[-1]
+        return replace(frame, file=str(text.file), line=text.lines + 1, column=0)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a counted run came to: its profile, its outputs, and which elements nobody wrote."""
+
+    profile: Profile
+    outputs: Mapping[str, Array]
+    unwritten: Mapping[str, Array]
+
+
+def check_launch(case: Case, expected: Launch) -> None:
+    """Raise DeclarationError unless a kernel is launched as its puzzle says."""
+    got = case.launch()
+    if got != expected:
+        raise DeclarationError(
+            f"[{case.kernel.name}] launch at size {case.size}: expected {_told(expected)}, got "
+            f"{_told(got)}; how many threads there are is part of the puzzle"
+        )
+
+
+def _told(launch: Launch) -> str:
+    grid, threads = launch
+    shape = " x ".join(map(str, threads))
+    return f"{prod(grid):,} threads ({' x '.join(map(str, grid))}) in threadgroups of {shape}"

@@ -1,0 +1,104 @@
+"""What a kernel asks of memory in one pass, counted once it has been timed.
+
+At the size that was timed where that is quick, else at a small one; kept in the cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from time import perf_counter
+
+from metalbench.counting.count import counts_of
+from metalbench.errors import MetalBenchError
+from metalbench.isolation.sandbox import sandboxed_device
+from metalbench.kernel.prepare import Compiled, compile_kernel
+from metalbench.msl.building import cache
+from metalbench.msl.building.toolchain import toolchain
+from metalbench.result.counted import CountedBytes
+from metalbench.run.trial import Trial
+from metalbench.task import Task
+from metalbench.task.workload import workload
+from metalbench.verify.flow import small_sizes
+
+# A counted run that would take longer is not made at the size that was timed.
+LONGEST_S = 2.0
+_SMALL_S = 20.0
+
+
+def counted_bytes(trial: Trial, kind: str) -> CountedBytes | None:
+    """The bytes of one pass of a kernel that was timed on a device of that kind.
+
+    None where they cannot be counted: of what does not run on the `cpu` device, say. They are an
+    extra, and raise nothing.
+    """
+    task, timed = trial.entry.task, trial.size_on(kind)
+    key = _key(trial, timed)
+    kept = cache.load(key)
+    if kept is not None:
+        return CountedBytes(**kept)
+    try:
+        compiled = compile_kernel(
+            sandboxed_device(),
+            trial.kernel,
+            task,
+            dtype_name=trial.dtype,
+            tunables=trial.tunables,
+            counted=True,
+        )
+        found = _counted(compiled, trial, timed)
+        cache.store(key, asdict(found))
+    except MetalBenchError:
+        return None
+    return found
+
+
+def _counted(compiled: Compiled, trial: Trial, timed: str) -> CountedBytes:
+    """Of the size that was timed, if a small one says that this is quick, else of the small one."""
+    small = next(iter(small_sizes(compiled.task)), timed)
+    _bytes(compiled, trial, small, timed, _SMALL_S)  # starts the process, too
+    start = perf_counter()
+    found = _bytes(compiled, trial, small, timed, _SMALL_S)
+    expected_s = (perf_counter() - start) * _growth(compiled.task, small, timed, trial.dtype)
+    if small != timed and expected_s <= LONGEST_S:
+        try:
+            return _bytes(compiled, trial, timed, timed, 2 * LONGEST_S)
+        except MetalBenchError:
+            return found
+    return found
+
+
+def _growth(task: Task, small: str, timed: str, dtype: str) -> float:
+    """How many times as much work there is."""
+    flops = task.flops(timed) / max(1, task.flops(small))
+    return max(1.0, flops, task.bytes(timed, dtype) / max(1, task.bytes(small, dtype)))
+
+
+def _bytes(
+    compiled: Compiled, trial: Trial, size: str, timed: str, time_limit: float
+) -> CountedBytes:
+    drawn = workload(compiled.task, size, dtype_name=trial.dtype, seed=trial.seed)
+    bound = compiled.bind(drawn)
+    compiled.device.run(bound.dispatches, time_limit=time_limit)
+    counts = counts_of(compiled, bound)
+    return CountedBytes(
+        size=size,
+        timed=size == timed,
+        read=sum(each.total.device_bytes_read for each in counts),
+        written=sum(each.total.device_bytes_written for each in counts),
+        unique_read=sum(each.unique_bytes_read for each in counts),
+        unique_written=sum(each.unique_bytes_written for each in counts),
+        declared=compiled.task.bytes(size, trial.dtype),
+    )
+
+
+def _key(trial: Trial, timed: str) -> str:
+    task = trial.entry.task
+    return cache.digest(
+        "counted bytes",
+        toolchain().key,
+        trial.kernel.text,
+        task.name,
+        repr(task.extents(timed)),
+        trial.dtype,
+        repr(sorted(trial.kernel.tuned(trial.tunables).items())),
+    )

@@ -1,0 +1,28 @@
+"""Puzzles, and commands about them that keep their progress in a folder of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from metalbench.cli import main
+from metalbench.puzzle import Puzzle
+
+SOLUTIONS = Path(__file__).parent / "solutions"
+
+
+@pytest.fixture
+def solution() -> Callable[[Puzzle], Path]:
+    """Where the solution of a puzzle is."""
+    return lambda puzzle: SOLUTIONS / f"{puzzle.stem}.metal"
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Run `metalbench puzzles` in an empty folder."""
+    monkeypatch.setenv("METALBENCH_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(main, ["puzzles", *map(str, arguments)])

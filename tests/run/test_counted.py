@@ -1,0 +1,83 @@
+"""The bytes that are counted beside the declared ones, once a kernel has been timed alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from metalbench.cli.counted import with_counts
+from metalbench.kernel.library import Library
+from metalbench.result.counted import CountedBytes
+from metalbench.run import counted
+from metalbench.run.runner import Outcome
+from metalbench.run.trial import Trial
+
+TASK = '''
+"""The sum of each element and the next one."""
+
+from metalbench.task import normal, output, task
+
+
+@task(
+    sizes=dict(small=dict(n=100), seed=dict(n=1 << 14)),
+    inputs=dict(x=normal("n + 1")),
+    outputs=dict(y=output("n")),
+    oracle=lambda x: x[1:] + x[:-1],
+    flops="n",
+)
+def sums(x):
+    return x[1:] + x[:-1]
+'''
+KERNEL = """// dispatch: sums threads_in_grid=(n) threads=(256)
+#include <metal_stdlib>
+using namespace metal;
+kernel void sums(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+  y[i] = x[i] + x[i + 1];
+}
+"""
+
+
+@pytest.fixture
+def trial(tmp_path, monkeypatch):
+    monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "sums.py").write_text(TASK)
+    (tmp_path / "sums.metal").write_text(KERNEL)
+    entry = Library([tmp_path]).entry("sums")
+    return Trial(entry, entry.kernel(), "float32")
+
+
+def at(n, size, *, timed):
+    return CountedBytes(
+        size, timed, 2 * 4 * n, 4 * n, 4 * (n + 1), 4 * n, declared=4 * (n + 1) + 4 * n
+    )
+
+
+def test_what_is_quick_is_counted_at_the_size_that_was_timed(trial, monkeypatch):
+    monkeypatch.setattr(counted, "LONGEST_S", 60.0)
+    found = counted.counted_bytes(trial, "cpu")
+    assert found == at(1 << 14, "seed", timed=True)
+    assert found.ratio == pytest.approx(1.5, rel=1e-4)
+
+    def no_more(*_, **__):
+        raise AssertionError("it is kept")
+
+    monkeypatch.setattr(counted, "compile_kernel", no_more)
+    assert counted.counted_bytes(trial, "cpu") == found
+
+
+def test_what_would_take_long_is_counted_at_a_small_size(trial, monkeypatch):
+    monkeypatch.setattr(counted, "LONGEST_S", 0.0)
+    assert counted.counted_bytes(trial, "cpu") == at(100, "small", timed=False)
+    assert counted.counted_bytes(replace(trial, size="n=7"), "cpu") == at(100, "small", timed=False)
+
+
+def test_what_does_not_compile_is_not_counted(trial):
+    broken = replace(trial.kernel, source=KERNEL.replace("x[i + 1]", "z[i]"))
+    assert counted.counted_bytes(replace(trial, kernel=broken), "cpu") is None
+
+
+def test_many_kernels_are_not_counted(trial):
+    outcome = Outcome((), "finished")
+    assert with_counts(outcome, [trial, trial]) is outcome
+    assert with_counts(outcome, [trial]) is outcome
