@@ -80,6 +80,7 @@ class GroupRunner {
   void check_written(const mb::Fiber*);
   void check_private(mb::Fiber* fiber, const MemoryAccess& access);
   void blame(const PrivateShadow::Origin&);
+  [[nodiscard]] const void* place_of(const void* pc);
   static void count(mb::Fiber*, const volatile void* address, mb::u32 bytes, mb::Counted,
                     mb::u32 site, mb::u32 turn);
   MB_NEVER_RETURNS static void fiber_main();

@@ -29,6 +29,7 @@ class MemoryCheck {
   void start_group(const mb::Group& group, std::uint64_t number);
   // All threads of the group have met.
   void barrier(std::uint32_t mem_flags);
+  // With the bits that say what it orders.
   void fence(std::uint32_t mem_flags, std::uint32_t thread);
   // The mem_flags of the thread's own fences since the last barrier.
   [[nodiscard]] std::uint32_t fences_of(std::uint32_t thread) const { return fenced_[thread]; }
@@ -42,14 +43,20 @@ class MemoryCheck {
   [[nodiscard]] bool is_known(const Misaligned& what, Fault& fault) const;
   // Whether the access can be done all the same: nothing but the kernel's own memory is touched.
   [[nodiscard]] bool is_harmless(const MemoryAccess& access) const;
+  // The marks of memory that nothing has written to, from this address on; null for all else.
+  [[nodiscard]] const Storage::Unwritten* unwritten(const void* address, std::uint64_t bytes) const;
 
  private:
   // Of threadgroup memory: each runner has its own, and only barriers order its accesses.
   struct ArenaClock {
     std::uint32_t epoch = 1;
-    void advance() { epoch = epoch + 1 == Mark::segments ? 1 : epoch + 1; }
-    [[nodiscard]] bool is_over(const Mark& mark, std::uint32_t) const {
-      return mark.segment() != epoch;
+    void advance() {
+      epoch = epoch + 1 == Mark::segments ? 1 : epoch + 1;
+      handover.start();
+    }
+    Handover handover{};
+    [[nodiscard]] bool is_over(const Mark& mark, std::uint32_t thread) const {
+      return mark.segment() != epoch || handover.is_over(mark, thread);
     }
     [[nodiscard]] static bool is_own(std::uint32_t) { return true; }
     [[nodiscard]] bool is_concurrent(std::uint32_t segment) const { return segment == epoch; }
@@ -66,6 +73,8 @@ class MemoryCheck {
     std::vector<std::byte> before;
   };
 
+  // What the thread may hand over, or be handed, by an access to an atomic object.
+  void note_atomic(const MemoryAccess& access, bool is_device);
   [[nodiscard]] bool reports_same(const MemoryAccess& access, Fault& fault);
   [[nodiscard]] bool is_aligned(const MemoryAccess& access, Fault& fault) const;
   [[nodiscard]] bool allows_now(const MemoryAccess& access, Fault& fault);

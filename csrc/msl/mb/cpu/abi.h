@@ -63,6 +63,10 @@ enum class Use : u32 { read, write, any };
 // metal::mem_flags, as far as it matters to a checked build.
 inline constexpr u32 mem_device = 1;
 inline constexpr u32 mem_threadgroup = 2;
+inline constexpr u32 mem_texture = 4;
+// Of fences, beside these: what they order the calling thread's accesses with.
+inline constexpr u32 fence_acquires = 1u << 8;
+inline constexpr u32 fence_releases = 1u << 9;
 
 // What of some memory has no value, and where that was born; see shadow_abi.h.
 struct Metadata {
