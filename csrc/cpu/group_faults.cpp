@@ -132,6 +132,16 @@ void GroupRunner::undefined(mb::Fiber* fiber, const mb::Undefined* what) {
   if (!self.note()) self.stop();
 }
 
+void GroupRunner::moved(mb::Fiber* fiber, const void* from, const void* to, const void* pc) {
+  GroupRunner& self = of(fiber);
+  const auto* reached = static_cast<const std::byte*>(to);
+  if (self.memory_check_->stays(static_cast<const std::byte*>(from), reached, self.fault_)) return;
+  self.fault_.kind = Fault::Kind::reported;
+  self.place(fiber, pc);
+  self.trace(__builtin_frame_address(0));
+  if (!self.note()) self.stop();
+}
+
 mb::Metadata GroupRunner::metadata(const mb::Fiber* fiber, const void* address, mb::u64 bytes,
                                    bool is_store, const void* pc) {
   GroupRunner& self = of(fiber);

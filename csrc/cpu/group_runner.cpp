@@ -61,8 +61,8 @@ void release_meeting(mb::Bundle& bundle) {
 const mb::Runtime GroupRunner::runtime = {
     &GroupRunner::next_stack, &GroupRunner::yield,    &GroupRunner::access,
     &GroupRunner::fail,       &GroupRunner::fence,    &GroupRunner::misaligned,
-    &GroupRunner::undefined,  &GroupRunner::metadata, &GroupRunner::born,
-    &GroupRunner::copied,     &GroupRunner::count,
+    &GroupRunner::undefined,  &GroupRunner::moved,    &GroupRunner::metadata,
+    &GroupRunner::born,       &GroupRunner::copied,   &GroupRunner::count,
 };
 
 GroupRunner::GroupRunner()

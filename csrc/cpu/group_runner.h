@@ -72,6 +72,7 @@ class GroupRunner {
   static void misaligned(mb::Fiber*, const void* address, mb::u64 alignment, mb::Use,
                          const void* pc);
   static void undefined(mb::Fiber*, const mb::Undefined*);
+  static void moved(mb::Fiber*, const void* from, const void* to, const void* pc);
   static mb::Metadata metadata(const mb::Fiber*, const void* address, mb::u64 bytes, bool is_store,
                                const void* pc);
   static mb::u32 born(const mb::Fiber*, const char* name, const void* pc);

@@ -39,6 +39,8 @@ class MemoryCheck {
   [[nodiscard]] bool settles(Fault& fault) { return !doubt_.access || is_settled(fault); }
   // False when the kernel must not do it; `fault` then says what, where and who.
   [[nodiscard]] bool allows(const MemoryAccess& access, Fault& fault);
+  // False when `to` lies in other memory of the kernel's than the pointer that it comes from.
+  [[nodiscard]] bool stays(const std::byte* from, const std::byte* to, Fault& fault) const;
   // Whether it is memory of the kernel's; `fault` then says what is wrong with it.
   [[nodiscard]] bool is_known(const Misaligned& what, Fault& fault) const;
   // Whether the access can be done all the same: nothing but the kernel's own memory is touched.
@@ -86,6 +88,8 @@ class MemoryCheck {
   [[nodiscard]] bool allows_arena(const MemoryAccess& access, Fault& fault);
   [[nodiscard]] bool is_written(const Range& range, const MemoryAccess& access, Fault& fault) const;
   [[nodiscard]] bool is_written_in_group(const MemoryAccess& access, Fault& fault);
+  [[nodiscard]] bool stays_in_arena(const std::byte* from, const std::byte* to,
+                                    Fault& fault) const;
   [[nodiscard]] const Range* nearest(const std::byte* address) const;
   [[nodiscard]] bool report_unlisted(const MemoryAccess& access, Fault& fault) const;
   [[nodiscard]] static bool report_null(const MemoryAccess& access, Fault& fault);

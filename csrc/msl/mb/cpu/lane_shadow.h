@@ -32,20 +32,20 @@ class LaneShadows {
   template <u32 size>
   MB_COMBINE void join() const {
     for (u32 first = 0; any_ && first < simd_width; first += size) {
-      u32 bad = 0;
-      for (u32 i = 0; i < size && bad == 0; ++i) bad = origin_[first + i];
-      for (u32 i = 0; i < size; ++i) set(first + i, bad);
+      Joined joined;
+      for (u32 i = 0; i < size; ++i) joined.add(*this, first + i);
+      for (u32 i = 0; i < size; ++i) set(first + i, joined);
     }
   }
   // Each result is of the values of its part that come before it.
   template <u32 size, bool inclusive>
   MB_COMBINE void run() const {
-    u32 bad = 0;
+    Joined joined;
     for (u32 i = 0; any_ && i < simd_width; ++i) {
-      if (i % size == 0) bad = 0;
-      const u32 before = bad;
-      if (bad == 0) bad = origin_[i];
-      set(i, inclusive ? bad : before);
+      if (i % size == 0) joined = {};
+      if (inclusive) joined.add(*this, i);
+      set(i, joined);
+      if (!inclusive) joined.add(*this, i);
     }
   }
   // The result of lane `to` is the value of lane `from`.
@@ -59,23 +59,35 @@ class LaneShadows {
   MB_COMBINE void lose(u32 lane) const {
     Fiber* reader = fiber_of(reinterpret_cast<uptr>(operand_[lane]));
     const void* site = reader->bundle->site[reader->lane];
-    set(lane, reader->bundle->group->runtime->born(reader, nullptr, site));
+    Joined lost;
+    lost.origin = reader->bundle->group->runtime->born(reader, nullptr, site);
+    __builtin_memset(lost.bits, 0xff, sizeof(T));
+    set(lane, lost);
   }
   // Each result is a mask with the lanes' values as bits.
   MB_COMBINE void vote() const {
-    u32 bits = 0, bad = 0;
+    u32 bits = 0;
+    Joined joined;
     for (u32 i = 0; i < simd_width; ++i) {
       if ((bits_[i][0] & 1) == 0) continue;
       bits |= 1u << i;
-      bad = origin_[i];
+      joined.origin = origin_[i];
     }
-    for (u32 i = 0; any_ && i < simd_width; ++i) {
-      set(i, bad);
-      if (mask_ >> i & 1) __builtin_memcpy(shadow(i).shadow, &bits, sizeof bits);
-    }
+    __builtin_memcpy(joined.bits, &bits, sizeof bits);
+    for (u32 i = 0; any_ && i < simd_width; ++i) set(i, joined);
   }
 
  private:
+  // Byte by byte: operations are those of components, and what lies between these is never given.
+  struct Joined {
+    u8 bits[sizeof(T)] = {};
+    u32 origin = 0;
+    MB_COMBINE void add(const LaneShadows& of, u32 lane) {
+      for (u32 i = 0; i < sizeof(T); ++i) bits[i] |= of.bits_[lane][i];
+      if (origin == 0) origin = of.origin_[lane];
+    }
+  };
+
   MB_COMBINE Metadata shadow(u32 lane) const {
     const auto at = reinterpret_cast<uptr>(operand_[lane]);
     u8* own = fiber_of(at)->shadow;
@@ -94,11 +106,11 @@ class LaneShadows {
       return;
     }
   }
-  MB_COMBINE void set(u32 lane, u32 origin) const {
+  MB_COMBINE void set(u32 lane, const Joined& joined) const {
     if (!(mask_ >> lane & 1)) return;
     const Metadata own = shadow(lane);
-    __builtin_memset(own.shadow, origin == 0 ? 0 : 0xff, sizeof(T));
-    for (u32 i = 0; i < (sizeof(T) + 3) / 4; ++i) own.origins[i] = origin;
+    __builtin_memcpy(own.shadow, joined.bits, sizeof(T));
+    for (u32 i = 0; i < (sizeof(T) + 3) / 4; ++i) own.origins[i] = joined.origin;
   }
 
   void* const* operand_;
