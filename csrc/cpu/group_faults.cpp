@@ -267,10 +267,12 @@ void GroupRunner::stop(const mb::Fiber* fiber, const void* pc) {
 void GroupRunner::stop_thread(mb::Fiber* fiber) {
   stopped_[fiber->bundle->index] |= 1u << fiber->lane;
   stacks_->forget_frames();
+  if (shadow_ != nullptr) PrivateShadow::forget_zones(fiber, __builtin_frame_address(0));
   leave(fiber);
 }
 
 void GroupRunner::stop() {
+  if (shadow_ != nullptr) shadow_->forget_all_zones();
   void* abandoned = nullptr;
   mb_switch(&abandoned, own_stack_);
   __builtin_unreachable();
@@ -287,6 +289,7 @@ Fault GroupRunner::stopped() const {
 
 void* GroupRunner::abandon(Fault::Kind kind, const void* pc, const void* address,
                            const void* stack_pointer) {
+  if (shadow_ != nullptr) shadow_->forget_all_zones();
   const bool first = !fault_;
   if (first) {
     fault_.kind = kind;

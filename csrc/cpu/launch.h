@@ -66,7 +66,7 @@ struct Launch {
   // Threadgroups are taken from everywhere, so that a part of them says something of all.
   bool scattered = false;
   std::vector<Range> ranges;
-  std::vector<ArenaPart> parts;  // of checked launches
+  std::vector<ArenaPart> parts;              // of checked launches
   std::shared_ptr<Shadow> shadow;            // of checked launches
   std::shared_ptr<const Storages> storages;  // of the device
   std::unique_ptr<Counter> counter;          // of counted launches

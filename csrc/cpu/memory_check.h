@@ -88,8 +88,7 @@ class MemoryCheck {
   [[nodiscard]] bool allows_arena(const MemoryAccess& access, Fault& fault);
   [[nodiscard]] bool is_written(const Range& range, const MemoryAccess& access, Fault& fault) const;
   [[nodiscard]] bool is_written_in_group(const MemoryAccess& access, Fault& fault);
-  [[nodiscard]] bool stays_in_arena(const std::byte* from, const std::byte* to,
-                                    Fault& fault) const;
+  [[nodiscard]] bool stays_in_arena(const std::byte* from, const std::byte* to, Fault& fault) const;
   [[nodiscard]] const Range* nearest(const std::byte* address) const;
   [[nodiscard]] bool report_unlisted(const MemoryAccess& access, Fault& fault) const;
   [[nodiscard]] static bool report_null(const MemoryAccess& access, Fault& fault);

@@ -55,8 +55,8 @@ class AtomicReads {
   bool are_many_ = false;
 };
 
-// Within a threadgroup, from one of its barriers to the next: which SIMD-groups know what others have
-// done. What one lane of a SIMD-group learns or tells counts for all of them.
+// Within a threadgroup, from one of its barriers to the next: which SIMD-groups know what others
+// have done. What one lane of a SIMD-group learns or tells counts for all of them.
 class Handover {
  public:
   void start();

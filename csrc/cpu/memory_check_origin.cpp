@@ -1,5 +1,5 @@
-// Pointers keep the memory that they come from: an index that reaches other memory of the kernel's is
-// as wrong as one that reaches none.
+// Pointers keep the memory that they come from: an index that reaches other memory of the kernel's
+// is as wrong as one that reaches none.
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -16,8 +16,8 @@ bool holds(const Range& range, const std::byte* address) {
 void tell(Fault& fault, const char* from, std::ptrdiff_t at, std::ptrdiff_t bytes, const char* to) {
   fault.rule = Rule::out_of_bounds;
   std::snprintf(fault.text.data(), fault.text.size(),
-                "access out of bounds of `%s`: at byte %td of %td, in memory of `%s`",
-                from, at, bytes, to);
+                "access out of bounds of `%s`: at byte %td of %td, in memory of `%s`", from, at,
+                bytes, to);
 }
 
 }  // namespace
@@ -28,9 +28,12 @@ bool MemoryCheck::stays(const std::byte* from, const std::byte* to, Fault& fault
       holds(ranges[last_range_], to)) {
     return true;
   }
-  if (from >= arena_ && from < arena_ + launch_->arena_bytes) return stays_in_arena(from, to, fault);
+  if (from >= arena_ && from < arena_ + launch_->arena_bytes)
+    return stays_in_arena(from, to, fault);
   // Views of one buffer may overlap, and a pointer to the end of one is one to the next.
-  const auto is_of_both = [&](const Range& range) { return holds(range, from) && holds(range, to); };
+  const auto is_of_both = [&](const Range& range) {
+    return holds(range, from) && holds(range, to);
+  };
   if (std::ranges::any_of(ranges, is_of_both)) return true;
   const auto origin = std::ranges::find_if(ranges, [&](const Range& r) { return holds(r, from); });
   const auto reached = std::ranges::find_if(ranges, [&](const Range& r) { return holds(r, to); });

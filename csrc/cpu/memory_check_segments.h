@@ -60,9 +60,10 @@ class Segments {
 //
 // Threads of one group are ordered by a barrier with mem_device, or by any other one if the first
 // has a fence before it and the second one after it. Two groups are ordered as in the
-// C++ memory model: by a fence, then an atomic write of the one; an atomic read of the same object by
-// the other, then a fence. Whether the read saw that write is not looked at: too few races may be
-// seen, never too many. A barrier with mem_device counts as a fence; Metal had no other before 3.2.
+// C++ memory model: by a fence, then an atomic write of the one; an atomic read of the same object
+// by the other, then a fence. Whether the read saw that write is not looked at: too few races may
+// be seen, never too many. A barrier with mem_device counts as a fence; Metal had no other
+// before 3.2.
 class GroupClock {
  public:
   // Of launch run `run`.
@@ -104,8 +105,8 @@ class GroupClock {
   std::uint32_t phase_ = 1;
   Known acquired_;
   AtomicReads read_;
-  bool has_fenced_ = false;         // since the last release
-  std::uint32_t released_at_ = 0;   // time; 0: never
+  bool has_fenced_ = false;        // since the last release
+  std::uint32_t released_at_ = 0;  // time; 0: never
   std::vector<std::uint32_t> unreleased_;
   Handover handover_;  // within the group
   // By thread: the phase of its last fence; 0: none. Empty until there is one.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace metalbench::cpu {
 namespace {
@@ -37,6 +38,15 @@ void PrivateShadow::start_group(std::uint32_t arena_bytes) {
   const std::size_t bytes = std::min<std::size_t>(arena_bytes, 4 * arena_shadow_.size());
   std::memset(arena_shadow_.data(), 0xff, bytes);
   std::memset(arena_origins_.data(), 0, bytes);
+  if (!std::exchange(is_abandoned_, false)) return;
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    std::memset(of(i) + mb::zones_at, 0, mb::stack_bytes / 8);
+  }
+}
+
+void PrivateShadow::forget_zones(const mb::Fiber* fiber, const void* frame) {
+  const std::uintptr_t first = mb::offset_in_stack(fiber, frame) / 8;
+  std::memset(fiber->shadow + mb::zones_at + first, 0, mb::stack_bytes / 8 - first);
 }
 
 void PrivateShadow::forget_unwritten(const mb::Metadata& of, std::uint64_t bytes) {
@@ -101,8 +111,7 @@ mb::Metadata PrivateShadow::metadata(const mb::Fiber* fiber, const void* address
 }
 
 void PrivateShadow::copy(const mb::Fiber* fiber, const void* to, const void* from,
-                         std::uint64_t bytes, const void* pc,
-                         const Storage::Unwritten* unwritten) {
+                         std::uint64_t bytes, const void* pc, const Storage::Unwritten* unwritten) {
   const mb::Metadata target = followed(to);
   const mb::Metadata source = from == nullptr ? mb::Metadata{nullptr, nullptr} : followed(from);
   mb::ShadowState* state = mb::shadow_state(fiber);
@@ -131,10 +140,10 @@ void PrivateShadow::copy(const mb::Fiber* fiber, const void* to, const void* fro
   std::memmove(target.origins, source.origins, (bytes + 3) / 4 * 4);
   if (!is_in_arena(from)) return;
   // Of what nobody has written to, the copy was told of if it was nothing else.
-  const bool is_told = std::all_of(target.shadow, target.shadow + bytes,
-                                   [](mb::u8 bits) { return bits == 0xff; }) &&
-                       std::all_of(target.origins, target.origins + (bytes + 3) / 4,
-                                   [](mb::u32 origin) { return origin == 0; });
+  const bool is_told =
+      std::all_of(target.shadow, target.shadow + bytes, [](mb::u8 bits) { return bits == 0xff; }) &&
+      std::all_of(target.origins, target.origins + (bytes + 3) / 4,
+                  [](mb::u32 origin) { return origin == 0; });
   if (is_told) std::memset(target.shadow, 0, bytes);
   for (std::uint64_t i = 0; i < (bytes + 3) / 4; ++i) {
     if (target.origins[i] == 0) target.origins[i] = mb::unknown_origin;

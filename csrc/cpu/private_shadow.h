@@ -47,10 +47,14 @@ class PrivateShadow {
   // Of memory that is not of this thread's own stack.
   [[nodiscard]] mb::Metadata metadata(const mb::Fiber* fiber, const void* address,
                                       std::uint64_t bytes, bool is_store, const void* pc);
+  // A thread ends in the middle: the red zones of its frames, from `frame` on, are none any more.
+  static void forget_zones(const mb::Fiber* fiber, const void* frame);
+  // So do all threads, wherever they are.
+  void forget_all_zones() { is_abandoned_ = true; }
   // What is given to the threadgroup's memory by what is not instrumented, such as an atomic.
   void given(const void* address, std::uint64_t bytes);
-  // The shadow of `from` becomes that of `to`; without `from`, all values are given. `unwritten` has
-  // a mark for each byte of device memory that nothing has written to.
+  // The shadow of `from` becomes that of `to`; without `from`, all values are given. `unwritten`
+  // has a mark for each byte of device memory that nothing has written to.
   void copy(const mb::Fiber* fiber, const void* to, const void* from, std::uint64_t bytes,
             const void* pc, const Storage::Unwritten* unwritten = nullptr);
   // What of the value that a thread last wrote to memory that is not followed was never given.
@@ -73,6 +77,7 @@ class PrivateShadow {
   Reserved memory_;
   std::vector<mb::u32> arena_shadow_, arena_origins_;
   std::vector<Origin> origins_;
+  bool is_abandoned_ = false;
 };
 
 }  // namespace metalbench::cpu

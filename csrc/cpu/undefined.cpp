@@ -68,9 +68,8 @@ std::string conversion(const mb::Undefined& what) {
 std::string overflow(const mb::Undefined& what) {
   const std::string first = integer(*what.type[0], what.value[0]);
   const std::string computed =
-      what.name == nullptr
-          ? "-(" + first + ")"
-          : first + " " + what.name + " " + integer(*what.type[1], what.value[1]);
+      what.name == nullptr ? "-(" + first + ")"
+                           : first + " " + what.name + " " + integer(*what.type[1], what.value[1]);
   return "signed overflow: " + computed + " does not fit `" + name_of(*what.type[0]) +
          "`; Apple's GPUs wrap, and a compiler may assume that it never happens";
 }

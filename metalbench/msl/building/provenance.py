@@ -1,8 +1,9 @@
 """Which pointer an access's address is computed from, for checked builds.
 
-A pointer with an index may reach other memory of the kernel's than the pointer itself is of: another
-buffer, another threadgroup variable. Once it is an address nobody can tell. So each address that is
-used at once, and not kept for later, is handed to the runtime with the pointer that it comes from.
+A pointer with an index may reach other memory of the kernel's than the pointer itself is of:
+another buffer, another threadgroup variable. Once it is an address nobody can tell. So each address
+that is used at once, and not kept for later, is handed to the runtime with the pointer that it
+comes from.
 """
 
 from __future__ import annotations
@@ -36,9 +37,7 @@ def with_origins(lines: Sequence[str], theirs: set[str]) -> list[str]:
         if head is None or head[1] not in theirs:
             continue
         indexed = [
-            (index, found)
-            for index in range(start, end)
-            if (found := _INDEXED.match(lines[index]))
+            (index, found) for index in range(start, end) if (found := _INDEXED.match(lines[index]))
         ]
         used = _used(lines[start:end]) if indexed else set()
         for index, found in indexed:
