@@ -38,6 +38,8 @@ const char* rule_name(Rule rule) {
       return "overflow";
     case Rule::float_cast:
       return "float-cast";
+    case Rule::signed_overflow:
+      return "signed-overflow";
     case Rule::trap:
       return "trap";
     case Rule::time_limit:
@@ -78,6 +80,8 @@ Rule rule_of(mb::Finding finding) {
       return Rule::out_of_bounds;
     case mb::Finding::uninitialised:
       return Rule::uninitialised;
+    case mb::Finding::signed_overflow:
+      return Rule::signed_overflow;
   }
   return Rule::fault;
 }

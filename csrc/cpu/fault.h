@@ -26,6 +26,7 @@ enum class Rule : std::uint8_t {
   shift,
   overflow,
   float_cast,
+  signed_overflow,
   trap,
   time_limit,
 };

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cpu/group_runner.h"
 #include "cpu/red_zones.h"
@@ -89,6 +90,9 @@ void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64
   const auto* launch = reinterpret_cast<const std::byte*>(&self.launch_->shared);
   if (begin >= launch && begin < launch + sizeof self.launch_->shared) return;
   MemoryCheck& check = *self.memory_check_;
+  if (self.shadow_ != nullptr && kind != mb::AccessKind::read && kind != mb::AccessKind::copy) {
+    self.shadow_->given(begin, bytes);
+  }
   if (!check.settles(self.fault_) && !self.note()) self.stop();
   const MemoryAccess access{begin, bytes, kind, fiber, pc};
   if (check.allows(access, self.fault_)) return;
@@ -123,7 +127,17 @@ void GroupRunner::undefined(mb::Fiber* fiber, const mb::Undefined* what) {
   if (what->finding == mb::Finding::uninitialised) {
     self.blame(self.shadow_->origin(static_cast<mb::u32>(what->value[0])));
   }
-  self.place(fiber, what->pc);
+  self.place(fiber, self.place_of(what->pc));
+  self.trace(__builtin_frame_address(0));
+  if (!self.note()) self.stop();
+}
+
+void GroupRunner::moved(mb::Fiber* fiber, const void* from, const void* to, const void* pc) {
+  GroupRunner& self = of(fiber);
+  const auto* reached = static_cast<const std::byte*>(to);
+  if (self.memory_check_->stays(static_cast<const std::byte*>(from), reached, self.fault_)) return;
+  self.fault_.kind = Fault::Kind::reported;
+  self.place(fiber, pc);
   self.trace(__builtin_frame_address(0));
   if (!self.note()) self.stop();
 }
@@ -143,7 +157,7 @@ void GroupRunner::copied(const mb::Fiber* fiber, const void* to, const void* fro
                          const void* pc) {
   GroupRunner& self = of(fiber);
   self.check_written(fiber);
-  self.shadow_->copy(fiber, to, from, bytes, pc);
+  self.shadow_->copy(fiber, to, from, bytes, pc, self.memory_check_->unwritten(from, bytes));
 }
 
 void GroupRunner::check_private(mb::Fiber* fiber, const MemoryAccess& access) {
@@ -175,15 +189,27 @@ void GroupRunner::check_written(const mb::Fiber* fiber) {
     fault_.memory = range->begin;
   }
   blame(written->origin);
-  place(fiber, written->pc);
+  place(fiber, place_of(written->pc));
   trace(__builtin_frame_address(0));
   if (!note()) stop();
 }
 
 void GroupRunner::blame(const PrivateShadow::Origin& origin) {
   if (origin.pc == nullptr) return;
-  std::snprintf(fault_.variable.data(), fault_.variable.size(), "%s", plain(origin.name).c_str());
   fault_.born = origin.pc;
+  if (origin.name == nullptr) {
+    fault_.rule = Rule::simdgroup;
+    std::snprintf(fault_.text.data(), fault_.text.size(),
+                  "SIMD-group function: asks for the value of a lane that does not take part, and "
+                  "the result is used");
+    return;
+  }
+  std::snprintf(fault_.variable.data(), fault_.variable.size(), "%s", plain(origin.name).c_str());
+}
+
+// What a SIMD-group function gives to lanes is its own fault, not of who uses it.
+const void* GroupRunner::place_of(const void* pc) {
+  return fault_.rule == Rule::simdgroup ? std::exchange(fault_.born, nullptr) : pc;
 }
 
 void GroupRunner::fail(mb::Fiber* fiber, const char* what, const void* pc) {
@@ -241,10 +267,12 @@ void GroupRunner::stop(const mb::Fiber* fiber, const void* pc) {
 void GroupRunner::stop_thread(mb::Fiber* fiber) {
   stopped_[fiber->bundle->index] |= 1u << fiber->lane;
   stacks_->forget_frames();
+  if (shadow_ != nullptr) PrivateShadow::forget_zones(fiber, __builtin_frame_address(0));
   leave(fiber);
 }
 
 void GroupRunner::stop() {
+  if (shadow_ != nullptr) shadow_->forget_all_zones();
   void* abandoned = nullptr;
   mb_switch(&abandoned, own_stack_);
   __builtin_unreachable();
@@ -261,6 +289,7 @@ Fault GroupRunner::stopped() const {
 
 void* GroupRunner::abandon(Fault::Kind kind, const void* pc, const void* address,
                            const void* stack_pointer) {
+  if (shadow_ != nullptr) shadow_->forget_all_zones();
   const bool first = !fault_;
   if (first) {
     fault_.kind = kind;

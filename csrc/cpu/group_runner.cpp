@@ -59,10 +59,10 @@ void release_meeting(mb::Bundle& bundle) {
 }  // namespace
 
 const mb::Runtime GroupRunner::runtime = {
-    &GroupRunner::next_stack, &GroupRunner::yield,    &GroupRunner::access,
-    &GroupRunner::fail,       &GroupRunner::fence,    &GroupRunner::misaligned,
-    &GroupRunner::undefined,  &GroupRunner::metadata, &GroupRunner::born,
-    &GroupRunner::copied,     &GroupRunner::count,
+    &GroupRunner::next_stack, &GroupRunner::yield,  &GroupRunner::access,
+    &GroupRunner::fail,       &GroupRunner::fence,  &GroupRunner::misaligned,
+    &GroupRunner::undefined,  &GroupRunner::moved,  &GroupRunner::metadata,
+    &GroupRunner::born,       &GroupRunner::copied, &GroupRunner::count,
 };
 
 GroupRunner::GroupRunner()

@@ -72,6 +72,7 @@ class GroupRunner {
   static void misaligned(mb::Fiber*, const void* address, mb::u64 alignment, mb::Use,
                          const void* pc);
   static void undefined(mb::Fiber*, const mb::Undefined*);
+  static void moved(mb::Fiber*, const void* from, const void* to, const void* pc);
   static mb::Metadata metadata(const mb::Fiber*, const void* address, mb::u64 bytes, bool is_store,
                                const void* pc);
   static mb::u32 born(const mb::Fiber*, const char* name, const void* pc);
@@ -80,6 +81,7 @@ class GroupRunner {
   void check_written(const mb::Fiber*);
   void check_private(mb::Fiber* fiber, const MemoryAccess& access);
   void blame(const PrivateShadow::Origin&);
+  [[nodiscard]] const void* place_of(const void* pc);
   static void count(mb::Fiber*, const volatile void* address, mb::u32 bytes, mb::Counted,
                     mb::u32 site, mb::u32 turn);
   MB_NEVER_RETURNS static void fiber_main();

@@ -43,6 +43,26 @@ Launch::Launch(const Dispatch& dispatch, const CpuPipeline& pipeline)
     shared.threadgroup_offset[memory.index] = arena_bytes;
     arena_bytes += memory.bytes;
   }
+  if (checked) list_parts(dispatch, dispatch.pipeline->info());
+}
+
+void Launch::list_parts(const Dispatch& dispatch, const PipelineInfo& kernel) {
+  if (module->parts_entry() != nullptr) {
+    const mb::ThreadgroupParts all = module->parts_entry()();
+    for (const mb::ThreadgroupPart* each = all.begin; each != all.end; ++each) {
+      const auto begin = static_cast<std::size_t>(each->storage - all.arena);
+      parts.push_back({each->name, begin, begin + each->bytes});
+    }
+  }
+  for (const ThreadgroupMemory& memory : dispatch.threadgroup_memory) {
+    const auto is_it = [&](const Argument& argument) {
+      return argument.kind == ArgumentKind::threadgroup && argument.index == memory.index;
+    };
+    const auto argument = std::ranges::find_if(kernel.arguments, is_it);
+    const std::size_t begin = shared.threadgroup_offset[memory.index];
+    const std::string name = argument == kernel.arguments.end() ? "" : argument->name;
+    parts.push_back({name, begin, begin + memory.bytes});
+  }
 }
 
 // Groups at the edge along x may have a number of threads there that asks for another entry.

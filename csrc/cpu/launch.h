@@ -33,6 +33,12 @@ struct Range {
   std::optional<Buffer> buffer;
 };
 
+// A threadgroup variable or argument: where it lies in threadgroup memory.
+struct ArenaPart {
+  std::string name;
+  std::size_t begin = 0, end = 0;
+};
+
 // A dispatch in the form in which workers run it. Keeps everything alive that it points to.
 struct Launch {
   Launch(const Dispatch& dispatch, const CpuPipeline& pipeline);
@@ -60,6 +66,7 @@ struct Launch {
   // Threadgroups are taken from everywhere, so that a part of them says something of all.
   bool scattered = false;
   std::vector<Range> ranges;
+  std::vector<ArenaPart> parts;              // of checked launches
   std::shared_ptr<Shadow> shadow;            // of checked launches
   std::shared_ptr<const Storages> storages;  // of the device
   std::unique_ptr<Counter> counter;          // of counted launches
@@ -68,6 +75,7 @@ struct Launch {
   std::size_t number = 0;
 
  private:
+  void list_parts(const Dispatch& dispatch, const PipelineInfo& kernel);
   void enter_groups(const CpuPipeline& pipeline);
   void bind(const Binding& binding, const PipelineInfo& kernel);
   std::byte* add_buffer(const std::string& name, const Buffer& buffer, const Argument* argument);

@@ -43,12 +43,39 @@ void MemoryCheck::start_group(const mb::Group& group, std::uint64_t number) {
 void MemoryCheck::barrier(std::uint32_t mem_flags) {
   fenced_.fill(0);
   if ((mem_flags & mb::mem_threadgroup) != 0) arena_clock_.advance();
-  device_clock_.barrier((mem_flags & mb::mem_device) != 0);
+  // Texels are in device memory.
+  device_clock_.barrier((mem_flags & (mb::mem_device | mb::mem_texture)) != 0);
 }
 
 void MemoryCheck::fence(std::uint32_t mem_flags, std::uint32_t thread) {
   fenced_[thread] |= mem_flags;
-  if ((mem_flags & mb::mem_device) != 0) device_clock_.fence(thread);
+  const Fence fence{(mem_flags & mb::fence_acquires) != 0, (mem_flags & mb::fence_releases) != 0};
+  if ((mem_flags & (mb::mem_device | mb::mem_texture)) != 0) device_clock_.fence(thread, fence);
+  if ((mem_flags & mb::mem_threadgroup) != 0) arena_clock_.handover.fence(thread, fence);
+}
+
+// An object of either memory may be the flag for what lies in the other; that of threadgroup memory
+// is none for other threadgroups.
+void MemoryCheck::note_atomic(const MemoryAccess& access, bool is_device) {
+  const std::uint32_t thread = access.thread->index;
+  if (access.acquires()) {
+    arena_clock_.handover.read(access.begin, thread);
+    device_clock_.read_atomically(access.begin, thread, is_device);
+  }
+  if (access.writes()) {
+    arena_clock_.handover.write(access.begin, thread);
+    device_clock_.write_atomically(access.begin, thread, is_device);
+  }
+}
+
+const Storage::Unwritten* MemoryCheck::unwritten(const void* address, std::uint64_t bytes) const {
+  const auto* begin = static_cast<const std::byte*>(address);
+  for (const Range& range : launch_->ranges) {
+    if (begin < range.begin || begin + bytes > range.end || !range.buffer) continue;
+    const Storage::Unwritten* marks = range.buffer->unwritten();
+    return marks == nullptr ? nullptr : marks + (begin - range.begin);
+  }
+  return nullptr;
 }
 
 bool MemoryCheck::allows(const MemoryAccess& access, Fault& fault) {
@@ -157,9 +184,7 @@ bool MemoryCheck::allows_range(const Range& range, const MemoryAccess& access, F
   const Mark own{segment, access.thread->index, access.thread->bundle->device_rounds};
   const auto clash = range.region->touch(access, own, device_clock_);
   if (clash) return allows_clash(access, *clash, false, fault);
-  if (!access.atomic()) return true;
-  if (access.acquires()) device_clock_.read_atomically();
-  if (access.writes()) device_clock_.write_atomically();
+  if (access.atomic()) note_atomic(access, true);
   return true;
 }
 
@@ -206,6 +231,7 @@ bool MemoryCheck::allows_arena(const MemoryAccess& access, Fault& fault) {
   if (!is_written_in_group(access, fault)) return false;
   const Mark own{arena_clock_.epoch, access.thread->index, access.thread->bundle->rounds};
   const auto clash = arena_region_.touch(access, own, arena_clock_);
+  if (access.atomic()) note_atomic(access, false);
   return !clash || allows_clash(access, *clash, true, fault);
 }
 

@@ -29,6 +29,7 @@ class MemoryCheck {
   void start_group(const mb::Group& group, std::uint64_t number);
   // All threads of the group have met.
   void barrier(std::uint32_t mem_flags);
+  // With the bits that say what it orders.
   void fence(std::uint32_t mem_flags, std::uint32_t thread);
   // The mem_flags of the thread's own fences since the last barrier.
   [[nodiscard]] std::uint32_t fences_of(std::uint32_t thread) const { return fenced_[thread]; }
@@ -38,18 +39,26 @@ class MemoryCheck {
   [[nodiscard]] bool settles(Fault& fault) { return !doubt_.access || is_settled(fault); }
   // False when the kernel must not do it; `fault` then says what, where and who.
   [[nodiscard]] bool allows(const MemoryAccess& access, Fault& fault);
+  // False when `to` lies in other memory of the kernel's than the pointer that it comes from.
+  [[nodiscard]] bool stays(const std::byte* from, const std::byte* to, Fault& fault) const;
   // Whether it is memory of the kernel's; `fault` then says what is wrong with it.
   [[nodiscard]] bool is_known(const Misaligned& what, Fault& fault) const;
   // Whether the access can be done all the same: nothing but the kernel's own memory is touched.
   [[nodiscard]] bool is_harmless(const MemoryAccess& access) const;
+  // The marks of memory that nothing has written to, from this address on; null for all else.
+  [[nodiscard]] const Storage::Unwritten* unwritten(const void* address, std::uint64_t bytes) const;
 
  private:
   // Of threadgroup memory: each runner has its own, and only barriers order its accesses.
   struct ArenaClock {
     std::uint32_t epoch = 1;
-    void advance() { epoch = epoch + 1 == Mark::segments ? 1 : epoch + 1; }
-    [[nodiscard]] bool is_over(const Mark& mark, std::uint32_t) const {
-      return mark.segment() != epoch;
+    void advance() {
+      epoch = epoch + 1 == Mark::segments ? 1 : epoch + 1;
+      handover.start();
+    }
+    Handover handover{};
+    [[nodiscard]] bool is_over(const Mark& mark, std::uint32_t thread) const {
+      return mark.segment() != epoch || handover.is_over(mark, thread);
     }
     [[nodiscard]] static bool is_own(std::uint32_t) { return true; }
     [[nodiscard]] bool is_concurrent(std::uint32_t segment) const { return segment == epoch; }
@@ -66,6 +75,8 @@ class MemoryCheck {
     std::vector<std::byte> before;
   };
 
+  // What the thread may hand over, or be handed, by an access to an atomic object.
+  void note_atomic(const MemoryAccess& access, bool is_device);
   [[nodiscard]] bool reports_same(const MemoryAccess& access, Fault& fault);
   [[nodiscard]] bool is_aligned(const MemoryAccess& access, Fault& fault) const;
   [[nodiscard]] bool allows_now(const MemoryAccess& access, Fault& fault);
@@ -77,6 +88,7 @@ class MemoryCheck {
   [[nodiscard]] bool allows_arena(const MemoryAccess& access, Fault& fault);
   [[nodiscard]] bool is_written(const Range& range, const MemoryAccess& access, Fault& fault) const;
   [[nodiscard]] bool is_written_in_group(const MemoryAccess& access, Fault& fault);
+  [[nodiscard]] bool stays_in_arena(const std::byte* from, const std::byte* to, Fault& fault) const;
   [[nodiscard]] const Range* nearest(const std::byte* address) const;
   [[nodiscard]] bool report_unlisted(const MemoryAccess& access, Fault& fault) const;
   [[nodiscard]] static bool report_null(const MemoryAccess& access, Fault& fault);

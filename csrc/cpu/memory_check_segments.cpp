@@ -12,8 +12,20 @@ std::uint32_t Segments::enter(std::uint64_t run) {
   if (run != run_) {
     run_ = run;
     first_ = next_.load();
+    objects_.clear();
   }
   return first_;
+}
+
+void Segments::publish(const std::byte* object, const Known& known) {
+  const std::lock_guard lock(mutex_);
+  objects_[object].join(known);
+}
+
+void Segments::learn(const std::byte* object, Known& known) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = objects_.find(object);
+  if (found != objects_.end()) known.join(found->second);
 }
 
 std::pair<std::uint32_t, std::uint32_t> Segments::take() {
@@ -35,8 +47,11 @@ void GroupClock::start_group(std::uint64_t number) {
   epoch_ = 0;
   phase_ = 1;
   fenced_in_.clear();
-  acquired_ = 0;
-  has_fenced_ = has_read_atomically_ = false;
+  acquired_ = {};
+  read_.clear();
+  handover_.start();
+  has_fenced_ = false;
+  released_at_ = 0;
   unreleased_.clear();
   next_segment();
 }
@@ -53,12 +68,14 @@ void GroupClock::next_segment() {
 }
 
 void GroupClock::acquire() {
-  if (has_read_atomically_) acquired_ = segments_->now();
+  if (read_.are_many()) acquired_.add_all(segments_->now());
+  for (const std::byte* object : read_.objects()) segments_->learn(object, acquired_);
 }
 
 void GroupClock::barrier(bool is_device) {
   if (is_device) {
     ++epoch_;
+    handover_.start();
     has_fenced_ = true;
     acquire();
   } else if (std::ranges::find(fenced_in_, phase_) == fenced_in_.end()) {
@@ -68,22 +85,35 @@ void GroupClock::barrier(bool is_device) {
   next_segment();
 }
 
-void GroupClock::fence(std::uint32_t thread) {
+void GroupClock::fence(std::uint32_t thread, Fence fence) {
   if (fenced_in_.empty()) fenced_in_.resize(mb::max_threads);
   fenced_in_[thread] = phase_;
-  has_fenced_ = true;
-  acquire();
+  handover_.fence(thread, fence);
+  if (fence.releases) has_fenced_ = true;
+  if (fence.acquires) acquire();
 }
 
-void GroupClock::write_atomically() {
-  if (!has_fenced_) return;
-  has_fenced_ = false;
-  const std::uint32_t now = segments_->advance();
-  for (const std::uint32_t segment : unreleased_) {
-    segments_->at(segment).released.store(now, std::memory_order_release);
+void GroupClock::read_atomically(const std::byte* object, std::uint32_t thread, bool is_device) {
+  if (is_device) read_.add(object);
+  handover_.read(object, thread);
+}
+
+void GroupClock::write_atomically(const std::byte* object, std::uint32_t thread, bool is_device) {
+  handover_.write(object, thread);
+  if (!is_device) return;
+  if (has_fenced_) {
+    has_fenced_ = false;
+    released_at_ = segments_->advance();
+    for (const std::uint32_t segment : unreleased_) {
+      segments_->at(segment).released.store(released_at_, std::memory_order_release);
+    }
+    unreleased_.clear();
+    next_segment();
   }
-  unreleased_.clear();
-  next_segment();
+  if (released_at_ == 0) return;
+  Known known = acquired_;
+  known.add(group_, released_at_);
+  segments_->publish(object, known);
 }
 
 bool GroupClock::is_concurrent(std::uint32_t segment) const {
@@ -102,15 +132,18 @@ bool GroupClock::is_handed_over(const Mark& mark, std::uint32_t thread) const {
 bool GroupClock::is_over(const Mark& mark, std::uint32_t thread) const {
   if (mark.segment() < first_) return true;
   // Which others there were, nobody knows any more.
-  if (mark.by() == Mark::By::threadgroups && acquired_ != 0) return true;
-  if (mark.segment() == segment_) return false;
+  if (mark.by() == Mark::By::threadgroups && !acquired_.is_empty()) return true;
+  if (mark.segment() == segment_) {
+    return mark.by() != Mark::By::threadgroups && handover_.is_over(mark, thread);
+  }
   const Segment& other = segments_->at(mark.segment());
   if (other.group == group_) {
     return mark.by() != Mark::By::threadgroups &&
-           (other.epoch != epoch_ || is_handed_over(mark, thread));
+           (other.epoch != epoch_ || is_handed_over(mark, thread) ||
+            handover_.is_over(mark, thread));
   }
   const std::uint32_t released = other.released.load(std::memory_order_acquire);
-  return released != 0 && released <= acquired_;
+  return released != 0 && acquired_.holds(other.group, released);
 }
 
 }  // namespace metalbench::cpu

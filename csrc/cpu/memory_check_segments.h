@@ -2,11 +2,14 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "cpu/memory_check_handover.h"
 #include "cpu/memory_check_mark.h"
 #include "cpu/memory_check_reserved.h"
 
@@ -36,13 +39,19 @@ class Segments {
   [[nodiscard]] std::uint32_t now() const { return time_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint32_t advance() { return 1 + time_.fetch_add(1); }
 
+  // Whoever acquires through an atomic object knows what others have released through it, and what
+  // they knew then.
+  void publish(const std::byte* object, const Known& known);
+  void learn(const std::byte* object, Known& known) const;
+
  private:
   static constexpr std::uint32_t most = Mark::segments;
 
   Reserved entries_;
   std::atomic<std::uint32_t> next_{1};
   std::atomic<std::uint32_t> time_{1};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::unordered_map<const std::byte*, Known> objects_;
   std::uint64_t run_ = 0;
   std::uint32_t first_ = 1;
 };
@@ -51,18 +60,20 @@ class Segments {
 //
 // Threads of one group are ordered by a barrier with mem_device, or by any other one if the first
 // has a fence before it and the second one after it. Two groups are ordered as in the
-// C++ memory model: by a fence, then an atomic write of the one; an atomic read of the other, then
-// a fence. Which atomic object it was is not looked at: too few races may be seen, never too many.
-// A barrier with mem_device counts as a fence; Metal had no other before 3.2.
+// C++ memory model: by a fence, then an atomic write of the one; an atomic read of the same object
+// by the other, then a fence. Whether the read saw that write is not looked at: too few races may
+// be seen, never too many. A barrier with mem_device counts as a fence; Metal had no other
+// before 3.2.
 class GroupClock {
  public:
   // Of launch run `run`.
   void enter(Segments& segments, std::uint64_t run);
   void start_group(std::uint64_t number);
   void barrier(bool is_device);
-  void fence(std::uint32_t thread);
-  void read_atomically() { has_read_atomically_ = true; }
-  void write_atomically();
+  void fence(std::uint32_t thread, Fence fence);
+  // Objects in device memory alone are seen by other threadgroups.
+  void read_atomically(const std::byte* object, std::uint32_t thread, bool is_device);
+  void write_atomically(const std::byte* object, std::uint32_t thread, bool is_device);
 
   [[nodiscard]] std::uint32_t segment() const { return segment_; }
   // Whether the segment, of this launch, is one of this group.
@@ -92,10 +103,12 @@ class GroupClock {
   std::uint32_t segment_ = 0;
   std::uint32_t epoch_ = 0;
   std::uint32_t phase_ = 1;
-  std::uint32_t acquired_ = 0;  // time; 0: never
-  bool has_fenced_ = false;     // since the last release
-  bool has_read_atomically_ = false;
+  Known acquired_;
+  AtomicReads read_;
+  bool has_fenced_ = false;        // since the last release
+  std::uint32_t released_at_ = 0;  // time; 0: never
   std::vector<std::uint32_t> unreleased_;
+  Handover handover_;  // within the group
   // By thread: the phase of its last fence; 0: none. Empty until there is one.
   std::vector<std::uint32_t> fenced_in_;
 };

@@ -21,6 +21,7 @@ Module::Module(const std::string& path) : path_(path) {
   const auto info = symbol<mb::InfoEntry>(handle_, "mb_info");
   thread_ = symbol<mb::ThreadEntry>(handle_, "mb_thread");
   lanes_ = symbol<mb::ThreadEntry>(handle_, "mb_lanes");
+  parts_ = symbol<mb::PartsEntry>(handle_, "mb_threadgroup_parts");
   has_shadow_ = dlsym(handle_, "mb_shadowed") != nullptr;
   span_ = symbol<mb::SpanEntry>(handle_, "mb_span");
   Dl_info where{};

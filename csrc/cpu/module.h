@@ -24,6 +24,8 @@ class Module {
   [[nodiscard]] mb::ThreadEntry thread_entry() const { return thread_; }
   [[nodiscard]] mb::ThreadEntry lanes_entry() const { return lanes_; }
   [[nodiscard]] mb::SpanEntry span_entry() const { return span_; }  // null if it needs fibers
+  // Of checked builds: its threadgroup variables.
+  [[nodiscard]] mb::PartsEntry parts_entry() const { return parts_; }
   // Whether private memory is followed.
   [[nodiscard]] bool has_shadow() const { return has_shadow_; }
   // The program counter as an offset into the file's own address space.
@@ -38,6 +40,7 @@ class Module {
   mb::ThreadEntry thread_ = nullptr;
   mb::ThreadEntry lanes_ = nullptr;
   mb::SpanEntry span_ = nullptr;
+  mb::PartsEntry parts_ = nullptr;
   mb::uptr base_ = 0;
   bool has_shadow_ = false;
 };

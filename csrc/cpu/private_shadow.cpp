@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace metalbench::cpu {
 namespace {
@@ -34,8 +35,30 @@ bool PrivateShadow::contains(const std::byte* address) const {
 void PrivateShadow::begin() { std::ranges::fill(origins_, Origin{}); }
 
 void PrivateShadow::start_group(std::uint32_t arena_bytes) {
-  std::memset(arena_shadow_.data(), 0,
-              std::min<std::size_t>(arena_bytes, 4 * arena_shadow_.size()));
+  const std::size_t bytes = std::min<std::size_t>(arena_bytes, 4 * arena_shadow_.size());
+  std::memset(arena_shadow_.data(), 0xff, bytes);
+  std::memset(arena_origins_.data(), 0, bytes);
+  if (!std::exchange(is_abandoned_, false)) return;
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    std::memset(of(i) + mb::zones_at, 0, mb::stack_bytes / 8);
+  }
+}
+
+void PrivateShadow::forget_zones(const mb::Fiber* fiber, const void* frame) {
+  const std::uintptr_t first = mb::offset_in_stack(fiber, frame) / 8;
+  std::memset(fiber->shadow + mb::zones_at + first, 0, mb::stack_bytes / 8 - first);
+}
+
+void PrivateShadow::forget_unwritten(const mb::Metadata& of, std::uint64_t bytes) {
+  // The origins of an address are those of the four bytes that it is one of.
+  const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(of.shadow) % 4;
+  for (std::uint64_t i = 0; i < bytes; ++i) {
+    if (of.shadow[i] != 0 && of.origins[(first + i) / 4] == 0) of.shadow[i] = 0;
+  }
+}
+
+void PrivateShadow::given(const void* address, std::uint64_t bytes) {
+  if (is_in_arena(address)) forget_unwritten(followed(address), bytes);
 }
 
 std::uint32_t PrivateShadow::born(const char* name, const void* pc) {
@@ -74,7 +97,10 @@ mb::Metadata PrivateShadow::followed(const void* address) const {
 mb::Metadata PrivateShadow::metadata(const mb::Fiber* fiber, const void* address,
                                      std::uint64_t bytes, bool is_store, const void* pc) {
   const mb::Metadata found = followed(address);
-  if (found.shadow != nullptr) return found;
+  if (found.shadow != nullptr) {
+    if (!is_store && is_in_arena(address)) forget_unwritten(found, bytes);
+    return found;
+  }
   mb::ShadowState* state = mb::shadow_state(fiber);
   if (!is_store) return {state->zeros, reinterpret_cast<mb::u32*>(state->zeros)};
   std::memset(state->sink, 0, std::min<std::uint64_t>(bytes, sizeof state->sink));
@@ -85,14 +111,15 @@ mb::Metadata PrivateShadow::metadata(const mb::Fiber* fiber, const void* address
 }
 
 void PrivateShadow::copy(const mb::Fiber* fiber, const void* to, const void* from,
-                         std::uint64_t bytes, const void* pc) {
+                         std::uint64_t bytes, const void* pc, const Storage::Unwritten* unwritten) {
   const mb::Metadata target = followed(to);
   const mb::Metadata source = from == nullptr ? mb::Metadata{nullptr, nullptr} : followed(from);
   mb::ShadowState* state = mb::shadow_state(fiber);
   if (target.shadow == nullptr) {
     // Between the members of a struct there is nothing to give a value to: all of it must lack one.
+    const bool is_told = source.shadow != nullptr && is_in_arena(from) && *source.origins == 0;
     const bool is_bad =
-        source.shadow != nullptr && bytes != 0 &&
+        source.shadow != nullptr && bytes != 0 && !is_told &&
         std::all_of(source.shadow, source.shadow + bytes, [](mb::u8 bits) { return bits != 0; });
     state->written = is_bad ? to : nullptr;
     state->written_bytes = 1;
@@ -102,11 +129,25 @@ void PrivateShadow::copy(const mb::Fiber* fiber, const void* to, const void* fro
     return;
   }
   if (source.shadow == nullptr) {
-    std::memset(target.shadow, 0, bytes);
+    for (std::uint64_t i = 0; i < bytes; ++i) {
+      const bool is_missing = unwritten != nullptr && unwritten[i].load() != 0;
+      target.shadow[i] = is_missing ? 0xff : 0;
+      if (is_missing) target.origins[i / 4] = mb::unknown_origin;
+    }
     return;
   }
   std::memmove(target.shadow, source.shadow, bytes);
   std::memmove(target.origins, source.origins, (bytes + 3) / 4 * 4);
+  if (!is_in_arena(from)) return;
+  // Of what nobody has written to, the copy was told of if it was nothing else.
+  const bool is_told =
+      std::all_of(target.shadow, target.shadow + bytes, [](mb::u8 bits) { return bits == 0xff; }) &&
+      std::all_of(target.origins, target.origins + (bytes + 3) / 4,
+                  [](mb::u32 origin) { return origin == 0; });
+  if (is_told) std::memset(target.shadow, 0, bytes);
+  for (std::uint64_t i = 0; i < (bytes + 3) / 4; ++i) {
+    if (target.origins[i] == 0) target.origins[i] = mb::unknown_origin;
+  }
 }
 
 std::optional<PrivateShadow::Written> PrivateShadow::take_written(const mb::Fiber* fiber) {

@@ -65,6 +65,15 @@ std::string conversion(const mb::Undefined& what) {
          "`, which has no such number; Metal gives the nearest end, and 0 for NaN";
 }
 
+std::string overflow(const mb::Undefined& what) {
+  const std::string first = integer(*what.type[0], what.value[0]);
+  const std::string computed =
+      what.name == nullptr ? "-(" + first + ")"
+                           : first + " " + what.name + " " + integer(*what.type[1], what.value[1]);
+  return "signed overflow: " + computed + " does not fit `" + name_of(*what.type[0]) +
+         "`; Apple's GPUs wrap, and a compiler may assume that it never happens";
+}
+
 std::string subscript(const mb::Undefined& what) {
   if (what.type[0] == nullptr) {
     return "subscript out of bounds: " + std::to_string(static_cast<std::int64_t>(what.value[0])) +
@@ -87,6 +96,8 @@ std::string in_words(const mb::Undefined& what) {
       return subscript(what);
     case mb::Finding::uninitialised:
       return "a value that was never given decides what is done or where";
+    case mb::Finding::signed_overflow:
+      return overflow(what);
     default:
       return what.name == nullptr ? "undefined behaviour" : what.name;
   }

@@ -53,6 +53,13 @@ _KINDS = (
     Kind("time-limit", "sync", "a kernel that does not end"),
     Kind("division", "arithmetic", "an integer division by zero"),
     Kind("overflow", "arithmetic", "a signed quotient that does not fit its type"),
+    Kind(
+        "signed-overflow",
+        "arithmetic",
+        "a signed sum, difference or product that does not fit its type",
+        "compute in an unsigned type, which wraps",
+        True,
+    ),
     # Metal defines both of these, and hardly anybody means it.
     Kind(
         "shift",

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).with_name("planted")
+# Small kernels with a bug and nothing else, and kernels such as people write.
+SETS = tuple(Path(__file__).with_name(name) for name in ("planted", "realistic"))
 _MARK = re.compile(r"// bug: (\S+)")
 # One file with the bug, and its clean twin.
 BUGGY, CLEAN = {"BUG": 1}, {"BUG": 0}
@@ -14,8 +15,9 @@ BUGGY, CLEAN = {"BUG": 1}, {"BUG": 0}
 
 @dataclass(frozen=True)
 class Planted:
-    """One line of the ledger."""
+    """One line of a ledger; `folder` is where that lies."""
 
+    folder: Path
     tool: str
     name: str
     kind: str
@@ -23,7 +25,7 @@ class Planted:
 
     @property
     def path(self) -> Path:
-        return FOLDER / self.tool / f"{self.name}.metal"
+        return self.folder / self.tool / f"{self.name}.metal"
 
     @property
     def place(self) -> tuple[str, int]:
@@ -37,13 +39,13 @@ class Planted:
         return kind, line
 
 
-def ledger() -> list[Planted]:
-    """All of them, in the ledger's order."""
-    lines = (FOLDER / "ledger.txt").read_text().splitlines()
+def ledger(folder: Path) -> list[Planted]:
+    """All of a set, in its ledger's order."""
+    lines = (folder / "ledger.txt").read_text().splitlines()
     planted = []
     for line in lines:
         if not line.startswith("#"):
             tool, name, kind, state = line.split(maxsplit=3)
             assert state == "found" or state.startswith("not yet: "), line
-            planted.append(Planted(tool, name, kind, state == "found"))
+            planted.append(Planted(folder, tool, name, kind, state == "found"))
     return planted

@@ -73,6 +73,17 @@ def test_the_run_goes_on_after_a_finding(tmp_path):
     assert [each - lines[0] for each in lines] == [0, 1, 2]
 
 
+def test_the_arrays_of_a_thread_that_has_ended_are_not_in_the_way_of_the_next_one(tmp_path):
+    body = """\
+  float own[4] = {x[i], 1, 2, 3};
+  thread float* p = own;
+  { float inner[4] = {1, 2, 3, x[i]}; if (x[i] < 0) p[0] += inner[t % 4]; }
+  device const float* q = t == 3 && i < 32 ? (device const float*)nullptr : x;
+  y[i] = p[t % 4] + q[i];"""
+    found = found_in(file(tmp_path, body)).found
+    assert [each.kind for each in found] == ["wild-pointer"]
+
+
 def test_a_thread_that_cannot_go_on_ends_alone(tmp_path):
     """Its neighbours get past the barrier, and write what they have to."""
     body = """\

@@ -139,7 +139,9 @@ MB_FUNC void atomic_max_explicit(volatile _atomic<T>* object, U operand, memory_
 MB_FUNC void atomic_thread_fence(mem_flags flags, memory_order order = memory_order_seq_cst,
                                  thread_scope = thread_scope_device) {
 #if MB_CHECKED
-  if (order != memory_order_relaxed) mb::fence(mb::u32(flags));
+  const mb::u32 acquires = order != memory_order_release ? mb::fence_acquires : 0;
+  const mb::u32 releases = order != memory_order_acquire ? mb::fence_releases : 0;
+  if (order != memory_order_relaxed) mb::fence(mb::u32(flags) | acquires | releases);
 #endif
   MB_ATOMIC_CALL(thread_fence, __ATOMIC_SEQ_CST);
 }

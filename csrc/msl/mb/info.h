@@ -17,7 +17,7 @@ namespace mb {
 
 // Changes whenever anything in this file or in a device's abi.h does; part of the key of every cached
 // kernel.
-inline constexpr u32 abi_version = 12;
+inline constexpr u32 abi_version = 13;
 
 inline constexpr u32 simd_width = 32;
 inline constexpr u32 max_threads = 1024;  // of a threadgroup

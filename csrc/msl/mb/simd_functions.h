@@ -52,7 +52,7 @@ MB_VOTE(quad_vote, uint, 15)
   MB_OF_ONE(part##_prefix_inclusive_product, mb::scan<size, mb::Product, true>(x))        \
   MB_OF_ONE(part##_prefix_exclusive_product, mb::scan<size, mb::Product, false>(x))       \
   MB_OF_ONE(part##_broadcast_first, mb::broadcast_first<size>(x))                         \
-  MB_SHUFFLE(part##_broadcast, size, mb::Move::to)                                        \
+  MB_SHUFFLE(part##_broadcast, size, mb::Move::broadcast)                                 \
   MB_SHUFFLE(part##_shuffle, size, mb::Move::to)                                          \
   MB_SHUFFLE(part##_shuffle_up, size, mb::Move::up)                                       \
   MB_SHUFFLE(part##_shuffle_down, size, mb::Move::down)                                   \

@@ -45,13 +45,15 @@ MB_REDUCTION(Or, 0, x | y)
 MB_REDUCTION(Xor, 0, x ^ y)
 #undef MB_REDUCTION
 
-// How a shuffle finds its source: `lane` is the reader, `by` its own argument.
-enum class Move { to, up, down, exclusive_or, rotate_up, rotate_down };
+// How a shuffle finds its source: `lane` is the reader, `by` its own argument, which is the same for all
+// readers but of `to`.
+enum class Move { to, broadcast, up, down, exclusive_or, rotate_up, rotate_down };
 
 template <Move move>
 MB_FUNC constexpr u32 source_lane(u32 lane, u32 by, u32 width) {
   switch (move) {
     case Move::to:
+    case Move::broadcast:
       return by;
     case Move::up:
       return lane - by;

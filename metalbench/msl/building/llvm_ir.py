@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from metalbench.msl.building.provenance import with_origins
 from metalbench.msl.building.subscripts import with_names
 from metalbench.msl.ir.places import is_own
 
@@ -37,8 +38,9 @@ def rewrite(text: str, *, checked: bool) -> str:
     # Line by line, and most of them are seen to be none in question: there are thousands.
     lines = text.split("\n")
     if checked:
-        _check_copies(lines)
-        lines = with_names(lines)
+        theirs = users_functions(lines)
+        _check_copies(lines, theirs)
+        lines = with_names(with_origins(lines, theirs))
     else:
         lines = [_without_alignment(line) if "align " in line else line for line in lines]
     return "\n".join(
@@ -75,9 +77,8 @@ def _with_safe_divisor(line: str) -> str:
     )
 
 
-def _check_copies(lines: list[str]) -> None:
+def _check_copies(lines: list[str], theirs: set[str]) -> None:
     """Ask about both ends of a struct's copy: clang's own check knows scalars and members only."""
-    theirs = users_functions(lines)
     starts = [index for index, line in enumerate(lines) if line.startswith("define ")]
     for start, end in pairwise([*starts, len(lines)]):
         head = _HEAD.match(lines[start])

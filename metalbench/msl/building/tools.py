@@ -55,7 +55,7 @@ _ZONES = (
     "-asan-mapping-offset=0",
 )
 # What Metal defines, and hardly anybody means.
-_ARITHMETIC = ("-fsanitize=shift-exponent,float-cast-overflow",)
+_ARITHMETIC = ("-fsanitize=shift-exponent,float-cast-overflow,signed-integer-overflow",)
 
 
 def chosen(tools: Iterable[str]) -> tuple[str, ...]:

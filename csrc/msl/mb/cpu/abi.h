@@ -63,6 +63,10 @@ enum class Use : u32 { read, write, any };
 // metal::mem_flags, as far as it matters to a checked build.
 inline constexpr u32 mem_device = 1;
 inline constexpr u32 mem_threadgroup = 2;
+inline constexpr u32 mem_texture = 4;
+// Of fences, beside these: what they order the calling thread's accesses with.
+inline constexpr u32 fence_acquires = 1u << 8;
+inline constexpr u32 fence_releases = 1u << 9;
 
 // What of some memory has no value, and where that was born; see shadow_abi.h.
 struct Metadata {
@@ -83,6 +87,8 @@ struct Runtime {
   void (*fence)(Fiber*, u32 mem_flags);
   void (*misaligned)(Fiber*, const void* address, u64 alignment, Use, const void* pc);
   void (*undefined)(Fiber*, const Undefined*);
+  // An access through `to`, which was computed from the pointer `from`.
+  void (*moved)(Fiber*, const void* from, const void* to, const void* pc);
   // Where memory that is not the thread's own is followed, a declaration's number, and copies.
   Metadata (*metadata)(const Fiber*, const void* address, u64 bytes, bool is_store,
                        const void* pc);
@@ -91,6 +97,17 @@ struct Runtime {
   // Counted builds only: an access of `bytes`, by the instruction that is `site` of the kernel. `turn`
   // is how often the thread has run it before.
   void (*count)(Fiber*, const volatile void* address, u32 bytes, Counted, u32 site, u32 turn);
+};
+
+// A threadgroup variable; where there are none, all pointers are null.
+struct ThreadgroupPart {
+  const u8* storage;
+  u64 bytes;
+  const char* name;
+};
+struct ThreadgroupParts {
+  const ThreadgroupPart *begin, *end;
+  const u8* arena;  // the image of it that the variables' storage lies in
 };
 
 struct Group {
@@ -179,6 +196,8 @@ static_assert(sizeof(Fiber) == 64);
 using ThreadEntry = void (*)(const Launch*, const Group*, const Fiber*);
 using SpanEntry = void (*)(const Launch*, Group*, u64 first, u64 count);
 
+// Of checked builds: mb_threadgroup_parts.
+using PartsEntry = ThreadgroupParts (*)();
 using InfoEntry = const struct Info* (*)();
 
 }  // namespace mb

@@ -80,6 +80,25 @@ extern "C" [[gnu::used, gnu::visibility("hidden")]] MB_EMITTED MB_FUNC MB_UNTRAC
   if (__builtin_expect(!is_aligned, 0)) mb_misaligned_copy(address, alignment, writes);
 }
 
+// What a pointer with an index is computed from (metalbench/msl/building/provenance.py).
+MB_TRACE MB_NOT_SHADOWED void mb_moved(const void* from, const void* to) {
+  mb::Fiber* self = mb::current();
+  if (reinterpret_cast<mb::uptr>(from) - reinterpret_cast<mb::uptr>(self) / mb::stack_bytes * mb::stack_bytes <
+      mb::stack_bytes)
+    return;
+  self->bundle->group->runtime->moved(self, from, to, __builtin_return_address(0));
+}
+
+namespace mb {
+extern "C" {
+MB_SECTION_ENDS(ThreadgroupPart, parts_begin, parts_end, mb_parts)
+}
+}  // namespace mb
+extern "C" [[gnu::used, gnu::visibility("default")]] MB_EMITTED MB_UNTRACED
+MB_NOT_SHADOWED mb::ThreadgroupParts mb_threadgroup_parts() {
+  return {mb::parts_begin, mb::parts_end, mb::threadgroup_begin};
+}
+
 // Loads and stores are traced only together with basic blocks, which are of no interest here.
 MB_TRACE void __sanitizer_cov_trace_pc_guard(mb::u32*) {}
 MB_TRACE void __sanitizer_cov_trace_pc_guard_init(mb::u32*, mb::u32*) {}

@@ -15,6 +15,9 @@ struct MatrixOperand {
   vec<D, 2> d;
 
   MB_UNTRACED static void combine(void* const* operand, u32 mask) {
+#if MB_CHECKED
+    expect_lanes(operand, mask);
+#endif
     A a[64];
     B b[64];
     C c[64];

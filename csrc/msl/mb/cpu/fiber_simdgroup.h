@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../simdgroup_operations.h"
+#include "lane_shadow.h"
 
 namespace mb {
 
@@ -12,7 +13,8 @@ struct Reduction {
   T value;
 
   // A tree over the lanes, so that the order does not depend on which lane arrives last.
-  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
+  MB_COMBINE static void combine(void* const* operand, u32 mask) {
+    const LaneShadows<T> shadows(operand, mask);
     Lanes<T> lanes(operand, mask, Op::template identity<T>());
     for (T* part = lanes.value; part != lanes.value + simd_width; part += size) {
       for (u32 width = size / 2; width; width /= 2) {
@@ -21,10 +23,12 @@ struct Reduction {
       for (u32 i = 1; i < size; ++i) part[i] = part[0];
     }
     scatter(operand, mask, lanes.value);
+    shadows.template join<size>();
   }
 
   template <bool inclusive>
-  MB_UNTRACED static void scan(void* const* operand, u32 mask) {
+  MB_COMBINE static void scan(void* const* operand, u32 mask) {
+    const LaneShadows<T> shadows(operand, mask);
     Lanes<T> lanes(operand, mask, Op::template identity<T>());
     T running = Op::template identity<T>();
     for (u32 i = 0; i < simd_width; ++i) {
@@ -34,6 +38,7 @@ struct Reduction {
       lanes.value[i] = inclusive ? running : before;
     }
     scatter(operand, mask, lanes.value);
+    shadows.template run<size, inclusive>();
   }
 };
 
@@ -57,65 +62,92 @@ MB_UNTRACED inline void blame_lane(void* operand, const char* what) {
   lane->bundle->group->runtime->fail(lane, what, lane->bundle->site[lane->lane]);
 }
 
-template <class T, Move move>
+// Metal wants most of these arguments to be the same in all lanes of a SIMD-group, or quad.
+template <class Operand, u32 size>
+MB_COMBINE void expect_same(void* const* operand, u32 mask) {
+  if constexpr (MB_CHECKED && size != 0) {
+    u32 first = __builtin_ctz(mask);
+    for (u32 i = first; i < simd_width; ++i) {
+      if (!(mask >> i & 1)) continue;
+      if (first / size != i / size) first = i;
+      const u32 wanted = static_cast<Operand*>(operand[first])->asked;
+      if (static_cast<Operand*>(operand[i])->asked == wanted) continue;
+      blame_lane(operand[i], "SIMD-group function: an argument that must be the same in all lanes is not");
+    }
+  }
+}
+
+// `asked` is the caller's own argument, which must be the same in every `same` lanes; 0: need not.
+template <class T, Move move, u32 same>
 struct Shuffle {
   T value;
-  u32 by;
+  u32 by, asked;
 
-  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
+  MB_COMBINE static void combine(void* const* operand, u32 mask) {
+    const LaneShadows<T> shadows(operand, mask);
     T result[simd_width];
+    u32 source[simd_width];
+    expect_same<Shuffle, same>(operand, mask);
     for (u32 i = 0; i < simd_width; ++i) {
       if (!(mask >> i & 1)) continue;
       u32 from = source_lane<move>(i, static_cast<Shuffle*>(operand[i])->by, simd_width);
       // Beyond either end, up and down leave a lane's own value.
       if ((move == Move::up || move == Move::down) && from >= simd_width) from = i;
       bool active = from < simd_width && (mask >> from & 1);
-      // Who moves values up or down does not use those at the end.
+      // Who moves values up or down may not use those at the end: told of where they are used.
       if (MB_CHECKED && !active && move != Move::up && move != Move::down) {
         blame_lane(operand[i], from < simd_width
                                    ? "SIMD-group function: asks for the value of a lane that does not take part"
                                    : "SIMD-group function: asks for the value of a lane that there is not");
       }
       result[i] = active ? static_cast<Shuffle*>(operand[from])->value : T{};
+      source[i] = active ? from : simd_width;
     }
     for (u32 i = 0; i < simd_width; ++i) {
-      if (mask >> i & 1) static_cast<Shuffle*>(operand[i])->value = result[i];
+      if (!(mask >> i & 1)) continue;
+      static_cast<Shuffle*>(operand[i])->value = result[i];
+      if (source[i] < simd_width) shadows.move(i, source[i]);
+      else if (move == Move::up || move == Move::down) shadows.lose(i);
     }
   }
 };
 
 template <u32 size, Move move, class T>
 MB_FUNC T shuffle(T x, u32 by) {
-  if constexpr (size == simd_width) {
-    Shuffle<T, move> operand{x, by};
-    meet(&operand, Shuffle<T, move>::combine);
-    return operand.value;
-  } else {
-    return shuffle<simd_width, Move::to>(x, source_in_part<size, move>(lane(), by));
-  }
+  constexpr bool whole = size == simd_width;
+  using Operand = Shuffle<T, whole ? move : Move::to, move == Move::to ? 0 : size>;
+  Operand operand{x, whole ? by : source_in_part<size, move>(lane(), by), by};
+  meet(&operand, Operand::combine);
+  return operand.value;
 }
 
 // shuffle_and_fill: lanes that would read beyond the (part of the) SIMD-group read from `fill`.
 template <class T, bool up>
 struct Fill {
   T value, fill;
-  u32 by, modulo;
+  u32 asked, modulo;
 
-  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
+  MB_COMBINE static void combine(void* const* operand, u32 mask) {
+    const LaneShadows<T> shadows(operand, mask);
     T result[simd_width];
+    u32 source[simd_width];
+    expect_same<Fill, simd_width>(operand, mask);
     for (u32 i = 0; i < simd_width; ++i) {
       if (!(mask >> i & 1)) continue;
       auto* self = static_cast<Fill*>(operand[i]);
       u32 n = self->modulo, base = i & ~(n - 1), at = i & (n - 1);
-      u32 moved = up ? at - self->by : at + self->by;
+      u32 moved = up ? at - self->asked : at + self->asked;
       bool inside = moved < n;
       u32 from = base + (moved & (n - 1));
       bool active = mask >> from & 1;
       auto* other = static_cast<Fill*>(operand[active ? from : i]);
       result[i] = !active ? T{} : inside ? other->value : other->fill;
+      source[i] = active && inside ? from : simd_width;
     }
     for (u32 i = 0; i < simd_width; ++i) {
-      if (mask >> i & 1) static_cast<Fill*>(operand[i])->value = result[i];
+      if (!(mask >> i & 1)) continue;
+      static_cast<Fill*>(operand[i])->value = result[i];
+      if (source[i] < simd_width) shadows.move(i, source[i]);
     }
   }
 };
@@ -131,7 +163,8 @@ MB_FUNC T shuffle_and_fill(T x, T fill, u32 by, u32 modulo) {
 struct Ballot {
   u32 votes, active;
 
-  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
+  MB_COMBINE static void combine(void* const* operand, u32 mask) {
+    const LaneShadows<u32> shadows(operand, mask);
     u32 votes = 0;
     for (u32 i = 0; i < simd_width; ++i) {
       if (mask >> i & 1) votes |= (static_cast<Ballot*>(operand[i])->votes & 1) << i;
@@ -139,6 +172,7 @@ struct Ballot {
     for (u32 i = 0; i < simd_width; ++i) {
       if (mask >> i & 1) *static_cast<Ballot*>(operand[i]) = Ballot{votes, mask};
     }
+    shadows.vote();
   }
 };
 
@@ -155,10 +189,14 @@ MB_FUNC Ballot ballot(bool vote) {
 template <class T>
 struct First {
   T value;
-  MB_UNTRACED static void combine(void* const* operand, u32 mask) {
-    T first = static_cast<First*>(operand[__builtin_ctz(mask)])->value;
+  MB_COMBINE static void combine(void* const* operand, u32 mask) {
+    const LaneShadows<T> shadows(operand, mask);
+    const u32 from = __builtin_ctz(mask);
+    T first = static_cast<First*>(operand[from])->value;
     for (u32 i = 0; i < simd_width; ++i) {
-      if (mask >> i & 1) static_cast<First*>(operand[i])->value = first;
+      if (!(mask >> i & 1)) continue;
+      static_cast<First*>(operand[i])->value = first;
+      shadows.move(i, from);
     }
   }
 };

@@ -48,6 +48,29 @@ MB_FUNC u8* arena() { return current()->bundle->group->arena; }
   return fiber_of(reinterpret_cast<uptr>(__builtin_frame_address(0)))->lane == 0;
 }
 
+// For functions that all lanes must reach together, whether or not they wait for each other there.
+#if MB_CHECKED
+MB_UNTRACED static void expect_lanes(void* const* operand, u32 mask) {
+  const u32 one = __builtin_ctz(mask);
+  Fiber* lane = fiber_of(reinterpret_cast<uptr>(operand[one]));
+  if (mask == lane->bundle->lanes) return;
+  lane->bundle->group->runtime->fail(
+      lane, "SIMD-group function: not all lanes of the SIMD-group reach it together",
+      lane->bundle->site[one]);
+}
+MB_UNTRACED static void expect_and_go_on(void* const* operand, u32 mask) {
+  expect_lanes(operand, mask);
+  // It orders nothing: Metal has no such meeting.
+  --fiber_of(reinterpret_cast<uptr>(operand[__builtin_ctz(mask)]))->bundle->rounds;
+}
+MB_FUNC void expect_all_lanes() {
+  char own;
+  meet(&own, expect_and_go_on);
+}
+#else
+MB_FUNC void expect_all_lanes() {}
+#endif
+
 // One value a lane, gathered while all lanes of a meeting wait.
 template <class T>
 struct Lanes {

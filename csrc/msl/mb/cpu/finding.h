@@ -11,6 +11,7 @@ enum class Finding : FindingNumber {
   conversion,        // of a floating-point number that the integer type does not have
   subscript,         // of an array, a vector or a matrix
   uninitialised,
+  signed_overflow,   // of a sum, difference, product or negation
 };
 
 // A type as clang describes it to its handlers.

@@ -24,8 +24,18 @@ MB_FUNC T& threadgroup_variable(u8* storage) {
 
 }  // namespace mb
 
+#if MB_CHECKED
+// A variable of the arena, for the runtime: a pointer to one must not become one to another.
+#define MB_THREADGROUP_PART(T, name)                                                       \
+  [[gnu::used]] static mb::ThreadgroupPart mb_part_##name                                   \
+      __attribute__((MB_DATA_SECTION(mb_parts))) = {mb_storage_##name, sizeof(T), #name};
+#else
+#define MB_THREADGROUP_PART(T, name)
+#endif
+
 #define MB_THREADGROUP(T, name)                                                             \
   alignas(T) alignas(16) static unsigned char mb_storage_##name[sizeof(T)] __attribute__((  \
       MB_DATA_SECTION(mb_threadgroup)));                                                    \
+  MB_THREADGROUP_PART(T, name)                                                              \
   MB_IN_THREADGROUP T& name =                                                               \
       *(MB_IN_THREADGROUP T*)&mb::threadgroup_variable<T>(mb_storage_##name);

@@ -9,6 +9,9 @@ namespace mb {
 // From Fiber::shadow: for each byte of the stack the bits that nothing has given a value, for each
 // four bytes where they were born, for each eight the red zone that they lie in; then ShadowState.
 inline constexpr uptr origins_at = stack_bytes;
+// Of what was born nowhere that is known; 0 stands for memory that nobody has written to.
+inline constexpr u32 unknown_origin = ~0u;
+
 inline constexpr uptr zones_at = 2 * stack_bytes;
 inline constexpr uptr state_at = zones_at + stack_bytes / 8;
 

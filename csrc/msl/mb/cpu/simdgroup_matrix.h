@@ -41,6 +41,7 @@ MB_FUNC void matrix_set(simdgroup_matrix<T, 8, 8>& m, T value, bool diagonal) {
 template <class T, class U>
 MB_FUNC void matrix_read(simdgroup_matrix<T, 8, 8>& m, const U* source, long stride,
                          bool transpose) {
+  expect_all_lanes();
   if (!owns_matrices()) return;
   for (int i = 0; MB_CHECKED && i < 8; ++i) MB_ELEMENTS(source + i * stride, 8, read);
   if (transpose) matrix_load_transposed(m.mb_element, source, stride);
@@ -49,6 +50,7 @@ MB_FUNC void matrix_read(simdgroup_matrix<T, 8, 8>& m, const U* source, long str
 
 template <class T, class U>
 MB_FUNC void matrix_write(simdgroup_matrix<T, 8, 8>& m, U* target, long stride, bool transpose) {
+  expect_all_lanes();
   if (!owns_matrices()) return;
 #if MB_CHECKED
   // Every row is written before the next is asked about.
@@ -68,6 +70,7 @@ MB_FUNC void matrix_write(simdgroup_matrix<T, 8, 8>& m, U* target, long stride, 
 template <class D, class A, class B>
 MB_FUNC void matrix_product(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
                             const simdgroup_matrix<B, 8, 8>& b) {
+  expect_all_lanes();
   if (owns_matrices()) matrix_multiply(d.mb_element, a.mb_element, b.mb_element);
 }
 
@@ -75,6 +78,7 @@ template <class D, class A, class B, class C>
 MB_FUNC void matrix_product_sum(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
                                 const simdgroup_matrix<B, 8, 8>& b,
                                 const simdgroup_matrix<C, 8, 8>& c) {
+  expect_all_lanes();
   if (!owns_matrices()) return;
   matrix_multiply_accumulate(d.mb_element, a.mb_element, b.mb_element, c.mb_element);
 }

@@ -27,9 +27,11 @@ MB_FUNC MB_UNTRACED void report(const Undefined& what) {
 
 #define MB_HANDLER extern "C" [[gnu::visibility("hidden"), gnu::noinline]] MB_EMITTED MB_UNTRACED
 
+// Of the one other quotient that there is not, division.h tells.
 // The divisor that comes after it may be zero still: what x86-64 does then, GPUs do not.
 MB_HANDLER void __ubsan_handle_divrem_overflow(const mb::OperandTypes* types, mb::uptr dividend,
                                                mb::uptr divisor) {
+  if (static_cast<mb::u32>(divisor) != 0 || (types->type[0]->bits() > 32 && divisor != 0)) return;
   mb::report({mb::Finding::division_by_zero, {types->type[0], nullptr}, {dividend, divisor},
               nullptr, __builtin_return_address(0)});
 }
@@ -40,6 +42,20 @@ MB_HANDLER void __ubsan_handle_shift_out_of_bounds(const mb::OperandTypes* types
 }
 MB_HANDLER void __ubsan_handle_float_cast_overflow(const mb::OperandTypes* types, mb::uptr from) {
   mb::report({mb::Finding::conversion, {types->type[0], types->type[1]}, {from, 0}, nullptr,
+              __builtin_return_address(0)});
+}
+#define MB_OVERFLOW(name, sign)                                                              \
+  MB_HANDLER void __ubsan_handle_##name##_overflow(const mb::OperandTypes* types, mb::uptr a, \
+                                                   mb::uptr b) {                             \
+    mb::report({mb::Finding::signed_overflow, {types->type[0], types->type[0]}, {a, b}, sign, \
+                __builtin_return_address(0)});                                               \
+  }
+MB_OVERFLOW(add, "+")
+MB_OVERFLOW(sub, "-")
+MB_OVERFLOW(mul, "*")
+#undef MB_OVERFLOW
+MB_HANDLER void __ubsan_handle_negate_overflow(const mb::OperandTypes* types, mb::uptr value) {
+  mb::report({mb::Finding::signed_overflow, {types->type[0], types->type[0]}, {value, 0}, nullptr,
               __builtin_return_address(0)});
 }
 // The front end adds the name of what is subscripted (metalbench/msl/building/subscripts.py).

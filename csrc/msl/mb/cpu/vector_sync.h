@@ -13,6 +13,8 @@ MB_FUNC u32 lane() {
 }
 // All lanes do the same to the same elements, which comes to doing it once.
 MB_FUNC bool owns_matrices() { return true; }
+// They go through the kernel together.
+MB_FUNC void expect_all_lanes() {}
 // A branch, so that what stands before it and what stands behind stay in blocks of their own.
 MB_FUNC void turn_ends() {
   if (mb_vector_turn_ends()) __builtin_trap();

@@ -9,5 +9,5 @@ using namespace metal;
 
 kernel void k(device const int* a, device int* y, constant uint& n,
               uint i [[thread_position_in_grid]]) {
-  y[i] = a[i] * (1 + BUG * 2000000000);  // bug: overflow
+  y[i] = a[i] * (1 + BUG * 2000000000);  // bug: signed-overflow
 }

@@ -14,6 +14,6 @@ kernel void k(device const float* x, device float* y, constant uint& n,
   threadgroup float* p = (threadgroup float*)&s[t];
   for (uint k = 0; k < 4 - BUG; ++k) p[k] = x[i];
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  float4 v = s[t];  // bug: uninitialised
-  y[i] = v.x + v.w;
+  float4 v = s[t];
+  y[i] = v.x + v.w;  // bug: uninitialised
 }

@@ -1,0 +1,87 @@
+"""How much longer a checked run takes than a plain one with fibers, and how much memory.
+
+    python benchmarks/checked.py [SIZE [NAMES...]]
+
+Kernels of the library, all of them without names, at their size `small` without one, each in a
+process of its own. The least of some runs each, one after the other: on a busy machine look at the
+median only. Memory is the most that a process held in its checked runs, Python and clang included.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import statistics
+import sys
+from time import perf_counter
+
+from metalbench import _core
+from metalbench.checking.kinds import TOOLS
+from metalbench.kernel.library import find
+from metalbench.kernel.prepare import Bound, compile_kernel
+from metalbench.task.workload import workload
+
+RUNS = 3
+TIME_LIMIT_S = 300.0
+
+
+def bound(name: str, size: str, *, checked: bool) -> tuple[_core.Device, Bound]:
+    """A device, and a kernel that is ready to run on it."""
+    device = _core.open("cpu")
+    (entry,) = find([name], None, ())
+    kernel = entry.kernel()
+    made = compile_kernel(
+        device,
+        kernel,
+        entry.task,
+        dtype_name=kernel.dtypes[0],
+        checked=checked,
+        tools=TOOLS if checked else (),
+    )
+    work = workload(entry.task, size, dtype_name=made.dtype.name, seed=0)
+    return device, made.bind(work)
+
+
+def least_s(name: str, size: str, *, checked: bool) -> float:
+    """The shortest run of a kernel, in s."""
+    device, ready = bound(name, size, checked=checked)
+    run = device.check if checked else device.run
+    times = []
+    for _ in range(RUNS):
+        ready.poison()
+        start = perf_counter()
+        run(ready.dispatches, time_limit=TIME_LIMIT_S)
+        times.append(perf_counter() - start)
+    return min(times)
+
+
+def measured(job: tuple[str, str]) -> tuple[float, float, int]:
+    """Plain and checked time in s, and the most bytes that this process held."""
+    plain, checked = (least_s(*job, checked=each) for each in (False, True))
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return plain, checked, held * (1 if sys.platform == "darwin" else 1024)
+
+
+def main() -> None:
+    """Print a table of ratios, their median, and the most memory."""
+    os.environ["METALBENCH_ENGINE"] = "fibers"
+    size = sys.argv[1] if len(sys.argv) > 1 else "small"
+    names = sys.argv[2:] or [entry.name for entry in find()]
+    ratios, most = [], 0
+    context = multiprocessing.get_context("spawn")
+    for name in names:
+        with context.Pool(1) as pool:
+            plain, checked, held = pool.apply(measured, [(name, size)])
+        ratios.append(checked / plain)
+        most = max(most, held)
+        print(
+            f"{name:24} {1e3 * plain:10.3f} ms {1e3 * checked:10.3f} ms {ratios[-1]:8.1f} x"
+            f" {held / 2**20:8.0f} MiB",
+            flush=True,
+        )
+    print(f"{'median':24} {statistics.median(ratios):37.1f} x {most / 2**20:8.0f} MiB at most")
+
+
+if __name__ == "__main__":
+    main()
