@@ -62,6 +62,11 @@ class Entry:
         if self.orphaned:
             raise TaskError(self.orphaned)
 
+    @property
+    def unsolved(self) -> bool:
+        """Whether it is a problem of a suite for which nobody has brought a kernel yet."""
+        return self.set in SUITES and not self.kernel_paths
+
     def kernel_path(self, chip: str | None = None) -> Path:
         """The file for `chip` ("m4_max"): made for it, else for its family ("m4"), else for all.
 

@@ -10,6 +10,7 @@ from metalbench.suites.kernelbench.problems import problem, rand
     cpu=dict(rows=16, cols=16384),
     paper=dict(rows=4096, cols=393216),
     cut="rows",
+    constants=dict(slope=0.01),
 )
 def kb1_020_leaky_relu(nn, x):
     return nn.leaky_relu(x, 0.01)

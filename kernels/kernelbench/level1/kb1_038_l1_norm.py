@@ -10,6 +10,7 @@ from metalbench.suites.kernelbench.problems import problem, rand
     cpu=dict(rows=16, cols=16383),
     paper=dict(rows=32768, cols=65535),
     cut="rows",
+    depth=4,
 )
 def kb1_038_l1_norm(nn, x):
     return nn.divide(x, nn.mean(nn.abs(x), 1, keep=True))

@@ -9,6 +9,7 @@ from metalbench.suites.kernelbench.problems import problem, rand
     odd=dict(batch=3, depth=7, height=11, width=13, channels=5, filters=7),
     cpu=dict(batch=1, depth=6, height=6, width=6, channels=32, filters=64),
     paper=dict(batch=32, depth=32, height=64, width=64, channels=32, filters=64),
+    depth=4,
 )
 def kb2_038_conv_transpose3d_avg_pool_clamp_softmax_multiply(nn, x):
     y = nn.avg_pool(x, (2, 2, 2), (2, 2, 2), (0, 0, 0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
@@ -118,12 +118,14 @@ def problem(
     oracle: Body | None = None,
     check: Callable[..., None] | None = None,
     magnitude: float = 0.0,
+    depth: int = 1,
     outputs: Sequence[str] = (OUTPUT,),
     indices: bool = False,
     multiples: Mapping[str, int] | None = None,
     divides: Mapping[str, str] | None = None,
     draw: Callable[[np.random.Generator], Mapping[str, int]] | None = None,
     lifted: Mapping[str, float] | None = None,
+    constants: Mapping[str, int | float] | None = None,
     avoidable: bool = False,
 ) -> Callable[[Body], Task]:
     """Declare the task whose body is the decorated function `body(nn, inputs...)`.
@@ -131,10 +133,13 @@ def problem(
     `paper` has the problem's own extents; of the size of that name, `cut` is less where all arrays
     together would hold more than `MOST_BYTES`. `oracle` is another body for NumPy, where the same
     steps are not what one would write there; `check` raises ValueError for inputs that the problem
-    excludes. An output that cancels out is judged as if it were `magnitude` large. `indices`: the
-    output is whole numbers. `avoidable`: the products are, by algebra, and count for no speed.
+    excludes. An output that cancels out is judged as if it were `magnitude` large, and that of a
+    network in which rounding errors go through `depth` layers, each of which makes more of them, as
+    if it were so many times as large. `indices`: the output is whole numbers. `avoidable`: the
+    products are, by algebra, and count for no speed.
     `divides` says of which size another is a divisor: dict(features="groups"). `lifted` parameters
-    are so much larger in the seeds after the first.
+    are so much larger in the seeds after the first. `constants` are what a kernel of another task
+    takes beside; the body has them in its text.
     """
 
     def declare(body: Body) -> Task:
@@ -143,20 +148,20 @@ def problem(
         sizes["paper"] = _cut_to_fit(known, paper, cut)
         parameters = known.trace(small).parameters
         asked = {**inputs, **_inputs_of(known, parameters, lifted or {})}
-        named = [*asked]
+        named = [*asked, *(constants or {})]
 
         def reference(*arrays: Any, **by_name: Any) -> Any:
-            return known.run(on_mlx, _bound(named, arrays, by_name))
+            return known.run(on_mlx, _bound(asked, arrays, by_name))
 
         def exact(*arrays: Any, **by_name: Any) -> Any:
-            given = _bound(named, arrays, by_name)
+            given = _bound(asked, arrays, by_name)
             if check is not None:
                 check(**{name: given[name] for name in inputs})
             plain = replace(known, body=oracle) if oracle is not None else known
             return plain.run(on_numpy, given)
 
         def scale(*arrays: Any, **by_name: Any) -> Any:
-            return np.maximum(np.abs(exact(*arrays, **by_name)), magnitude)
+            return depth * np.maximum(np.abs(exact(*arrays, **by_name)), magnitude)
 
         for each in (reference, exact, scale):
             each.__signature__ = _signature(named)  # type: ignore[attr-defined]
@@ -166,7 +171,8 @@ def problem(
             inputs=asked,
             outputs=_outputs_of(known, outputs, indices=indices),
             oracle=exact,
-            scale=scale if magnitude else None,
+            scale=scale if magnitude or depth > 1 else None,
+            constants=constants,
             flops="0",
             headline="cpu",
             gpu_headline="paper",
@@ -257,7 +263,7 @@ def _signature(names: Sequence[str]) -> inspect.Signature:
 
 
 def _bound(
-    names: Sequence[str], arrays: Sequence[Any], by_name: Mapping[str, Any]
+    names: Iterable[str], arrays: Sequence[Any], by_name: Mapping[str, Any]
 ) -> dict[str, Any]:
     given = {**dict(zip(names, arrays, strict=False)), **by_name}
     return {name: given[name] for name in names}

@@ -34,12 +34,14 @@ class Costs:
 
     `products` counts 2 for each multiplication and addition of products of matrices and of
     convolutions; `elements` what all other steps read or write, whichever is more; `largest` is the
-    largest array in elements.
+    largest array in elements, `statistics` the channels whose running statistics PyTorch keeps, and
+    a count for each norm.
     """
 
     products: int = 0
     elements: int = 0
     largest: int = 0
+    statistics: int = 0
 
 
 class Layers:
@@ -166,6 +168,7 @@ class Layers:
 
     def batch_norm(self, x: Any, name: str, eps: float = 1e-5) -> Any:
         """Normalised by the statistics of this batch, channel by channel."""
+        self.costs.statistics += 2 * x.shape[-1] + 2
         y = self.norm(x, tuple(range(x.ndim - 1)), eps)
         return self.affine(y, name, x.shape[-1])
 

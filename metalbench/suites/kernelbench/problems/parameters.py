@@ -62,6 +62,11 @@ def within(bound: float) -> Initial:
     )
 
 
+def even(fan_in: int) -> Initial:
+    """How PyTorch begins a layer of so many inputs."""
+    return within(1 / float(np.sqrt(fan_in)))
+
+
 def bias_within(bound: float) -> Initial:
     """Evenly over +-`bound`; wide: normal with deviation 0.3."""
     return replace(within(bound), wide=lambda random, shape: _float(random.normal(0, 0.3, shape)))

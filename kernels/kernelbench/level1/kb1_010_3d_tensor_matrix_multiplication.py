@@ -10,5 +10,5 @@ from metalbench.suites.kernelbench.problems import problem, rand
     cpu=dict(batch=4, m=96, k=256, n=192),
     paper=dict(batch=16, m=1024, k=2048, n=768),
 )
-def kb1_010_3_d_tensor_matrix_multiplication(nn, a, b):
+def kb1_010_3d_tensor_matrix_multiplication(nn, a, b):
     return nn.matmul(a, b)

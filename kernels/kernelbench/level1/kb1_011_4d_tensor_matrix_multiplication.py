@@ -10,5 +10,5 @@ from metalbench.suites.kernelbench.problems import problem, rand
     cpu=dict(batch=2, rows=16, cols=32, k=128, n=256),
     paper=dict(batch=8, rows=256, cols=512, k=256, n=768),
 )
-def kb1_011_4_d_tensor_matrix_multiplication(nn, a, b):
+def kb1_011_4d_tensor_matrix_multiplication(nn, a, b):
     return nn.matmul(a, b)
