@@ -14,7 +14,7 @@ BLOCKS = ((6, 1), (9, 2), (12, 2), (18, 2), (24, 1))
     cpu=dict(batch=16, side=16, unit=2, classes=40),
     paper=dict(batch=2, side=224, unit=16, classes=1000),
     multiples=dict(unit=2),
-    depth=60,
+    depth=4000,
 )
 def kb3_024_efficientnet_b2(nn, x):
     u = nn.unit
