@@ -1,1 +1,0 @@
-// kernel: ../../common/rect_mm.metal
