@@ -43,6 +43,7 @@ ONE_IN = {
     "mlx_kernels": 12,
     "msl": 8,
     "steel": 3,
+    "suites": 15,
 }
 if "METAL_DOUBLE" in os.environ:
     ONE_IN["device"] = 30  # the suite is the cpu device's, too, which has more of it

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metalbench.cli.failure import Failure
-from metalbench.cli.parameters import complete_names, kernels_option, seed_option
+from metalbench.cli.parameters import SET_HELP, complete_names, kernels_option, seed_option
 
 if TYPE_CHECKING:
     from metalbench.verify.admission import Trial
@@ -23,7 +23,7 @@ Examples:
 
 @click.command(epilog=EXAMPLES, short_help="Try bad results against the checks of tasks.")
 @click.argument("names", nargs=-1, shell_complete=complete_names)
-@click.option("--set", "set_name", metavar="SET", help="Only this set: common, standard, full.")
+@click.option("--set", "set_name", metavar="SET", help=SET_HELP)
 @click.option("--size", "sizes", metavar="NAME", multiple=True, help="Only this size. Repeatable.")
 @seed_option("Of the inputs.", secret=False)
 @click.option("--json", "as_json", is_flag=True, help="Print every trial as JSON.")

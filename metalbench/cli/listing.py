@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from metalbench.cli.failure import Failure
-from metalbench.cli.parameters import kernels_option
+from metalbench.cli.parameters import SET_HELP, kernels_option
 
 if TYPE_CHECKING:
     from metalbench.kernel.library import Entry
@@ -17,12 +17,13 @@ EXAMPLES = """\b
 Examples:
   metalbench list
   metalbench list --set standard
+  metalbench list --set kernelbench/level1
   metalbench list --kernels ./my_kernels
 """
 
 
 @click.command("list", epilog=EXAMPLES, short_help="List the tasks and their kernels.")
-@click.option("--set", "set_name", metavar="SET", help="Only this set: common, standard, full.")
+@click.option("--set", "set_name", metavar="SET", help=SET_HELP)
 @kernels_option
 def list_tasks(set_name: str | None, kernels: tuple[Path, ...]) -> None:
     """List the tasks, their kernels and the types that these are written for."""

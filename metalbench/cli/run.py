@@ -18,6 +18,7 @@ from metalbench.cli.machine import Machine, machine_for
 from metalbench.cli.on import on_options
 from metalbench.cli.output import is_taken, result_options, write_text
 from metalbench.cli.parameters import (
+    SET_HELP,
     complete_names,
     dtype_option,
     kernel_options,
@@ -25,8 +26,8 @@ from metalbench.cli.parameters import (
     time_option,
 )
 from metalbench.cli.recording import enter_records, recording_option
-from metalbench.cli.trials import trials_for, with_tunings
-from metalbench.cli.untried import tell_remaining, tell_untried
+from metalbench.cli.trials import trials_for, unsolved, with_tunings
+from metalbench.cli.untried import tell_remaining, tell_unsolved, tell_untried
 from metalbench.cli.warning import warn
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ Examples:
 
 @click.command(epilog=EXAMPLES, short_help="Check kernels and time them against MLX.")
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_names)
-@click.option("--set", "set_name", metavar="SET", help="Only this set: common, standard, full.")
+@click.option("--set", "set_name", metavar="SET", help=SET_HELP)
 @click.option(
     "--size",
     "sizes",
@@ -272,6 +273,7 @@ def _report(out: Console, outcome: Outcome, options: dict[str, Any], seconds: fl
     elif results:
         out.print(suite_report(results, out, seconds, verbose=options["verbose"]))
     tell_untried(out, outcome.untried)
+    tell_unsolved(out, *unsolved(options))
 
 
 def _finished(results: Sequence[Result]) -> str:

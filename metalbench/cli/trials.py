@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 def trials_for(options: Mapping[str, Any], device: Described) -> list[Trial]:
-    """Every kernel of every element type that was asked for; raises click.UsageError for none."""
+    """Every kernel of every element type that was asked for; raises click.UsageError for none.
+
+    Of a suite those problems are left out that have no kernel, unless they are named.
+    """
     from metalbench.errors import DeclarationError
     from metalbench.kernel.library import find
     from metalbench.measure import Mode, Plan
@@ -34,6 +37,8 @@ def trials_for(options: Mapping[str, Any], device: Described) -> list[Trial]:
     }
     trials = []
     for entry in entries:
+        if entry.unsolved and not options["names"]:
+            continue
         try:
             kernel = replace(entry.kernel(device.chip), include_dirs=options["include"])
         except DeclarationError as error:
@@ -42,12 +47,27 @@ def trials_for(options: Mapping[str, Any], device: Described) -> list[Trial]:
             continue
         wanted = product(_dtypes(options, kernel), options["sizes"] or [None])
         trials += [Trial(entry, kernel, dtype, size, **common) for dtype, size in wanted]
+    if not trials and any(entry.unsolved for entry in entries):
+        raise click.UsageError(
+            f"none of the {len(entries)} tasks of {options['set_name']} has a kernel; write "
+            "NAME.metal into a folder given as --kernels"
+        )
     if not trials:
         asked = ", ".join(options["dtypes"])
         raise click.UsageError(f"no kernel is written for {asked}; see `metalbench list`")
     for size in options["sizes"]:
         _check_size(size, [trial.entry for trial in trials])
     return trials
+
+
+def unsolved(options: Mapping[str, Any]) -> tuple[list[str], int]:
+    """Names of the set's problems that have no kernel, and how many problems it has."""
+    from metalbench.kernel.library import find
+
+    if options["names"]:
+        return [], 0
+    entries = find((), options["set_name"], options["kernels"])
+    return [entry.name for entry in entries if entry.unsolved], len(entries)
 
 
 def with_tunings(

@@ -19,6 +19,17 @@ def tell_untried(out: Console, reasons: Sequence[str]) -> None:
         out.print(Text("Not tried: ", style="red").append(reason, style=""), soft_wrap=True)
 
 
+def tell_unsolved(out: Console, names: Sequence[str], count: int) -> None:
+    """Say which of a suite's problems have no kernel; nothing if all have."""
+    if names:
+        out.print(
+            f"No kernel yet for {len(names)} of {count} tasks: {', '.join(names)}",
+            soft_wrap=True,
+            markup=False,
+            highlight=False,
+        )
+
+
 def tell_remaining(log: Console, trials: Sequence[Trial], done: int) -> None:
     """Say which kernels a run that broke off has not come to, and how to go on with them."""
     remaining = [each.entry.name for each in trials[done:]]

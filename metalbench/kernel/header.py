@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from metalbench.task.dtypes import DTYPES, FLOATS, DType
 from metalbench.task.expression import Expression, Parser
 
 _DIRECTIVE = re.compile(r"\s*//\s*(\w+):(.*)")
+# All that the file of a kernel says that another task has.
+_ELSEWHERE = re.compile(r"\s*//\s*kernel:\s*(\S+)\s*")
 _FORMS = {
     "dispatch": "`// dispatch: kernel threadgroups=(...) threads=(...)`",
     "scratch": "`// scratch: name float32 (rows, 32)`",
@@ -104,14 +107,24 @@ class Kernel:
 def read(path: Path, name: str | None = None) -> Kernel:
     """Read the kernel in `path`: NAME.metal or NAME.CHIP.metal.
 
-    Raises DeclarationError, with file and line, if its header is wrong.
+    A file that says nothing but `// kernel: FILE` names the file of another task, whose arguments
+    are called the same: the kernel is that one. Raises DeclarationError, with file and line, if its
+    header is wrong.
     """
     stem, _, chip = path.name.removesuffix(".metal").partition(".")
-    try:
-        source = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DeclarationError(f"[{name or stem}] {path} cannot be read: {error}") from error
+    source = _text(path, name or stem)
+    elsewhere = _ELSEWHERE.fullmatch(source)
+    if elsewhere:
+        path = Path(os.path.normpath(path.parent / elsewhere[1]))
+        source = _text(path, name or stem)
     return parse(source, name=name or stem, path=path, chip=chip or None)
+
+
+def _text(path: Path, name: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DeclarationError(f"[{name}] {path} cannot be read: {error}") from error
 
 
 def parse(source: str, *, name: str, path: Path | None = None, chip: str | None = None) -> Kernel:

@@ -19,6 +19,9 @@ from metalbench.kernel.header import Kernel
 from metalbench.task import Task
 
 SETS = ("common", "standard", "full")
+# Sets of problems from elsewhere, each in a folder of that name: they are there for whoever names
+# them or one of their tasks.
+SUITES = ("kernelbench/level1", "kernelbench/level2", "kernelbench/level3")
 
 
 @dataclass
@@ -52,11 +55,17 @@ class Entry:
         task.
         """
         self._check_task_file()
-        return _load(self.name, self.task_path, f"metalbench_tasks.{self.set}.{self.name}")
+        module = f"metalbench_tasks.{self.set.replace('/', '.')}.{self.name}"
+        return _load(self.name, self.task_path, module)
 
     def _check_task_file(self) -> None:
         if self.orphaned:
             raise TaskError(self.orphaned)
+
+    @property
+    def unsolved(self) -> bool:
+        """Whether it is a problem of a suite for which nobody has brought a kernel yet."""
+        return self.set in SUITES and not self.kernel_paths
 
     def kernel_path(self, chip: str | None = None) -> Path:
         """The file for `chip` ("m4_max"): made for it, else for its family ("m4"), else for all.
@@ -88,13 +97,16 @@ class Library:
     A user's folder may hold NAME.py with NAME.metal, or NAME.metal alone for a known task. What is
     wrong with a task, or that a kernel has none, shows when its entry is used. Raises
     DeclarationError for a folder that does not exist.
+
+    The tasks of suites are found by their names and sets; iterating, counting and listing without a
+    set leave them out.
     """
 
     def __init__(self, folders: Iterable[Path | str] = (), *, root: Path | None = None) -> None:
         self._entries: dict[str, Entry] = {}
         self._orphans: list[Path] = []
         root = root or installed.installed_folder()
-        for name in SETS:
+        for name in (*SETS, *SUITES):
             if (root / name).is_dir():
                 self._add(root / name, name)
         for folder in folders:
@@ -111,14 +123,25 @@ class Library:
                 self._entries[name] = Entry(name, "user", task_path, [path], missing)
 
     def __iter__(self) -> Iterator[Entry]:
-        return iter(self._entries.values())
+        return (each for each in self._entries.values() if each.set not in SUITES)
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return sum(1 for _ in self)
+
+    def sets(self) -> list[str]:
+        """Names of all sets, those of suites and of suites' levels together included."""
+        own = [each.set for each in self._entries.values()]
+        return list(dict.fromkeys([*own, *(each.partition("/")[0] for each in own)]))
 
     def names(self, set_name: str | None = None) -> list[str]:
-        """Names of all tasks, or of those of one set, in the library's order."""
-        return [each.name for each in self if set_name in (None, each.set)]
+        """Names of all tasks, or of those of one set, in the library's order.
+
+        Those of suites are there only if their set is named, or the suite: "kernelbench".
+        """
+        if set_name is None:
+            return [each.name for each in self]
+        own = (each for each in self._entries.values())
+        return [e.name for e in own if set_name in (e.set, e.set.partition("/")[0])]
 
     def entry(self, name: str) -> Entry:
         """The task called `name`; the DeclarationError suggests similar names."""
@@ -155,7 +178,7 @@ def find(
 ) -> list[Entry]:
     """The tasks called `names`, or without names all (of one set); DeclarationError if unknown."""
     library = Library(folders)
-    known = {each.set for each in library}
+    known = library.sets()
     if set_name is not None and set_name not in known:
         raise DeclarationError(f"unknown set {set_name!r}; {suggestion(set_name, known)}")
     return [library.entry(name) for name in names or library.names(set_name)]

@@ -69,6 +69,36 @@ def test_a_wrong_result_is_explained_by_a_checked_build(shell: Any) -> None:
     assert "beyond.metal:6: read of 4 bytes past the end of `x`" in result.stdout
 
 
+def test_a_run_over_a_suite_names_what_has_no_kernel(
+    shell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from metalbench.kernel.library import find as find_all
+
+    def find(names: Any, set_name: str | None, folders: Any) -> list[Any]:
+        wanted = ("kb1_019_relu", "kb1_099_triplet_margin_loss")
+        return [each for each in find_all(names, set_name, folders) if each.name in wanted]
+
+    monkeypatch.setattr("metalbench.kernel.library.find", find)
+    result = shell("run", "--set", "kernelbench/level1", "--size", "small")
+    assert result.exit_code == 0, result.output
+    assert "1 of 1 correct" in result.stdout
+    assert "No kernel yet for 1 of 2 tasks: kb1_099_triplet_margin_loss" in result.stdout
+    result = shell("run", "kb1_099_triplet_margin_loss")
+    assert "no kernel; write kb1_099_triplet_margin_loss.metal" in " ".join(result.stdout.split())
+
+
+def test_a_suite_without_a_kernel_is_a_message(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from metalbench.kernel.library import find as find_all
+
+    def find(names: Any, set_name: str | None, folders: Any) -> list[Any]:
+        return [each for each in find_all(names, set_name, folders) if each.unsolved]
+
+    monkeypatch.setattr("metalbench.kernel.library.find", find)
+    result = shell("run", "--set", "kernelbench/level3")
+    assert result.exit_code == 2
+    assert "none of the 50 tasks of kernelbench/level3 has a kernel" in result.output
+
+
 def test_fail_fast_stops_at_the_first(shell: Any) -> None:
     result = shell("run", "thrice", "twice", "--fail-fast")
     assert result.exit_code == 1

@@ -113,6 +113,26 @@ def test_the_most_special_kernel_for_a_chip_wins(folder, chip, description):
     assert Library([folder]).entry("twice").kernel(chip).description == description
 
 
+def test_a_file_may_name_the_kernel_of_another_task(folder):
+    (folder / "again.py").write_text(TASK.replace("def twice", "def again"))
+    (folder / "again.metal").write_text(f"// kernel: ../{folder.name}/twice.metal\n")
+    entry = Library([folder]).entry("again")
+    kernel, other = entry.kernel(), Library([folder]).entry("twice").kernel()
+    assert (kernel.name, kernel.path, kernel.source) == ("again", other.path, other.source)
+    (folder / "again.metal").write_text("// kernel: nowhere.metal\n")
+    with pytest.raises(DeclarationError, match=r"\[again\] .*nowhere.metal cannot be read"):
+        entry.kernel()
+
+
+def test_problems_of_suites_say_whether_they_are_solved(tmp_path):
+    (tmp_path / "kb1_100_hinge_loss.metal").write_text(HEADER.format("Mine"))
+    library = Library([tmp_path])
+    assert not library.entry("kb1_100_hinge_loss").unsolved
+    assert library.entry("kb1_100_hinge_loss").kernel().description == "Mine."
+    assert library.entry("kb1_099_triplet_margin_loss").unsolved
+    assert not library.entry("relu").unsolved
+
+
 def test_an_unknown_name_comes_with_a_suggestion():
     with pytest.raises(DeclarationError, match="unknown kernel 'sofmax'; did you mean 'softmax'"):
         find(["sofmax"])

@@ -1,0 +1,1 @@
+// kernel: ../../common/sqr_mm.metal

@@ -1,0 +1,1 @@
+// kernel: ../../common/rect_mm.metal

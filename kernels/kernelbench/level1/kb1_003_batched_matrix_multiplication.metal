@@ -1,0 +1,1 @@
+// kernel: ../../common/batch_mm.metal

@@ -1,0 +1,1 @@
+// kernel: ../../common/leaky_relu.metal

@@ -1,0 +1,16 @@
+"""Leaky ReLU with slope 0.01."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("rows", "cols")),
+    small=dict(rows=2, cols=256),
+    odd=dict(rows=3, cols=771),
+    cpu=dict(rows=16, cols=16384),
+    paper=dict(rows=4096, cols=393216),
+    cut="rows",
+    constants=dict(slope=0.01),
+)
+def kb1_020_leaky_relu(nn, x):
+    return nn.leaky_relu(x, 0.01)

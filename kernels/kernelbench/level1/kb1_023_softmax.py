@@ -1,0 +1,15 @@
+"""Softmax over rows."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("rows", "cols")),
+    small=dict(rows=2, cols=256),
+    odd=dict(rows=3, cols=771),
+    cpu=dict(rows=16, cols=16384),
+    paper=dict(rows=4096, cols=393216),
+    cut="rows",
+)
+def kb1_023_softmax(nn, x):
+    return nn.softmax(x, 1)

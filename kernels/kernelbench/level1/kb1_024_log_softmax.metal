@@ -1,0 +1,1 @@
+// kernel: ../../standard/log_softmax.metal

@@ -1,0 +1,1 @@
+// kernel: ../../common/swish.metal

@@ -1,0 +1,15 @@
+"""ELU with alpha 1."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("rows", "cols")),
+    small=dict(rows=2, cols=256),
+    odd=dict(rows=3, cols=771),
+    cpu=dict(rows=16, cols=16384),
+    paper=dict(rows=4096, cols=393216),
+    cut="rows",
+)
+def kb1_031_elu(nn, x):
+    return nn.elu(x)

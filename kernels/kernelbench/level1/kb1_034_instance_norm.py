@@ -1,0 +1,14 @@
+"""Instance norm of images."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("batch", "height", "width", "channels")),
+    small=dict(batch=2, height=16, width=16, channels=16),
+    odd=dict(batch=3, height=17, width=19, channels=7),
+    cpu=dict(batch=2, height=48, width=48, channels=32),
+    paper=dict(batch=112, height=512, width=512, channels=64),
+)
+def kb1_034_instance_norm(nn, x):
+    return nn.instance_norm(x)

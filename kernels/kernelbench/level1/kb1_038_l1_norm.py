@@ -1,0 +1,16 @@
+"""x over the mean magnitude of its row."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("rows", "cols")),
+    small=dict(rows=2, cols=256),
+    odd=dict(rows=3, cols=771),
+    cpu=dict(rows=16, cols=16383),
+    paper=dict(rows=32768, cols=65535),
+    cut="rows",
+    depth=4,
+)
+def kb1_038_l1_norm(nn, x):
+    return nn.divide(x, nn.mean(nn.abs(x), 1, keep=True))

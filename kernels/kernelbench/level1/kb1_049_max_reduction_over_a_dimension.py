@@ -1,0 +1,14 @@
+"""The largest along the middle axis."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("batch", "rows", "cols")),
+    small=dict(batch=2, rows=16, cols=16),
+    odd=dict(batch=3, rows=17, cols=19),
+    cpu=dict(batch=2, rows=256, cols=511),
+    paper=dict(batch=128, rows=4096, cols=4095),
+)
+def kb1_049_max_reduction_over_a_dimension(nn, x):
+    return nn.max(x, 1)

@@ -1,0 +1,14 @@
+"""A transposed convolution of 3 x 5 x 7 taps."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("batch", "depth", "height", "width", "channels")),
+    small=dict(batch=2, depth=4, height=5, width=7, channels=3, filters=4),
+    odd=dict(batch=2, depth=5, height=6, width=7, channels=3, filters=5),
+    cpu=dict(batch=1, depth=4, height=6, width=6, channels=24, filters=16),
+    paper=dict(batch=16, depth=16, height=32, width=64, channels=32, filters=16),
+)
+def kb1_058_conv_transposed_3d(nn, x):
+    return nn.conv_transpose(x, "conv_transpose3d", nn.filters, (3, 5, 7), bias=False)

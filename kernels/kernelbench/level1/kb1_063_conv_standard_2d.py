@@ -1,0 +1,14 @@
+"""A convolution of 3 x 3 taps."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("batch", "height", "width", "channels")),
+    small=dict(batch=2, height=8, width=8, channels=4, filters=8),
+    odd=dict(batch=3, height=11, width=13, channels=5, filters=7),
+    cpu=dict(batch=2, height=34, width=34, channels=16, filters=64),
+    paper=dict(batch=16, height=1024, width=1024, channels=16, filters=128),
+)
+def kb1_063_conv_standard_2d(nn, x):
+    return nn.conv(x, "conv2d", nn.filters, 3, bias=False)

@@ -1,0 +1,14 @@
+"""A convolution of 3 taps."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("batch", "length", "channels")),
+    small=dict(batch=2, length=64, channels=4, filters=8),
+    odd=dict(batch=3, length=77, channels=5, filters=7),
+    cpu=dict(batch=2, length=512, channels=64, filters=128),
+    paper=dict(batch=32, length=131072, channels=64, filters=128),
+)
+def kb1_067_conv_standard_1d(nn, x):
+    return nn.conv(x, "conv1d", nn.filters, 3, bias=False)

@@ -1,0 +1,15 @@
+"""Sums of every row up to each element."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("rows", "cols")),
+    small=dict(rows=2, cols=64),
+    odd=dict(rows=3, cols=131),
+    cpu=dict(rows=64, cols=4096),
+    paper=dict(rows=32768, cols=32768),
+    cut="rows",
+)
+def kb1_089_cumsum(nn, x):
+    return nn.cumsum(x, 1)

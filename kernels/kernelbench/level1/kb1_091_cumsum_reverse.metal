@@ -1,0 +1,1 @@
+// kernel: ../../common/cumsum_reverse.metal

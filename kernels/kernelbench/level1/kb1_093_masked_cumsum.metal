@@ -1,0 +1,1 @@
+// kernel: ../../common/masked_cumsum.metal

@@ -1,0 +1,36 @@
+"""The Kullback-Leibler divergence of distributions, a mean over rows."""
+
+import scipy.special
+
+from metalbench.suites.kernelbench.problems import drawn, problem
+
+
+def scaled(random, shape):
+    """Over [0, 1), all times one number over [0, 1)."""
+    return random.random(shape) * random.random()
+
+
+def shares(draw):
+    """Rows that are softmax of what is drawn; then of normal numbers, further apart."""
+    return drawn(
+        "rows",
+        "cols",
+        text="softmax of rand",
+        draw=lambda random, shape: scipy.special.softmax(draw(random, shape), axis=1),
+        wide=lambda random, shape: scipy.special.softmax(random.standard_normal(shape), axis=1),
+    )
+
+
+@problem(
+    inputs=dict(
+        predictions=shares(scaled), targets=shares(lambda random, shape: random.random(shape))
+    ),
+    small=dict(rows=2, cols=64),
+    odd=dict(rows=3, cols=131),
+    cpu=dict(rows=64, cols=4096),
+    paper=dict(rows=16384, cols=16384),
+    cut="rows",
+    magnitude=1e-2,
+)
+def kb1_098_kl_div_loss(nn, predictions, targets):
+    return nn.kl_div(nn.log(predictions), targets)

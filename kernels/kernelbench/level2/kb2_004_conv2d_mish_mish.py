@@ -1,0 +1,16 @@
+"""Convolution, Mish, Mish."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("batch", "height", "width", "channels")),
+    small=dict(batch=2, height=8, width=8, channels=4, filters=8),
+    odd=dict(batch=3, height=11, width=13, channels=5, filters=7),
+    cpu=dict(batch=2, height=16, width=16, channels=64, filters=64),
+    paper=dict(batch=64, height=256, width=256, channels=64, filters=128),
+)
+def kb2_004_conv2d_mish_mish(nn, x):
+    y = nn.conv(x, "conv", nn.filters, 3)
+    y = nn.mish(y)
+    return nn.mish(y)

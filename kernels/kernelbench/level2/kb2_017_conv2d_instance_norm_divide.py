@@ -1,0 +1,16 @@
+"""Convolution, instance norm, division."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("batch", "height", "width", "channels")),
+    small=dict(batch=2, height=8, width=8, channels=4, filters=8),
+    odd=dict(batch=3, height=11, width=13, channels=5, filters=7),
+    cpu=dict(batch=2, height=16, width=16, channels=64, filters=64),
+    paper=dict(batch=128, height=128, width=128, channels=64, filters=128),
+)
+def kb2_017_conv2d_instance_norm_divide(nn, x):
+    y = nn.conv(x, "conv", nn.filters, 3)
+    y = nn.instance_norm(y)
+    return nn.divide(y, 2)

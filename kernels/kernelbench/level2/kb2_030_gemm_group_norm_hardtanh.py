@@ -1,0 +1,17 @@
+"""Linear layer, group norm, clamp."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("batch", "inner")),
+    small=dict(batch=2, inner=64, features=64, groups=8),
+    odd=dict(batch=3, inner=61, features=66, groups=6),
+    cpu=dict(batch=64, inner=512, features=512, groups=16),
+    paper=dict(batch=1024, inner=8192, features=8192, groups=16),
+    divides=dict(features="groups"),
+)
+def kb2_030_gemm_group_norm_hardtanh(nn, x):
+    y = nn.linear(x, "gemm", nn.features)
+    y = nn.group_norm(y, "group_norm", nn.groups)
+    return nn.clamp(y, -2, 2)

@@ -1,0 +1,18 @@
+"""Transposed convolution, scaling, mean, mean."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("batch", "height", "width", "channels")),
+    small=dict(batch=2, height=8, width=8, channels=4, filters=8),
+    odd=dict(batch=3, height=11, width=13, channels=5, filters=7),
+    cpu=dict(batch=2, height=14, width=14, channels=64, filters=64),
+    paper=dict(batch=16, height=128, width=128, channels=64, filters=128),
+    avoidable=True,
+)
+def kb2_044_conv_transpose2d_multiply_global_avg_pool_global_avg_pool_mean(nn, x):
+    y = nn.conv_transpose(x, "conv_transpose", nn.filters, 3, stride=2, padding=1, output_padding=1)
+    y = nn.multiply(y, 0.5)
+    y = nn.mean(y, (1, 2), keep=True)
+    return nn.mean(y, (1, 2), keep=True)

@@ -1,0 +1,19 @@
+"""Convolution, ReLU, sum, division, clamp, product."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("batch", "height", "width", "channels")),
+    small=dict(batch=2, height=8, width=8, channels=4, filters=8),
+    odd=dict(batch=3, height=11, width=13, channels=5, filters=7),
+    cpu=dict(batch=2, height=42, width=42, channels=8, filters=64),
+    paper=dict(batch=128, height=128, width=128, channels=8, filters=64),
+)
+def kb2_057_conv2d_relu_hard_swish(nn, x):
+    y = nn.conv(x, "conv", nn.filters, 3)
+    a = nn.relu(y)
+    y = nn.add(a, 3)
+    y = nn.divide(y, 6)
+    y = nn.clamp(y, 0, 1)
+    return nn.multiply(y, a)

@@ -1,0 +1,17 @@
+"""Linear layer, sigmoid, product, scaling."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("batch", "inner")),
+    small=dict(batch=2, inner=64, features=64),
+    odd=dict(batch=3, inner=61, features=66),
+    cpu=dict(batch=64, inner=512, features=512),
+    paper=dict(batch=128, inner=32768, features=32768),
+)
+def kb2_059_matmul_swish_scaling(nn, x):
+    a = nn.linear(x, "matmul", nn.features)
+    y = nn.sigmoid(a)
+    y = nn.multiply(y, a)
+    return nn.multiply(y, 2)

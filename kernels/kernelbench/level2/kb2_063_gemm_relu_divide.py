@@ -1,0 +1,16 @@
+"""Linear layer, ReLU, division."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("batch", "inner")),
+    small=dict(batch=2, inner=64, features=64),
+    odd=dict(batch=3, inner=61, features=66),
+    cpu=dict(batch=64, inner=512, features=512),
+    paper=dict(batch=1024, inner=8192, features=8192),
+)
+def kb2_063_gemm_relu_divide(nn, x):
+    y = nn.linear(x, "linear", nn.features)
+    y = nn.relu(y)
+    return nn.divide(y, 2)

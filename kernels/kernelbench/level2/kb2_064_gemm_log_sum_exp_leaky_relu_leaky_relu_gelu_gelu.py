@@ -1,0 +1,19 @@
+"""Linear layer, logsumexp, leaky ReLU, leaky ReLU, GELU, GELU."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("batch", "inner")),
+    small=dict(batch=2, inner=64, features=64),
+    odd=dict(batch=3, inner=61, features=66),
+    cpu=dict(batch=64, inner=512, features=512),
+    paper=dict(batch=1024, inner=8192, features=8192),
+)
+def kb2_064_gemm_log_sum_exp_leaky_relu_leaky_relu_gelu_gelu(nn, x):
+    y = nn.linear(x, "linear", nn.features)
+    y = nn.logsumexp(y, 1, keep=True)
+    y = nn.leaky_relu(y, 0.01)
+    y = nn.leaky_relu(y, 0.01)
+    y = nn.gelu(y)
+    return nn.gelu(y)

@@ -1,0 +1,16 @@
+"""Convolution, hard swish, ReLU."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("batch", "height", "width", "channels")),
+    small=dict(batch=2, height=8, width=8, channels=4, filters=8),
+    odd=dict(batch=3, height=11, width=13, channels=5, filters=7),
+    cpu=dict(batch=2, height=42, width=42, channels=8, filters=64),
+    paper=dict(batch=128, height=128, width=128, channels=8, filters=64),
+)
+def kb2_069_conv2d_hard_swish_relu(nn, x):
+    y = nn.conv(x, "conv", nn.filters, 3)
+    y = nn.hardswish(y)
+    return nn.relu(y)

@@ -1,0 +1,17 @@
+"""Linear layer, sigmoid, scaling, sum."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("batch", "inner")),
+    small=dict(batch=2, inner=64, features=64),
+    odd=dict(batch=3, inner=61, features=66),
+    cpu=dict(batch=64, inner=512, features=512),
+    paper=dict(batch=1024, inner=8192, features=8192),
+)
+def kb2_070_gemm_sigmoid_scaling_residual_add(nn, x):
+    a = nn.linear(x, "gemm", nn.features)
+    y = nn.sigmoid(a)
+    y = nn.multiply(y, 2)
+    return nn.add(y, a)

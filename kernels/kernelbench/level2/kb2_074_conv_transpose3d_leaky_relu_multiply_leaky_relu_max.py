@@ -1,0 +1,18 @@
+"""Transposed convolution, leaky ReLU, scaling, leaky ReLU, maxima of 2 x 2 x 2."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("batch", "depth", "height", "width", "channels")),
+    small=dict(batch=2, depth=6, height=8, width=8, channels=4, filters=8),
+    odd=dict(batch=2, depth=7, height=11, width=13, channels=5, filters=7),
+    cpu=dict(batch=2, depth=8, height=8, width=8, channels=16, filters=32),
+    paper=dict(batch=16, depth=16, height=32, width=32, channels=16, filters=32),
+)
+def kb2_074_conv_transpose3d_leaky_relu_multiply_leaky_relu_max(nn, x):
+    y = nn.conv_transpose(x, "conv_transpose", nn.filters, 3, stride=2, padding=1, output_padding=1)
+    y = nn.leaky_relu(y, 0.2)
+    y = nn.multiply(y, nn.normal("multiplier", nn.filters))
+    y = nn.leaky_relu(y, 0.2)
+    return nn.max_pool(y, (2, 2, 2), (2, 2, 2), (0, 0, 0))

@@ -1,0 +1,18 @@
+"""Convolution, tanh, scaling, bias, maxima of 4 x 4."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("batch", "height", "width", "channels")),
+    small=dict(batch=2, height=8, width=8, channels=4, filters=8),
+    odd=dict(batch=3, height=11, width=13, channels=5, filters=7),
+    cpu=dict(batch=2, height=42, width=42, channels=8, filters=64),
+    paper=dict(batch=128, height=256, width=256, channels=8, filters=64),
+)
+def kb2_082_conv2d_tanh_scaling_bias_add_max(nn, x):
+    y = nn.conv(x, "conv", nn.filters, 3)
+    y = nn.tanh(y)
+    y = nn.multiply(y, 2)
+    y = nn.add(y, nn.normal("bias", nn.filters))
+    return nn.max_pool(y, (4, 4), (4, 4), (0, 0))

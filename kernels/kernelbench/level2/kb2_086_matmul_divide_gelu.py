@@ -1,0 +1,16 @@
+"""Linear layer, division, GELU."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+
+
+@problem(
+    inputs=dict(x=rand("batch", "inner")),
+    small=dict(batch=2, inner=64, features=32),
+    odd=dict(batch=3, inner=61, features=37),
+    cpu=dict(batch=64, inner=512, features=512),
+    paper=dict(batch=1024, inner=8192, features=8192),
+)
+def kb2_086_matmul_divide_gelu(nn, x):
+    y = nn.linear(x, "linear", nn.features)
+    y = nn.divide(y, 10)
+    return nn.gelu(y)

@@ -1,0 +1,15 @@
+"""An Inception module; channels are multiples of `unit`."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.suites.kernelbench.problems.vision import inception
+
+
+@problem(
+    inputs=dict(x=rand("batch", "height", "width", "30 * unit")),
+    small=dict(batch=2, height=9, width=11, unit=1),
+    odd=dict(batch=3, height=7, width=13, unit=2),
+    cpu=dict(batch=1, height=12, width=12, unit=3),
+    paper=dict(batch=10, height=224, width=224, unit=16),
+)
+def kb3_006_googlenet_inception_module(nn, x):
+    return inception(nn, x, "", [nn.unit * each for each in (12, 6, 13, 1, 3, 4)])

@@ -1,0 +1,16 @@
+"""DenseNet-201 without its narrow convolutions."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.suites.kernelbench.problems.vision import densenet
+
+
+@problem(
+    inputs=dict(x=rand("batch", "side", "side", 3)),
+    small=dict(batch=8, side=64, growth=1, classes=10),
+    odd=dict(batch=5, side=69, growth=2, classes=7),
+    cpu=dict(batch=4, side=64, growth=1, classes=10),
+    paper=dict(batch=10, side=224, growth=32, classes=10),
+    depth=200,
+)
+def kb3_016_densenet201(nn, x):
+    return densenet(nn, x, (6, 12, 48, 32), nn.growth, nn.classes)

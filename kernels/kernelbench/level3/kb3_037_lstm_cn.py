@@ -1,0 +1,21 @@
+"""Six LSTM layers: every layer's final cell state."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.suites.kernelbench.problems.recurrent import lstm
+
+
+@problem(
+    inputs=dict(
+        x=rand("batch", "steps", "inner"),
+        h0=rand(6, "batch", "hidden"),
+        c0=rand(6, "batch", "hidden"),
+    ),
+    small=dict(steps=7, batch=2, inner=8, hidden=12),
+    odd=dict(steps=9, batch=3, inner=7, hidden=11),
+    cpu=dict(steps=10, batch=4, inner=32, hidden=32),
+    paper=dict(steps=512, batch=10, inner=128, hidden=256),
+)
+def kb3_037_lstm_cn(nn, x, h0, c0):
+    steps = nn.transpose(x, (1, 0, 2))
+    _, _, c = lstm(nn, steps, (h0, c0), layers=6)
+    return c

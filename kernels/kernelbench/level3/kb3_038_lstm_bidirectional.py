@@ -1,0 +1,21 @@
+"""Six LSTM layers in both directions, and a linear layer of the last step."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.suites.kernelbench.problems.recurrent import lstm
+
+
+@problem(
+    inputs=dict(
+        x=rand("batch", "steps", "inner"),
+        h0=rand(12, "batch", "hidden"),
+        c0=rand(12, "batch", "hidden"),
+    ),
+    small=dict(steps=7, batch=2, inner=8, hidden=12, features=5),
+    odd=dict(steps=9, batch=3, inner=7, hidden=11, features=5),
+    cpu=dict(steps=6, batch=4, inner=32, hidden=32, features=10),
+    paper=dict(steps=512, batch=10, inner=128, hidden=256, features=10),
+)
+def kb3_038_lstm_bidirectional(nn, x, h0, c0):
+    steps = nn.transpose(x, (1, 0, 2))
+    y, _, _ = lstm(nn, steps, (h0, c0), layers=6, both_ways=True)
+    return nn.linear(y[-1], "fc", nn.features)

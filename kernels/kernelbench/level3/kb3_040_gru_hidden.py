@@ -1,0 +1,16 @@
+"""Six GRU layers: every layer's final state."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.suites.kernelbench.problems.recurrent import gru
+
+
+@problem(
+    inputs=dict(x=rand("steps", "batch", "inner"), h0=rand(6, "batch", "hidden")),
+    small=dict(steps=7, batch=2, inner=8, hidden=12),
+    odd=dict(steps=9, batch=3, inner=7, hidden=11),
+    cpu=dict(steps=10, batch=4, inner=32, hidden=32),
+    paper=dict(steps=512, batch=10, inner=128, hidden=256),
+)
+def kb3_040_gru_hidden(nn, x, h0):
+    _, h = gru(nn, x, h0, layers=6)
+    return h

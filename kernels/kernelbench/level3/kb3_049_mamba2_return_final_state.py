@@ -1,0 +1,29 @@
+"""Mamba-2's scan in chunks: the last state."""
+
+from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.suites.kernelbench.problems.state_space import chunked, step_by_step
+
+
+def parameters(nn):
+    """A and B, which have a batch of their own."""
+    lead = (nn.batch, nn.steps, nn.heads)
+    a = nn.normal("A", *lead)
+    return a, nn.normal("B", *lead, nn.state)
+
+
+def exact(nn, x):
+    """Step by step."""
+    return step_by_step(nn, x, *parameters(nn), None)[1]
+
+
+@problem(
+    inputs=dict(x=rand("batch", "steps", "heads", "dims")),
+    small=dict(batch=2, steps=24, heads=2, dims=6, state=4, chunk=8),
+    odd=dict(batch=3, steps=21, heads=3, dims=5, state=7, chunk=7),
+    cpu=dict(batch=2, steps=64, heads=2, dims=32, state=16, chunk=32),
+    paper=dict(batch=2048, steps=128, heads=8, dims=64, state=16, chunk=64),
+    divides=dict(steps="chunk"),
+    oracle=exact,
+)
+def kb3_049_mamba2_return_final_state(nn, x):
+    return chunked(nn, x, *parameters(nn), None, chunk=nn.chunk)[1]

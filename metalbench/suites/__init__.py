@@ -1,0 +1,1 @@
+"""Sets of problems from elsewhere, and their metrics."""

@@ -1,0 +1,274 @@
+"""`@problem`: a task of a body that is written once, for MLX, for NumPy and for a trace."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import ModuleType
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.errors import DeclarationError
+from metalbench.suites.kernelbench.problems import on_mlx, on_numpy
+from metalbench.suites.kernelbench.problems.layers import Costs, Layers
+from metalbench.suites.kernelbench.problems.parameters import (
+    Initial,
+    TracedOutput,
+    input_of,
+)
+from metalbench.task import Input, Task, task
+from metalbench.task.declaration import Sizes
+from metalbench.task.expression import Expression, parse
+
+Body = Callable[..., Any]
+# What inputs, parameters and outputs may come to together; of what is more the batch is cut.
+MOST_BYTES = 2 << 30
+OUTPUT = "y"
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What one size comes to: parameters with their beginnings, shapes, costs."""
+
+    parameters: Mapping[str, tuple[tuple[int, ...], Initial]]
+    outputs: tuple[tuple[int, ...], ...]
+    costs: Costs
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A body and its inputs; traces of it are kept."""
+
+    name: str
+    body: Body
+    inputs: Mapping[str, Input]
+    sizes: Sizes
+    traces: dict[tuple[int, ...], Trace] = field(default_factory=dict)
+    known: dict[tuple[tuple[int, ...], ...], dict[str, int]] = field(default_factory=dict)
+
+    def trace(self, values: Mapping[str, int]) -> Trace:
+        """Run the body on arrays without values; raises DeclarationError where no shapes fit."""
+        sizes = {name: values[name] for name in self.sizes["small"]}
+        key = tuple(sizes.values())
+        if key not in self.traces:
+            try:
+                self.traces[key] = self._traced(sizes)
+            except (ValueError, IndexError, ZeroDivisionError, OverflowError) as error:
+                raise DeclarationError(f"[{self.name}] {sizes}: no shapes fit: {error}") from error
+            shapes = (*self._shapes(values), *(s for s, _ in self.traces[key].parameters.values()))
+            self.known[shapes] = sizes
+        return self.traces[key]
+
+    def _shapes(self, values: Mapping[str, int]) -> list[tuple[int, ...]]:
+        return [each.shape_at(values) for each in self.inputs.values()]
+
+    def _traced(self, sizes: Mapping[str, int]) -> Trace:
+        found: dict[str, tuple[tuple[int, ...], Initial]] = {}
+
+        def make(name: str, shape: tuple[int, ...], initial: Initial) -> mx.array:
+            found[name] = shape, initial
+            return mx.zeros(shape)
+
+        with mx.stream(mx.cpu):
+            nn = Layers(on_mlx, sizes, make=make)
+            shapes = zip(self.inputs.items(), self._shapes(sizes), strict=True)
+            results = self.body(nn, **{name: _blank(each, shape) for (name, each), shape in shapes})
+        several = results if isinstance(results, tuple) else (results,)
+        return Trace(found, tuple(tuple(each.shape) for each in several), nn.costs)
+
+    def run(self, on: ModuleType, arrays: Mapping[str, Any]) -> Any:
+        """What the body makes of inputs and parameters on MLX or NumPy."""
+        shapes = tuple(tuple(each.shape) for each in arrays.values())
+        if shapes not in self.known:
+            for extents in self.sizes.values():
+                self.trace(extents)
+        if shapes not in self.known:
+            raise DeclarationError(f"[{self.name}] no size has arrays of the shapes {shapes}")
+        inputs = {name: arrays[name] for name in self.inputs}
+        return self.body(Layers(on, self.known[shapes], arrays), **inputs)
+
+    def bytes(self, values: Mapping[str, int]) -> int:
+        """Of inputs, parameters and outputs in float32."""
+        trace = self.trace(values)
+        shapes = [*self._shapes(values), *(s for s, _ in trace.parameters.values())]
+        return sum(4 * int(np.prod(each, dtype=np.int64)) for each in (*shapes, *trace.outputs))
+
+
+@dataclass(frozen=True)
+class _TracedCost(Expression):
+    """Steps of a trace, in the place of an expression of sizes."""
+
+    cost: Callable[[Mapping[str, int]], int] = field(default=lambda _: 0)
+
+    def evaluate(self, values: Mapping[str, int]) -> int:
+        return self.cost(values)
+
+
+def problem(
+    *,
+    inputs: Mapping[str, Input],
+    small: Mapping[str, int],
+    odd: Mapping[str, int],
+    cpu: Mapping[str, int],
+    paper: Mapping[str, int],
+    cut: str = "batch",
+    oracle: Body | None = None,
+    check: Callable[..., None] | None = None,
+    magnitude: float = 0.0,
+    depth: int = 1,
+    outputs: Sequence[str] = (OUTPUT,),
+    indices: bool = False,
+    multiples: Mapping[str, int] | None = None,
+    divides: Mapping[str, str] | None = None,
+    draw: Callable[[np.random.Generator], Mapping[str, int]] | None = None,
+    lifted: Mapping[str, float] | None = None,
+    constants: Mapping[str, int | float] | None = None,
+    avoidable: bool = False,
+) -> Callable[[Body], Task]:
+    """Declare the task whose body is the decorated function `body(nn, inputs...)`.
+
+    `paper` has the problem's own extents; of the size of that name, `cut` is less where all arrays
+    together would hold more than `MOST_BYTES`. `oracle` is another body for NumPy, where the same
+    steps are not what one would write there; `check` raises ValueError for inputs that the problem
+    excludes. An output that cancels out is judged as if it were `magnitude` large, and that of a
+    network in which rounding errors go through `depth` layers, each of which makes more of them, as
+    if it were so many times as large. `indices`: the output is whole numbers. `avoidable`: the
+    products are, by algebra, and count for no speed.
+    `divides` says of which size another is a divisor: dict(features="groups"). `lifted` parameters
+    are so much larger in the seeds after the first. `constants` are what a kernel of another task
+    takes beside; the body has them in its text.
+    """
+
+    def declare(body: Body) -> Task:
+        sizes = {"small": small, "odd": odd, "cpu": cpu, "paper": paper}
+        known = Problem(body.__name__, body, inputs, sizes)
+        sizes["paper"] = _cut_to_fit(known, paper, cut)
+        parameters = known.trace(small).parameters
+        asked = {**inputs, **_inputs_of(known, parameters, lifted or {})}
+        named = [*asked, *(constants or {})]
+
+        def reference(*arrays: Any, **by_name: Any) -> Any:
+            return known.run(on_mlx, _bound(asked, arrays, by_name))
+
+        def exact(*arrays: Any, **by_name: Any) -> Any:
+            given = _bound(asked, arrays, by_name)
+            if check is not None:
+                check(**{name: given[name] for name in inputs})
+            plain = replace(known, body=oracle) if oracle is not None else known
+            return plain.run(on_numpy, given)
+
+        def scale(*arrays: Any, **by_name: Any) -> Any:
+            return depth * np.maximum(np.abs(exact(*arrays, **by_name)), magnitude)
+
+        for each in (reference, exact, scale):
+            each.__signature__ = _signature(named)  # type: ignore[attr-defined]
+        reference.__name__, reference.__doc__ = body.__name__, _description(body)
+        declared = task(
+            sizes=sizes,
+            inputs=asked,
+            outputs=_outputs_of(known, outputs, indices=indices),
+            oracle=exact,
+            scale=scale if magnitude or depth > 1 else None,
+            constants=constants,
+            flops="0",
+            headline="cpu",
+            gpu_headline="paper",
+            multiples=multiples,
+            draw=draw or (_drawing(sizes, divides) if divides else None),
+            baseline="mlx",
+        )(reference)
+        cost = _TracedCost("0", parse("0").root, cost=_cost_of(known, avoidable=avoidable))
+        declared = replace(declared, flops_expression=cost)
+        PROBLEMS[declared.name] = replace(known, sizes={**sizes, "paper": paper})
+        return declared
+
+    return declare
+
+
+# By name: those declared so far, with the problem's own extents.
+PROBLEMS: dict[str, Problem] = {}
+
+
+def _blank(each: Input, shape: tuple[int, ...]) -> mx.array:
+    kind = "float32" if each.dtype is None else each.dtype.name
+    return mx.zeros(shape, dtype=getattr(mx, "bool_" if kind == "bool" else kind))
+
+
+def _cut_to_fit(known: Problem, paper: Mapping[str, int], name: str) -> Mapping[str, int]:
+    """As much of `name` as fits, at least one."""
+    whole = known.bytes(paper)
+    if whole <= MOST_BYTES or name not in paper:
+        return paper
+    fixed = 2 * known.bytes({**paper, name: paper[name] // 2}) - whole
+    share = (MOST_BYTES - fixed) / (whole - fixed) if whole > fixed else 1.0
+    return {**paper, name: max(1, int(paper[name] * share))} if share > 0 else paper
+
+
+def _inputs_of(
+    known: Problem,
+    parameters: Mapping[str, tuple[tuple[int, ...], Initial]],
+    lifted: Mapping[str, float],
+) -> dict[str, Input]:
+    def shape_of(name: str) -> Callable[[Mapping[str, int]], tuple[int, ...]]:
+        return lambda values: known.trace(values).parameters[name][0]
+
+    found: dict[str, Input] = {}
+    for name, (_, initial) in parameters.items():
+        found[name] = input_of(initial, shape_of(name), lifted.get(name, 0.0))
+    return found
+
+
+def _drawing(
+    sizes: Sizes, divides: Mapping[str, str]
+) -> Callable[[np.random.Generator], Mapping[str, int]]:
+    """Draw sizes between the least and the one for processors, with divisors that divide."""
+
+    def draw(random: np.random.Generator) -> Mapping[str, int]:
+        drawn = {}
+        for name, most in sizes["cpu"].items():
+            least = min(extents[name] for extents in sizes.values())
+            log = random.uniform(np.log(least), np.log(max(least, most) + 1))
+            drawn[name] = min(int(np.exp(log)), max(least, most))
+        for whole, part in divides.items():
+            drawn[whole] = max(1, drawn[whole] // drawn[part]) * drawn[part]
+        return drawn
+
+    return draw
+
+
+def _outputs_of(known: Problem, names: Sequence[str], *, indices: bool) -> dict[str, TracedOutput]:
+    from metalbench.task.dtypes import dtype
+
+    def shape_of(index: int) -> Callable[[Mapping[str, int]], tuple[int, ...]]:
+        return lambda values: known.trace(values).outputs[index]
+
+    kind = dtype("uint32") if indices else None
+    return {name: TracedOutput((), kind, shape_of(i)) for i, name in enumerate(names)}
+
+
+def _cost_of(known: Problem, *, avoidable: bool) -> Callable[[Mapping[str, int]], int]:
+    def cost(values: Mapping[str, int]) -> int:
+        costs = known.trace(values).costs
+        return costs.elements + (0 if avoidable else costs.products)
+
+    return cost
+
+
+def _signature(names: Sequence[str]) -> inspect.Signature:
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature([inspect.Parameter(name, kind) for name in names])
+
+
+def _bound(
+    names: Iterable[str], arrays: Sequence[Any], by_name: Mapping[str, Any]
+) -> dict[str, Any]:
+    given = {**dict(zip(names, arrays, strict=False)), **by_name}
+    return {name: given[name] for name in names}
+
+
+def _description(body: Body) -> str:
+    text = body.__doc__ or getattr(body, "__globals__", {}).get("__doc__") or ""
+    return str(text).strip().partition("\n")[0]

@@ -1,0 +1,258 @@
+"""The operations of problems in NumPy and SciPy, as exact as their arguments are: the oracle's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.special  # type: ignore[import-untyped,unused-ignore]
+
+from metalbench.suites.kernelbench.problems import windows_on_numpy as windows
+
+Array = np.ndarray[Any, Any]
+Numbers = Sequence[int]
+
+SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
+
+abs = np.abs
+add = np.add
+avg_pool = windows.avg_pool
+convolution = windows.convolution
+cos = np.cos
+divide = np.divide
+exp = np.exp
+flip = np.flip
+log = np.log
+max_pool = windows.max_pool
+maximum = np.maximum
+minimum = np.minimum
+multiply = np.multiply
+part = lambda x, *index: x[index]  # noqa: E731 - a view, by slices
+product = np.matmul
+reshape = np.reshape
+roll = np.roll
+sigmoid = scipy.special.expit
+sqrt = np.sqrt
+square = np.square
+subtract = np.subtract
+tanh = np.tanh
+transpose = np.transpose
+transposed_convolution = windows.transposed_convolution
+where = np.where
+
+
+def relu(x: Array) -> Array:
+    """max(x, 0)."""
+    return np.maximum(x, 0)
+
+
+def leaky_relu(x: Array, slope: float = 0.01) -> Array:
+    """Below 0 times the slope."""
+    return np.where(x > 0, x, slope * x)
+
+
+def cube(x: Array) -> Array:
+    """The third power."""
+    return np.asarray(x * x * x)
+
+
+def dropout(x: Array, keep: Array, share: float) -> Array:
+    """What is kept, over the share that is."""
+    return np.asarray(x * keep / (1 - share))
+
+
+def clamp(x: Array, low: Any = -np.inf, high: Any = np.inf) -> Array:
+    """Clamp to [low, high]."""
+    return np.asarray(np.minimum(np.maximum(x, low), high))
+
+
+def gelu(x: Array) -> Array:
+    """X times the normal distribution's share below it."""
+    return np.asarray(x * scipy.special.ndtr(x))
+
+
+def gelu_tanh(x: Array) -> Array:
+    """GELU by a hyperbolic tangent of a cubic."""
+    return np.asarray(0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
+
+
+def elu(x: Array, alpha: float = 1.0) -> Array:
+    """Below 0 alpha (e^x - 1)."""
+    return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
+
+
+def selu(x: Array) -> Array:
+    """The scaled ELU of self-normalising networks."""
+    return np.asarray(SELU_SCALE * elu(x, SELU_ALPHA))
+
+
+def softplus(x: Array) -> Array:
+    """ln(1 + e^x)."""
+    return np.asarray(np.logaddexp(x, 0))
+
+
+def softsign(x: Array) -> Array:
+    """X / (1 + |x|)."""
+    return np.asarray(x / (1 + np.abs(x)))
+
+
+def mish(x: Array) -> Array:
+    """X tanh(softplus x)."""
+    return np.asarray(x * np.tanh(softplus(x)))
+
+
+def hardsigmoid(x: Array) -> Array:
+    """X / 6 + 1/2 within [0, 1]."""
+    return np.clip(x / 6 + 0.5, 0, 1)
+
+
+def hardswish(x: Array) -> Array:
+    """X times its hard sigmoid."""
+    return np.asarray(x * hardsigmoid(x))
+
+
+def sum(x: Array, axis: Any = None, keep: bool = False) -> Array:
+    """The sum over axes; over all of them as an array of one element."""
+    return _one(x.sum(axis=axis, keepdims=keep))
+
+
+def mean(x: Array, axis: Any = None, keep: bool = False) -> Array:
+    """The mean over axes; over all of them as an array of one element."""
+    return _one(x.mean(axis=axis, keepdims=keep))
+
+
+def max(x: Array, axis: int, keep: bool = False) -> Array:
+    """The largest along an axis."""
+    return np.asarray(x.max(axis=axis, keepdims=keep))
+
+
+def min(x: Array, axis: int, keep: bool = False) -> Array:
+    """The smallest along an axis."""
+    return np.asarray(x.min(axis=axis, keepdims=keep))
+
+
+def argmax(x: Array, axis: int) -> Array:
+    """Where the largest is, the first of several."""
+    return np.asarray(x.argmax(axis=axis), np.uint32)
+
+
+def argmin(x: Array, axis: int) -> Array:
+    """Where the smallest is, the first of several."""
+    return np.asarray(x.argmin(axis=axis), np.uint32)
+
+
+def logsumexp(x: Array, axis: int, keep: bool = False) -> Array:
+    """The logarithm of the sum of exponentials."""
+    return np.asarray(scipy.special.logsumexp(x, axis=axis, keepdims=keep))
+
+
+def softmax(x: Array, axis: Any) -> Array:
+    """Exponentials in proportion to their sum."""
+    return np.asarray(scipy.special.softmax(x, axis=axis))
+
+
+def log_softmax(x: Array, axis: int) -> Array:
+    """The logarithm of softmax."""
+    return np.asarray(scipy.special.log_softmax(x, axis=axis))
+
+
+def cumsum(x: Array, axis: int) -> Array:
+    """Sums of all elements up to each."""
+    return np.asarray(x.cumsum(axis=axis))
+
+
+def cumprod(x: Array, axis: int) -> Array:
+    """Products of all elements up to each."""
+    return np.asarray(x.cumprod(axis=axis))
+
+
+def normalized(x: Array, axes: tuple[int, ...], eps: float) -> Array:
+    """Minus the mean, over the root of the population variance and `eps`."""
+    centred = x - x.mean(axis=axes, keepdims=True)
+    variance = np.square(centred).mean(axis=axes, keepdims=True)
+    return np.asarray(centred / np.sqrt(variance + eps))
+
+
+def swapped(x: Array) -> Array:
+    """The last two axes in the other order."""
+    return np.swapaxes(x, -1, -2)
+
+
+def concat(arrays: Sequence[Array], axis: int) -> Array:
+    """One behind the other."""
+    return np.concatenate(arrays, axis=axis)
+
+
+def stack(arrays: Sequence[Array], axis: int) -> Array:
+    """Along a new axis."""
+    return np.stack(arrays, axis=axis)
+
+
+def pad(x: Array, widths: Sequence[tuple[int, int]]) -> Array:
+    """Zeros around."""
+    return np.pad(x, widths)
+
+
+def taken(x: Array, rows: Any) -> Array:
+    """Rows of `x` by whole numbers of NumPy."""
+    return np.asarray(x[rows])
+
+
+def triangle(n: int) -> Array:
+    """Ones on and below the diagonal of a square matrix, and zeros."""
+    return np.tri(n)
+
+
+def full(x: Array, shape: Numbers) -> Array:
+    """`x` as often as `shape` says."""
+    return np.broadcast_to(x, shape)
+
+
+def zeros(shape: Numbers) -> Array:
+    """Zeros."""
+    return np.zeros(shape)
+
+
+def given(values: Array) -> Array:
+    """Numbers that the problem fixes."""
+    return values
+
+
+def root_of_squares(x: Array, axis: Any = None, keep: bool = False) -> Array:
+    """The Euclidean norm along axes, or of everything."""
+    return _one(np.sqrt(np.square(x).sum(axis=axis, keepdims=keep)))
+
+
+def huber_loss(x: Array, y: Array) -> Array:
+    """The mean of d^2 / 2 where |d| < 1, else |d| - 1/2."""
+    distance = np.abs(x - y)
+    return _one(np.where(distance < 1, distance**2 / 2, distance - 0.5).mean())
+
+
+def cross_entropy(x: Array, classes: Array) -> Array:
+    """The mean over rows of logits of -log(softmax) at the row's class."""
+    chosen = np.take_along_axis(x, classes[:, None].astype(np.int64), axis=1)
+    return _one((scipy.special.logsumexp(x, axis=1) - chosen[:, 0]).mean())
+
+
+def kl_div(log_x: Array, y: Array) -> Array:
+    """The sum of y (log y - log x), over the number of rows."""
+    return _one((scipy.special.xlogy(y, y) - y * log_x).sum() / y.shape[0])
+
+
+def triplet_margin_loss(anchor: Array, near: Array, far: Array) -> Array:
+    """The mean of max(|a - n| - |a - f| + 1, 0), to each difference 1e-6 added, as PyTorch does."""
+    distances = [np.linalg.norm(anchor - each + 1e-6, axis=1) for each in (near, far)]
+    return _one(np.maximum(distances[0] - distances[1] + 1, 0).mean())
+
+
+def attention(q: Array, k: Array, v: Array) -> Array:
+    """softmax(q k^T / sqrt(dims)) v."""
+    scores = q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1])
+    return np.asarray(softmax(scores, -1) @ v)
+
+
+def _one(x: Any) -> Array:
+    return np.asarray(x).reshape(1) if np.ndim(x) == 0 else np.asarray(x)

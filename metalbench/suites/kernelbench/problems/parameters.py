@@ -1,0 +1,162 @@
+"""Learned parameters as inputs: drawn as PyTorch initialises them, and then so that they matter.
+
+Seed 0 brings the problem's own inputs. Many problems hardly depend on them (a network that
+contracts gives its biases, a norm's weights are all one), so the other seeds bring inputs of both
+signs and parameters of a wider spread: nothing but the computation itself comes out right then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from metalbench.task.inputs import Array, Draw, Input
+from metalbench.task.variation import Variation, coarse
+
+Values = np.ndarray[Any, Any]
+ShapeOf = Callable[[Mapping[str, int]], tuple[int, ...]]
+
+WIDE = "of wider spread"
+
+
+@dataclass(frozen=True)
+class Initial:
+    """How a parameter begins: `draw` as PyTorch does it, `wide` for the other seeds."""
+
+    text: str
+    draw: Callable[[np.random.Generator, tuple[int, ...]], Values]
+    wide: Callable[[np.random.Generator, tuple[int, ...]], Values]
+
+
+@dataclass(frozen=True)
+class TracedInput(Input):
+    """An input whose shape comes of a trace of the problem's body."""
+
+    shape_of: ShapeOf = field(default=lambda _: ())
+
+    def shape_at(self, values: Mapping[str, int]) -> tuple[int, ...]:
+        """The shape with `values` for the names of sizes."""
+        return self.shape_of(values)
+
+
+@dataclass(frozen=True)
+class TracedOutput(Array):
+    """An output whose shape comes of a trace of the problem's body."""
+
+    shape_of: ShapeOf
+
+    def shape_at(self, values: Mapping[str, int]) -> tuple[int, ...]:
+        """The shape with `values` for the names of sizes."""
+        return self.shape_of(values)
+
+
+def within(bound: float) -> Initial:
+    """Evenly over +-`bound`; wide: normal, so that variances grow by a gain rather than shrink."""
+    return Initial(
+        f"uniform(-{bound:.3g}, {bound:.3g})",
+        lambda random, shape: _float(random.uniform(-bound, bound, shape)),
+        lambda random, shape: _float(random.normal(0, np.sqrt(2) * bound, shape)),
+    )
+
+
+def even(fan_in: int) -> Initial:
+    """How PyTorch begins a layer of so many inputs."""
+    return within(1 / float(np.sqrt(fan_in)))
+
+
+def bias_within(bound: float) -> Initial:
+    """Evenly over +-`bound`; wide: normal with deviation 0.3."""
+    return replace(within(bound), wide=lambda random, shape: _float(random.normal(0, 0.3, shape)))
+
+
+def constant(value: float) -> Initial:
+    """All equal; wide: evenly over half to one and a half of it, about 0 where it is 0."""
+    return Initial(
+        f"{value:g}",
+        lambda _, shape: np.full(shape, value, np.float32),
+        lambda random, shape: _float(
+            value * random.uniform(0.5, 1.5, shape) if value else random.normal(0, 0.3, shape)
+        ),
+    )
+
+
+def randn(deviation: float = 1.0, mean: float = 0.0) -> Initial:
+    """From the normal distribution, in all seeds."""
+
+    def draw(random: np.random.Generator, shape: tuple[int, ...]) -> Values:
+        return _float(random.normal(mean, deviation, shape))
+
+    return Initial(f"normal({mean:g}, {deviation:g})", draw, draw)
+
+
+def input_of(initial: Initial, shape_of: ShapeOf, lift: float = 0.0) -> TracedInput:
+    """The input that stands for a parameter, `lift` larger where it is wide."""
+
+    def draw(random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]) -> Values:
+        return initial.draw(random, shape)
+
+    def wide(values: Values, random: np.random.Generator) -> Values:
+        return _float(initial.wide(random, values.shape) + lift)
+
+    varied = Variation(WIDE, wide)
+    return TracedInput((), None, initial.text, draw, (varied, varied), shape_of=shape_of)
+
+
+def rand(*dims: str | int, like: Callable[[Values], Values] | None = None) -> Input:
+    """What PyTorch's rand draws, over [0, 1); then normal numbers, and few values with ties.
+
+    `like` gives what is drawn a form that the problem promises: symmetric, triangular.
+    """
+    from metalbench.task.inputs import uniform
+
+    plain = uniform(*dims)
+    formed = like or _as_it_is
+    rounded = coarse()
+
+    def draw(
+        random: np.random.Generator, shape: tuple[int, ...], values: Mapping[str, int]
+    ) -> Values:
+        return formed(plain.draw(random, shape, values))
+
+    def standard(values: Values, random: np.random.Generator) -> Values:
+        return formed(_float(random.standard_normal(values.shape)))
+
+    def ties(values: Values, random: np.random.Generator) -> Values:
+        return formed(rounded.change(_float(random.standard_normal(values.shape)), random))
+
+    return replace(
+        plain,
+        draw=draw,
+        variations=(Variation("normal", standard), Variation("normal, few values", ties)),
+    )
+
+
+def drawn(
+    *dims: str | int,
+    text: str,
+    draw: Callable[[np.random.Generator, tuple[int, ...]], Values],
+    wide: Callable[[np.random.Generator, tuple[int, ...]], Values] | None = None,
+) -> Input:
+    """An input of a distribution of its own; `wide` for the seeds after the first."""
+    from metalbench.task.inputs import uniform
+
+    def plain(random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]) -> Values:
+        return _float(draw(random, shape))
+
+    def change(values: Values, random: np.random.Generator) -> Values:
+        return _float((wide or draw)(random, values.shape))
+
+    varied = Variation(WIDE, change)
+    taken: Draw = plain
+    return replace(uniform(*dims), distribution=text, draw=taken, variations=(varied, varied))
+
+
+def _float(values: Any) -> Values:
+    return np.asarray(values, dtype=np.float32)
+
+
+def _as_it_is(values: Values) -> Values:
+    return values

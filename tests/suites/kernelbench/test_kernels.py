@@ -1,0 +1,34 @@
+"""Kernels of ours for KernelBench's problems: right, and sound in every access."""
+
+from __future__ import annotations
+
+import pytest
+
+from metalbench import _core
+from metalbench.kernel.library import Entry, find
+from metalbench.verify import verify, verify_checked
+
+SOLVED = [each for each in find((), "kernelbench") if not each.unsolved]
+
+every_kernel = pytest.mark.parametrize("entry", SOLVED, ids=lambda each: each.name)
+
+
+@every_kernel
+def test_the_kernel_is_right_and_sound(entry: Entry) -> None:
+    device = _core.open("cpu")
+    report = verify(device, entry.kernel(), entry.task, sizes=["small", "odd"])
+    assert report.passed, report.findings
+    report = verify_checked(device, entry.kernel(), entry.task)
+    assert report.passed, report.findings
+
+
+@pytest.mark.slow
+@every_kernel
+def test_it_is_right_at_the_size_that_is_timed(entry: Entry) -> None:
+    report = verify(_core.open("cpu"), entry.kernel(), entry.task, sizes=["cpu"], timed="cpu")
+    assert report.passed, report.findings
+
+
+def test_kernels_of_ours_are_listed() -> None:
+    """Of level 1 all that the library has, and those that share its headers."""
+    assert len([each for each in SOLVED if each.set == "kernelbench/level1"]) == 62
