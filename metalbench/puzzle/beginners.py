@@ -44,6 +44,7 @@ _OF_CHECK = {
     "`if`, nor behind a `return`, that only some take.",
     "simdgroup": "All 32 lanes must reach such a function together: it may not stand within an "
     "`if` that only some take.",
+    "signed-overflow": "An `int` ends at 2147483647. A `uint` goes twice as far, and wraps.",
     "output-not-written": "Each element of the output needs a thread that writes it.",
     "time-limit": "It does not end: does the loop's variable change in every turn?",
 }

@@ -12,9 +12,8 @@ import numpy as np
 
 from metalbench import _core
 from metalbench.checking import Findings
-from metalbench.checking.allowances import allowances, sorted_out
-from metalbench.checking.check import _Run
-from metalbench.checking.finding import Finding, Frame, folded
+from metalbench.checking.check import check_subject
+from metalbench.checking.finding import Finding, Frame
 from metalbench.checking.kinds import TOOLS
 from metalbench.checking.subject import Subject
 from metalbench.errors import DeclarationError
@@ -86,22 +85,8 @@ class Case:
 
     def findings(self, device: _core.Device, *, time_limit: float) -> Findings:
         """All that a checked build finds."""
-        kernel, file = self.kernel, str(self.kernel.path)
-        built = compile_kernel(device, kernel, self.task, checked=True, tools=TOOLS)
-        subject = Subject(kernel, self.task, (self.size,))
-        run = _Run(subject, built, self.size, 0)
-        found = [self._placed(each) for each in run.findings(time_limit)]
-        known = allowances(kernel.source, file)
-        counting, allowed, unused = sorted_out(folded(found), known, file)
-        return Findings(
-            kernel=kernel.name,
-            sizes=(self.size,),
-            tools=TOOLS,
-            found=tuple(counting),
-            allowed=tuple(allowed),
-            unused=tuple(unused),
-            source=kernel.source,
-        )
+        subject = Subject(self.kernel, self.task, (self.size,))
+        return check_subject(subject, device, TOOLS, time_limit=time_limit, placed=self._placed)
 
     def _placed(self, finding: Finding) -> Finding:
         """A finding with the lines of the files that the source was taken from."""
