@@ -51,6 +51,7 @@ ROOMS = (
     "remote",
     "tuning",
     "leaderboard",
+    "generations",
     "report",
     "testing",
     "pytest_plugin",

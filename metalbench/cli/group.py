@@ -7,12 +7,14 @@ from typing import Any
 import click
 
 from metalbench.cli.admit import admit
+from metalbench.cli.analyse import analyse
 from metalbench.cli.certify import certify
 from metalbench.cli.check import check
 from metalbench.cli.compare import compare
 from metalbench.cli.compiling import compile_file
 from metalbench.cli.completion import completion
 from metalbench.cli.doctor import doctor
+from metalbench.cli.evaluate import evaluate
 from metalbench.cli.failure import Failure, Interrupted
 from metalbench.cli.history import history
 from metalbench.cli.interruption import raise_from_now_on
@@ -43,6 +45,7 @@ Start here:
   metalbench compile a.metal   any MSL file: its errors, and what its kernels take
   metalbench profile softmax   what it does, counted: bytes, bank conflicts, arithmetic
   metalbench tune softmax      the values of its `// tune:` lines that are best here
+  metalbench evaluate RUN/     kernels that models have written; `analyse RUN/` has fast_p, pass@k
   metalbench new my_kernel     a task and a kernel of your own to begin with
 
 Exit codes: 0 all correct, 1 something is incorrect or fails by --fail-on, 2 wrong usage or
@@ -129,6 +132,8 @@ for command in (
     admit,
     doctor,
     completion,
+    evaluate,
+    analyse,
     serve,
 ):
     main.add_command(command)

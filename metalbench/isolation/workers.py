@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -140,7 +140,8 @@ class Workers:
                     self._next.settle()
                 elif value in after_timing and following and self._next is None:
                     self._next = _Worker(self._device, following[0])
-                observer.stage_started(value)
+                with worker.held():
+                    observer.stage_started(value)
             elif name == "detail":
                 observer.stage_detail(value)
                 continue
@@ -184,6 +185,13 @@ class _Worker:
             self._send("begin")
         else:
             self._send("try" if isinstance(job, Trial) else "play", job)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let it wait for this side, which does not count as its own time."""
+        begin = monotonic()
+        yield
+        self._start += monotonic() - begin
 
     def opened(self) -> str:
         """Wait until the worker has opened its device; returns how its network is cut off."""
