@@ -79,6 +79,7 @@ ROOMS_ABOVE = (
     "models.providers",
     "proposers",
     "loop",
+    "generating",
     "welding",
     "cli",
     "__main__",
