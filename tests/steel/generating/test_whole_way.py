@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from contextlib import closing, suppress
+from itertools import pairwise
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -85,4 +86,7 @@ def test_table_and_pass_at_k_are_what_was_scripted(
             "ORDER BY measured_from"
         ).fetchall()
     assert len(rows) == len(set(rows)) == 80
-    assert len(spans) == expected["correct"]
+    # Who cheats at the sizes that are declared is timed before it is found out.
+    kinds = Counter(kind for row in TABLE for kind in row)
+    assert len(spans) == expected["correct"] + kinds["cheats"]
+    assert all(first[1] <= second[0] for first, second in pairwise(spans))
