@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -140,8 +140,7 @@ class Workers:
                     self._next.settle()
                 elif value in after_timing and following and self._next is None:
                     self._next = _Worker(self._device, following[0])
-                with worker.held():
-                    observer.stage_started(value)
+                observer.stage_started(value)
             elif name == "detail":
                 observer.stage_detail(value)
                 continue
@@ -172,7 +171,7 @@ class _Worker:
         self._stage: Stage | None = None
         self._case: Case | None = None
         self._job: Trial | Match | None = trial
-        self._start = self._looked = monotonic()
+        self._start = self._looked = self._told = monotonic()
         if trial is not None:
             self._send("prepare", trial)
 
@@ -186,13 +185,6 @@ class _Worker:
         else:
             self._send("try" if isinstance(job, Trial) else "play", job)
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Let it wait for this side, which does not count as its own time."""
-        begin = monotonic()
-        yield
-        self._start += monotonic() - begin
-
     def opened(self) -> str:
         """Wait until the worker has opened its device; returns how its network is cut off."""
         try:
@@ -202,7 +194,8 @@ class _Worker:
         return str(means)
 
     def answer(self) -> None:
-        """Let the worker go on."""
+        """Let the worker go on. That it has waited for this side is not its own time."""
+        self._start += monotonic() - self._told
         self._send("go on")
 
     def settle(self) -> None:
@@ -228,6 +221,7 @@ class _Worker:
             except EncodingError as error:
                 raise death.garbled(str(error)) from error
             if self._note(message):
+                self._told = monotonic()
                 return message
 
     def failed(self, device: DeviceFacts, ended: death.Ended) -> Result:
