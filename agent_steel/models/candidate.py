@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from agent_steel.models.includes import reads_files
 from metalbench.errors import MetalBenchError
 from metalbench.kernel import Kernel, parse
+from metalbench.kernel.includes import reads_files
 
 MOST_BYTES = 200_000
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)

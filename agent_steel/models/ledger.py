@@ -45,6 +45,11 @@ class Ledger:
         with self._changed:
             return self._usage
 
+    def worst(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
+        """What so many tokens of `model` cost, in US dollars; None if its price is not known."""
+        price = self._prices.of(model)
+        return None if price is None else price.of(tokens_in, tokens_out)
+
     def check(self, model: str) -> None:
         """Raise ProposerError if `model` is to be held to a limit and has no price."""
         if self._max_cost is None or self._prices.of(model) is not None:

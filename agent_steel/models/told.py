@@ -8,9 +8,9 @@ from functools import cache
 
 from agent_steel.attempt import Attempt, Fate
 from agent_steel.models.chips import facts_of
-from agent_steel.models.includes import included_headers
 from agent_steel.proposal import Brief
 from agent_steel.target import OF_SCATTER, TOLD
+from metalbench.kernel.includes import included_headers
 from metalbench.kernel.installed import installed_folder
 from metalbench.stats import Interval
 

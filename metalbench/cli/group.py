@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
 from typing import Any
 
 import click
 
 from metalbench.cli.admit import admit
+from metalbench.cli.analyse import analyse
 from metalbench.cli.certify import certify
 from metalbench.cli.check import check
 from metalbench.cli.compare import compare
 from metalbench.cli.compiling import compile_file
 from metalbench.cli.completion import completion
 from metalbench.cli.doctor import doctor
+from metalbench.cli.evaluate import evaluate
 from metalbench.cli.failure import Failure, Interrupted
 from metalbench.cli.history import history
 from metalbench.cli.interruption import raise_from_now_on
@@ -28,6 +31,8 @@ from metalbench.cli.show import show
 from metalbench.cli.summary import summary
 from metalbench.cli.tune import tune
 
+# Where a package's metadata names the commands that it brings along.
+COMMANDS = "metalbench.commands"
 EPILOG = """\b
 Start here:
   metalbench doctor            does everything work on this machine?
@@ -45,6 +50,7 @@ Start here:
   metalbench profile softmax   what it does, counted: bytes, bank conflicts, arithmetic
   metalbench tune softmax      the values of its `// tune:` lines that are best here
   metalbench puzzles           exercises that teach Metal, from a map to a matrix product
+  metalbench evaluate RUN/     kernels that models have written (`generate`); then `analyse RUN/`
   metalbench new my_kernel     a task and a kernel of your own to begin with
 
 Exit codes: 0 all correct, 1 something is incorrect or fails by --fail-on, 2 wrong usage or
@@ -84,6 +90,25 @@ class ErrorsAreMessages(click.Group):
             raise Failure(str(told)) from error
 
 
+class _WithOthers(ErrorsAreMessages):
+    """Has also the commands that packages above this one, such as agent_steel, bring along."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command of the package's own, else one of another package."""
+        own = super().get_command(ctx, cmd_name)
+        if own is not None:
+            return own
+        found: click.Command | None = None
+        for each in entry_points(group=COMMANDS, name=cmd_name):
+            found = each.load()
+        return found
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands."""
+        others = {each.name for each in entry_points(group=COMMANDS)}
+        return sorted({*super().list_commands(ctx), *others})
+
+
 def _version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
         from importlib.metadata import version
@@ -93,7 +118,7 @@ def _version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> No
 
 
 @click.group(
-    cls=ErrorsAreMessages,
+    cls=_WithOthers,
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -132,6 +157,8 @@ for command in (
     admit,
     doctor,
     completion,
+    evaluate,
+    analyse,
     serve,
 ):
     main.add_command(command)

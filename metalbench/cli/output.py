@@ -29,6 +29,11 @@ def json_option(command: Command) -> Command:
     return _file_option("json", "JSON")(command)
 
 
+def table_options(command: Command) -> Command:
+    """``--json`` and ``--csv``: figures, for other programs."""
+    return _file_option("csv", "CSV")(_file_option("json", "JSON")(command))
+
+
 def result_options(command: Command) -> Command:
     """``--json``, ``--csv``, ``--markdown``, ``--html`` and ``--junitxml``: a run's results."""
     for name, kind in FORMS.items():

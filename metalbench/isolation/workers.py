@@ -171,7 +171,7 @@ class _Worker:
         self._stage: Stage | None = None
         self._case: Case | None = None
         self._job: Trial | Match | None = trial
-        self._start = self._looked = monotonic()
+        self._start = self._looked = self._told = monotonic()
         if trial is not None:
             self._send("prepare", trial)
 
@@ -194,7 +194,8 @@ class _Worker:
         return str(means)
 
     def answer(self) -> None:
-        """Let the worker go on."""
+        """Let the worker go on. That it has waited for this side is not its own time."""
+        self._start += monotonic() - self._told
         self._send("go on")
 
     def settle(self) -> None:
@@ -220,6 +221,7 @@ class _Worker:
             except EncodingError as error:
                 raise death.garbled(str(error)) from error
             if self._note(message):
+                self._told = monotonic()
                 return message
 
     def failed(self, device: DeviceFacts, ended: death.Ended) -> Result:

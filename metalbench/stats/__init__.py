@@ -13,6 +13,7 @@ from metalbench.stats.median import median_interval
 from metalbench.stats.modes import Mode, find_modes
 from metalbench.stats.ratio import log_ratios, ratio_interval, ratio_p_value
 from metalbench.stats.reasons import Cause, Reason, throttled
+from metalbench.stats.shares import bootstrapped, pass_at_k, wilson
 from metalbench.stats.spread import outliers, spread_ratio, stability
 from metalbench.stats.stopping import StoppingRule
 from metalbench.stats.suite import geometric_mean
@@ -37,6 +38,7 @@ __all__ = [
     "assess_suite",
     "autocorrelation_time",
     "block_range",
+    "bootstrapped",
     "clock_grain",
     "cross_check",
     "discoveries",
@@ -49,10 +51,12 @@ __all__ = [
     "log_ratios",
     "median_interval",
     "outliers",
+    "pass_at_k",
     "ratio_interval",
     "ratio_p_value",
     "spread_ratio",
     "stability",
     "surviving_verdicts",
     "throttled",
+    "wilson",
 ]

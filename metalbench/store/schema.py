@@ -4,7 +4,7 @@ Times are nanoseconds of one pass, instants ISO 8601 in UTC. An interval has thr
 the estimate, `_low` and `_high`; both ends are NULL where the samples carried no interval.
 """
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 TABLES = """
 CREATE TABLE environments (
@@ -192,6 +192,24 @@ ALTER TABLE attempts ADD COLUMN steadiness_high REAL;
 """
 TABLES += STEADINESS
 
+# Of metalbench.generations: what became of each sample that a model has written.
+EVALUATIONS = """
+CREATE TABLE evaluations (
+    id INTEGER PRIMARY KEY,                 -- of one sample on one device the latest counts
+    generation TEXT NOT NULL,               -- which folder of generations, by its run.json
+    level TEXT NOT NULL,                    -- the folder in it, such as 'level_1'
+    problem INTEGER NOT NULL,
+    sample INTEGER NOT NULL,
+    text_hash TEXT NOT NULL,                -- SHA-256 of the sample's file
+    result INTEGER NOT NULL REFERENCES results (id),
+    outcome TEXT NOT NULL,                  -- metalbench.generations.Outcome
+    message TEXT NOT NULL,
+    measured_from REAL, measured_to REAL    -- seconds of the system's monotonic clock
+);
+CREATE INDEX evaluations_by_generation ON evaluations (generation, level, problem, sample);
+"""
+TABLES += EVALUATIONS
+
 # From each older version to the next.
 MIGRATIONS = {
     1: """
@@ -229,4 +247,5 @@ ALTER TABLE results ADD COLUMN tuning TEXT;
 """,
     5: f"{RECORDS}{ATTEMPTS}",
     6: STEADINESS,
+    7: EVALUATIONS,
 }

@@ -13,6 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from metalbench.store.columns import columns
 from metalbench.store.connection import connect, explained, transaction
+from metalbench.store.evaluations import (
+    Evaluation,
+    Judged,
+    evaluations_of,
+    keep_evaluation,
+)
+from metalbench.store.evaluations import Place as SamplePlace
 from metalbench.store.history import HistoryEntry, entry_of, history, results_of
 from metalbench.store.records import (
     Claim,
@@ -87,16 +94,8 @@ class Store:
 
     def record(self, run: int, result: Result) -> int:
         """Keep one finished kernel with all its samples, and return the result's number."""
-        case = result.case
         with explained(self.path), transaction(self._connection):
-            self._connection.execute(
-                "INSERT OR IGNORE INTO sources (hash, text) VALUES (?, ?)",
-                (case.source_hash, case.source),
-            )
-            number = self._insert("results", run=run, recorded_at=_now(), **columns(result))
-            if result.measurement is not None:
-                self._keep_samples(number, result.measurement.samples)
-        return number
+            return self._record(run, result)
 
     def finish_run(self, run: int, outcome: str) -> None:
         """Record how a run ended: 'finished', 'interrupted' or 'stopped'."""
@@ -104,6 +103,17 @@ class Store:
             self._connection.execute(
                 "UPDATE runs SET finished_at = ?, outcome = ? WHERE id = ?", (_now(), outcome, run)
             )
+
+    def evaluated(self, run: int, result: Result, place: SamplePlace, judged: Judged) -> None:
+        """Keep a result as `record` does, and that it is what became of the sample at `place`."""
+        with explained(self.path), transaction(self._connection):
+            number = self._record(run, result)
+            keep_evaluation(self._connection, place, number, judged)
+
+    def evaluations(self, generation: str) -> list[Evaluation]:
+        """The latest evaluation of every sample of a generation, by level, problem and sample."""
+        with explained(self.path):
+            return evaluations_of(self._connection, generation)
 
     def keep_tuning(self, device: DeviceFacts, tuning: Tuning) -> None:
         """Keep a tuning in place of an earlier one of the same device, kernel, type and size."""
@@ -223,6 +233,17 @@ class Store:
         """The connection for queries that only read, which wait for nobody."""
         with explained(self.path):
             yield self._connection
+
+    def _record(self, run: int, result: Result) -> int:
+        case = result.case
+        self._connection.execute(
+            "INSERT OR IGNORE INTO sources (hash, text) VALUES (?, ?)",
+            (case.source_hash, case.source),
+        )
+        number = self._insert("results", run=run, recorded_at=_now(), **columns(result))
+        if result.measurement is not None:
+            self._keep_samples(number, result.measurement.samples)
+        return number
 
     def _insert(self, table: str, **columns: object) -> int:
         names, marks = ", ".join(columns), ", ".join("?" * len(columns))

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.isolation import Limits, limits
+from metalbench.isolation import Limits, limits, workers
+from metalbench.isolation.death import Ended
 from metalbench.isolation.memory import resident_bytes
 
 MIB = 2**20
@@ -40,3 +41,22 @@ def test_memory_of_children_counts() -> None:
         assert both > resident_bytes(os.getpid(), children=False) + 100 * MIB
         child.kill()
     assert resident_bytes(child.pid) == 0
+
+
+def test_what_a_worker_waits_for_this_side_is_not_its_own_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(workers, "monotonic", lambda: now[0])
+    worker = workers._Worker.__new__(workers._Worker)
+    worker._start = worker._looked = worker._told = 0.0
+    worker._stage = None
+    monkeypatch.setattr(worker, "_send", lambda *_: None)
+    now[0] = worker._told = 4.0  # it has told of a stage, and is let go on much later
+    now[0] = 100.0
+    worker.answer()
+    worker._looked = now[0] = 105.0
+    worker._look(Limits(10.0))
+    now[0] = 107.0
+    with pytest.raises(Ended, match="at most 10 s"):
+        worker._look(Limits(10.0))

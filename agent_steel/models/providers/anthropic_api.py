@@ -32,7 +32,9 @@ class AnthropicApi(Adapter):
             "max_tokens": question.max_tokens,
             "stream": True,
         }
-        if self._structured == "schema":
+        if question.temperature is not None:
+            request["temperature"] = question.temperature
+        if question.form and self._structured == "schema":
             form = {"type": "json_schema", "schema": dict(question.schema)}
             request["output_config"] = {"format": form}
         return request

@@ -18,13 +18,17 @@ class Message:
 
 @dataclass(frozen=True)
 class Question:
-    """A request: the conversation so far, and the form of the answer as a JSON schema."""
+    """A request: the conversation so far, and the form of the answer as a JSON schema.
+
+    A `form` without a name leaves the answer free; a `temperature` of None is the provider's.
+    """
 
     system: str
     messages: tuple[Message, ...]
     form: str
     schema: Mapping[str, Any]
     max_tokens: int
+    temperature: float | None = None
 
     @property
     def tokens_at_most(self) -> int:

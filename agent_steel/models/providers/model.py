@@ -62,6 +62,26 @@ class Model:
             error.usage = conversation.usage
             raise
 
+    def answer(
+        self, system: str, text: str, say: Progress, *, temperature: float | None = None
+    ) -> tuple[Answer, Usage]:
+        """Ask for one answer in whatever form it comes, and return it with what it has cost.
+
+        One that was refused or cut off is an answer too. Raises as `ask`.
+        """
+        conversation = _Conversation(self, self.without_key(system), _FREE, say)
+        conversation.temperature = temperature
+        conversation.messages.append(Message("user", self.without_key(text)))
+        try:
+            return conversation.answer(), conversation.usage
+        except ProposerError as error:
+            error.usage = conversation.usage
+            raise
+
+
+# Of answers in whatever form they come.
+_FREE: Form[str] = Form("", {}, str)
+
 
 class _Conversation(Generic[Reply]):
     """One question with its retries and corrections."""
@@ -72,11 +92,12 @@ class _Conversation(Generic[Reply]):
         self._form = form
         self._say = say
         self.messages: list[Message] = []
+        self.temperature: float | None = None
         self.usage = Usage()
 
     def reply(self) -> Reply:
         for left in range(self._model.corrections, -1, -1):
-            answer = self._answer()
+            answer = self.answer()
             try:
                 return self._read(answer)
             except ReplyError as error:
@@ -107,7 +128,7 @@ class _Conversation(Generic[Reply]):
         text = self._model.prompts.fill("correction", reason=reason)
         self.messages.append(Message("user", text))
 
-    def _answer(self) -> Answer:
+    def answer(self) -> Answer:
         """Ask until there is an answer."""
         so_far = 0
         while True:
@@ -131,6 +152,7 @@ class _Conversation(Generic[Reply]):
             self._form.name,
             self._form.schema,
             model.max_tokens,
+            self.temperature,
         )
         ledger = model.ledger.request(model.name, question.tokens_at_most, model.max_tokens)
         charge: Charge | None = None

@@ -45,6 +45,10 @@ class OpenAIApi(Adapter):
             "stream_options": {"include_usage": True},
             self._preset.limit: question.max_tokens,
         }
+        if question.temperature is not None:
+            request["temperature"] = question.temperature
+        if not question.form:
+            return request
         if self._structured == "schema":
             schema = {"name": question.form, "strict": True, "schema": dict(question.schema)}
             request["response_format"] = {"type": "json_schema", "json_schema": schema}

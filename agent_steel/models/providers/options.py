@@ -32,17 +32,17 @@ _OPTIONS = (
         "--prompts", type=FOLDER, metavar="DIR", help="Prompts that replace packaged ones."
     ),
     click.option(
-        "--structured",
-        type=click.Choice(["schema", "object", "text"]),
-        help="How the form of answers is asked for, if not as the provider does it best.",
-    ),
-    click.option(
         "--answer-seconds",
         type=click.FloatRange(min=1),
         default=900.0,
         show_default=True,
         help="Longest time for one answer.",
     ),
+)
+_STRUCTURED = click.option(
+    "--structured",
+    type=click.Choice(["schema", "object", "text"]),
+    help="How the form of answers is asked for, if not as the provider does it best.",
 )
 
 
@@ -54,6 +54,11 @@ def provider_option(*others: str, **more: Any) -> Callable[[Command], Command]:
 
 def model_options(command: Command) -> Command:
     """``--model``, ``--base-url``, ``--max-cost`` and the like."""
+    return free_model_options(_STRUCTURED(command))
+
+
+def free_model_options(command: Command) -> Command:
+    """All of `model_options` but ``--structured``, for answers that have no form."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -64,4 +69,4 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
     from agent_steel.models.providers.limits import Limits
 
     limits = Limits(answer_s=options["answer_seconds"])
-    return {**{name: options[name] for name in GIVEN}, "limits": limits}
+    return {**{name: options[name] for name in GIVEN if name in options}, "limits": limits}

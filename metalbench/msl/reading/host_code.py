@@ -72,6 +72,10 @@ _HOST_PRAGMAS = re.compile(
 )
 
 
+# How every refusal ends, by which it can be told from errors of a compiler.
+NO_MORE = "a kernel may have what Metal has, and no more"
+
+
 def without_strange_pragmas(expanded: str) -> str:
     """Blank what Metal's compiler ignores, and clang might know: all but Metal's own pragmas.
 
@@ -99,7 +103,7 @@ def refuse_host_code(tokens: Tokens, reserved: re.Pattern[str]) -> None:
 
 def refusal(where: Location | str, what: str) -> CompileError:
     """The error for something that Metal has not."""
-    return CompileError(f"{where}: error: {what}: a kernel may have what Metal has, and no more")
+    return CompileError(f"{where}: error: {what}: {NO_MORE}")
 
 
 def _found(tokens: Tokens, reserved: re.Pattern[str]) -> Iterator[tuple[int, str]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent_steel.models.candidate import check_source
-from agent_steel.models.includes import included_headers, reads_files
 from metalbench.kernel import parse
+from metalbench.kernel.includes import included_headers, reads_files
 from metalbench.kernel.library import Library
 
 SOURCE = """\

@@ -1,0 +1,129 @@
+"""Asks for samples, several at a time; every answer is a file before the next is asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from agent_steel.generating.requests import Asking, Request
+from agent_steel.models.providers.api import Ending
+from agent_steel.models.providers.model import Model
+from agent_steel.proposal import ProposerError, SpentError, Usage
+from metalbench.errors import DeclarationError
+from metalbench.generations.answers import code_of
+from metalbench.generations.folder import FILE, Plan, path_of, plan_of, write, write_plan
+from metalbench.msl.building import cache
+
+_ENDINGS = {Ending.WHOLE: "whole", Ending.CUT: "cut", Ending.REFUSED: "refused"}
+
+
+@dataclass(frozen=True)
+class Written:
+    """A sample that is there now; `cached` if nobody had to be asked. `error`: there is none."""
+
+    request: Request
+    usage: Usage
+    cached: bool = False
+    error: str = ""
+
+
+def begun(root: Path, problems: dict[str, list[int]], samples: int, asking: Asking) -> Plan:
+    """Note in the folder what it is to hold, with what it was to hold before.
+
+    Raises DeclarationError for a folder whose samples were asked for in another way.
+    """
+    asked = asdict(asking)
+    plan = Plan(problems, samples, asked=asked)
+    if (root / FILE).is_file():
+        known = plan_of(root)
+        if dict(known.asked) != asked:
+            was = ", ".join(f"{k} {v}" for k, v in known.asked.items() if asked.get(k) != v)
+            raise DeclarationError(
+                f"--out {root}: its samples were asked for otherwise ({was or 'by nobody'}); name "
+                "another folder"
+            )
+        levels = dict.fromkeys([*known.problems, *problems])
+        merged = {
+            each: sorted({*known.problems.get(each, ()), *problems.get(each, ())})
+            for each in levels
+        }
+        plan = Plan(merged, max(samples, known.samples), known.id, asked)
+    write_plan(root, plan)
+    return plan
+
+
+def remaining(root: Path, requests: Sequence[Request]) -> list[Request]:
+    """The requests whose samples are not there yet."""
+    return [each for each in requests if not _path(root, each, ".json").is_file()]
+
+
+def generate(
+    root: Path,
+    requests: Sequence[Request],
+    model: Model,
+    asking: Asking,
+    said: Callable[[Written], None],
+    *,
+    parallel: int = 1,
+) -> None:
+    """Ask for all samples that are requested, `parallel` at a time.
+
+    `said` is told of each as it comes, also of one that got no answer, which ends nothing. What was
+    answered is written even if the run is broken off meanwhile. Raises SpentError when what may be
+    spent is spent, MachineError if a file cannot be written.
+    """
+
+    def one(request: Request) -> None:
+        said(_sample(root, request, model, asking))
+
+    pool = ThreadPoolExecutor(parallel, thread_name_prefix="generate")
+    try:
+        jobs = [pool.submit(one, each) for each in requests]
+        done, _ = wait(jobs, return_when=FIRST_EXCEPTION)
+        for each in done:
+            each.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _sample(root: Path, request: Request, model: Model, asking: Asking) -> Written:
+    key = request.key(asking)
+    record = cache.load(key)
+    usage, cached = Usage(), record is not None
+    if record is None:
+        try:
+            answer, usage = model.answer(
+                request.system, request.text, lambda _: None, temperature=asking.temperature
+            )
+        except SpentError:
+            raise
+        except ProposerError as error:
+            return Written(request, error.usage or Usage(), error=str(error))
+        record = {"answer": answer.text, "ending": _ENDINGS[answer.ending], **asdict(usage)}
+        cache.store(key, record)
+    _write(root, request, asking, dict(record), cached=cached)
+    return Written(request, usage, cached)
+
+
+def _write(
+    root: Path, request: Request, asking: Asking, record: dict[str, Any], *, cached: bool
+) -> None:
+    """Write the sample first: by its provenance it is known to be whole."""
+    write(_path(root, request, ".metal"), code_of(record["answer"]))
+    provenance = {
+        "task": request.task,
+        **record,
+        "cached": cached,
+        "asked": asdict(asking),
+        "system": request.system,
+        "prompt": request.text,
+    }
+    write(_path(root, request, ".json"), json.dumps(provenance, indent=2) + "\n")
+
+
+def _path(root: Path, request: Request, suffix: str) -> Path:
+    return path_of(root, request.level, request.problem, request.sample).with_suffix(suffix)

@@ -1,0 +1,153 @@
+"""``metalbench evaluate``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from metalbench.cli.isolation import limit_options, limits_of
+from metalbench.cli.parameters import (
+    FOLDER,
+    device_option,
+    dtype_option,
+    kernels_option,
+    seed_option,
+    store_option,
+    time_option,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from metalbench._core import Device
+    from metalbench.generations.evaluate import Done, Evaluation
+    from metalbench.generations.folder import Plan
+    from metalbench.generations.trials import Job
+    from metalbench.store import Store
+
+EXAMPLES = """\b
+Examples:
+  metalbench evaluate runs/a
+  metalbench evaluate runs/a --workers 4 --kernel-timeout 60 --memory-limit 4G
+  metalbench analyse runs/a
+"""
+
+
+@click.command(epilog=EXAMPLES, short_help="Check and time kernels that models have written.")
+@click.argument("folder", type=FOLDER, metavar="RUN")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 256),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Samples that are compiled and verified at a time. Timed is one at a time, alone.",
+)
+@click.option("--size", metavar="NAME", help="Size to time; else the device's headline.")
+@dtype_option(default="float32", show_default=True, help="Element type.")
+@click.option("--again", is_flag=True, help="Also what has been evaluated before.")
+@seed_option("Of the inputs and of the order of samples.")
+@time_option(2.0, "Longest time to sample each kernel.")
+@limit_options
+@device_option
+@kernels_option
+@store_option
+@click.pass_context
+def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
+    """Compile, verify and time every sample in RUN, and keep what became of it.
+
+    RUN holds files such as level_1/problem_7/sample_0.metal. Each sample runs confined, within
+    --kernel-timeout and --memory-limit. What has been evaluated on this device is not evaluated
+    again: after Ctrl-C, or a crash, the same command goes on.
+
+    Exit codes: 0 all samples have been evaluated, correct or not; 1 some task could not be tried;
+    2 wrong usage or environment; 130 interrupted.
+    """
+    from metalbench import _core
+    from metalbench.cli.warning import warn
+    from metalbench.generations.evaluate import Evaluation
+    from metalbench.generations.folder import plan_of, samples_in
+    from metalbench.generations.trials import Conditions, jobs_of, remaining
+    from metalbench.isolation import Workers
+    from metalbench.kernel.library import Library
+    from metalbench.measure import Plan
+    from metalbench.report.console import console
+    from metalbench.run.observed import device_facts
+    from metalbench.store import Store, location
+
+    device: Device = _core.open(options["device"])
+    facts = device_facts(device)
+    conditions = Conditions(
+        options["dtype"], options["size"], options["seed"], Plan(seconds=options["seconds"])
+    )
+    plan = plan_of(folder, make=True)
+    jobs = jobs_of(samples_in(folder), plan, Library(options["kernels"]))
+    log = console(to_stderr=True)
+    warn(log, device)
+    with Store(location(options["db"])) as store:
+        known = [] if options["again"] else store.evaluations(plan.id)
+        left = remaining(jobs, known, facts, conditions)
+        _tell_plan(log, plan, jobs, left)
+        place = partial(Workers, options["device"], limits_of(options))
+        evaluation = Evaluation(facts, conditions, place, options["workers"])
+        untried = _evaluate(log, store, evaluation, left, options) if left else []
+    for each in untried:
+        log.print(f"Not tried: {each}", style="red", soft_wrap=True, markup=False)
+    ctx.exit(int(bool(untried)))
+
+
+def _tell_plan(log: Console, plan: Plan, jobs: Sequence[Job], left: Sequence[Job]) -> None:
+    planned = plan.samples * sum(map(len, plan.problems.values()))
+    text = f"{len(jobs)} of {planned} samples are here, {len(jobs) - len(left)} evaluated before"
+    log.print(text, highlight=False)
+
+
+def _evaluate(
+    log: Console,
+    store: Store,
+    evaluation: Evaluation,
+    jobs: Sequence[Job],
+    options: dict[str, Any],
+) -> list[str]:
+    """Evaluate the jobs, and return why tasks could not be tried."""
+    from metalbench.result.environment import environment
+
+    plain = {name: str(each) if isinstance(each, Path) else each for name, each in options.items()}
+    plain["kernels"] = [str(each) for each in options["kernels"]]
+    run = store.begin_run(plain, evaluation.device, environment())
+    untried: list[str] = []
+    count = 0
+
+    def record(done: Done) -> None:
+        nonlocal count
+        count += 1
+        if done.result is None or done.judged is None:
+            untried.append(done.untried)
+            return
+        store.evaluated(run, done.result, done.job.place, done.judged)
+        log.print(f"[{count}/{len(jobs)}] {_line(done)}", markup=False, highlight=False)
+
+    ended = "interrupted"
+    try:
+        evaluation.run(jobs, record)
+        ended = "finished"
+    finally:
+        store.finish_run(run, ended)
+    return untried
+
+
+def _line(done: Done) -> str:
+    """What became of a sample, in one line."""
+    from metalbench.report import numbers
+
+    assert done.judged is not None
+    assert done.result is not None
+    measured = done.result.measurement
+    ratio = f" {numbers.ratio(measured.ratio)}" if measured is not None else ""
+    message = done.judged.message.strip().partition("\n")[0][:120]
+    why = f": {message}" if message else ""
+    return f"{done.job.sample.name} ({done.job.entry.name}): {done.judged.outcome}{ratio}{why}"

@@ -1,0 +1,1 @@
+"""Generations: kernels that models have written, what became of them, and their figures."""

@@ -1,0 +1,120 @@
+"""From a model's words to the text of a kernel, or to what is wrong with them."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from pathlib import Path
+
+from metalbench.errors import MetalBenchError
+from metalbench.generations.outcomes import Outcome
+from metalbench.kernel import Kernel, parse
+from metalbench.kernel.includes import reads_files
+
+MOST_BYTES = 1_000_000
+# How answers end that a model gave up, or had to.
+ENDINGS = {
+    "refused": (Outcome.REFUSED, "the model refused to answer"),
+    "cut": (Outcome.CUT_OFF, "the answer was cut off at the most tokens that it may have"),
+}
+NOWHERE = Path("/nonexistent")
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*$", re.M)
+_PYTHON = re.compile(r"^(?:import|from) +(?:mlx|torch|numpy|os|sys|metalbench)\b", re.M)
+_CODE = re.compile(r"[{};]|#[ \t]*include")
+
+
+class Unusable(Exception):  # noqa: N818 - a class of generations, no fault of ours
+    """A text that cannot be tried: `outcome` is its class."""
+
+    def __init__(self, outcome: Outcome, message: str) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+def blocks_of(text: str) -> list[str]:
+    """The code blocks between the fences of a text; one that does not end goes to the end."""
+    fences = list(_FENCE.finditer(text))
+    blocks, begin = [], None
+    for fence in fences:
+        if begin is None:
+            begin = fence
+        elif fence[0].strip().startswith(begin[1]) and fence[0].strip().strip("`~") == "":
+            blocks.append(text[begin.end() + 1 : fence.start()])
+            begin = None
+    if begin is not None:
+        blocks.append(text[begin.end() + 1 :])
+    return blocks
+
+
+def code_of(text: str) -> str:
+    """The text's only code block; without one, or with several, the text as it is."""
+    blocks = blocks_of(text)
+    return blocks[0] if len(blocks) == 1 else text
+
+
+def text_of(data: bytes) -> str:
+    """The text that a file holds; raises Unusable for what is none."""
+    if len(data) > MOST_BYTES:
+        raise Unusable(
+            Outcome.NO_TEXT, f"expected at most {MOST_BYTES} bytes of text, got {len(data)}"
+        )
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Unusable(Outcome.NO_TEXT, f"expected UTF-8: {error}") from None
+    if "\0" in text:
+        raise Unusable(Outcome.NO_TEXT, "expected text, got a NUL character")
+    return text
+
+
+def kernel_of(text: str, name: str, file: str, ending: str = "") -> Kernel:
+    """The kernel that a generation is, for the task `name`; raises Unusable with what it is else.
+
+    `file` is what messages call it. It includes headers of Metal and of the library only.
+    """
+    if ending in ENDINGS:
+        raise Unusable(*ENDINGS[ending])
+    if not text.strip():
+        raise Unusable(Outcome.EMPTY, "expected a kernel, got nothing")
+    blocks = blocks_of(text)
+    if len(blocks) > 1:
+        raise Unusable(
+            Outcome.SEVERAL_BLOCKS, f"expected one kernel in one code block, got {len(blocks)}"
+        )
+    source = code_of(text)
+    if not source.strip():
+        raise Unusable(Outcome.EMPTY, "expected a kernel, got an empty code block")
+    if _is_python(source):
+        raise Unusable(Outcome.PYTHON, f"expected Metal, got Python: {_first_line(source)}")
+    if not _CODE.search(source):
+        raise Unusable(Outcome.PROSE, f"expected a kernel, got prose: {_first_line(source)}")
+    fault = reads_files(source)
+    if fault:
+        raise Unusable(Outcome.FORBIDDEN, fault)
+    try:
+        return parse(source, name=name, path=_nowhere(file))
+    except MetalBenchError as error:
+        raise Unusable(Outcome.NO_HEADER, str(error)) from None
+
+
+def _is_python(source: str) -> bool:
+    if _PYTHON.search(source):
+        return True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+    return any(isinstance(each, kinds) for each in tree.body)
+
+
+def _first_line(text: str) -> str:
+    return repr(text.strip().partition("\n")[0][:80])
+
+
+def _nowhere(file: str) -> Path:
+    """A path beside which nothing lies, so that no generation can include another one."""
+    return NOWHERE / file

@@ -1,0 +1,91 @@
+"""Several folders of generations side by side: the figures of each level, and of all together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from metalbench.errors import DeclarationError
+from metalbench.generations.folder import Plan, plan_of
+from metalbench.generations.metrics import THRESHOLDS, Figures, Sample, figures, samples_of
+from metalbench.store import Store
+from metalbench.store.evaluations import Evaluation
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be computed: thresholds p, ks, and the baseline that ratios are against.
+
+    `device` and `dtype` choose among evaluations of several; None takes the only one.
+    """
+
+    thresholds: Sequence[float] = THRESHOLDS
+    ks: Sequence[int] = (1,)
+    baseline: str = "compared"
+    device: str | None = None
+    dtype: str | None = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """One folder: its name, the device, and figures by level; `ALL` is of all levels."""
+
+    name: str
+    device: str
+    plan: Plan
+    levels: dict[str, Figures]
+    problems: dict[tuple[str, int], list[Sample]]
+
+
+def columns_of(roots: Sequence[Path], store: Store, question: Question) -> list[Column]:
+    """The figures of every folder.
+
+    Raises DeclarationError for a folder that has not been evaluated, or on several devices of which
+    none is chosen, and for a k that is more than the samples there are.
+    """
+    return [_column(root, store, question) for root in roots]
+
+
+def _column(root: Path, store: Store, question: Question) -> Column:
+    plan = plan_of(root)
+    for k in question.ks:
+        if not 1 <= k <= plan.samples:
+            raise DeclarationError(
+                f"-k {k}: expected 1 to {plan.samples}, the samples of a problem in {root}"
+            )
+    found = _chosen(root, store.evaluations(plan.id), question)
+    problems = samples_of(found, plan.problems, plan.samples, question.baseline)
+
+    def of(level: str) -> Figures:
+        mine = {key: each for key, each in problems.items() if level in (ALL, key[0])}
+        return figures(mine, question.thresholds, question.ks)
+
+    named = [level for level, numbers in plan.problems.items() if numbers]
+    wanted = named if len(named) == 1 else [*named, ALL]
+    name = f"{found[0].device_name}" + (", simulated" if found[0].device_kind == "cpu" else "")
+    return Column(root.name or str(root), name, plan, {each: of(each) for each in wanted}, problems)
+
+
+def _chosen(root: Path, found: Sequence[Evaluation], question: Question) -> list[Evaluation]:
+    """Those of one device and element type: times of a simulation and of a GPU never mix."""
+    if not found:
+        raise DeclarationError(
+            f"{root}: nothing of it is in this store; run `metalbench evaluate {root}`, or name "
+            "the store with --db"
+        )
+    mine = [
+        each
+        for each in found
+        if question.device in (None, each.device_kind) and question.dtype in (None, each.dtype)
+    ]
+    kinds = sorted({(each.device_kind, each.device_name, each.dtype) for each in found})
+    told = "; ".join(", ".join(each) for each in kinds)
+    if len({(each.device_kind, each.device_name, each.dtype) for each in mine}) != 1:
+        raise DeclarationError(
+            f"{root}: expected evaluations of one device and element type, got {told}; choose with "
+            "--device and --dtype"
+        )
+    return mine

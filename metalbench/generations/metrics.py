@@ -1,0 +1,163 @@
+"""The figures of KernelBench: shares that compile, are correct and are fast, and pass@k.
+
+Shares, fast_p and the mean are of each problem's sample 0, as KernelBench has them; pass@k,
+fast_p@k and the curve are of all samples. A problem counts whether or not there is a sample of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metalbench.generations.baselines import ratio_to
+from metalbench.generations.outcomes import Outcome
+from metalbench.stats import Interval, bootstrapped, geometric_mean, pass_at_k, wilson
+from metalbench.store.evaluations import Evaluation
+
+THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)
+# Of the curves: ratios from 0 to 4.
+CURVE = tuple(float(each) for each in np.linspace(0.0, 4.0, 81))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One generation: its class, and its reference's time over its own where it was timed."""
+
+    outcome: Outcome
+    ratio: Interval | None = None
+
+    def fast(self, p: float) -> bool:
+        """Whether it is correct and surely more than `p` times as fast as the reference.
+
+        Of a ratio it is the interval's lower end that counts. For 0 it need only be correct.
+        """
+        return self._beyond(p, None if self.ratio is None else self.ratio.low)
+
+    def naively_fast(self, p: float) -> bool:
+        """Whether it is correct and its ratio, whatever its interval, is more than `p`."""
+        return self._beyond(p, None if self.ratio is None else self.ratio.value)
+
+    def _beyond(self, p: float, ratio: float | None) -> bool:
+        if self.outcome is not Outcome.CORRECT:
+            return False
+        return p <= 0 or (ratio is not None and ratio > p)
+
+
+MISSING = Sample(Outcome.MISSING)
+Problems = Mapping[tuple[str, int], Sequence[Sample]]
+
+
+@dataclass(frozen=True)
+class FastShare:
+    """The share of problems whose sample 0 is fast: by the ratios' lower ends, and naively."""
+
+    p: float
+    certain: Interval
+    naive: Interval
+
+
+@dataclass(frozen=True)
+class AtK:
+    """What of k samples is expected: `p` None is a correct one, else one that is fast for p."""
+
+    k: int
+    p: float | None
+    share: Interval
+
+
+@dataclass(frozen=True)
+class Figures:
+    """All figures of some problems.
+
+    Shares have Wilson intervals; what is at k and the curve have bootstrap intervals over problems;
+    the geometric mean is of the ratios of the correct, with the interval of their measurement.
+    """
+
+    problems: int
+    samples: int
+    compiled: Interval
+    correct: Interval
+    fast: tuple[FastShare, ...]
+    at_k: tuple[AtK, ...]
+    mean_ratio: Interval | None
+    without_ratio: int
+    outcomes: Mapping[Outcome, int]
+    curve: tuple[tuple[float, Interval], ...]
+
+
+def samples_of(
+    evaluations: Sequence[Evaluation],
+    planned: Mapping[str, Sequence[int]],
+    count: int,
+    baseline: str,
+) -> dict[tuple[str, int], list[Sample]]:
+    """Every planned problem's `count` samples; those that nobody has evaluated are missing."""
+    known = {
+        (each.place.level, each.place.problem, each.place.sample): Sample(
+            Outcome(each.outcome), ratio_to(each, baseline)
+        )
+        for each in evaluations
+    }
+    return {
+        (level, problem): [known.get((level, problem, i), MISSING) for i in range(count)]
+        for level, problems in planned.items()
+        for problem in problems
+    }
+
+
+def figures(
+    problems: Problems, thresholds: Sequence[float] = THRESHOLDS, ks: Sequence[int] = (1,)
+) -> Figures:
+    """All figures of `problems`, each with the same number of samples, at least one.
+
+    Raises ValueError for a k that is more than the samples of a problem.
+    """
+    first = [samples[0] for samples in problems.values()]
+    ratios = [
+        each.ratio
+        for each in first
+        if each.outcome is Outcome.CORRECT and each.ratio is not None and _usable(each.ratio)
+    ]
+    correct = sum(each.outcome is Outcome.CORRECT for each in first)
+    return Figures(
+        problems=len(problems),
+        samples=sum(len(samples) for samples in problems.values()),
+        compiled=wilson(sum(each.outcome.compiled for each in first), len(first)),
+        correct=wilson(correct, len(first)),
+        fast=tuple(_fast_share(first, p) for p in thresholds),
+        at_k=tuple(_at_k(problems, k, p) for k in ks for p in (None, *_above_zero(thresholds))),
+        mean_ratio=geometric_mean(ratios) if ratios else None,
+        without_ratio=correct - len(ratios),
+        outcomes=Counter(each.outcome for samples in problems.values() for each in samples),
+        curve=tuple((p, _expected(problems, 1, p)) for p in CURVE),
+    )
+
+
+def _usable(ratio: Interval) -> bool:
+    return ratio.bounded and ratio.low > 0
+
+
+def _above_zero(thresholds: Sequence[float]) -> list[float]:
+    return [p for p in thresholds if p > 0]
+
+
+def _fast_share(first: Sequence[Sample], p: float) -> FastShare:
+    return FastShare(
+        p,
+        wilson(sum(each.fast(p) for each in first), len(first)),
+        wilson(sum(each.naively_fast(p) for each in first), len(first)),
+    )
+
+
+def _at_k(problems: Problems, k: int, p: float | None) -> AtK:
+    return AtK(k, p, _expected(problems, k, p or 0.0))
+
+
+def _expected(problems: Problems, k: int, p: float) -> Interval:
+    """The mean over problems of the chance that of k samples one is fast for `p`."""
+    return bootstrapped(
+        [pass_at_k(len(each), sum(one.fast(p) for one in each), k) for each in problems.values()]
+    )

@@ -1,0 +1,152 @@
+"""From samples to what is tried, and from what is known of them to what is left to do."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from metalbench.errors import DeclarationError, suggestion
+from metalbench.generations.answers import NOWHERE, Unusable, kernel_of, text_of
+from metalbench.generations.folder import Plan, Sample, set_of
+from metalbench.generations.outcomes import Outcome, outcome_of
+from metalbench.kernel import Kernel
+from metalbench.kernel.library import Entry, Library
+from metalbench.measure import Plan as Sampling
+from metalbench.result import DeviceFacts, Failure, Result, Status
+from metalbench.run.stages import Stage
+from metalbench.run.trial import Trial, case_of
+from metalbench.store.evaluations import Evaluation, Judged, Place
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """How samples are tried: all of them alike. `size` None is the device's headline."""
+
+    dtype: str = "float32"
+    size: str | None = None
+    seed: int = 0
+    sampling: Sampling = field(default_factory=Sampling)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One sample to be evaluated, with the task that it is to solve."""
+
+    sample: Sample
+    entry: Entry
+    place: Place
+
+
+def tasks_of(levels: Iterable[str], library: Library) -> dict[str, list[Entry]]:
+    """The problems of every level, in their order: problem 1 is the first task of its set.
+
+    Raises DeclarationError for a level that is no set of tasks.
+    """
+    known = {each.set for each in library}
+    found = {}
+    for level in levels:
+        if set_of(level) not in known:
+            raise DeclarationError(
+                f"{level}: expected level_N, or a set of tasks; {suggestion(set_of(level), known)}"
+            )
+        found[level] = [library.entry(name) for name in library.names(set_of(level))]
+    return found
+
+
+def jobs_of(samples: Sequence[Sample], plan: Plan, library: Library) -> list[Job]:
+    """A job for every sample; raises DeclarationError for one that is of no task.
+
+    A sample is of the task that its provenance names, else of the one at its problem's place.
+    """
+    tasks = tasks_of(dict.fromkeys(each.level for each in samples), library)
+    return [
+        Job(
+            each,
+            _entry_of(each, tasks[each.level]),
+            Place(plan.id, each.level, each.problem, each.number, each.hash()),
+        )
+        for each in samples
+    ]
+
+
+def remaining(
+    jobs: Sequence[Job],
+    known: Sequence[Evaluation],
+    device: DeviceFacts,
+    conditions: Conditions,
+) -> list[Job]:
+    """The jobs that nobody has done yet: with this text, on this device, under these conditions."""
+    done = {
+        (each.place, each.dtype, each.size)
+        for each in known
+        if (each.device_kind, each.device_name) == (device.kind, device.name)
+    }
+    return [
+        each
+        for each in jobs
+        if (each.place, conditions.dtype, _size(each.entry, device, conditions)) not in done
+    ]
+
+
+def trial_of(job: Job, conditions: Conditions) -> Trial:
+    """What is to be tried; raises Unusable for a sample that is no kernel."""
+    text = text_of(job.sample.path.read_bytes())
+    path = job.sample.path.name
+    return _trial(job, kernel_of(text, job.entry.name, path, job.sample.ending), conditions)
+
+
+def unusable_result(
+    job: Job, conditions: Conditions, device: DeviceFacts, reason: Unusable
+) -> Result:
+    """The result of a sample that is no kernel: it has failed, and its text is kept."""
+    text = job.sample.path.read_bytes().decode("utf-8", "replace").replace("\0", "\ufffd")
+    empty = Kernel(job.entry.name, Path(job.sample.path.name), "", None, "", dispatches=())
+    case = case_of(_trial(job, empty, conditions), job.entry.task, device.kind)
+    source_hash = hashlib.sha256(text.encode()).hexdigest()
+    return Result(
+        case=replace(case, source=text, source_hash=source_hash),
+        device=device,
+        status=Status.FAILED,
+        failures=(Failure(Stage.COMPILE.value, reason.outcome.name, str(reason)),),
+    )
+
+
+def judged(result: Result, measured: tuple[float | None, float | None]) -> Judged:
+    """The class of a sample that was tried, which its first failure tells."""
+    if result.status is Status.CORRECT:
+        return Judged(Outcome.CORRECT.value, "", *measured)
+    first = result.failures[0]
+    message = first.message.replace(f"{NOWHERE}/", "")
+    return Judged(outcome_of(first).value, message, *measured)
+
+
+def _entry_of(sample: Sample, tasks: Sequence[Entry]) -> Entry:
+    by_name: Mapping[str, Entry] = {each.name: each for each in tasks}
+    if sample.task:
+        if sample.task not in by_name:
+            hint = suggestion(sample.task, by_name)
+            raise DeclarationError(f"{sample.name}: {sample.level} has no {sample.task!r}; {hint}")
+        return by_name[sample.task]
+    if not 1 <= sample.problem <= len(tasks):
+        raise DeclarationError(
+            f"{sample.name}: expected problem 1 to {len(tasks)} of {set_of(sample.level)}, got "
+            f"{sample.problem}"
+        )
+    return tasks[sample.problem - 1]
+
+
+def _trial(job: Job, kernel: Kernel, conditions: Conditions) -> Trial:
+    return Trial(
+        job.entry,
+        kernel,
+        conditions.dtype,
+        conditions.size,
+        seed=conditions.seed,
+        plan=conditions.sampling,
+    )
+
+
+def _size(entry: Entry, device: DeviceFacts, conditions: Conditions) -> str:
+    return conditions.size or entry.task.headline_on(device.kind)

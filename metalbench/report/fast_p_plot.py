@@ -1,0 +1,46 @@
+"""The curves of fast_p over p, one a folder of generations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from metalbench.errors import DeclarationError, MachineError, Unsupported
+from metalbench.generations.comparison import Column
+from metalbench.stats import CONFIDENCE
+
+FORMATS = (".svg", ".png")
+
+
+def draw(columns: Sequence[Column], path: Path) -> None:
+    """Write the picture that the file's name asks for: one plot a level, a band for the interval.
+
+    Raises DeclarationError for another format than .svg and .png, Unsupported without matplotlib,
+    MachineError if the file cannot be written.
+    """
+    if path.suffix.lower() not in FORMATS:
+        raise DeclarationError(f"{path}: expected a name that ends in .svg or .png")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise Unsupported(
+            "--plot: matplotlib is missing; run `pip install 'metalbench[plot]'`"
+        ) from error
+    levels = list(dict.fromkeys(level for column in columns for level in column.levels))
+    figure = Figure(figsize=(6 * len(levels), 4.5), layout="constrained")
+    for axes, level in zip(figure.subplots(1, len(levels), squeeze=False)[0], levels, strict=True):
+        for column in columns:
+            if level in column.levels:
+                curve = column.levels[level].curve
+                ps, shares = zip(*curve, strict=True)
+                axes.step(ps, [each.value for each in shares], where="post", label=column.name)
+                if all(each.bounded for each in shares):
+                    lows, highs = [s.low for s in shares], [s.high for s in shares]
+                    axes.fill_between(ps, lows, highs, step="post", alpha=0.2)
+        axes.set(title=level, xlabel="p", ylabel="fast_p, of all samples", ylim=(0, 1.02))
+        axes.legend(frameon=False)
+    figure.supxlabel(f"bands: {100 * CONFIDENCE:g} % bootstrap intervals over problems", fontsize=8)
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        raise MachineError(f"{path} cannot be written: {error.strerror}") from error

@@ -1,0 +1,154 @@
+"""What became of generations: tables of shares, fast_p, pass@k and classes of failure."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from metalbench.generations.comparison import Column
+from metalbench.generations.metrics import AtK, FastShare, Figures
+from metalbench.generations.outcomes import Outcome
+from metalbench.report import numbers
+from metalbench.report.styles import QUIET, WARNING
+from metalbench.stats import CONFIDENCE, Interval
+
+CSV_HEAD = ("run", "level", "figure", "p", "k", "value", "low", "high", "naive")
+Cell = Callable[[Figures], str]
+
+
+def comparison_report(columns: Sequence[Column], baseline: str) -> Group:
+    """The tables of every level, with one column a folder, and what the figures mean."""
+    levels = dict.fromkeys(level for column in columns for level in column.levels)
+    blocks: list[RenderableType] = []
+    for level in levels:
+        blocks += [_table(level, columns), Text()]
+    blocks += [Text(line, style=QUIET) for line in _meanings(baseline)]
+    for name in dict.fromkeys(each.device for each in columns if "simulated" in each.device):
+        blocks.append(Text(f"{name}: host times of a simulation, not of a GPU.", style=WARNING))
+    return Group(*blocks)
+
+
+def share(interval: Interval) -> str:
+    """``0.55 [0.32, 0.76]``; ``[?, ?]`` of too few problems."""
+    if not interval.bounded:
+        return f"{interval.value:.3f} {numbers.UNCARRIED}"
+    return f"{interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def to_json(columns: Sequence[Column], baseline: str) -> str:
+    """All figures, as JSON with the keys of KernelBench's analysis where it has the same."""
+    told = [{"run": each.name, "device": each.device, **_levels(each)} for each in columns]
+    return (
+        json.dumps({"baseline": baseline, "confidence": CONFIDENCE, "runs": told}, indent=2) + "\n"
+    )
+
+
+def to_csv(columns: Sequence[Column]) -> str:
+    """One row a figure."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(CSV_HEAD)
+    for column in columns:
+        for level, figures in column.levels.items():
+            writer.writerows((column.name, level, *row) for row in _rows(figures))
+    return out.getvalue()
+
+
+def _table(level: str, columns: Sequence[Column]) -> Table:
+    shown = [(each, each.levels[level]) for each in columns if level in each.levels]
+    table = Table(title=level, title_justify="left", box=None, pad_edge=False)
+    table.add_column("figure")
+    for column, _ in shown:
+        table.add_column(f"{column.name} ({column.device})")
+    for name, cell in _lines(shown[0][1], [figures for _, figures in shown]):
+        table.add_row(name, *(cell(figures) for _, figures in shown))
+    return table
+
+
+def _lines(first: Figures, all_: Sequence[Figures]) -> Iterator[tuple[str, Cell]]:
+    yield "problems, samples", lambda of: f"{of.problems}, {of.samples}"
+    yield "compiled", lambda of: share(of.compiled)
+    yield "correct", lambda of: share(of.correct)
+    for place, fast in enumerate(first.fast):
+        yield f"fast_{fast.p:g}", lambda of, i=place: _fast(of.fast[i])  # type: ignore[misc]
+    yield "mean ratio", lambda of: numbers.ratio(of.mean_ratio)
+    for place, at in enumerate(first.at_k):
+        yield name_of(at), lambda of, i=place: share(of.at_k[i].share)  # type: ignore[misc]
+    for outcome in Outcome:
+        if any(each.outcomes.get(outcome) for each in all_):
+            yield f"  {outcome}", lambda of, o=outcome: str(of.outcomes.get(o, 0))  # type: ignore[misc]
+
+
+def name_of(at: AtK) -> str:
+    """``pass@4`` or ``fast_1.5@4``."""
+    return f"pass@{at.k}" if at.p is None else f"fast_{at.p:g}@{at.k}"
+
+
+def _fast(fast: FastShare) -> str:
+    return f"{share(fast.certain)}, naive {fast.naive.value:.3f}"
+
+
+def _meanings(baseline: str) -> Iterator[str]:
+    percent = f"{100 * CONFIDENCE:g} %"
+    against = "MLX's fastest form" if baseline == "compared" else f"MLX's form `{baseline}`"
+    yield f"fast_p: correct, and the lower end of (time of {against}) / (its time) is above p;"
+    yield "naive: the ratio itself is. Shares, fast_p and the mean are of each problem's sample 0,"
+    yield f"with {percent} intervals by Wilson; @k is of all samples, by a bootstrap over problems."
+    yield "The mean is geometric, of the correct ones' ratios. Indented: all samples by class."
+
+
+def _rows(of: Figures) -> Iterator[tuple[Any, ...]]:
+    yield ("problems", "", "", of.problems, "", "", "")
+    yield ("compiled", "", "", *_ends(of.compiled), "")
+    yield ("correct", "", "", *_ends(of.correct), "")
+    for fast in of.fast:
+        yield ("fast_p", fast.p, "", *_ends(fast.certain), fast.naive.value)
+    if of.mean_ratio is not None:
+        yield ("mean ratio", "", "", *_ends(of.mean_ratio), "")
+    for at in of.at_k:
+        figure, p = ("pass@k", "") if at.p is None else ("fast_p@k", at.p)
+        yield (figure, p, at.k, *_ends(at.share), "")
+    for outcome, count in of.outcomes.items():
+        yield (f"class: {outcome}", "", "", count, "", "", "")
+
+
+def _ends(interval: Interval) -> tuple[Any, Any, Any]:
+    if not interval.bounded:
+        return interval.value, "", ""
+    return interval.value, interval.low, interval.high
+
+
+def _levels(column: Column) -> dict[str, Any]:
+    return {"levels": {level: _as_json(each) for level, each in column.levels.items()}}
+
+
+def _as_json(of: Figures) -> dict[str, Any]:
+    return {
+        "total_count": of.problems,
+        "samples": of.samples,
+        "compilation_rate": _interval(of.compiled),
+        "correctness_rate": _interval(of.correct),
+        "geo_mean_speedup": None if of.mean_ratio is None else _interval(of.mean_ratio),
+        "correct_without_ratio": of.without_ratio,
+        "fast_p": [
+            {"p": each.p, **_interval(each.certain), "naive": _interval(each.naive)}
+            for each in of.fast
+        ],
+        "at_k": [{"k": each.k, "p": each.p, **_interval(each.share)} for each in of.at_k],
+        "classes": {outcome.value: count for outcome, count in of.outcomes.items()},
+        "curve": [{"p": p, **_interval(each)} for p, each in of.curve],
+    }
+
+
+def _interval(interval: Interval) -> dict[str, float | None]:
+    numbers_ = (interval.value, interval.low, interval.high)
+    ends = [each if math.isfinite(each) else None for each in numbers_]
+    return dict(zip(("value", "low", "high"), ends, strict=True))

@@ -1,0 +1,83 @@
+"""What a model's words are: a kernel, or something else with a class and a message."""
+
+from __future__ import annotations
+
+import pytest
+from generations import samples
+
+from metalbench.generations.answers import Unusable, blocks_of, code_of, kernel_of, text_of
+from metalbench.generations.outcomes import Outcome
+from metalbench.kind import Kind
+from metalbench.result import Failure
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        samples.RIGHT,
+        samples.FILE.format(samples.RIGHT),
+        f"So:\n{samples.FILE.format(samples.RIGHT)}!",
+    ],
+)
+def test_a_kernel_is_read_with_or_without_fences_around_it(text: str) -> None:
+    assert kernel_of(text, "twice01", "sample_0.metal").source.strip() == samples.RIGHT.strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "message"),
+    [
+        ("", Outcome.EMPTY, "got nothing"),
+        (" \n\t\n", Outcome.EMPTY, "got nothing"),
+        ("```metal\n```", Outcome.EMPTY, "empty code block"),
+        (samples.PROSE, Outcome.PROSE, "I would rather tell"),
+        (samples.SEVERAL, Outcome.SEVERAL_BLOCKS, "got 2"),
+        (samples.PYTHON, Outcome.PYTHON, "import mlx.core"),
+        (f"```python\n{samples.PYTHON}```", Outcome.PYTHON, "expected Metal, got Python"),
+        ("def f(x):\n    return x\n", Outcome.PYTHON, "def f"),
+        (samples.HEADLESS, Outcome.NO_HEADER, "no dispatch line"),
+        (samples.READS, Outcome.FORBIDDEN, "/etc/passwd"),
+        (samples.HOST, Outcome.FORBIDDEN, "asm"),
+        ('#include "sample_1.metal"\n', Outcome.FORBIDDEN, "expected a header of Metal"),
+    ],
+)
+def test_everything_else_has_a_class_and_a_message(
+    text: str, outcome: Outcome, message: str
+) -> None:
+    with pytest.raises(Unusable, match=message) as raised:
+        kernel_of(text, "twice01", "sample_0.metal")
+    assert raised.value.outcome is outcome
+
+
+@pytest.mark.parametrize(("ending", "outcome"), [("refused", "refused"), ("cut", "cut off")])
+def test_how_the_answer_ended_goes_before_what_it_says(ending: str, outcome: str) -> None:
+    with pytest.raises(Unusable) as raised:
+        kernel_of(samples.RIGHT, "twice01", "sample_0.metal", ending)
+    assert raised.value.outcome.value == outcome
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe", b"kernel\0", b"x" * 1_000_001])
+def test_what_is_no_text_is_told(data: bytes) -> None:
+    with pytest.raises(Unusable) as raised:
+        text_of(data)
+    assert raised.value.outcome is Outcome.NO_TEXT
+
+
+def test_a_block_that_does_not_end_goes_to_the_end() -> None:
+    assert blocks_of("a\n```\nb\n") == ["b\n"]
+    assert code_of("````\n```\nb\n```\n````\n") == "```\nb\n```\n"
+
+
+def test_every_kind_of_finding_has_a_class() -> None:
+    from metalbench.generations.outcomes import outcome_of
+
+    for kind in Kind:
+        assert outcome_of(Failure("verify", str(kind), "")) is not Outcome.CORRECT
+
+
+def test_what_metal_has_not_is_forbidden() -> None:
+    from metalbench.generations.outcomes import outcome_of
+    from metalbench.msl.reading.host_code import refusal
+
+    assert outcome_of(Failure("compile", "CompileError", str(refusal("a:1", "asm")))) is (
+        Outcome.FORBIDDEN
+    )

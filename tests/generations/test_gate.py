@@ -1,0 +1,69 @@
+"""Many work at a time, one is timed, and nobody works then."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import pytest
+
+from metalbench.generations.gate import Gate, Passing, Stopped
+from metalbench.run.stages import Stage
+
+
+class Watched(Passing):
+    """Notes who was at work, and who timed, at any change."""
+
+    lock = threading.Lock()
+
+    def __init__(self, gate: Gate, seen: list[tuple[int, int]], now: list[int]) -> None:
+        super().__init__(gate)
+        self._seen, self._now = seen, now
+
+    def step(self, stage: Stage) -> None:
+        place = 1 if stage is Stage.MEASURE else 0
+        self.stage_started(stage)
+        with self.lock:
+            self._now[place] += 1
+            self._seen.append((self._now[0], self._now[1]))
+        for _ in range(200):  # let others have a turn
+            threading.Event().wait(0)
+        with self.lock:
+            self._now[place] -= 1
+
+
+def test_who_is_timed_is_alone() -> None:
+    gate, seen, now = Gate(), list[tuple[int, int]](), [0, 0]
+
+    def trial(_: int) -> tuple[float | None, float | None]:
+        with Watched(gate, seen, now) as passing:
+            for stage in (Stage.COMPILE, Stage.VERIFY, Stage.MEASURE, Stage.RECHECK, Stage.CHECK):
+                passing.step(stage)
+        return passing.measured
+
+    with ThreadPoolExecutor(4) as pool:
+        measured = list(pool.map(trial, range(12)))
+    assert all(working == 0 for working, timing in seen if timing)
+    assert max(timing for _, timing in seen) == 1
+    assert max(working for working, _ in seen) > 1
+    spans = sorted((begin, end) for begin, end in measured if begin is not None and end is not None)
+    assert len(spans) == 12
+    assert all(first[1] <= second[0] for first, second in pairwise(spans))
+
+
+def test_who_waits_to_be_timed_is_sent_away_when_all_is_broken_off() -> None:
+    gate = Gate()
+    gate.enter()
+    raised = threading.Event()
+
+    def waits() -> None:
+        with pytest.raises(Stopped), Passing(gate) as passing:
+            passing.stage_started(Stage.MEASURE)
+        raised.set()
+
+    thread = threading.Thread(target=waits)
+    thread.start()
+    gate.stop()
+    thread.join(10)
+    assert raised.is_set()

@@ -1,0 +1,114 @@
+"""The figures of a made-up run against a count by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from metalbench.generations.metrics import MISSING, Sample, figures, samples_of
+from metalbench.generations.outcomes import Outcome
+from metalbench.stats import Interval, wilson
+from metalbench.store.evaluations import Evaluation, Place
+
+
+def right(value: float, low: float, high: float) -> Sample:
+    return Sample(Outcome.CORRECT, Interval(value, low, high))
+
+
+WRONG = Sample(Outcome.WRONG)
+BROKEN = Sample(Outcome.DOES_NOT_COMPILE)
+# Four problems with four samples each. Of sample 0: one is fast, one looks fast, one is wrong, one
+# does not compile.
+PROBLEMS = {
+    ("level_1", 1): [right(2.0, 1.9, 2.1), WRONG, WRONG, WRONG],
+    ("level_1", 2): [right(1.05, 0.9, 1.2), right(1.6, 1.5, 1.7), BROKEN, BROKEN],
+    ("level_1", 3): [WRONG, right(0.6, 0.55, 0.65), MISSING, MISSING],
+    ("level_1", 4): [BROKEN, BROKEN, BROKEN, BROKEN],
+}
+
+
+def test_shares_are_of_sample_0() -> None:
+    found = figures(PROBLEMS)
+    assert (found.problems, found.samples) == (4, 16)
+    assert found.compiled == wilson(3, 4)
+    assert found.correct == wilson(2, 4)
+
+
+def test_a_ratio_counts_when_its_lower_end_does() -> None:
+    found = {each.p: each for each in figures(PROBLEMS).fast}
+    certain = {p: round(4 * each.certain.value) for p, each in found.items()}
+    naive = {p: round(4 * each.naive.value) for p, each in found.items()}
+    assert certain == {0: 2, 0.5: 2, 0.8: 2, 1: 1, 1.5: 1, 2: 0}
+    assert naive == {0: 2, 0.5: 2, 0.8: 2, 1: 2, 1.5: 1, 2: 0}
+
+
+def test_at_k_is_the_mean_of_the_problems_estimates() -> None:
+    found = {
+        (each.k, each.p): each.share.value for each in figures(PROBLEMS, (1.0,), (1, 2, 4)).at_k
+    }
+    # Correct: 1, 2, 1 and 0 of four. Of two drawn: 1 - C(3,2)/C(4,2) = 1/2, 1 - C(2,2)/6 = 5/6.
+    assert found[1, None] == pytest.approx((1 / 4 + 2 / 4 + 1 / 4 + 0) / 4)
+    assert found[2, None] == pytest.approx((1 / 2 + 5 / 6 + 1 / 2 + 0) / 4)
+    assert found[4, None] == pytest.approx(3 / 4)
+    # Surely faster than MLX: one sample each of the first two problems.
+    assert found[1, 1.0] == pytest.approx((1 / 4 + 1 / 4) / 4)
+    assert found[2, 1.0] == pytest.approx((1 / 2 + 1 / 2) / 4)
+    assert found[4, 1.0] == pytest.approx(2 / 4)
+
+
+def test_the_mean_is_geometric_and_of_the_correct() -> None:
+    found = figures(PROBLEMS).mean_ratio
+    assert found is not None
+    assert found.value == pytest.approx(math.sqrt(2.0 * 1.05))
+    assert figures({("level_1", 4): [BROKEN]}).mean_ratio is None
+
+
+def test_a_ratio_without_an_interval_is_not_fast_and_is_told() -> None:
+    found = figures({("a", 1): [right(3.0, -math.inf, math.inf)], ("a", 2): [WRONG]}, (1.0,))
+    assert found.fast[0].certain.value == 0
+    assert found.fast[0].naive.value == 0.5
+    assert found.without_ratio == 1
+
+
+def test_classes_are_counted_over_all_samples() -> None:
+    assert figures(PROBLEMS).outcomes == {
+        Outcome.CORRECT: 4,
+        Outcome.WRONG: 4,
+        Outcome.DOES_NOT_COMPILE: 6,
+        Outcome.MISSING: 2,
+    }
+
+
+def test_the_curve_falls_from_the_share_of_correct_samples_to_none() -> None:
+    shares = [share.value for _, share in figures(PROBLEMS).curve]
+    assert shares[0] == pytest.approx(4 / 16)
+    assert shares == sorted(shares, reverse=True)
+    assert shares[-1] == 0
+
+
+def evaluation(problem: int, outcome: str) -> Evaluation:
+    place = Place("id", "level_1", problem, 0, "hash")
+    kernel, forms = Interval(100, 98, 102), (("a + b", Interval(300, 290, 310)),)
+    compiled = ("mx.compile: a + b", Interval(200, 195, 205))
+    return Evaluation(
+        place, outcome, "", "add", "seed", "float32", "cpu", "CPU", 1,
+        kernel, Interval(2, 1.95, 2.05), (*forms, compiled),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("baseline", "expected"),
+    [
+        ("compared", Interval(2, 1.95, 2.05)),
+        ("eager", Interval(3, 290 / 102, 310 / 98)),
+        ("compiled", Interval(2, 195 / 102, 205 / 98)),
+        ("fast", None),
+    ],
+)
+def test_ratios_are_against_the_form_that_is_asked_for(
+    baseline: str, expected: Interval | None
+) -> None:
+    found = samples_of([evaluation(1, "correct")], {"level_1": [1, 2]}, 2, baseline)
+    assert found["level_1", 1] == [Sample(Outcome.CORRECT, expected), MISSING]
+    assert found["level_1", 2] == [MISSING, MISSING]
