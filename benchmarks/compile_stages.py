@@ -32,6 +32,7 @@ from metalbench.kernel.library import Library
 from metalbench.msl.building import parse, vectors
 from metalbench.msl.building.compiler import Translate, assemble, generate
 from metalbench.msl.building.toolchain import LANE_FLAGS, VECTOR_FLAGS, flags, toolchain
+from metalbench.msl.building.undefined import unknown
 from metalbench.msl.emission.body import Launch
 from metalbench.msl.emission.vectorise import vectorise
 from metalbench.msl.ir.text import IrError
@@ -116,7 +117,7 @@ def stages(kernel: Kernel) -> tuple[list[float], int] | None:
         return None
     kind = {"checked": False, "fast_math": kernel.fast_math}
     front = flags(**kind, spaces=lowered.spaces, passes=LANE_FLAGS)
-    translate = Translate()
+    translate = Translate(linker=unknown)
     for _ in range(2):  # the second of two leaves the precompiled headers
         generate(lowered.code, tools, front, translate)
     one, lane = processor_ms(lambda: generate(lowered.code, tools, front, translate))

@@ -70,3 +70,27 @@ def test_signed_divisions_get_a_divisor_that_does_not_overflow():
             "%by4 = sdiv exact i64 %q, 4, !dbg !7",
             "%half = udiv i32 %2, %3, !dbg !7",
         ]
+
+
+def test_amounts_of_shifts_are_less_than_the_width():
+    shifts = """\
+  %shl = shl nuw i32 %0, %1, !dbg !7
+  %shr = ashr i64 -8, %a.2
+  %far = lshr exact i32 %0, 35, !dbg !7
+  %near = lshr i32 %0, 3
+  %all = shl <4 x i16> <i16 1, i16 2, i16 3, i16 4>, %v
+"""
+    assert (
+        rewrite(shifts, checked=False)
+        == rewrite(shifts, checked=True)
+        == """\
+  %mb.amount.shl = and i32 %1, 31, !dbg !7
+  %shl = shl nuw i32 %0, %mb.amount.shl, !dbg !7
+  %mb.amount.shr = and i64 %a.2, 63
+  %shr = ashr i64 -8, %mb.amount.shr
+  %far = lshr exact i32 %0, 3, !dbg !7
+  %near = lshr i32 %0, 3
+  %mb.amount.all = and <4 x i16> %v, splat (i16 15)
+  %all = shl <4 x i16> <i16 1, i16 2, i16 3, i16 4>, %mb.amount.all
+"""
+    )

@@ -2,7 +2,7 @@
 
 Metal leaves undefined what Apple's GPUs do without harm: accesses that are not aligned as their
 type is, and the one signed division that overflows. LLVM may assume neither, and x86-64 faults on
-both.
+both. Shifts Metal defines by any amount, which counts modulo the width; LLVM by less than that.
 """
 
 from __future__ import annotations
@@ -26,6 +26,11 @@ _DIVISION = re.compile(
     r"  (?P<result>%[\w.]+) = (?P<op>sdiv|srem)(?P<exact> exact)? (?P<type>i32|i64) "
     r"(?P<dividend>[^,]+), (?P<divisor>%[\w.]+)(?P<rest>(?:, .*)?)"
 )
+_SHIFT = re.compile(
+    r"  (?P<result>%[\w.]+) = (?P<op>(?:shl|lshr|ashr) (?:\w+ )*?)"
+    r"(?P<type>(?P<lanes><\d+ x )?i(?P<bits>8|16|32|64)>?) "
+    r"(?P<value>[^<,]+|<[^>]*>), (?P<amount>%[\w.]+|\d+)(?P<rest>(?:, .*)?)"
+)
 _LOCAL = re.compile(r"  (%[\w.]+) = alloca ")
 _PLACE = re.compile(r", (!dbg !\d+)")
 _FILE = re.compile(r'(!\d+) = !DIFile\(filename: "([^"]*)"')
@@ -43,10 +48,7 @@ def rewrite(text: str, *, checked: bool) -> str:
         lines = with_names(with_origins(lines, theirs))
     else:
         lines = [_without_alignment(line) if "align " in line else line for line in lines]
-    return "\n".join(
-        _with_safe_divisor(line) if " = sdiv " in line or " = srem " in line else line
-        for line in lines
-    )
+    return "\n".join(map(_defined, lines))
 
 
 def _without_alignment(line: str) -> str:
@@ -59,6 +61,33 @@ def _without_alignment(line: str) -> str:
     if "!align " in line:
         line = _LOADED_REFERENCE.sub("", line)
     return _REFERENCE.sub("", line) if "dereferenceable" in line else line
+
+
+def _defined(line: str) -> str:
+    """An instruction that LLVM leaves undefined where GPUs do not, made one of theirs."""
+    if " = sdiv " in line or " = srem " in line:
+        return _with_safe_divisor(line)
+    if " = shl " in line or " = lshr " in line or " = ashr " in line:
+        return _with_amount(line)
+    return line
+
+
+def _with_amount(line: str) -> str:
+    """A shift by what its amount is modulo the width."""
+    shift = _SHIFT.fullmatch(line)
+    if shift is None:
+        return line
+    kind, bits = shift["type"], int(shift["bits"])
+    head = f"  {shift['result']} = {shift['op']}{kind} {shift['value']}, "
+    if shift["amount"].isdecimal():
+        return f"{head}{int(shift['amount']) % bits}{shift['rest']}"
+    place = _PLACE.search(shift["rest"])
+    less = f"%mb.amount.{shift['result'][1:]}"
+    most = f"splat (i{bits} {bits - 1})" if shift["lanes"] else str(bits - 1)
+    return (
+        f"  {less} = and {kind} {shift['amount']}, {most}{f', {place[1]}' if place else ''}\n"
+        f"{head}{less}{shift['rest']}"
+    )
 
 
 def _with_safe_divisor(line: str) -> str:

@@ -11,6 +11,7 @@ from metalbench.msl.emission.instructions import computed, flags_of
 from metalbench.msl.emission.lanes import Lanes
 from metalbench.msl.emission.lanewise import vectors as vectors_of
 from metalbench.msl.emission.linear import ends, linear
+from metalbench.msl.emission.shifts import SHIFTS, amount
 from metalbench.msl.ir.model import Compare, Instruction, Part, Shuffle, Value
 from metalbench.msl.vector.shapes import UNIFORM, Linear
 
@@ -39,6 +40,8 @@ def _once(body: Body, instruction: Instruction, operands: Sequence[Lanes]) -> st
     opcode = instruction.opcode
     if opcode in DIVISIONS and instruction.operands[1].integer is None:
         scalars[1] = safe_divisor(body, instruction, str(instruction.type), scalars)
+    if opcode in SHIFTS:
+        scalars[1] = amount(body, instruction, str(instruction.type), scalars)
     typed = [f"{each.type} {scalar}" for each, scalar in zip(operands, scalars, strict=True)]
     if isinstance(instruction, Shuffle):
         mask = ", ".join("i32 poison" if at < 0 else f"i32 {at}" for at in instruction.mask)

@@ -10,6 +10,7 @@ from metalbench.msl.emission.instructions import computed
 from metalbench.msl.emission.lanes import Lanes
 from metalbench.msl.emission.parts import extract, insert, put, select, shuffle, take
 from metalbench.msl.emission.recast import recast
+from metalbench.msl.emission.shifts import SHIFTS, amount
 from metalbench.msl.ir.model import Instruction
 
 _PARTS: dict[str, Callable[[Body, Instruction, Sequence[Lanes]], tuple[str, ...]]] = {
@@ -36,6 +37,8 @@ def vectors(body: Body, instruction: Instruction, operands: Sequence[Lanes]) -> 
         lanes, values = body.code.lanes(kind), [each[at] for each in given]
         if instruction.opcode in DIVISIONS:
             values[1] = divisors(body, instruction, lanes, values, kind)
+        if instruction.opcode in SHIFTS:
+            values[1] = amount(body, instruction, lanes, values)
         to_lanes = body.code.lanes(to[at])
         found.append(body.code.value(computed(instruction, lanes, values, to_lanes)))
     return tuple(found)

@@ -69,8 +69,7 @@ def _one_lane(opcode: str, given: tuple[int, ...], bits: int, first: Type) -> in
 def _guarded(opcode: str, one: int, other: int, *, bits: int) -> int:
     """Lanes that are not active may hold what is undefined for others."""
     if opcode in ("shl", "lshr"):
-        if other >= bits:
-            return 0
+        other %= bits
         return unsigned(one << other, bits) if opcode == "shl" else one >> other
     if other == 0:
         return 0
