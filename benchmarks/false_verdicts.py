@@ -58,7 +58,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--slower", type=float, default=0.0, metavar="PERCENT")
     parser.add_argument("--runs", type=int, default=200, help="in all, with those kept already")
     parser.add_argument("--seconds", type=float, default=2.0, help="longest time of one run")
-    parser.add_argument("--device", default="auto", choices=["auto", "cpu", "metal"])
+    parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda", "metal"])
     parser.add_argument("--file", type=Path, default=Path("false_verdicts.jsonl"))
     parser.add_argument("--table", action="store_true", help="only show what is kept")
     return parser.parse_args()

@@ -1,6 +1,6 @@
-// simdgroup_matrix on a warp, for sources that do not look into lanes: each has two elements, and of what
-// was loaded from memory also the row and the columns that its part of a product takes. So products need
-// no exchange, and what nobody asks for is never loaded.
+// simdgroup_matrix on a warp, for sources that do not look into lanes: each has two elements, and
+// of what was loaded from memory also the row and the columns that its part of a product takes. So
+// products need no exchange, and what nobody asks for is never loaded.
 #pragma once
 
 #include "../names.h"
@@ -118,11 +118,10 @@ MB_FUNC void find_columns(const simdgroup_matrix<T, 8, 8>& m, float (&columns)[8
   }
 }
 
-// d = a b + c in float, each product added without rounding it first, and rounded once to D. The tensor
-// cores would truncate the sums.
-template <class D, class A, class B>
-MB_FUNC void multiply_add(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
-                          const simdgroup_matrix<B, 8, 8>& b, float x, float y) {
+// x and y are added in float, each product of a row and a column without rounding it first.
+template <class A, class B>
+MB_FUNC void add_by_lanes(const simdgroup_matrix<A, 8, 8>& a, const simdgroup_matrix<B, 8, 8>& b,
+                          float& x, float& y) {
   float row[8], columns[8][2];
   find_row(a, row);
   find_columns(b, columns);
@@ -130,6 +129,52 @@ MB_FUNC void multiply_add(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A
   for (u32 k = 0; k < 8; ++k) {
     x = __builtin_fmaf(row[k], columns[k][0], x);
     y = __builtin_fmaf(row[k], columns[k][1], y);
+  }
+}
+
+template <class T>
+MB_FUNC u32 word_of(metal::vec<T, 2> pair) {
+  u32 word;
+  static_assert(sizeof pair == sizeof word);
+  __builtin_memcpy(&word, __builtin_addressof(pair), sizeof word);
+  return word;
+}
+
+// The tensor cores have 16 rows: ours and eight of zeros. They truncate as they sum, so that sums
+// of eight products are all that they make: those are added to x and y as any float is.
+template <class T>
+MB_FUNC void add_by_tensor_cores(const simdgroup_matrix<T, 8, 8>& a,
+                                 const simdgroup_matrix<T, 8, 8>& b, float& x, float& y) {
+  u32 column;
+  asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(column) : "r"(word_of(b.mb_pair)));
+  const u32 row = word_of(a.mb_pair), none = 0;
+  float sum[2], unused[2];
+  if constexpr (__is_same(T, half)) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
+        "{%7, %7, %7, %7};"
+        : "=f"(sum[0]), "=f"(sum[1]), "=f"(unused[0]), "=f"(unused[1])
+        : "r"(row), "r"(none), "r"(column), "f"(0.0f));
+  } else {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
+        "{%7, %7, %7, %7};"
+        : "=f"(sum[0]), "=f"(sum[1]), "=f"(unused[0]), "=f"(unused[1])
+        : "r"(row), "r"(none), "r"(column), "f"(0.0f));
+  }
+  x += sum[0];
+  y += sum[1];
+}
+
+template <class A, class B>
+constexpr bool has_tensor_cores = __is_same(A, B) && (__is_same(A, half) || __is_same(A, bfloat));
+
+// d = a b + c, in float, and rounded once to D.
+template <class D, class A, class B>
+MB_FUNC void multiply_add(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
+                          const simdgroup_matrix<B, 8, 8>& b, float x, float y) {
+  if constexpr (has_tensor_cores<A, B>) {
+    add_by_tensor_cores(a, b, x, y);
+  } else {
+    add_by_lanes(a, b, x, y);
   }
   d.mb_pair = metal::vec<D, 2>(convert<D>(x), convert<D>(y));
   d.mb_is_whole = false;
