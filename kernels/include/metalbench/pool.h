@@ -79,16 +79,19 @@ inline void pool_windows(Op op, device const T* x, device T* y, Extent from, uin
   const int3 first = Steps().first(at);
   const uint2 deep = taps_inside<Z>(first.z, from.depth);
   const uint2 high = taps_inside<Y>(first.y, from.height);
-  const uint2 wide = taps_inside<X>(first.x, from.width);
   const uint channel = 4 * place.x;
   float4 result = op.first();
   for (uint d = deep.x; d < deep.y; ++d) {
     const ulong slice = ulong(image) * from.depth + uint(first.z + int(d * Z::kDilation));
     for (uint h = high.x; h < high.y; ++h) {
       const ulong line = slice * from.height + uint(first.y + int(h * Y::kDilation));
-      for (uint w = wide.x; w < wide.y; ++w) {
-        const ulong pixel = line * from.width + uint(first.x + int(w * X::kDilation));
-        result = op.join(result, load_quad(x + pixel * channels, channel, channels));
+      device const T* pixels = x + line * from.width * channels;
+      // As often for all threads, so that the loop can be unrolled.
+      for (uint w = 0; w < X::kTaps; ++w) {
+        const uint at_x = uint(first.x + int(w * X::kDilation));
+        if (X::kPadding == 0 || at_x < from.width) {
+          result = op.join(result, load_quad(pixels + at_x * channels, channel, channels));
+        }
       }
     }
   }
