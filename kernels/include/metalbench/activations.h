@@ -85,6 +85,16 @@ struct Gelu {
   }
 };
 
+// x (1 + tanh u) / 2 with u = sqrt(2/pi) (x + 0.044715 x^3), as x times the logistic function of 2
+// u: nothing cancels where tanh is close to -1.
+struct GeluTanh {
+  template <typename T>
+  T operator()(T x) const {
+    const T u = 1.59576912f * (x + 0.044715f * (x * x * x));
+    return x / (1.0f + precise::exp(-u));
+  }
+};
+
 struct Elu {
   float alpha;
   template <typename T>

@@ -76,30 +76,42 @@ inline void standardise_row(Source source, device T* y, float eps,
   }
 }
 
-// y = row / sqrt(mean of squares + eps)
-template <uint Threads, uint Keep, typename Source, typename T>
-inline void scale_row_by_rms(Source source, device T* y, float eps, threadgroup float* partial,
-                             Place place) {
+// y = row * measure.scale(sum of measure.term(row), cols)
+template <uint Threads, uint Keep, typename Measure, typename Source, typename T>
+inline void scale_row(Measure measure, Source source, device T* y, threadgroup float* partial,
+                      Place place) {
   const uint cols = source.cols;
   const uint beyond = 4 * (place.thread_index + Keep * Threads);
   float4 kept[Keep];
-  float4 squares = 0.0f;
+  float4 terms = 0.0f;
   for (uint i = 0; i < Keep; ++i) {
     kept[i] = source(4 * (place.thread_index + i * Threads));
-    squares += kept[i] * kept[i];
+    terms += measure.term(kept[i]);
   }
   for (uint column = beyond; column < cols; column += 4 * Threads) {
-    const float4 v = source(column);
-    squares += v * v;
+    terms += measure.term(source(column));
   }
-  const float sum = group_sum<Threads / 32>(total(squares), partial, place);
-  const float scale = precise::rsqrt(sum / float(cols) + eps);
+  const float sum = group_sum<Threads / 32>(total(terms), partial, place);
+  const float scale = measure.scale(sum, cols);
   for (uint i = 0; i < Keep; ++i) {
     store_quad(y, 4 * (place.thread_index + i * Threads), cols, kept[i] * scale);
   }
   for (uint column = beyond; column < cols; column += 4 * Threads) {
     store_quad(y, column, cols, source(column) * scale);
   }
+}
+
+struct RootMeanSquare {
+  float eps;
+  float4 term(float4 v) const { return v * v; }
+  float scale(float sum, uint cols) const { return precise::rsqrt(sum / float(cols) + eps); }
+};
+
+// y = row / sqrt(mean of squares + eps)
+template <uint Threads, uint Keep, typename Source, typename T>
+inline void scale_row_by_rms(Source source, device T* y, float eps, threadgroup float* partial,
+                             Place place) {
+  scale_row<Threads, Keep>(RootMeanSquare{eps}, source, y, partial, place);
 }
 
 }  // namespace metalbench

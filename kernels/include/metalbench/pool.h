@@ -1,24 +1,15 @@
 // Pooling, channels last: a thread computes four channels of one output pixel. Neighbouring threads
 // read neighbouring channels, so every load is part of a whole cache line; where windows overlap,
 // the rest of it is in the cache. What is left at an end, too little for a window, belongs to none.
-// One and two dimensions have a depth and a height of 1. Needs `threads_in_grid=(ceil_div(channels,
+// One and two dimensions have a depth and a height of 1. `pool` has windows of one stride and no
+// padding, `pool_windows` any of windows.h. Needs `threads_in_grid=(ceil_div(channels,
 // 4), width of the output, batch * depth * height of the output)`.
 #pragma once
+#include "metalbench/joins.h"
 #include "metalbench/quads.h"
+#include "metalbench/windows.h"
 
 namespace metalbench {
-
-struct Max {
-  float4 first() const { return float4(-INFINITY); }
-  float4 join(float4 a, float4 b) const { return max(a, b); }
-  float4 finish(float4 v, uint) const { return v; }
-};
-
-struct Mean {
-  float4 first() const { return float4(0.0f); }
-  float4 join(float4 a, float4 b) const { return a + b; }
-  float4 finish(float4 v, uint count) const { return v / float(count); }
-};
 
 // Extents without batch and channels.
 struct Extent {
@@ -65,6 +56,47 @@ inline void pool(Op op, device const T* x, device T* y, Extent from, uint channe
     store_quad(pixel, channel, channels,
                window<Depth, Height, Width, false>(op, x, from, channels, channel, corner));
   }
+}
+
+// Taps of one direction that are inside of n, for the window that begins at `first`: from .x to .y.
+template <typename A>
+inline uint2 taps_inside(int first, uint n) {
+  const int step = int(A::kDilation);
+  const int below = max(0, (step - 1 - first) / step);
+  const int end = max(0, (int(n) - first + step - 1) / step);
+  return uint2(uint(first < 0 ? below : 0), uint(min(int(A::kTaps), end)));
+}
+
+// Windows of Z, Y and X (windows.h). What lies outside counts for nothing in a maximum, and as zero
+// in a mean.
+template <typename Z, typename Y, typename X, typename Op, typename T>
+inline void pool_windows(Op op, device const T* x, device T* y, Extent from, uint channels,
+                         uint3 place) {
+  using Steps = Forward<Z, Y, X>;
+  const uint3 to = Steps().whole(uint3(from.width, from.height, from.depth));
+  const uint3 at = uint3(place.y, place.z % to.y, place.z / to.y % to.z);
+  const uint image = place.z / to.y / to.z;
+  const int3 first = Steps().first(at);
+  const uint2 deep = taps_inside<Z>(first.z, from.depth);
+  const uint2 high = taps_inside<Y>(first.y, from.height);
+  const uint channel = 4 * place.x;
+  float4 result = op.first();
+  for (uint d = deep.x; d < deep.y; ++d) {
+    const ulong slice = ulong(image) * from.depth + uint(first.z + int(d * Z::kDilation));
+    for (uint h = high.x; h < high.y; ++h) {
+      const ulong line = slice * from.height + uint(first.y + int(h * Y::kDilation));
+      device const T* pixels = x + line * from.width * channels;
+      // As often for all threads, so that the loop can be unrolled.
+      for (uint w = 0; w < X::kTaps; ++w) {
+        const uint at_x = uint(first.x + int(w * X::kDilation));
+        if (X::kPadding == 0 || at_x < from.width) {
+          result = op.join(result, load_quad(pixels + at_x * channels, channel, channels));
+        }
+      }
+    }
+  }
+  result = op.finish(result, X::kTaps * Y::kTaps * Z::kTaps);
+  store_quad(y + (ulong(place.z) * to.x + place.y) * channels, channel, channels, result);
 }
 
 }  // namespace metalbench

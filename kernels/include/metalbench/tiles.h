@@ -101,6 +101,21 @@ struct PairedColumns {
   }
 };
 
+// A source from depth `first` on, which is a multiple of four.
+template <typename Source>
+struct FromDepth {
+  using element = typename Source::element;
+  using Line = typename Source::Line;
+  static constant constexpr bool kAlongDepth = Source::kAlongDepth;
+  Source source;
+  uint first;
+
+  INLINED Line line(uint i) const { return source.line(i); }
+  INLINED Quad<element> quad(thread const Line& from, uint k) const {
+    return source.quad(from, first + k);
+  }
+};
+
 // One operand on its way: a thread's share of the tile to come, and the tile in threadgroup memory.
 template <typename Source, uint Extent, uint Depth, bool IsLeft>
 struct Operand {

@@ -1,21 +1,20 @@
-// A batch of matrices by one matrix is one product: rows of all matrices follow each other.
-// dispatch: multiply  threadgroups=(ceil_div(n, BN), ceil_div(batch * m, BM))  threads=(128)
+// Every matrix of a batch by the same matrix: the batch is so many more rows of one product.
+// dispatch: product  threadgroups=(ceil_div(n, BN), ceil_div(batch * m, BM))  threads=(128)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: BK = 16, 8
-// dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/epilogues.h"
 #include "metalbench/tiles.h"
 using namespace metalbench;
 
-[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void multiply(
-    device const DTYPE* a, device const DTYPE* b, device DTYPE* y, constant uint& batch,
-    constant uint& m, constant uint& k, constant uint& n,
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void product(
+    device const float* a, device const float* b, device float* y, constant uint& batch,
+    constant uint& m, constant uint& n, constant uint& k,
     uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Tile = Product<MatrixRows<DTYPE>, MatrixColumns<DTYPE>, BM, BN, BK>;
+  using Tile = Product<MatrixRows<float>, MatrixColumns<float>, BM, BN, BK>;
   threadgroup float4 memory[Tile::kMemory];
   Tile product(tile * uint2(BN, BM), memory, PLACE);
   product.multiply({a, batch * m, k}, {b, k, n, n}, k);
-  product.store(Store<DTYPE>{y, batch * m, n});
+  product.store(Store<float>{y, batch * m, n});
 }

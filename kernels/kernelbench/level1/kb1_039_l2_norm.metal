@@ -1,28 +1,23 @@
-// A row over its Euclidean norm: one threadgroup for each row, which is read twice, the second time
-// from the cache.
-// dispatch: normalise  threadgroups=(rows)  threads=(TG)
-// tune: TG = 128, 32, 64, 256
-// dtypes: float32, float16, bfloat16
-#include "metalbench/reduce.h"
-#include "metalbench/rows.h"
+// x over the Euclidean norm of its row: one threadgroup a row, which keeps KEEP quads a thread of it in
+// registers; the rest of a longer row is read again from the cache.
+// dispatch: normalize  threadgroups=(rows)  threads=(TG)
+// tune: TG = 256, 64, 128
+// tune: KEEP = 4, 1, 16
+#include "metalbench/norm.h"
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void normalise(device const DTYPE* x, device DTYPE* y, constant uint& cols,
+struct Length {
+  float4 term(float4 v) const { return v * v; }
+  float scale(float sum, uint) const { return precise::rsqrt(sum); }
+};
+
+[[kernel]] void normalize(device const float* x, device float* y, constant uint& cols,
                           uint row [[threadgroup_position_in_grid]],
                           uint thread_index [[thread_index_in_threadgroup]],
                           uint lane [[thread_index_in_simdgroup]],
                           uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+  const Place place = {thread_index, lane, simdgroup};
   threadgroup float partial[TG / 32];
-  const Row<DTYPE> from = row_of(x, row, cols);
-  float4 sums = 0.0f;
-  for (uint column = 4 * thread_index; column < cols; column += 4 * TG) {
-    const float4 v = from(column);
-    sums += v * v;
-  }
-  const float sum = group_sum<TG / 32>(total(sums), partial, Place{thread_index, lane, simdgroup});
-  const float factor = precise::rsqrt(sum);
-  for (uint column = 4 * thread_index; column < cols; column += 4 * TG) {
-    store_quad(y + ulong(row) * cols, column, cols, factor * from(column));
-  }
+  scale_row<TG, KEEP>(Length(), row_of(x, row, cols), y + ulong(row) * cols, partial, place);
 }

@@ -1,19 +1,16 @@
-// Means over the middle axis. Threads have four columns each, and walk down: neighbours read
-// neighbouring columns, and every element is read once.
-// dispatch: down  threads_in_grid=(ceil_div(cols, 4), batch)  threads=(QUADS, 1)
-// tune: QUADS = 64, 32, 128
-// dtypes: float32, float16, bfloat16
-#include "metalbench/pool.h"
+// Means over the middle axis of three: strips of columns, each thread every DOWN-th row of four of
+// them (metalbench/columns.h).
+// dispatch: reduce  threadgroups=(ceil_div(ceil_div(cols, 4), QUADS), batch)  threads=(QUADS, DOWN)
+// tune: QUADS = 16, 8, 32
+// tune: DOWN = 8, 4, 16
+#include "metalbench/columns.h"
+#include "metalbench/joins.h"
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void down(device const DTYPE* x, device DTYPE* y, constant uint& rows,
-                     constant uint& cols, uint2 place [[thread_position_in_grid]]) {
-  device const DTYPE* from = x + ulong(place.y) * rows * cols;
-  const Mean op;
-  float4 v = op.first();
-  for (uint row = 0; row < rows; ++row) {
-    v = op.join(v, load_quad(from + ulong(row) * cols, 4 * place.x, cols));
-  }
-  store_quad(y + ulong(place.y) * cols, 4 * place.x, cols, op.finish(v, rows));
+[[kernel]] void reduce(device const float* x, device float* y, constant uint& rows,
+                       constant uint& cols, uint2 group [[threadgroup_position_in_grid]],
+                       uint2 thread_position [[thread_position_in_threadgroup]]) {
+  threadgroup float4 partial[DOWN][QUADS];
+  reduce_columns<QUADS, DOWN>(Mean(), x, y, rows, cols, group, thread_position, partial);
 }

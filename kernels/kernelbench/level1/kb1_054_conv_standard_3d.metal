@@ -1,24 +1,21 @@
-// Convolution of 3 x 3 x 3 taps, channels last: an implicit matrix product Y = A W^T, whose rows of
-// A, patches of the input, are found where they lie (metalbench/convolution.h) and never stored.
-// dispatch: convolution  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (depth - 2) * (height - 2) * (width - 2), BM))  threads=(128)
+// Convolution of 3 x 3 x 3 taps, channels last: an implicit matrix product
+// (metalbench/window_products.h).
+// dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (depth - 2) * (height - 2) * (width - 2), BM))  threads=(128)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: BK = 16, 8
-// dtypes: float32, float16, bfloat16
 // math: fast
-#include "metalbench/convolution.h"
-#include "metalbench/tiles.h"
+#include "metalbench/window_products.h"
 using namespace metalbench;
 
-[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void convolution(
-    device const DTYPE* x, device const DTYPE* conv3d_weight, device DTYPE* y, constant uint& batch,
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void convolve(
+    device const float* x, device const float* conv3d_weight, device float* y, constant uint& batch,
     constant uint& depth, constant uint& height, constant uint& width, constant uint& channels,
-    constant uint& filters, uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Input = Patches<DTYPE, DTYPE, 3, 3, 3>;
-  using Tile = Product<Input, MatrixRows<DTYPE>, BM, BN, BK>;
-  threadgroup float4 memory[Tile::kMemory];
-  const Input patches = {x, {batch, depth, height, width, channels, channels}};
-  Tile product(tile * uint2(BN, BM), memory, PLACE);
-  product.multiply(patches, {conv3d_weight, filters, patches.depth()}, patches.depth());
-  product.store(Store<DTYPE>{y, patches.rows(), filters});
+    constant uint& filters, uint3 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Steps = Forward<Along<3>, Along<3>, Along<3>>;
+  using Convolution = WindowProduct<float, Steps, 3 * 3 * 3, BM, BN, BK>;
+  threadgroup float4 memory[Convolution::kMemory];
+  const Convolution product = {
+      x, conv3d_weight, y, {batch, depth, height, width, channels, channels}, filters, 1};
+  product.run(tile, memory, PLACE);
 }

@@ -1,27 +1,21 @@
-// Transposed convolution of 3 x 3 taps, channels last, as an implicit matrix product: an output's
-// patch are the inputs that reach it (metalbench/convolution.h). In steps of one there is one phase
-// of outputs.
-// dispatch: transposed  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (height + 2) * (width + 2), BM))  threads=(128)
+// Transposed convolution of 3 x 3 taps, channels last: each output gathers the taps that reach it,
+// in an implicit matrix product (metalbench/window_products.h).
+// dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (height + 2) * (width + 2), BM))  threads=(128)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: BK = 16, 8
-// dtypes: float32, float16, bfloat16
 // math: fast
-#include "metalbench/convolution.h"
-#include "metalbench/tiles.h"
+#include "metalbench/window_products.h"
 using namespace metalbench;
 
-[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void transposed(
-    device const DTYPE* x, device const DTYPE* conv_transpose2d_weight, device DTYPE* y,
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void convolve(
+    device const float* x, device const float* conv_transpose2d_weight, device float* y,
     constant uint& batch, constant uint& height, constant uint& width, constant uint& channels,
-    constant uint& filters, uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Input = TransposedPatches<DTYPE, 1, 3, 3, 1>;
-  using Filters = TransposedFilters<DTYPE, 1, 3, 3, 1>;
-  using Tile = Product<Input, Filters, BM, BN, BK>;
-  threadgroup float4 memory[Tile::kMemory];
-  const Phase<1, 3, 3, 1> phase = Phase<1, 3, 3, 1>::of(0);
-  const Input patches = {x, {batch, 1, height, width, channels, channels}, phase};
-  Tile product(tile * uint2(BN, BM), memory, PLACE);
-  product.multiply(patches, {conv_transpose2d_weight, filters, channels, phase}, patches.depth());
-  product.store(StorePhase<DTYPE, Input>{y, patches, filters});
+    constant uint& filters, uint3 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Steps = Backward<Once, Along<3>, Along<3>>;
+  using Convolution = WindowProduct<float, Steps, 3 * 3, BM, BN, BK>;
+  threadgroup float4 memory[Convolution::kMemory];
+  const Convolution product = {
+      x, conv_transpose2d_weight, y, {batch, 1, height, width, channels, channels}, filters, 1};
+  product.run(tile, memory, PLACE);
 }

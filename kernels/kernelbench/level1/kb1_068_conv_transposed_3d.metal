@@ -1,28 +1,22 @@
-// Transposed convolution of 3 x 5 x 5 taps, channels last, as an implicit matrix product: an
-// output's patch are the inputs that reach it (metalbench/convolution.h). In steps of one there is
-// one phase of outputs.
-// dispatch: transposed  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (depth + 2) * (height + 4) * (width + 4), BM))  threads=(128)
+// Transposed convolution of 3 x 5 x 5 taps, channels last: each output gathers the taps that reach
+// it, in an implicit matrix product (metalbench/window_products.h).
+// dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (depth + 2) * (height + 4) * (width + 4), BM))  threads=(128)
 // tune: BM = 64, 32
-// tune: BN = 64, 32
+// tune: BN = 32, 16
 // tune: BK = 16, 8
-// dtypes: float32, float16, bfloat16
 // math: fast
-#include "metalbench/convolution.h"
-#include "metalbench/tiles.h"
+#include "metalbench/window_products.h"
 using namespace metalbench;
 
-[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void transposed(
-    device const DTYPE* x, device const DTYPE* conv_transpose3d_weight, device DTYPE* y,
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void convolve(
+    device const float* x, device const float* conv_transpose3d_weight, device float* y,
     constant uint& batch, constant uint& depth, constant uint& height, constant uint& width,
-    constant uint& channels, constant uint& filters, uint2 tile [[threadgroup_position_in_grid]],
+    constant uint& channels, constant uint& filters, uint3 tile [[threadgroup_position_in_grid]],
     PLACE_ARGUMENTS) {
-  using Input = TransposedPatches<DTYPE, 3, 5, 5, 1>;
-  using Filters = TransposedFilters<DTYPE, 3, 5, 5, 1>;
-  using Tile = Product<Input, Filters, BM, BN, BK>;
-  threadgroup float4 memory[Tile::kMemory];
-  const Phase<3, 5, 5, 1> phase = Phase<3, 5, 5, 1>::of(0);
-  const Input patches = {x, {batch, depth, height, width, channels, channels}, phase};
-  Tile product(tile * uint2(BN, BM), memory, PLACE);
-  product.multiply(patches, {conv_transpose3d_weight, filters, channels, phase}, patches.depth());
-  product.store(StorePhase<DTYPE, Input>{y, patches, filters});
+  using Steps = Backward<Along<3>, Along<5>, Along<5>>;
+  using Convolution = WindowProduct<float, Steps, 3 * 5 * 5, BM, BN, BK>;
+  threadgroup float4 memory[Convolution::kMemory];
+  const Convolution product = {
+      x, conv_transpose3d_weight, y, {batch, depth, height, width, channels, channels}, filters, 1};
+  product.run(tile, memory, PLACE);
 }

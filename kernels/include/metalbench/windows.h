@@ -1,0 +1,130 @@
+// What windows over an input do in each direction, as types: how many taps, how far apart outputs
+// and taps are, how many zeros are around. From these follow the geometry of a convolution
+// (Forward) and of a transposed one (Backward) in up to three dimensions; where there is no
+// direction it is Once. Steps are templates, so that what is divided by is known when compiling.
+#pragma once
+#include <metal_stdlib>
+
+namespace metalbench {
+
+using namespace metal;
+
+// More: what a transposed convolution adds at the end.
+template <uint Taps, uint Stride = 1, uint Padding = 0, uint Dilation = 1, uint More = 0>
+struct Along {
+  static constant constexpr uint kTaps = Taps;
+  static constant constexpr uint kStride = Stride;
+  static constant constexpr uint kPadding = Padding;
+  static constant constexpr uint kDilation = Dilation;
+  // Outputs of n inputs.
+  static uint outputs(uint n) { return (n + 2 * Padding - Dilation * (Taps - 1) - 1) / Stride + 1; }
+  static uint transposed(uint n) {
+    return (n - 1) * Stride + Dilation * (Taps - 1) + 1 + More - 2 * Padding;
+  }
+};
+
+using Once = Along<1>;
+
+// Output o takes tap k from input o Stride - Padding + k Dilation.
+template <typename Z, typename Y, typename X>
+struct Forward {
+  static constant constexpr uint kPhases = 1;
+  // No tap lies outside the input.
+  static constant constexpr bool kInside = Z::kPadding + Y::kPadding + X::kPadding == 0;
+  // The taps of one line are neighbours in memory, as they are in the filters.
+  static constant constexpr bool kNeighbours = X::kDilation == 1;
+
+  static Forward of(uint) { return {}; }
+  uint3 taps() const { return uint3(X::kTaps, Y::kTaps, Z::kTaps); }
+  // From one tap to the next.
+  int3 step() const { return int3(X::kDilation, Y::kDilation, Z::kDilation); }
+  uint filter_tap(uint tap) const { return tap; }
+  uint3 whole(uint3 n) const { return uint3(X::outputs(n.x), Y::outputs(n.y), Z::outputs(n.z)); }
+  uint3 own(uint3 n) const { return whole(n); }
+  uint3 output(uint3 at) const { return at; }
+  // Where the first tap of an output lies.
+  int3 first(uint3 at) const {
+    return int3(at * uint3(X::kStride, Y::kStride, Z::kStride)) -
+           int3(X::kPadding, Y::kPadding, Z::kPadding);
+  }
+};
+
+// One direction of a transposed convolution: w[k] x[i] is part of output i Stride + k Dilation -
+// Padding. Outputs of one *phase*, the remainder of output + Padding by Stride, take the same taps,
+// every kEvery-th from `first` on, of inputs kMove apart: each phase gathers what reaches it and
+// multiplies no zeros. Where Stride and Dilation have a common divisor, some phases have no taps.
+template <typename A>
+struct PhaseAlong {
+  static constexpr uint divisor(uint a, uint b) { return b == 0 ? a : divisor(b, a % b); }
+  static constant constexpr uint kCommon = divisor(A::kStride, A::kDilation);
+  static constant constexpr uint kEvery = A::kStride / kCommon;
+  static constant constexpr uint kMove = A::kDilation / kCommon;
+  uint first;
+  uint taps;
+  uint skipped;  // places before the first output, which padding cuts off
+  int base;      // from an output's place to the input of its first tap
+
+  static PhaseAlong of(uint remainder) {
+    uint first = A::kTaps;
+    for (uint k = 0; k < kEvery; ++k) {
+      first = k * A::kDilation % A::kStride == remainder ? min(k, first) : first;
+    }
+    const uint taps = first < A::kTaps ? (A::kTaps - first + kEvery - 1) / kEvery : 0;
+    const uint skipped = (max(A::kPadding, remainder) - remainder + A::kStride - 1) / A::kStride;
+    const int base = (int(remainder) - int(first * A::kDilation)) / int(A::kStride);
+    return {first, taps, skipped, base + int(skipped)};
+  }
+
+  // Of n outputs, those of the phase.
+  uint own(uint n, uint remainder) const {
+    const uint end = (n + A::kPadding + A::kStride - 1 - remainder) / A::kStride;
+    return max(end, skipped) - skipped;
+  }
+};
+
+template <typename Z, typename Y, typename X>
+struct Backward {
+  static constant constexpr uint kPhases = X::kStride * Y::kStride * Z::kStride;
+  static constant constexpr bool kInside = false;
+  static constant constexpr bool kNeighbours = false;
+  uint3 remainder;
+  PhaseAlong<X> x;
+  PhaseAlong<Y> y;
+  PhaseAlong<Z> z;
+
+  static Backward of(uint phase) {
+    const uint3 remainder =
+        uint3(phase % X::kStride, phase / X::kStride % Y::kStride, phase / X::kStride / Y::kStride);
+    return {remainder, PhaseAlong<X>::of(remainder.x), PhaseAlong<Y>::of(remainder.y),
+            PhaseAlong<Z>::of(remainder.z)};
+  }
+
+  uint3 taps() const {
+    return kPhases == 1 ? uint3(X::kTaps, Y::kTaps, Z::kTaps) : uint3(x.taps, y.taps, z.taps);
+  }
+  int3 step() const {
+    return -int3(PhaseAlong<X>::kMove, PhaseAlong<Y>::kMove, PhaseAlong<Z>::kMove);
+  }
+  uint filter_tap(uint tap) const {
+    const uint3 n = taps();
+    const uint at_x = x.first + tap % n.x * PhaseAlong<X>::kEvery;
+    const uint at_y = y.first + tap / n.x % n.y * PhaseAlong<Y>::kEvery;
+    const uint at_z = z.first + tap / n.x / n.y * PhaseAlong<Z>::kEvery;
+    return (at_z * Y::kTaps + at_y) * X::kTaps + at_x;
+  }
+  uint3 whole(uint3 n) const {
+    return uint3(X::transposed(n.x), Y::transposed(n.y), Z::transposed(n.z));
+  }
+  uint3 own(uint3 n) const {
+    const uint3 all = whole(n);
+    return uint3(x.own(all.x, remainder.x), y.own(all.y, remainder.y), z.own(all.z, remainder.z));
+  }
+  uint3 output(uint3 at) const {
+    const uint3 stride = uint3(X::kStride, Y::kStride, Z::kStride);
+    const uint3 place = at + uint3(x.skipped, y.skipped, z.skipped);
+    return place * stride + remainder - uint3(X::kPadding, Y::kPadding, Z::kPadding);
+  }
+  int3 first(uint3 at) const { return int3(at) + int3(x.base, y.base, z.base); }
+};
+
+}  // namespace metalbench

@@ -1,0 +1,13 @@
+// Maxima of 8 places 3 apart, padded by 4, channels last: a thread has four channels of one output
+// (metalbench/pool.h).
+// dispatch: pool  threads_in_grid=(ceil_div(channels, 4), (length - 13), batch)  threads=(QUADS, PIXELS)
+// tune: QUADS = 8, 4, 16
+// tune: PIXELS = 16, 4, 8, 32
+#include "metalbench/pool.h"
+using namespace metal;
+using namespace metalbench;
+
+[[kernel]] void pool(device const float* x, device float* y, constant uint& length,
+                     constant uint& channels, uint3 place [[thread_position_in_grid]]) {
+  pool_windows<Once, Once, Along<8, 1, 4, 3>>(Max(), x, y, Extent{1, 1, length}, channels, place);
+}

@@ -1,0 +1,15 @@
+// Maxima of 4 x 4 pixels, padded by 1, channels last: a thread has four channels of one output
+// (metalbench/pool.h).
+// dispatch: pool  threads_in_grid=(ceil_div(channels, 4), (width - 1), batch * (height - 1))  threads=(QUADS, PIXELS)
+// tune: QUADS = 8, 4, 16
+// tune: PIXELS = 16, 4, 8, 32
+#include "metalbench/pool.h"
+using namespace metal;
+using namespace metalbench;
+
+[[kernel]] void pool(device const float* x, device float* y, constant uint& height,
+                     constant uint& width, constant uint& channels,
+                     uint3 place [[thread_position_in_grid]]) {
+  pool_windows<Once, Along<4, 1, 1>, Along<4, 1, 1>>(Max(), x, y, Extent{1, height, width},
+                                                     channels, place);
+}

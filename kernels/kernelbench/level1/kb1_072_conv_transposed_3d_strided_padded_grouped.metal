@@ -1,0 +1,23 @@
+// Transposed convolution of 3 x 5 x 7 taps, steps of 2, padding 1 x 2 x 3, 4 groups, channels last:
+// a product for each of the 8 phases of the output, which take their own taps and meet no zeros
+// (metalbench/window_products.h).
+// dispatch: convolve  threadgroups=(ceil_div(filters / 4, BN), ceil_div(batch * ceil_div(depth * 2, 2) * ceil_div(height * 2, 2) * ceil_div(width * 2, 2), BM), 32)  threads=(128)
+// tune: BM = 64, 32
+// tune: BN = 16, 32
+// tune: BK = 16, 8
+// math: fast
+#include "metalbench/window_products.h"
+using namespace metalbench;
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void convolve(
+    device const float* x, device const float* conv_transpose3d_weight, device float* y,
+    constant uint& batch, constant uint& depth, constant uint& height, constant uint& width,
+    constant uint& channels, constant uint& filters, uint3 tile [[threadgroup_position_in_grid]],
+    PLACE_ARGUMENTS) {
+  using Steps = Backward<Along<3, 2, 1, 1, 1>, Along<5, 2, 2, 1, 1>, Along<7, 2, 3, 1, 1>>;
+  using Convolution = WindowProduct<float, Steps, 3 * 5 * 7, BM, BN, BK>;
+  threadgroup float4 memory[Convolution::kMemory];
+  const Convolution product = {
+      x, conv_transpose3d_weight, y, {batch, depth, height, width, channels, channels}, filters, 4};
+  product.run(tile, memory, PLACE);
+}

@@ -1,0 +1,21 @@
+// Convolution of 3 taps, steps of 3, dilation 4, channels last: an implicit matrix product
+// (metalbench/window_products.h).
+// dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(batch * ((length - 9) / 3 + 1), BM))  threads=(128)
+// tune: BM = 64, 32
+// tune: BN = 64, 32
+// tune: BK = 16, 8
+// math: fast
+#include "metalbench/window_products.h"
+using namespace metalbench;
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void convolve(
+    device const float* x, device const float* conv1d_weight, device float* y, constant uint& batch,
+    constant uint& length, constant uint& channels, constant uint& filters,
+    uint3 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Steps = Forward<Once, Once, Along<3, 3, 0, 4>>;
+  using Convolution = WindowProduct<float, Steps, 3, BM, BN, BK>;
+  threadgroup float4 memory[Convolution::kMemory];
+  const Convolution product = {
+      x, conv1d_weight, y, {batch, 1, 1, length, channels, channels}, filters, 1};
+  product.run(tile, memory, PLACE);
+}

@@ -1,0 +1,23 @@
+// Transposed convolution of 3 x 3 x 3 taps, steps of 2, padding 1, dilation 2, channels last: a
+// product for each of the 8 phases of the output, which take their own taps and meet no zeros
+// (metalbench/window_products.h).
+// dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(batch * ceil_div(depth * 2 + 1, 2) * ceil_div(height * 2 + 1, 2) * ceil_div(width * 2 + 1, 2), BM), 8)  threads=(128)
+// tune: BM = 64, 32
+// tune: BN = 32, 64, 16
+// tune: BK = 16, 8
+// math: fast
+#include "metalbench/window_products.h"
+using namespace metalbench;
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void convolve(
+    device const float* x, device const float* conv_transpose3d_weight, device float* y,
+    constant uint& batch, constant uint& depth, constant uint& height, constant uint& width,
+    constant uint& channels, constant uint& filters, uint3 tile [[threadgroup_position_in_grid]],
+    PLACE_ARGUMENTS) {
+  using Steps = Backward<Along<3, 2, 1, 2>, Along<3, 2, 1, 2>, Along<3, 2, 1, 2>>;
+  using Convolution = WindowProduct<float, Steps, 3 * 3 * 3, BM, BN, BK>;
+  threadgroup float4 memory[Convolution::kMemory];
+  const Convolution product = {
+      x, conv_transpose3d_weight, y, {batch, depth, height, width, channels, channels}, filters, 1};
+  product.run(tile, memory, PLACE);
+}

@@ -1,0 +1,38 @@
+// Mean cross entropy of logits and classes: logsumexp(row) - row[target] of every row, in one pass
+// over the logits with one threadgroup a row (metalbench/softmax.h); one threadgroup then adds the
+// rows' losses.
+// dispatch: row_losses  threadgroups=(rows)  threads=(TG)
+// dispatch: finish  threadgroups=(1)  threads=(128)
+// scratch: losses float32 (rows)
+// tune: TG = 64, 32, 128, 256
+#include "metalbench/array_sum.h"
+#include "metalbench/softmax.h"
+using namespace metal;
+using namespace metalbench;
+
+[[kernel]] void row_losses(device const float* predictions, device const uint* targets,
+                           device float* losses, constant uint& classes,
+                           uint row [[threadgroup_position_in_grid]],
+                           uint thread_index [[thread_index_in_threadgroup]],
+                           uint lane [[thread_index_in_simdgroup]],
+                           uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+  const Place place = {thread_index, lane, simdgroup};
+  threadgroup float2 partial[TG / 32];
+  const ExpSum all = row_exp_sum<TG>(row_of(predictions, row, classes, -INFINITY), partial, place);
+  if (thread_index == 0) {
+    const float chosen = predictions[ulong(row) * classes + targets[row]];
+    losses[row] = precise::log(all.sum) + (all.peak - chosen);
+  }
+}
+
+[[kernel]] void finish(device const float* losses, device float* y, constant uint& rows,
+                       uint thread_index [[thread_index_in_threadgroup]],
+                       uint lane [[thread_index_in_simdgroup]],
+                       uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+  threadgroup float sums[Finishers / 32];
+  const Place place = {thread_index, lane, simdgroup};
+  const float sum = sum_of_shares(losses, rows, sums, place);
+  if (thread_index == 0) {
+    y[0] = sum / float(rows);
+  }
+}

@@ -1,0 +1,44 @@
+// Mean hinge loss, max(1 - p t, 0) with a sign t for each column: one threadgroup a row adds its
+// losses, one threadgroup then adds the rows. The product with -1 or 1 is exact, so that 1 - p t is
+// rounded once.
+// dispatch: row_losses  threadgroups=(n)  threads=(TG)
+// dispatch: finish  threadgroups=(1)  threads=(128)
+// scratch: losses float32 (n)
+// tune: TG = 64, 32, 128, 256
+#include "metalbench/array_sum.h"
+#include "metalbench/rows.h"
+using namespace metal;
+using namespace metalbench;
+
+[[kernel]] void row_losses(device const float* predictions, device const float* targets,
+                           device float* losses, constant uint& n,
+                           uint row [[threadgroup_position_in_grid]],
+                           uint thread_index [[thread_index_in_threadgroup]],
+                           uint lane [[thread_index_in_simdgroup]],
+                           uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+  const Place place = {thread_index, lane, simdgroup};
+  threadgroup float partial[TG / 32];
+  // Beyond the row p = t = 1, of which the loss is 0.
+  const Row<float> p = row_of(predictions, row, n, 1.0f);
+  const Row<float> t = row_of(targets, 0, n, 1.0f);
+  float4 sums = 0.0f;
+  for (uint column = 4 * thread_index; column < n; column += 4 * TG) {
+    sums += max(1.0f - p(column) * t(column), 0.0f);
+  }
+  const float sum = group_sum<TG / 32>(total(sums), partial, place);
+  if (thread_index == 0) {
+    losses[row] = sum;
+  }
+}
+
+[[kernel]] void finish(device const float* losses, device float* y, constant uint& n,
+                       uint thread_index [[thread_index_in_threadgroup]],
+                       uint lane [[thread_index_in_simdgroup]],
+                       uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+  threadgroup float sums[Finishers / 32];
+  const Place place = {thread_index, lane, simdgroup};
+  const float sum = sum_of_shares(losses, n, sums, place);
+  if (thread_index == 0) {
+    y[0] = sum / (float(n) * float(n));
+  }
+}
