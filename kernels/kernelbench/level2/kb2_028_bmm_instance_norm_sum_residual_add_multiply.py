@@ -12,7 +12,5 @@ from metalbench.suites.kernelbench.problems import problem, rand
     outputs=("z",),
 )
 def kb2_028_bmm_instance_norm_sum_residual_add_multiply(nn, x, y):
-    y = nn.linear(x, "bmm", nn.features)
-    y = nn.norm(y, (1,))
-    y = nn.add(y, y)
-    return nn.multiply(y, y)
+    z = nn.norm(nn.linear(x, "bmm", nn.features), (1,))
+    return nn.multiply(nn.add(z, y), y)

@@ -11,7 +11,7 @@ from metalbench.suites.kernelbench.problems.windowed import attention_block, par
     cpu=dict(batch=1, side=224, dims=1, classes=10),
     paper=dict(batch=10, side=224, dims=32, classes=1000),
     multiples=dict(side=224),
-    depth=60,
+    depth=300,
 )
 def kb3_030_swin_transformer_v2(nn, x):
     x = nn.conv(x, "patch_embed.proj", 3 * nn.dims, 4, stride=4)

@@ -154,6 +154,15 @@ def test_parameters_begin_as_pytorch_begins_them() -> None:
     assert 0.99 < work.inputs["x"].max() < 1
 
 
+@pytest.mark.parametrize(("size", "inner"), [("small", 64), ("cpu", 512)])
+def test_a_layer_begins_by_its_own_width_at_every_size(size: str, inner: int) -> None:
+    task = Library().entry("kb2_040_matmul_scaling_residual_add").task
+    weights, wide = (workload(task, size, seed=seed).inputs["matmul_weight"] for seed in (0, 1))
+    assert weights.shape[1] == inner
+    assert 0.99 < np.abs(weights).max() * math.sqrt(inner) <= 1
+    assert wide.std() * math.sqrt(inner) == pytest.approx(math.sqrt(2), rel=0.05)
+
+
 def test_a_problem_that_is_always_zero_is_not_with_other_inputs() -> None:
     for name in ("kb2_080_gemm_max_subtract_gelu", "kb2_009_matmul_subtract_multiply_relu"):
         own, other = (workload(Library().entry(name).task, "small", seed=seed) for seed in (0, 1))

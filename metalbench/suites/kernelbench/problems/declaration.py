@@ -208,16 +208,14 @@ def _cut_to_fit(known: Problem, paper: Mapping[str, int], name: str) -> Mapping[
 
 
 def _inputs_of(
-    known: Problem,
-    parameters: Mapping[str, tuple[tuple[int, ...], Initial]],
-    lifted: Mapping[str, float],
+    known: Problem, names: Iterable[str], lifted: Mapping[str, float]
 ) -> dict[str, Input]:
-    def shape_of(name: str) -> Callable[[Mapping[str, int]], tuple[int, ...]]:
-        return lambda values: known.trace(values).parameters[name][0]
+    def at(name: str) -> Callable[[Mapping[str, int]], tuple[tuple[int, ...], Initial]]:
+        return lambda values: known.trace(values).parameters[name]
 
     found: dict[str, Input] = {}
-    for name, (_, initial) in parameters.items():
-        found[name] = input_of(initial, shape_of(name), lifted.get(name, 0.0))
+    for name in names:
+        found[name] = input_of(at(name), lifted.get(name, 0.0))
     return found
 
 

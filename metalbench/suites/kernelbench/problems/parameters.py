@@ -31,15 +31,27 @@ class Initial:
     wide: Callable[[np.random.Generator, tuple[int, ...]], Values]
 
 
-@dataclass(frozen=True)
-class TracedInput(Input):
-    """An input whose shape comes of a trace of the problem's body."""
+# Shape and beginning of a parameter at a size.
+KnownAt = Callable[[Mapping[str, int]], tuple[tuple[int, ...], Initial]]
 
-    shape_of: ShapeOf = field(default=lambda _: ())
+
+@dataclass(frozen=True)
+class ParameterInput(Input):
+    """An input whose shape and beginning, of every size another, come of a trace of the body."""
+
+    known: KnownAt = field(default=lambda _: ((), constant(0)))
+    lift: float = 0.0
 
     def shape_at(self, values: Mapping[str, int]) -> tuple[int, ...]:
         """The shape with `values` for the names of sizes."""
-        return self.shape_of(values)
+        return self.known(values)[0]
+
+    def drawn(self, random: np.random.Generator, values: Mapping[str, int], seed: int) -> Values:
+        """As PyTorch initialises it, or wide, by `seed`."""
+        shape, initial = self.known(values)
+        if self.variation(seed) is None:
+            return self.draw(random, shape, values)
+        return _float(initial.wide(random, shape) + self.lift)
 
 
 @dataclass(frozen=True)
@@ -92,17 +104,14 @@ def randn(deviation: float = 1.0, mean: float = 0.0) -> Initial:
     return Initial(f"normal({mean:g}, {deviation:g})", draw, draw)
 
 
-def input_of(initial: Initial, shape_of: ShapeOf, lift: float = 0.0) -> TracedInput:
+def input_of(known: KnownAt, lift: float = 0.0) -> ParameterInput:
     """The input that stands for a parameter, `lift` larger where it is wide."""
+    varied = Variation(WIDE, lambda values, _: values)  # drawn anew instead
 
-    def draw(random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]) -> Values:
-        return initial.draw(random, shape)
+    def draw(random: np.random.Generator, shape: tuple[int, ...], at: Mapping[str, int]) -> Values:
+        return known(at)[1].draw(random, shape)
 
-    def wide(values: Values, random: np.random.Generator) -> Values:
-        return _float(initial.wide(random, values.shape) + lift)
-
-    varied = Variation(WIDE, wide)
-    return TracedInput((), None, initial.text, draw, (varied, varied), shape_of=shape_of)
+    return ParameterInput((), None, "as PyTorch", draw, (varied, varied), known=known, lift=lift)
 
 
 def rand(*dims: str | int, like: Callable[[Values], Values] | None = None) -> Input:
