@@ -179,7 +179,9 @@ def _run(options: dict[str, Any], machine: Machine) -> int:
         if options["tuned"]:
             trials = with_tunings(trials, device, store, log)
         try:
-            outcome = with_counts(_tried(machine, trials, store, progress, options), trials)
+            outcome = _tried(machine, trials, store, progress, options)
+            if not options["in_process"]:
+                outcome = with_counts(outcome, trials)
         except MachineError:
             shown = Outcome(tuple(progress.results), "failed")
             _report(out, shown, options, perf_counter() - start)

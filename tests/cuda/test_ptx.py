@@ -115,12 +115,10 @@ def test_a_sum_of_floats_is_one_atomic_instruction(ptx_of):
     assert ".sys" not in atomic
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("type_name", ["float", "half", "bfloat"])
-@pytest.mark.parametrize("looks", ["", "C.thread_elements()[0] += 1;"])
-def test_matrices_stay_in_registers(ptx_of, type_name, looks):
+def products(type_name, looks=""):
+    """A kernel that adds up products of matrices, two in each turn of a loop."""
     matrix = f"simdgroup_matrix<{type_name}, 8, 8>"
-    ptx = ptx_of(
+    return (
         f"kernel void k(device const {type_name}* x, device {type_name}* y, constant uint& n) {{"
         f"{matrix} A[2], B[2], C = make_filled_simdgroup_matrix<{type_name}, 8, 8>(0);"
         "for (uint k = 0; k < n; k += 16) { for (uint j = 0; j < 2; ++j) {"
@@ -128,6 +126,30 @@ def test_matrices_stay_in_registers(ptx_of, type_name, looks):
         "simdgroup_multiply_accumulate(C, A[j], B[j], C); } }"
         f"{looks} simdgroup_store(C, y, n); }}"
     )
+
+
+@pytest.mark.parametrize(
+    ("type_name", "types"),
+    [("half", "f16.f16"), pytest.param("bfloat", "bf16.bf16", marks=pytest.mark.slow)],
+)
+def test_matrices_of_two_bytes_are_multiplied_by_tensor_cores(ptx_of, type_name, types):
+    ptx = ptx_of(products(type_name))
+    check_sound(ptx, assemble=True)
+    assert ".local" not in ptx.text
+    multiplied = f"mma.sync.aligned.m16n8k8.row.col.f32.{types}.f32"
+    assert sum(each.startswith(multiplied) for each in ptx.code()) >= 2
+    assert not any(each.startswith("fma.rn.f32") for each in ptx.code())
+
+
+LOOKS = "C.thread_elements()[0] += 1;"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("type_name", "looks"), [("float", ""), ("float", LOOKS), ("half", LOOKS), ("bfloat", LOOKS)]
+)
+def test_other_matrices_stay_in_registers(ptx_of, type_name, looks):
+    ptx = ptx_of(products(type_name, looks))
     check_sound(ptx, assemble=True)
     assert ".local" not in ptx.text
     # Two elements a lane, eight products each, of two pairs of matrices at least.

@@ -102,7 +102,7 @@ def test_an_attempt_of_no_session_is_refused(path: Path) -> None:
 def test_a_store_of_the_version_before_gets_the_tables(path: Path) -> None:
     Store(path).close()
     with sqlite3.connect(path) as raw:
-        for table in ("attempt_samples", "attempts", "sessions", "records"):
+        for table in ("evaluations", "attempt_samples", "attempts", "sessions", "records"):
             raw.execute(f"DROP TABLE {table}")
         raw.execute("PRAGMA user_version = 5")
     raw.close()
@@ -120,6 +120,7 @@ def test_attempts_of_a_store_before_scatter_counted_are_there(path: Path) -> Non
     with sqlite3.connect(path) as raw:
         for column in ("steadiness", "steadiness_low", "steadiness_high"):
             raw.execute(f"ALTER TABLE attempts DROP COLUMN {column}")
+        raw.execute("DROP TABLE evaluations")
         raw.execute("PRAGMA user_version = 6")
     raw.close()
     with Store(path) as store:

@@ -5,6 +5,7 @@
 
 #include "../names.h"
 #include "simdgroup.h"
+#include "tensor_cores.h"
 
 namespace mb {
 
@@ -140,25 +141,17 @@ MB_FUNC u32 word_of(metal::vec<T, 2> pair) {
   return word;
 }
 
-// The tensor cores have 16 rows: ours and eight of zeros. They truncate as they sum, so that sums
-// of eight products are all that they make: those are added to x and y as any float is.
+// The tensor cores truncate as they sum, so that sums of eight products are all that they make:
+// those are added to x and y as any float is.
 template <class T>
 MB_FUNC void add_by_tensor_cores(const simdgroup_matrix<T, 8, 8>& a,
                                  const simdgroup_matrix<T, 8, 8>& b, float& x, float& y) {
-  u32 column;
-  asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(column) : "r"(word_of(b.mb_pair)));
-  const u32 row = word_of(a.mb_pair), none = 0;
-  float sum[2], unused[2];
+  const u32 row = word_of(a.mb_pair), column = transposed(word_of(b.mb_pair));
+  float sum[2];
   if constexpr (__is_same(T, half)) {
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
-        "{%7, %7, %7, %7};"
-        : "=f"(sum[0]), "=f"(sum[1]), "=f"(unused[0]), "=f"(unused[1])
-        : "r"(row), "r"(none), "r"(column), "f"(0.0f));
+    multiply_halves(sum, row, column);
   } else {
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
-        "{%7, %7, %7, %7};"
-        : "=f"(sum[0]), "=f"(sum[1]), "=f"(unused[0]), "=f"(unused[1])
-        : "r"(row), "r"(none), "r"(column), "f"(0.0f));
+    multiply_bfloats(sum, row, column);
   }
   x += sum[0];
   y += sum[1];
