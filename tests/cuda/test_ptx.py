@@ -36,10 +36,10 @@ def test_a_kernel_tells_of_its_arguments(ptx_of):
         "kernel void k(device float4* a, constant ushort& b, uint3 i "
         "[[thread_position_in_grid]]) { a[i.x] = b; }"
     ).info
-    _, _, threadgroup_bytes, max_threads, arguments = info[:5]
-    assert (threadgroup_bytes, max_threads, arguments) == (0, 1024, 3)
+    _, _, threadgroup_bytes, max_threads, counted, arguments = info[:6]
+    assert (threadgroup_bytes, max_threads, counted, arguments) == (0, 1024, 0, 3)
     per_argument = 5
-    first, second = info[5 : 5 + per_argument], info[5 + per_argument : 5 + 2 * per_argument]
+    first, second = info[6 : 6 + per_argument], info[6 + per_argument : 6 + 2 * per_argument]
     assert first[:3] == [16, 16, 1]
     assert second[:3] == [2, 2, 1]
 
