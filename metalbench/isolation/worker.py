@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
@@ -29,12 +32,24 @@ NEEDED_BY_SOME = "scipy.special"
 
 def work(channel: int, lifeline: int, parent: int, device: str) -> None:
     """Serve the process `parent` over the descriptor `channel`: one trial on `device`."""
-    means = confine(lifeline, parent, gpu=device == "cuda")
+    means = confine(lifeline, parent, gpu=device == "cuda" or mlx_takes_gpu(sys.path))
     try:
         _serve(Channel.of_worker(Connection(channel)), device, means)
     except (EOFError, OSError):
         # Nobody is there any more to be told.
         return
+
+
+def mlx_takes_gpu(folders: Sequence[str]) -> bool:
+    """Whether MLX is there for NVIDIA's GPUs: to import it takes one, whatever device is timed.
+
+    Only names are looked at, for nothing has been imported yet.
+    """
+    for folder in folders:
+        with suppress(OSError):
+            if any(name.startswith("mlx_cuda") for name in os.listdir(folder)):
+                return True
+    return False
 
 
 def _serve(channel: Channel, device_name: str, means: str) -> None:

@@ -52,3 +52,14 @@ def test_to_leave_with_success_is_no_result(runs: Any) -> None:
     (result,) = runs("exits_well")
     assert result.status is Status.FAILED
     assert "ended with exit code 0 and no result" in result.failures[0].message
+
+
+def test_mlx_for_gpus_is_known_by_its_name(tmp_path: Path) -> None:
+    """Its import fails where the devices are forbidden, on the cpu device as well."""
+    from metalbench.isolation.worker import mlx_takes_gpu
+
+    (tmp_path / "mlx_cpu-0.32.4.dist-info").mkdir()
+    folders = [str(tmp_path / "absent"), str(tmp_path)]
+    assert not mlx_takes_gpu(folders)
+    (tmp_path / "mlx_cuda_13-0.32.4.dist-info").mkdir()
+    assert mlx_takes_gpu(folders)
