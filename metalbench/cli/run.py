@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +11,12 @@ import click
 
 from metalbench.cli.capture import capture_after, capture_option, check_capture
 from metalbench.cli.counted import with_counts
+from metalbench.cli.exporting import export, plain
 from metalbench.cli.gate import Gate, annotate, gate_options, tell_regressions
 from metalbench.cli.isolation import isolation_options
 from metalbench.cli.machine import Machine, machine_for
 from metalbench.cli.on import on_options
-from metalbench.cli.output import is_taken, result_options, write_text
+from metalbench.cli.output import is_taken, result_options
 from metalbench.cli.parameters import (
     SET_HELP,
     complete_names,
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from metalbench.cli.progress import LineProgress, LiveProgress
     from metalbench.comparison.regression import Regression
     from metalbench.errors import MetalBenchError
-    from metalbench.result import DeviceFacts, Result
-    from metalbench.result.environment import Environment
+    from metalbench.result import Result
     from metalbench.run.runner import Outcome
     from metalbench.run.trial import Trial
     from metalbench.store import Store
@@ -155,7 +154,7 @@ def _control(options: dict[str, Any]) -> int:
     _report(out, outcome, options, perf_counter() - start)
     right = tell_control(out, outcome.results)
     facts = device_facts(device)
-    _export(outcome, facts, environment(), options, seconds=perf_counter() - start)
+    export(outcome, facts, environment(), options, seconds=perf_counter() - start)
     return Gate().exit_code(outcome, ()) or int(not right)
 
 
@@ -199,7 +198,7 @@ def _run(options: dict[str, Any], machine: Machine) -> int:
         capture_after(out, machine, trials[0], outcome.results, options["capture"])
     annotate(outcome, trials, slower, to_stderr=is_taken(options))
     facts, seconds = device_facts(device), perf_counter() - start
-    _export(outcome, facts, here, options, slower=slower, seconds=seconds)
+    export(outcome, facts, here, options, slower=slower, seconds=seconds)
     if fault is not None:
         raise fault
     return gate.exit_code(outcome, slower)
@@ -223,7 +222,7 @@ def _tried(
             store,
             machine.environment,
             progress,
-            options=_plain(options),
+            options=plain(options),
             fail_fast=options["fail_fast"],
             attempts=machine.attempts,
         )
@@ -283,41 +282,3 @@ def _finished(results: Sequence[Result]) -> str:
 
     kept = "is kept" if len(results) == 1 else "are kept"
     return f"{count(len(results), 'kernel')} had finished and {kept}."
-
-
-def _export(
-    outcome: Outcome,
-    facts: DeviceFacts,
-    here: Environment,
-    options: dict[str, Any],
-    *,
-    slower: Sequence[Regression] = (),
-    seconds: float,
-) -> None:
-    from metalbench.report.export import to_csv, to_json
-    from metalbench.report.junit import to_junit
-    from metalbench.report.markdown import to_markdown
-    from metalbench.report.page import page_of_results, to_html
-
-    results = outcome.results
-    forms: dict[str, Callable[[], str]] = {
-        "json": lambda: to_json(results, facts, here, _plain(options)),
-        "csv": lambda: to_csv(results),
-        "markdown": lambda: to_markdown(results, seconds, slower),
-        "html": lambda: to_html(page_of_results(results, facts, here, seconds)),
-        "junitxml": lambda: to_junit(results, slower),
-    }
-    for name, text in forms.items():
-        if options[f"{name}_file"]:
-            write_text(options[f"{name}_file"], text())
-
-
-def _plain(options: dict[str, Any]) -> dict[str, Any]:
-    """Options as JSON can hold them."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, (tuple, list)):
-            return [plain(each) for each in value]
-        return str(value) if isinstance(value, Path) else value
-
-    return {name: plain(value) for name, value in options.items()}

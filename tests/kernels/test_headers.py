@@ -38,9 +38,10 @@ ACTIVATIONS: dict[str, tuple[Callable[[Array], Array], float]] = {
     "HardSwish()": (lambda x: x * np.clip((x + 3) / 6, 0, 1), 3),
     "Sigmoid()": (scipy.special.expit, 3),
     "Silu()": (lambda x: x * scipy.special.expit(x), 4),
+    # Where it is next to nothing the exponent is large, and so are its own roundings.
     "GeluTanh()": (
-        lambda x: 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
-        6,
+        lambda x: x * scipy.special.expit(np.sqrt(8 / np.pi) * (x + 0.044715 * x**3)),
+        200,
     ),
     "Gelu()": (lambda x: x * scipy.special.ndtr(x), 6),
     "Elu{1.0f}": (lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))), 2),
