@@ -31,22 +31,29 @@ TESTS = Path(__file__).parent
 # Of folders whose tests are many cases of few functions: every test's first case, and of the others
 # one in so many. The long form, `pytest -m "slow or not slow"`, has them all.
 ONE_IN = {
+    "cheats": 2,
     "check": 80,
-    "cli": 2,
-    "custom_kernel": 3,
-    "device": 3,
+    "cli": 4,
+    "cuda": 4,
+    "custom_kernel": 4,
+    "device": 6,
     "emission": 90,
-    "escapes": 2,
-    "frontend": 3,
-    "isolation": 2,
-    "kernels": 6,
+    "escapes": 3,
+    "frontend": 6,
+    "generated": 4,
+    "isolation": 4,
+    "kernels": 12,
     "mlx_kernels": 12,
-    "msl": 8,
-    "steel": 3,
-    "suites": 15,
+    "msl": 16,
+    "puzzles": 4,
+    "stats": 2,
+    "steel": 6,
+    "suites": 20,
+    "verify": 2,
 }
 if "METAL_DOUBLE" in os.environ:
-    ONE_IN["device"] = 30  # the suite is the cpu device's, too, which has more of it
+    # The suite of every device is the cpu device's, too, which has more of it.
+    ONE_IN |= {"device": 60, "metal": 4}
 
 _AT_FIRST: dict[int, tuple[np.random.Generator, Any]] = {}
 

@@ -29,6 +29,7 @@ def test_the_script_of_scripting_runs():
     assert answer.stdout.endswith(" ns\n")
 
 
+@pytest.mark.slow
 def test_the_script_of_records_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("METALBENCH_HOME", str(tmp_path))
     answer = run("-c", block("python", "submit(device", DOCS / "leaderboard.md"))

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from metalbench.cli import main
 from metalbench.measure.cache import MIB
 from metalbench.measure.series import FEWEST_PAIRS
 from metalbench.store import Store
@@ -75,16 +77,16 @@ def test_a_run_over_a_suite_names_what_has_no_kernel(
     from metalbench.kernel.library import find as find_all
 
     def find(names: Any, set_name: str | None, folders: Any) -> list[Any]:
-        wanted = ("kb1_019_relu", "kb1_099_triplet_margin_loss")
+        wanted = ("kb1_019_relu", "kb2_001_conv2d_relu_bias_add")
         return [each for each in find_all(names, set_name, folders) if each.name in wanted]
 
     monkeypatch.setattr("metalbench.kernel.library.find", find)
-    result = shell("run", "--set", "kernelbench/level1", "--size", "small")
+    result = shell("run", "--set", "kernelbench", "--size", "small")
     assert result.exit_code == 0, result.output
     assert "1 of 1 correct" in result.stdout
-    assert "No kernel yet for 1 of 2 tasks: kb1_099_triplet_margin_loss" in result.stdout
-    result = shell("run", "kb1_099_triplet_margin_loss")
-    assert "no kernel; write kb1_099_triplet_margin_loss.metal" in " ".join(result.stdout.split())
+    assert "No kernel yet for 1 of 2 tasks: kb2_001_conv2d_relu_bias_add" in result.stdout
+    result = shell("run", "kb2_001_conv2d_relu_bias_add")
+    assert "no kernel; write kb2_001_conv2d_relu_bias_add.metal" in " ".join(result.stdout.split())
 
 
 def test_a_suite_without_a_kernel_is_a_message(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,8 +213,11 @@ def test_cold_results_say_so_and_do_not_compare_with_warm_ones(
     assert "expected the same mode in both, got cold in" in " ".join(result.stderr.split())
 
 
-def test_one_kernel_alone_is_counted_and_several_are_not(shell: Any) -> None:
-    alone = shell("run", "twice", "--json", "-")
+def test_one_kernel_alone_is_counted_and_several_are_not(
+    shell: Any, kernels: Path, tmp_path: Path
+) -> None:
+    where = ["--kernels", str(kernels), "--db", str(tmp_path / "results.db"), "--time", "0.01"]
+    alone = CliRunner().invoke(main, ["run", "twice", "--json", "-", *where])
     (result,) = json.loads(alone.stdout)["results"]
     # 4096 floats read and as many written: all that the task declares.
     assert result["counted"] == {

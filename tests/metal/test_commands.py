@@ -65,6 +65,7 @@ def test_the_store_has_every_window_on_every_clock(db: Path) -> None:
     assert (samples["gpu"] > 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision(db: Path, dtype: str) -> None:
     (entry,) = run(db, "softmax", "--dtype", dtype)["results"]

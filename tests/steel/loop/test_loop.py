@@ -48,6 +48,7 @@ def no_change(subject: Subject, session: Any, rounds: int) -> list[Attempt]:
     return attempts
 
 
+@pytest.mark.slow
 def test_proposals_that_change_nothing_are_not_kept(subject: Subject, session: Any) -> None:
     kept = [each for each in no_change(subject, session, 6) if each.fate is Fate.KEPT]
     assert len(kept) <= 1

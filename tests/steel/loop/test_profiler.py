@@ -94,6 +94,7 @@ def test_what_failed_before_is_told() -> None:
     assert found["techniques tried"] == "1, kept: none"
 
 
+@pytest.mark.slow
 def test_the_roofs_of_this_machine_are_measured_in_confined_processes() -> None:
     device = device_facts(_core.open("cpu"))
     with Workers("cpu", Limits(120)) as workers:
