@@ -31,7 +31,6 @@ TESTS = Path(__file__).parent
 # Of folders whose tests are many cases of few functions: every test's first case, and of the others
 # one in so many. The long form, `pytest -m "slow or not slow"`, has them all.
 ONE_IN = {
-    "cheats": 2,
     "check": 80,
     "cli": 4,
     "cuda": 4,

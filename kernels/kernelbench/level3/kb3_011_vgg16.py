@@ -1,7 +1,7 @@
 """VGG-16, its first stage `filters` wide."""
 
 from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import flat, pooled
+from metalbench.suites.kernelbench.problems.vision import vgg
 
 
 @problem(
@@ -12,15 +12,4 @@ from metalbench.suites.kernelbench.problems.vision import flat, pooled
     paper=dict(batch=10, side=224, filters=64, hidden=4096, classes=1000),
 )
 def kb3_011_vgg16(nn, x):
-    layer = 0
-    for stage, count in enumerate((2, 2, 3, 3, 3)):
-        filters = nn.filters << min(stage, 3)
-        for _ in range(count):
-            x = nn.relu(nn.conv(x, f"features.{layer}", filters, 3, padding=1))
-            layer += 2
-        x = pooled(nn, x, 2, 2)
-        layer += 1
-    x = flat(nn, x)
-    for layer in (0, 3):
-        x = nn.relu(nn.linear(x, f"classifier.{layer}", nn.hidden))
-    return nn.linear(x, "classifier.6", nn.classes)
+    return vgg(nn, x, (2, 2, 3, 3, 3))

@@ -193,3 +193,19 @@ def shuffle_unit(nn: Layers, x: Any, name: str, filters: int, *, shortcut: bool)
     y = nn.relu(conv_bn(nn, y, f"{name}conv3", f"{name}bn3", filters, 1, groups=groups))
     names = f"{name}shortcut.0", f"{name}shortcut.1"
     return y + (conv_bn(nn, x, *names, filters, 1) if shortcut else x)
+
+
+def vgg(nn: Layers, x: Any, stages: Sequence[int]) -> Any:
+    """VGG of so many convolutions in each stage: maxima between them, three dense layers behind."""
+    layer = 0
+    for stage, count in enumerate(stages):
+        filters = nn.filters << min(stage, 3)
+        for _ in range(count):
+            x = nn.relu(nn.conv(x, f"features.{layer}", filters, 3, padding=1))
+            layer += 2
+        x = pooled(nn, x, 2, 2)
+        layer += 1
+    x = flat(nn, x)
+    for layer in (0, 3):
+        x = nn.relu(nn.linear(x, f"classifier.{layer}", nn.hidden))
+    return nn.linear(x, "classifier.6", nn.classes)
