@@ -1,6 +1,6 @@
 """What it costs to run a kernel in another process than the one that judges it.
 
-    python benchmarks/executor.py [--pairs 200]
+    python benchmarks/executor.py [--pairs 1000]
 
 The same kernels in this process and in an executor, one window each by turns in random order: the
 ratio of their times, judged as `metalbench run` judges a kernel against MLX. Beside it what a
@@ -90,7 +90,7 @@ def start_s() -> float:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=200)
+    parser.add_argument("--pairs", type=int, default=1000)
     pairs = parser.parse_args().pairs
     here = _core.open("cpu")
     _core.run_apart(Executors().start)

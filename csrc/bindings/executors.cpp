@@ -116,8 +116,8 @@ void define_executors(nb::module_& module) {
                                   "Whether an executor's times agree with those that its judge "
                                   "saw pass, all in ns.")
       .def(nb::init<>())
-      .def("note_handshake", &executor::Agreement::note_handshake, nb::arg("seen_ns"),
-           "A window without work took so long.")
+      .def("note_handshake", &executor::Agreement::note_handshake, nb::arg("way_ns"),
+           "The way of a window of known length took so long.")
       .def_prop_ro("handshake_ns", &executor::Agreement::handshake_ns)
       .def("settle", &executor::Agreement::settle, nb::arg("reported_ns"), nb::arg("seen_ns"),
            "The time that counts of a window. Raises ForgedTimes.")

@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 struct Pool::Job {
   Job(std::span<const std::unique_ptr<Launch>> list, std::uint32_t passes_, std::uint32_t workers)
       : launches(list), passes(passes_) {
-    std::uint64_t most = 1;
+    std::uint64_t most = launches.empty() ? workers : 1;
     for (const auto& launch : launches) most = std::max(most, launch->groups);
     participants = static_cast<std::uint32_t>(std::min<std::uint64_t>(workers, most));
     missing = participants;
@@ -52,6 +52,7 @@ struct Pool::Job {
   std::span<const std::unique_ptr<Launch>> launches;
   std::uint32_t passes;
   std::uint32_t participants;
+  std::chrono::nanoseconds least{};  // no worker is done earlier
   Clock::time_point start;
   Clock::time_point end;
 

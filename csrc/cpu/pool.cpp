@@ -54,6 +54,8 @@ class Pool::Worker {
       }
       if (job.aborted.load(std::memory_order_relaxed)) return;
     }
+    while (Clock::now() - job.start < job.least) {
+    }
   }
 
   void report(Job& job, std::size_t launch, const Fault& fault) {
@@ -95,6 +97,26 @@ void Pool::stop_workers() {
   for (const auto& worker : workers_) worker->request_stop();
 }
 
+void Pool::hand_out(Job& job) {
+  {
+    const std::lock_guard lock(mutex_);
+    job_ = &job;
+    ++generation_;
+  }
+  wake_.notify_all();
+}
+
+void Pool::occupy(std::chrono::nanoseconds time) {
+  const std::lock_guard exclusive(one_job_);
+  Job job({}, 0, static_cast<std::uint32_t>(workers_.size()));
+  job.least = time;
+  hand_out(job);
+  while (!wait_until_done(job, time)) {
+  }
+  const std::lock_guard lock(mutex_);
+  job_ = nullptr;
+}
+
 Outcome Pool::run(std::span<const std::unique_ptr<Launch>> launches, const RunOptions& options) {
   using namespace std::chrono_literals;
   const std::lock_guard exclusive(one_job_);
@@ -104,12 +126,7 @@ Outcome Pool::run(std::span<const std::unique_ptr<Launch>> launches, const RunOp
       std::ranges::any_of(launches, [](const auto& launch) { return launch->counter != nullptr; });
   const auto workers = is_counted ? 1 : static_cast<std::uint32_t>(workers_.size());
   Job job(launches, options.passes, workers);
-  {
-    const std::lock_guard lock(mutex_);
-    job_ = &job;
-    ++generation_;
-  }
-  wake_.notify_all();
+  hand_out(job);
 
   Outcome outcome;
   const Clock::time_point deadline = Clock::now() + options.time_limit;

@@ -35,12 +35,15 @@ class Pool {
   // Runs the launches in order, `options.passes` times over. One caller at a time; others wait.
   [[nodiscard]] Outcome run(std::span<const std::unique_ptr<Launch>> launches,
                             const RunOptions& options);
+  // Keeps all workers busy for so long, with nothing.
+  void occupy(std::chrono::nanoseconds time);
 
   struct Job;
 
  private:
   class Worker;
 
+  void hand_out(Job& job);
   void stop_workers();
   [[nodiscard]] bool wait_until_done(Job& job, std::chrono::nanoseconds time);
 

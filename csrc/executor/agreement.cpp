@@ -10,10 +10,12 @@ namespace metalbench::executor {
 namespace {
 
 constexpr std::size_t kept_handshakes = 15;
-// Of a handshake's time, the part that the way of a window may take.
+// Of a handshake's time, the part that the way of a window may take: ways vary.
 constexpr double allowed = 1.5;
-// An executor cannot make its own way look longer than this.
-constexpr double most_allowed_ns = 150e3;
+// A kernel cannot make the way look longer than so many times what it took before it ran,
+constexpr double most_growth = 2;
+// nor can a machine that was busy then.
+constexpr double most_allowed_ns = 500e3;
 // The clock is read before and after, by either side.
 constexpr double clock_slack_ns = 2e3;
 // A way that is so many times longer, and so large a part of the window, is no way.
@@ -36,12 +38,13 @@ std::string in_ms(double ns) {
 
 }  // namespace
 
-void Agreement::note_handshake(double seen_ns) {
+void Agreement::note_handshake(double way_ns) {
   if (handshakes_.size() < kept_handshakes) {
-    handshakes_.push_back(seen_ns);
+    handshakes_.push_back(way_ns);
   } else {
-    handshakes_[next_++ % kept_handshakes] = seen_ns;
+    handshakes_[next_++ % kept_handshakes] = way_ns;
   }
+  if (windows_ == 0) honest_ns_ = handshake_ns();
 }
 
 double Agreement::handshake_ns() const {
@@ -71,8 +74,8 @@ double Agreement::settle(double reported_ns, double seen_ns) {
                       in_ms(reported_ns) + " of " + in_ms(seen_ns) +
                       ", while the way to it takes " + in_ms(handshake_ns()));
   }
-  const double allowance_ns = std::min(allowed * handshake_ns(), most_allowed_ns);
-  return std::max(reported_ns, seen_ns - allowance_ns);
+  const double believed_ns = std::min(handshake_ns(), most_growth * honest_ns_);
+  return std::max(reported_ns, seen_ns - std::min(allowed * believed_ns, most_allowed_ns));
 }
 
 void Agreement::check_idle(double worked_ns, double passed_ns) {

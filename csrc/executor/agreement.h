@@ -1,10 +1,11 @@
 // Judges the times that an executor reports by those that its judge saw pass.
 //
 // A window's own time is less than what passes between the request and the answer, by the way there
-// and back. How long that takes is measured with windows without work. What goes beyond is counted
-// to the window, so that a report that is too small gains nothing; where it goes far beyond time
-// and again, or where more is reported than has passed, nothing that this executor says is worth
-// anything.
+// and back. How long that takes is measured with windows of known length, first of all before any
+// kernel has run, when nobody there has a reason to make it look longer. What goes beyond is
+// counted to the window, so that a report that is too small gains next to nothing; where it goes
+// far beyond time and again, or where more is reported than has passed, nothing that this executor
+// says is worth anything.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,8 @@ namespace metalbench::executor {
 
 class Agreement {
  public:
-  // A window without work took so long.
-  void note_handshake(double seen_ns);
+  // The way of a window of known length took so long.
+  void note_handshake(double way_ns);
   // What a handshake takes, by the last ones; 0 before any.
   [[nodiscard]] double handshake_ns() const;
 
@@ -31,6 +32,7 @@ class Agreement {
 
  private:
   std::vector<double> handshakes_;  // the last ones, in turn
+  double honest_ns_ = 0;            // what they took before the first window
   std::size_t next_ = 0;
   std::size_t windows_ = 0;
   std::size_t disagreeing_ = 0;

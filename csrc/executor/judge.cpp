@@ -9,7 +9,7 @@
 namespace metalbench::executor {
 namespace {
 
-constexpr int first_handshakes = 9;
+constexpr int first_handshakes = 7;
 constexpr int more_handshakes = 3;
 // What a process may take to load or to map, however busy the machine is.
 constexpr auto for_a_moment = std::chrono::seconds(60);
@@ -92,7 +92,7 @@ void Judge::start_anew() {
   process_ = host_->start();
   channel_ = std::make_unique<Channel>(process_->socket());
   // Until it has answered no kernel is to blame for what it does.
-  (void)ask(Writer(Request::ping), until(for_a_moment));
+  (void)ask(asked_busy({}), until(for_a_moment));
   ready_ = true;
   for (const auto& pipeline : pipelines_) {
     load_into_process(*pipeline);

@@ -70,6 +70,7 @@ class Judge {
   [[nodiscard]] static Writer asked(Request kind, const Work& work, const RunOptions& options);
   [[noreturn]] void raise_late(const RunOptions& options);
   [[nodiscard]] bool is_known(const std::string& path) const;
+  [[nodiscard]] static Writer asked_busy(std::chrono::nanoseconds time);
   void ping();
   [[nodiscard]] Window timed(const Writer& request, const RunOptions& options);
   [[nodiscard]] std::vector<Finding> checked(const Writer& request, const RunOptions& options);

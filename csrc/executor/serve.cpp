@@ -95,7 +95,7 @@ class Server {
       case Request::check:
         return check(message);
       case Request::ping:
-        return ping();
+        return ping(message);
       case Request::seal:
         seal_();
         break;
@@ -233,10 +233,11 @@ class Server {
     return options;
   }
 
-  // As a window without work: its way to the workers and back.
-  [[nodiscard]] Writer ping() {
-    (void)pool_->run({}, {});
-    return timed({});
+  // As a window whose time is known: who asks sleeps meanwhile, as long as for a window of work.
+  [[nodiscard]] Writer ping(Reader& message) {
+    const std::chrono::nanoseconds time(message.get<std::int64_t>());
+    pool_->occupy(time);
+    return timed({.device_ns = static_cast<double>(time.count())});
   }
 
   [[nodiscard]] static Writer timed(const Timing& timing) {

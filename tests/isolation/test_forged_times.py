@@ -17,7 +17,7 @@ from metalbench import _core
 from metalbench.errors import ForgedTimes
 
 HELD_BACK_S = 0.02
-MOST_OF_A_HANDSHAKE_NS = 150e3
+MOST_OF_A_HANDSHAKE_NS = 500e3
 
 
 def reporting(change: Callable[[float], float]) -> Callable[[ScriptedExecutor], Script]:
@@ -131,6 +131,19 @@ def test_the_way_to_an_executor_is_no_part_of_its_time() -> None:
     assert agreement.settle(1e6, 1.03e6) == 1e6
     # What is more than a handshake costs is the kernel's.
     assert agreement.settle(1e6, 1.1e6) == 1.1e6 - 45e3
+
+
+def test_an_executor_cannot_make_its_own_way_look_longer() -> None:
+    agreement = _core.Agreement()
+    agreement.note_handshake(30e3)
+    assert agreement.settle(1e6, 2e6) == 2e6 - 45e3
     for _ in range(100):
         agreement.note_handshake(10e6)
-    assert agreement.settle(1e6, 2e6) == 2e6 - 150e3
+    assert agreement.handshake_ns == 10e6
+    assert agreement.settle(1e6, 2e6) == 2e6 - 90e3
+
+
+def test_a_machine_that_was_busy_at_first_forgives_little() -> None:
+    agreement = _core.Agreement()
+    agreement.note_handshake(10e6)
+    assert agreement.settle(1e6, 20e6) == 20e6 - 500e3
