@@ -128,3 +128,33 @@ def test_what_a_function_returns_from_within_a_loop_is_of_its_last_turn():
     arguments = {"keys": keys, "y": y}
     device.run([_core.Dispatch(pipeline, arguments, threads_in_grid=32, threads=32)])
     np.testing.assert_array_equal(y, np.where(keys == 2, 1032, 1132))
+
+
+# The first lane takes the inner loop's turns, and LLVM goes from there to what it does alone behind
+# it: the others stand there before.
+AFTER_A_LOOP = """
+#include <metal_stdlib>
+using namespace metal;
+kernel void after_a_loop(device const float* a, device uint* y, uint i [[thread_position_in_grid]],
+                         uint lane [[thread_index_in_simdgroup]]) {
+  uint x = 1, outer = 0;
+  do {
+    uint inner = 0;
+    while (inner++ < 5 && simd_is_first()) {
+      if (quad_broadcast_first(1.0f) >= max(1.0f, a[1])) { x = 1; break; }
+    }
+    if (simd_is_first()) { x = simd_xor(i); }
+  } while (outer++ < 1 && lane <= 3);
+  y[i] = x;
+}
+"""
+
+
+def test_what_lanes_do_behind_a_loop_is_of_the_turn_around_it():
+    device = _core.open("cpu")
+    pipeline = device.compile(AFTER_A_LOOP, fast_math=False).pipeline()
+    assert pipeline.engine == "vectors"
+    y = np.zeros(64, np.uint32)
+    arguments = {"a": np.full(2, 5, np.float32), "y": y}
+    device.run([_core.Dispatch(pipeline, arguments, threads_in_grid=64, threads=64)])
+    np.testing.assert_array_equal(y, np.where(np.arange(64) % 32 == 0, np.arange(64), 1))

@@ -14,7 +14,8 @@ uint turns(uint x) { for (uint k = 0; k < 3; ++k) x += simd_sum(x); return x; }
 uint f(uint x) { BODY return x; }
 kernel void k(device uint* y, uint i [[thread_position_in_grid]]) { y[i] = f(i); }
 """
-MARK = "mb::turn_ends()"
+BEGINS = "const auto mb_turn = mb::turn_begins();"
+MARK = "mb::turn_ends(mb_turn)"
 
 
 def lowered(source, body):
@@ -28,13 +29,28 @@ def lowered(source, body):
         ("for (;;) { if (x) { x = simd_sum(x); break; } }", f"{MARK}; break;"),
         ("for (;;) { if (x) { x = asks(x); break; } }", f"{MARK}; break;"),
         ("do { if (x) { if (x > 2) { x = simd_max(x); } break; } } while (x);", f"{MARK}; break;"),
-        ("while (x) { if (x) { return simd_sum(x); } }", "return mb::turn_ends(simd_sum(x));"),
+        (
+            "while (x) { if (x) { return simd_sum(x); } }",
+            "return mb::turn_ends(mb_turn, simd_sum(x));",
+        ),
         ("while (x) { if (x) { x = simd_sum(x); x = 0; } }", f"x = 0; {MARK}; }}"),
-        ("for (;;) { switch (x) { case 1: { x = simd_sum(x); return 1; } } }", "turn_ends(1)"),
+        (
+            "for (;;) { switch (x) { case 1: { x = simd_sum(x); return 1; } } }",
+            "turn_ends(mb_turn, 1)",
+        ),
     ],
 )
 def test_a_loop_that_is_left_behind_a_meeting(source, body, marked):
     assert marked in lowered(source, body)
+
+
+def test_the_mark_is_of_the_loop_that_it_is_in(source):
+    body = "for (;;) { while (x) { --x; } if (x) { x = simd_sum(x); break; } }"
+    text = lowered(source, body)
+    assert (
+        f"for (;;) {{ {BEGINS} while (x) {{ --x; }} if (x) {{ x = simd_sum(x); {MARK}; break;"
+        in text
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """Loops that lanes leave behind a function of their SIMD-group: `if (c) { simd_sum(x); break; }`.
 
 What always leaves a loop is no part of it to LLVM, and the lanes of all its turns would meet there.
-So the place where it is left is marked, for kernels that are built as vectors (ir/turns.py). Of
+So the place where it is left is marked, for kernels that are built as vectors (ir/turns.py), and
+so is where a turn of the loop begins, which is what the mark ends: after a loop that stands before
+it LLVM may come straight from there. Of
 `while (!done) { if (c) { simd_sum(x); done = true; } }` LLVM finds out that the branch leaves it.
 """
 
@@ -14,7 +16,9 @@ from metalbench.msl.reading.collectives import References, is_collective
 from metalbench.msl.reading.tokens import Tokens
 from metalbench.msl.rewriting.edits import Edits
 
-_MARK = "mb::turn_ends"
+_TURN = "mb_turn"  # in scope for the marks of a loop, and hidden by those of loops within
+_BEGINS = f" const auto {_TURN} = mb::turn_begins();"
+_MARK = f"mb::turn_ends({_TURN}"
 _LOOPS = ("for", "while", "do")
 _UNCOUNTED = ("while", "do")
 _WAYS_OUT = ("break", "return")
@@ -32,15 +36,20 @@ def mark_leaving(tokens: Tokens, references: References, edits: Edits) -> None:
             known[word] = references.reached([word]) if word in references else {word}
         return known[word]
 
+    marked: set[int] = set()
     for opening in _bodies(tokens, _LOOPS):
         for index in _within(tokens, opening):
             if _follows_a_meeting(tokens, opening, index, reached):
                 _mark(tokens, edits, index)
+                marked.add(opening)
     for opening in _bodies(tokens, _UNCOUNTED):
         for block in _branches(tokens, opening):
             closing = tokens.partner[block]
             if _follows_a_meeting(tokens, opening, closing, reached):
-                edits.insert(tokens.start[closing], f"{_MARK}(); ")
+                edits.insert(tokens.start[closing], f"{_MARK}); ")
+                marked.add(opening)
+    for opening in marked:
+        edits.insert(tokens.end(opening), _BEGINS)
 
 
 def _bodies(tokens: Tokens, words: Iterable[str]) -> Iterator[int]:
@@ -114,8 +123,8 @@ def _opener(tokens: Tokens, opening: int) -> str:
 
 def _mark(tokens: Tokens, edits: Edits, index: int) -> None:
     if tokens.text[index] == "break" or tokens.at(index + 1) == ";":
-        edits.insert(tokens.start[index], f"{_MARK}(); ")
+        edits.insert(tokens.start[index], f"{_MARK}); ")
     elif tokens.at(index + 1) != "{":  # `{...}` has no type before it is returned
         last = next(at for at in range(index, len(tokens)) if tokens.text[at] == ";")
-        edits.insert(tokens.start[index + 1], f"{_MARK}(")
+        edits.insert(tokens.start[index + 1], f"{_MARK}, ")
         edits.insert(tokens.start[last], ")")

@@ -33,7 +33,8 @@ MB_SITE static void threadgroup_meeting(void* mem_flags) {
 }
 
 MB_FUNC u32 lane() { return current()->lane; }
-MB_FUNC void turn_ends() {}
+MB_FUNC u32 turn_begins() { return 0; }
+MB_FUNC void turn_ends(u32) {}
 MB_FUNC u8* arena() { return current()->bundle->group->arena; }
 // Macros, so that the functions of the kernel library are the call sites.
 #define MB_MEET_IN_THREADGROUP(mem_flags) \

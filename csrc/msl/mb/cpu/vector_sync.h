@@ -15,9 +15,10 @@ MB_FUNC u32 lane() {
 MB_FUNC bool owns_matrices() { return true; }
 // They go through the kernel together.
 MB_FUNC void expect_all_lanes() {}
+MB_FUNC u32 turn_begins() { return mb_vector_turn_begins(); }
 // A branch, so that what stands before it and what stands behind stay in blocks of their own.
-MB_FUNC void turn_ends() {
-  if (mb_vector_turn_ends()) __builtin_trap();
+MB_FUNC void turn_ends(u32 turn) {
+  if (mb_vector_turn_ends(turn)) __builtin_trap();
 }
 MB_FUNC u8* arena() { return mb_vector_arena(); }
 

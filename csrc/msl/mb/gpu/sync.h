@@ -18,7 +18,8 @@ MB_FUNC u32 active_lanes() {
   return mask;
 }
 
-MB_FUNC void turn_ends() {}
+MB_FUNC u32 turn_begins() { return 0; }
+MB_FUNC void turn_ends(u32) {}
 
 }  // namespace mb
 
