@@ -58,7 +58,8 @@ def test_turns_that_some_lanes_skip_change_nothing_for_them(device, compile_kern
 
 
 BY_KEY = """
-kernel void by_key(device const uint* keys, device uint* y, uint i [[thread_position_in_grid]]) {{
+kernel void by_key(device const uint* keys, device uint* y, uint i [[thread_position_in_grid]],
+                   uint lane [[thread_index_in_simdgroup]]) {{
   uint key = keys[i], count = 0;
   {loop}
   y[i] = count * 100 + simd_sum(1u);
@@ -75,6 +76,19 @@ LOOPS = {
     "break, around another branch": """while (true) {
       if (simd_broadcast_first(key) == key) {
         if (key < 2) { count = simd_sum(1u); } else { count = simd_sum(1u); }
+        break;
+      }
+    }""",
+    "break, behind a loop": """for (;;) {
+      if (simd_broadcast_first(key) == key) {
+        for (uint k = 0; k <= key; ++k) { count = simd_sum(1u); }
+        break;
+      }
+    }""",
+    "break, behind a loop that is left": """for (uint k = 0; k < 40; ++k) {
+      if (simd_broadcast_first(key) == key) {
+        for (;;) { if (simd_broadcast_first(lane) == lane) { count += simd_sum(1u); break; } }
+        count = simd_sum(count);
         break;
       }
     }""",

@@ -34,6 +34,8 @@ def lowered(source, body):
             "return mb::turn_ends(mb_turn, simd_sum(x));",
         ),
         ("while (x) { if (x) { x = simd_sum(x); x = 0; } }", f"x = 0; {MARK}; }}"),
+        ("for (;;) { if (x) { while (x) --x; x = simd_sum(x); break; } }", f"{MARK}; break;"),
+        ("for (;;) { if (x) { x = turns(x); break; } }", f"{MARK}; break;"),
         (
             "for (;;) { switch (x) { case 1: { x = simd_sum(x); return 1; } } }",
             "turn_ends(mb_turn, 1)",
@@ -60,9 +62,6 @@ def test_the_mark_is_of_the_loop_that_it_is_in(source):
         "for (;;) { if (x) { x = simd_sum(x); continue; } }",
         "for (;;) { switch (x) { case 1: { x = simd_sum(x); break; } } }",
         "if (x) { return simd_sum(x); }",
-        # Behind a loop within, nothing tells which one is left.
-        "for (;;) { if (x) { while (x) --x; x = simd_sum(x); break; } }",
-        "for (;;) { if (x) { x = turns(x); break; } }",
     ],
 )
 def test_what_needs_no_mark(source, body):

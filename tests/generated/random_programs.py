@@ -60,6 +60,7 @@ class _Programs(RandomShapes):
         self._threads, self._grid = _launch(choose, sizes)
         x, y, z = self._grid
         super().__init__(choose, x * y * z, choose.randrange(statements // 2, statements + 1))
+        self.loops_everywhere = richer
         # Of kernels whose lanes do not ask for each other, narrower rows may be run.
         self.asks = choose.random() < 0.8
         # And of richer ones, some whose threads share nothing: those are run in loops.

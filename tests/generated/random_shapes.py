@@ -51,7 +51,7 @@ class RandomShapes(RandomStatements):
         flag = s.Name("uint", self.names.fresh("g"))
         counter = s.Name("uint", self.names.fresh("k"))
         inner = self._looped(scope, counter, is_uniform=False)
-        calm = replace(inner.inside(), jumps=frozenset(), loops=False, functions=())
+        calm = replace(inner.inside(), jumps=frozenset())
         leaving: s.Block = self.block(calm, 2) if self.chance(0.6) else []
         leaving += [s.Assign(flag, literal("uint", 1)), s.Break()]
         body = [

@@ -25,6 +25,7 @@ class RandomStatements(RandomExpressions):
         super().__init__(choose, total)
         self.names = Names()
         self.budget = budget
+        self.loops_everywhere = False  # also where lanes are about to leave the loop around
         self.tangled = self.chance(0.4)  # more of branches and loops, less of anything else
 
     def block(self, scope: Scope, most: int = 5) -> s.Block:
@@ -164,8 +165,7 @@ class RandomStatements(RandomExpressions):
     def _leaving(self, scope: Scope) -> s.Block:
         """A block at the end of which lanes leave what they are in."""
         jump = self.choose.choice(sorted(scope.jumps))
-        # Behind a loop within it, what is behind in the loop that it leaves cannot be told.
-        loops = not scope.in_loop or jump == "continue"
+        loops = not scope.in_loop or jump == "continue" or self.loops_everywhere
         functions = scope.functions if loops else ()
         inner = replace(scope, jumps=frozenset(), loops=loops, functions=functions)
         body = self.block(inner, 2) if self.chance(0.6) else []

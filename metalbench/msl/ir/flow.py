@@ -173,14 +173,18 @@ def _loops(order: list[Block], dominator: Mapping[Block, Block], marks: list[Mar
 
 def _add_turns(marks: list[Mark], loops: Collection[Loop]) -> None:
     """Take what is left for good in a turn into the loop, and into those around that it leaves."""
-    for end, begun in marks:
-        left = [loop for loop in loops if begun <= loop.blocks and end not in loop.blocks]
-        inside = {block for loop in left for block in loop.blocks}
-        blocks, last = left_behind(end, inside)
-        for loop in left:
-            if last and last <= loop.blocks:
-                loop.blocks |= blocks
-                loop.behind |= blocks
+    changed = True
+    while changed:  # what is taken into a loop may have loops of its own, with marks of theirs
+        changed = False
+        for end, begun in marks:
+            left = [loop for loop in loops if begun <= loop.blocks and end not in loop.blocks]
+            inside = {block for loop in left for block in loop.blocks}
+            blocks, last = left_behind(end, inside)
+            for loop in left:
+                if last and last <= loop.blocks:
+                    loop.blocks |= blocks
+                    loop.behind |= blocks
+                    changed = True
 
 
 def _add_body(loop: Loop, latch: Block) -> None:

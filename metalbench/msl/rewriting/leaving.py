@@ -99,8 +99,7 @@ def _follows_a_meeting(tokens: Tokens, opening: int, index: int, reached: Reache
         last = next(at for at in range(index, len(tokens)) if tokens.text[at] == ";")
     words = set(tokens.text[min(blocks, default=opening) : last])
     names = {name for word in words for name in reached(word)}
-    # Behind a loop within, what leads to the mark would be taken for that one's.
-    return any(map(is_collective, names)) and names.isdisjoint(_LOOPS)
+    return any(map(is_collective, names))
 
 
 def _around(tokens: Tokens, opening: int, index: int) -> Iterator[int]:
