@@ -79,6 +79,20 @@ LOOPS = {
         break;
       }
     }""",
+    "break, of few turns": """for (uint k = 0; k < 4; ++k) {
+      if (k == key) { count = simd_sum(1u); break; }
+    }""",
+    "break, where the source says that it be unrolled": """_Pragma("unroll")
+    for (uint k = 0; k < 4; ++k) {
+      if (k == key) { count = simd_sum(1u); break; }
+    }""",
+    "break, across two loops": """bool done = false;
+    for (uint k = 0; k < 2; ++k) {
+      for (uint j = 0; j < 2; ++j) {
+        if (k * 2 + j == key) { count = simd_sum(1u); done = true; break; }
+      }
+      if (done) { break; }
+    }""",
     "break, behind a loop": """for (;;) {
       if (simd_broadcast_first(key) == key) {
         for (uint k = 0; k <= key; ++k) { count = simd_sum(1u); }
@@ -120,21 +134,21 @@ def test_what_is_done_before_a_loop_is_left_is_of_its_last_turn(loop):
     np.testing.assert_array_equal(y, want)
 
 
-RETURNING = """
-static uint of_key(uint key) {
-  for (;;) {
-    if (simd_broadcast_first(key) == key) {
-      return simd_sum(1u);
+RETURNING = [
+    "for (;;) { if (simd_broadcast_first(key) == key) { return simd_sum(1u); } }",
+    """for (uint k = 0; k < 2; ++k) {
+      for (uint j = 0; j < 2; ++j) { if (k * 2 + j == key) { return simd_sum(1u); } }
     }
-  }
-}
-"""
+    return 0;""",
+]
 
 
-def test_what_a_function_returns_from_within_a_loop_is_of_its_last_turn():
+@pytest.mark.parametrize("inside", RETURNING)
+def test_what_a_function_returns_from_within_a_loop_is_of_its_last_turn(inside):
     device = _core.open("cpu")
-    body = BY_KEY.format(loop="count = of_key(key);")
-    source = f"#include <metal_stdlib>\nusing namespace metal;\n{RETURNING}{body}"
+    body = f"static uint of_key(uint key) {{ {inside} }}"
+    body += BY_KEY.format(loop="count = of_key(key);")
+    source = f"#include <metal_stdlib>\nusing namespace metal;\n{body}"
     pipeline = device.compile(source).pipeline()
     assert pipeline.engine == "vectors"
     keys = (np.arange(32) % 3).astype(np.uint32)

@@ -66,3 +66,17 @@ def test_the_mark_is_of_the_loop_that_it_is_in(source):
 )
 def test_what_needs_no_mark(source, body):
     assert "turn_ends" not in lowered(source, body)
+
+
+def test_a_marked_loop_and_those_around_it_are_not_unrolled(source):
+    body = """for (;;) {
+#pragma unroll 4
+      for (uint k = 0; k < 4; ++k) { if (x) { x = simd_sum(x); break; } }
+      for (;;) { x = simd_sum(x); }
+    }"""
+    text = lowered(source, body)
+    around, inner, other = (part.rpartition("{")[2] for part in text.split("for (")[:3])
+    assert around.strip() == "MB_LOOP_OF_TURNS"
+    assert inner.split() == ['MB_LOOP_HINT("unroll', '4")', "MB_LOOP_OF_TURNS"]
+    assert "MB_LOOP" not in other
+    assert "#pragma" not in text

@@ -5,10 +5,14 @@ So the place where it is left is marked, for kernels that are built as vectors (
 so is where a turn of the loop begins, which is what the mark ends: after a loop that stands before
 it LLVM may come straight from there. Of
 `while (!done) { if (c) { simd_sum(x); done = true; } }` LLVM finds out that the branch leaves it.
+
+Nor may LLVM unroll such a loop, or one around it: the copies of its turns would leave it for one
+block together.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 
@@ -19,6 +23,9 @@ from metalbench.msl.rewriting.edits import Edits
 _TURN = "mb_turn"  # in scope for the marks of a loop, and hidden by those of loops within
 _BEGINS = f" const auto {_TURN} = mb::turn_begins();"
 _MARK = f"mb::turn_ends({_TURN}"
+_TURNS = "MB_LOOP_OF_TURNS "  # in front of a loop that must not be unrolled
+_HINTED = "MB_LOOP_HINT"  # and in the place of what the source says of that
+_HINT = re.compile(r"#[ \t]*pragma[ \t]+((?:(?:no)?unroll\b|clang[ \t]+loop\b)[^\n]*)")
 _LOOPS = ("for", "while", "do")
 _UNCOUNTED = ("while", "do")
 _WAYS_OUT = ("break", "return")
@@ -37,12 +44,13 @@ def mark_leaving(tokens: Tokens, references: References, edits: Edits) -> None:
         return known[word]
 
     marked: set[int] = set()
-    for opening in _bodies(tokens, _LOOPS):
+    loops = dict(_bodies(tokens, _LOOPS))
+    for opening in loops:
         for index in _within(tokens, opening):
             if _follows_a_meeting(tokens, opening, index, reached):
                 _mark(tokens, edits, index)
                 marked.add(opening)
-    for opening in _bodies(tokens, _UNCOUNTED):
+    for opening, _ in _bodies(tokens, _UNCOUNTED):
         for block in _branches(tokens, opening):
             closing = tokens.partner[block]
             if _follows_a_meeting(tokens, opening, closing, reached):
@@ -50,17 +58,32 @@ def mark_leaving(tokens: Tokens, references: References, edits: Edits) -> None:
                 marked.add(opening)
     for opening in marked:
         edits.insert(tokens.end(opening), _BEGINS)
+    for opening, word in loops.items():
+        closing = tokens.partner[opening]
+        if any(opening <= inner <= closing for inner in marked):
+            _keep_turns(tokens, edits, word)
 
 
-def _bodies(tokens: Tokens, words: Iterable[str]) -> Iterator[int]:
-    """The braces that open the bodies of loops."""
+def _bodies(tokens: Tokens, words: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """The braces that open the bodies of loops, and the words that these begin with."""
     for word in words:
         for index in tokens.places.get(word, ()):
             opening = index + 1
             if tokens.at(opening) == "(" and tokens.partner[opening] > 0:
                 opening = tokens.partner[opening] + 1
             if tokens.at(opening) == "{" and tokens.partner[opening] > 0:
-                yield opening
+                yield opening, index
+
+
+def _keep_turns(tokens: Tokens, edits: Edits, word: int) -> None:
+    """Let a loop be unrolled by nobody; elsewhere than in vectors, as the source says."""
+    before = tokens.end(word - 1)
+    hints = []
+    for found in _HINT.finditer(tokens.source, before, tokens.start[word]):
+        edits.blank(*found.span())
+        text = found[1].strip().replace("\\", "\\\\").replace('"', '\\"')
+        hints.append(f'{_HINTED}("{text}") ')
+    edits.insert(tokens.start[word], f"{''.join(hints)}{_TURNS}")
 
 
 def _within(tokens: Tokens, opening: int) -> Iterator[int]:

@@ -24,6 +24,9 @@ MB_FUNC u8* arena() { return mb_vector_arena(); }
 
 }  // namespace mb
 
+// In front of a loop whose turns end where marks say so, instead of what the source says of it.
+#define MB_LOOP_OF_TURNS _Pragma("clang loop unroll(disable)")
+#define MB_LOOP_HINT(pragma)
 #define MB_MEET_IN_THREADGROUP(mem_flags) mb_vector_barrier()
 // The lanes are where they are together; what they have written must be in memory.
 #define MB_MEET_IN_SIMDGROUP(mem_flags) __atomic_signal_fence(__ATOMIC_SEQ_CST)

@@ -23,5 +23,7 @@ MB_FUNC void turn_ends(u32) {}
 
 }  // namespace mb
 
+#define MB_LOOP_OF_TURNS
+#define MB_LOOP_HINT(pragma) _Pragma(pragma)
 #define MB_MEET_IN_THREADGROUP(mem_flags) __syncthreads()
 #define MB_MEET_IN_SIMDGROUP(mem_flags) __nvvm_bar_warp_sync(mb::active_lanes())
