@@ -93,6 +93,22 @@ LOOPS = {
       }
       if (done) { break; }
     }""",
+    "break, without a block": "for (uint k = 0; ; ++k) if (k == key) { count = simd_sum(1u); break; }",
+    "flag, behind which is left": """for (uint k = 0; k < 40; ++k) {
+      bool found = false;
+      if (k == key) { count = simd_sum(1u); found = true; }
+      if (found) { break; }
+    }""",
+    "flag, without a block": """bool done = false;
+    while (!done)
+      if (simd_broadcast_first(key) == key) count = simd_sum(1u), done = true;""",
+    "flag, in a switch": """bool done = false;
+    for (uint k = 0; !done; ++k) {
+      switch (key - k) {
+        case 0: count = simd_sum(1u); done = true; break;
+        default: break;
+      }
+    }""",
     "break, behind a loop": """for (;;) {
       if (simd_broadcast_first(key) == key) {
         for (uint k = 0; k <= key; ++k) { count = simd_sum(1u); }

@@ -40,6 +40,12 @@ def lowered(source, body):
             "for (;;) { switch (x) { case 1: { x = simd_sum(x); return 1; } } }",
             "turn_ends(mb_turn, 1)",
         ),
+        ("while (x) { switch (x) { case 1: x = simd_sum(x); break; } }", f"{MARK}; break;"),
+        ("while (x) { if (x > 2) { x = simd_sum(x); continue; } --x; }", f"{MARK}; continue;"),
+        ("while (x) { if (x > 2) x = simd_sum(x); --x; }", f"{{ x = simd_sum(x); {MARK}; }}"),
+        ("for (;;) { if (x) { x = simd_sum(x); } if (x) break; }", f"{MARK}; }}"),
+        ("for (;;) if (x) { x = simd_sum(x); break; }", f"{{ {BEGINS} if (x) {{"),
+        ("do if (x) x = simd_sum(x); else --x; while (x);", f"{MARK}; }} else --x; }} while"),
     ],
 )
 def test_a_loop_that_is_left_behind_a_meeting(source, body, marked):
@@ -62,6 +68,8 @@ def test_the_mark_is_of_the_loop_that_it_is_in(source):
         "for (;;) { if (x) { x = simd_sum(x); continue; } }",
         "for (;;) { switch (x) { case 1: { x = simd_sum(x); break; } } }",
         "if (x) { return simd_sum(x); }",
+        # Such a loop only counts: nothing that is done in it tells LLVM that a turn is the last.
+        "for (uint k = 0; k < 9; ++k) { if (x) { x = simd_sum(x); } }",
     ],
 )
 def test_what_needs_no_mark(source, body):
