@@ -58,7 +58,8 @@ def test_turns_that_some_lanes_skip_change_nothing_for_them(device, compile_kern
 
 
 BY_KEY = """
-kernel void by_key(device const uint* keys, device uint* y, uint i [[thread_position_in_grid]]) {{
+kernel void by_key(device const uint* keys, device uint* y, uint i [[thread_position_in_grid]],
+                   uint lane [[thread_index_in_simdgroup]]) {{
   uint key = keys[i], count = 0;
   {loop}
   y[i] = count * 100 + simd_sum(1u);
@@ -75,6 +76,49 @@ LOOPS = {
     "break, around another branch": """while (true) {
       if (simd_broadcast_first(key) == key) {
         if (key < 2) { count = simd_sum(1u); } else { count = simd_sum(1u); }
+        break;
+      }
+    }""",
+    "break, of few turns": """for (uint k = 0; k < 4; ++k) {
+      if (k == key) { count = simd_sum(1u); break; }
+    }""",
+    "break, where the source says that it be unrolled": """_Pragma("unroll")
+    for (uint k = 0; k < 4; ++k) {
+      if (k == key) { count = simd_sum(1u); break; }
+    }""",
+    "break, across two loops": """bool done = false;
+    for (uint k = 0; k < 2; ++k) {
+      for (uint j = 0; j < 2; ++j) {
+        if (k * 2 + j == key) { count = simd_sum(1u); done = true; break; }
+      }
+      if (done) { break; }
+    }""",
+    "break, without a block": "for (uint k = 0; ; ++k) if (k == key) { count = simd_sum(1u); break; }",
+    "flag, behind which is left": """for (uint k = 0; k < 40; ++k) {
+      bool found = false;
+      if (k == key) { count = simd_sum(1u); found = true; }
+      if (found) { break; }
+    }""",
+    "flag, without a block": """bool done = false;
+    while (!done)
+      if (simd_broadcast_first(key) == key) count = simd_sum(1u), done = true;""",
+    "flag, in a switch": """bool done = false;
+    for (uint k = 0; !done; ++k) {
+      switch (key - k) {
+        case 0: count = simd_sum(1u); done = true; break;
+        default: break;
+      }
+    }""",
+    "break, behind a loop": """for (;;) {
+      if (simd_broadcast_first(key) == key) {
+        for (uint k = 0; k <= key; ++k) { count = simd_sum(1u); }
+        break;
+      }
+    }""",
+    "break, behind a loop that is left": """for (uint k = 0; k < 40; ++k) {
+      if (simd_broadcast_first(key) == key) {
+        for (;;) { if (simd_broadcast_first(lane) == lane) { count += simd_sum(1u); break; } }
+        count = simd_sum(count);
         break;
       }
     }""",
@@ -106,21 +150,21 @@ def test_what_is_done_before_a_loop_is_left_is_of_its_last_turn(loop):
     np.testing.assert_array_equal(y, want)
 
 
-RETURNING = """
-static uint of_key(uint key) {
-  for (;;) {
-    if (simd_broadcast_first(key) == key) {
-      return simd_sum(1u);
+RETURNING = [
+    "for (;;) { if (simd_broadcast_first(key) == key) { return simd_sum(1u); } }",
+    """for (uint k = 0; k < 2; ++k) {
+      for (uint j = 0; j < 2; ++j) { if (k * 2 + j == key) { return simd_sum(1u); } }
     }
-  }
-}
-"""
+    return 0;""",
+]
 
 
-def test_what_a_function_returns_from_within_a_loop_is_of_its_last_turn():
+@pytest.mark.parametrize("inside", RETURNING)
+def test_what_a_function_returns_from_within_a_loop_is_of_its_last_turn(inside):
     device = _core.open("cpu")
-    body = BY_KEY.format(loop="count = of_key(key);")
-    source = f"#include <metal_stdlib>\nusing namespace metal;\n{RETURNING}{body}"
+    body = f"static uint of_key(uint key) {{ {inside} }}"
+    body += BY_KEY.format(loop="count = of_key(key);")
+    source = f"#include <metal_stdlib>\nusing namespace metal;\n{body}"
     pipeline = device.compile(source).pipeline()
     assert pipeline.engine == "vectors"
     keys = (np.arange(32) % 3).astype(np.uint32)
@@ -128,3 +172,33 @@ def test_what_a_function_returns_from_within_a_loop_is_of_its_last_turn():
     arguments = {"keys": keys, "y": y}
     device.run([_core.Dispatch(pipeline, arguments, threads_in_grid=32, threads=32)])
     np.testing.assert_array_equal(y, np.where(keys == 2, 1032, 1132))
+
+
+# The first lane takes the inner loop's turns, and LLVM goes from there to what it does alone behind
+# it: the others stand there before.
+AFTER_A_LOOP = """
+#include <metal_stdlib>
+using namespace metal;
+kernel void after_a_loop(device const float* a, device uint* y, uint i [[thread_position_in_grid]],
+                         uint lane [[thread_index_in_simdgroup]]) {
+  uint x = 1, outer = 0;
+  do {
+    uint inner = 0;
+    while (inner++ < 5 && simd_is_first()) {
+      if (quad_broadcast_first(1.0f) >= max(1.0f, a[1])) { x = 1; break; }
+    }
+    if (simd_is_first()) { x = simd_xor(i); }
+  } while (outer++ < 1 && lane <= 3);
+  y[i] = x;
+}
+"""
+
+
+def test_what_lanes_do_behind_a_loop_is_of_the_turn_around_it():
+    device = _core.open("cpu")
+    pipeline = device.compile(AFTER_A_LOOP, fast_math=False).pipeline()
+    assert pipeline.engine == "vectors"
+    y = np.zeros(64, np.uint32)
+    arguments = {"a": np.full(2, 5, np.float32), "y": y}
+    device.run([_core.Dispatch(pipeline, arguments, threads_in_grid=64, threads=64)])
+    np.testing.assert_array_equal(y, np.where(np.arange(64) % 32 == 0, np.arange(64), 1))

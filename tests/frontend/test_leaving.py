@@ -14,7 +14,8 @@ uint turns(uint x) { for (uint k = 0; k < 3; ++k) x += simd_sum(x); return x; }
 uint f(uint x) { BODY return x; }
 kernel void k(device uint* y, uint i [[thread_position_in_grid]]) { y[i] = f(i); }
 """
-MARK = "mb::turn_ends()"
+BEGINS = "const auto mb_turn = mb::turn_begins();"
+MARK = "mb::turn_ends(mb_turn)"
 
 
 def lowered(source, body):
@@ -28,13 +29,36 @@ def lowered(source, body):
         ("for (;;) { if (x) { x = simd_sum(x); break; } }", f"{MARK}; break;"),
         ("for (;;) { if (x) { x = asks(x); break; } }", f"{MARK}; break;"),
         ("do { if (x) { if (x > 2) { x = simd_max(x); } break; } } while (x);", f"{MARK}; break;"),
-        ("while (x) { if (x) { return simd_sum(x); } }", "return mb::turn_ends(simd_sum(x));"),
+        (
+            "while (x) { if (x) { return simd_sum(x); } }",
+            "return mb::turn_ends(mb_turn, simd_sum(x));",
+        ),
         ("while (x) { if (x) { x = simd_sum(x); x = 0; } }", f"x = 0; {MARK}; }}"),
-        ("for (;;) { switch (x) { case 1: { x = simd_sum(x); return 1; } } }", "turn_ends(1)"),
+        ("for (;;) { if (x) { while (x) --x; x = simd_sum(x); break; } }", f"{MARK}; break;"),
+        ("for (;;) { if (x) { x = turns(x); break; } }", f"{MARK}; break;"),
+        (
+            "for (;;) { switch (x) { case 1: { x = simd_sum(x); return 1; } } }",
+            "turn_ends(mb_turn, 1)",
+        ),
+        ("while (x) { switch (x) { case 1: x = simd_sum(x); break; } }", f"{MARK}; break;"),
+        ("while (x) { if (x > 2) { x = simd_sum(x); continue; } --x; }", f"{MARK}; continue;"),
+        ("while (x) { if (x > 2) x = simd_sum(x); --x; }", f"{{ x = simd_sum(x); {MARK}; }}"),
+        ("for (;;) { if (x) { x = simd_sum(x); } if (x) break; }", f"{MARK}; }}"),
+        ("for (;;) if (x) { x = simd_sum(x); break; }", f"{{ {BEGINS} if (x) {{"),
+        ("do if (x) x = simd_sum(x); else --x; while (x);", f"{MARK}; }} else --x; }} while"),
     ],
 )
 def test_a_loop_that_is_left_behind_a_meeting(source, body, marked):
     assert marked in lowered(source, body)
+
+
+def test_the_mark_is_of_the_loop_that_it_is_in(source):
+    body = "for (;;) { while (x) { --x; } if (x) { x = simd_sum(x); break; } }"
+    text = lowered(source, body)
+    assert (
+        f"for (;;) {{ {BEGINS} while (x) {{ --x; }} if (x) {{ x = simd_sum(x); {MARK}; break;"
+        in text
+    )
 
 
 @pytest.mark.parametrize(
@@ -44,10 +68,23 @@ def test_a_loop_that_is_left_behind_a_meeting(source, body, marked):
         "for (;;) { if (x) { x = simd_sum(x); continue; } }",
         "for (;;) { switch (x) { case 1: { x = simd_sum(x); break; } } }",
         "if (x) { return simd_sum(x); }",
-        # Behind a loop within, nothing tells which one is left.
-        "for (;;) { if (x) { while (x) --x; x = simd_sum(x); break; } }",
-        "for (;;) { if (x) { x = turns(x); break; } }",
+        # Such a loop only counts: nothing that is done in it tells LLVM that a turn is the last.
+        "for (uint k = 0; k < 9; ++k) { if (x) { x = simd_sum(x); } }",
     ],
 )
 def test_what_needs_no_mark(source, body):
     assert "turn_ends" not in lowered(source, body)
+
+
+def test_a_marked_loop_and_those_around_it_are_not_unrolled(source):
+    body = """for (;;) {
+#pragma unroll 4
+      for (uint k = 0; k < 4; ++k) { if (x) { x = simd_sum(x); break; } }
+      for (;;) { x = simd_sum(x); }
+    }"""
+    text = lowered(source, body)
+    around, inner, other = (part.rpartition("{")[2] for part in text.split("for (")[:3])
+    assert around.strip() == "MB_LOOP_OF_TURNS"
+    assert inner.split() == ['MB_LOOP_HINT("unroll', '4")', "MB_LOOP_OF_TURNS"]
+    assert "MB_LOOP" not in other
+    assert "#pragma" not in text

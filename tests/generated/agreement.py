@@ -48,22 +48,6 @@ def _parts(loop: s.For | s.While, program: s.Program) -> bool:
 
 
 def is_settled(program: s.Program) -> bool:
-    """Whether it is clear in which turn of a loop lanes meet that leave it for good.
-
-    `if (c) { while (d) { simd_sum(x); } break; }` may be taken for a part of the loop around it, in
-    which the lanes of one turn meet, or for what comes behind that, where those of all turns do.
-    """
-    for loop in every(program):
-        if not isinstance(loop, s.For | s.While):
-            continue
-        for each in every(loop):
-            if isinstance(each, s.If):
-                for block in (each.yes, each.no):
-                    leaves = any(isinstance(one, s.Break | s.Return) for one in block)
-                    inside = [part for one in block for part in _calls(one, program)]
-                    loops = any(isinstance(part, s.For | s.While) for part in inside)
-                    if leaves and loops and any(meets(one, program) for one in block):
-                        return False
-        if any(isinstance(one, s.Break | s.Return) for one in loop.body):
-            return False
-    return True
+    """Whether every loop may come to a second turn: what all leave in the first, LLVM unrolls."""
+    loops = [each for each in every(program) if isinstance(each, s.For | s.While)]
+    return not any(isinstance(one, s.Break | s.Return) for each in loops for one in each.body)

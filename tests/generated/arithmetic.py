@@ -12,7 +12,7 @@ Array = np.ndarray
 
 def _quotient(a: Array, b: Array) -> Array:
     """Rounded to zero; the least number by -1 gives itself."""
-    if a.dtype.kind == "f":
+    if a.dtype.kind not in "iu":
         return a / b
     return np.floor_divide(a - np.fmod(a, b), b)
 
@@ -47,10 +47,13 @@ UNARY: dict[str, Callable[[Array], Array]] = {
 def cast(values: Array, kind: str) -> Array:
     """A conversion: of floats the nearest integer towards zero, of no number zero."""
     dtype = dtype_of(kind)
-    if values.dtype.kind == "f" and dtype.kind in "iu":
+    if values.dtype.kind not in "biu" and dtype.kind in "iu":
         limits = np.iinfo(dtype)
         whole = np.trunc(np.where(np.isnan(values), 0, values).astype(np.float64))
-        values = np.clip(whole, limits.min, limits.max)
+        # The largest of 64 bits is no float64, but the number behind it is.
+        fits = (whole >= limits.min) & (whole < 2.0 ** (limits.bits - (dtype.kind == "i")))
+        ends = np.where(whole < 0, dtype.type(limits.min), dtype.type(limits.max))
+        values = np.where(fits, np.where(fits, whole, 0).astype(dtype), ends)
     found = values.astype(dtype)
     if width_of(kind) > 1 and found.ndim == 2:
         return np.repeat(found[..., None], width_of(kind), axis=2)

@@ -63,6 +63,13 @@ class Expressions:
             for array, here in ((target.yes, mask & chosen), (target.no, mask & ~chosen)):
                 self.assign_part(s.Element(target.type, array, target.index), value, here)
             return
+        if isinstance(target, s.Swizzle):
+            assert isinstance(target.vector, s.Name)
+            whole = self.variables[target.vector.name].copy()
+            for at, letter in enumerate(target.letters):
+                whole[mask, "xyzw".index(letter)] = value[mask, at]
+            self.variables[target.vector.name] = whole
+            return
         if isinstance(target, s.Component):
             assert isinstance(target.vector, s.Name)
             whole, index = self.variables[target.vector.name].copy(), target.index
@@ -125,12 +132,15 @@ class Expressions:
         found = together(node.function, [self.value(each, mask) for each in node.operands], mask)
         return found.astype(dtype_of(node.type), copy=False)
 
-    def call(self, name: str, operands: list[Array], mask: Array) -> Array:
+    def call(self, node: s.UserCall, mask: Array) -> Array:
         """What a function of the program gives."""
         raise NotImplementedError
 
     def _of_usercall(self, node: s.UserCall, mask: Array) -> Array:
-        return self.call(node.function, [self.value(each, mask) for each in node.operands], mask)
+        return self.call(node, mask)
+
+    def _of_swizzle(self, node: s.Swizzle, mask: Array) -> Array:
+        return self.value(node.vector, mask)[..., ["xyzw".index(each) for each in node.letters]]
 
     def _of_make(self, node: s.Make, mask: Array) -> Array:
         return np.stack([self.value(each, mask) for each in node.parts], axis=2)

@@ -40,21 +40,23 @@ class Found:
     wrong: dict[int, str] = field(default_factory=dict)
 
 
-def _run_seeds(given: tuple[range, tuple[str, ...], bool]) -> Found:
-    seeds, ways, shrinks = given
+def _run_seeds(given: tuple[range, tuple[str, ...], bool, bool]) -> Found:
+    seeds, ways, shrinks, richer = given
     found = Found()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["METALBENCH_CACHE"] = folder
         for seed in seeds:
-            report = report_of(seed, ways, found, shrinks=shrinks)
+            report = report_of(seed, ways, found, shrinks=shrinks, richer=richer)
             if report:
                 found.wrong[seed] = report
     return found
 
 
-def report_of(seed: int, ways: tuple[str, ...], found: Found, *, shrinks: bool) -> str:
+def report_of(
+    seed: int, ways: tuple[str, ...], found: Found, *, shrinks: bool, richer: bool = False
+) -> str:
     """Run a seed's program; what to print where it goes wrong, else nothing."""
-    program = random_program(seed)
+    program = random_program(seed, richer=richer)
     found.seeds += 1
     outcome = compare(program, ways)
     found.engines.update(f"{way}: {each}" for way, each in outcome.engines.items())
@@ -89,11 +91,15 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--jobs", type=int, default=1)
     options.add_argument("--ways", default=",".join(WAYS))
+    options.add_argument("--richer", action="store_true", help="programs of more shapes")
     options.add_argument("--as-they-are", action="store_true", help="do not shrink")
     given = options.parse_args()
     ways = tuple(given.ways.split(","))
     total, begun = Found(), time.monotonic()
-    chunks = [(each, ways, not given.as_they_are) for each in _chunks(given.seed, given.count)]
+    chunks = [
+        (each, ways, not given.as_they_are, given.richer)
+        for each in _chunks(given.seed, given.count)
+    ]
     context = multiprocessing.get_context("spawn")
     with context.Pool(given.jobs, maxtasksperchild=1) as pool:
         for found in pool.imap_unordered(_run_seeds, chunks):

@@ -6,7 +6,7 @@ import numpy as np
 from msl.conformance import TYPES
 
 INTEGERS = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong")
-FLOATS = ("half", "float")
+FLOATS = ("half", "float", "bfloat")
 VECTORS = ("uint2", "uint3", "uint4", "ushort2", "uchar4", "float2", "float3", "float4", "half4")
 
 

@@ -62,7 +62,7 @@ def _of_mask(mask: Array, values: Array) -> Array:
 
 
 def _neutral(name: str, dtype: np.dtype) -> object:
-    is_float = dtype.kind == "f"
+    is_float = dtype.kind not in "iu"
     if name == "min":
         return np.inf if is_float else np.iinfo(dtype).max
     if name == "max":

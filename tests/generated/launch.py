@@ -41,7 +41,10 @@ def outputs_of(program: s.Program) -> dict[str, Array]:
         values = np.random.default_rng(at).integers(0, 100, count)
         found[each.name] = values.astype(dtype_of(each.type))
     starts = [_CELL_STARTS[each] for each in OPERATIONS]
-    return found | {"cells": np.repeat(np.array(starts, np.uint32), CELLS)}
+    found["cells"] = np.repeat(np.array(starts, np.uint32), CELLS)
+    if any(isinstance(each, s.Fetch) for each in s.every(program)):
+        found["mine"] = 7 * np.arange(program.total, dtype=np.uint32)
+    return found
 
 
 def place_of(output: s.Output, slot: int, program: s.Program, own: Array, order: Array) -> Array:

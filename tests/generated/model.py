@@ -14,11 +14,13 @@ import numpy as np
 from generated import syntax as s
 from generated.expressions import Expressions
 from generated.launch import Array, inputs_of, outputs_of, place_of, places_of
+from generated.lending import Lent
 from generated.text import CELLS, OPERATIONS, SHARED_CAPACITY
 
 MOST_TURNS = 100_000
 _UPDATES = {
     "add": np.add,
+    "sub": np.subtract,
     "min": np.minimum,
     "max": np.maximum,
     "and": np.bitwise_and,
@@ -201,16 +203,26 @@ class _Model(Expressions):
     def _fence(self, node: s.Fence, mask: Array) -> Array:
         return mask
 
-    def call(self, name: str, operands: list[Array], mask: Array) -> Array:
+    def call(self, node: s.UserCall, mask: Array) -> Array:
         """What a function of the program gives the lanes that call it."""
-        function, outer = self.functions[name], self.variables
+        function, outer = self.functions[node.function], self.variables
         parameters = [parameter for parameter, _ in function.parameters]
-        self.variables = dict(zip(parameters, operands, strict=True))
+        operands = [self.value(each, mask) for each in node.operands]
+        known = dict(zip(parameters, operands, strict=True))
+        lent = [
+            Lent(taken, given.array, self.value(given.index, mask).astype(np.int64) % given.choices)
+            for taken, given in zip(function.arrays, node.arrays, strict=True)
+        ]
+        for each in lent:
+            known |= each.inside(outer)
+        self.variables = known | {"i": outer["i"]} if function.reads else known
         self._frames.append(_Returned(self.zeros(function.type, mask.shape)))
         end = self.block(function.body, mask)
         last = self.value(function.result, end) if end.any() else self._frames[-1].value
         value = self.chosen(end, last, self._frames.pop().value)
-        self.variables = outer
+        inside, self.variables = self.variables, outer
+        for each in lent:
+            outer |= each.written(inside, outer, mask)
         return value
 
     def _atomicupdate(self, node: s.AtomicUpdate, mask: Array) -> Array:
@@ -218,6 +230,14 @@ class _Model(Expressions):
         place = first + self.value(node.index, mask).astype(np.int64) % CELLS
         value = self.value(node.value, mask)
         _UPDATES[node.operation].at(self.outputs["cells"], place[mask], value[mask])
+        return mask
+
+    def _fetch(self, node: s.Fetch, mask: Array) -> Array:
+        cells, own = self.outputs["mine"], self.own()
+        value, before = self.value(node.value, mask), cells[own]
+        after = value if node.operation == "exchange" else _UPDATES[node.operation](before, value)
+        cells[own[mask]] = after[mask]
+        self.assign_variable(node.name, before, mask)
         return mask
 
     def _exchange(self, node: s.Exchange, mask: Array) -> Array:

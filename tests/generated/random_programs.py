@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 
 from generated import syntax as s
 from generated.kinds import width_of
 from generated.random_choices import literal
-from generated.random_statements import SCALARS, SUM, RandomStatements
+from generated.random_shapes import RandomShapes
+from generated.random_statements import SCALARS, SUM
 from generated.scope import Scope
 from generated.text import OUTPUT_PLACES, SHARED_PLACES
 
@@ -16,19 +18,28 @@ _THREADS = (
     *((32, 1, 1), (64, 1, 1), (256, 1, 1), (1024, 1, 1), (20, 1, 1), (33, 1, 1), (100, 1, 1)),
     *((8, 8, 1), (16, 16, 1), (32, 4, 1), (7, 5, 2), (8, 4, 2), (1, 40, 1), (16, 3, 1), (5, 1, 1)),
 )
+_ODD_THREADS = (
+    *((31, 1, 1), (65, 1, 1), (48, 1, 1), (96, 1, 1), (500, 1, 1), (9, 9, 1), (3, 3, 3)),
+    *((1, 1, 70), (12, 11, 1), (128, 3, 1), (47, 2, 1), (2, 2, 20), (64, 2, 1), (1, 32, 1)),
+)
 _INPUTS = ("short", "uchar", "ushort", "int", "long", "half", "char")
 _VECTOR_INPUTS = ("uint2", "float4", "packed_float3", "half4", "uchar4", "float2", "uint4")
 _OUTPUTS = ("uint", "float", "int", "ushort", "uchar", "long", "half", "uint2", "float4", "half4")
 
 
-def random_program(seed: int, statements: int = 22) -> s.Program:
-    """The program of a seed, of about so many statements."""
-    return _Programs(random.Random(seed), seed, statements).program()
+def random_program(seed: int, statements: int = 22, *, richer: bool = False) -> s.Program:
+    """The program of a seed, of about so many statements; `richer` ones have more shapes of them.
+
+    A seed's two programs have nothing in common.
+    """
+    return _Programs(random.Random(seed), seed, statements, richer=richer).program()
 
 
-def _launch(choose: random.Random) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+def _launch(
+    choose: random.Random, sizes: Sequence[tuple[int, int, int]]
+) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     """Threads of a group and of the grid, with fewer threads at its edges half of the time."""
-    threads = choose.choice(_THREADS)
+    threads = choose.choice(sizes)
     counts = [choose.choice([1, 2, 3]) if size > 1 else 1 for size in threads]
     while counts[0] * counts[1] * counts[2] * threads[0] * threads[1] * threads[2] > 2048:
         counts = [max(1, each - 1) for each in counts]
@@ -41,14 +52,22 @@ def _launch(choose: random.Random) -> tuple[tuple[int, int, int], tuple[int, int
     return threads, (grid[0], grid[1], grid[2])
 
 
-class _Programs(RandomStatements):
-    def __init__(self, choose: random.Random, seed: int, statements: int) -> None:
+class _Programs(RandomShapes):
+    def __init__(self, choose: random.Random, seed: int, statements: int, *, richer: bool) -> None:
         self._seed = seed
-        self._threads, self._grid = _launch(choose)
+        self.richer = richer
+        sizes = (*_THREADS, *_ODD_THREADS) if richer else _THREADS
+        self._threads, self._grid = _launch(choose, sizes)
         x, y, z = self._grid
+        if richer:  # of small ones clang unrolls the loops
+            statements = choose.choice([4, 6, 10, statements])
         super().__init__(choose, x * y * z, choose.randrange(statements // 2, statements + 1))
+        self.loops_everywhere = richer
         # Of kernels whose lanes do not ask for each other, narrower rows may be run.
-        self._together = choose.random() < 0.8
+        self.asks = choose.random() < 0.8
+        # And of richer ones, some whose threads share nothing: those are run in loops.
+        self.meets = not richer or choose.random() < 0.85
+        self.asks = self.asks and self.meets
         self._threadgroup: list[s.Shared] = []
 
     def shared_arrays(self) -> list[s.Shared]:
@@ -58,6 +77,8 @@ class _Programs(RandomStatements):
         structs, inputs, outputs = self._structs(), self._inputs(), self._outputs()
         self._threadgroup = self._arrays()
         functions = self._functions(structs)
+        if self.richer:
+            self.taking = self.functions_that_take(structs, inputs, functions)
         scope = Scope(
             constants=self._places(),
             uniform=(s.Name("uint", "group"), s.Name("uint", "total")),
@@ -66,19 +87,19 @@ class _Programs(RandomStatements):
             outputs=tuple(outputs),
             functions=tuple(functions),
             jumps=frozenset({"return"}),
-            together=self._together,
+            together=self.asks,
         )
         body = self._body(scope)
         shared = self._threadgroup
         return s.Program(
             *(self._seed, self._threads, self._grid, body, inputs, outputs, shared, structs),
-            functions=functions,
+            functions=[*functions, *self.taking],
         )
 
     def _places(self) -> tuple[s.Name, ...]:
         """What a kernel knows of where its thread is."""
         names = ["i", "i", "tid", "tid", "sg", "group", "count", "total"]
-        if self._together:
+        if self.asks:
             names += ["lane", "lane", "lane"]
         if self._grid[1:] != (1, 1) or self._threads[1:] != (1, 1):
             names += ["x", "y", "z"]
@@ -86,7 +107,9 @@ class _Programs(RandomStatements):
 
     def _meeting(self, scope: Scope, total: s.Name) -> s.Block:
         """Something that takes a way of running other than in loops."""
-        if not self._together:
+        if not self.meets:
+            return []
+        if not self.asks:
             return self.exchange(scope)
         vote = s.Together("uint", "simd_ballot", [self.condition(scope, 1)])
         return [s.Assign(total, s.Binary("uint", "^", total, vote))]
@@ -136,7 +159,7 @@ class _Programs(RandomStatements):
                 structs=tuple(structs),
                 functions=tuple(each for each in found if inlined or not each.inlined),
                 jumps=frozenset({"return"}),
-                together=self._together and inlined and self.chance(0.7),
+                together=self.asks and inlined and self.chance(0.7),
                 level=False,
                 returns=result,
             )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from generated import syntax as s
-from generated.kinds import FLOATS, INTEGERS, VECTORS, scalar_of, width_of
+from generated.kinds import INTEGERS, VECTORS, is_float, scalar_of, width_of
 from generated.random_choices import literal, remainder
 from generated.random_expressions import RandomExpressions
 from generated.scope import Names, Scope
@@ -25,6 +25,7 @@ class RandomStatements(RandomExpressions):
         super().__init__(choose, total)
         self.names = Names()
         self.budget = budget
+        self.loops_everywhere = False  # also where lanes are about to leave the loop around
         self.tangled = self.chance(0.4)  # more of branches and loops, less of anything else
 
     def block(self, scope: Scope, most: int = 5) -> s.Block:
@@ -59,7 +60,7 @@ class RandomStatements(RandomExpressions):
         if width_of(value.type) > 1:
             index = self.index(replace(scope, together=False), width_of(value.type))
             value = s.Component(scalar_of(value.type), value, index)
-        if value.type in FLOATS:
+        if is_float(value.type):
             value = s.Binary(value.type, "*", value, literal(value.type, 4))
         return value if value.type == "uint" else s.Cast("uint", value)
 
@@ -109,7 +110,7 @@ class RandomStatements(RandomExpressions):
 
     def _target(self, scope: Scope) -> s.Expression | None:
         """Something to assign to."""
-        kind = self.choose.choice([*SCALARS, *INTEGERS, *FLOATS, "float4", "uint2"])
+        kind = self.choose.choice([*SCALARS, *INTEGERS, "half", "float", "float4", "uint2"])
         fitting = [each for each in scope.variables if each.type == kind]
         outputs = [each for each in scope.outputs if each.type == kind]
         own = [each for each in scope.own if each.type == kind]
@@ -164,8 +165,7 @@ class RandomStatements(RandomExpressions):
     def _leaving(self, scope: Scope) -> s.Block:
         """A block at the end of which lanes leave what they are in."""
         jump = self.choose.choice(sorted(scope.jumps))
-        # Behind a loop within it, what is behind in the loop that it leaves cannot be told.
-        loops = not scope.in_loop or jump == "continue"
+        loops = not scope.in_loop or jump == "continue" or self.loops_everywhere
         functions = scope.functions if loops else ()
         inner = replace(scope, jumps=frozenset(), loops=loops, functions=functions)
         body = self.block(inner, 2) if self.chance(0.6) else []
@@ -223,7 +223,7 @@ class RandomStatements(RandomExpressions):
         labels = self.choose.sample(range(7), self.choose.randrange(2, 5))
         cases = []
         # A jump out of a switch is one of the loop's; `break` is one of the switch's own.
-        inner = scope.inside(jumps=scope.jumps - {"break"})
+        inner = scope.inside(jumps=self.jumps_of_cases(scope))
         while labels:
             count = 2 if len(labels) > 2 and self.chance(0.3) else 1
             own, labels = labels[:count], labels[count:]
@@ -231,6 +231,10 @@ class RandomStatements(RandomExpressions):
         default = self.block(inner, 2) if self.chance(0.6) else []
         value = remainder(self.expression("uint", scope, 1), 7)
         return [s.Switch(value, [*cases, s.Case([], default, falls=False)])]
+
+    def jumps_of_cases(self, scope: Scope) -> frozenset[str]:
+        """How lanes may leave the cases of a switch."""
+        return scope.jumps - {"break"}
 
     def _meet(self, scope: Scope) -> s.Block:
         if not scope.level or not scope.outputs or scope.own or scope.read or scope.tally:

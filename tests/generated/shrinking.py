@@ -163,7 +163,8 @@ def _unused(program: s.Program, at: int) -> Iterator[s.Program]:
     if at:
         return
     called = {each.function for each in s.every(program) if isinstance(each, s.UserCall)}
-    types = {each.type for each in s.every(program) if isinstance(each, s.DeclareArray)}
+    of_types = (s.DeclareArray, s.Taken)
+    types = {each.type for each in s.every(program) if isinstance(each, of_types)}
     arrays = {getattr(each, "array", None) for each in s.every(program)}
     found = copy.deepcopy(program)
     found.functions = [each for each in found.functions if each.name in called]

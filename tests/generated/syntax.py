@@ -4,6 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from generated.statements import (
+    Assign,
+    AtomicUpdate,
+    Block,
+    Break,
+    Case,
+    Continue,
+    Copy,
+    Declare,
+    DeclareArray,
+    Exchange,
+    Fence,
+    Fetch,
+    For,
+    If,
+    Return,
+    SharedUpdate,
+    Statement,
+    Switch,
+    Tally,
+    While,
+)
 from generated.terms import (
     AnyShared,
     Binary,
@@ -15,6 +37,7 @@ from generated.terms import (
     Either,
     Element,
     Expression,
+    Given,
     Literal,
     Load,
     Logic,
@@ -24,6 +47,7 @@ from generated.terms import (
     OwnOutput,
     OwnShared,
     Recast,
+    Swizzle,
     Together,
     Unary,
     UserCall,
@@ -54,8 +78,10 @@ __all__ = [
     "Exchange",
     "Expression",
     "Fence",
+    "Fetch",
     "For",
     "Function",
+    "Given",
     "If",
     "Literal",
     "Load",
@@ -74,6 +100,8 @@ __all__ = [
     "Statement",
     "Struct",
     "Switch",
+    "Swizzle",
+    "Taken",
     "Tally",
     "Together",
     "Unary",
@@ -85,150 +113,21 @@ __all__ = [
 
 
 @dataclass
-class Statement(Node):
-    """Something that is done."""
-
-
-Block = list[Statement]
-
-
-@dataclass
-class Declare(Statement):
-    name: str
-    value: Expression
-
-
-@dataclass
-class DeclareArray(Statement):
-    """A private array of zeros; `type` is a scalar, a vector or the name of a struct."""
+class Taken(Node):
+    """A parameter for private memory: a pointer to `size` elements, or the copy of one struct."""
 
     name: str
     type: str
     size: int
-
-
-@dataclass
-class Assign(Statement):
-    target: Expression
-    value: Expression
-
-
-@dataclass
-class Copy(Statement):
-    """Of a whole struct, within a private array."""
-
-    array: str
-    target: Expression
-    source: Expression
-
-
-@dataclass
-class If(Statement):
-    condition: Expression
-    yes: Block
-    no: Block
-
-
-@dataclass
-class For(Statement):
-    """`counter` goes up from 0 (or down to it, if `down`) by one, below `limit`."""
-
-    counter: str
-    type: str
-    limit: Expression
-    body: Block
-    down: bool = False
-
-
-@dataclass
-class While(Statement):
-    """For `turns` at most; `after` asks behind the body."""
-
-    counter: str
-    turns: int
-    condition: Expression
-    body: Block
-    after: bool = False
-
-
-@dataclass
-class Case(Node):
-    labels: list[int]
-    body: Block
-    falls: bool
-
-
-@dataclass
-class Switch(Statement):
-    """The last case is the default; it has no labels."""
-
-    value: Expression
-    cases: list[Case]
-
-
-@dataclass
-class Break(Statement):
-    pass
-
-
-@dataclass
-class Continue(Statement):
-    pass
-
-
-@dataclass
-class Return(Statement):
-    """Without a value where the kernel returns."""
-
-    value: Expression | None
-
-
-@dataclass
-class Fence(Statement):
-    """`simdgroup_barrier`, at which lanes wait and nothing else happens."""
-
-
-@dataclass
-class AtomicUpdate(Statement):
-    """Of one of the cells in device memory that this operation has."""
-
-    operation: str
-    index: Expression
-    value: Expression
-
-
-@dataclass
-class Exchange(Statement):
-    """Every thread writes what it owns of `array`; after a barrier all read what they like."""
-
-    array: str
-    writes: Block
-    reads: Block
-
-
-@dataclass
-class Tally(Statement):
-    """Atomic updates of threadgroup memory between barriers, by one operation; then `reads`."""
-
-    array: str
-    operation: str
-    updates: Block
-    reads: Block
-
-
-@dataclass
-class SharedUpdate(Statement):
-    """An atomic update within a tally."""
-
-    array: str
-    operation: str
-    index: Expression
-    value: Expression
+    copied: bool
 
 
 @dataclass
 class Function(Node):
-    """`result` is what comes out at the end of the body."""
+    """`result` is what comes out at the end of the body.
+
+    Of private memory it takes `arrays`, of device memory it is given the inputs that it `reads`.
+    """
 
     name: str
     type: str
@@ -236,6 +135,8 @@ class Function(Node):
     body: Block
     result: Expression
     inlined: bool
+    arrays: list[Taken] = field(default_factory=list)
+    reads: list[Buffer] = field(default_factory=list)
 
 
 @dataclass

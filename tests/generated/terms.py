@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 
 @dataclass
@@ -102,9 +102,26 @@ class Together(Expression):
 
 
 @dataclass
+class Given(Node):
+    """Private memory for a function: a pointer to one of an array's first `choices` elements.
+
+    Or a copy of one.
+    """
+
+    array: str
+    index: Expression
+    choices: int
+    copied: bool
+
+
+@dataclass
 class UserCall(Expression):
+    """`arrays` is the private memory that the function takes, `reads` what else it is given."""
+
     function: str
     operands: list[Expression]
+    arrays: list[Given] = field(default_factory=list)
+    reads: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -120,6 +137,14 @@ class Component(Expression):
 
     vector: Expression
     index: Expression
+
+
+@dataclass
+class Swizzle(Expression):
+    """Components of a vector, by their letters; may be assigned to where none comes twice."""
+
+    vector: Expression
+    letters: str
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from generated import syntax as s
 from generated.agreement import suits_fibers
 from generated.fuzz import Found, report_of
 from generated.random_programs import random_program
@@ -10,6 +11,7 @@ from generated.running import compare
 from generated.text import source
 
 SEEDS = range(24)
+RICHER_SEEDS = range(8)
 SEEDS_OF_FIBERS = [seed for seed in range(100, 130) if suits_fibers(random_program(seed))][:8]
 
 
@@ -18,6 +20,11 @@ def test_vectors_do_what_the_model_does(seed):
     found = Found()
     assert report_of(seed, ("vectors",), found, shrinks=False) == ""
     assert found.engines == {"vectors: vectors": 1}, found.reasons
+
+
+@pytest.mark.parametrize("seed", RICHER_SEEDS)
+def test_richer_programs_do_what_the_model_does(seed):
+    assert report_of(seed, ("vectors",), Found(), shrinks=False, richer=True) == ""
 
 
 @pytest.mark.parametrize("seed", SEEDS_OF_FIBERS)
@@ -29,6 +36,15 @@ def test_fibers_do_what_the_model_does(seed):
 
 def test_a_seed_is_one_program():
     assert source(random_program(7)) == source(random_program(7)) != source(random_program(8))
+
+
+def test_richer_programs_have_more_shapes():
+    richer = [random_program(seed, richer=True) for seed in range(60)]
+    kinds = {type(part) for each in richer for part in s.every(each)}
+    assert {s.Fetch, s.Swizzle, s.Given, s.Taken} <= kinds
+    types = {getattr(part, "type", "") for each in richer for part in s.every(each)}
+    assert {"ulong", "bfloat"} <= types
+    assert {each.threads for each in richer} & {(3, 3, 3), (47, 2, 1), (65, 1, 1), (1, 1, 70)}
 
 
 def test_what_differs_is_told_with_its_thread(monkeypatch):

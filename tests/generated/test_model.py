@@ -171,3 +171,48 @@ def test_conversions_are_metals():
 def test_functions_of_bits(function, operands, want):
     got = builtin(function, [np.array([operands], np.uint32)], "uint")
     np.testing.assert_array_equal(got[0], want)
+
+
+def taking(taken: s.Taken) -> s.Function:
+    """Adds one to the first element that it is given, which is its result."""
+    first = s.Element("uint", taken.name, number(0))
+    more = s.Assign(first, s.Binary("uint", "+", first, number(1)))
+    return s.Function("h", "uint", [], [more], first, inlined=True, arrays=[taken])
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_what_a_function_writes_by_a_pointer_is_the_callers(copied):
+    call = s.UserCall("uint", "h", [], [s.Given("p", LANE, 2, copied)])
+    second = s.Element("uint", "p", number(1))
+    got = run(
+        s.DeclareArray("p", "uint", 2),
+        s.If(below(8), [s.Assign(TOTAL, call)], []),
+        s.Assign(TOTAL, s.Binary("uint", "+", TOTAL, s.Binary("uint", "*", second, number(10)))),
+        functions=[taking(s.Taken("q", "uint", 1, copied))],
+    )
+    written = 0 if copied else 10 * (LANES % 2)
+    np.testing.assert_array_equal(got, np.where(LANES < 8, 1 + written, 0))
+
+
+def test_an_atomic_operation_gives_what_was_there():
+    fetch = s.Fetch("w", "add", number(5))
+    again = s.Fetch("u", "max", number(0))
+    got = run(fetch, again, s.Assign(TOTAL, s.Name("uint", "u")))
+    np.testing.assert_array_equal(got, 7 * LANES + 5)
+
+
+def test_components_by_their_letters():
+    vector, pair = s.Name("uint4", "v4"), s.Make("uint2", [LANE, number(3)])
+    read = s.Component("uint", s.Swizzle("uint2", vector, "wx"), number(1))
+    got = run(
+        s.Declare("v4", s.Make("uint4", [number(9)] * 4)),
+        s.If(below(8), [s.Assign(s.Swizzle("uint2", vector, "xz"), pair)], []),
+        s.Assign(TOTAL, read),
+    )
+    np.testing.assert_array_equal(got, np.where(LANES < 8, LANES, 9))
+
+
+def test_numbers_that_do_not_fit_into_64_bits():
+    large = np.array([1e30, -1e30, 2.0**63, np.nan], np.float32)
+    assert cast(large, "long").tolist() == [2**63 - 1, -(2**63), 2**63 - 1, 0]
+    assert cast(large, "ulong").tolist() == [2**64 - 1, 0, 2**63, 0]

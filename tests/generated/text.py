@@ -43,6 +43,8 @@ def source(program: s.Program) -> str:
     parameters = [f"device const {each.type}* {each.name}" for each in program.inputs]
     parameters += [f"device {each.type}* {each.name}" for each in program.outputs]
     parameters += ["device const uint* order", "device atomic_uint* cells", "constant uint& total"]
+    if any(isinstance(each, s.Fetch) for each in s.every(program)):
+        parameters.append("device atomic_uint* mine")
     flat = program.grid[1:] == (1, 1) and program.threads[1:] == (1, 1)
     return f"""#include <metal_stdlib>
 using namespace metal;
@@ -81,10 +83,23 @@ def _struct(struct: s.Struct) -> str:
 
 
 def _function(function: s.Function) -> str:
-    parameters = ", ".join(f"{kind} {name}" for name, kind in function.parameters)
+    parameters = [f"{kind} {name}" for name, kind in function.parameters]
+    copies = ""
+    for each in function.arrays:
+        parameters.append(
+            f"{each.type} {each.name}_" if each.copied else f"thread {each.type}* {each.name}"
+        )
+        if each.copied:
+            copies += f"  {each.type} {each.name}[1] = {{{each.name}_}};\n"
+    if function.reads:
+        parameters += [
+            "uint i",
+            *(f"device const {each.type}* {each.name}" for each in function.reads),
+        ]
     attribute = "" if function.inlined else "__attribute__((noinline)) "
-    head = f"static {attribute}{function.type} {function.name}({parameters})"
-    return f"{head} {{\n{_lines(function.body)}  return {text(function.result)};\n}}\n"
+    head = f"static {attribute}{function.type} {function.name}({', '.join(parameters)})"
+    body = copies + _lines(function.body)
+    return f"{head} {{\n{body}  return {text(function.result)};\n}}\n"
 
 
 def _lines(block: s.Block, depth: int = 1) -> str:
@@ -180,6 +195,12 @@ def _(node: s.AtomicUpdate) -> str:
 def _(node: s.SharedUpdate) -> str:
     place = f"(threadgroup atomic_uint*)&{node.array.upper()}(({text(node.index)}) % count)"
     return _update(place, node.operation, node.value)
+
+
+@text.register
+def _(node: s.Fetch) -> str:
+    name = "exchange" if node.operation == "exchange" else f"fetch_{node.operation}"
+    return f"uint {node.name} = atomic_{name}_explicit(&mine[i], {text(node.value)}, {_RELAXED});"
 
 
 _BARRIER = "threadgroup_barrier(mem_flags::mem_threadgroup);\n"

@@ -78,10 +78,26 @@ def _call(name: str, operands: list[s.Expression]) -> str:
     return f"{name}({', '.join(text(each) for each in operands)})"
 
 
-@text.register(s.Builtin)
-@text.register(s.UserCall)
-def _(node: s.Builtin | s.UserCall) -> str:
+@text.register
+def _(node: s.Builtin) -> str:
     return _call(node.function, node.operands)
+
+
+@text.register
+def _(node: s.UserCall) -> str:
+    inside = [*map(text, node.operands), *map(text, node.arrays), *node.reads]
+    return f"{node.function}({', '.join(inside)})"
+
+
+@text.register
+def _(node: s.Given) -> str:
+    address = "" if node.copied else "&"
+    return f"{address}{node.array}[({text(node.index)}) % {node.choices}u]"
+
+
+@text.register
+def _(node: s.Swizzle) -> str:
+    return f"{text(node.vector)}.{node.letters}"
 
 
 @text.register

@@ -13,6 +13,7 @@ TEXT = """define void @f(i1 %a, i1 %b) {
   br label %head
 
 head:
+  %t = call i32 @mb_vector_turn_begins()
   br i1 %a, label %left, label %next
 
 next:
@@ -23,7 +24,7 @@ left:
   br label %mark
 
 mark:
-  %m = call i1 @mb_vector_turn_ends()
+  %m = call i1 @mb_vector_turn_ends(i32 %t)
   br i1 %m, label %trap, label %end
 
 trap:
@@ -48,6 +49,7 @@ def test_a_mark_goes_with_its_branch():
     function = read_function(TEXT, "f")
     flow_of(function)
     assert "%trap" not in function.blocks
+    assert [each.opcode for each in function.blocks["%head"].instructions] == ["br"]
     mark = function.blocks["%mark"]
     assert [each.opcode for each in mark.instructions] == ["br"]
     assert [each.name for each in mark.successors] == ["%end"]
@@ -59,6 +61,63 @@ def test_another_way_to_a_mark_leaves_the_loop_as_it_is():
     )
     (loop,) = flow_of(function).loops
     assert {each.name for each in loop.blocks} == {"%head", "%next"}
+
+
+# `inner` may be left for what ends the turn of `head` that it is in; that loop goes on.
+NESTED = """define void @f(i1 %a, i1 %b) {
+  br label %head
+
+head:
+  %t = call i32 @mb_vector_turn_begins()
+  br label %inner
+
+inner:
+  br i1 %a, label %more, label %next
+
+more:
+  br i1 %b, label %inner, label %ask
+
+ask:
+  call void @g()
+  %m = call i1 @mb_vector_turn_ends(i32 %t)
+  br i1 %m, label %trap, label %next
+
+trap:
+  unreachable
+
+next:
+  br i1 %b, label %head, label %end
+
+end:
+  ret void
+}
+"""
+
+
+def test_behind_a_loop_within_a_turn_a_mark_is_of_the_loop_around():
+    inner, around = flow_of(read_function(NESTED, "f")).loops
+    assert {each.name for each in inner.blocks} == {"%inner", "%more"}
+    assert {each.name for each in around.blocks} == {"%head", "%inner", "%more", "%ask", "%next"}
+    assert not inner.behind
+    assert not around.behind
+
+
+def test_a_mark_is_told_the_turn_by_phis_where_loops_were_unrolled():
+    function = read_function(
+        TEXT.replace("mark:\n", "mark:\n  %p = phi i32 [ %t, %left ]\n").replace(
+            "(i32 %t)", "(i32 %p)"
+        ),
+        "f",
+    )
+    (loop,) = flow_of(function).loops
+    assert {each.name for each in loop.behind} == {"%left", "%mark"}
+    assert [each.opcode for each in function.blocks["%mark"].instructions] == ["br"]
+
+
+def test_a_mark_that_tells_no_turn():
+    text = TEXT.replace("(i32 %t)", "(i32 7)")
+    with pytest.raises(IrError, match="7 does not tell where a turn began"):
+        flow_of(read_function(text, "f"))
 
 
 def test_a_mark_that_decides_something_else():

@@ -50,8 +50,8 @@ namespace mb {
 
 // What is returned from within a loop.
 template <class T>
-MB_FUNC T turn_ends(T x) {
-  turn_ends();
+MB_FUNC T turn_ends(u32 turn, T x) {
+  turn_ends(turn);
   return x;
 }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from metalbench.msl.ir.model import Block, Function
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.turns import left_behind, take_marks
+from metalbench.msl.ir.turns import Mark, left_behind, take_marks
 
 _Neighbours = Callable[[Block], Iterable[Block]]
 
@@ -67,11 +67,11 @@ def flow_of(function: Function) -> Flow:
 
     Raises IrError for loops with several entries, and for those that nothing ever leaves.
     """
-    ends = take_marks(function)
+    marks = take_marks(function)
     reached = _reverse_postorder(function.entry, lambda block: block.successors)
     _drop_unreached(function, set(reached))
     dominator = _dominators(reached, lambda block: block.predecessors)
-    loops = _loops(reached, dominator, ends)
+    loops = _loops(reached, dominator, marks)
     loop_of: dict[Block, Loop] = {}
     for loop in loops:
         for block in loop.blocks:
@@ -151,7 +151,7 @@ def _is_above(dominator: Mapping[Block, Block], above: Block, block: Block) -> b
     return True
 
 
-def _loops(order: list[Block], dominator: Mapping[Block, Block], ends: list[Block]) -> list[Loop]:
+def _loops(order: list[Block], dominator: Mapping[Block, Block], marks: list[Mark]) -> list[Loop]:
     number = {block: at for at, block in enumerate(order)}
     loops: dict[Block, Loop] = {}
     for block in order:
@@ -163,7 +163,7 @@ def _loops(order: list[Block], dominator: Mapping[Block, Block], ends: list[Bloc
             loop = loops.setdefault(target, Loop(target, {target}))
             loop.latches.append(block)
             _add_body(loop, block)
-    _add_turns(ends, loops.values())
+    _add_turns(marks, loops.values())
     inner_first = sorted(loops.values(), key=lambda loop: len(loop.blocks))
     for at, loop in enumerate(inner_first):
         around = (each for each in inner_first[at + 1 :] if loop.header in each.blocks)
@@ -171,16 +171,20 @@ def _loops(order: list[Block], dominator: Mapping[Block, Block], ends: list[Bloc
     return inner_first
 
 
-def _add_turns(ends: list[Block], loops: Collection[Loop]) -> None:
+def _add_turns(marks: list[Mark], loops: Collection[Loop]) -> None:
     """Take what is left for good in a turn into the loop, and into those around that it leaves."""
-    for end in ends:
-        left = [loop.blocks for loop in loops if end not in loop.blocks]
-        inside = {block for blocks in left for block in blocks}
-        blocks, last = left_behind(end, inside)
-        for loop in loops:
-            if last and last <= loop.blocks and end not in loop.blocks:
-                loop.blocks |= blocks
-                loop.behind |= blocks
+    changed = True
+    while changed:  # what is taken into a loop may have loops of its own, with marks of theirs
+        changed = False
+        for end, begun in marks:
+            left = [loop for loop in loops if begun <= loop.blocks and end not in loop.blocks]
+            inside = {block for loop in left for block in loop.blocks}
+            blocks, last = left_behind(end, inside)
+            for loop in left:
+                if last and last <= loop.blocks:
+                    loop.blocks |= blocks
+                    loop.behind |= blocks
+                    changed = True
 
 
 def _add_body(loop: Loop, latch: Block) -> None:

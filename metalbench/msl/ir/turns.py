@@ -2,32 +2,70 @@
 
 `if (c) { x = simd_sum(y); break; }` is behind the loop to LLVM, where the lanes of all turns would
 meet. The front end marks where such a block ends (rewriting/leaving.py), by a branch that LLVM
-leaves alone, and what lies between the loop and the mark is taken into the loop here.
+leaves alone, and what lies between the loop and the mark is taken into the loop here. Which loop
+that is the mark's operand says: it comes from where the turn begins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
-from metalbench.msl.ir.model import Block, Call, Function, Instruction, Terminator
+from metalbench.msl.ir.model import Block, Call, Function, Instruction, Phi, Terminator
 from metalbench.msl.ir.text import IrError
 
+BEGINS = "mb_vector_turn_begins"
 MARK = "mb_vector_turn_ends"
 
 
-def take_marks(function: Function) -> list[Block]:
-    """Take the marks out of a function; the blocks that they ended. Raises IrError."""
-    found = []
+class Mark(NamedTuple):
+    """The block that a mark ended, and those in which the turns began that end there."""
+
+    end: Block
+    begun: frozenset[Block]
+
+
+def take_marks(function: Function) -> list[Mark]:
+    """Take the marks out of a function, and what says where turns begin. Raises IrError."""
+    blocks = {each.result: block for block, each in function.instructions if each.result}
+    definitions = function.definitions()
+    found, carried = [], set[str]()
     for block in function.blocks.values():
-        mark = next((each for each in block.instructions if _is_mark(each)), None)
+        mark = next((each for each in block.instructions if _calls(each, MARK)), None)
         if mark is not None:
+            turns = _leading_to(mark, definitions)
+            begun = (blocks[each] for each in turns if _calls(definitions[each], BEGINS))
+            found.append(Mark(block, frozenset(begun)))
+            carried |= turns
             _take(function, block, mark)
-            found.append(block)
+    for block in function.blocks.values():
+        block.instructions = [
+            each
+            for each in block.instructions
+            if each.result not in carried and not _calls(each, BEGINS)
+        ]
     return found
 
 
-def _is_mark(instruction: Instruction) -> bool:
-    return isinstance(instruction, Call) and instruction.name == MARK
+def _calls(instruction: Instruction, name: str) -> bool:
+    return isinstance(instruction, Call) and instruction.name == name
+
+
+def _leading_to(mark: Instruction, definitions: Mapping[str, Instruction]) -> set[str]:
+    """What a mark is told the turn by: the calls with which it begins, and the phis on the way."""
+    found: set[str] = set()
+    work = list(mark.operands)
+    while work:
+        value = work.pop()
+        if value.text in found or value.is_undefined:
+            continue
+        turn = definitions.get(value.text)
+        if isinstance(turn, Phi):
+            work += turn.operands
+        elif turn is None or not _calls(turn, BEGINS):
+            raise IrError(f"{value.text} does not tell where a turn began")
+        found.add(value.text)
+    return found
 
 
 def _take(function: Function, block: Block, mark: Instruction) -> None:
@@ -47,8 +85,8 @@ def _take(function: Function, block: Block, mark: Instruction) -> None:
 def left_behind(end: Block, inside: Collection[Block]) -> tuple[set[Block], set[Block]]:
     """What lies between a mark and the loops that it is behind, and the blocks where these end.
 
-    `inside` are the blocks of all loops that the mark is not in. Nothing comes out where there is a
-    way to the mark that leads through no such loop.
+    `inside` are the blocks of the loop whose turn ends there, and of those around it. Nothing comes
+    out where there is a way to the mark that leads through no such loop.
     """
     found: set[Block] = set()
     last: set[Block] = set()

@@ -1,24 +1,47 @@
 """Loops that lanes leave behind a function of their SIMD-group: `if (c) { simd_sum(x); break; }`.
 
 What always leaves a loop is no part of it to LLVM, and the lanes of all its turns would meet there.
-So the place where it is left is marked, for kernels that are built as vectors (ir/turns.py). Of
+So the place where it is left is marked, for kernels that are built as vectors (ir/turns.py), and
+so is where a turn of the loop begins, which is what the mark ends: after a loop that stands before
+it LLVM may come straight from there. Of
 `while (!done) { if (c) { simd_sum(x); done = true; } }` LLVM finds out that the branch leaves it.
+
+Nor may LLVM unroll such a loop, or one around it: the copies of its turns would leave it for one
+block together.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from metalbench.msl.reading.collectives import References, is_collective
+from metalbench.msl.reading.statements import Body, bare_sides, bodies
 from metalbench.msl.reading.tokens import Tokens
 from metalbench.msl.rewriting.edits import Edits
 
-_MARK = "mb::turn_ends"
-_LOOPS = ("for", "while", "do")
-_UNCOUNTED = ("while", "do")
+_TURN = "mb_turn"  # in scope for the marks of a loop, and hidden by those of loops within
+_BEGINS = f" const auto {_TURN} = mb::turn_begins();"
+_MARK = f"mb::turn_ends({_TURN}"
+_TURNS = "MB_LOOP_OF_TURNS "  # in front of a loop that must not be unrolled
+_HINTED = "MB_LOOP_HINT"  # and in the place of what the source says of that
+_HINT = re.compile(r"#[ \t]*pragma[ \t]+((?:(?:no)?unroll\b|clang[ \t]+loop\b)[^\n]*)")
 _WAYS_OUT = ("break", "return")
+_DECIDING = ("&&", "||", "!")
 Reached = Callable[[str], set[str]]  # what code mentions that a name stands for
+
+
+class _Marks(NamedTuple):
+    """Of a loop: the statements that leave it, or may be found to, and the ends of blocks.
+
+    Of blocks without braces `bare` are the first token and the one behind.
+    """
+
+    leaving: list[int]
+    closing: list[int]
+    bare: list[tuple[int, int]]
 
 
 def mark_leaving(tokens: Tokens, references: References, edits: Edits) -> None:
@@ -32,71 +55,126 @@ def mark_leaving(tokens: Tokens, references: References, edits: Edits) -> None:
             known[word] = references.reached([word]) if word in references else {word}
         return known[word]
 
-    for opening in _bodies(tokens, _LOOPS):
-        for index in _within(tokens, opening):
-            if _follows_a_meeting(tokens, opening, index, reached):
-                _mark(tokens, edits, index)
-    for opening in _bodies(tokens, _UNCOUNTED):
-        for block in _branches(tokens, opening):
-            closing = tokens.partner[block]
-            if _follows_a_meeting(tokens, opening, closing, reached):
-                edits.insert(tokens.start[closing], f"{_MARK}(); ")
+    loops = list(bodies(tokens))
+    marks = {loop: _marks_of(tokens, loop, loops, reached) for loop in loops}
+    marked = [loop for loop, found in marks.items() if any(found)]
+    for loop in marked:
+        _begin(tokens, edits, loop)
+    for loop in marked:
+        for index in marks[loop].leaving:
+            _mark(tokens, edits, index)
+        for index in marks[loop].closing:
+            edits.insert(tokens.start[index], f"{_MARK}); ")
+        for first, behind in marks[loop].bare:
+            edits.insert(tokens.start[first], "{ ")
+            edits.insert(tokens.end(behind - 1), f" {_MARK}); }}")
+    for loop in loops:
+        if any(loop.opening <= inner.opening < loop.closing for inner in marked):
+            _keep_turns(tokens, edits, loop.word)
 
 
-def _bodies(tokens: Tokens, words: Iterable[str]) -> Iterator[int]:
-    """The braces that open the bodies of loops."""
+def _marks_of(tokens: Tokens, loop: Body, loops: list[Body], reached: Reached) -> _Marks:
+    def is_own(index: int) -> bool:
+        return not any(loop.opening < each.opening < index < each.closing for each in loops)
+
+    def needs_one(index: int) -> bool:
+        return is_own(index) and _follows_a_meeting(tokens, loop, index, reached)
+
+    decided = _is_decided(tokens, loop, is_own)
+    words = (*_WAYS_OUT, "continue") if decided else _WAYS_OUT
+    leaving = [
+        index
+        for index in _within(tokens, loop, words)
+        if needs_one(index) and (decided or not _leaves_a_switch(tokens, loop, index))
+    ]
+    closing = [
+        tokens.partner[block]
+        for block in (_branches(tokens, loop) if decided else ())
+        if needs_one(tokens.partner[block])
+    ]
+    bare = [
+        (first, behind)
+        for first, behind in (bare_sides(tokens, *loop[1:]) if decided else ())
+        if is_own(first) and _meets(tokens, first, behind, reached)
+    ]
+    return _Marks(leaving, closing, bare)
+
+
+def _is_decided(tokens: Tokens, loop: Body, is_own: Callable[[int], bool]) -> bool:
+    """Whether what is done in a turn may decide that it is the last, as LLVM would find out.
+
+    A loop that only counts is not worth marks: these keep it from being unrolled.
+    """
+    if tokens.text[loop.word] != "for":
+        return True
+    header = tokens.text[loop.word + 1 : tokens.partner[loop.word + 1]]
+    if any(each in header for each in _DECIDING):
+        return True
+    return any(
+        tokens.text[index] == "return"
+        or (is_own(index) and not _leaves_a_switch(tokens, loop, index))
+        for index in _within(tokens, loop, _WAYS_OUT, alone=True)
+    )
+
+
+def _within(
+    tokens: Tokens, loop: Body, words: tuple[str, ...], *, alone: bool = False
+) -> Iterator[int]:
+    """The statements that these words begin within a body: of those without a block, `alone`."""
     for word in words:
-        for index in tokens.places.get(word, ()):
-            opening = index + 1
-            if tokens.at(opening) == "(" and tokens.partner[opening] > 0:
-                opening = tokens.partner[opening] + 1
-            if tokens.at(opening) == "{" and tokens.partner[opening] > 0:
-                yield opening
-
-
-def _within(tokens: Tokens, opening: int) -> Iterator[int]:
-    """The statements that leave a function or loop within a body, but for those without a block."""
-    for word in _WAYS_OUT:
         places = tokens.places.get(word, [])
-        first = bisect_left(places, opening)
-        for index in places[first : bisect_left(places, tokens.partner[opening])]:
-            if tokens.text[index - 1] in ("{", "}", ";"):
+        first = bisect_left(places, loop.opening)
+        for index in places[first : bisect_left(places, loop.closing)]:
+            if (tokens.text[index - 1] in ("{", "}", ";")) or alone:
                 yield index
 
 
-def _branches(tokens: Tokens, opening: int) -> Iterator[int]:
+def _branches(tokens: Tokens, loop: Body) -> Iterator[int]:
     """The braces within a body that open a side of an `if`, and do not end by leaving it."""
     places = tokens.places.get("{", [])
-    last = bisect_left(places, tokens.partner[opening])
-    for block in places[bisect_left(places, opening) : last]:
-        statement = tokens.text[max(block, tokens.partner[block] - 2)]
-        if _opener(tokens, block) in ("if", "else") and statement not in (*_WAYS_OUT, "continue"):
+    last = bisect_left(places, loop.closing)
+    for block in places[bisect_left(places, loop.opening + 1) : last]:
+        statement = tokens.text[_last_statement(tokens, block)]
+        sides = ("if", "else", "switch")
+        if _opener(tokens, block) in sides and statement not in (*_WAYS_OUT, "continue"):
             yield block
 
 
-def _follows_a_meeting(tokens: Tokens, opening: int, index: int, reached: Reached) -> bool:
-    """Whether a call in the blocks around it stands before, and this loop is the one that it is in.
+def _last_statement(tokens: Tokens, block: int) -> int:
+    """Where the last statement of a block begins, if that is an expression or a jump."""
+    index = tokens.partner[block] - 1
+    while index > block and tokens.text[index - 1] not in ("{", "}", ";"):
+        index -= 1
+        if tokens.text[index] in (")", "]"):
+            index = tokens.partner[index]
+    return index
 
-    The loop's own body is such a block only for its own statements.
+
+def _follows_a_meeting(tokens: Tokens, loop: Body, index: int, reached: Reached) -> bool:
+    """Whether a call stands before, in the blocks of this loop's body around it.
+
+    The body itself is such a block only for its own statements.
     """
-    blocks = list(_around(tokens, opening, index))
-    openers = [_opener(tokens, each) for each in blocks]
-    if any(each in _LOOPS for each in openers):
-        return False
-    if "switch" in openers and tokens.text[index] == "break":
-        return False
     last = index
     if tokens.text[index] == "return":
         last = next(at for at in range(index, len(tokens)) if tokens.text[at] == ";")
-    words = set(tokens.text[min(blocks, default=opening) : last])
-    names = {name for word in words for name in reached(word)}
-    # Behind a loop within, what leads to the mark would be taken for that one's.
-    return any(map(is_collective, names)) and names.isdisjoint(_LOOPS)
+    first = min(_around(tokens, loop, index), default=loop.opening)
+    return _meets(tokens, first, last, reached)
 
 
-def _around(tokens: Tokens, opening: int, index: int) -> Iterator[int]:
+def _meets(tokens: Tokens, first: int, last: int, reached: Reached) -> bool:
+    names = {name for word in set(tokens.text[first:last]) for name in reached(word)}
+    return any(map(is_collective, names))
+
+
+def _leaves_a_switch(tokens: Tokens, loop: Body, index: int) -> bool:
+    openers = [_opener(tokens, each) for each in _around(tokens, loop, index)]
+    return tokens.text[index] == "break" and "switch" in openers
+
+
+def _around(tokens: Tokens, loop: Body, index: int) -> Iterator[int]:
     """The braces that are open at a token, within those of a loop's body."""
-    while index > opening + 1:
+    while index > loop.opening + 1:
         index -= 1
         if tokens.text[index] in ("}", ")", "]"):
             index = tokens.partner[index]
@@ -112,10 +190,30 @@ def _opener(tokens: Tokens, opening: int) -> str:
     return tokens.at(before)
 
 
+def _begin(tokens: Tokens, edits: Edits, loop: Body) -> None:
+    """Say where a loop's turns begin; one without braces gets them."""
+    if tokens.text[loop.opening] == "{":
+        edits.insert(tokens.end(loop.opening), _BEGINS)
+    else:
+        edits.insert(tokens.start[loop.opening + 1], f"{{{_BEGINS} ")
+        edits.insert(tokens.end(loop.closing - 1), " }")
+
+
 def _mark(tokens: Tokens, edits: Edits, index: int) -> None:
-    if tokens.text[index] == "break" or tokens.at(index + 1) == ";":
-        edits.insert(tokens.start[index], f"{_MARK}(); ")
+    if tokens.text[index] != "return" or tokens.at(index + 1) == ";":
+        edits.insert(tokens.start[index], f"{_MARK}); ")
     elif tokens.at(index + 1) != "{":  # `{...}` has no type before it is returned
         last = next(at for at in range(index, len(tokens)) if tokens.text[at] == ";")
-        edits.insert(tokens.start[index + 1], f"{_MARK}(")
+        edits.insert(tokens.start[index + 1], f"{_MARK}, ")
         edits.insert(tokens.start[last], ")")
+
+
+def _keep_turns(tokens: Tokens, edits: Edits, word: int) -> None:
+    """Let a loop be unrolled by nobody; elsewhere than in vectors, as the source says."""
+    before = tokens.end(word - 1)
+    hints = []
+    for found in _HINT.finditer(tokens.source, before, tokens.start[word]):
+        edits.blank(*found.span())
+        text = found[1].strip().replace("\\", "\\\\").replace('"', '\\"')
+        hints.append(f'{_HINTED}("{text}") ')
+    edits.insert(tokens.start[word], f"{''.join(hints)}{_TURNS}")

@@ -33,9 +33,12 @@ MB_SITE static void threadgroup_meeting(void* mem_flags) {
 }
 
 MB_FUNC u32 lane() { return current()->lane; }
-MB_FUNC void turn_ends() {}
+MB_FUNC u32 turn_begins() { return 0; }
+MB_FUNC void turn_ends(u32) {}
 MB_FUNC u8* arena() { return current()->bundle->group->arena; }
 // Macros, so that the functions of the kernel library are the call sites.
+#define MB_LOOP_OF_TURNS
+#define MB_LOOP_HINT(pragma) _Pragma(pragma)
 #define MB_MEET_IN_THREADGROUP(mem_flags) \
   mb::threadgroup_meeting(reinterpret_cast<void*>(mb::uptr(mem_flags)))
 #define MB_MEET_IN_SIMDGROUP(mem_flags) \

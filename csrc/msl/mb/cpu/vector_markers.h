@@ -21,8 +21,10 @@ MB_PLACE_MARKER mb::u32 mb_vector_simdgroup() noexcept;
 MB_PLACE_MARKER mb::u8* mb_vector_arena() noexcept;
 
 [[clang::convergent, clang::nomerge]] void mb_vector_barrier() noexcept;
-// Stands where a lane leaves a loop; what leads there is a part of the loop's turn. Always false.
-MB_LANES_MARKER bool mb_vector_turn_ends() noexcept;
+// A turn of a loop, which begins here.
+MB_LANES_MARKER mb::u32 mb_vector_turn_begins() noexcept;
+// Stands where a lane leaves a loop; what leads there is a part of the turn. Always false.
+MB_LANES_MARKER bool mb_vector_turn_ends(mb::u32 turn) noexcept;
 MB_LANES_MARKER mb::u32 mb_vector_ballot(bool vote) noexcept;
 
 // shuffle: the value of lane `from`; zero where there is no such lane, or it is not active.

@@ -15,14 +15,18 @@ MB_FUNC u32 lane() {
 MB_FUNC bool owns_matrices() { return true; }
 // They go through the kernel together.
 MB_FUNC void expect_all_lanes() {}
+MB_FUNC u32 turn_begins() { return mb_vector_turn_begins(); }
 // A branch, so that what stands before it and what stands behind stay in blocks of their own.
-MB_FUNC void turn_ends() {
-  if (mb_vector_turn_ends()) __builtin_trap();
+MB_FUNC void turn_ends(u32 turn) {
+  if (mb_vector_turn_ends(turn)) __builtin_trap();
 }
 MB_FUNC u8* arena() { return mb_vector_arena(); }
 
 }  // namespace mb
 
+// In front of a loop whose turns end where marks say so, instead of what the source says of it.
+#define MB_LOOP_OF_TURNS _Pragma("clang loop unroll(disable)")
+#define MB_LOOP_HINT(pragma)
 #define MB_MEET_IN_THREADGROUP(mem_flags) mb_vector_barrier()
 // The lanes are where they are together; what they have written must be in memory.
 #define MB_MEET_IN_SIMDGROUP(mem_flags) __atomic_signal_fence(__ATOMIC_SEQ_CST)

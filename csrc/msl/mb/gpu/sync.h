@@ -18,9 +18,12 @@ MB_FUNC u32 active_lanes() {
   return mask;
 }
 
-MB_FUNC void turn_ends() {}
+MB_FUNC u32 turn_begins() { return 0; }
+MB_FUNC void turn_ends(u32) {}
 
 }  // namespace mb
 
+#define MB_LOOP_OF_TURNS
+#define MB_LOOP_HINT(pragma) _Pragma(pragma)
 #define MB_MEET_IN_THREADGROUP(mem_flags) __syncthreads()
 #define MB_MEET_IN_SIMDGROUP(mem_flags) __nvvm_bar_warp_sync(mb::active_lanes())
