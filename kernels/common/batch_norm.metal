@@ -13,14 +13,20 @@
 using namespace metal;
 using namespace metalbench;
 
-// The sum over the threads of a column of quads. `partial` may be used again only behind a barrier.
+// The sum over the threads of a column of quads, by eights: rows of zeros all add the same number,
+// and a long chain would round each of them the same way. `partial` may be used again only behind a
+// barrier.
 static float4 sum_down(float4 value, threadgroup float4 (&partial)[THREADS][QUADS],
                        uint2 thread_position) {
   partial[thread_position.y][thread_position.x] = value;
   threadgroup_barrier(mem_flags::mem_threadgroup);
   float4 result = 0.0f;
-  for (uint i = 0; i < THREADS; ++i) {
-    result += partial[i][thread_position.x];
+  for (uint i = 0; i < THREADS; i += 8) {
+    float4 eight = partial[i][thread_position.x];
+    for (uint j = 1; j < 8; ++j) {
+      eight += partial[i + j][thread_position.x];
+    }
+    result += eight;
   }
   return result;
 }
@@ -55,10 +61,14 @@ static float4 sum_down(float4 value, threadgroup float4 (&partial)[THREADS][QUAD
     drift += kept[i];
     square = fma(kept[i], kept[i], square);
   }
-  for (uint row = beyond; row < rows; row += THREADS) {
-    const float4 d = load_quad(x + ulong(row) * cols, column, cols) - mean;
-    drift += d;
-    square = fma(d, d, square);
+  for (uint row = beyond; row < rows;) {
+    float4 squares_of_few = 0.0f;
+    for (uint i = 0; i < KEEP && row < rows; ++i, row += THREADS) {
+      const float4 d = load_quad(x + ulong(row) * cols, column, cols) - mean;
+      drift += d;
+      squares_of_few = fma(d, d, squares_of_few);
+    }
+    square += squares_of_few;
   }
   drift = sum_down(drift, drifts, thread_position) / float(rows);
   const float4 variance = sum_down(square, squares, thread_position) / float(rows) - drift * drift;
