@@ -1,6 +1,7 @@
 // Rows of some dozen elements, such as the channels of a pixel: Lanes neighbouring lanes have one,
 // in quads, so that a SIMD-group reads 32 / Lanes of them as one piece. What is joined is of
-// row_shares.h, and a `Source` gives the quad of a column, or what is made of it. Needs
+// row_shares.h, and a `Source` gives the quad of a column, as a Row (rows.h), or what is made of
+// it. Needs
 //   threads_in_grid=(LANES, rows)  threads=(LANES, 128 / LANES)
 #pragma once
 #include "metalbench/row_shares.h"

@@ -14,13 +14,6 @@
 #include "metalbench/pooled_windows.h"
 using namespace metalbench;
 
-// Four channels of a pixel.
-struct Channels {
-  device const float* pixel;
-  uint channels;
-  float4 operator()(uint column) const { return load_quad(pixel, column, channels); }
-};
-
 [[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void convolve(
     device const float* x, device const float* conv_weight, device const float* conv_bias,
     device float* pooled, constant uint& depth, constant uint& height, constant uint& width,
@@ -36,7 +29,7 @@ struct Channels {
 
 [[kernel]] void finish(device const float* pooled, device float* y, constant uint& filters,
                        uint2 at [[thread_position_in_grid]]) {
-  const Channels source = {pooled + ulong(at.y) * filters, filters};
+  const Row<float> source = {pooled + ulong(at.y) * filters, filters, 0.0f};
   const float2 state = join_channels<RowExpSum, LANES>(source, filters, at.x);
   if (at.x == 0) {
     y[at.y] = Relu()(log_sum_exp(state));

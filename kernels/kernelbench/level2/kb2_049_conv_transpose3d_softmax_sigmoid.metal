@@ -11,13 +11,6 @@
 #include "metalbench/window_products.h"
 using namespace metalbench;
 
-// Four channels of a pixel.
-struct Channels {
-  device const float* pixel;
-  uint channels;
-  float4 operator()(uint column) const { return load_quad(pixel, column, channels); }
-};
-
 [[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void convolve(
     device const float* x, device const float* conv_transpose_weight,
     device const float* conv_transpose_bias, device float* y, constant uint& batch,
@@ -39,7 +32,8 @@ struct Channels {
 [[kernel]] void normalise(device float* y, constant uint& filters,
                           uint2 at [[thread_position_in_grid]]) {
   device float* pixel = y + ulong(at.y) * filters;
-  const SoftmaxOf<Channels> softmax = softmax_of<LANES>(Channels{pixel, filters}, filters, at.x);
+  const SoftmaxOf<Row<float>> softmax =
+      softmax_of<LANES>(Row<float>{pixel, filters, 0.0f}, filters, at.x);
   for (uint column = 4 * at.x; column < filters; column += 4 * LANES) {
     store_quad(pixel, column, filters, Sigmoid()(softmax(column)));
   }

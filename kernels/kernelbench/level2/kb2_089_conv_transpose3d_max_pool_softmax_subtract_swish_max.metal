@@ -15,18 +15,11 @@
 #include "metalbench/pooled_windows.h"
 using namespace metalbench;
 
-// Four channels of a pixel.
-struct Channels {
-  device const float* pixel;
-  uint channels;
-  float4 operator()(uint column) const { return load_quad(pixel, column, channels); }
-};
-
 struct SiluOfLess {
-  SoftmaxOf<Channels> softmax;
+  SoftmaxOf<Row<float>> softmax;
   device const float* less;
   float4 operator()(uint column) const {
-    return Silu()(softmax(column) - load_quad(less, column, softmax.source.channels));
+    return Silu()(softmax(column) - load_quad(less, column, softmax.source.cols));
   }
 };
 
@@ -46,7 +39,7 @@ struct SiluOfLess {
 
 [[kernel]] void finish(device const float* pooled, device const float* subtract, device float* y,
                        constant uint& filters, uint2 at [[thread_position_in_grid]]) {
-  const Channels source = {pooled + ulong(at.y) * filters, filters};
+  const Row<float> source = {pooled + ulong(at.y) * filters, filters, 0.0f};
   const SiluOfLess silu = {softmax_of<LANES>(source, filters, at.x), subtract};
   const float top = join_channels<RowMax, LANES>(silu, filters, at.x);
   if (at.x == 0) {
