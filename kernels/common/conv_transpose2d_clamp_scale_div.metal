@@ -9,8 +9,7 @@
 // tune: BK = 16, 8
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
-#include "metalbench/convolution.h"
-#include "metalbench/tiles.h"
+#include "metalbench/window_products.h"
 using namespace metalbench;
 
 struct BiasedThenClipped {
@@ -24,14 +23,10 @@ struct BiasedThenClipped {
     device const DTYPE* x, device const DTYPE* w, device const DTYPE* bias, device DTYPE* y,
     constant uint& batch, constant uint& height, constant uint& width, constant uint& channels,
     constant uint& filters, uint3 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Input = TransposedPatches<DTYPE, 1, 3, 3, 2>;
-  using Filters = TransposedFilters<DTYPE, 1, 3, 3, 2>;
-  using Tile = Product<Input, Filters, BM, BN, BK>;
-  threadgroup float4 memory[Tile::kMemory];
-  const Phase<1, 3, 3, 2> phase = Phase<1, 3, 3, 2>::of(tile.z);
-  const Input patches = {x, {batch, 1, height, width, channels, channels}, phase};
-  Tile product(tile.xy * uint2(BN, BM), memory, PLACE);
-  product.multiply(patches, {w, filters, channels, phase}, patches.depth());
-  product.store(
-      StorePhase<DTYPE, Input, BiasedThenClipped>{y, patches, filters, {{bias, filters}}});
+  using Steps = Backward<Once, Along<3, 2>, Along<3, 2>>;
+  using Convolution = WindowProduct<DTYPE, Steps, 3 * 3, BM, BN, BK, BiasedThenClipped>;
+  threadgroup float4 memory[Convolution::kMemory];
+  const Convolution product = {
+      x, w, y, {batch, 1, height, width, channels, channels}, filters, 1, {{bias, filters}}};
+  product.run(tile, memory, PLACE);
 }

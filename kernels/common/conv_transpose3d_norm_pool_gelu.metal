@@ -1,7 +1,7 @@
 // Transposed 3 x 3 x 3 convolution, plus a term for each channel, layer norm over channels, mean of
 // 2 x 2 x 2 voxels, gelu.
 // The eight voxels of a pooling window are eight neighbouring rows of a tile (Pool of
-// metalbench/convolution.h) and its columns are the channels: a threadgroup has all that BM / 8
+// metalbench/window_products.h) and its columns are the channels: a threadgroup has all that BM / 8
 // windows need, and only their results are ever in memory. Where channels do not fit into one tile,
 // a first walk over the tiles finds mean and variance of each voxel, joined from tile to tile
 // (Chan, Golub, LeVeque 1979), and a second makes the tiles again.
@@ -11,8 +11,8 @@
 // tune: BK = 16, 8
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
-#include "metalbench/convolution.h"
 #include "metalbench/spilled_tile.h"
+#include "metalbench/window_products.h"
 using namespace metalbench;
 
 // Of the channels of a voxel: their mean, and the sum of the squares of what they differ from it.
@@ -57,19 +57,18 @@ static void observe(threadgroup Spread* voxels, threadgroup const float* sums,
     constant uint& batch, constant uint& depth, constant uint& height, constant uint& width,
     constant uint& channels, constant uint& filters, constant float& eps,
     uint group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Input = TransposedPatches<DTYPE, 3, 3, 3, 1, 2>;
-  using Filters = TransposedFilters<DTYPE, 3, 3, 3, 1>;
-  using Tile = Product<Input, Filters, BM, BN, BK>;
+  using Steps = Backward<Along<3>, Along<3>, Along<3>>;
+  using Sources = WindowTile<DTYPE, Steps, BM, BN, BK, 2>;
+  using Tile = Sources::Tile;
   threadgroup float4 memory[Spilled<Tile, BM, BN>::kMemory];
   threadgroup Spread voxels[BM];
   threadgroup const float* sums = (threadgroup const float*)memory;
-  const Phase<3, 3, 3, 1> phase = Phase<3, 3, 3, 1>::of(0);
-  const Input patches = {x, {batch, depth, height, width, channels, channels}, phase};
-  const Filters weights = {w, filters, channels, phase};
+  const Volume volume = {batch, depth, height, width, channels, channels};
+  const Sources sources = Sources::of(x, w, volume, filters, 0);
 
   for (uint first = 0; first < filters; first += BN) {
     Tile product(uint2(first, group * BM), memory, PLACE);
-    product.multiply(patches, weights, patches.depth());
+    sources.multiply(product);
     spill<BN>(product);
     observe(voxels, sums, term, first, min(uint(BN), filters - first), PLACE);
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -77,13 +76,13 @@ static void observe(threadgroup Spread* voxels, threadgroup const float* sums,
   for (uint first = 0; first < filters; first += BN) {
     if (filters > BN) {
       Tile product(uint2(first, group * BM), memory, PLACE);
-      product.multiply(patches, weights, patches.depth());
+      sources.multiply(product);
       spill<BN>(product);
     }
     for (uint index = thread_index; index < BM / 8 * BN; index += kTileThreads) {
       const uint c = index % BN;
       const uint window = group * (BM / 8) + index / BN;
-      if (first + c < filters && 8 * window < patches.rows()) {
+      if (first + c < filters && 8 * window < sources.patches.rows()) {
         float mean = 0.0f;
         for (uint r = index / BN * 8; r < index / BN * 8 + 8; ++r) {
           const float v = sums[r * BN + c] + float(term[first + c]) - voxels[r].mean;

@@ -1,6 +1,8 @@
-"""metalbench/convolution.h beyond what tasks need: any kernel, stride and number of dimensions."""
+"""metalbench/convolution.h and window_products.h beyond what tasks need: any kernel and stride."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from metalbench.kernel.installed import include_folders
 Extents = tuple[int, ...]
 SOURCE = """
     #include "metalbench/convolution.h"
-    #include "metalbench/tiles.h"
+    #include "metalbench/window_products.h"
     using namespace metalbench;
     [[kernel]] void convolve(device const float* x, device const float* w, device float* y,
                              constant uint4& input, constant uint2& channels,
@@ -28,15 +30,10 @@ PLAIN = """
       product.multiply(patches, {w, channels.y, patches.depth()}, patches.depth());
       product.store(Store<float>{y, patches.rows(), channels.y});"""
 TRANSPOSED = """
-      using Input = TransposedPatches<float, KERNEL, STRIDE>;
-      using Filters = TransposedFilters<float, KERNEL, STRIDE>;
-      using Tile = Product<Input, Filters, 32, 32, 16>;
-      threadgroup float4 memory[Tile::kMemory];
-      const Phase<KERNEL, STRIDE> phase = Phase<KERNEL, STRIDE>::of(tile.z);
-      const Input patches = {x, volume, phase};
-      Tile product(tile.xy * 32, memory, PLACE);
-      product.multiply(patches, {w, channels.y, channels.x, phase}, patches.depth());
-      product.store(StorePhase<float, Input>{y, patches, channels.y});"""
+      using Convolution = WindowProduct<float, Backward<STEPS>, TAPS, 32, 32, 16>;
+      threadgroup float4 memory[Convolution::kMemory];
+      const Convolution product = {x, w, y, volume, channels.y, 1};
+      product.run(tile, memory, PLACE);"""
 BATCH, FILTERS = 2, 35
 
 
@@ -89,8 +86,8 @@ def test_phases_make_up_a_transposed_convolution(
 ) -> None:
     extents = tuple(n if k > 1 else 1 for n, k in zip((3, 4, 5), kernel, strict=True))
     x, w = drawn(extents, kernel, channels)
-    names = "{}, {}, {}".format(*kernel)
-    body = TRANSPOSED.replace("KERNEL", names).replace("STRIDE", str(stride))
+    steps = ", ".join(f"Along<{each}, {stride}>" if each > 1 else "Once" for each in kernel)
+    body = TRANSPOSED.replace("STEPS", steps).replace("TAPS", str(math.prod(kernel)))
     z, r, c = ((n - 1) * stride + k for n, k in zip(extents, kernel, strict=True))
     expected = np.zeros((BATCH, z, r, c, FILTERS), np.float32)
     for i, j, k in np.ndindex(*kernel):

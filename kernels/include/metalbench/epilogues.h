@@ -28,6 +28,27 @@ struct Biased {
   float4 operator()(float4 v, uint, uint column) const { return v + load_quad(bias, column, cols); }
 };
 
+// One number a column is added, then comes F, a function of four sums.
+template <typename T, typename F>
+struct BiasedThen {
+  Biased<T> bias;
+  F then;
+  float4 operator()(float4 v, uint row, uint column) const { return then(bias(v, row, column)); }
+};
+
+// What follows a norm: a weight and a bias for each channel, or, where PerPixel, for each element.
+template <bool PerPixel>
+struct Affine {
+  device const float* weight;
+  device const float* bias;
+  uint channels;
+  float4 operator()(float4 v, uint row, uint column) const {
+    const ulong start = PerPixel ? ulong(row) * channels : 0;
+    return fma(v, load_quad(weight + start, column, channels),
+               load_quad(bias + start, column, channels));
+  }
+};
+
 // A matrix of the same shape is added.
 template <typename T>
 struct Added {

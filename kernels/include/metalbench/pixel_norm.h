@@ -4,9 +4,10 @@
 //   share    moments of each channel over Share rows, by a threadgroup of (Quads, Down) threads;
 //   join     mean and 1 / sqrt(variance + eps) of each image and group, a SIMD-group each;
 //   apply    y = (x - mean) scale, with what the kernel makes of it, Rows rows a thread.
-// Moments are joined as by Chan, Golub and LeVeque (1983), from deviations: the mean of squares less
-// the square of the mean cancels where values are far from zero.
+// Moments are joined as by Chan, Golub and LeVeque (1983), from deviations: the mean of squares
+// less the square of the mean cancels where values are far from zero.
 #pragma once
+#include "metalbench/epilogues.h"
 #include "metalbench/quads.h"
 
 namespace metalbench {
@@ -142,22 +143,5 @@ inline void apply_moments(F f, device const T* x, device const float* moments, d
     store_quad(y + start, column, channels, f(v, row, column));
   }
 }
-
-// What follows a norm: a weight and a bias for each channel, or, where PerPixel, for each element.
-template <bool PerPixel>
-struct Affine {
-  device const float* weight;
-  device const float* bias;
-  uint channels;
-  float4 operator()(float4 v, uint row, uint column) const {
-    const ulong start = PerPixel ? ulong(row) * channels : 0;
-    return fma(v, load_quad(weight + start, column, channels),
-               load_quad(bias + start, column, channels));
-  }
-};
-
-struct NotAffine {
-  float4 operator()(float4 v, uint, uint) const { return v; }
-};
 
 }  // namespace metalbench

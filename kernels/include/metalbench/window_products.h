@@ -13,8 +13,11 @@
 
 namespace metalbench {
 
-// Patches of the pixels of one phase.
-template <typename T, typename Steps>
+// Patches of the pixels of one phase. With Pool > 1 a tile holds whole windows of a pool, Pool in
+// each direction that the kernel extends in: they follow each other as those of pixel_of. Of
+// several phases each has one pixel of a window, as many as there are strides: there a row is that
+// pixel, and Pool the stride.
+template <typename T, typename Steps, uint Pool = 1>
 struct Windows {
   using element = T;
   struct Line {
@@ -22,6 +25,7 @@ struct Windows {
     int3 at;
   };
   static constant constexpr bool kAlongDepth = true;
+  static constant constexpr uint kInRow = Steps::kPhases == 1 ? Pool : 1;
   device const T* data;
   Volume volume;
   Steps steps;
@@ -31,12 +35,14 @@ struct Windows {
     const uint3 taps = steps.taps();
     return taps.x * taps.y * taps.z * volume.channels;
   }
+  uint3 own() const { return Pool > kInRow ? steps.blocks(input()) : steps.own(input()); }
   uint rows() const {
-    const uint3 own = steps.own(input());
-    return volume.batch * own.x * own.y * own.z;
+    return pixel_count<Steps::kDeep, Steps::kHigh, Steps::kWide, kInRow>(volume.batch, own());
   }
 
-  Pixel pixel(uint row) const { return pixel_of<1, 1, 1, 1>(row, steps.own(input())); }
+  Pixel pixel(uint row) const {
+    return pixel_of<Steps::kDeep, Steps::kHigh, Steps::kWide, kInRow>(row, own());
+  }
 
   INLINED Line line(uint row) const {
     if (row >= rows()) {
@@ -98,7 +104,7 @@ struct Windows {
 
   // Which pixel of the whole output has the sums of row `row`.
   ulong output_row(uint row) const {
-    if (Steps::kPhases == 1) {
+    if (Steps::kPhases == 1 && Pool == 1) {
       return row;
     }
     const Pixel own = pixel(row);
@@ -148,7 +154,8 @@ struct WindowFilters {
   }
 };
 
-// Writes map(sums) to the pixels that a phase has of an output whose pixels are `pitch` apart.
+// Writes map(sums) to the pixels that a phase has of an output whose pixels are `pitch` apart; the
+// map's row is that of the whole output.
 template <typename T, typename Patches, typename Map>
 struct StoreWindows {
   device T* to;
@@ -159,8 +166,33 @@ struct StoreWindows {
 
   void operator()(uint row, uint column, threadgroup const float4* sums) const {
     if (row < patches.rows() && column < cols) {
-      store_quad(to + patches.output_row(row) * pitch, column, cols, map(*sums, row, column));
+      const ulong pixel = patches.output_row(row);
+      store_quad(to + pixel * pitch, column, cols, map(*sums, uint(pixel), column));
     }
+  }
+};
+
+// What a tile of a convolution is multiplied from; `phase` of the grid's depth.
+template <typename T, typename Steps, uint TileM, uint TileN, uint TileK, uint Pool = 1>
+struct WindowTile {
+  using Input = Windows<T, Steps, Pool>;
+  using Filters = WindowFilters<T, Steps>;
+  using Tile = Product<Input, Filters, TileM, TileN, TileK>;
+  static constant constexpr uint kMemory = Tile::kMemory;
+  static constant constexpr uint kTaps = Steps::kDeep * Steps::kHigh * Steps::kWide;
+  Input patches;
+  Filters filters;
+
+  INLINED static WindowTile of(device const T* x, device const T* w, Volume volume, uint filters,
+                               uint phase) {
+    const Steps steps = Steps::of(phase);
+    const Input patches = {x, volume, steps};
+    const uint pitch = kTaps * volume.channels;
+    return {patches, {w, filters, volume.channels, pitch, patches.depth(), steps}};
+  }
+
+  INLINED void multiply(thread Tile& product) const {
+    product.multiply(patches, filters, filters.depth);
   }
 };
 
@@ -168,10 +200,8 @@ struct StoreWindows {
 template <typename T, typename Steps, uint Taps, uint TileM, uint TileN, uint TileK,
           typename Map = AsItIs>
 struct WindowProduct {
-  using Input = Windows<T, Steps>;
-  using Filters = WindowFilters<T, Steps>;
-  using Tile = Product<Input, Filters, TileM, TileN, TileK>;
-  static constant constexpr uint kMemory = Tile::kMemory;
+  using Sources = WindowTile<T, Steps, TileM, TileN, TileK>;
+  static constant constexpr uint kMemory = Sources::kMemory;
   device const T* x;
   device const T* w;
   device T* y;
@@ -186,17 +216,15 @@ struct WindowProduct {
     const uint own = filters / groups;
     Volume part = volume;
     part.channels = inner;
-    const Steps steps = Steps::of(tile.z % Steps::kPhases);
-    const Input patches = {x + group * inner, part, steps};
-    if (tile.y * TileM >= patches.rows()) {
+    const Sources sources = Sources::of(x + group * inner, w + ulong(group) * own * (Taps * inner),
+                                        part, own, tile.z % Steps::kPhases);
+    if (tile.y * TileM >= sources.patches.rows()) {
       return;
     }
-    const uint pitch = Taps * inner;
-    const uint depth = patches.depth();
-    device const T* from = w + ulong(group) * own * pitch;
-    Tile product(tile.xy * uint2(TileN, TileM), memory, place);
-    product.multiply(patches, Filters{from, own, inner, pitch, depth, steps}, depth);
-    product.store(StoreWindows<T, Input, Map>{y + group * own, patches, own, filters, map});
+    typename Sources::Tile product(tile.xy * uint2(TileN, TileM), memory, place);
+    sources.multiply(product);
+    product.store(StoreWindows<T, typename Sources::Input, Map>{y + group * own, sources.patches,
+                                                                own, filters, map});
   }
 };
 

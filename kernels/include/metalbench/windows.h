@@ -29,6 +29,9 @@ using Once = Along<1>;
 template <typename Z, typename Y, typename X>
 struct Forward {
   static constant constexpr uint kPhases = 1;
+  static constant constexpr uint kDeep = Z::kTaps;
+  static constant constexpr uint kHigh = Y::kTaps;
+  static constant constexpr uint kWide = X::kTaps;
   // No tap lies outside the input.
   static constant constexpr bool kInside = Z::kPadding + Y::kPadding + X::kPadding == 0;
   // The taps of one line are neighbours in memory, as they are in the filters.
@@ -41,6 +44,7 @@ struct Forward {
   uint filter_tap(uint tap) const { return tap; }
   uint3 whole(uint3 n) const { return uint3(X::outputs(n.x), Y::outputs(n.y), Z::outputs(n.z)); }
   uint3 own(uint3 n) const { return whole(n); }
+  uint3 blocks(uint3 n) const { return whole(n); }
   uint3 output(uint3 at) const { return at; }
   // Where the first tap of an output lies.
   int3 first(uint3 at) const {
@@ -85,6 +89,9 @@ struct PhaseAlong {
 template <typename Z, typename Y, typename X>
 struct Backward {
   static constant constexpr uint kPhases = X::kStride * Y::kStride * Z::kStride;
+  static constant constexpr uint kDeep = Z::kTaps;
+  static constant constexpr uint kHigh = Y::kTaps;
+  static constant constexpr uint kWide = X::kTaps;
   static constant constexpr bool kInside = false;
   static constant constexpr bool kNeighbours = false;
   uint3 remainder;
@@ -119,6 +126,8 @@ struct Backward {
     const uint3 all = whole(n);
     return uint3(x.own(all.x, remainder.x), y.own(all.y, remainder.y), z.own(all.z, remainder.z));
   }
+  // Blocks of Stride outputs in each direction, of which every phase has one.
+  uint3 blocks(uint3 n) const { return whole(n) / uint3(X::kStride, Y::kStride, Z::kStride); }
   uint3 output(uint3 at) const {
     const uint3 stride = uint3(X::kStride, Y::kStride, Z::kStride);
     const uint3 place = at + uint3(x.skipped, y.skipped, z.skipped);

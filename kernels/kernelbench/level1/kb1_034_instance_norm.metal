@@ -30,5 +30,5 @@ using namespace metalbench;
 [[kernel]] void apply(device const float* x, device const float* moments, device float* y,
                       constant uint& height, constant uint& width, constant uint& channels,
                       uint3 place [[thread_position_in_grid]]) {
-  apply_moments<ROWS>(NotAffine(), x, moments, y, height * width, channels, channels, place);
+  apply_moments<ROWS>(AsItIs(), x, moments, y, height * width, channels, channels, place);
 }

@@ -9,6 +9,7 @@ from metalbench.suites.kernelbench.problems import problem, rand
     odd=dict(batch=2, depth=5, height=7, width=5, channels=3, filters=10),
     cpu=dict(batch=1, depth=6, height=6, width=6, channels=32, filters=64),
     paper=dict(batch=32, depth=16, height=32, width=32, channels=32, filters=64),
+    depth=4,
 )
 def kb2_003_conv_transpose3d_sum_layer_norm_avg_pool_gelu(nn, x):
     y = nn.conv_transpose(x, "conv_transpose", nn.filters, 3, stride=2, padding=1, output_padding=1)

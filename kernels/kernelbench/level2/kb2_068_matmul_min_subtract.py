@@ -11,6 +11,7 @@ from metalbench.suites.kernelbench.problems import problem, rand
     paper=dict(batch=128, inner=16384, features=16384),
 )
 def kb2_068_matmul_min_subtract(nn, x):
-    constant = nn.constant("constant", 2)
+    # Its name in PyTorch, `constant`, is a keyword of Metal's.
+    constant = nn.constant("constant_", 2)
     y = nn.linear(x, "linear", nn.features)
     return nn.subtract(nn.minimum(y, constant), constant)

@@ -10,6 +10,7 @@ from metalbench.suites.kernelbench.problems import problem, rand
     cpu=dict(batch=2, depth=11, height=11, width=11, channels=3, filters=16),
     paper=dict(batch=64, depth=32, height=32, width=32, channels=3, filters=16),
     magnitude=1.0,
+    depth=4,
 )
 def kb2_072_conv_transpose3d_batch_norm_avg_pool_avg_pool(nn, x):
     y = nn.conv_transpose(x, "conv_transpose", nn.filters, 3, stride=2, padding=1)

@@ -1,0 +1,36 @@
+// tanh(transposed convolution - a bias), 4 x 4 taps, steps of 2, channels last: a product for each
+// of the 4 phases of the output, whose sums leave the registers through all that follows
+// (metalbench/window_products.h).
+// dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (height + 1) * (width + 1), BM), 4)  threads=(128)
+// tune: BM = 64, 32
+// tune: BN = 64, 32
+// tune: BK = 16, 8
+#include "metalbench/activations.h"
+#include "metalbench/window_products.h"
+using namespace metalbench;
+
+struct TanhOfLess {
+  Biased<float> conv;
+  device const float* less;
+  float4 operator()(float4 v, uint row, uint column) const {
+    return Tanh()(conv(v, row, column) - load_quad(less, column, conv.cols));
+  }
+};
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void convolve(
+    device const float* x, device const float* conv_transpose_weight,
+    device const float* conv_transpose_bias, device const float* bias, device float* y,
+    constant uint& batch, constant uint& height, constant uint& width, constant uint& channels,
+    constant uint& filters, uint3 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Steps = Backward<Once, Along<4, 2, 1, 1, 1>, Along<4, 2, 1, 1, 1>>;
+  using Convolution = WindowProduct<float, Steps, 4 * 4, BM, BN, BK, TanhOfLess>;
+  threadgroup float4 memory[Convolution::kMemory];
+  const Convolution product = {x,
+                               conv_transpose_weight,
+                               y,
+                               {batch, 1, height, width, channels, channels},
+                               filters,
+                               1,
+                               {{conv_transpose_bias, filters}, bias}};
+  product.run(tile, memory, PLACE);
+}

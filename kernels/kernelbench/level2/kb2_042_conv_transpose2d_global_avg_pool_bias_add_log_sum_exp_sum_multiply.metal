@@ -1,0 +1,63 @@
+// 10 times the logsumexp over filters of the mean over pixels of a transposed convolution + a bias,
+// 3 x 3 taps, channels last. Without padding each input meets each tap once: the mean is a product
+// of the pixels' sum with the taps' sum. Pixels are added line by line, then lines.
+// dispatch: add_pixels  threadgroups=(ceil_div(ceil_div(channels, 4), QUADS), batch * height)  threads=(QUADS, DOWN)
+// dispatch: add_lines  threadgroups=(ceil_div(ceil_div(channels, 4), QUADS), batch)  threads=(QUADS, DOWN)
+// dispatch: add_taps  threadgroups=(ceil_div(ceil_div(channels, 4), QUADS), filters)  threads=(QUADS, DOWN)
+// dispatch: finish  threadgroups=(batch)  threads=(32)
+// scratch: lines float32 (batch, height, channels)
+// scratch: sums float32 (batch, channels)
+// scratch: folded float32 (filters, channels)
+// tune: QUADS = 16, 4, 8
+// tune: DOWN = 8, 4, 16, 32
+#include "metalbench/columns.h"
+#include "metalbench/joins.h"
+#include "metalbench/row_shares.h"
+using namespace metalbench;
+
+[[kernel]] void add_pixels(device const float* x, device float* lines, constant uint& width,
+                           constant uint& channels, uint2 group [[threadgroup_position_in_grid]],
+                           uint2 at [[thread_position_in_threadgroup]]) {
+  threadgroup float4 partial[DOWN][QUADS];
+  reduce_columns<QUADS, DOWN>(Sum(), x, lines, width, channels, group, at, partial);
+}
+
+[[kernel]] void add_lines(device const float* lines, device float* sums, constant uint& height,
+                          constant uint& channels, uint2 group [[threadgroup_position_in_grid]],
+                          uint2 at [[thread_position_in_threadgroup]]) {
+  threadgroup float4 partial[DOWN][QUADS];
+  reduce_columns<QUADS, DOWN>(Sum(), lines, sums, height, channels, group, at, partial);
+}
+
+[[kernel]] void add_taps(device const float* conv_transpose_weight, device float* folded,
+                         constant uint& channels, uint2 group [[threadgroup_position_in_grid]],
+                         uint2 at [[thread_position_in_threadgroup]]) {
+  threadgroup float4 partial[DOWN][QUADS];
+  reduce_columns<QUADS, DOWN>(Sum(), conv_transpose_weight, folded, 9, channels, group, at,
+                              partial);
+}
+
+// Each lane has every 32nd filter.
+[[kernel]] void finish(device const float* sums, device const float* folded,
+                       device const float* conv_transpose_bias, device const float* bias,
+                       device float* y, constant uint& height, constant uint& width,
+                       constant uint& channels, constant uint& filters,
+                       uint image [[threadgroup_position_in_grid]],
+                       uint lane [[thread_index_in_simdgroup]]) {
+  const float pixels = float((height + 2) * (width + 2));
+  device const float* pixel = sums + image * channels;
+  float2 state = RowExpSum::of(float4(0.0f), 0);
+  for (uint filter = lane; filter < filters; filter += 32) {
+    float4 sum = 0.0f;
+    for (uint c = 0; c < channels; c += 4) {
+      sum = fma(load_quad(pixel, c, channels), load_quad(folded + filter * channels, c, channels),
+                sum);
+    }
+    const float mean = total(sum) / pixels + conv_transpose_bias[filter] + bias[filter];
+    state = RowExpSum::join(state, RowExpSum::of(float4(mean), 1));
+  }
+  state = join_lanes<RowExpSum, 32>(state);
+  if (lane == 0) {
+    y[image] = 10.0f * log_sum_exp(state);
+  }
+}

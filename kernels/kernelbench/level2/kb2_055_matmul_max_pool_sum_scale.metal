@@ -1,0 +1,43 @@
+// Half the sum over each row of the maxima of pairs of columns of x W + b. The product is never in
+// memory: each tile leaves one state of what it has of a row (metalbench/row_shares.h), which a
+// second dispatch joins.
+// dispatch: linear  threadgroups=(ceil_div(features, BN), ceil_div(batch, BM))  threads=(128)
+// dispatch: finish  threadgroups=(batch)  threads=(32)
+// scratch: shares float32 (batch, 2 * ceil_div(features, BN))
+// tune: BM = 32, 64
+// tune: BN = 32, 64
+// tune: BK = 16, 8
+#include "metalbench/activations.h"
+#include "metalbench/linear.h"
+#include "metalbench/row_shares.h"
+using namespace metalbench;
+
+// A sum of the maxima of whole pairs: a last column without another one belongs to none.
+struct PairMaxima : RowTotal {
+  static float of(float4 v, uint count) {
+    const float2 pairs = max(v.xz, v.yw);
+    return count == 4 ? pairs.x + pairs.y : count >= 2 ? pairs.x : 0.0f;
+  }
+};
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void linear(
+    device const float* x, device const float* matmul_weight, device const float* matmul_bias,
+    device float* shares, constant uint& batch, constant uint& inner, constant uint& features,
+    uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Layer = Linear<BM, BN, BK>;
+  threadgroup float4 memory[Layer::kMemory];
+  const Layer layer = {x, matmul_weight, batch, inner, features};
+  layer.run(
+      StoreRowShares<PairMaxima, BN, Biased<float>>{
+          shares, batch, features, {matmul_bias, features}},
+      tile, memory, PLACE);
+}
+
+[[kernel]] void finish(device const float* shares, device float* y, constant uint& features,
+                       uint row [[threadgroup_position_in_grid]],
+                       uint lane [[thread_index_in_simdgroup]]) {
+  const float sum = join_row<PairMaxima>(shares, row, shares_of_row<BN>(features), lane);
+  if (lane == 0) {
+    y[row] = 0.5f * sum;
+  }
+}

@@ -1,0 +1,34 @@
+// The sum over each row of sigmoid(x W + b). The product is never in memory: each tile leaves one
+// state of what it has of a row (metalbench/row_shares.h), which a second dispatch joins.
+// dispatch: linear  threadgroups=(ceil_div(features, BN), ceil_div(batch, BM))  threads=(128)
+// dispatch: finish  threadgroups=(batch)  threads=(32)
+// scratch: shares float32 (batch, 2 * ceil_div(features, BN))
+// tune: BM = 32, 64
+// tune: BN = 32, 64
+// tune: BK = 16, 8
+#include "metalbench/activations.h"
+#include "metalbench/linear.h"
+#include "metalbench/row_shares.h"
+using namespace metalbench;
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void linear(
+    device const float* x, device const float* linear_weight, device const float* linear_bias,
+    device float* shares, constant uint& batch, constant uint& inner, constant uint& features,
+    uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Layer = Linear<BM, BN, BK>;
+  threadgroup float4 memory[Layer::kMemory];
+  const Layer layer = {x, linear_weight, batch, inner, features};
+  layer.run(
+      StoreRowShares<RowTotal, BN, BiasedThen<float, Sigmoid>>{
+          shares, batch, features, {{linear_bias, features}}},
+      tile, memory, PLACE);
+}
+
+[[kernel]] void finish(device const float* shares, device float* y, constant uint& features,
+                       uint row [[threadgroup_position_in_grid]],
+                       uint lane [[thread_index_in_simdgroup]]) {
+  const float sum = join_row<RowTotal>(shares, row, shares_of_row<BN>(features), lane);
+  if (lane == 0) {
+    y[row] = sum;
+  }
+}

@@ -1,0 +1,62 @@
+// hard_swish(group_norm(silu(transposed convolution))), 3 x 3 x 3 taps, steps of 2, channels last.
+// Each tile of the convolution leaves the moments of its channels beside its sums, which are read
+// only once more, to be normalised in place (metalbench/window_norms.h).
+// dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(depth * height * width, BM), 8 * batch)  threads=(128)
+// dispatch: join  threadgroups=(batch * groups)  threads=(TG)
+// dispatch: apply  threads_in_grid=(ceil_div(filters, 4), ceil_div((2 * depth - 1) * (2 * height - 1) * (2 * width - 1), ROWS), batch)  threads=(QUADS, DOWN)
+// scratch: shares float32 (batch, 8 * ceil_div(depth * height * width, BM), filters, 4)
+// scratch: moments float32 (batch, groups, 2)
+// tune: BM = 64, 32
+// tune: BN = 16, 32
+// tune: BK = 16, 8
+// tune: TG = 64, 32, 128, 256
+// tune: QUADS = 8, 4, 16
+// tune: DOWN = 16, 8, 32
+// tune: ROWS = 16, 8, 32
+#include "metalbench/activations.h"
+#include "metalbench/window_norms.h"
+using namespace metalbench;
+
+struct HardSwishOfAffine {
+  Affine<false> affine;
+  float4 operator()(float4 v, uint row, uint column) const {
+    return HardSwish()(affine(v, row, column));
+  }
+};
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void convolve(
+    device const float* x, device const float* conv_transpose_weight,
+    device const float* conv_transpose_bias, device float* y, device float* shares,
+    constant uint& depth, constant uint& height, constant uint& width, constant uint& channels,
+    constant uint& filters, uint3 tile [[threadgroup_position_in_grid]],
+    uint3 grid [[threadgroups_per_grid]], PLACE_ARGUMENTS) {
+  using Steps = Backward<Along<3, 2, 1>, Along<3, 2, 1>, Along<3, 2, 1>>;
+  using Convolution = WindowMoments<Steps, BiasedThen<float, Silu>, BM, BN, BK>;
+  threadgroup float4 memory[Convolution::kMemory];
+  const Convolution convolution = {x,
+                                   conv_transpose_weight,
+                                   y,
+                                   shares,
+                                   {1, depth, height, width, channels, channels},
+                                   filters,
+                                   {{conv_transpose_bias, filters}}};
+  convolution.run(tile, grid.y, memory, PLACE);
+}
+
+[[kernel]] void join(device const float* shares, device float* moments, constant uint& depth,
+                     constant uint& height, constant uint& width, constant uint& filters,
+                     constant uint& groups, uint index [[threadgroup_position_in_grid]],
+                     PLACE_ARGUMENTS) {
+  threadgroup float4 memory[TG / 32];
+  const uint count = 8 * (((depth * height * width) + BM - 1) / BM);
+  join_moments<TG / 32>(shares, moments, count, filters, groups, 1e-5f, index, memory, PLACE);
+}
+
+[[kernel]] void apply(device const float* moments, device const float* group_norm_weight,
+                      device const float* group_norm_bias, device float* y, constant uint& depth,
+                      constant uint& height, constant uint& width, constant uint& filters,
+                      constant uint& groups, uint3 place [[thread_position_in_grid]]) {
+  apply_moments<ROWS>(HardSwishOfAffine{{group_norm_weight, group_norm_bias, filters}}, y, moments,
+                      y, (2 * depth - 1) * (2 * height - 1) * (2 * width - 1), filters, groups,
+                      place);
+}

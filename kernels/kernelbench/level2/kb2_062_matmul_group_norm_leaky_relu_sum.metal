@@ -1,0 +1,37 @@
+// 2 leaky_relu(group_norm(x W + b)). The norm works on the product in place, some lanes a group
+// (metalbench/group_rows.h).
+// dispatch: linear  threadgroups=(ceil_div(features, BN), ceil_div(batch, BM))  threads=(128)
+// dispatch: normalise  threads_in_grid=(batch * groups * LANES)  threads=(128)
+// tune: BM = 32, 64
+// tune: BN = 32, 64
+// tune: BK = 16, 8
+// tune: LANES = 8, 4, 16, 32
+#include "metalbench/activations.h"
+#include "metalbench/group_rows.h"
+#include "metalbench/linear.h"
+using namespace metalbench;
+
+struct TwiceLeakyRelu {
+  AffineColumn affine;
+  float operator()(float v, uint column) const {
+    return 2.0f * LeakyRelu{0.01f}(affine(v, column));
+  }
+};
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void linear(
+    device const float* x, device const float* fc_weight, device const float* fc_bias,
+    device float* y, constant uint& batch, constant uint& inner, constant uint& features,
+    uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Layer = Linear<BM, BN, BK>;
+  threadgroup float4 memory[Layer::kMemory];
+  const Layer layer = {x, fc_weight, batch, inner, features};
+  layer.store(y, Biased<float>{fc_bias, features}, tile, memory, PLACE);
+}
+
+[[kernel]] void normalise(device float* y, device const float* gn_weight,
+                          device const float* gn_bias, constant uint& batch,
+                          constant uint& features, constant uint& groups,
+                          uint index [[thread_position_in_grid]]) {
+  normalise_groups<LANES>(TwiceLeakyRelu{{gn_weight, gn_bias}}, y, y, features / groups, groups,
+                          batch * groups, index);
+}

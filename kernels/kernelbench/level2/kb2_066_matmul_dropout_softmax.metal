@@ -1,0 +1,37 @@
+// softmax(dropout(x W + b)) over rows: dropout is part of the map through which the product's sums
+// leave the registers, softmax works on whole rows of them, in place (metalbench/softmax.h).
+// dispatch: linear  threadgroups=(ceil_div(features, BN), ceil_div(batch, BM))  threads=(128)
+// dispatch: normalise  threadgroups=(batch)  threads=(TG)
+// tune: BM = 32, 64
+// tune: BN = 32, 64
+// tune: BK = 16, 8
+// tune: TG = 64, 32, 128, 256
+#include "metalbench/linear.h"
+#include "metalbench/softmax.h"
+using namespace metalbench;
+
+struct BiasedThenDropped {
+  Biased<float> bias;
+  device const float* keep;
+  float4 operator()(float4 v, uint row, uint column) const {
+    return bias(v, row, column) * load_quad(keep + ulong(row) * bias.cols, column, bias.cols) /
+           0.8f;
+  }
+};
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void linear(
+    device const float* x, device const float* matmul_weight, device const float* matmul_bias,
+    device const float* keep, device float* y, constant uint& batch, constant uint& inner,
+    constant uint& features, uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Layer = Linear<BM, BN, BK>;
+  threadgroup float4 memory[Layer::kMemory];
+  const Layer layer = {x, matmul_weight, batch, inner, features};
+  layer.store(y, BiasedThenDropped{{matmul_bias, features}, keep}, tile, memory, PLACE);
+}
+
+[[kernel]] void normalise(device float* y, constant uint& features,
+                          uint row [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  threadgroup float2 partial[TG / 32];
+  softmax_row<TG, 4>(row_of<float>(y, row, features, -INFINITY), y + ulong(row) * features, partial,
+                     PLACE);
+}

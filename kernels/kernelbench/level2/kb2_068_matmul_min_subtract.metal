@@ -1,0 +1,24 @@
+// min(x W + b, c) - c with one number c, on the sums of the product as they leave the registers.
+// dispatch: linear  threadgroups=(ceil_div(features, BN), ceil_div(batch, BM))  threads=(128)
+// tune: BM = 32, 64
+// tune: BN = 32, 64
+// tune: BK = 16, 8
+#include "metalbench/activations.h"
+#include "metalbench/linear.h"
+using namespace metalbench;
+
+struct LimitedLessLimit {
+  device const float* limit;
+  float4 operator()(float4 v) const { return min(v, limit[0]) - limit[0]; }
+};
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void linear(
+    device const float* x, device const float* linear_weight, device const float* linear_bias,
+    device const float* constant_, device float* y, constant uint& batch, constant uint& inner,
+    constant uint& features, uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Layer = Linear<BM, BN, BK>;
+  threadgroup float4 memory[Layer::kMemory];
+  const Layer layer = {x, linear_weight, batch, inner, features};
+  layer.store(y, BiasedThen<float, LimitedLessLimit>{{linear_bias, features}, {constant_}}, tile,
+              memory, PLACE);
+}

@@ -1,0 +1,28 @@
+// leaky_relu(convolution / 2), 3 x 3 taps, channels last: on the sums of the implicit matrix
+// product as they leave the registers (metalbench/window_products.h).
+// dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (height - 2) * (width - 2), BM))  threads=(128)
+// tune: BM = 64, 32
+// tune: BN = 64, 32
+// tune: BK = 16, 8
+#include "metalbench/activations.h"
+#include "metalbench/window_products.h"
+using namespace metalbench;
+
+struct HalvedLeakyRelu {
+  float4 operator()(float4 v) const { return LeakyRelu{0.01f}(0.5f * v); }
+};
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void convolve(
+    device const float* x, device const float* conv_weight, device const float* conv_bias,
+    device float* y, constant uint& batch, constant uint& height, constant uint& width,
+    constant uint& channels, constant uint& filters, uint3 tile [[threadgroup_position_in_grid]],
+    PLACE_ARGUMENTS) {
+  using Steps = Forward<Once, Along<3>, Along<3>>;
+  using Convolution =
+      WindowProduct<float, Steps, 3 * 3, BM, BN, BK, BiasedThen<float, HalvedLeakyRelu>>;
+  threadgroup float4 memory[Convolution::kMemory];
+  const Convolution product = {
+      x, conv_weight,           y, {batch, 1, height, width, channels, channels}, filters,
+      1, {{conv_bias, filters}}};
+  product.run(tile, memory, PLACE);
+}

@@ -1,0 +1,22 @@
+// gelu((x W + b) / 10), on the sums of the product as they leave the registers.
+// dispatch: linear  threadgroups=(ceil_div(features, BN), ceil_div(batch, BM))  threads=(128)
+// tune: BM = 32, 64
+// tune: BN = 32, 64
+// tune: BK = 16, 8
+#include "metalbench/activations.h"
+#include "metalbench/linear.h"
+using namespace metalbench;
+
+struct DividedGelu {
+  float4 operator()(float4 v) const { return Gelu()(v / 10.0f); }
+};
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void linear(
+    device const float* x, device const float* linear_weight, device const float* linear_bias,
+    device float* y, constant uint& batch, constant uint& inner, constant uint& features,
+    uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Layer = Linear<BM, BN, BK>;
+  threadgroup float4 memory[Layer::kMemory];
+  const Layer layer = {x, linear_weight, batch, inner, features};
+  layer.store(y, BiasedThen<float, DividedGelu>{{linear_bias, features}}, tile, memory, PLACE);
+}

@@ -1,0 +1,38 @@
+// sigmoid(2 (softmax over channels of a transposed convolution + a bias)), 4 x 4 taps, steps of 2,
+// channels last. Softmax works on the product in place, some lanes a pixel
+// (metalbench/channel_rows.h).
+// dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (height + 1) * (width + 1), BM), 4)  threads=(128)
+// dispatch: normalise  threads_in_grid=(LANES, batch * (2 * height + 1) * (2 * width + 1))  threads=(LANES, 128 / LANES)
+// tune: BM = 64, 32
+// tune: BN = 64, 32
+// tune: BK = 16, 8
+// tune: LANES = 16, 8, 32
+#include "metalbench/activations.h"
+#include "metalbench/channel_rows.h"
+#include "metalbench/window_products.h"
+using namespace metalbench;
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void convolve(
+    device const float* x, device const float* conv_transpose_weight,
+    device const float* conv_transpose_bias, device float* y, constant uint& batch,
+    constant uint& height, constant uint& width, constant uint& channels, constant uint& filters,
+    uint3 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Steps = Backward<Once, Along<4, 2, 1, 1, 1>, Along<4, 2, 1, 1, 1>>;
+  using Convolution = WindowProduct<float, Steps, 4 * 4, BM, BN, BK, Biased<float>>;
+  threadgroup float4 memory[Convolution::kMemory];
+  const Convolution product = {
+      x, conv_transpose_weight,         y, {batch, 1, height, width, channels, channels}, filters,
+      1, {conv_transpose_bias, filters}};
+  product.run(tile, memory, PLACE);
+}
+
+[[kernel]] void normalise(device const float* bias, device float* y, constant uint& filters,
+                          uint2 at [[thread_position_in_grid]]) {
+  device float* pixel = y + ulong(at.y) * filters;
+  const SoftmaxOf<Row<float>> softmax =
+      softmax_of<LANES>(Row<float>{pixel, filters, 0.0f}, filters, at.x);
+  for (uint column = 4 * at.x; column < filters; column += 4 * LANES) {
+    store_quad(pixel, column, filters,
+               Sigmoid()(2.0f * (softmax(column) + load_quad(bias, column, filters))));
+  }
+}

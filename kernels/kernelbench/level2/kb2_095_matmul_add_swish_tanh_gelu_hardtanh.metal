@@ -1,0 +1,28 @@
+// gelu(tanh(silu(x W + b + c))), on the sums of the product as they leave the registers. What gelu
+// gives of [-1, 1] is within it: the last clamp has nothing to do.
+// dispatch: linear  threadgroups=(ceil_div(features, BN), ceil_div(batch, BM))  threads=(128)
+// tune: BM = 32, 64
+// tune: BN = 32, 64
+// tune: BK = 16, 8
+#include "metalbench/activations.h"
+#include "metalbench/linear.h"
+using namespace metalbench;
+
+struct AddedTanhGelu {
+  Biased<float> bias;
+  Biased<float> added;
+  float4 operator()(float4 v, uint row, uint column) const {
+    return Gelu()(Tanh()(Silu()(added(bias(v, row, column), row, column))));
+  }
+};
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void linear(
+    device const float* x, device const float* matmul_weight, device const float* matmul_bias,
+    device const float* add_value, device float* y, constant uint& batch, constant uint& inner,
+    constant uint& features, uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Layer = Linear<BM, BN, BK>;
+  threadgroup float4 memory[Layer::kMemory];
+  const Layer layer = {x, matmul_weight, batch, inner, features};
+  layer.store(y, AddedTanhGelu{{matmul_bias, features}, {add_value, features}}, tile, memory,
+              PLACE);
+}

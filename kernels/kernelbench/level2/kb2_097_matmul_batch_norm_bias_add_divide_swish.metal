@@ -1,0 +1,42 @@
+// silu(batch_norm(x W + b) + c) with one number c. The norm works on strips of columns of the
+// product, in place (metalbench/column_norm.h).
+// dispatch: linear  threadgroups=(ceil_div(features, BN), ceil_div(batch, BM))  threads=(128)
+// dispatch: normalise  threadgroups=(ceil_div(ceil_div(features, 4), QUADS))  threads=(QUADS, DOWN)
+// tune: BM = 32, 64
+// tune: BN = 32, 64
+// tune: BK = 16, 8
+// tune: QUADS = 8, 4
+// tune: DOWN = 16, 32, 64
+// tune: KEEP = 4, 16
+#include "metalbench/activations.h"
+#include "metalbench/column_norm.h"
+#include "metalbench/linear.h"
+using namespace metalbench;
+
+struct ShiftedSilu {
+  Affine<false> affine;
+  device const float* shift;
+  float4 operator()(float4 v, uint row, uint column) const {
+    return Silu()(affine(v, row, column) + shift[0]);
+  }
+};
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void linear(
+    device const float* x, device const float* matmul_weight, device const float* matmul_bias,
+    device float* y, constant uint& batch, constant uint& inner, constant uint& features,
+    uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Layer = Linear<BM, BN, BK>;
+  threadgroup float4 memory[Layer::kMemory];
+  const Layer layer = {x, matmul_weight, batch, inner, features};
+  layer.store(y, Biased<float>{matmul_bias, features}, tile, memory, PLACE);
+}
+
+[[kernel]] void normalise(device float* y, device const float* bn_weight,
+                          device const float* bn_bias, device const float* bias,
+                          constant uint& batch, constant uint& features,
+                          uint group [[threadgroup_position_in_grid]],
+                          uint2 at [[thread_position_in_threadgroup]]) {
+  threadgroup ColumnMemory<QUADS, DOWN> memory;
+  normalise_columns<QUADS, DOWN, KEEP>(ShiftedSilu{{bn_weight, bn_bias, features}, bias}, y, y,
+                                       batch, features, 1e-5f, group, at, memory);
+}
