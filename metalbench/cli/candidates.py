@@ -55,7 +55,9 @@ def trials_of_files(
             kernel = unchecked(text, name=entry.name, path=path)
             broken = Failure(Stage.COMPILE.value, type(error).__name__, str(error))
         dtypes = kernel.dtypes if "all" in options["dtypes"] else options["dtypes"]
-        known = [each for each in dtypes if "all" not in options["dtypes"] or each in entry.task.dtypes]
+        known = [
+            each for each in dtypes if "all" not in options["dtypes"] or each in entry.task.dtypes
+        ]
         trials += [
             Trial(entry, kernel, dtype, size, broken=broken, **common)
             for dtype in known

@@ -22,6 +22,7 @@ ENDINGS = {
 NOWHERE = Path("/nonexistent")
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*$", re.M)
 _PYTHON = re.compile(r"^(?:import|from) +(?:mlx|torch|numpy|os|sys|metalbench)\b", re.M)
+_LIKE_PYTHON = re.compile(r"^[ \t]*(?:def|class|import|from|return|if|for|@)\b|=", re.M)
 _CODE = re.compile(r"[{};]|#[ \t]*include")
 
 
@@ -111,10 +112,10 @@ def _source_of(text: str, ending: str) -> str:
 def _python_of(source: str, name: str, file: str) -> Kernel:
     try:
         return python_source.parse(source, name=name, path=_nowhere(file))
-    except python_source.Forbidden as error:
+    except python_source.ForbiddenError as error:
         raise Unusable(Outcome.FORBIDDEN, str(error)) from None
     except CompileError as error:
-        if _CODE.search(source) or _PYTHON.search(source) or "=" in source:
+        if _LIKE_PYTHON.search(source):
             raise Unusable(Outcome.DOES_NOT_COMPILE, str(error)) from None
         message = f"expected Python, got prose: {_first_line(source)}"
         raise Unusable(Outcome.PROSE, message) from None

@@ -1,8 +1,8 @@
 """A folder of generations: which samples of which problems there are, and where they come from.
 
 ``RUN/run.json`` says what was to be written; ``RUN/level_1/problem_7/sample_0.metal`` is a sample,
-or ``sample_0.py``, and ``sample_0.json`` beside it its provenance. Samples that other programs have put there do as
-well, with or without the JSON files.
+or ``sample_0.py``, and ``sample_0.json`` beside it its provenance. Samples that other programs have
+put there do as well, with or without the JSON files.
 """
 
 from __future__ import annotations

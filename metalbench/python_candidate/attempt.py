@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from metalbench import verify
 from metalbench.analysis import analyse
 from metalbench.errors import DeclarationError
-from metalbench.measure import Plan, Sides, measure
+from metalbench.measure import Sides, measure
 from metalbench.python_candidate.calls import SLOTS_BYTES, WINDOW_NS, Side, Timing, WholeCalls
 from metalbench.python_candidate.candidate import Candidate, layout
 from metalbench.python_candidate.player import Needs
@@ -28,7 +28,7 @@ from metalbench.run.trial import Trial
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import Workload, workload
 from metalbench.verify import Kind
-from metalbench.verify.examine import Examiner, Yardsticks
+from metalbench.verify.examine import Yardsticks
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -126,12 +126,9 @@ class _OfPython(Attempt):
                 candidate.call_as_loaded(layout(work))
             except Needs as needs:
                 if work is works[0]:
-                    self._needs_no_kernel = self._passes(Examiner(slot, candidate.device, 0.0))
+                    # A call of which none of the kernels ran: their outputs were zeros.
+                    self._needs_no_kernel = slot.examiner().left_behind().passed
                 candidate.compile(needs.launches)
-
-    def _passes(self, examiner: Examiner) -> bool:
-        """Whether a call was right though none of its kernels ran: their outputs were zeros."""
-        return examiner.left_behind().passed
 
     def _verify_python(
         self,
@@ -162,11 +159,12 @@ class _OfPython(Attempt):
         settled = settle(
             forms, seconds=max(FORMS_LEAST_S, FORMS_SHARE * plan.seconds), seed=plan.seed
         )
-        with Side(self._device, trial.entry, work, forms.form.kind) as reference:
+        reference = Side(self._device, trial.entry, work, forms.form.kind)
+        with reference:
             timing = Timing(candidate, reference, work)
             measured = measure(
                 timing,
-                Sides(timing.window, timing.reference_window),
+                Sides(timing.window, timing.run_reference),
                 plan,
                 progress=self._observer.stage_progress,
             )
@@ -190,8 +188,8 @@ class _OfPython(Attempt):
         share = ran.kernel_ns / max(ran.told_ns, 1)
         launches = ran.launches / max(timing.calls, 1)
         return (
-            f"its own kernels took {share:.0%} of a call's time, in {launches:.3g} launches, as its "
-            "own process tells; copies of inputs and outputs are in the time of both sides"
+            f"its own kernels took {share:.0%} of a call's time, in {launches:.3g} launches, as its"
+            " own process tells; copies of inputs and outputs are in the time of both sides"
         )
 
     def _judge(self, timing: Timing) -> None:
@@ -199,7 +197,7 @@ class _OfPython(Attempt):
         known = self._yardsticks.setdefault(timing.first.size, Yardsticks())
         for each in timing.samples:
             slot = each.slot(timing.candidate)
-            report = Examiner(slot, timing.candidate.device, 0.0, known).left_behind()
+            report = slot.examiner(known).left_behind()
             if not report.passed:
                 (finding, *_) = report.findings
                 self._wrong = True

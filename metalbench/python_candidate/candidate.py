@@ -22,6 +22,7 @@ from metalbench.python_candidate.player import Arena, Needs, Player, Ran
 from metalbench.task import Task
 from metalbench.task.dtypes import DType
 from metalbench.task.workload import Workload
+from metalbench.verify.examine import Examiner, Yardsticks
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -158,12 +159,14 @@ class Array:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Its element type."""
-        return self.array.dtype
+        kind: np.dtype[Any] = self.array.dtype
+        return kind
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Its extents."""
-        return self.array.shape
+        extents: tuple[int, ...] = self.array.shape
+        return extents
 
     @property
     def _bytes(self) -> np.ndarray[Any, Any]:
@@ -228,6 +231,13 @@ class Slot:
     def read(self, name: str) -> np.ndarray[Any, Any]:
         """Output `name` as it is in memory."""
         return self.outputs[name].array
+
+    def examiner(self, yardsticks: Yardsticks | None = None) -> Examiner:
+        """Who judges what the last call left in the outputs."""
+        # A slot has of a bound kernel what an examiner asks for.
+        bound: Any = self
+        known = Yardsticks() if yardsticks is None else yardsticks
+        return Examiner(bound, self.candidate.device, TIME_LIMIT, known)
 
 
 def layout(work: Workload) -> Layout:

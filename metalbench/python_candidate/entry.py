@@ -15,7 +15,10 @@ _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_
 
 
 def entry_of(
-    namespace: Mapping[str, Any], task: str, inputs: Sequence[str], values: Mapping[str, int | float]
+    namespace: Mapping[str, Any],
+    task: str,
+    inputs: Sequence[str],
+    values: Mapping[str, int | float],
 ) -> Entry:
     """What is called with the task's inputs by name; `values` are its sizes and constants.
 
@@ -90,7 +93,9 @@ def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     return dict(inspect.signature(function).parameters)
 
 
-def _for_constructor(made: Any, task: str, values: Mapping[str, int | float]) -> dict[str, int | float]:
+def _for_constructor(
+    made: Any, task: str, values: Mapping[str, int | float]
+) -> dict[str, int | float]:
     """Sizes and constants that the constructor asks for by name."""
     given, lacking = {}, []
     for name, each in _parameters(made).items():

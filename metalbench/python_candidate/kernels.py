@@ -57,7 +57,7 @@ class Kernels:
         compile_options: Any = None,
         **_: Any,
     ) -> CustomKernel:
-        """What `mx.fast.metal_kernel` is here; where a kernel runs is not the candidate's to say."""
+        """What `mx.fast.metal_kernel` is here; where it runs is not the candidate's to say."""
         defined = definition(
             name,
             input_names,
@@ -138,7 +138,9 @@ def load(device: _core.Device, launch: Launch, *, checked: bool) -> _core.Pipeli
         fast_math=launch.math != "safe",
     )
     pipeline = library.pipeline(launch.name)
-    arguments = {each.name: device.allocate(_BYTES) for each in pipeline.arguments}
+    arguments: dict[str, object] = {
+        each.name: device.allocate(_BYTES) for each in pipeline.arguments
+    }
     x, y, z = launch.threads
     grid = (x + launch.last, y, z)
     device.load([_core.Dispatch(pipeline, arguments, threads_in_grid=grid, threads=launch.threads)])

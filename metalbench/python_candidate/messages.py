@@ -7,6 +7,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -73,10 +74,12 @@ class Place:
         """How long it is."""
         return math.prod(self.shape) * DTYPES[self.dtype].nbytes
 
-    def array(self, memory: np.ndarray, slot_begin: int) -> np.ndarray:  # type: ignore[type-arg]
+    def array(self, memory: np.ndarray[Any, Any], slot_begin: int) -> np.ndarray[Any, Any]:
         """A view of it in `memory`, uint8, of a slot that begins there."""
         begin = slot_begin + self.offset
-        return memory[begin : begin + self.nbytes].view(DTYPES[self.dtype].numpy).reshape(self.shape)
+        return (
+            memory[begin : begin + self.nbytes].view(DTYPES[self.dtype].numpy).reshape(self.shape)
+        )
 
 
 @dataclass(frozen=True)

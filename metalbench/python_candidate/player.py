@@ -194,5 +194,5 @@ def _told(told: Told) -> Exception:
     made = _AS_IT_SAYS.get(told.kind)
     if made is not None:
         return made(told.message)
-    kind = Kind.WRONG_RESULT if told.kind == "WrongResult" else Kind.CRASH
+    kind = Kind.WRONG_RESULT if told.kind == "ResultError" else Kind.CRASH
     return KernelDied(kind.value, told.message)

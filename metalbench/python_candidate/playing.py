@@ -6,6 +6,7 @@ import importlib
 import mmap
 import os
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Callable
@@ -55,7 +56,7 @@ def _end_with(lifeline: int) -> None:
 
 def _serve(connection: Connection) -> None:
     start: Start = decode(connection.recv_bytes(messages.MOST_BYTES), Start)
-    mapped = mmap.mmap(recv_handle(connection), start.arena_bytes)  # type: ignore[arg-type]
+    mapped = mmap.mmap(recv_handle(connection), start.arena_bytes)
     for each in _NEEDED:
         importlib.import_module(each)
     playing = _Playing(connection, start, np.frombuffer(mapped, np.uint8))
@@ -90,15 +91,17 @@ class _Playing:
         """All that opens files: kernels, and what MLX looks up with its first operation."""
         import mlx.core as mx
 
-        import metalbench
+        from metalbench import custom_kernel
         from metalbench.custom_kernel import patch_mlx
 
         self._kernels.load(self._start.launches)
         mx.eval(mx.ones((8, 8)) @ mx.ones((8, 8)), mx.random.normal((8,)))
         patch_mlx(device="cpu")
-        for module in (mx.fast, metalbench, metalbench.custom_kernel):
-            module.metal_kernel = self._kernels.metal_kernel  # type: ignore[attr-defined]
-        metalbench.patch_mlx = metalbench.custom_kernel.patch_mlx = _patched  # type: ignore
+        package: Any = sys.modules["metalbench"]
+        for module in (mx.fast, package, custom_kernel):
+            setattr(module, "metal_kernel", self._kernels.metal_kernel)  # noqa: B010
+        for module in (package, custom_kernel):
+            setattr(module, "patch_mlx", _patched)  # noqa: B010
 
     def load_form(self, form: Form) -> None:
         """The reference in a candidate's place: nobody's but the task's own."""
@@ -135,7 +138,7 @@ class _Playing:
         self._connection.send_bytes(messages.DONE + messages.TOLD.pack(*told))
 
     def _execute(self) -> None:
-        exec(compile(self._start.source, self._start.file, "exec"), self._namespace)  # noqa: S102
+        exec(compile(self._start.source, self._start.file, "exec"), self._namespace)
         names = ("ModelNew", self._start.task)
         if not any(each in self._namespace for each in names):
             raise _dispatch_error(f"expected ModelNew or {names[1]}, and the file has neither")
@@ -176,7 +179,7 @@ class _Playing:
                 self._need()
                 self._wait()
             name = type(error).__name__
-            own = name in ("DispatchError", "WrongResult")
+            own = name in ("DispatchError", "ResultError")
             self._say(Told(name if own else kind, str(error) if own else self._where(error)))
 
     def _where(self, error: BaseException) -> str:
@@ -204,12 +207,12 @@ class _Playing:
             self._connection.recv_bytes(messages.MOST_BYTES)
 
 
-class WrongResult(Exception):
+class ResultError(Exception):
     """A candidate's result is of another form than the task's output."""
 
 
-def _wrong(message: str) -> WrongResult:
-    return WrongResult(message)
+def _wrong(message: str) -> ResultError:
+    return ResultError(message)
 
 
 def _dispatch_error(message: str) -> Exception:

@@ -37,12 +37,12 @@ NOT_NEEDED = "its result does not come from a kernel of its own"
 OWN_WORK_MISSING = (NO_KERNEL, NOT_NEEDED)
 
 
-class Forbidden(DeclarationError):
+class ForbiddenError(DeclarationError):
     """A candidate asks for what it does not get: a module, a file."""
 
 
 def read(path: Path, task: str) -> Kernel:
-    """The candidate for `task` in a file; raises as `parse`, and DeclarationError without a file."""
+    """The candidate for `task` in a file; raises as `parse`, DeclarationError without a file."""
     try:
         source = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -53,15 +53,15 @@ def read(path: Path, task: str) -> Kernel:
 def parse(source: str, *, name: str, path: Path) -> Kernel:
     """The candidate with the text `source` for the task `name`; none of it is run.
 
-    Raises CompileError for what is no Python, Forbidden for imports and functions that a candidate
-    does not get, DeclarationError without `class ModelNew` or a function of the task's name.
+    Raises CompileError for what is no Python, ForbiddenError for what a candidate does not get, and
+    DeclarationError without `class ModelNew` or a function of the task's name.
     """
     kernel = unchecked(source, name=name, path=path)
     tree = _tree(source, path.name)
     fault = next(_faults(tree), None)
     if fault is not None:
         line, what = fault
-        raise Forbidden(f"{path.name}:{line}: {what}")
+        raise ForbiddenError(f"{path.name}:{line}: {what}")
     names = {each.name for each in tree.body if isinstance(each, ast.FunctionDef | ast.ClassDef)}
     names |= {
         target.id
@@ -90,7 +90,9 @@ def _tree(source: str, file: str) -> ast.Module:
             warnings.simplefilter("ignore")
             return ast.parse(source, file)
     except SyntaxError as error:
-        raise CompileError(f"{file}:{error.lineno}:{error.offset or 1}: error: {error.msg}") from None
+        raise CompileError(
+            f"{file}:{error.lineno}:{error.offset or 1}: error: {error.msg}"
+        ) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise CompileError(f"{file}:1:1: error: no Python: {error}") from None
 

@@ -30,7 +30,7 @@ def comparison_report(columns: Sequence[Column], baseline: str) -> Group:
     blocks: list[RenderableType] = []
     for level in levels:
         blocks += [_table(level, columns), Text()]
-    blocks += [Text(line, style=QUIET) for line in _meanings(baseline)]
+    blocks += [Text(line, style=QUIET) for line in meanings(baseline)]
     for name in dict.fromkeys(each.device for each in columns if "simulated" in each.device):
         blocks.append(Text(f"{name}: host times of a simulation, not of a GPU.", style=WARNING))
     return Group(*blocks)
@@ -68,12 +68,13 @@ def _table(level: str, columns: Sequence[Column]) -> Table:
     table.add_column("figure")
     for column, _ in shown:
         table.add_column(f"{column.name} ({column.device})")
-    for name, cell in _lines(shown[0][1], [figures for _, figures in shown]):
+    for name, cell in lines_of(shown[0][1], [figures for _, figures in shown]):
         table.add_row(name, *(cell(figures) for _, figures in shown))
     return table
 
 
-def _lines(first: Figures, all_: Sequence[Figures]) -> Iterator[tuple[str, Cell]]:
+def lines_of(first: Figures, all_: Sequence[Figures]) -> Iterator[tuple[str, Cell]]:
+    """The lines of a table of figures: each one's name, and what its cells say."""
     yield "problems, samples", lambda of: f"{of.problems}, {of.samples}"
     yield "compiled", lambda of: share(of.compiled)
     yield "correct", lambda of: share(of.correct)
@@ -96,7 +97,8 @@ def _fast(fast: FastShare) -> str:
     return f"{share(fast.certain)}, naive {fast.naive.value:.3f}"
 
 
-def _meanings(baseline: str) -> Iterator[str]:
+def meanings(baseline: str) -> Iterator[str]:
+    """What the figures mean, line by line."""
     percent = f"{100 * CONFIDENCE:g} %"
     against = "MLX's fastest form" if baseline == "compared" else f"MLX's form `{baseline}`"
     yield f"fast_p: correct, and the lower end of (time of {against}) / (its time) is above p;"

@@ -1,4 +1,4 @@
-"""Python candidates for the task of tests/generations/samples.py, each right or wrong in its way."""
+"""Python candidates for the task of tests/generations/samples.py, each right or wrong."""
 
 from __future__ import annotations
 

@@ -73,12 +73,13 @@ def test_every_class_of_bad_python(tmp_path: Path) -> None:
         answers.SHAPE: ("wrong result", "expected float32 (100,), got float32 (99,)"),
         answers.LOOPS: ("time limit", "within 10 s"),
         answers.ALLOCATES: ("out of memory", "of memory"),
-        answers.ESCAPES: ("crash", "it tried"),
+        answers.ESCAPES: ("crash", "was ended by SIGSYS"),
         answers.READS: ("crash", "Operation not permitted"),
     }
-    found = evaluated(tmp_path, list(texts), "--memory-limit", "3G", "--kernel-timeout", 120)
+    found = evaluated(tmp_path, list(texts), "--memory-limit", "1G", "--kernel-timeout", 120)
     told = [(each.outcome, each.message) for each in found]
-    for (outcome, message), (expected, words) in zip(told, texts.values(), strict=True):
-        assert outcome == expected, told
-        assert words in message, told
-        assert bool(words) == bool(message), told
+    expected = list(texts.values())
+    assert [outcome for outcome, _ in told] == [outcome for outcome, _ in expected], told
+    for (_, message), (_, words) in zip(told, expected, strict=True):
+        assert words in message
+        assert bool(words) == bool(message)
