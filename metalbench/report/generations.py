@@ -86,6 +86,8 @@ def lines_of(first: Figures, all_: Sequence[Figures]) -> Iterator[tuple[str, Cel
     for outcome in Outcome:
         if any(each.outcomes.get(outcome) for each in all_):
             yield f"  {outcome}", lambda of, o=outcome: str(of.outcomes.get(o, 0))  # type: ignore[misc]
+    if any(each.without_kernel for each in all_):
+        yield "  correct, without a kernel of its own", lambda of: str(of.without_kernel)
 
 
 def name_of(at: AtK) -> str:
@@ -120,6 +122,8 @@ def _rows(of: Figures) -> Iterator[tuple[Any, ...]]:
         yield (figure, p, at.k, *_ends(at.share), "")
     for outcome, count in of.outcomes.items():
         yield (f"class: {outcome}", "", "", count, "", "", "")
+    if of.without_kernel:
+        yield ("correct without own kernel", "", "", of.without_kernel, "", "", "")
 
 
 def _ends(interval: Interval) -> tuple[Any, Any, Any]:
@@ -140,6 +144,7 @@ def _as_json(of: Figures) -> dict[str, Any]:
         "correctness_rate": _interval(of.correct),
         "geo_mean_speedup": None if of.mean_ratio is None else _interval(of.mean_ratio),
         "correct_without_ratio": of.without_ratio,
+        "correct_without_own_kernel": of.without_kernel,
         "fast_p": [
             {"p": each.p, **_interval(each.certain), "naive": _interval(each.naive)}
             for each in of.fast
