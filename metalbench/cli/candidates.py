@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from metalbench.kernel import Kernel
+    from metalbench.result import Failure
     from metalbench.run.trial import Trial
 
 SUFFIX = ".py"
@@ -30,11 +32,7 @@ def trials_of_files(
     The task is the one that --task names, else the one that the file is called after. Raises
     click.UsageError for options that are not for candidates, DeclarationError without such a task.
     """
-    from metalbench.errors import MetalBenchError
     from metalbench.kernel.library import Library
-    from metalbench.python_candidate.source import read, unchecked
-    from metalbench.result import Failure
-    from metalbench.run.stages import Stage
     from metalbench.run.trial import Trial
 
     for each in REFUSED:
@@ -45,22 +43,29 @@ def trials_of_files(
     trials = []
     for path in files:
         entry = library.entry(options.get("task") or path.stem)
-        broken = None
-        try:
-            kernel = read(path, entry.name)
-        except MetalBenchError as error:
-            if not path.is_file():
-                raise
-            text = path.read_text(encoding="utf-8", errors="replace")
-            kernel = unchecked(text, name=entry.name, path=path)
-            broken = Failure(Stage.COMPILE.value, type(error).__name__, str(error))
-        dtypes = kernel.dtypes if "all" in options["dtypes"] else options["dtypes"]
-        known = [
-            each for each in dtypes if "all" not in options["dtypes"] or each in entry.task.dtypes
-        ]
+        kernel, broken = _read(path, entry.name)
+        every = "all" in options["dtypes"]
+        dtypes = [each for each in kernel.dtypes if each in entry.task.dtypes]
         trials += [
             Trial(entry, kernel, dtype, size, broken=broken, **common)
-            for dtype in known
+            for dtype in (dtypes if every else options["dtypes"])
             for size in options["sizes"] or [None]
         ]
     return trials
+
+
+def _read(path: Path, task: str) -> tuple[Kernel, Failure | None]:
+    """The candidate in a file, and what is wrong with it; raises where there is no file."""
+    from metalbench.errors import MetalBenchError
+    from metalbench.python_candidate.source import read, unchecked
+    from metalbench.result import Failure
+    from metalbench.run.stages import Stage
+
+    try:
+        return read(path, task), None
+    except MetalBenchError as error:
+        if not path.is_file():
+            raise
+        text = path.read_text(encoding="utf-8", errors="replace")
+        broken = Failure(Stage.COMPILE.value, type(error).__name__, str(error))
+        return unchecked(text, name=task, path=path), broken

@@ -13,7 +13,7 @@ from metalbench.custom_kernel.call import Call
 from metalbench.custom_kernel.definition import definition
 from metalbench.custom_kernel.kernel import CustomKernel
 from metalbench.custom_kernel.signature import PRELUDE, Generated
-from metalbench.errors import KernelFault, MetalBenchError, TimeLimitExceeded
+from metalbench.errors import KernelFault, TimeLimitExceeded
 from metalbench.python_candidate.messages import Launch
 
 Tell = Callable[[Exception], None]
@@ -145,8 +145,3 @@ def load(device: _core.Device, launch: Launch, *, checked: bool) -> _core.Pipeli
     grid = (x + launch.last, y, z)
     device.load([_core.Dispatch(pipeline, arguments, threads_in_grid=grid, threads=launch.threads)])
     return pipeline
-
-
-def named(error: MetalBenchError) -> str:
-    """The class of an error, by which the judge raises it again."""
-    return type(error).__name__

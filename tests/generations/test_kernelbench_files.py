@@ -98,8 +98,8 @@ def test_what_is_read_is_written_as_it_was(run: Path, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "again" / "eval_results.json").read_text()) == RUN
 
 
-def test_a_run_of_ours_is_written_as_theirs_and_has_the_same_figures(tmp_path: Path) -> None:
-    root, db, out = tmp_path / "ours", tmp_path / "a.db", tmp_path / "out"
+def evaluated(root: Path, db: Path) -> Path:
+    """A run of ours: of 50 problems one is right, one is wrong and does not compile."""
     root.mkdir()
     plan = Plan({"level_3": list(range(1, 51))}, 2, id="ours")
     write_plan(root, plan)
@@ -122,6 +122,12 @@ def test_a_run_of_ours_is_written_as_theirs_and_has_the_same_figures(tmp_path: P
             place = Place(plan.id, "level_3", problem, sample, "0" * 64)
             message = "" if outcome == "correct" else f"{outcome}, at y[3]"
             store.evaluated(number, result, place, Judged(outcome, message))
+    return root
+
+
+def test_a_run_of_ours_is_written_as_theirs_and_has_the_same_figures(tmp_path: Path) -> None:
+    db, out = tmp_path / "a.db", tmp_path / "out"
+    root = evaluated(tmp_path / "ours", db)
     shown = analyse(root, "--db", db, "--json", tmp_path / "a.json", "--export-kernelbench", out)
     assert shown.exit_code == 0, shown.output
     exported = json.loads((out / "runs/ours/eval_results.json").read_text())
