@@ -56,6 +56,10 @@ double run(Device& device, const DispatchList& list, double time_limit) {
   return program->run(options).device_ns;
 }
 
+void load(Device& device, const DispatchList& list) {
+  (void)device.prepare(dispatches_of(device, list));
+}
+
 std::vector<Finding> check(Device& device, const DispatchList& list,
                            std::vector<std::string> inputs, double time_limit) {
   const std::unique_ptr<Program> program = device.prepare(dispatches_of(device, list));
@@ -230,6 +234,10 @@ void define_sampling(nb::module_& module, nb::class_<Device>& device) {
       "run", &run, nb::arg("dispatches"), nb::kw_only(), nb::arg("time_limit") = 10.0,
       "Run the dispatches in order, to completion. Returns the time of one pass in ns on the\n"
       "device's clock. `time_limit` in s. Raises KernelFault, TimeLimitExceeded.");
+  device.def(
+      "load", &load, nb::arg("dispatches"),
+      "Compile and load the code that the dispatches need, and run none of it: for a process\n"
+      "that is sealed before they run. Raises CompileError, DispatchError.");
   device.def("check", &check, nb::arg("dispatches"), nb::kw_only(),
              nb::arg("inputs") = std::vector<std::string>{}, nb::arg("time_limit") = 10.0,
              "Run checked builds in order, going on after what they find; returns all of it.\n"

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.output import is_taken, table_options, write_text
+from metalbench.cli.output import html_option, is_taken, table_options, write_text
 from metalbench.cli.parameters import DTYPES, FOLDER, store_option, writable
+
+if TYPE_CHECKING:
+    from metalbench.generations.comparison import Question
+    from metalbench.store import Store
 
 THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)
 EXAMPLES = """\b
 Examples:
   metalbench analyse runs/a
   metalbench analyse runs/a runs/b --plot fast_p.svg
+  metalbench analyse runs/a --html a.html --export-kernelbench theirs
   metalbench analyse runs/a -k 1 -k 4 -p 1 -p 3 --json figures.json
 """
 
@@ -54,36 +60,72 @@ Examples:
     metavar="FILE",
     help="Draw the curves of fast_p as .svg or .png (extra `plot`).",
 )
+@click.option(
+    "--export-kernelbench",
+    "export_folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write KernelBench's own files: DIR/runs/RUN/eval_results.json, DIR/results/timing/...",
+)
+@click.option(
+    "--kernelbench-baseline",
+    "timing",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Times of the baseline for a RUN of KernelBench's own: results/timing/.../NAME.json.",
+)
+@html_option
 @table_options
 @store_option
 def analyse(folders: tuple[Path, ...], **options: Any) -> None:
     """Say which share of evaluated generations compiles, is correct, and is fast.
 
-    RUN is a folder that `metalbench evaluate` has evaluated; several are shown side by side.
+    RUN is a folder that `metalbench evaluate` has evaluated, or one of KernelBench's own with an
+    eval_results.json; several are shown side by side.
     """
-    from metalbench.generations.comparison import Question, columns_of
-    from metalbench.generations.folder import plan_of
+    from metalbench.generations.comparison import Question, columns_of, samples_planned
     from metalbench.report.console import console
     from metalbench.report.generations import comparison_report, to_csv, to_json
     from metalbench.store import Store, location
 
-    fewest = min(plan_of(each).samples for each in folders)
+    fewest = min(samples_planned(each) for each in folders)
     question = Question(
         thresholds=sorted(set(options["thresholds"])),
         ks=sorted(set(options["ks"] or (1, fewest))),
         baseline=options["baseline"],
         device=options["device"],
         dtype=options["dtype"],
+        timing=options["timing"],
     )
     with Store(location(options["db"])) as store:
         columns = columns_of(folders, store, question)
+        _export(folders, store, question, options["export_folder"])
     out = console(to_stderr=is_taken(options))
     out.print(comparison_report(columns, options["baseline"]))
     if options["json_file"]:
         write_text(options["json_file"], to_json(columns, options["baseline"]))
     if options["csv_file"]:
         write_text(options["csv_file"], to_csv(columns))
+    if options["html_file"]:
+        from metalbench.report.page.of_generations import page_of_generations
+
+        write_text(options["html_file"], page_of_generations(columns, options["baseline"]))
     if options["plot_file"]:
         from metalbench.report.fast_p_plot import draw
 
         draw(columns, options["plot_file"])
+
+
+def _export(folders: Sequence[Path], store: Store, question: Question, target: Path | None) -> None:
+    """Write every folder of ours as KernelBench does, and say what was written."""
+    from metalbench.generations.comparison import evaluations_in
+    from metalbench.generations.folder import plan_of
+    from metalbench.generations.kernelbench_files import is_run
+    from metalbench.generations.kernelbench_runs import export
+
+    for root in folders:
+        if target is not None and not is_run(root):
+            found = evaluations_in(root, store, question)
+            name = root.resolve().name
+            for path in export(target, name, plan_of(root), found, store):
+                click.echo(f"Wrote {path}", err=True)

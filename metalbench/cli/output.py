@@ -29,6 +29,11 @@ def json_option(command: Command) -> Command:
     return _file_option("json", "JSON")(command)
 
 
+def html_option(command: Command) -> Command:
+    """``--html``."""
+    return _file_option("html", FORMS["html"])(command)
+
+
 def table_options(command: Command) -> Command:
     """``--json`` and ``--csv``: figures, for other programs."""
     return _file_option("csv", "CSV")(_file_option("json", "JSON")(command))

@@ -54,13 +54,15 @@ Examples:
   metalbench run --record --html run.html
   metalbench run --baseline main --max-regression 5% --junitxml results.xml
   metalbench run my_kernel --kernels ./my_kernels --time 5
+  metalbench run answer.py --task softmax
   metalbench run softmax --on ssh://mac.local
   MTL_CAPTURE_ENABLED=1 metalbench run softmax --capture softmax.gputrace
 """
 
 
 @click.command(epilog=EXAMPLES, short_help="Check kernels and time them against MLX.")
-@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_names)
+@click.argument("names", nargs=-1, metavar="[NAME|FILE.py]...", shell_complete=complete_names)
+@click.option("--task", metavar="NAME", help="Task of a FILE.py; else the one it is called after.")
 @click.option("--set", "set_name", metavar="SET", help=SET_HELP)
 @click.option(
     "--size",
@@ -114,7 +116,8 @@ Examples:
 def run(ctx: click.Context, /, **options: Any) -> None:
     """Check kernels, time them against MLX, and keep the results.
 
-    Without a NAME the whole library runs; with a single one the full report is printed. Every
+    Without a NAME the whole library runs; with a single one the full report is printed. A FILE.py
+    calls mx.fast.metal_kernel itself: `class ModelNew`, or a function of the task's name. Every
     finished kernel is kept at once: Ctrl-C loses none.
 
     Exit codes: 0 all correct and nothing that --fail-on names; 1 not so; 2 wrong usage or

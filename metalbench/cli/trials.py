@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.candidates import files_among, trials_of_files
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -30,12 +32,13 @@ def trials_for(options: Mapping[str, Any], device: Described) -> list[Trial]:
     from metalbench.measure import Mode, Plan
     from metalbench.run.trial import Trial
 
-    entries = find(options["names"], options["set_name"], options["kernels"])
+    names, files = files_among(options["names"])
+    entries = find(names, options["set_name"], options["kernels"]) if names or not files else []
     common: dict[str, Any] = {
         "seed": options["seed"],
         "plan": Plan(seconds=options["seconds"], mode=Mode.COLD if options["cold"] else Mode.WARM),
     }
-    trials = []
+    trials = trials_of_files(files, options, common) if files else []
     for entry in entries:
         if entry.unsolved and not options["names"]:
             continue

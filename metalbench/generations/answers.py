@@ -7,10 +7,11 @@ import re
 import warnings
 from pathlib import Path
 
-from metalbench.errors import MetalBenchError
+from metalbench.errors import CompileError, DeclarationError, MetalBenchError
 from metalbench.generations.outcomes import Outcome
 from metalbench.kernel import Kernel, parse
 from metalbench.kernel.includes import reads_files
+from metalbench.python_candidate import source as python_source
 
 MOST_BYTES = 1_000_000
 # How answers end that a model gave up, or had to.
@@ -21,6 +22,7 @@ ENDINGS = {
 NOWHERE = Path("/nonexistent")
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*$", re.M)
 _PYTHON = re.compile(r"^(?:import|from) +(?:mlx|torch|numpy|os|sys|metalbench)\b", re.M)
+_LIKE_PYTHON = re.compile(r"^[ \t]*(?:def|class|import|from|return|if|for|@)\b|=", re.M)
 _CODE = re.compile(r"[{};]|#[ \t]*include")
 
 
@@ -71,8 +73,27 @@ def text_of(data: bytes) -> str:
 def kernel_of(text: str, name: str, file: str, ending: str = "") -> Kernel:
     """The kernel that a generation is, for the task `name`; raises Unusable with what it is else.
 
-    `file` is what messages call it. It includes headers of Metal and of the library only.
+    `file` is what messages call it: of `.metal` it is Metal, and includes headers of Metal and of
+    the library only; of `.py` it is a Python candidate.
     """
+    source = _source_of(text, ending)
+    if file.endswith(".py"):
+        return _python_of(source, name, file)
+    if _is_python(source):
+        raise Unusable(Outcome.PYTHON, f"expected Metal, got Python: {_first_line(source)}")
+    if not _CODE.search(source):
+        raise Unusable(Outcome.PROSE, f"expected a kernel, got prose: {_first_line(source)}")
+    fault = reads_files(source)
+    if fault:
+        raise Unusable(Outcome.FORBIDDEN, fault)
+    try:
+        return parse(source, name=name, path=_nowhere(file))
+    except MetalBenchError as error:
+        raise Unusable(Outcome.NO_HEADER, str(error)) from None
+
+
+def _source_of(text: str, ending: str) -> str:
+    """The only code of a generation."""
     if ending in ENDINGS:
         raise Unusable(*ENDINGS[ending])
     if not text.strip():
@@ -85,17 +106,21 @@ def kernel_of(text: str, name: str, file: str, ending: str = "") -> Kernel:
     source = code_of(text)
     if not source.strip():
         raise Unusable(Outcome.EMPTY, "expected a kernel, got an empty code block")
-    if _is_python(source):
-        raise Unusable(Outcome.PYTHON, f"expected Metal, got Python: {_first_line(source)}")
-    if not _CODE.search(source):
-        raise Unusable(Outcome.PROSE, f"expected a kernel, got prose: {_first_line(source)}")
-    fault = reads_files(source)
-    if fault:
-        raise Unusable(Outcome.FORBIDDEN, fault)
+    return source
+
+
+def _python_of(source: str, name: str, file: str) -> Kernel:
     try:
-        return parse(source, name=name, path=_nowhere(file))
-    except MetalBenchError as error:
-        raise Unusable(Outcome.NO_HEADER, str(error)) from None
+        return python_source.parse(source, name=name, path=_nowhere(file))
+    except python_source.ForbiddenError as error:
+        raise Unusable(Outcome.FORBIDDEN, str(error)) from None
+    except CompileError as error:
+        if _LIKE_PYTHON.search(source):
+            raise Unusable(Outcome.DOES_NOT_COMPILE, str(error)) from None
+        message = f"expected Python, got prose: {_first_line(source)}"
+        raise Unusable(Outcome.PROSE, message) from None
+    except DeclarationError as error:
+        raise Unusable(Outcome.DOES_NOT_BIND, str(error)) from None
 
 
 def _is_python(source: str) -> bool:

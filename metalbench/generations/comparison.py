@@ -8,6 +8,8 @@ from pathlib import Path
 
 from metalbench.errors import DeclarationError
 from metalbench.generations.folder import Plan, plan_of
+from metalbench.generations.kernelbench_files import is_run
+from metalbench.generations.kernelbench_runs import problems_of
 from metalbench.generations.metrics import THRESHOLDS, Figures, Sample, figures, samples_of
 from metalbench.store import Store
 from metalbench.store.evaluations import Evaluation
@@ -19,7 +21,8 @@ ALL = "all"
 class Question:
     """What is to be computed: thresholds p, ks, and the baseline that ratios are against.
 
-    `device` and `dtype` choose among evaluations of several; None takes the only one.
+    `device` and `dtype` choose among evaluations of several; None takes the only one. `timing` is
+    the baseline's file for runs of KernelBench's own.
     """
 
     thresholds: Sequence[float] = THRESHOLDS
@@ -27,6 +30,7 @@ class Question:
     baseline: str = "compared"
     device: str | None = None
     dtype: str | None = None
+    timing: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -49,15 +53,29 @@ def columns_of(roots: Sequence[Path], store: Store, question: Question) -> list[
     return [_column(root, store, question) for root in roots]
 
 
+def samples_planned(root: Path) -> int:
+    """How many samples of a problem a folder is to hold; raises as `columns_of`."""
+    return problems_of(root, None)[0].samples if is_run(root) else plan_of(root).samples
+
+
+def evaluations_in(root: Path, store: Store, question: Question) -> list[Evaluation]:
+    """The evaluations of a folder, all of one device; raises as `columns_of`."""
+    return _chosen(root, store.evaluations(plan_of(root).id), question)
+
+
 def _column(root: Path, store: Store, question: Question) -> Column:
-    plan = plan_of(root)
     for k in question.ks:
-        if not 1 <= k <= plan.samples:
+        if not 1 <= k <= samples_planned(root):
             raise DeclarationError(
-                f"-k {k}: expected 1 to {plan.samples}, the samples of a problem in {root}"
+                f"-k {k}: expected 1 to {samples_planned(root)}, the samples of a problem in {root}"
             )
-    found = _chosen(root, store.evaluations(plan.id), question)
-    problems = samples_of(found, plan.problems, plan.samples, question.baseline)
+    if is_run(root):
+        plan, problems, name = problems_of(root, question.timing)
+    else:
+        plan, found = plan_of(root), evaluations_in(root, store, question)
+        problems = samples_of(found, plan.problems, plan.samples, question.baseline)
+        simulated = ", simulated" if found[0].device_kind == "cpu" else ""
+        name = f"{found[0].device_name}{simulated}"
 
     def of(level: str) -> Figures:
         mine = {key: each for key, each in problems.items() if level in (ALL, key[0])}
@@ -65,7 +83,6 @@ def _column(root: Path, store: Store, question: Question) -> Column:
 
     named = [level for level, numbers in plan.problems.items() if numbers]
     wanted = named if len(named) == 1 else [*named, ALL]
-    name = f"{found[0].device_name}" + (", simulated" if found[0].device_kind == "cpu" else "")
     return Column(root.name or str(root), name, plan, {each: of(each) for each in wanted}, problems)
 
 

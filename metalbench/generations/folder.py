@@ -1,8 +1,8 @@
 """A folder of generations: which samples of which problems there are, and where they come from.
 
 ``RUN/run.json`` says what was to be written; ``RUN/level_1/problem_7/sample_0.metal`` is a sample,
-and ``sample_0.json`` beside it its provenance. Samples that other programs have put there do as
-well, with or without the JSON files.
+or ``sample_0.py``, and ``sample_0.json`` beside it its provenance. Samples that other programs have
+put there do as well, with or without the JSON files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from metalbench.errors import DeclarationError, MachineError
 FILE = "run.json"
 KERNELBENCH = "kernelbench"
 _PROBLEM = re.compile(r"problem_(\d+)")
-_SAMPLE = re.compile(r"sample_(\d+)\.metal")
+_SAMPLE = re.compile(r"sample_(\d+)\.(?:metal|py)")
 _LEVEL = re.compile(r"level_?(\d+)")
 
 
@@ -85,19 +85,30 @@ def samples_in(root: Path) -> list[Sample]:
     """
     if not root.is_dir():
         raise DeclarationError(f"{root}: expected a folder of generations, found none")
-    found = []
-    for path in root.glob("*/problem_*/sample_*.metal"):
+    found: list[Sample] = []
+    for path in sorted(root.glob("*/problem_*/sample_*.*")):
         problem, number = _PROBLEM.fullmatch(path.parent.name), _SAMPLE.fullmatch(path.name)
         if problem and number:
             known = _provenance(path.with_suffix(".json"))
             task, ending = str(known.get("task", "")), str(known.get("ending", ""))
             level = path.parent.parent.name
             found.append(Sample(level, int(problem[1]), int(number[1]), path, task, ending))
+    _check_each_once(found)
     if not found and not (root / FILE).is_file():
         raise DeclarationError(
             f"{root}: expected files such as level_1/problem_7/sample_0.metal, found none"
         )
     return sorted(found, key=lambda each: (each.level, each.problem, each.number))
+
+
+def _check_each_once(samples: Sequence[Sample]) -> None:
+    seen: dict[str, Path] = {}
+    for each in samples:
+        other = seen.setdefault(each.name, each.path)
+        if other != each.path:
+            raise DeclarationError(
+                f"{each.name}: expected one file, got {other.name} and {each.path.name}"
+            )
 
 
 def plan_of(root: Path, *, make: bool = False) -> Plan:

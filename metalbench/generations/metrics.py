@@ -14,6 +14,7 @@ import numpy as np
 
 from metalbench.generations.baselines import ratio_to
 from metalbench.generations.outcomes import Outcome
+from metalbench.python_candidate.source import OWN_WORK_MISSING
 from metalbench.stats import Interval, bootstrapped, geometric_mean, pass_at_k, wilson
 from metalbench.store.evaluations import Evaluation
 
@@ -24,10 +25,14 @@ CURVE = tuple(float(each) for each in np.linspace(0.0, 4.0, 81))
 
 @dataclass(frozen=True)
 class Sample:
-    """One generation: its class, and its reference's time over its own where it was timed."""
+    """One generation: its class, and its reference's time over its own where it was timed.
+
+    `own` is false of a Python candidate whose result is MLX's own, whatever it launches.
+    """
 
     outcome: Outcome
     ratio: Interval | None = None
+    own: bool = True
 
     def fast(self, p: float) -> bool:
         """Whether it is correct and surely more than `p` times as fast as the reference.
@@ -74,6 +79,7 @@ class Figures:
 
     Shares have Wilson intervals; what is at k and the curve have bootstrap intervals over problems;
     the geometric mean is of the ratios of the correct, with the interval of their measurement.
+    `without_kernel` are correct samples whose results are not of a kernel of their own.
     """
 
     problems: int
@@ -84,6 +90,7 @@ class Figures:
     at_k: tuple[AtK, ...]
     mean_ratio: Interval | None
     without_ratio: int
+    without_kernel: int
     outcomes: Mapping[Outcome, int]
     curve: tuple[tuple[float, Interval], ...]
 
@@ -97,7 +104,9 @@ def samples_of(
     """Every planned problem's `count` samples; those that nobody has evaluated are missing."""
     known = {
         (each.place.level, each.place.problem, each.place.sample): Sample(
-            Outcome(each.outcome), ratio_to(each, baseline)
+            Outcome(each.outcome),
+            ratio_to(each, baseline),
+            own=not each.message.startswith(OWN_WORK_MISSING),
         )
         for each in evaluations
     }
@@ -131,6 +140,7 @@ def figures(
         at_k=tuple(_at_k(problems, k, p) for k in ks for p in (None, *_above_zero(thresholds))),
         mean_ratio=geometric_mean(ratios) if ratios else None,
         without_ratio=correct - len(ratios),
+        without_kernel=sum(not each.own for samples in problems.values() for each in samples),
         outcomes=Counter(each.outcome for samples in problems.values() for each in samples),
         curve=tuple((p, _expected(problems, 1, p)) for p in CURVE),
     )

@@ -14,6 +14,7 @@ from metalbench.generations.outcomes import Outcome, outcome_of
 from metalbench.kernel import Kernel
 from metalbench.kernel.library import Entry, Library
 from metalbench.measure import Plan as Sampling
+from metalbench.python_candidate.source import OWN_WORK_MISSING
 from metalbench.result import DeviceFacts, Failure, Result, Status
 from metalbench.run.stages import Stage
 from metalbench.run.trial import Trial, case_of
@@ -116,7 +117,8 @@ def unusable_result(
 def judged(result: Result, measured: tuple[float | None, float | None]) -> Judged:
     """The class of a sample that was tried, which its first failure tells."""
     if result.status is Status.CORRECT:
-        return Judged(Outcome.CORRECT.value, "", *measured)
+        doubts = [each for each in result.notes if each.startswith(OWN_WORK_MISSING)]
+        return Judged(Outcome.CORRECT.value, "; ".join(doubts), *measured)
     first = result.failures[0]
     message = first.message.replace(f"{NOWHERE}/", "")
     return Judged(outcome_of(first).value, message, *measured)

@@ -98,6 +98,10 @@ def _prepare(channel: Channel, device: Device, trial: Trial, *, asked: bool) -> 
 def _attempt(device: Device, trial: Trial, observer: Observer, compiling: Executor) -> Result:
     from metalbench.run.attempt import attempt, precompile
 
+    if trial.kernel.is_python:
+        from metalbench.python_candidate.attempt import attempt as attempt_python
+
+        return attempt_python(device, trial, observer)
     # The checked build, which is needed after the plain one.
     pending = [compiling.submit(precompile, device, trial, checked=True)]
     return attempt(device, trial, observer, hush=partial(_settle, pending))

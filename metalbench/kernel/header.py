@@ -79,9 +79,16 @@ class Kernel:
     math: str = MATH_MODES[0]
     include_dirs: tuple[Path, ...] = ()
 
+    @property
+    def is_python(self) -> bool:
+        """Whether it is a Python file, which launches its kernels itself."""
+        return self.path.suffix == ".py"
+
     @cached_property
     def text(self) -> str:
         """The source with its headers in place of the `#include`s: what results are kept with."""
+        if self.is_python:
+            return self.source
         folders = include_folders(self.path, self.include_dirs)
         return _core.with_includes(self.source, filename=str(self.path), include_dirs=folders)
 

@@ -170,6 +170,14 @@ def as_dict(result: Result) -> dict[str, Any]:
         "scores": asdict(analysis.scores) if analysis else None,
         "counted": asdict(result.counted) if result.counted else None,
         "roofline": asdict(analysis.roofline) if analysis else None,
+        **_sampling(measured),
+        "seconds": result.seconds,
+    }
+
+
+def _sampling(measured: Measurement | None) -> dict[str, Any]:
+    """How the times were taken, and in which forms the reference was."""
+    return {
         "pairs": measured.pairs if measured else None,
         "effective_pairs": measured.effective_pairs if measured else None,
         "outliers": measured.outliers if measured else None,
@@ -182,7 +190,6 @@ def as_dict(result: Result) -> dict[str, Any]:
         "reference_slope": (
             asdict(measured.reference_slope) if measured and measured.reference_slope else None
         ),
-        "seconds": result.seconds,
     }
 
 

@@ -30,7 +30,7 @@ def comparison_report(columns: Sequence[Column], baseline: str) -> Group:
     blocks: list[RenderableType] = []
     for level in levels:
         blocks += [_table(level, columns), Text()]
-    blocks += [Text(line, style=QUIET) for line in _meanings(baseline)]
+    blocks += [Text(line, style=QUIET) for line in meanings(baseline)]
     for name in dict.fromkeys(each.device for each in columns if "simulated" in each.device):
         blocks.append(Text(f"{name}: host times of a simulation, not of a GPU.", style=WARNING))
     return Group(*blocks)
@@ -68,12 +68,13 @@ def _table(level: str, columns: Sequence[Column]) -> Table:
     table.add_column("figure")
     for column, _ in shown:
         table.add_column(f"{column.name} ({column.device})")
-    for name, cell in _lines(shown[0][1], [figures for _, figures in shown]):
+    for name, cell in lines_of(shown[0][1], [figures for _, figures in shown]):
         table.add_row(name, *(cell(figures) for _, figures in shown))
     return table
 
 
-def _lines(first: Figures, all_: Sequence[Figures]) -> Iterator[tuple[str, Cell]]:
+def lines_of(first: Figures, all_: Sequence[Figures]) -> Iterator[tuple[str, Cell]]:
+    """The lines of a table of figures: each one's name, and what its cells say."""
     yield "problems, samples", lambda of: f"{of.problems}, {of.samples}"
     yield "compiled", lambda of: share(of.compiled)
     yield "correct", lambda of: share(of.correct)
@@ -85,6 +86,8 @@ def _lines(first: Figures, all_: Sequence[Figures]) -> Iterator[tuple[str, Cell]
     for outcome in Outcome:
         if any(each.outcomes.get(outcome) for each in all_):
             yield f"  {outcome}", lambda of, o=outcome: str(of.outcomes.get(o, 0))  # type: ignore[misc]
+    if any(each.without_kernel for each in all_):
+        yield "  correct, without a kernel of its own", lambda of: str(of.without_kernel)
 
 
 def name_of(at: AtK) -> str:
@@ -96,7 +99,8 @@ def _fast(fast: FastShare) -> str:
     return f"{share(fast.certain)}, naive {fast.naive.value:.3f}"
 
 
-def _meanings(baseline: str) -> Iterator[str]:
+def meanings(baseline: str) -> Iterator[str]:
+    """What the figures mean, line by line."""
     percent = f"{100 * CONFIDENCE:g} %"
     against = "MLX's fastest form" if baseline == "compared" else f"MLX's form `{baseline}`"
     yield f"fast_p: correct, and the lower end of (time of {against}) / (its time) is above p;"
@@ -118,6 +122,8 @@ def _rows(of: Figures) -> Iterator[tuple[Any, ...]]:
         yield (figure, p, at.k, *_ends(at.share), "")
     for outcome, count in of.outcomes.items():
         yield (f"class: {outcome}", "", "", count, "", "", "")
+    if of.without_kernel:
+        yield ("correct without own kernel", "", "", of.without_kernel, "", "", "")
 
 
 def _ends(interval: Interval) -> tuple[Any, Any, Any]:
@@ -138,6 +144,7 @@ def _as_json(of: Figures) -> dict[str, Any]:
         "correctness_rate": _interval(of.correct),
         "geo_mean_speedup": None if of.mean_ratio is None else _interval(of.mean_ratio),
         "correct_without_ratio": of.without_ratio,
+        "correct_without_own_kernel": of.without_kernel,
         "fast_p": [
             {"p": each.p, **_interval(each.certain), "naive": _interval(each.naive)}
             for each in of.fast

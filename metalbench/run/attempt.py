@@ -52,7 +52,7 @@ EXPLICABLE = {
 }
 
 
-class _Stopped(Exception):  # noqa: N818 - no error but a way out
+class Stopped(Exception):  # noqa: N818 - no error but a way out
     """The kernel has failed; the failures are noted."""
 
 
@@ -68,14 +68,15 @@ def attempt(
     """
     if trial.broken is None:
         trial.check()
-    begin = partial(_Attempt, device, trial, observer, hush)
+    begin = partial(Attempt, device, trial, observer, hush)
     return undisturbed(lambda notes, last: begin(notes).run(last=last))
 
 
 def precompile(device: Device, trial: Trial, *, checked: bool) -> None:
     """Compile into the cache what `attempt` will need; its errors are `attempt`'s to tell."""
-    with contextlib.suppress(Exception):
-        trial.compile(device, checked=checked)
+    if not trial.kernel.is_python:
+        with contextlib.suppress(Exception):
+            trial.compile(device, checked=checked)
 
 
 def _kind_of(error: Exception) -> str:
@@ -84,7 +85,9 @@ def _kind_of(error: Exception) -> str:
     return type(error).__name__
 
 
-class _Attempt:
+class Attempt:
+    """One kernel on its way; `run` takes it to the end."""
+
     def __init__(
         self,
         device: Device,
@@ -109,10 +112,11 @@ class _Attempt:
         self._analysis: Analysis | None = None
 
     def run(self, *, last: bool) -> Result:
+        """Go all the way; raises Disturbed unless that is to be a failure as any other."""
         start = perf_counter()
         try:
             self._go()
-        except _Stopped:
+        except Stopped:
             pass
         except Exception as error:
             if isinstance(error, Disturbed) and not last:
@@ -130,7 +134,7 @@ class _Attempt:
         self._enter(Stage.COMPILE)
         if trial.broken is not None:
             self._failures.append(trial.broken)
-            raise _Stopped
+            raise Stopped
         task = trial.entry.task
         size = trial.size_on(self._device.kind)
         compiled = trial.compile(self._device)
@@ -143,7 +147,7 @@ class _Attempt:
         try:
             for each in dict.fromkeys((next(iter(task.sizes)), size)):
                 self._verify(task, [each], [first])
-        except _Stopped:
+        except Stopped:
             if not checked_first:
                 self._explain(task)
             raise
@@ -221,7 +225,7 @@ class _Attempt:
             self._check(task)
 
     def _note(self, report: verify.Report) -> None:
-        """Keep a report's comparisons and findings; raises _Stopped if it has findings."""
+        """Keep a report's comparisons and findings; raises Stopped if it has findings."""
         self._checks += [check_of(each) for each in report.comparisons]
         self._notes += report.skipped
         for finding in report.findings:
@@ -229,7 +233,7 @@ class _Attempt:
             self._failures.append(failure)
         if not report.passed:
             self._wrong = any(finding.size for finding in report.findings)
-            raise _Stopped
+            raise Stopped
 
     def _measure(self, compiled: Compiled, task: Task, size: str) -> Timed:
         trial = self._trial
@@ -252,7 +256,7 @@ class _Attempt:
         return timed
 
     def _expect_possible(self, task: Task, time_ns: Interval, work: Throughput) -> None:
-        """Raise _Stopped for a time that nothing on this machine can have."""
+        """Raise Stopped for a time that nothing on this machine can have."""
         for again in (False, True):  # something else may have run when the ceiling was measured
             ceiling = ceiling_of(self._device, again=again)
             said = implausible(time_ns, work, ceiling, self._device.kind)
@@ -260,7 +264,7 @@ class _Attempt:
                 return
         message = f"[{task.name}] {said}"
         self._failures.append(Failure(self._stage.value, str(Kind.IMPLAUSIBLE), message))
-        raise _Stopped
+        raise Stopped
 
     def _recheck(self, timed: Timed, task: Task, size: str, seed: int) -> None:
         """Judge what the timing left behind, and what the same buffers hold of new inputs."""

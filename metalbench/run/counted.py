@@ -31,6 +31,8 @@ def counted_bytes(trial: Trial, kind: str) -> CountedBytes | None:
     None where they cannot be counted: of what does not run on the `cpu` device, say. They are an
     extra, and raise nothing.
     """
+    if trial.kernel.is_python:
+        return None
     task, timed = trial.entry.task, trial.size_on(kind)
     key = _key(trial, timed)
     kept = cache.load(key)

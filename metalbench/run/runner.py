@@ -134,6 +134,11 @@ class _InProcess:
         self, _: DeviceFacts, trial: Trial, following: Sequence[Trial], observer: Observer
     ) -> Result:
         """Take one kernel through all stages but the recording."""
+        if trial.kernel.is_python:
+            raise DeclarationError(
+                f"[{trial.entry.name}] {trial.kernel.path.name}: expected a process of its own for "
+                "Python that may be anybody's; leave out --in-process"
+            )
         self._compile_ahead(trial, following)
         return attempt(self._device, trial, observer, hush=self._settle)
 

@@ -2,7 +2,14 @@
 
 from metalbench.kind import Kind
 from metalbench.verify.checked import verify_checked, verify_checked_as_timed
-from metalbench.verify.flow import TIME_LIMIT, all_sizes, seeds_for, small_sizes, verify
+from metalbench.verify.flow import (
+    TIME_LIMIT,
+    all_sizes,
+    seeds_for,
+    small_sizes,
+    verify,
+    verify_compiled,
+)
 from metalbench.verify.place import Place, place_of
 from metalbench.verify.same_work import verify_same_work
 from metalbench.verify.verdict import Comparison, Finding, Report, merged
@@ -22,5 +29,6 @@ __all__ = [
     "verify",
     "verify_checked",
     "verify_checked_as_timed",
+    "verify_compiled",
     "verify_same_work",
 ]

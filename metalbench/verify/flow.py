@@ -115,9 +115,36 @@ def verify(
         raise
     except MetalBenchError as error:
         return Report((finding(error),))
+    return verify_compiled(
+        compiled,
+        chosen,
+        seed=seed,
+        seeds=seeds,
+        time_limit=time_limit,
+        progress=progress,
+        yardsticks=yardsticks,
+        repeatedly=repeatedly,
+        timed=timed,
+    )
+
+
+def verify_compiled(
+    compiled: Compiled,
+    sizes: Sequence[str],
+    *,
+    seed: int = 0,
+    seeds: Sequence[int] | None = None,
+    time_limit: float = TIME_LIMIT,
+    progress: Progress = quiet,
+    yardsticks: dict[str, Yardsticks] | None = None,
+    repeatedly: bool = True,
+    timed: str | None = None,
+) -> Report:
+    """As `verify`, of what is compiled for a task and an element type already, at these sizes."""
     report = Report()
     known = {} if yardsticks is None else yardsticks
-    for size in chosen:
+    task = compiled.task
+    for size in sizes:
         several = seeds_for(task, size, seed, timed=size == timed) if seeds is None else seeds
         at = _Size(compiled, size, time_limit, progress, known.setdefault(size, Yardsticks()), seed)
         report += at.verified(several, repeatedly=repeatedly, timed=size == timed)

@@ -227,3 +227,13 @@ def test_an_offset_between_elements_is_refused_where_it_matters(
         return
     with pytest.raises(_core.DispatchError, match=message):
         start_at(device, compile_kernel, offset, type_, value)
+
+
+def test_what_is_loaded_has_not_run(device, compile_kernel):
+    pipeline = compile_kernel("kernel void one(device uint* y) { *y = 1; }")
+    y = np.zeros(1, np.uint32)
+    dispatch = _core.Dispatch(pipeline, {"y": y}, threadgroups=1, threads=1)
+    device.load([dispatch])
+    assert y[0] == 0
+    device.run([dispatch])
+    assert y[0] == 1

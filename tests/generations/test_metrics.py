@@ -57,6 +57,13 @@ def test_at_k_is_the_mean_of_the_problems_estimates() -> None:
     assert found[4, 1.0] == pytest.approx(2 / 4)
 
 
+def test_who_is_correct_by_mlx_alone_is_counted() -> None:
+    by_mlx = Sample(Outcome.CORRECT, Interval(1.0, 0.9, 1.1), own=False)
+    found = figures({("level_1", 1): [by_mlx, WRONG], ("level_1", 2): [by_mlx, by_mlx]})
+    assert found.without_kernel == 3
+    assert found.correct.value == 1.0
+
+
 def test_the_mean_is_geometric_and_of_the_correct() -> None:
     found = figures(PROBLEMS).mean_ratio
     assert found is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -24,16 +24,22 @@ NOTHING = "There are no records yet; `metalbench run --record` makes some."
 
 def to_html(page: Page) -> str:
     """The page as one file of HTML, with its style and script in it."""
+    return whole(page.title, page.lead, _boards(page), _said(page))
+
+
+def whole(title: str, lead: str, main: Iterable[Markup], footer: Iterable[Markup]) -> str:
+    """A page of this content as one file of HTML, with the style and script of all pages."""
     style, script = _file("page.css"), _file("page.js")
     head = element(
         "head",
         element("meta", charset="utf-8"),
         element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", page.title),
+        element("title", title),
         element("style", Markup(style)),
     )
-    body = element("body", _top(page), element("main", *_boards(page)), _bottom(page, script))
+    top, bottom = _top(title, lead), _bottom(footer, script)
+    body = element("body", top, element("main", *main), bottom)
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
 
@@ -54,7 +60,7 @@ def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _top(page: Page) -> Markup:
+def _top(title: str, lead: str) -> Markup:
     choices = (
         element(
             "label",
@@ -66,9 +72,7 @@ def _top(page: Page) -> Markup:
         for name, said in THEMES.items()
     )
     switch = element("fieldset", element("legend", "Colours"), *choices, class_="themes")
-    return element(
-        "header", element("h1", page.title), switch, element("p", page.lead, class_="lead")
-    )
+    return element("header", element("h1", title), switch, element("p", lead, class_="lead"))
 
 
 def _boards(page: Page) -> Iterator[Markup]:
@@ -120,7 +124,7 @@ def _figure(board: Board, anchors: list[str], *, simulated: bool) -> Iterator[Ma
     yield element("figcaption", said)
 
 
-def _bottom(page: Page, script: str) -> Markup:
+def _said(page: Page) -> Iterator[Markup]:
     clocks = {row.clock for board in page.boards for row in board.rows if row.clock}
     meanings = [f"{clock}: {CLOCKS[clock]}" for clock in sorted(clocks) if clock in CLOCKS]
     lines = (
@@ -128,8 +132,12 @@ def _bottom(page: Page, script: str) -> Markup:
         "[low, high] is an interval; {low, high} are the ends of blocks of few windows.",
         *meanings,
     )
+    yield from (element("p", line) for line in lines)
+
+
+def _bottom(footer: Iterable[Markup], script: str) -> Markup:
     return joined(
-        element("footer", *(element("p", line) for line in lines)),
+        element("footer", *footer),
         element("p", id="sorted", role="status", class_="unseen"),
         element("script", Markup(script)),
     )

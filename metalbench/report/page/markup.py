@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-EMPTY_ELEMENTS = ("meta", "input", "circle", "line", "polyline", "br")
+EMPTY_ELEMENTS = ("meta", "input", "circle", "line", "polyline", "polygon", "br")
 # What HTML cannot hold, not even as a reference.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 

@@ -1,0 +1,214 @@
+"""A Python candidate's way: as a kernel's, with whole calls in place of launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from metalbench import verify
+from metalbench.analysis import analyse
+from metalbench.errors import DeclarationError
+from metalbench.measure import Sides, measure
+from metalbench.python_candidate.calls import SLOTS_BYTES, WINDOW_NS, Side, Timing, WholeCalls
+from metalbench.python_candidate.candidate import Candidate, layout
+from metalbench.python_candidate.player import Needs
+from metalbench.python_candidate.source import NO_KERNEL, NOT_NEEDED, parse
+from metalbench.result import Failure, Result
+from metalbench.result.conditions import warnings
+from metalbench.run.attempt import EXPLICABLE, Attempt, Stopped
+from metalbench.run.contest import settle
+from metalbench.run.disturbance import undisturbed
+from metalbench.run.peaks import peaks_of
+from metalbench.run.stages import Observer, Stage
+from metalbench.run.timed import FORMS_LEAST_S, FORMS_SHARE
+from metalbench.run.trial import Trial
+from metalbench.task.dtypes import dtype
+from metalbench.task.workload import Workload, workload
+from metalbench.verify import Kind
+from metalbench.verify.examine import Yardsticks
+
+if TYPE_CHECKING:
+    from metalbench._core import Device
+    from metalbench.task import Task
+
+
+def attempt(
+    device: Device, trial: Trial, observer: Observer, *, hush: Callable[[], None] | None = None
+) -> Result:
+    """Take one Python candidate through all stages but the recording; as `run.attempt.attempt`.
+
+    Raises DeclarationError on other devices than `cpu`: its process is sealed, which no driver of a
+    GPU bears.
+    """
+    if device.kind != "cpu":
+        raise DeclarationError(
+            f"[{trial.entry.name}] {trial.kernel.path.name}: expected the cpu device for a Python "
+            f"candidate, got {device.kind}; name it with --device cpu"
+        )
+    trial.check()
+    begin = partial(_OfPython, device, trial, observer, hush)
+    return undisturbed(lambda notes, last: begin(notes).run(last=last))
+
+
+class _OfPython(Attempt):
+    def __init__(
+        self,
+        device: Device,
+        trial: Trial,
+        observer: Observer,
+        hush: Callable[[], None] | None,
+        notes: Sequence[str],
+    ) -> None:
+        super().__init__(device, trial, observer, hush, notes)
+        self._needs_no_kernel = False
+
+    def _go(self) -> None:
+        trial, task = self._trial, self._trial.entry.task
+        self._enter(Stage.COMPILE)
+        parse(trial.kernel.source, name=trial.entry.name, path=trial.kernel.path)
+        size = trial.size_on(self._device.kind)
+        small = next(iter(task.sizes))
+        *declared, drawn = verify.all_sizes(task, trial.seed, upto=size)
+        first, *others = verify.seeds_for(task, size, trial.seed, timed=True)
+        with ExitStack() as ending:
+            plain = ending.enter_context(self._candidate(task))
+            checked = ending.enter_context(self._candidate(task, checked=True))
+            self._compile(plain, task, [small, size, *declared, drawn], first)
+            self._enter(Stage.VERIFY)
+            try:
+                for each in dict.fromkeys((small, size)):
+                    self._verify_python(plain, [each], [first])
+            except Stopped:
+                if {failure.kind for failure in self._failures} <= EXPLICABLE:
+                    self._check_python(checked, plain)
+                raise
+            if trial.timed:
+                self._enter(Stage.MEASURE)
+                work = workload(task, size, dtype_name=trial.dtype, seed=first)
+                timing = self._measure_calls(plain, work)
+                self._enter(Stage.RECHECK)
+                self._judge(timing)
+            self._check_python(checked, plain)
+            self._enter(Stage.VERIFY_ALL)
+            self._verify_python(plain, [size], others, repeatedly=False, timed=size)
+            rest = [each for each in dict.fromkeys((*declared, drawn)) if each != size]
+            self._verify_python(plain, rest)
+
+    def _check_python(self, checked: Candidate, plain: Candidate) -> None:
+        """Run the checked builds of all kernels that are known, at the small sizes."""
+        self._enter(Stage.CHECK)
+        if plain.launches:
+            checked.compile(plain.launches)
+            sizes = verify.small_sizes(plain.task)
+            self._verify_python(checked, sizes, [self._trial.seed], repeatedly=False)
+            checked.end()
+
+    def _candidate(self, task: Task, *, checked: bool = False) -> Candidate:
+        trial = self._trial
+        return Candidate(self._device, trial.kernel, task, dtype(trial.dtype), checked=checked)
+
+    def _compile(self, candidate: Candidate, task: Task, sizes: Sequence[str], seed: int) -> None:
+        """Find the kernels that calls of all these sizes need, and compile them."""
+        if self._hush is not None:
+            self._hush()
+        trial = self._trial
+        works = [
+            workload(task, each, dtype_name=trial.dtype, seed=seed) for each in dict.fromkeys(sizes)
+        ]
+        candidate.reserve(max(SLOTS_BYTES, *(layout(each).nbytes for each in works)))
+        for work in works:
+            slot = candidate.bind(work)
+            slot.poison()
+            try:
+                candidate.call_as_loaded(layout(work))
+            except Needs as needs:
+                if work is works[0]:
+                    # A call of which none of the kernels ran: their outputs were zeros.
+                    self._needs_no_kernel = slot.examiner().left_behind().passed
+                candidate.compile(needs.launches)
+
+    def _verify_python(
+        self,
+        candidate: Candidate,
+        sizes: Sequence[str],
+        seeds: Sequence[int] | None = None,
+        *,
+        repeatedly: bool = True,
+        timed: str | None = None,
+    ) -> None:
+        self._note(
+            verify.verify_compiled(
+                candidate,  # type: ignore[arg-type]
+                sizes,
+                seed=self._trial.seed,
+                seeds=seeds,
+                progress=self._observer.stage_detail,
+                yardsticks=self._yardsticks,
+                repeatedly=repeatedly,
+                timed=timed,
+            )
+        )
+
+    def _measure_calls(self, candidate: Candidate, work: Workload) -> Timing:
+        trial, task = self._trial, work.task
+        plan = replace(trial.plan, seed=trial.seed, window_ns=WINDOW_NS, long_windows=0)
+        forms = WholeCalls(work)
+        settled = settle(
+            forms, seconds=max(FORMS_LEAST_S, FORMS_SHARE * plan.seconds), seed=plan.seed
+        )
+        reference = Side(self._device, trial.entry, work, forms.form.kind)
+        with reference:
+            timing = Timing(candidate, reference, work)
+            measured = measure(
+                timing,
+                Sides(timing.window, timing.run_reference),
+                plan,
+                progress=self._observer.stage_progress,
+            )
+        remarks = (*settled.doubts, *measured.remarks)
+        self._measurement = replace(measured, forms=settled.forms, remarks=remarks)
+        self._state = self._device.state()
+        self._notes += (*warnings(self._state), *self._measurement.doubts, self._own_share(timing))
+        done = task.flops(work.size), task.bytes(work.size, trial.dtype)
+        peaks = peaks_of(self._device, done[1], trial.dtype, plan.mode)
+        self._analysis = analyse(self._measurement, *done, simulated=True, peaks=peaks)
+        self._expect_possible(task, self._measurement.work_ns, self._analysis.work)
+        return timing
+
+    def _own_share(self, timing: Timing) -> str:
+        """What is to be said of the part that the candidate's own kernels have in its calls."""
+        ran = timing.ran
+        if not timing.candidate.launches:
+            return f"{NO_KERNEL}: the candidate calls MLX's own operations only"
+        if self._needs_no_kernel:
+            return f"{NOT_NEEDED}: it was right when none of them had run"
+        share = ran.kernel_ns / max(ran.told_ns, 1)
+        launches = ran.launches / max(timing.calls, 1)
+        return (
+            f"its own kernels took {share:.0%} of a call's time, in {launches:.3g} launches, as its"
+            " own process tells; copies of inputs and outputs are in the time of both sides"
+        )
+
+    def _judge(self, timing: Timing) -> None:
+        """Judge some of the calls that were timed; nobody knew which."""
+        known = self._yardsticks.setdefault(timing.first.size, Yardsticks())
+        for each in timing.samples:
+            slot = each.slot(timing.candidate)
+            report = slot.examiner(known).left_behind()
+            if not report.passed:
+                (finding, *_) = report.findings
+                self._wrong = True
+                self._failures.append(
+                    Failure(
+                        self._stage.value,
+                        str(Kind.STALE_RESULT),
+                        f"{finding.message}; of {timing.calls} timed calls this one was judged, "
+                        "and the same was right before it was timed: every call must compute "
+                        "everything",
+                    )
+                )
+                raise Stopped
+            self._note(report)

@@ -1,0 +1,179 @@
+"""Whole calls, timed: from arrays of the host to results of the host, on both sides.
+
+What a candidate's process says of times counts for nothing. Every call has inputs that its process
+has never seen, so that nothing kept from another call is of use, and of all calls a few, which
+nobody knows before they are over, are judged by the oracle afterwards.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench import _core
+from metalbench.kernel import Kernel
+from metalbench.kernel.library import Entry
+from metalbench.python_candidate.candidate import TIME_LIMIT, Array, Candidate, Slot, layout, put
+from metalbench.python_candidate.messages import Form, Start
+from metalbench.python_candidate.player import Ran
+from metalbench.reference.chain import Reference, plain_ends
+from metalbench.reference.convert import to_mlx, to_numpy
+from metalbench.run.turns import like_seeds
+from metalbench.task.workload import Workload, workload
+
+# Slots of one request: so that asking is a small part of it, and drawing does not take for ever.
+MOST_SLOTS = 64
+SLOTS_BYTES = 64 << 20
+# Of the calls that are timed so many are judged. Who leaves out half of the work, and less would
+# not move a median, gets past with a chance of 1 in 4096.
+JUDGED = 12
+WINDOW_NS = 10_000_000
+NOTHING = Ran(0, 0, 0, 0)
+
+
+class WholeCalls(Reference):
+    """The reference called as a candidate is: with arrays of the host, for arrays of the host."""
+
+    def __call__(self, repetitions: int) -> None:
+        """Make so many calls, one after the other, on the inputs that were loaded last."""
+        for _ in range(repetitions):
+            self.call(self.workload)
+
+    def call(self, work: Workload) -> list[np.ndarray[Any, Any]]:
+        """Make one call."""
+        with mx.stream(self._stream):
+            inputs = {name: to_mlx(each) for name, each in work.inputs.items()}
+            return [to_numpy(each) for each in plain_ends(self.form.function(**inputs), None)]
+
+
+@dataclass
+class Sample:
+    """One timed call: the inputs, and what it had left in its outputs when it said so."""
+
+    work: Workload
+    outputs: dict[str, np.ndarray[Any, Any]]
+
+    def slot(self, candidate: Candidate) -> Slot:
+        """As an Examiner sees it."""
+        outputs = {name: Array(each) for name, each in self.outputs.items()}
+        return Slot(candidate, self.work, outputs)
+
+
+class Side(Candidate):
+    """A form of the reference in a process like the candidate's, called in the same way.
+
+    It is not sealed: it is the task's own, and MLX may have to compile it.
+    """
+
+    def __init__(self, judge: _core.Device, entry: Entry, work: Workload, kind: str) -> None:
+        nobody = Kernel(entry.name, entry.task_path, "", None, "", dispatches=())
+        super().__init__(judge, nobody, work.task, work.dtype)
+        self._form = Form(kind, entry.task_path, entry.set)
+
+    def _start(self, nbytes: int) -> Start:
+        return Start(self._form.path.name, self.task.name, nbytes, form=self._form)
+
+
+@dataclass
+class Timing:
+    """Times a candidate and its reference; a Sampler, whose decisions are the core's.
+
+    `samples` are the calls to be judged, chosen from all alike; `ran` sums up what was timed.
+    """
+
+    candidate: Candidate
+    reference: Side
+    first: Workload
+    own_clock: bool = False
+    samples: list[Sample] = field(default_factory=list)
+    ran: Ran = NOTHING
+    calls: int = 0
+
+    def __post_init__(self) -> None:
+        self._layout = layout(self.first)
+        self._slots = max(1, min(MOST_SLOTS, SLOTS_BYTES // self._layout.nbytes))
+        for each in (self.candidate, self.reference):
+            each.reserve(self._slots * self._layout.nbytes)
+        self._works = [self.first]
+        self._seeds = like_seeds(self.first.task, self.first.seed)
+        # Which calls are judged the candidate must not know, and the seed is the run's.
+        self._random = random.SystemRandom()
+
+    def sample(self, candidate: object, reference: object, **options: Any) -> _core.Samples:
+        """Take a plan of samples, as a device's `sample` does."""
+        options.pop("probe", None)
+        return _core.sample_script(
+            self.window,
+            self.reference_window,
+            floor=self.empty_window,
+            now_ns=lambda: float(time.perf_counter_ns()),
+            rest=lambda ns: time.sleep(ns / 1e9),
+            **options,
+        )
+
+    def window(self, passes: int) -> float:
+        """Nanoseconds of so many calls of the candidate, each on inputs of its own."""
+        return sum(map(self._batch, self._batches(passes)))
+
+    def reference_window(self, passes: int) -> float:
+        """Nanoseconds of so many calls of the reference, on inputs that the candidate had."""
+        works = cycle(self._works)
+        batches = [list(islice(works, count)) for count in self._batches(passes)]
+        return float(sum(self._called(self.reference, each).ns for each in batches))
+
+    def run_reference(self, passes: int) -> None:
+        """Make so many calls of the reference; who samples asks for their time instead."""
+        self.reference_window(passes)
+
+    def empty_window(self, passes: int) -> float:
+        """Nanoseconds that asking takes as often as for so many calls."""
+        return float(sum(self.candidate.call(self._layout, 0).ns for _ in self._batches(passes)))
+
+    def _batches(self, passes: int) -> list[int]:
+        whole, rest = divmod(passes, self._slots)
+        return [self._slots] * whole + ([rest] if rest else [])
+
+    def _batch(self, count: int) -> float:
+        self._works = [self._fresh() for _ in range(count)]
+        ran = self._called(self.candidate, self._works)
+        self.ran = Ran(*(sum(pair) for pair in zip(self.ran, ran, strict=True)))
+        for place, work in enumerate(self._works):
+            self._keep(place * self._layout.nbytes, work)
+        return float(ran.ns)
+
+    def _called(self, side: Candidate, works: Sequence[Workload]) -> Ran:
+        """Call a side once for each workload, with nothing of another call in its outputs."""
+        # It is warm when its time begins: drawing takes longer than calls do. What will be timed is
+        # not in its memory yet.
+        side.call(self._layout)
+        memory = side.reserve(0).memory
+        for place, work in enumerate(works):
+            begin = place * self._layout.nbytes
+            put(memory, begin, self._layout, work)
+            for each in self._layout.outputs:
+                Array(each.array(memory, begin)).poison()
+        return side.call(self._layout, len(works), limit_s=TIME_LIMIT * len(works))
+
+    def _fresh(self) -> Workload:
+        task, size, kind = self.first.task, self.first.size, self.first.dtype.name
+        return workload(task, size, dtype_name=kind, seed=next(self._seeds))
+
+    def _keep(self, begin: int, work: Workload) -> None:
+        """Every call so far is among the samples with the same chance (Vitter's algorithm R)."""
+        self.calls += 1
+        place = len(self.samples)
+        if place == JUDGED:
+            place = self._random.randrange(self.calls)
+            if place >= JUDGED:
+                return
+            del self.samples[place]
+        memory = self.candidate.reserve(0).memory
+        outputs = {each.name: each.array(memory, begin).copy() for each in self._layout.outputs}
+        self.samples.insert(place, Sample(work, outputs))

@@ -1,0 +1,118 @@
+"""What the judge and a candidate's process tell each other, and the memory that they share."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metalbench.task.dtypes import DTYPES
+
+MOST_BYTES = 1 << 24
+ALIGNMENT = 64
+# The first byte of a message. To the candidate's process: what a call looks like, and to make some
+# calls. From it: all is loaded and sealed, that is done, kernels are needed, something went wrong.
+LAY_OUT, CALL = b"L", b"C"
+SEALED, DONE, NEEDS, WRONG = b"S", b"D", b"N", b"W"
+# Of CALL: how many; of DONE: launches of its own kernels, nanoseconds in them and in all calls.
+COUNT, TOLD = struct.Struct("<I"), struct.Struct("<QQQ")
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Code that a call needs: a generated kernel, in a shape of threadgroups.
+
+    `last` is how many threads the last threadgroup of a row has if that is fewer, else 0.
+    """
+
+    name: str
+    file: str
+    unit: str
+    math: str
+    threads: tuple[int, int, int]
+    last: int
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of the reference, by its kind, of the task that a file declares."""
+
+    kind: str
+    path: Path
+    set: str
+
+
+@dataclass(frozen=True)
+class Start:
+    """All that a process is told before it is sealed: of a candidate, or a form in its place."""
+
+    file: str
+    task: str
+    arena_bytes: int
+    source: str = ""
+    launches: tuple[Launch, ...] = ()
+    checked: bool = False
+    form: Form | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """An array's place in a slot, in bytes from the slot's begin."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+
+    @property
+    def nbytes(self) -> int:
+        """How long it is."""
+        return math.prod(self.shape) * DTYPES[self.dtype].nbytes
+
+    def array(self, memory: np.ndarray[Any, Any], slot_begin: int) -> np.ndarray[Any, Any]:
+        """A view of it in `memory`, uint8, of a slot that begins there."""
+        begin = slot_begin + self.offset
+        return (
+            memory[begin : begin + self.nbytes].view(DTYPES[self.dtype].numpy).reshape(self.shape)
+        )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a call's inputs and outputs lie in a slot of `nbytes`; `values` are sizes and constants.
+
+    Slots lie one behind the other in the memory that both processes share.
+    """
+
+    inputs: tuple[Place, ...]
+    outputs: tuple[Place, ...]
+    values: Mapping[str, int | float]
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Told:
+    """What went wrong in a candidate's process: the error's class and its message."""
+
+    kind: str
+    message: str
+
+
+def layout_of(
+    inputs: Mapping[str, tuple[str, tuple[int, ...]]],
+    outputs: Mapping[str, tuple[str, tuple[int, ...]]],
+    values: Mapping[str, int | float],
+) -> Layout:
+    """The layout of arrays of these element types and shapes."""
+    places: list[Place] = []
+    begin = 0
+    for name, (dtype, shape) in [*inputs.items(), *outputs.items()]:
+        places.append(Place(name, dtype, shape, begin))
+        begin += -(-places[-1].nbytes // ALIGNMENT) * ALIGNMENT
+    split = len(inputs)
+    return Layout(tuple(places[:split]), tuple(places[split:]), dict(values), max(begin, ALIGNMENT))

@@ -1,0 +1,198 @@
+"""A candidate's process as the judge has it: asked over a channel, and stopped in between.
+
+It is stopped (SIGSTOP) whenever it owes no answer. So nothing of it runs while inputs are put in
+place, outputs are read or the reference is timed, and all that it does for an answer is within the
+time that the judge sees pass.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import signal
+import tempfile
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import send_handle
+from time import perf_counter_ns
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from metalbench.errors import (
+    CompileError,
+    DispatchError,
+    EncodingError,
+    KernelDied,
+    KernelFault,
+    MachineError,
+    TimeLimitExceeded,
+)
+from metalbench.isolation import death
+from metalbench.isolation.encoding import decode, encode
+from metalbench.isolation.process import Process
+from metalbench.kind import Kind
+from metalbench.python_candidate import messages
+from metalbench.python_candidate.messages import Launch, Layout, Start, Told
+
+WORKER = "metalbench.python_candidate.playing"
+# Until it has imported MLX and loaded its kernels; nothing of the candidate's runs in that time.
+START_S = 120.0
+_AS_IT_SAYS = {
+    "CompileError": CompileError,
+    "DispatchError": DispatchError,
+    "KernelFault": KernelFault,
+    "TimeLimitExceeded": TimeLimitExceeded,
+}
+
+
+class Arena:
+    """Memory that is handed to candidates' processes, one after the other."""
+
+    def __init__(self, nbytes: int) -> None:
+        self.nbytes = -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
+        if hasattr(os, "memfd_create"):
+            self.descriptor = os.memfd_create("metalbench-candidate")
+        else:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as this
+            self.descriptor = self._file.fileno()
+        os.ftruncate(self.descriptor, self.nbytes)
+        self._mapped = mmap.mmap(self.descriptor, self.nbytes)
+        self.memory: np.ndarray[Any, Any] = np.frombuffer(self._mapped, np.uint8)
+
+
+class Ran(NamedTuple):
+    """What some calls came to: `ns` by the judge's clock, the others as their process tells."""
+
+    ns: int
+    launches: int
+    kernel_ns: int
+    told_ns: int
+
+
+class Needs(Exception):  # noqa: N818 - what happened, and no fault
+    """A call needs kernels that the process has not loaded."""
+
+    def __init__(self, launches: tuple[Launch, ...]) -> None:
+        super().__init__()
+        self.launches = launches
+
+
+class Player:
+    """One process of a candidate. Every method but `end` raises what its candidate does wrong.
+
+    CompileError of a file that raises when it is run, DispatchError of one that cannot be called,
+    TimeLimitExceeded, KernelFault, and KernelDied with the kind of all else; MachineError if no
+    candidate is to blame.
+    """
+
+    def __init__(self, start: Start, arena: Arena, *, time_limit: float) -> None:
+        self._limit = time_limit
+        self._sealed = False
+        self._process: Process[Connection] = Process(
+            "" if start.form else "sealed",
+            worker=WORKER,
+            channel=lambda ours: ours,
+            leads=False,
+        )
+        self._channel = self._process.channel
+        try:
+            with self._gone():
+                self._channel.send_bytes(encode(start, Start))
+                send_handle(self._channel, arena.descriptor, self._process.number)
+            self._answer(START_S, messages.SEALED)
+            self._sealed = True
+            self._answer(self._limit, messages.DONE)
+        except BaseException:
+            self.end()
+            raise
+        self._stop()
+
+    def lay_out(self, layout: Layout) -> None:
+        """Say what calls look like from here on."""
+        self._ask(messages.LAY_OUT + encode(layout, Layout), self._limit)
+        self._stop()
+
+    def call(self, count: int, limit_s: float) -> Ran:
+        """Call it once for each of the first `count` slots; raises Needs."""
+        begin = perf_counter_ns()
+        told = self._ask(messages.CALL + messages.COUNT.pack(count), limit_s)
+        ns = perf_counter_ns() - begin
+        self._stop()
+        if len(told) != messages.TOLD.size:
+            raise _died(death.garbled(f"{len(told)} bytes"))
+        return Ran(ns, *messages.TOLD.unpack(told))
+
+    def end(self) -> None:
+        """End it; it is gone when this returns."""
+        self._process.end()
+
+    def _ask(self, message: bytes, limit_s: float) -> bytes:
+        with suppress(ProcessLookupError):
+            os.kill(self._process.number, signal.SIGCONT)
+        with self._gone():
+            self._channel.send_bytes(message)
+        return self._answer(limit_s, messages.DONE)
+
+    def _answer(self, limit_s: float, expected: bytes) -> bytes:
+        with self._gone():
+            if not self._channel.poll(limit_s):
+                raise TimeLimitExceeded(
+                    f"expected an answer within {limit_s:g} s, and there was none; does the "
+                    "candidate loop for ever?"
+                )
+            said = self._channel.recv_bytes(messages.MOST_BYTES)
+        kind, rest = said[:1], said[1:]
+        if kind == expected:
+            return rest
+        try:
+            if kind == messages.NEEDS:
+                raise Needs(decode(rest, tuple[Launch, ...]))
+            if kind == messages.WRONG:
+                raise _told(decode(rest, Told))
+        except EncodingError as error:
+            raise _died(death.garbled(str(error))) from None
+        raise _died(death.garbled(repr(kind)))
+
+    def _gone(self) -> _Gone:
+        return _Gone(self)
+
+    def ended(self) -> Exception:
+        """How it ended by itself."""
+        code, words = self._process.code(), self._process.last_words()
+        ended = (death.by_itself if self._sealed else death.not_started)(code, words)
+        return ended if isinstance(ended, MachineError) else _died(ended)
+
+    def _stop(self) -> None:
+        """Let it run no further; it stands still when this returns."""
+        number = self._process.number
+        with suppress(ProcessLookupError, ChildProcessError):
+            os.kill(number, signal.SIGSTOP)
+            if hasattr(os, "waitid"):
+                os.waitid(os.P_PID, number, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+
+class _Gone:
+    """Within it that the other end of the channel is gone says how the process ended."""
+
+    def __init__(self, player: Player) -> None:
+        self._player = player
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, EOFError | OSError):
+            raise self._player.ended() from None
+
+
+def _died(ended: death.Ended) -> KernelDied:
+    return KernelDied(ended.kind.value, ended.message)
+
+
+def _told(told: Told) -> Exception:
+    made = _AS_IT_SAYS.get(told.kind)
+    if made is not None:
+        return made(told.message)
+    kind = Kind.WRONG_RESULT if told.kind == "ResultError" else Kind.CRASH
+    return KernelDied(kind.value, told.message)

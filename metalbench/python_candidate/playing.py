@@ -1,0 +1,226 @@
+"""What runs in a candidate's process: its Python, sealed, asked and answered over a channel."""
+
+from __future__ import annotations
+
+import importlib
+import mmap
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle
+from time import perf_counter_ns
+from typing import Any, NoReturn
+
+import numpy as np
+
+from metalbench.isolation.confinement import confine, seal, to_run
+from metalbench.isolation.encoding import decode, encode
+from metalbench.python_candidate import messages
+from metalbench.python_candidate.messages import Form, Launch, Layout, Start, Told
+
+SEALED = "sealed"
+# What candidates may import is here before files can no more be opened.
+_NEEDED = (
+    *("collections", "collections.abc", "dataclasses", "enum", "functools", "itertools", "math"),
+    *("operator", "typing", "numpy", "ml_dtypes", "mlx.core", "mlx.nn", "mlx.utils"),
+    *("metalbench.custom_kernel", "metalbench.custom_kernel.opaque"),
+)
+
+
+def work(channel: int, lifeline: int, parent: int, how: str) -> None:
+    """Make calls for the process `parent`, which asks over the descriptor `channel`.
+
+    `how` is SEALED for a candidate; a form of the reference may start MLX's compiler.
+    """
+    sealed = how == SEALED
+    # Ctrl-C is for the process that asks, which is of the same session.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for_ever, _held = os.pipe()
+    confine(for_ever, parent, to_run() if sealed else None)
+    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+    connection = Connection(channel)
+    try:
+        _serve(connection)
+    except (EOFError, OSError):
+        return
+
+
+def _end_with(lifeline: int) -> None:
+    os.read(lifeline, 1)
+    os._exit(1)
+
+
+def _serve(connection: Connection) -> None:
+    start: Start = decode(connection.recv_bytes(messages.MOST_BYTES), Start)
+    mapped = mmap.mmap(recv_handle(connection), start.arena_bytes)
+    for each in _NEEDED:
+        importlib.import_module(each)
+    playing = _Playing(connection, start, np.frombuffer(mapped, np.uint8))
+    if start.form is None:
+        playing.load()
+        seal()
+    else:
+        playing.load_form(start.form)
+    connection.send_bytes(messages.SEALED)
+    playing.begin()
+    while True:
+        playing.answer(connection.recv_bytes(messages.MOST_BYTES))
+
+
+class _Playing:
+    """A candidate, its kernels and its memory."""
+
+    def __init__(self, connection: Connection, start: Start, memory: Any) -> None:
+        # Names of its own, for a candidate may put others into the modules.
+        from metalbench.custom_kernel.arrays import as_numpy, to_mlx
+        from metalbench.python_candidate.entry import entry_of
+        from metalbench.python_candidate.kernels import Kernels
+
+        self._as_numpy, self._to_mlx, self._entry_of = as_numpy, to_mlx, entry_of
+        self._connection, self._start, self._memory = connection, start, memory
+        self._kernels = Kernels(checked=start.checked, tell=self._tell)
+        self._namespace: dict[str, Any] = {"__name__": "candidate"}
+        self._layout: Layout | None = None
+        self._entry: Callable[[Any], Any] | None = None
+
+    def load(self) -> None:
+        """All that opens files: kernels, and what MLX looks up with its first operation."""
+        import mlx.core as mx
+
+        from metalbench import custom_kernel
+        from metalbench.custom_kernel import patch_mlx
+
+        self._kernels.load(self._start.launches)
+        mx.eval(mx.ones((8, 8)) @ mx.ones((8, 8)), mx.random.normal((8,)))
+        patch_mlx(device="cpu")
+        package: Any = sys.modules["metalbench"]
+        for module in (mx.fast, package, custom_kernel):
+            setattr(module, "metal_kernel", self._kernels.metal_kernel)  # noqa: B010
+        for module in (package, custom_kernel):
+            setattr(module, "patch_mlx", _patched)  # noqa: B010
+
+    def load_form(self, form: Form) -> None:
+        """The reference in a candidate's place: nobody's but the task's own."""
+        from metalbench.kernel.library import Entry
+        from metalbench.reference.forms import forms_of
+
+        task = Entry(self._start.task, form.set, form.path).task
+        (found,) = (each.function for each in forms_of(task) if each.kind == form.kind)
+        self._entry_of = lambda *_: lambda arrays: found(**arrays)
+
+    def begin(self) -> None:
+        """Run the candidate's file."""
+        if self._start.form is not None:
+            self._connection.send_bytes(messages.DONE)
+            return
+        self._guarded(self._execute, "CompileError")
+        self._connection.send_bytes(messages.DONE)
+
+    def answer(self, message: bytes) -> None:
+        """Do what a message asks for, and say that it is done, or what was in the way."""
+        if message[:1] == messages.LAY_OUT:
+            self._layout = decode(message[1:], Layout)
+            self._guarded(self._lay_out, "raised")
+            self._connection.send_bytes(messages.DONE)
+            return
+        kernels = self._kernels
+        (count,) = messages.COUNT.unpack(message[1:])
+        launches, ns, begin = kernels.launches, kernels.ns, perf_counter_ns()
+        self._guarded(lambda: self._call(count), "raised")
+        if kernels.wanted:
+            self._need()
+            return
+        told = kernels.launches - launches, kernels.ns - ns, perf_counter_ns() - begin
+        self._connection.send_bytes(messages.DONE + messages.TOLD.pack(*told))
+
+    def _execute(self) -> None:
+        exec(compile(self._start.source, self._start.file, "exec"), self._namespace)
+        names = ("ModelNew", self._start.task)
+        if not any(each in self._namespace for each in names):
+            raise _dispatch_error(f"expected ModelNew or {names[1]}, and the file has neither")
+
+    def _lay_out(self) -> None:
+        assert self._layout is not None
+        names = [each.name for each in self._layout.inputs]
+        values = dict(self._layout.values)
+        self._entry = self._entry_of(self._namespace, self._start.task, names, values)
+
+    def _call(self, count: int) -> None:
+        layout, entry = self._layout, self._entry
+        assert layout is not None
+        assert entry is not None
+        for begin in range(0, count * layout.nbytes, layout.nbytes):
+            inputs = {
+                each.name: self._to_mlx(each.array(self._memory, begin)) for each in layout.inputs
+            }
+            results = entry(inputs)
+            several = list(results) if isinstance(results, list | tuple) else [results]
+            if len(several) != len(layout.outputs):
+                raise _wrong(f"expected {len(layout.outputs)} outputs, got {len(several)}")
+            for place, result in zip(layout.outputs, several, strict=True):
+                got = self._as_numpy(result, place.name)
+                if (got.dtype.name, got.shape) != (place.dtype, place.shape):
+                    raise _wrong(
+                        f"{place.name}: expected {place.dtype} {place.shape}, got "
+                        f"{got.dtype.name} {got.shape}"
+                    )
+                np.copyto(place.array(self._memory, begin), got)
+
+    def _guarded(self, act: Callable[[], None], kind: str) -> None:
+        """Tell of whatever the candidate raises, unless kernels were lacking, which explains it."""
+        try:
+            act()
+        except BaseException as error:  # whatever it is, it is the candidate's
+            if self._kernels.wanted:
+                self._need()
+                self._wait()
+            name = type(error).__name__
+            own = name in ("DispatchError", "ResultError")
+            self._say(Told(name if own else kind, str(error) if own else self._where(error)))
+
+    def _where(self, error: BaseException) -> str:
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [each.lineno for each in frames if each.filename == self._start.file]
+        line = lines[-1] if lines else getattr(error, "lineno", None)
+        where = f"{self._start.file}:{line}: " if line else ""
+        return f"{where}{type(error).__name__}: {error}"
+
+    def _need(self) -> None:
+        wanted = tuple(self._kernels.wanted)
+        said = encode(wanted, tuple[Launch, ...])
+        self._connection.send_bytes(messages.NEEDS + said)
+
+    def _tell(self, error: Exception) -> NoReturn:
+        self._say(Told(type(error).__name__, str(error)))
+
+    def _say(self, told: Told) -> NoReturn:
+        self._connection.send_bytes(messages.WRONG + encode(told, Told))
+        self._wait()
+
+    def _wait(self) -> NoReturn:
+        """For the end, which the judge brings."""
+        while True:
+            self._connection.recv_bytes(messages.MOST_BYTES)
+
+
+class ResultError(Exception):
+    """A candidate's result is of another form than the task's output."""
+
+
+def _wrong(message: str) -> ResultError:
+    return ResultError(message)
+
+
+def _dispatch_error(message: str) -> Exception:
+    from metalbench.errors import DispatchError
+
+    return DispatchError(message)
+
+
+def _patched(**_: Any) -> Callable[[], None]:
+    """What `patch_mlx` is here, where MLX is patched already."""
+    return lambda: None

@@ -1,0 +1,33 @@
+"""`metalbench run FILE.py`: what is refused, and how a file that is no good is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from metalbench.cli import main
+
+
+def run(folder: Path, text: str, *options: str, name: str = "answer.py") -> Result:
+    (folder / name).write_text(text)
+    where = ["--device", "cpu", "--db", str(folder / "a.db")]
+    return CliRunner().invoke(main, ["run", str(folder / name), *where, *options])
+
+
+def test_what_is_of_launches_alone_is_refused(tmp_path: Path) -> None:
+    for option in ("--cold", "--in-process", "--record", "--tuned"):
+        told = run(tmp_path, "", "--task", "relu", option)
+        assert told.exit_code == 2
+        assert f"expected no {option} for a Python candidate" in told.output
+
+
+def test_a_file_is_for_the_task_that_it_is_called_after(tmp_path: Path) -> None:
+    told = run(tmp_path, "")
+    assert told.exit_code == 2
+    assert "unknown kernel 'answer'" in told.output
+    text = "import os\n\n\ndef relu(x):\n    return os.abs(x)\n"
+    told = run(tmp_path, text, name="relu.py")
+    assert told.exit_code == 1, told.output
+    assert "relu.py:1: imports os; a candidate gets" in told.output
+    assert "relu (float32): failed at compile" in told.output
