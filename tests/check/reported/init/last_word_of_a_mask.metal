@@ -22,7 +22,7 @@ kernel void make_mask(device const float* x, device uchar* mask, constant uint& 
   mask[i] = bits;
 }
 
-kernel void count_bits(device const uint* mask, device uint* count,
+kernel void count_bits(device const uchar* mask, device uint* count,
                        uint i [[thread_position_in_grid]]) {
-  count[i] = popcount(mask[i]);  // bug: uninitialised
+  count[i] = popcount(((device const uint*)mask)[i]);  // bug: uninitialised
 }

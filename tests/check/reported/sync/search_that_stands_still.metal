@@ -10,9 +10,9 @@ using namespace metal;
 kernel void search(device const uint* sorted, device uint* y, constant uint& n,
                    uint i [[thread_position_in_grid]]) {
   uint low = 0, high = n;
-  while (low < high) {  // bug: time-limit
+  while (low < high) {
     uint middle = (low + high) / 2;
-    if (sorted[middle] < i) low = middle + (BUG ? 0 : 1);
+    if (sorted[middle] < i) low = middle + (BUG ? 0 : 1);  // bug: time-limit
     else high = middle;
   }
   y[i] = low;
