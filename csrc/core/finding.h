@@ -27,7 +27,7 @@ struct Finding {
   std::vector<std::uint64_t> offsets;
   // Likewise, of a variable that it is about, and of the other access of a race.
   std::optional<std::uint64_t> declared;
-  std::vector<Frame> frames;              // what its debug information makes of them
+  std::vector<Frame> frames;  // what its debug information makes of them
 };
 
 }  // namespace metalbench

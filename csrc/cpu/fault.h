@@ -61,7 +61,7 @@ struct Fault {
   mb::Dim3 threadgroup{};
   std::array<char, 512> text{};
   std::array<char, 64> variable{};  // whose value it is about, if that is known,
-  const void* born = nullptr;       // and where that was declared; of a race the other access
+  const void* born = nullptr;       // and where that was declared; or the other access, or barrier
   // Where the functions that led to `pc` were called, the innermost first; null behind the last.
   std::array<const void*, 8> callers{};
   bool names_thread = false;     // whether `text` does

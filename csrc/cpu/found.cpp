@@ -75,15 +75,17 @@ std::optional<mb::uptr> declared_offset_of(const Fault& fault, const Module& mod
 
 std::string declared_at(std::string_view rule, const std::optional<SourceLine>& line) {
   if (!line) return "";
-  const bool is_other = rule.ends_with("race");
-  const std::string where = line->file + ":" + std::to_string(line->line);
-  return (is_other ? "; the other access is at " : ", declared at ") + where;
+  const char* what = rule.ends_with("race") ? "; the other access is at "
+                     : rule == "barrier"    ? "; the other barrier is at "
+                                            : ", declared at ";
+  return what + line->file + ":" + std::to_string(line->line);
 }
 
 void place(Finding& finding, FrontEnd& front_end) {
   finding.frames = front_end.frames(finding.object, finding.offsets);
   if (finding.declared) {
-    finding.message += declared_at(finding.rule, front_end.symbolize(finding.object, *finding.declared));
+    finding.message +=
+        declared_at(finding.rule, front_end.symbolize(finding.object, *finding.declared));
   }
 }
 

@@ -20,8 +20,7 @@ namespace metalbench::cpu {
 // Likewise, where the variable that it is about was declared.
 [[nodiscard]] std::optional<mb::uptr> declared_offset_of(const Fault& fault, const Module& module);
 // And of a race, where the other access was.
-[[nodiscard]] std::string declared_at(std::string_view rule,
-                                      const std::optional<SourceLine>& line);
+[[nodiscard]] std::string declared_at(std::string_view rule, const std::optional<SourceLine>& line);
 // Without frames: whoever has the files reads those.
 [[nodiscard]] Finding finding_of(const Findings::Entry& entry, const Launch& launch);
 // Adds what the debug information of its object says.

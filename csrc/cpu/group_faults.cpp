@@ -37,6 +37,7 @@ void GroupRunner::check_barrier() {
                     "threadgroup_barrier: threads %u and %u of the threadgroup wait at different "
                     "barriers; every thread must reach the same one",
                     first->index, fiber->index);
+      fault_.born = site_of(first);
       stop(fiber, site_of(fiber));
     }
   }

@@ -42,10 +42,14 @@ std::uint32_t other_thread(const Mark& mark, std::uint32_t thread) {
 // upper half of its addresses in common.
 const void* other_place(const Clash& clash, const MemoryAccess& access, std::uint32_t thread,
                         const Module& module) {
-  if (clash.pc == 0 || clash.mark.thread() != thread) return nullptr;
+  const bool is_last = clash.mark.thread() == thread;
+  const bool is_known =
+      is_last || (clash.mark.by() != Mark::By::thread && clash.mark.other_thread() == thread);
+  const std::uint32_t pc = clash.pc[is_last ? 0 : 1];
+  if (pc == 0 || !is_known) return nullptr;
   const auto own = reinterpret_cast<std::uintptr_t>(access.pc);
   const std::uintptr_t half = std::uintptr_t{1} << 32;
-  const auto* place = reinterpret_cast<const void*>(own / half * half + clash.pc);
+  const auto* place = reinterpret_cast<const void*>(own / half * half + pc);
   return module.contains(place) ? place : nullptr;
 }
 

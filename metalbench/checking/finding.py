@@ -9,7 +9,7 @@ from pathlib import Path
 from metalbench.checking.kinds import Kind, kind_named
 from metalbench.verify.place import Place, place_of
 
-_OTHER = re.compile(r"; the other access is at (.*):(\d+)$")
+_OTHER = re.compile(r"; the other (?:access|barrier) is at (.*):(\d+)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Finding:
 
     @property
     def other_line(self) -> int | None:
-        """Of a race: the line of the other access, in the same file; None where it is not known."""
+        """Of a race the other access' line, of barriers the other one's; None where unknown."""
         found = _OTHER.search(self.message)
         same = found and self.frame and Path(found[1]).name == Path(self.frame.file).name
         return int(found[2]) if found and same else None

@@ -200,7 +200,7 @@ class _Lines:
         return shape
 
 
-def _loaded(name: str, path: Path) -> dict[str, Drawn]:
+def _loaded(name: str, path: Path) -> dict[str, np.ndarray[Any, Any]]:
     try:
         with np.load(path, allow_pickle=False) as file:
             return {each: file[each] for each in file.files}
@@ -240,7 +240,7 @@ def _task(kernel: Kernel, lines: _Lines) -> Task:
     return task
 
 
-def _shapes(task: Task) -> Iterator[tuple[str, Shape]]:
+def _shapes(task: Task) -> Iterator[tuple[str, tuple[int, ...]]]:
     values = task.values(SIZE)
     for name, each in {**task.inputs, **task.outputs}.items():
         yield name, each.shape_at(values)

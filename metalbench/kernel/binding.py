@@ -75,8 +75,9 @@ def check_coverage(
 
 def pixel_formats(task: Task, kernel: Kernel) -> dict[str, str]:
     """The formats of what a kernel takes as textures, by name."""
-    arrays = {**task.inputs, **task.outputs, **{each.name: each for each in kernel.scratches}}
-    return {name: each.pixel_format for name, each in arrays.items() if each.pixel_format}
+    formats = {name: each.pixel_format for name, each in {**task.inputs, **task.outputs}.items()}
+    formats |= {each.name: each.pixel_format for each in kernel.scratches}
+    return {name: each for name, each in formats.items() if each}
 
 
 def _check_kind(

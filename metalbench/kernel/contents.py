@@ -33,6 +33,7 @@ def drawn(words: list[str], dtype: DType | None) -> Draw:
 
 
 def number_of(text: str) -> int | float | None:
+    """The number that `text` is, whole where it can be; None where it is none."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -85,6 +86,7 @@ def _iota(
 
 
 def given(array: Drawn, _: np.random.Generator, __: Shape, ___: Values) -> Drawn:
+    """The array itself, as it was given."""
     return array
 
 

@@ -55,13 +55,14 @@ class PixelFormat:
             random: np.random.Generator, shape: tuple[int, ...], values: Mapping[str, int]
         ) -> np.ndarray[Any, Any]:
             drawn = np.asarray(draw(random, shape, values), np.float32)
-            return np.rint(np.clip(drawn, -1.0 if is_signed else 0.0, 1.0) * most)
+            clipped = np.clip(drawn, -1.0 if is_signed else 0.0, 1.0)
+            return np.asarray(np.rint(clipped * most))
 
         return scaled
 
     @property
     def drawn_as(self) -> DType | None:
-        """The element type in which kernels see it; None for floats, whatever they are stored as."""
+        """The element type in which kernels see it; None for floats, however they are stored."""
         return self.dtype if self.name.endswith(("uint", "sint")) or self._is_packed else None
 
     @property

@@ -17,10 +17,12 @@ class Bounded(Protocol):
     """Where an array begins and how many bytes it has: two values."""
 
     @property
-    def low(self) -> str: ...
+    def low(self) -> str:
+        """The pointer to its first element."""
 
     @property
-    def size(self) -> str: ...
+    def size(self) -> str:
+        """How many bytes."""
 
 
 @dataclass
@@ -53,9 +55,7 @@ class Functions:
         called.bounded |= handed
         return is_new
 
-    def handing(
-        self, line: str, bounds: Mapping[str, Bounded], place: str
-    ) -> Iterator[str]:
+    def handing(self, line: str, bounds: Mapping[str, Bounded], place: str) -> Iterator[str]:
         """What is to come before a call: the bounds of each parameter that may have some."""
         called, given = self._called(line)
         for number in sorted(called.bounded) if called else ():

@@ -11,8 +11,8 @@ about. Pointers that take another way, as members themselves or as results, have
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, repeat
 from typing import NamedTuple
 
 from metalbench.msl.building.member_calls import Function, Functions, pointers_of
@@ -57,8 +57,9 @@ def with_members(lines: Sequence[str], theirs: set[str]) -> list[str]:
     functions = Functions({each.name: each for each in _functions(lines, theirs)})
     bodies = {each.name: _Body(lines, each) for each in functions}
     # What one function hands to another may be handed on.
-    while any([bodies[each.name].follow(functions) for each in functions]):
-        pass
+    is_new = True
+    while is_new:
+        is_new = any(list(map(_Body.follow, bodies.values(), repeat(functions))))
     names: dict[str, int] = {}
     changed = list(lines)
     for body in bodies.values():
@@ -132,9 +133,7 @@ class _Body:
     def _is_member(self, value: str) -> bool:
         return bool(_MEMBER.match(self._made.get(value, "")))
 
-    def instrument(
-        self, changed: list[str], functions: Functions, names: dict[str, int]
-    ) -> None:
+    def instrument(self, changed: list[str], functions: Functions, names: dict[str, int]) -> None:
         """Change the function's lines, where there is anything to be asked."""
         if not self._bounds:
             return

@@ -14,9 +14,9 @@ kernel void reduce(device const float* x, device float* y, uint i [[thread_posit
   threadgroup_barrier(mem_flags::mem_threadgroup);
   if (t < 32) {
     for (uint d = 32; d > 0; d /= 2) {
-      float other = s[t + d];  // bug: race
+      float other = s[t + d];
       if (!BUG) simdgroup_barrier(mem_flags::mem_threadgroup);
-      s[t] += other;
+      s[t] += other;  // bug: race
       if (!BUG) simdgroup_barrier(mem_flags::mem_threadgroup);
     }
   }

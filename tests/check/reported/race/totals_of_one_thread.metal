@@ -24,8 +24,8 @@ kernel void place_triangles(device const uint* triangles, device uint* first,
       sums[s] = all;
       all += here;
     }
-    sums[31] = all;
+    sums[31] = all;  // bug: race
   }
   if (!BUG) threadgroup_barrier(mem_flags::mem_threadgroup);
-  first[i] = sums[31] * 1000 + sums[simd] + before;  // bug: race
+  first[i] = sums[31] * 1000 + sums[simd] + before;
 }

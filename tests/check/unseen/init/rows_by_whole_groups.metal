@@ -3,7 +3,7 @@
 // value: n = 100
 // buffer: x float32 (n) normal
 // buffer: y float32 (n) output
-// dispatch: copy threadgroups=(n // 32 + 1 - BUG) threads=(32)
+// dispatch: copy threadgroups=(4 - BUG) threads=(32)
 #include <metal_stdlib>
 using namespace metal;
 

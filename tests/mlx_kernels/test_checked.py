@@ -1,0 +1,35 @@
+"""What `metalbench check` finds in MLX's own kernels: nothing, but for what is explained here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mlx.core as mx
+import pytest
+from mlx_kernels.bench import Bench, Check
+from mlx_kernels.checks import CHECKS
+from mlx_kernels.family import Family
+
+from metalbench import _core
+from metalbench.checking.kinds import TOOLS
+
+# By check: the kind of finding, and the header that it is in. docs/check.md says why.
+KNOWN: dict[str, set[tuple[str, str]]] = {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("family", "function"), CHECKS, ids=[f"{f.name}-{c.__name__}" for f, c in CHECKS]
+)
+def test_nothing_is_found_but_what_is_known(family: Family, function: Check, headers: Path) -> None:
+    bench = Bench(_core.open("cpu"), headers, tools=TOOLS)
+    with mx.stream(mx.cpu):
+        wrong = [outcome for outcome in function(bench) if not outcome.passed]
+    found = {
+        (each.rule, Path(each.frames[0].file).name if each.frames else "") for each in bench.found
+    }
+    assert found == KNOWN.get(function.__name__, set()), "\n".join(
+        f"{each.rule} {each.frames[0].file}:{each.frames[0].line} {each.message}"
+        for each in bench.found
+    )
+    assert not wrong, "\n".join(map(str, wrong))
