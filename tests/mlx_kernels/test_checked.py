@@ -18,6 +18,7 @@ KNOWN = {
     "gemv": {("barrier", "gemv.h")},
     "fft": {("barrier", "fft.h")},
     "scan": {("uninitialised", "scan.h")},
+    "gemm": {("wild-pointer", "steel_gemm_fused.h")},
 }
 
 
@@ -34,5 +35,6 @@ def test_nothing_is_found_but_what_is_known(family: Family, function: Check, hea
     assert found == KNOWN.get(function.__name__, set()), "\n".join(
         f"{each.rule} {each.frames[:1]} {each.message}" for each in errors
     )
-    # A barrier that not all reach ends its threadgroup.
-    assert not wrong or "barrier" in {each.rule for each in errors}, "\n".join(map(str, wrong))
+    # A barrier that not all reach ends its threadgroup, and a null pointer its thread.
+    is_cut_short = bool({"barrier", "wild-pointer"} & {each.rule for each in errors})
+    assert is_cut_short or not wrong, "\n".join(map(str, wrong))
