@@ -33,7 +33,7 @@ def check(
     seed: int = 0,
     time_limit: float = SECONDS,
 ) -> Findings:
-    """Run a kernel's checked build, and return all that is wrong with it.
+    """Run a kernel's checked build, `time_limit` s a size at most; return all that is wrong.
 
     Parameters
     ----------
@@ -46,8 +46,6 @@ def check(
         Of a task: if none, its small sizes and the kernel's first element type.
     tunables, include_dirs
         Values of `// tune:` lines, else their first ones; where includes are.
-    time_limit
-        Seconds for one size.
 
     Raises CompileError, and DeclarationError or DispatchError if lines, arguments or sizes are
     wrong. What a kernel does is never an exception.
