@@ -41,6 +41,7 @@ void define_errors(nb::module_& module);
 void define_dispatches(nb::module_& module);
 void define_samplers(nb::module_& module);
 void define_textures(nb::module_& module, nb::class_<Device>& device);
+void define_texels(nb::module_& module);
 void define_samples(nb::module_& module);
 void define_findings(nb::module_& module);
 void define_sampling(nb::module_& module, nb::class_<Device>& device);
@@ -78,6 +79,8 @@ void check_memory(const PipelineInfo& kernel, const Argument& argument, const st
 [[nodiscard]] std::string described(const nb::handle& object);
 
 [[nodiscard]] std::string dtype_name(const nb::handle& array);
+// NumPy's name of what a channel of a texture is stored as.
+[[nodiscard]] const char* dtype_of(Channel channel);
 [[nodiscard]] Bytes bytes_of(const nb::object& object);
 // A buffer over a NumPy array's memory where the device allows it, else a copy.
 [[nodiscard]] Buffer buffer_from_array(Device& device, const nb::object& array);

@@ -110,6 +110,12 @@ void define_reflection(nb::module_& module) {
           "of\n"
           "structs and `void`.")
       .def_prop_ro(
+          "texture",
+          [](const Argument& self) -> std::string {
+            return self.kind == ArgumentKind::texture ? to_string(self.texture.type) : "";
+          },
+          "What kind of texture it takes, as `Texture.kind`: 2d; empty for all else.")
+      .def_prop_ro(
           "count", [](const Argument& self) { return self.texture.count; },
           "How many textures or samplers it takes: more than one for an array of them.")
       .def("__repr__", [](const Argument& self) {

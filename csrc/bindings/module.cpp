@@ -229,6 +229,7 @@ NB_MODULE(_core, module) {
   auto device = nb::class_<Device>(module, "Device", "Where kernels run.");
   define_device(device);
   define_textures(module, device);
+  define_texels(module);
   define_samplers(module);
   define_samples(module);
   define_findings(module);

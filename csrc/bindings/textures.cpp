@@ -23,8 +23,6 @@ constexpr std::array<const char*, 22> dtypes = {
     "uint16",  "uint32", "uint32", "uint32",  "uint32", "uint32"};
 static_assert(dtypes.size() == static_cast<std::size_t>(Channel::rgb9e5_float) + 1);
 
-const char* dtype_of(Channel channel) { return dtypes[static_cast<std::size_t>(channel)]; }
-
 // A uint8 image is 8unorm, as everywhere; the other integers are integers.
 const char* default_channel(const std::string& dtype) {
   constexpr std::array<std::array<const char*, 2>, 8> channels = {{{"uint8", "8unorm"},
@@ -231,6 +229,8 @@ nb::object numpy_of(const Texture& texture, std::size_t number) {
 }
 
 }  // namespace
+
+const char* dtype_of(Channel channel) { return dtypes[static_cast<std::size_t>(channel)]; }
 
 void define_textures(nb::module_& module, nb::class_<Device>& device) {
   const auto largest = [](const Texture& self) -> const TextureLevel& {

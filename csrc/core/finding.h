@@ -25,8 +25,9 @@ struct Finding {
   // Where in the code: a shared object and offsets in it, the innermost first.
   std::string object;
   std::vector<std::uint64_t> offsets;
-  std::optional<std::uint64_t> declared;  // likewise, of a variable that it is about
-  std::vector<Frame> frames;              // what its debug information makes of them
+  // Likewise, of a variable that it is about, and of the other access of a race.
+  std::optional<std::uint64_t> declared;
+  std::vector<Frame> frames;  // what its debug information makes of them
 };
 
 }  // namespace metalbench

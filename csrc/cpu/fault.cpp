@@ -16,6 +16,8 @@ const char* rule_name(Rule rule) {
       return "write-to-input";
     case Rule::misaligned:
       return "misaligned";
+    case Rule::texture_bounds:
+      return "texture-bounds";
     case Rule::stack_overflow:
       return "stack-overflow";
     case Rule::uninitialised:
@@ -82,6 +84,10 @@ Rule rule_of(mb::Finding finding) {
       return Rule::uninitialised;
     case mb::Finding::signed_overflow:
       return Rule::signed_overflow;
+    case mb::Finding::member:
+      return Rule::out_of_bounds;
+    case mb::Finding::texel:
+      return Rule::texture_bounds;
   }
   return Rule::fault;
 }

@@ -15,6 +15,7 @@ enum class Rule : std::uint8_t {
   write_to_constant,
   write_to_input,
   misaligned,
+  texture_bounds,  // of a texture: Metal defines it
   stack_overflow,
   uninitialised,
   race,
@@ -60,7 +61,7 @@ struct Fault {
   mb::Dim3 threadgroup{};
   std::array<char, 512> text{};
   std::array<char, 64> variable{};  // whose value it is about, if that is known,
-  const void* born = nullptr;       // and where that was declared
+  const void* born = nullptr;       // and where that was declared; or the other access, or barrier
   // Where the functions that led to `pc` were called, the innermost first; null behind the last.
   std::array<const void*, 8> callers{};
   bool names_thread = false;     // whether `text` does

@@ -73,14 +73,19 @@ std::optional<mb::uptr> declared_offset_of(const Fault& fault, const Module& mod
   return offset ? std::optional(*offset - 1) : std::nullopt;
 }
 
-std::string declared_at(const std::optional<SourceLine>& line) {
-  return line ? ", declared at " + line->file + ":" + std::to_string(line->line) : "";
+std::string declared_at(std::string_view rule, const std::optional<SourceLine>& line) {
+  if (!line) return "";
+  const char* what = rule.ends_with("race") ? "; the other access is at "
+                     : rule == "barrier"    ? "; the other barrier is at "
+                                            : ", declared at ";
+  return what + line->file + ":" + std::to_string(line->line);
 }
 
 void place(Finding& finding, FrontEnd& front_end) {
   finding.frames = front_end.frames(finding.object, finding.offsets);
   if (finding.declared) {
-    finding.message += declared_at(front_end.symbolize(finding.object, *finding.declared));
+    finding.message +=
+        declared_at(finding.rule, front_end.symbolize(finding.object, *finding.declared));
   }
 }
 

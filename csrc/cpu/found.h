@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/finding.h"
 #include "cpu/fault.h"
@@ -18,7 +19,8 @@ namespace metalbench::cpu {
 [[nodiscard]] std::optional<mb::uptr> offset_of(const Fault& fault, const Module& module);
 // Likewise, where the variable that it is about was declared.
 [[nodiscard]] std::optional<mb::uptr> declared_offset_of(const Fault& fault, const Module& module);
-[[nodiscard]] std::string declared_at(const std::optional<SourceLine>& line);
+// And of a race, where the other access was.
+[[nodiscard]] std::string declared_at(std::string_view rule, const std::optional<SourceLine>& line);
 // Without frames: whoever has the files reads those.
 [[nodiscard]] Finding finding_of(const Findings::Entry& entry, const Launch& launch);
 // Adds what the debug information of its object says.

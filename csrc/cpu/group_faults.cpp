@@ -4,7 +4,9 @@
 #include <string_view>
 
 #include "cpu/group_runner.h"
+#include "cpu/red_zones.h"
 #include "cpu/switch.h"
+#include "cpu/texel_check.h"
 #include "cpu/undefined.h"
 
 namespace metalbench::cpu {
@@ -35,6 +37,7 @@ void GroupRunner::check_barrier() {
                     "threadgroup_barrier: threads %u and %u of the threadgroup wait at different "
                     "barriers; every thread must reach the same one",
                     first->index, fiber->index);
+      fault_.born = site_of(first);
       stop(fiber, site_of(fiber));
     }
   }
@@ -78,8 +81,7 @@ void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64
   const auto* own = reinterpret_cast<const std::byte*>(&self);
   if (begin >= own && begin < own + sizeof self) return;
   // Of a build that follows values, copies out of it are seen, too.
-  const auto* launch = reinterpret_cast<const std::byte*>(&self.launch_->shared);
-  if (begin >= launch && begin < launch + sizeof self.launch_->shared) return;
+  if (self.launch_->describes(begin)) return;
   MemoryCheck& check = *self.memory_check_;
   if (self.shadow_ != nullptr && kind != mb::AccessKind::read && kind != mb::AccessKind::copy) {
     self.shadow_->given(begin, bytes);
@@ -112,15 +114,33 @@ void GroupRunner::misaligned(mb::Fiber* fiber, const void* address, mb::u64 alig
 
 void GroupRunner::undefined(mb::Fiber* fiber, const mb::Undefined* what) {
   GroupRunner& self = of(fiber);
+  const bool is_texel = what->finding == mb::Finding::texel;
+  if (what->finding == mb::Finding::member && !self.is_of_one(*what)) return;
+  // Of interest to who asks for all that there is to find.
+  if (is_texel && self.launch_->findings == nullptr) return;
   self.fault_.kind = Fault::Kind::reported;
   self.fault_.rule = rule_of(what->finding);
-  describe(*what, self.fault_.text);
+  if (is_texel) {
+    const auto* texel = reinterpret_cast<const mb::OutsideTexel*>(what->value[0]);
+    describe(*texel, self.launch_->ranges, self.fault_.text);
+  } else {
+    describe(*what, self.fault_.text);
+  }
   if (what->finding == mb::Finding::uninitialised) {
     self.blame(self.shadow_->origin(static_cast<mb::u32>(what->value[0])));
   }
   self.place(fiber, self.place_of(what->pc));
   self.trace(__builtin_frame_address(0));
   if (!self.note()) self.stop();
+}
+
+// An access that leaves more than the member is told of as that.
+bool GroupRunner::is_of_one(const mb::Undefined& member) const {
+  const auto* low = reinterpret_cast<const std::byte*>(member.value[0]);
+  const auto* at = low + static_cast<std::ptrdiff_t>(member.value[1]);
+  if (!stacks_->contains(low)) return memory_check_->is_of_one(low, at);
+  std::array<char, 512> text;
+  return shadow_ == nullptr || allows_private(mb::fiber_of(member.value[0]), at, 1, "", text);
 }
 
 void GroupRunner::moved(mb::Fiber* fiber, const void* from, const void* to, const void* pc) {

@@ -80,6 +80,7 @@ class GroupRunner {
                      const void* pc);
   void check_written(const mb::Fiber*);
   void check_private(mb::Fiber* fiber, const MemoryAccess& access);
+  [[nodiscard]] bool is_of_one(const mb::Undefined& member) const;
   void blame(const PrivateShadow::Origin&);
   [[nodiscard]] const void* place_of(const void* pc);
   static void count(mb::Fiber*, const volatile void* address, mb::u32 bytes, mb::Counted,

@@ -82,6 +82,12 @@ void Launch::enter_groups(const CpuPipeline& pipeline) {
   }
 }
 
+bool Launch::describes(const std::byte* address) const {
+  const auto bytes = std::as_bytes(std::span(&shared, 1));
+  return (address >= bytes.data() && address < bytes.data() + bytes.size()) ||
+         textures_.holds(address);
+}
+
 const Module& Launch::module_of(const void* pc) const {
   for (const GroupEntry* each : {&entry, &edge_entry}) {
     if (each->module != nullptr && each->module->contains(pc)) return *each->module;
@@ -103,10 +109,28 @@ std::byte* Launch::add_buffer(const std::string& name, const Buffer& buffer,
   return begin;
 }
 
+void Launch::add_textures(const Binding& binding, const Textures& textures,
+                          const Argument* argument) {
+  textures_.bind(binding.index, textures);
+  for (const Texture& texture : textures) {
+    if (!checked) {
+      texels_.push_back(texture.buffer());
+      continue;
+    }
+    const std::string number = "[" + std::to_string(&texture - textures.data()) + "]";
+    add_buffer(binding.name + (textures.size() == 1 ? "" : number), texture.buffer(), argument);
+    Range& range = ranges.back();
+    range.element_bytes = texture.descriptor().format.bytes();
+    range.is_texture = true;
+    range.is_writable = argument != nullptr && (argument->access == metalbench::Access::write ||
+                                                argument->access == metalbench::Access::read_write);
+  }
+}
+
 void Launch::bind(const Binding& binding, const PipelineInfo& kernel) {
   if (const auto* textures = std::get_if<Textures>(&binding.value)) {
-    textures_.bind(binding.index, *textures);
-    for (const Texture& texture : *textures) texels_.push_back(texture.buffer());
+    const auto argument = std::ranges::find(kernel.arguments, binding.name, &Argument::name);
+    add_textures(binding, *textures, argument == kernel.arguments.end() ? nullptr : &*argument);
   } else if (const auto* samplers = std::get_if<Samplers>(&binding.value)) {
     textures_.bind(binding.index, *samplers);
   } else if (binding.index == mb::max_buffers) {

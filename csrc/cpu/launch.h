@@ -28,6 +28,7 @@ struct Range {
   bool is_writable = false;
   bool is_input = false;     // of a check: must not be written, whatever its type says
   bool is_constant = false;  // of Metal's constant memory
+  bool is_texture = false;
   // Of checked launches: what is known of its bytes; null for constants, which nobody writes.
   Region* region = nullptr;
   std::optional<Buffer> buffer;
@@ -49,6 +50,8 @@ struct Launch {
   static std::shared_ptr<Shadow> watch(std::span<const std::unique_ptr<Launch>> launches);
   // Before a run: what this launch writes unseen counts as written.
   void assume_written() const;
+  // Whether it lies in the launch's own description, which kernels read to find their arguments.
+  [[nodiscard]] bool describes(const std::byte* address) const;
   // The one that a program counter lies in, as far as that is known.
   [[nodiscard]] const Module& module_of(const void* pc) const;
 
@@ -79,6 +82,7 @@ struct Launch {
   void enter_groups(const CpuPipeline& pipeline);
   void bind(const Binding& binding, const PipelineInfo& kernel);
   std::byte* add_buffer(const std::string& name, const Buffer& buffer, const Argument* argument);
+  void add_textures(const Binding& binding, const Textures& textures, const Argument* argument);
 
   TextureTable textures_;
   std::vector<Buffer> texels_;

@@ -41,6 +41,8 @@ class MemoryCheck {
   [[nodiscard]] bool allows(const MemoryAccess& access, Fault& fault);
   // False when `to` lies in other memory of the kernel's than the pointer that it comes from.
   [[nodiscard]] bool stays(const std::byte* from, const std::byte* to, Fault& fault) const;
+  // Whether both lie in the same buffer, or the same variable of threadgroup memory.
+  [[nodiscard]] bool is_of_one(const std::byte* first, const std::byte* second) const;
   // Whether it is memory of the kernel's; `fault` then says what is wrong with it.
   [[nodiscard]] bool is_known(const Misaligned& what, Fault& fault) const;
   // Whether the access can be done all the same: nothing but the kernel's own memory is touched.

@@ -45,6 +45,18 @@ bool MemoryCheck::stays(const std::byte* from, const std::byte* to, Fault& fault
   return false;
 }
 
+bool MemoryCheck::is_of_one(const std::byte* first, const std::byte* second) const {
+  const auto is_of_both = [&](const Range& range) {
+    return holds(range, first) && holds(range, second);
+  };
+  const auto is_part = [&](const ArenaPart& part) {
+    const std::byte *begin = arena_ + part.begin, *end = arena_ + part.end;
+    return first >= begin && first < end && second >= begin && second < end;
+  };
+  return std::ranges::any_of(launch_->ranges, is_of_both) ||
+         std::ranges::any_of(launch_->parts, is_part);
+}
+
 bool MemoryCheck::stays_in_arena(const std::byte* from, const std::byte* to, Fault& fault) const {
   if (to < arena_ || to >= arena_ + launch_->arena_bytes) return true;
   const auto part_of = [this](const std::byte* address) {

@@ -27,6 +27,9 @@ struct Clash {
   const std::byte* end;
   // Whether both only write: that is harmless if they write the same value.
   bool is_write_after_write = false;
+  // The lower halves of where in the code the mark's access was, and that of the thread that it
+  // knows beside.
+  std::uint32_t pc[2] = {0, 0};
 };
 
 // A range of bytes. What is remembered of it takes memory only where it is touched. Marks are for
@@ -74,10 +77,17 @@ class Region {
   }
 
  private:
+  // Beside each mark, where in the code that was: of an access that comes in the same moment it may
+  // be the other's.
+  using Place = std::atomic<std::uint32_t>;
   struct Cells {
     Cell write;
     Cell read;
+    // Of the mark's own access, and of that of the other thread that it knows.
+    Place writer[2];
+    Place reader[2];
   };
+  static_assert(sizeof(Cells) == 32);
   struct Words {
     Words(std::size_t bytes, unsigned shift, const Words* coarser, bool is_watched);
     [[nodiscard]] std::uint64_t first(const Region& region, const MemoryAccess& access) const {
@@ -138,16 +148,21 @@ class Region {
     const std::uint64_t last = words.last(*this, access);
     std::optional<Clash> found;
     for (std::uint64_t i = words.first(*this, access); i <= last; ++i) {
-      const auto clash = [&](Clash::With with, const Mark& mark) {
-        return Clash{with, mark, std::max(access.begin, origin_ + (i << words.shift)),
-                     std::min(access.begin + access.bytes, origin_ + ((i + 1) << words.shift))};
+      const auto clash = [&](Clash::With with, const Mark& mark, const Place* place) {
+        return Clash{
+            with,
+            mark,
+            std::max(access.begin, origin_ + (i << words.shift)),
+            std::min(access.begin + access.bytes, origin_ + ((i + 1) << words.shift)),
+            false,
+            {place[0].load(std::memory_order_relaxed), place[1].load(std::memory_order_relaxed)}};
       };
       const Cells& plain = words.plain.as<Cells>()[i];
       const Mark read = plain.read.load(acquire);
-      if (writes && clashes(read, own, clock)) return clash(Clash::With::read, read);
+      if (writes && clashes(read, own, clock)) return clash(Clash::With::read, read, plain.reader);
       const Mark write = plain.write.load(acquire);
       if (clashes(write, own, clock)) {
-        Clash now = clash(Clash::With::write, write);
+        Clash now = clash(Clash::With::write, write, plain.writer);
         if (access.kind != mb::AccessKind::write) return now;
         now.is_write_after_write = true;
         if (found) now.at = found->at;
@@ -156,9 +171,10 @@ class Region {
       if (!has_atomics) continue;
       const Cells& atomic = words.atomic.as<Cells>()[i];
       const Mark update = atomic.write.load(acquire);
-      if (clashes(update, own, clock)) return clash(Clash::With::atomic, update);
+      if (clashes(update, own, clock)) return clash(Clash::With::atomic, update, atomic.writer);
       const Mark look = atomic.read.load(acquire);
-      if (writes && clashes(look, own, clock)) return clash(Clash::With::atomic, look);
+      if (writes && clashes(look, own, clock))
+        return clash(Clash::With::atomic, look, atomic.reader);
     }
     return found;
   }
@@ -168,10 +184,16 @@ class Region {
             const Clock& clock) const {
     Cells* cells = (access.atomic() ? words.atomic : words.plain).as<Cells>();
     const std::uint64_t last = words.last(*this, access);
+    const auto pc = reinterpret_cast<std::uintptr_t>(access.pc);
     for (std::uint64_t i = words.first(*this, access); i <= last; ++i) {
       Cell& cell = access.writes() ? cells[i].write : cells[i].read;
       const Mark before = cell.load(std::memory_order_acquire);
-      cell.store(joined(before, own, clock), std::memory_order_release);
+      const Mark now = joined(before, own, clock);
+      cell.store(now, std::memory_order_release);
+      Place* place = access.writes() ? cells[i].writer : cells[i].reader;
+      if (now.by() != Mark::By::thread && before.thread() == now.other_thread())
+        place[1].store(place[0].load(std::memory_order_relaxed), std::memory_order_relaxed);
+      place[0].store(static_cast<std::uint32_t>(pc), std::memory_order_relaxed);
     }
   }
 

@@ -38,6 +38,21 @@ std::uint32_t other_thread(const Mark& mark, std::uint32_t thread) {
   return is_own ? mark.other_thread() : mark.thread();
 }
 
+// Where the earlier access was, if it was that of `thread`. Code that is loaded together has the
+// upper half of its addresses in common.
+const void* other_place(const Clash& clash, const MemoryAccess& access, std::uint32_t thread,
+                        const Module& module) {
+  const bool is_last = clash.mark.thread() == thread;
+  const bool is_known =
+      is_last || (clash.mark.by() != Mark::By::thread && clash.mark.other_thread() == thread);
+  const std::uint32_t pc = clash.pc[is_last ? 0 : 1];
+  if (pc == 0 || !is_known) return nullptr;
+  const auto own = reinterpret_cast<std::uintptr_t>(access.pc);
+  const std::uintptr_t half = std::uintptr_t{1} << 32;
+  const auto* place = reinterpret_cast<const void*>(own / half * half + pc);
+  return module.contains(place) ? place : nullptr;
+}
+
 const char* verb_of(const Clash& clash) {
   switch (clash.with) {
     case Clash::With::read:
@@ -183,11 +198,15 @@ void MemoryCheck::report_race(const MemoryAccess& access, const Clash& clash, Fa
                 cpu::name_of(access.thread->position, group_->position).data(), verb_of(clash),
                 other.c_str(), missing);
   fault.names_thread = true;
+  // Of another dispatch it may be other code.
+  if (is_certain && device_clock_.is_of_this_launch(segment))
+    fault.born = other_place(clash, access, thread, launch_->module_of(access.pc));
 }
 
 void MemoryCheck::report_arena_race(const MemoryAccess& access, const Clash& clash,
                                     Fault& fault) const {
-  const mb::Dim3 thread = position_in(group_->size, other_thread(clash.mark, access.thread->index));
+  const std::uint32_t other = other_thread(clash.mark, access.thread->index);
+  const mb::Dim3 thread = position_in(group_->size, other);
   fault.rule = Rule::race;
   std::snprintf(
       fault.text.data(), fault.text.size(),
@@ -198,6 +217,7 @@ void MemoryCheck::report_arena_race(const MemoryAccess& access, const Clash& cla
       cpu::name_of(access.thread->position, group_->position).data(), verb_of(clash), thread.x,
       thread.y, thread.z);
   fault.names_thread = true;
+  fault.born = other_place(clash, access, other, launch_->module_of(access.pc));
 }
 
 bool MemoryCheck::is_known(const Misaligned& what, Fault& fault) const {

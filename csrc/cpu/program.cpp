@@ -114,7 +114,8 @@ class CpuProgram final : public Program {
     const Module& module = launch.module_of(fault.pc);
     const auto offset = declared_offset_of(fault, module);
     if (!offset || !line_of(launch, fault)) return "";
-    return declared_at(context_.front_end->symbolize(module.path(), *offset));
+    return declared_at(rule_name(rule_of(fault)),
+                       context_.front_end->symbolize(module.path(), *offset));
   }
 
   std::vector<std::unique_ptr<Launch>> launches_;

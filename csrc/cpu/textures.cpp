@@ -1,6 +1,7 @@
 #include "cpu/textures.h"
 
 #include <algorithm>
+#include <span>
 
 namespace metalbench::cpu {
 namespace {
@@ -65,6 +66,14 @@ void TextureTable::bind(std::uint32_t index, const Textures& textures) {
 void TextureTable::bind(std::uint32_t index, const Samplers& samplers) {
   samplers_.resize(std::max(samplers_.size(), index + samplers.size()));
   std::ranges::copy(samplers, samplers_.begin() + index);
+}
+
+bool TextureTable::holds(const std::byte* address) const {
+  const auto is_in = [address](const auto& table) {
+    const auto bytes = std::as_bytes(std::span(table));
+    return address >= bytes.data() && address < bytes.data() + bytes.size();
+  };
+  return is_in(textures_) || is_in(samplers_);
 }
 
 void describe(const mb::ArgumentInfo& found, Argument& argument) {

@@ -15,6 +15,8 @@ class TextureTable {
   void bind(std::uint32_t index, const Textures& textures);
   void bind(std::uint32_t index, const Samplers& samplers);
 
+  // Whether it lies in what kernels find their textures and samplers by.
+  [[nodiscard]] bool holds(const std::byte* address) const;
   [[nodiscard]] const mb::Texture* textures() const { return textures_.data(); }
   [[nodiscard]] const mb::Sampler* samplers() const { return samplers_.data(); }
 

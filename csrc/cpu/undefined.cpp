@@ -95,9 +95,14 @@ std::string in_words(const mb::Undefined& what) {
     case mb::Finding::subscript:
       return subscript(what);
     case mb::Finding::uninitialised:
-      return "a value that was never given decides what is done or where";
+      return what.name == nullptr ? "a value that was never given decides what is done or where"
+                                  : what.name;
     case mb::Finding::signed_overflow:
       return overflow(what);
+    case mb::Finding::member:
+      return "access out of bounds of " + std::string(what.name) + ": at byte " +
+             std::to_string(static_cast<std::int64_t>(what.value[1])) +
+             " from its first, in another member of the same struct";
     default:
       return what.name == nullptr ? "undefined behaviour" : what.name;
   }

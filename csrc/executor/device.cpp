@@ -100,14 +100,10 @@ const JudgedPipeline& judged(const Dispatch& dispatch) {
 }
 
 void check(const Dispatch& dispatch) {
-  const bool plain = std::ranges::all_of(dispatch.bindings, [](const Binding& binding) {
-    return std::holds_alternative<Buffer>(binding.value) ||
-           std::holds_alternative<Bytes>(binding.value);
-  });
-  if (plain && dispatch.resources.empty()) return;
+  if (dispatch.resources.empty()) return;
   throw Unsupported("[" + dispatch.pipeline->info().name +
-                    "] textures, samplers and addresses of buffers are not handed to another "
-                    "process; use `metalbench._core` or --in-process");
+                    "] addresses of buffers are not handed to another process; use "
+                    "`metalbench._core` or --in-process");
 }
 
 class JudgedDevice final : public Device {

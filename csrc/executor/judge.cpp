@@ -19,6 +19,9 @@ void for_buffers(const Work& work, const Call& call) {
   for (const Dispatch& dispatch : work.dispatches) {
     for (const Binding& binding : dispatch.bindings) {
       if (const auto* buffer = std::get_if<Buffer>(&binding.value)) call(*buffer);
+      const auto* textures = std::get_if<Textures>(&binding.value);
+      if (textures == nullptr) continue;
+      for (const Texture& texture : *textures) call(texture.buffer());
     }
   }
 }

@@ -1,10 +1,10 @@
 #include "executor/requests.h"
 
 #include "core/errors.h"
+#include "executor/opaque.h"
 #include "executor/pipelines.h"
 
 namespace metalbench::executor {
-namespace {
 
 void put(Writer& message, const Buffer& buffer) {
   SharedStorage& storage = shared(buffer);
@@ -20,6 +20,10 @@ void put(Writer& message, const Buffer& buffer) {
   message.put(marks->arena()->number());
   message.put(marks->offset());
 }
+
+namespace {
+
+void put(Writer& message, const Bytes& bytes) { message.put_bytes(bytes); }
 
 void put(Writer& message, const Size3& size) {
   message.put(size.x);
@@ -43,13 +47,8 @@ void put(Writer& message, const Dispatch& dispatch) {
   for (const Binding& binding : dispatch.bindings) {
     message.put(binding.index);
     message.put_text(binding.name);
-    const auto* buffer = std::get_if<Buffer>(&binding.value);
-    message.put(std::uint32_t{buffer != nullptr});
-    if (buffer != nullptr) {
-      put(message, *buffer);
-    } else {
-      message.put_bytes(std::get<Bytes>(binding.value));
-    }
+    message.put(static_cast<std::uint32_t>(binding.value.index()));
+    std::visit([&message](const auto& value) { put(message, value); }, binding.value);
   }
   message.put(static_cast<std::uint32_t>(dispatch.threadgroup_memory.size()));
   for (const ThreadgroupMemory& memory : dispatch.threadgroup_memory) {

@@ -12,6 +12,7 @@
 #include "executor/channel.h"
 #include "executor/found.h"
 #include "executor/handed.h"
+#include "executor/opaque.h"
 
 namespace metalbench::executor {
 namespace {
@@ -162,9 +163,7 @@ class Server {
     for (std::uint32_t i = 0; i < bindings; ++i) {
       const auto index = message.get<std::uint32_t>();
       std::string name = message.get_text();
-      const bool is_buffer = message.get<std::uint32_t>() != 0;
-      dispatch.bindings.push_back(
-          {index, std::move(name), is_buffer ? Value(buffer_from(message)) : bytes_from(message)});
+      dispatch.bindings.push_back({index, std::move(name), value_from(message)});
     }
     const auto memories = message.get<std::uint32_t>();
     for (std::uint32_t i = 0; i < memories; ++i) {
@@ -177,9 +176,20 @@ class Server {
     return dispatch;
   }
 
-  [[nodiscard]] static Value bytes_from(Reader& message) {
-    const auto bytes = message.get_bytes();
-    return Bytes(bytes.begin(), bytes.end());
+  // Of the alternative that comes first.
+  [[nodiscard]] Value value_from(Reader& message) {
+    switch (message.get<std::uint32_t>()) {
+      case 0:
+        return buffer_from(message);
+      case 1: {
+        const auto bytes = message.get_bytes();
+        return Bytes(bytes.begin(), bytes.end());
+      }
+      case 2:
+        return textures_from(message, [this](Reader& from) { return buffer_from(from); });
+      default:
+        return samplers_from(message);
+    }
   }
 
   [[nodiscard]] static Size3 size_from(Reader& message) {

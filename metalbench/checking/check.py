@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metalbench.checking.allowances import allowances, sorted_out
+from metalbench.checking.allowances import Allowance, allowances, sorted_out
 from metalbench.checking.checked_run import CheckedRun
 from metalbench.checking.finding import Finding, Findings, folded
 from metalbench.checking.kinds import ALL, kind_named, tools_of
@@ -33,31 +33,28 @@ def check(
     seed: int = 0,
     time_limit: float = SECONDS,
 ) -> Findings:
-    """Run a kernel's checked build, and return all that is wrong with it.
+    """Run a kernel's checked build, `time_limit` s a size at most; return all that is wrong.
 
     Parameters
     ----------
     kernel
-        NAME of a task of the library or of `folders`; or FILE.metal whose `// buffer:` lines, or
-        the arrays in the file `buffers`, say what it takes.
+        NAME of a task of the library or of `folders`; or FILE.metal whose header says what it
+        takes, with the arrays in the file `buffers`.
     tools
-        Which findings count: "mem", "race", "init", "sync", "arithmetic"; "all" for every one.
+        What counts: "mem", "race", "init", "sync", "arithmetic", or "all".
     sizes, dtype, seed
-        Of a task: its small sizes and the kernel's first element type, if none are given.
+        Of a task: if none, its small sizes and the kernel's first element type.
     tunables, include_dirs
-        Values of `// tune:` lines, else their first ones; where to look for includes.
-    time_limit
-        Seconds for one size.
+        Values of `// tune:` lines, else their first ones; where includes are.
 
     Raises CompileError, and DeclarationError or DispatchError if lines, arguments or sizes are
-    wrong. Of a kernel there is never an exception: what it does is a finding.
+    wrong. What a kernel does is never an exception.
     """
-    wanted = tools_of([tools] if isinstance(tools, str) else tools)
     what = subject(kernel, sizes=sizes, buffers=buffers, folders=folders, include_dirs=include_dirs)
     return check_subject(
         what,
         sandboxed_device(),
-        wanted,
+        tools_of([tools] if isinstance(tools, str) else tools),
         dtype=dtype,
         tunables=tunables,
         seed=seed,
@@ -81,10 +78,7 @@ def check_subject(
     `placed` puts a finding where the user's own file has it. Raises CompileError, and DispatchError
     if the kernel's lines are wrong.
     """
-    file = str(what.kernel.path)
-    known = [
-        each for each in allowances(what.kernel.source, file) if kind_named(each.kind).tool in tools
-    ]
+    known = _allowed(what, tools)
     built = compile_kernel(
         device,
         what.kernel,
@@ -94,13 +88,9 @@ def check_subject(
         checked=True,
         tools=tools,
     )
-    found = [
-        placed(finding)
-        for size in what.sizes
-        for finding in CheckedRun(what, built, size, seed).findings(time_limit)
-        if finding.of.tool in tools
-    ]
-    counting, allowed, unused = sorted_out(folded(found), known, file)
+    runs = (CheckedRun(what, built, size, seed).findings(time_limit) for size in what.sizes)
+    found = [placed(each) for run in runs for each in run if each.of.tool in tools]
+    counting, allowed, unused = sorted_out(folded(found), known, str(what.kernel.path))
     return Findings(
         kernel=what.kernel.name,
         sizes=what.sizes,
@@ -110,3 +100,9 @@ def check_subject(
         unused=tuple(unused),
         source=what.kernel.source,
     )
+
+
+def _allowed(what: Subject, tools: Sequence[str]) -> list[Allowance]:
+    """The source's comments that are about findings of these tools."""
+    every = allowances(what.kernel.source, str(what.kernel.path))
+    return [each for each in every if kind_named(each.kind).tool in tools]

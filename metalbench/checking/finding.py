@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from metalbench.checking.kinds import Kind, kind_named
 from metalbench.verify.place import Place, place_of
+
+_OTHER = re.compile(r"; the other (?:access|barrier) is at (.*):(\d+)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,13 @@ class Finding:
     def told(self) -> Place:
         """Buffer, byte and threads, as its message has them."""
         return place_of(self.message)
+
+    @property
+    def other_line(self) -> int | None:
+        """Of a race the other access' line, of barriers the other one's; None where unknown."""
+        found = _OTHER.search(self.message)
+        same = found and self.frame and Path(found[1]).name == Path(self.frame.file).name
+        return int(found[2]) if found and same else None
 
     @property
     def _key(self) -> tuple[object, ...]:

@@ -33,6 +33,14 @@ _KINDS = (
         "declare it `device const`, or `inout` in its `// buffer:` line",
     ),
     Kind("misaligned", "mem", "an address that does not fit its type"),
+    # Metal defines it, and hardly anybody means it.
+    Kind(
+        "texture-bounds",
+        "mem",
+        "a read or write of a texel that a texture has not",
+        "ask get_width() and get_height() first",
+        True,
+    ),
     Kind("stack-overflow", "mem", "more private memory than a thread has"),
     Kind("race", "race", "two threads at the same bytes, nothing in between, one of them writes"),
     Kind(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from metalbench.checking.finding import Frame
 from metalbench.kernel.prepare import Bound
+from metalbench.kernel.texture import pixel_format
 
 
 def unwritten(bound: Bound) -> Iterator[tuple[str, str]]:
@@ -14,10 +15,12 @@ def unwritten(bound: Bound) -> Iterator[tuple[str, str]]:
     for name, each in bound.outputs.items():
         missing, first = each.buffer.unwritten()
         if missing:
-            size = each.dtype.nbytes
+            texels = bound.workload.task.outputs[name].pixel_format
+            size = each.dtype.nbytes * (pixel_format(texels).components if texels else 1)
             yield (
                 name,
-                f"{-(-missing // size)} of {each.nbytes // size} elements of `{name}` were never "
+                f"{-(-missing // size)} of {each.nbytes // size} "
+                f"{'texels' if texels else 'elements'} of `{name}` were never "
                 f"written, the first at byte {first}",
             )
 

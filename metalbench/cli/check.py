@@ -42,6 +42,7 @@ A FILE.metal says above its code what it takes, and how it is launched:
   // buffer: x float32 (n) normal        or: uniform LOW HIGH, integers LOW HIGH,
   // buffer: y float32 (n) output            zeros, ones, iota; with `inout` behind it
   // dispatch: relu threads_in_grid=(n) threads=(256)   the kernel may write to it, too
+  // texture: t rgba8unorm (64, 32) uniform             or: output, scratch
 
 \b
 What is meant to be so is allowed beside its line, with the reason:

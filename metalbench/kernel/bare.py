@@ -1,4 +1,4 @@
-"""Kernels without a task: `// buffer:` and `// value:` lines in their header say what they take.
+"""Kernels without a task: `// buffer:`, `// texture:` and `// value:` lines say what they take.
 
 A task is made of these lines, so that whatever takes a kernel with its task takes such a file, too.
 """
@@ -7,27 +7,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
-from metalbench.errors import DeclarationError, TaskError, suggestion
+from metalbench.errors import DeclarationError, DispatchError, TaskError, suggestion
 from metalbench.kernel import header
-from metalbench.kernel.header import Kernel
+from metalbench.kernel.contents import INOUT, OUTPUT, SCRATCH, drawn, given, number_of
+from metalbench.kernel.header import Kernel, Scratch
+from metalbench.kernel.texture import pixel_format
 from metalbench.task import Task
-from metalbench.task.dtypes import DTYPES, DType
+from metalbench.task.dtypes import DTYPES, DType, stored_as
 from metalbench.task.expression import Expression, Parser, parse
 from metalbench.task.inputs import Array, Draw, Input
 
 SIZE = "file"
 FORMS = {
     "buffer": "`// buffer: name float32 (1024) normal`",
+    "texture": "`// texture: name rgba8unorm (64, 32) uniform`",
     "value": "`// value: name = 1024`",
 }
-OUTPUT, INOUT = "output", "inout"
 _LINE = re.compile(r"\s*//\s*(\w+):(.*)")
 _BUFFER = re.compile(r"\s*(\w+)\s+(\w+)\s*(\(.*\))\s*([^()]+)")
 _VALUE = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(\S+)\s*")
@@ -66,6 +68,7 @@ def read_bare(path: Path, arrays: Path | None = None) -> Bare:
     lines.read()
     if arrays is not None:
         lines.take(_loaded(kernel.name, arrays), arrays)
+    kernel = replace(kernel, scratches=(*kernel.scratches, *lines.scratches))
     return Bare(kernel, _task(kernel, lines), frozenset(lines.inout))
 
 
@@ -79,6 +82,7 @@ class _Lines:
         self.outputs: dict[str, Array] = {}
         self.values: dict[str, int | float] = {}
         self.inout: set[str] = set()
+        self.scratches: list[Scratch] = []
 
     def read(self) -> None:
         """Read every line above the first one of code."""
@@ -97,16 +101,19 @@ class _Lines:
         """Let `arrays` be inputs, in place of what lines say of the same names."""
         for name, array in arrays.items():
             where = f"[{self._kernel.name}] {path.name}: {name}"
-            kind = _OF_NUMPY.get(array.dtype.str)
+            line = self.inputs.get(name)
+            texels = line.pixel_format if line else ""
+            kind = stored_as(array.dtype.name) if texels else _OF_NUMPY.get(array.dtype.str)
             if kind is None:
                 known = ", ".join(each.name for each in _OF_NUMPY.values())
                 raise DeclarationError(f"{where}: expected one of {known}, got {array.dtype.name}")
             if name in self.outputs:
                 raise DeclarationError(f"{where} is an output; leave the array or its line out")
-            if name in self.inputs:
-                self._check_same(where, self.inputs[name], kind, array.shape)
+            if line:
+                self._check_same(where, line, kind, array.shape)
             shape = tuple(parse(each) for each in array.shape or (1,))
-            self.inputs[name] = Input(shape, kind, str(path), partial(_given, array))
+            draw = partial(given, array)
+            self.inputs[name] = Input(shape, kind, str(path), draw, pixel_format=texels)
 
     def _check_same(self, where: str, line: Input, kind: DType, shape: tuple[int, ...]) -> None:
         whole = {name: each for name, each in self.values.items() if isinstance(each, int)}
@@ -122,12 +129,13 @@ class _Lines:
         return DeclarationError(f"[{self._kernel.name}] {file}:{self._line}: {message}")
 
     def _check_new(self, name: str) -> None:
-        if name in {**self.inputs, **self.outputs, **self.values}:
+        scratches = (each.name for each in self.scratches)
+        if name in {**self.inputs, **self.outputs, **self.values} or name in scratches:
             raise self._error(f"{name!r} is declared twice")
 
     def _read_value(self, text: str) -> None:
         match = _VALUE.fullmatch(text)
-        number = _number(match[2]) if match else None
+        number = number_of(match[2]) if match else None
         if match is None or number is None:
             raise self._error(f"expected {FORMS['value']}, got `{text.strip()}`")
         self._check_new(match[1])
@@ -146,103 +154,53 @@ class _Lines:
         if words == [OUTPUT]:
             self.outputs[name] = Array(shape, dtype)
             return
-        if words[-1] == INOUT:
+        if words[-1:] == [INOUT]:
             self.inout.add(name)
             words.pop()
         self.inputs[name] = Input(shape, dtype, " ".join(words), self._draw(words, dtype))
 
-    def _shape(self, text: str) -> tuple[Expression, ...]:
+    def _read_texture(self, text: str) -> None:
+        match = _BUFFER.fullmatch(text)
+        if match is None:
+            raise self._error(f"expected {FORMS['texture']}, got `{text.strip()}`")
+        name, named, extents, content = match.groups()
+        self._check_new(name)
+        try:
+            texels = pixel_format(named)
+        except DispatchError as error:
+            raise self._error(str(error)) from None
+        shape = texels.shape_of(self._shape(extents, "texture"), parse(texels.components))
+        words = content.split()
+        if words == [SCRATCH]:
+            self.scratches.append(Scratch(name, texels.dtype.name, shape, self._line, named))
+            return
+        if words == [OUTPUT]:
+            self.outputs[name] = Array(shape, texels.dtype, pixel_format=named)
+            return
+        if words[-1:] == [INOUT]:
+            self.inout.add(name)
+            words.pop()
+        draw = texels.stored(self._draw(words, texels.drawn_as))
+        self.inputs[name] = Input(shape, texels.dtype, " ".join(words), draw, pixel_format=named)
+
+    def _draw(self, words: list[str], dtype: DType | None) -> Draw:
+        try:
+            return drawn(words, dtype)
+        except DeclarationError as error:
+            raise self._error(str(error)) from None
+
+    def _shape(self, text: str, what: str = "buffer") -> tuple[Expression, ...]:
         try:
             parser = Parser(text)
             shape = parser.expressions()
             if not parser.at_end:
                 raise parser.error("one shape")
         except DeclarationError as error:
-            raise self._error(f"{error}; write {FORMS['buffer']}") from None
+            raise self._error(f"{error}; write {FORMS[what]}") from None
         return shape
 
-    def _draw(self, words: list[str], dtype: DType | None) -> Draw:
-        name, *given = words or [""]
-        numbers = [each for each in map(_number, given) if each is not None]
-        if name not in CONTENTS:
-            raise self._error(f"unknown content {name!r}; {suggestion(name, [*CONTENTS, OUTPUT])}")
-        draw, counts = CONTENTS[name]
-        if len(given) not in counts or len(numbers) != len(given):
-            example = "`integers 0 64`" if name == "integers" else f"`{name}`"
-            raise self._error(f"content {' '.join(words)!r}: expected such as {example}")
-        if name == "integers" and not numbers[0] < numbers[1]:
-            raise self._error(f"content {' '.join(words)!r}: expected the lower bound first")
-        return partial(draw, numbers, dtype)
 
-
-def _number(text: str) -> int | float | None:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return None
-
-
-Numbers = list[int | float]
-Shape = tuple[int, ...]
-Values = Mapping[str, int]
-Drawn = np.ndarray[Any, Any]
-
-
-def _plain(array: Drawn, dtype: DType | None) -> Drawn:
-    """Floats as tasks draw them, and anything else in its own type."""
-    is_float = dtype is None or dtype.is_float
-    return array.astype(np.float32 if dtype is None or is_float else dtype.numpy)
-
-
-def _normal(
-    _: Numbers, dtype: DType | None, rng: np.random.Generator, shape: Shape, __: Values
-) -> Drawn:
-    return _plain(rng.standard_normal(shape), dtype)
-
-
-def _uniform(
-    bounds: Numbers, dtype: DType | None, rng: np.random.Generator, shape: Shape, _: Values
-) -> Drawn:
-    low, high = bounds or (0.0, 1.0)
-    return _plain(rng.uniform(low, high, shape), dtype)
-
-
-def _integers(
-    bounds: Numbers, dtype: DType | None, rng: np.random.Generator, shape: Shape, _: Values
-) -> Drawn:
-    return _plain(rng.integers(int(bounds[0]), int(bounds[1]), shape), dtype)
-
-
-def _filled(
-    value: int, _: Numbers, dtype: DType | None, __: np.random.Generator, shape: Shape, ___: Values
-) -> Drawn:
-    return _plain(np.full(shape, value), dtype)
-
-
-def _iota(
-    _: Numbers, dtype: DType | None, __: np.random.Generator, shape: Shape, ___: Values
-) -> Drawn:
-    return _plain(np.arange(np.prod(shape, dtype=np.int64)).reshape(shape), dtype)
-
-
-def _given(array: Drawn, _: np.random.Generator, __: Shape, ___: Values) -> Drawn:
-    return array
-
-
-# By name: how it is drawn, and how many numbers it takes.
-CONTENTS: dict[str, tuple[Any, tuple[int, ...]]] = {
-    "normal": (_normal, (0,)),
-    "uniform": (_uniform, (0, 2)),
-    "integers": (_integers, (2,)),
-    "zeros": (partial(_filled, 0), (0,)),
-    "ones": (partial(_filled, 1), (0,)),
-    "iota": (_iota, (0,)),
-}
-
-
-def _loaded(name: str, path: Path) -> dict[str, Drawn]:
+def _loaded(name: str, path: Path) -> dict[str, np.ndarray[Any, Any]]:
     try:
         with np.load(path, allow_pickle=False) as file:
             return {each: file[each] for each in file.files}
@@ -282,7 +240,7 @@ def _task(kernel: Kernel, lines: _Lines) -> Task:
     return task
 
 
-def _shapes(task: Task) -> Iterator[tuple[str, Shape]]:
+def _shapes(task: Task) -> Iterator[tuple[str, tuple[int, ...]]]:
     values = task.values(SIZE)
     for name, each in {**task.inputs, **task.outputs}.items():
         yield name, each.shape_at(values)

@@ -11,6 +11,7 @@ from metalbench.errors import DeclarationError, suggestion
 from metalbench.kernel.counts import COUNTS, CountsBuffer
 from metalbench.kernel.guard import GuardedBuffer
 from metalbench.kernel.header import Kernel
+from metalbench.kernel.texture import texture_over
 from metalbench.task import Task
 from metalbench.task.dtypes import FLOATS, DType
 
@@ -38,24 +39,31 @@ def check_coverage(
     """Raise DeclarationError if an argument is unknown or of a wrong type, or one is missing."""
     arrays = {name: each.type_in(run) for name, each in {**task.inputs, **task.outputs}.items()}
     arrays |= {each.name: each.type_in(run) for each in kernel.scratches}
+    formats = pixel_formats(task, kernel)
     scalars = {**task.values(task.headline), **task.constants}
     written: set[str] = set()
     bound: set[str] = set()
     for pipeline in pipelines:
         for argument in pipeline.arguments:
-            if argument.kind != "buffer" or argument.name == COUNTS:
+            if argument.kind not in ("buffer", "texture") or argument.name == COUNTS:
                 continue
             bound.add(argument.name)
-            if argument.access != "read":
+            if argument.access not in ("read", "sample"):
                 written.add(argument.name)
-            _check_argument(task.name, pipeline.name, argument, arrays, scalars)
+            _check_kind(task.name, pipeline.name, argument, formats)
+            if argument.kind == "buffer":
+                _check_argument(task.name, pipeline.name, argument, arrays, scalars)
     file = kernel.path.name
     for name in arrays:
         if name not in bound:
             what = "scratch" if name not in {**task.inputs, **task.outputs} else "argument"
             raise DeclarationError(
-                f"[{task.name}] {name}: no dispatched kernel of {file} takes this {what}; "
-                f"add `device {arrays[name].msl}* {name}` to one"
+                f"[{task.name}] {name}: no dispatched kernel of {file} takes this {what}; add "
+                + (
+                    f"`texture2d<T> {name}` or the like to one"
+                    if name in formats
+                    else f"`device {arrays[name].msl}* {name}` to one"
+                )
             )
     for name in task.outputs:
         if name not in written:
@@ -63,6 +71,24 @@ def check_coverage(
                 f"[{task.name}] {name}: expected an argument that can be written, got const; "
                 f"drop the const in {file}"
             )
+
+
+def pixel_formats(task: Task, kernel: Kernel) -> dict[str, str]:
+    """The formats of what a kernel takes as textures, by name."""
+    formats = {name: each.pixel_format for name, each in {**task.inputs, **task.outputs}.items()}
+    formats |= {each.name: each.pixel_format for each in kernel.scratches}
+    return {name: each for name, each in formats.items() if each}
+
+
+def _check_kind(
+    task: str, function: str, argument: _core.Argument, formats: Mapping[str, str]
+) -> None:
+    if (argument.kind == "texture") != (argument.name in formats):
+        line = "// texture:" if argument.kind == "texture" else "// buffer:"
+        raise DeclarationError(
+            f"[{task}] {argument.name}: kernel {function} takes it as {argument.type}, a "
+            f"{argument.kind}; expected a `{line} {argument.name} ...` line"
+        )
 
 
 def _check_argument(
@@ -103,10 +129,17 @@ def values_of(
     pipeline: _core.Pipeline,
     buffers: Mapping[str, GuardedBuffer | CountsBuffer],
     scalars: Mapping[str, int | float],
+    formats: Mapping[str, str],
 ) -> dict[str, object]:
-    """What each buffer argument of `pipeline` is bound to."""
-    return {
-        each.name: buffers[each.name].buffer if each.name in buffers else scalars[each.name]
-        for each in pipeline.arguments
-        if each.kind == "buffer"
-    }
+    """What each buffer and texture argument of `pipeline` is bound to.
+
+    `formats` are those of textures, by name. Raises DispatchError where one is of another kind.
+    """
+    values: dict[str, object] = {}
+    for each in pipeline.arguments:
+        name, buffer = each.name, buffers.get(each.name)
+        if each.kind == "texture" and isinstance(buffer, GuardedBuffer):
+            values[name] = texture_over(buffer, formats[name], each)
+        elif each.kind == "buffer":
+            values[name] = buffer.buffer if buffer is not None else scalars[name]
+    return values

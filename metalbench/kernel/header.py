@@ -13,7 +13,7 @@ from pathlib import Path
 from metalbench import _core
 from metalbench.errors import DeclarationError, suggestion
 from metalbench.kernel.installed import include_folders
-from metalbench.task.dtypes import DTYPES, FLOATS, DType
+from metalbench.task.dtypes import DTYPES, FLOATS, DType, stored_as
 from metalbench.task.expression import Expression, Parser
 
 _DIRECTIVE = re.compile(r"\s*//\s*(\w+):(.*)")
@@ -45,17 +45,18 @@ class Dispatch:
 class Scratch:
     """One `// scratch:` line: memory shared by the dispatches of a run.
 
-    `dtype` "DTYPE" is the element type of the run.
+    `dtype` "DTYPE" is the element type of the run. Texels of a texture have a `pixel_format`.
     """
 
     name: str
     dtype: str
     shape: tuple[Expression, ...]
     line: int
+    pixel_format: str = ""
 
     def type_in(self, run: DType) -> DType:
         """The element type when the run's is `run`."""
-        return run if self.dtype == "DTYPE" else DTYPES[self.dtype]
+        return run if self.dtype == "DTYPE" else stored_as(self.dtype)
 
 
 @dataclass(frozen=True)

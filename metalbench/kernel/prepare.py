@@ -11,7 +11,7 @@ import numpy as np
 
 from metalbench import _core
 from metalbench.errors import DeclarationError, DispatchError, suggestion
-from metalbench.kernel.binding import check_coverage, check_names, values_of
+from metalbench.kernel.binding import check_coverage, check_names, pixel_formats, values_of
 from metalbench.kernel.counts import COUNTS, CountsBuffer, Table, tables_of
 from metalbench.kernel.geometry import Geometry, extent_of, extents_of, threads_of, value_of
 from metalbench.kernel.guard import GuardedBuffer
@@ -186,7 +186,7 @@ class Compiled:
         options: dict[str, Any] = {grid: geometry.grid}
         return _core.Dispatch(
             pipeline,
-            values_of(pipeline, buffers, scalars),
+            values_of(pipeline, buffers, scalars, pixel_formats(self.task, self.kernel)),
             threads=geometry.threads,
             threadgroup_bytes=dict(geometry.threadgroup_bytes),
             **options,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,13 @@ Draw = Callable[[np.random.Generator, tuple[int, ...], Mapping[str, int]], np.nd
 class Array:
     """An input or output: its shape in terms of the task's sizes.
 
-    `dtype` is None where it follows the run (float32, float16 or bfloat16).
+    `dtype` is None where it follows the run (float32, float16 or bfloat16). Texels of a texture
+    have a `pixel_format`, such as rgba8unorm.
     """
 
     shape: tuple[Expression, ...]
     dtype: DType | None
+    pixel_format: str = field(default="", kw_only=True)
 
     def shape_at(self, values: Mapping[str, int]) -> tuple[int, ...]:
         """The shape with `values` for the names of sizes and integer constants."""

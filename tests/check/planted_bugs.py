@@ -6,8 +6,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-# Small kernels with a bug and nothing else, and kernels such as people write.
-SETS = tuple(Path(__file__).with_name(name) for name in ("planted", "realistic"))
+# Small kernels with a bug and nothing else, and kernels such as people write; of these, those that
+# follow reports of other projects, and the ones that were written last.
+SETS = tuple(
+    Path(__file__).with_name(name) for name in ("planted", "realistic", "reported", "unseen")
+)
 _MARK = re.compile(r"// bug: (\S+)")
 # One file with the bug, and its clean twin.
 BUGGY, CLEAN = {"BUG": 1}, {"BUG": 0}

@@ -17,25 +17,26 @@ def found_in(planted: Planted, tunables: dict[str, int]) -> Findings:
 
 
 def places(findings: Findings) -> set[tuple[str, int]]:
-    return {(each.kind, each.frame.line) for each in findings.found if each.frame is not None}
+    """A race is at both of its accesses."""
+    return {
+        (each.kind, line)
+        for each in findings.found
+        if each.frame is not None
+        for line in (each.frame.line, each.other_line)
+        if line is not None
+    }
 
 
 def name_of(planted: Planted) -> str:
     return f"{planted.tool}-{planted.name}"
 
 
-@pytest.mark.parametrize("planted", [each for each in LEDGER if each.is_found], ids=name_of)
+@pytest.mark.parametrize("planted", LEDGER, ids=name_of)
 def test_a_planted_bug_is_found_at_its_line_and_its_twin_is_clean(planted):
+    """Of one that the ledger calls not found yet: whoever finds it moves the line."""
     found = found_in(planted, BUGGY)
-    assert planted.place in places(found), "\n".join(map(str, found.found))
-    assert found_in(planted, CLEAN).found == ()
-
-
-@pytest.mark.parametrize("planted", [each for each in LEDGER if not each.is_found], ids=name_of)
-def test_what_is_not_found_yet_does_no_harm(planted):
-    """Whoever adds the detector moves the line: then the other test is the one to pass."""
-    found = found_in(planted, BUGGY)
-    assert planted.place not in places(found), "found: say so in the ledger"
+    is_found = planted.place in places(found)
+    assert is_found == planted.is_found, "\n".join(map(str, found.found))
     assert found_in(planted, CLEAN).found == ()
 
 
@@ -52,4 +53,4 @@ def test_the_ledgers_and_the_marks_agree():
 
 
 def test_there_are_enough_of_them():
-    assert len(LEDGER) >= 200
+    assert len(LEDGER) >= 300

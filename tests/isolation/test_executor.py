@@ -99,15 +99,35 @@ def test_a_kernel_that_does_not_end_is_stopped(device: _core.Device) -> None:
         Twice(device, "endless").run(time_limit=0.2)
 
 
+def test_textures_and_samplers_are_handed_over(device: _core.Device) -> None:
+    source = """#include <metal_stdlib>
+    kernel void k(metal::texture2d<float> t, metal::texture2d<float, metal::access::write> u,
+                  metal::sampler s, device float* y, uint i [[thread_position_in_grid]]) {
+      y[i] = t.sample(s, metal::float2(i + 1, 0.5f)).x;
+      u.write(metal::float4(y[i]), metal::uint2(i, 1));
+    }"""
+    pipeline = device.compile(source).pipeline()
+    ramp = np.tile(np.arange(4, dtype=np.float32), (4, 1))
+    texture, drawn = device.texture(ramp), device.texture(np.zeros((4, 4), np.uint8))
+    y = device.allocate(8)
+    sampler = _core.Sampler("linear", normalized=False)
+    values = {"t": texture, "u": drawn, "s": sampler, "y": y}
+    device.run([_core.Dispatch(pipeline, values, threads_in_grid=2, threads=2)])
+    assert y.numpy("float32").tolist() == [0.5, 1.5]
+    assert drawn.numpy()[1].tolist() == [128, 255, 0, 0]
+
+
 def test_what_cannot_be_handed_over_is_refused(here: _core.Device, device: _core.Device) -> None:
     source = """#include <metal_stdlib>
     kernel void k(metal::texture2d<float> t, device float* y, uint i [[thread_position_in_grid]]) {
       y[i] = t.read(metal::uint2(0, 0)).x;
     }"""
     pipeline = device.compile(source).pipeline()
-    texture = device.texture(np.zeros((4, 4), np.float32))
-    values = {"t": texture, "y": device.allocate(4)}
-    dispatch = _core.Dispatch(pipeline, values, threads_in_grid=1, threads=1)
+    texture = device.texture(np.full((4, 4), 7, np.float32))
+    y = device.allocate(4)
+    dispatch = _core.Dispatch(
+        pipeline, {"t": texture, "y": y}, threads_in_grid=1, threads=1, resources=[y]
+    )
     with pytest.raises(Unsupported, match="not handed to another process"):
         device.run([dispatch])
     with pytest.raises(CompileError):

@@ -45,10 +45,22 @@ class Outcome:
 
 
 class Bench:
-    """A device, MLX's headers, and whether kernels are built to watch their accesses."""
+    """A device, MLX's headers, and whether kernels are built to watch their accesses.
 
-    def __init__(self, device: _core.Device, headers: Path, *, checked: bool = False) -> None:
-        self.checked = checked
+    With `tools`, such as "mem", runs go on after what is wrong, and `found` has all of it.
+    """
+
+    def __init__(
+        self,
+        device: _core.Device,
+        headers: Path,
+        *,
+        checked: bool = False,
+        tools: Sequence[str] = (),
+    ) -> None:
+        self.checked = checked or bool(tools)
+        self.tools = tools
+        self.found: list[_core.Finding] = []
         self.device = device
         self.headers = headers
 
@@ -69,13 +81,21 @@ class Bench:
         constant are left out.
         """
         pipeline = family.pipeline(
-            self.device, self.headers, instance, constants, checked=self.checked
+            self.device,
+            self.headers,
+            instance,
+            constants,
+            checked=self.checked,
+            tools=self.tools,
         )
         names = [argument.name for argument in pipeline.arguments]
         bound = dict(zip(names, arguments, strict=True))
         size = {"threadgroups": groups} if grid is None else {"threads_in_grid": grid}
         dispatch = _core.Dispatch(pipeline, bound, threads=threads, **size)
-        self.device.run([dispatch], time_limit=60.0)
+        if self.tools:
+            self.found += self.device.check([dispatch], time_limit=60.0)
+        else:
+            self.device.run([dispatch], time_limit=60.0)
 
 
 Check = Callable[[Bench], Iterator[Outcome]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -82,7 +82,13 @@ class Family:
     def _texts(self) -> list[str]:
         return [instance.text for instance in self.instances]
 
-    def library(self, device: _core.Device, headers: Path, checked: bool = False) -> _core.Library:
+    def library(
+        self,
+        device: _core.Device,
+        headers: Path,
+        checked: bool = False,
+        tools: Sequence[str] = (),
+    ) -> _core.Library:
         """The family, compiled as far as its list of kernels; without fast math, as MLX does."""
         return device.compile(
             self.source,
@@ -90,6 +96,7 @@ class Family:
             include_dirs=[str(headers)],
             fast_math=False,
             checked=checked,
+            tools=list(tools),
         )
 
     def pipeline(
@@ -100,7 +107,9 @@ class Family:
         constants: Mapping[int, bool | int] | None = None,
         *,
         checked: bool = False,
+        tools: Sequence[str] = (),
     ) -> _core.Pipeline:
         """One of the kernels, ready to run."""
         values = {**self.constants, **(constants or {})}
-        return self.library(device, headers, checked).pipeline(instance.host_name, constants=values)
+        library = self.library(device, headers, checked, tools)
+        return library.pipeline(instance.host_name, constants=values)

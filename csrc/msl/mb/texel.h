@@ -2,8 +2,9 @@
 #pragma once
 
 #include "texel_packed.h"
+#include "texel_checked.h"
 
-// Accesses of textures are defined for every coordinate, so checked builds do not ask about them.
+// Checked builds ask about texels by name, not about every load of theirs.
 #if MB_CHECKED
 #define MB_TEXEL [[gnu::noinline]] MB_UNTRACED
 #define MB_LOOKUP MB_TEXEL static
@@ -137,9 +138,6 @@ MB_FUNC void store_texel(const Texture& t, u8* at, vec<W, 4> value) {
   });
 }
 
-MB_FUNC const TextureLevel& level_of(const Texture& t, u32 lod) {
-  return lod == 0 ? t.base : t.levels[lod - 1];
-}
 MB_FUNC u8* address_of(const TextureLevel& level, u32 x, u32 y, u32 z) {
   return level.data + z * level.slice_bytes + y * level.row_bytes + u64(x) * level.texel_bytes;
 }
@@ -152,12 +150,23 @@ MB_FUNC bool inside(const Texture* t, u32 x, u32 y, u32 z, u32 lod) {
 // Outside of a texture every read is 0 and every write is dropped.
 template <class W>
 MB_TEXEL vec<W, 4> read_texel(const Texture* t, u32 x, u32 y, u32 z, u32 lod) {
-  if (!inside(t, x, y, z, lod)) return vec<W, 4>(0);
-  return load_texel<W>(*t, address_of(level_of(*t, lod), x, y, z));
+  if (!inside(t, x, y, z, lod)) {
+    MB_OUTSIDE(t, x, y, z, lod, false);
+    return vec<W, 4>(0);
+  }
+  u8* at = address_of(level_of(*t, lod), x, y, z);
+  MB_TEXEL_ACCESS(at, t->base.texel_bytes, read);
+  return load_texel<W>(*t, at);
 }
 template <class W>
 MB_TEXEL void write_texel(const Texture* t, vec<W, 4> value, u32 x, u32 y, u32 z, u32 lod) {
-  if (inside(t, x, y, z, lod)) store_texel<W>(*t, address_of(level_of(*t, lod), x, y, z), value);
+  if (!inside(t, x, y, z, lod)) {
+    MB_OUTSIDE(t, x, y, z, lod, true);
+    return;
+  }
+  u8* at = address_of(level_of(*t, lod), x, y, z);
+  MB_TEXEL_ACCESS(at, t->base.texel_bytes, write);
+  store_texel<W>(*t, at, value);
 }
 
 // Width, height or slices of a level.

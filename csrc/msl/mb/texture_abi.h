@@ -29,6 +29,10 @@ struct Texture {
   bool bgra;    // the first and the third are exchanged
 };
 
+[[gnu::always_inline]] inline const TextureLevel& level_of(const Texture& t, u32 lod) {
+  return lod == 0 ? t.base : t.levels[lod - 1];
+}
+
 // What a kernel's texture parameter demands; `count` is more than one for array<texture2d<T>, N>.
 struct TextureUse {
   TextureType type;

@@ -27,7 +27,8 @@ MB_FUNC FacePlace face_of(float x, float y, float z) {
 
 // The texel that lies where (x, y) of a face would be on a flat sheet folded around the cube.
 template <class W>
-MB_FUNC vec<W, 4> cube_texel(const Texture& t, const TextureLevel& level, u32 slice, int x, int y) {
+MB_FUNC vec<W, 4> cube_texel(const Texture& t, const TextureLevel& level, u32 slice, int x, int y,
+                             bool counts) {
   const int n = static_cast<int>(level.width);
   if (x < 0 || y < 0 || x >= n || y >= n) {
     const float u = (2 * x + 1) / static_cast<float>(n) - 1;
@@ -45,7 +46,9 @@ MB_FUNC vec<W, 4> cube_texel(const Texture& t, const TextureLevel& level, u32 sl
     x = static_cast<int>(place.u * n), y = static_cast<int>(place.v * n);
     x = x < n ? x : n - 1, y = y < n ? y : n - 1;
   }
-  return load_texel<W>(t, address_of(level, x, y, slice));
+  u8* at = address_of(level, x, y, slice);
+  if (counts) MB_TEXEL_ACCESS(at, level.texel_bytes, read);
+  return load_texel<W>(t, at);
 }
 
 }  // namespace mb

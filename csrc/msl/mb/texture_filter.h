@@ -51,11 +51,11 @@ MB_FUNC V reduced(SampleReduction reduction, V sum, V value, float weight) {
   return reduction == SampleReduction::minimum ? min(sum, value) : max(sum, value);
 }
 
-// fetch(x, y, z) of 2^D texels by weight, or of the first one alone. A loop, because the code that
-// fetches is long.
+// fetch(x, y, z, counts) of 2^D texels by weight, or of the first one alone. A loop, because the
+// code that fetches is long. What has no weight does not count.
 template <int D, class Fetch>
 MB_FUNC auto blend(const Taps (&taps)[3], bool linear, SampleReduction reduction, Fetch fetch) {
-  using V = decltype(fetch(0, 0, 0));
+  using V = decltype(fetch(0, 0, 0, true));
   V sum = V(0);
   const int corners = linear ? 1 << D : 1;
 #pragma clang loop unroll(disable) vectorize(disable)
@@ -64,7 +64,7 @@ MB_FUNC auto blend(const Taps (&taps)[3], bool linear, SampleReduction reduction
     float weight = a ? taps[0].weight : 1 - taps[0].weight;
     if (D > 1) weight *= b ? taps[1].weight : 1 - taps[1].weight;
     if (D > 2) weight *= c ? taps[2].weight : 1 - taps[2].weight;
-    const V value = fetch(taps[0].at[a], taps[1].at[b], taps[2].at[c]);
+    const V value = fetch(taps[0].at[a], taps[1].at[b], taps[2].at[c], weight != 0);
     sum = corner == 0 && reduction != SampleReduction::weighted_average
               ? value
               : reduced(reduction, sum, value, weight);
@@ -84,7 +84,7 @@ MB_FUNC vec<W, 4> border_texel(const Texture& t, const Sampler& s, bool zero) {
 // A texel by its number on each axis, in or out of the level.
 template <int D, class W>
 MB_FUNC vec<W, 4> fetch_texel(const Texture& t, const TextureLevel& level, const Sampler& s, int x,
-                              int y, int z) {
+                              int y, int z, bool counts) {
   x = wrap(s.address[0], x, static_cast<int>(level.width));
   if (D > 1) y = wrap(s.address[1], y, static_cast<int>(level.height));
   if (D > 2) z = wrap(s.address[2], z, static_cast<int>(level.slices));
@@ -92,7 +92,9 @@ MB_FUNC vec<W, 4> fetch_texel(const Texture& t, const TextureLevel& level, const
     const bool border = x == beyond_border || y == beyond_border || z == beyond_border;
     return border_texel<W>(t, s, !border);
   }
-  return load_texel<W>(t, address_of(level, x, y, z));
+  u8* at = address_of(level, x, y, z);
+  if (counts) MB_TEXEL_ACCESS(at, level.texel_bytes, read);
+  return load_texel<W>(t, at);
 }
 
 // A place to sample: coordinates on D axes (a cube's are those on its face) and the slice.
@@ -112,13 +114,13 @@ MB_FUNC auto sample_level(const Texture& t, u32 lod, const Sampler& s, const Spo
     const float size = s.normalized || cube ? static_cast<float>(sizes[axis]) : 1.0f;
     taps[axis] = taps_of(linear, spot.at[axis] * size, offset[axis]);
   }
-  auto fetch = [&](int x, int y, int z) __attribute__((always_inline)) {
-    if constexpr (cube) return see(cube_texel<W>(t, level, spot.slice, x, y));
-    else if constexpr (D < 3) return see(fetch_texel<D, W>(t, level, s, x, y, spot.slice));
-    else return see(fetch_texel<D, W>(t, level, s, x, y, z));
+  auto fetch = [&](int x, int y, int z, bool counts) __attribute__((always_inline)) {
+    if constexpr (cube) return see(cube_texel<W>(t, level, spot.slice, x, y, counts));
+    else if constexpr (D < 3) return see(fetch_texel<D, W>(t, level, s, x, y, spot.slice, counts));
+    else return see(fetch_texel<D, W>(t, level, s, x, y, z, counts));
   };
   if constexpr (__is_same(W, float)) return blend<D>(taps, linear, s.reduction, fetch);
-  else return fetch(taps[0].at[0], taps[1].at[0], taps[2].at[0]);
+  else return fetch(taps[0].at[0], taps[1].at[0], taps[2].at[0], true);
 }
 
 // The level of detail at which the footprint of a step in x or y is a texel wide.

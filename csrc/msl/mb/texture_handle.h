@@ -61,8 +61,8 @@ MB_LOOKUP vec<W, 4> gather_texels(const Texture* t, const Sampler& s, const Spot
   const Taps x = taps_of(true, spot.at[0] * width, offset[0]);
   const Taps y = taps_of(true, spot.at[1] * height, offset[1]);
   auto fetch = [&](int i, int j) __attribute__((always_inline)) {
-    if constexpr (cube) return see(cube_texel<W>(*t, t->base, spot.slice, x.at[i], y.at[j]));
-    else return see(fetch_texel<2, W>(*t, t->base, s, x.at[i], y.at[j], spot.slice));
+    if constexpr (cube) return see(cube_texel<W>(*t, t->base, spot.slice, x.at[i], y.at[j], true));
+    else return see(fetch_texel<2, W>(*t, t->base, s, x.at[i], y.at[j], spot.slice, true));
   };
   return vec<W, 4>(fetch(0, 1), fetch(1, 1), fetch(1, 0), fetch(0, 0));
 }
@@ -110,9 +110,12 @@ struct TextureHandle {
 
  protected:
   MB_FUNC auto mb_read(u32 x, u32 y, u32 z, u32 lod) const {
+    expect_place(x, y, z, lod);
     return texel_as<T, depth>(read_texel<W>(mb_texture, x, y, z, lod));
   }
   MB_FUNC void mb_write(vec<T, 4> value, u32 x, u32 y, u32 z, u32 lod) const {
+    expect_place(x, y, z, lod);
+    expect_texel(mb_texture, value);
     if constexpr (__is_same(T, W)) write_texel<W>(mb_texture, value, x, y, z, lod);
     else write_texel<W>(mb_texture, vec<W, 4>(value), x, y, z, lod);
   }

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from metalbench.msl.building.members import with_members
 from metalbench.msl.building.provenance import with_origins
 from metalbench.msl.building.subscripts import with_names
 from metalbench.msl.ir.places import is_own
@@ -45,7 +46,7 @@ def rewrite(text: str, *, checked: bool) -> str:
     if checked:
         theirs = users_functions(lines)
         _check_copies(lines, theirs)
-        lines = with_names(with_origins(lines, theirs))
+        lines = with_names(with_origins(with_members(lines, theirs), theirs))
     else:
         lines = [_without_alignment(line) if "align " in line else line for line in lines]
     return "\n".join(map(_defined, lines))

@@ -50,14 +50,14 @@ def _name_all(lines: list[str], start: int, end: int, names: dict[str, int]) -> 
             continue
         near = (_ELEMENT.search(line) for line in lines[index + 1 : min(index + _NEAR, end)])
         element = next((found for found in near if found), None)
-        name = _spelled(element[1], made) if element else ""
+        name = spelled(element[1], made) if element else ""
         if name:
             number = names.setdefault(name, len(names))
             given = f"call void @mb_out_of_bounds({call[1]}, ptr @mb.name.{number})"
             lines[index] = lines[index][: call.start()] + given + lines[index][call.end() :]
 
 
-def _spelled(value: str, made: dict[str, str], depth: int = 0) -> str:
+def spelled(value: str, made: dict[str, str], depth: int = 0) -> str:
     """What a value is called in the source: `tile`, `own.values`, `m[]`; empty without a name."""
     if value.startswith("@"):
         return _unmangled(value[1:].strip('"'))
@@ -65,14 +65,14 @@ def _spelled(value: str, made: dict[str, str], depth: int = 0) -> str:
     if depth == _DEEPEST or (not how and value[1:].isdigit()):
         return ""
     if member := _MEMBER.match(how):
-        of = _spelled(member[1], made, depth + 1)
+        of = spelled(member[1], made, depth + 1)
         own = plain(value)
         return f"{of}.{own}" if of and of != "this" else own
     if element := _ELEMENT.match(how):
-        of = _spelled(element[1], made, depth + 1)
+        of = spelled(element[1], made, depth + 1)
         return f"{of}[]" if of else ""
     if loaded := _LOADED.match(how):
-        return _spelled(loaded[1], made, depth + 1)
+        return spelled(loaded[1], made, depth + 1)
     return "" if value[1:].isdigit() else plain(value)
 
 

@@ -110,6 +110,14 @@ struct ThreadgroupParts {
   const u8* arena;  // the image of it that the variables' storage lies in
 };
 
+// Of a pointer into an array that is a member, what a caller hands to a function with it.
+struct HandedBounds {
+  const void* pointer;
+  const void* low;
+  u64 bytes;
+};
+inline constexpr u32 max_handed = 8;
+
 struct Group {
   const Runtime* runtime;
   const Launch* launch;
@@ -119,6 +127,7 @@ struct Group {
   u32 threads;     // size.x * size.y * size.z
   u32 simdgroups;  // rounded up
   u32 fibers;      // that run them: one a thread, or one for as many as a vector has lanes
+  HandedBounds handed[max_handed];  // of checked builds: from a call to where it begins
 };
 
 // Fibers that are scheduled together. Where each runs one thread, they are the lanes of a SIMD-group,

@@ -89,6 +89,33 @@ MB_TRACE MB_NOT_SHADOWED void mb_moved(const void* from, const void* to) {
   self->bundle->group->runtime->moved(self, from, to, __builtin_return_address(0));
 }
 
+// Bounds of arrays that are members of structs (metalbench/msl/building/members.py): what is handed
+// from a call to the function that it calls, and an access through a pointer that has them.
+MB_TRACE MB_NOT_SHADOWED void mb_hand(mb::u32 parameter, const void* pointer, const void* low,
+                                      mb::u64 bytes) {
+  mb::current()->bundle->group->handed[parameter] = {pointer, low, bytes};
+}
+// Somebody else's call may have been the last one.
+MB_TRACE MB_NOT_SHADOWED const void* mb_handed_low(mb::u32 parameter, const void* pointer) {
+  const mb::HandedBounds& handed = mb::current()->bundle->group->handed[parameter];
+  return handed.pointer == pointer ? handed.low : nullptr;
+}
+MB_TRACE MB_NOT_SHADOWED mb::u64 mb_handed_bytes(mb::u32 parameter) {
+  mb::HandedBounds& handed = mb::current()->bundle->group->handed[parameter];
+  handed.pointer = nullptr;
+  return handed.bytes;
+}
+MB_TRACE MB_NOT_SHADOWED void mb_within(const mb::u8* at, const mb::u8* low, mb::u64 bytes,
+                                        const char* name) {
+  const mb::uptr offset = reinterpret_cast<mb::uptr>(at) - reinterpret_cast<mb::uptr>(low);
+  if (low == nullptr || offset < bytes) return;
+  const mb::Undefined what{mb::Finding::member, {nullptr, nullptr},
+                           {reinterpret_cast<mb::uptr>(low), offset}, name,
+                           __builtin_return_address(0)};
+  mb::Fiber* self = mb::current();
+  self->bundle->group->runtime->undefined(self, &what);
+}
+
 namespace mb {
 extern "C" {
 MB_SECTION_ENDS(ThreadgroupPart, parts_begin, parts_end, mb_parts)

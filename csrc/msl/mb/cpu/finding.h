@@ -12,6 +12,19 @@ enum class Finding : FindingNumber {
   subscript,         // of an array, a vector or a matrix
   uninitialised,
   signed_overflow,   // of a sum, difference, product or negation
+  member,            // `value` is where an array begins that is one of a struct, and how far from
+                     // there an access lies; `type[1]` is null
+  texel,             // that the texture has not; `value` is where an OutsideTexel lies
+};
+
+struct Texture;
+
+// A texel that a kernel asks for by number.
+struct OutsideTexel {
+  const Texture* texture;
+  unsigned int place[3];
+  unsigned int level;
+  bool is_write;
 };
 
 // A type as clang describes it to its handlers.

@@ -1,0 +1,20 @@
+// Textures and samplers in messages between a judge and an executor.
+#pragma once
+
+#include <functional>
+
+#include "core/dispatch.h"
+#include "executor/wire.h"
+
+namespace metalbench::executor {
+
+void put(Writer& message, const Buffer& buffer);
+void put(Writer& message, const Textures& textures);
+void put(Writer& message, const Samplers& samplers);
+
+// `buffer_from` reads what put() has written of a buffer.
+[[nodiscard]] Textures textures_from(Reader& message,
+                                     const std::function<Buffer(Reader&)>& buffer_from);
+[[nodiscard]] Samplers samplers_from(Reader& message);
+
+}  // namespace metalbench::executor

@@ -1,0 +1,76 @@
+// What checked builds tell the runtime of texels: each that is read or written, those that there are
+// not, and values that nothing has given. To be told from the function that the kernel's own code
+// calls: where that returns to is the place.
+#pragma once
+
+#include "access.h"
+#if MB_SHADOW
+#include "cpu/shadow_abi.h"
+#endif
+
+namespace mb {
+
+#if MB_CHECKED
+
+MB_FUNC MB_UNTRACED void touch_texel(const volatile void* at, u32 bytes, AccessKind kind,
+                                     const void* pc) {
+  Fiber* self = current();
+  self->bundle->group->runtime->access(self, at, bytes, kind, pc);
+}
+MB_FUNC MB_UNTRACED void miss_texel(const OutsideTexel& texel, const void* pc) {
+  // Of a texture that is not bound.
+  if (texel.texture == nullptr) return;
+  const Undefined what{Finding::texel, {nullptr, nullptr},
+                       {reinterpret_cast<uptr>(&texel), 0}, nullptr, pc};
+  Fiber* self = current();
+  self->bundle->group->runtime->undefined(self, &what);
+}
+#define MB_TEXEL_ACCESS(at, bytes, kind) \
+  mb::touch_texel(at, bytes, mb::AccessKind::kind, __builtin_return_address(0))
+#define MB_OUTSIDE(t, x, y, z, lod, is_write) \
+  mb::miss_texel({t, {x, y, z}, lod, is_write}, __builtin_return_address(0))
+
+#else
+#define MB_TEXEL_ACCESS(at, bytes, kind) ((void)0)
+#define MB_OUTSIDE(t, x, y, z, lod, is_write) ((void)0)
+#endif
+
+#if MB_SHADOW
+
+// Of a value in the thread's own memory, which those who use it do not follow.
+[[gnu::noinline]] MB_UNTRACED MB_NOT_SHADOWED static void expect_given(const void* value, u32 bytes,
+                                                                       const char* words) {
+  const Fiber* self = current();
+  const uptr offset = offset_in_stack(self, value);
+  if (offset >= stack_bytes) return;
+  for (u32 i = 0; i < bytes; ++i) {
+    if (self->shadow[offset + i] == 0) continue;
+    const u32 origin =
+        *reinterpret_cast<const u32*>(self->shadow + origins_at + (offset + i) / 4 * 4);
+    const Undefined what{Finding::uninitialised, {nullptr, nullptr}, {origin, 0}, words,
+                         __builtin_return_address(0)};
+    self->bundle->group->runtime->undefined(const_cast<Fiber*>(self), &what);
+    return;
+  }
+}
+// Where a texel lies; and what becomes of it, of which a format may have fewer components.
+MB_FUNC void expect_place(u32 x, u32 y, u32 z, u32 lod) {
+  const u32 place[4] = {x, y, z, lod};
+  expect_given(place, sizeof place, "a value that was never given says which texel it is");
+}
+template <class V>
+MB_FUNC void expect_texel(const Texture* t, const V& value) {
+  const V kept = value;
+  const bool is_packed = t != nullptr && t->channel > Channel::float32;
+  const u32 components = t == nullptr ? 0 : is_packed ? 4 : t->channels;
+  expect_given(&kept, components * (sizeof(V) / 4),
+               "a value that was never given is written to a texture");
+}
+
+#else
+MB_FUNC void expect_place(u32, u32, u32, u32) {}
+template <class V>
+MB_FUNC void expect_texel(const Texture*, const V&) {}
+#endif
+
+}  // namespace mb

@@ -1,0 +1,101 @@
+"""What is in the buffers and textures of a kernel without a task: `normal`, `integers 0 64`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from metalbench.errors import DeclarationError, suggestion
+from metalbench.task.dtypes import DType
+from metalbench.task.inputs import Draw
+
+OUTPUT, INOUT, SCRATCH = "output", "inout", "scratch"
+
+
+def drawn(words: list[str], dtype: DType | None) -> Draw:
+    """How an array of `dtype` is drawn, of which a line says `words`; raises DeclarationError."""
+    name, *given = words or [""]
+    numbers = [each for each in map(number_of, given) if each is not None]
+    if name not in CONTENTS:
+        raise DeclarationError(
+            f"unknown content {name!r}; {suggestion(name, [*CONTENTS, OUTPUT, SCRATCH])}"
+        )
+    draw, counts = CONTENTS[name]
+    if len(given) not in counts or len(numbers) != len(given):
+        example = "`integers 0 64`" if name == "integers" else f"`{name}`"
+        raise DeclarationError(f"content {' '.join(words)!r}: expected such as {example}")
+    if name == "integers" and not numbers[0] < numbers[1]:
+        raise DeclarationError(f"content {' '.join(words)!r}: expected the lower bound first")
+    return partial(draw, numbers, dtype)
+
+
+def number_of(text: str) -> int | float | None:
+    """The number that `text` is, whole where it can be; None where it is none."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None
+
+
+Numbers = list[int | float]
+Shape = tuple[int, ...]
+Values = Mapping[str, int]
+Drawn = np.ndarray[Any, Any]
+
+
+def _plain(array: Drawn, dtype: DType | None) -> Drawn:
+    """Floats as tasks draw them, and anything else in its own type."""
+    is_float = dtype is None or dtype.is_float
+    return array.astype(np.float32 if dtype is None or is_float else dtype.numpy)
+
+
+def _normal(
+    _: Numbers, dtype: DType | None, rng: np.random.Generator, shape: Shape, __: Values
+) -> Drawn:
+    return _plain(rng.standard_normal(shape), dtype)
+
+
+def _uniform(
+    bounds: Numbers, dtype: DType | None, rng: np.random.Generator, shape: Shape, _: Values
+) -> Drawn:
+    low, high = bounds or (0.0, 1.0)
+    return _plain(rng.uniform(low, high, shape), dtype)
+
+
+def _integers(
+    bounds: Numbers, dtype: DType | None, rng: np.random.Generator, shape: Shape, _: Values
+) -> Drawn:
+    return _plain(rng.integers(int(bounds[0]), int(bounds[1]), shape), dtype)
+
+
+def _filled(
+    value: int, _: Numbers, dtype: DType | None, __: np.random.Generator, shape: Shape, ___: Values
+) -> Drawn:
+    return _plain(np.full(shape, value), dtype)
+
+
+def _iota(
+    _: Numbers, dtype: DType | None, __: np.random.Generator, shape: Shape, ___: Values
+) -> Drawn:
+    return _plain(np.arange(np.prod(shape, dtype=np.int64)).reshape(shape), dtype)
+
+
+def given(array: Drawn, _: np.random.Generator, __: Shape, ___: Values) -> Drawn:
+    """The array itself, as it was given."""
+    return array
+
+
+# By name: how it is drawn, and how many numbers it takes.
+CONTENTS: dict[str, tuple[Any, tuple[int, ...]]] = {
+    "normal": (_normal, (0,)),
+    "uniform": (_uniform, (0, 2)),
+    "integers": (_integers, (2,)),
+    "zeros": (partial(_filled, 0), (0,)),
+    "ones": (partial(_filled, 1), (0,)),
+    "iota": (_iota, (0,)),
+}

@@ -1,0 +1,103 @@
+"""Textures of kernels without a task: what a `// texture:` line says of their texels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from metalbench import _core
+from metalbench.errors import DispatchError
+from metalbench.kernel.guard import GuardedBuffer
+from metalbench.task.dtypes import DType, stored_as
+from metalbench.task.inputs import Draw
+
+_BY_COMPONENTS = re.compile(r"(?:r|rg|rgba|bgra|depth)(?:8|16|32)")
+# The kinds of texture, by how many extents they have: width; and height; and depth, elements or
+# faces.
+_EXTENTS = {
+    "1d": 1,
+    "buffer": 1,
+    "1d_array": 2,
+    "2d": 2,
+    "2d_array": 3,
+    "2d_ms": 3,
+    "3d": 3,
+    "cube": 3,
+    "cube_array": 3,
+}
+
+
+@dataclass(frozen=True)
+class PixelFormat:
+    """A format such as rgba8unorm: `dtype` is what each of `components` is stored as."""
+
+    name: str
+    dtype: DType
+    components: int
+
+    def shape_of(self, extents: tuple[Any, ...], one: Any) -> tuple[Any, ...]:
+        """The shape of an array of texels, rows last; `one` stands for a single component."""
+        inner = () if self.components == 1 else (one,)
+        return (*reversed(extents), *inner)
+
+    def stored(self, draw: Draw) -> Draw:
+        """What is drawn as kernels see it, as it lies in memory: 1.0 is 255 of `8unorm`."""
+        is_signed = self.name.endswith("snorm")
+        if not self.name.removesuffix("_srgb").endswith(("unorm", "snorm")) or self._is_packed:
+            return draw
+        most = float(np.iinfo(self.dtype.numpy).max)
+
+        def scaled(
+            random: np.random.Generator, shape: tuple[int, ...], values: Mapping[str, int]
+        ) -> np.ndarray[Any, Any]:
+            drawn = np.asarray(draw(random, shape, values), np.float32)
+            clipped = np.clip(drawn, -1.0 if is_signed else 0.0, 1.0)
+            return np.asarray(np.rint(clipped * most))
+
+        return scaled
+
+    @property
+    def drawn_as(self) -> DType | None:
+        """The element type in which kernels see it; None for floats, however they are stored."""
+        return self.dtype if self.name.endswith(("uint", "sint")) or self._is_packed else None
+
+    @property
+    def _is_packed(self) -> bool:
+        """Whether several components lie in one number, which is drawn as it is."""
+        return not _BY_COMPONENTS.match(self.name)
+
+
+def pixel_format(name: str) -> PixelFormat:
+    """The format of that name; raises DispatchError, which says what there is."""
+    stored, components = _core.texel_type(name)
+    return PixelFormat(name, stored_as(stored), components)
+
+
+def texture_over(buffer: GuardedBuffer, format_name: str, argument: _core.Argument) -> object:
+    """A buffer's texels as a texture of the kind that `argument` takes; raises DispatchError."""
+    if argument.count != 1:
+        raise DispatchError(
+            f"{argument.name}: an array of {argument.count} textures cannot be given by a "
+            "`// texture:` line; declare one argument for each"
+        )
+    texels = buffer.shape if pixel_format(format_name).components == 1 else buffer.shape[:-1]
+    extents = tuple(reversed(texels))
+    expected = _EXTENTS[argument.texture]
+    if len(extents) != expected:
+        names = ("width", "height", "depth")[:expected]
+        if argument.texture in ("1d_array", "2d_array", "2d_ms", "cube", "cube_array"):
+            names = (*names[:-1], "samples" if argument.texture == "2d_ms" else "slices")
+        raise DispatchError(
+            f"{argument.name}: expected {expected} extents ({', '.join(names)}) for "
+            f"{argument.type}, got {len(extents)} in its `// texture:` line"
+        )
+    if argument.texture == "1d_array":
+        extents = (extents[0], 1, extents[1])
+    width, height, slices = (*extents, 1, 1)[:3]
+    return _core.texture_in(
+        buffer.buffer, format_name, (width, height, slices), kind=argument.texture
+    )

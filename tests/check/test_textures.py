@@ -1,0 +1,144 @@
+"""Textures of files without a task: what their lines say, and what is told of texels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metalbench.checking import check
+from metalbench.errors import DeclarationError, DispatchError
+from metalbench.kernel.bare import read_bare
+from metalbench.task.workload import workload
+
+HEAD = """\
+// value: w = 8
+// texture: t {line}
+// buffer: y float32 (w) output
+// dispatch: k threads_in_grid=(w) threads=(8)
+#include <metal_stdlib>
+using namespace metal;
+kernel void k({type} t, device float* y, uint i [[thread_position_in_grid]]) {{
+  y[i] = {read};
+}}
+"""
+
+
+def file(
+    folder: Path,
+    line: str = "r32float (w, w) uniform",
+    type: str = "texture2d<float, access::read>",
+    read: str = "t.read(uint2(i, 0)).x",
+) -> Path:
+    path = folder / "k.metal"
+    path.write_text(HEAD.format(line=line, type=type, read=read))
+    return path
+
+
+def texels(path: Path) -> np.ndarray:
+    bare = read_bare(path)
+    return workload(bare.task, bare.size).inputs["t"]
+
+
+@pytest.mark.parametrize(
+    ("line", "dtype", "shape"),
+    [
+        ("r32float (w, 4) normal", np.float32, (4, 8)),
+        ("rgba16float (w) normal", np.float16, (8, 4)),
+        ("rg16sint (w, 4, 2) integers -9 9", np.int16, (2, 4, 8, 2)),
+        ("rgb10a2unorm (w, w) integers 0 99", np.uint32, (8, 8)),
+    ],
+)
+def test_texels_lie_row_by_row_with_their_components(tmp_path, line, dtype, shape):
+    found = texels(file(tmp_path, line))
+    assert (found.dtype, found.shape) == (dtype, shape)
+
+
+def test_texels_are_drawn_as_kernels_see_them(tmp_path):
+    assert (texels(file(tmp_path, "rgba8unorm (w, w) ones")) == 255).all()
+    assert (texels(file(tmp_path, "r16snorm (w, w) ones")) == 32767).all()
+    assert (texels(file(tmp_path, "r8uint (w, w) ones")) == 1).all()
+    spread = texels(file(tmp_path, "bgra8unorm (64, 64) uniform"))
+    assert spread.min() < 5
+    assert spread.max() > 250
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("rgba8 (w, w) uniform", "k.metal:2: texture: format: expected r, rg or rgba"),
+        ("r32float w uniform", "expected `// texture: name rgba8unorm"),
+        ("r32float (w, w) unifrom", "unknown content 'unifrom'; did you mean 'uniform'"),
+        ("r32float (w, 0) uniform", "expected every extent of t to be 1 or more"),
+    ],
+)
+def test_a_line_that_is_wrong_is_told(tmp_path, line, words):
+    with pytest.raises(DeclarationError) as told:
+        read_bare(file(tmp_path, line))
+    assert words in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"line": "r32float (w) uniform"}, r"expected 2 extents \(width, height\)"),
+        ({"line": "r32uint (w, w) zeros"}, "expected a floating-point format"),
+        (
+            {"type": "device const float*", "read": "t[i]"},
+            "expected a `// buffer: t ...` line",
+        ),
+    ],
+)
+def test_a_texture_that_the_kernel_does_not_take_is_told(tmp_path, options, words):
+    with pytest.raises((DeclarationError, DispatchError), match=words):
+        check(file(tmp_path, **options))
+
+
+def test_a_texel_that_there_is_not_is_a_warning(tmp_path):
+    path = file(tmp_path, read="t.read(uint2(i, 8)).x + t.read(uint2(i, 0), 1).x")
+    findings = check(path)
+    assert findings.passed
+    told = {each.message.partition(",  by")[0] for each in findings.warnings}
+    assert {each.kind for each in findings.warnings} == {"texture-bounds"}
+    assert any("outside of `t`: at texel (0, 8, 0) of (8, 8, 1)" in each for each in told)
+    assert any("level 1 of `t`, which has 1" in each for each in told)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("type", "extents", "read"),
+    [
+        ("texture1d<float, access::read>", "(w)", "t.read(i).x"),
+        ("texture1d_array<float, access::read>", "(w, 3)", "t.read(i, 2).x"),
+        ("texture2d_array<float, access::read>", "(w, 2, 3)", "t.read(uint2(i, 1), 2).x"),
+        ("texture3d<float, access::read>", "(w, 2, 3)", "t.read(uint3(i, 1, 2)).x"),
+        ("texturecube<float, access::read>", "(w, w, 6)", "t.read(uint2(i, 1), 5).x"),
+        ("texture_buffer<float, access::read>", "(w)", "t.read(i).x"),
+        ("depth2d<float, access::read>", "(w, w)", "t.read(uint2(i, 1))"),
+    ],
+)
+def test_every_kind_of_texture_is_made_of_its_line(tmp_path, type, extents, read):
+    path = file(tmp_path, f"r32float {extents} normal", type, read)
+    assert check(path).found == ()
+    path.write_text(path.read_text().replace("read(uint2(i", "read(uint2(i + 1"))
+    path.write_text(path.read_text().replace("read(uint3(i", "read(uint3(i + 1"))
+    path.write_text(path.read_text().replace("read(i", "read(i + 1"))
+    (found,) = check(path).found
+    assert found.kind == "texture-bounds"
+    assert found.count == 1
+
+
+@pytest.mark.slow
+def test_texels_are_given_as_arrays(tmp_path):
+    path = file(
+        tmp_path,
+        "r8uint (w, w) zeros",
+        "texture2d<uint, access::read>",
+        "t.read(uint2(t.read(uint2(i, 0)).x, 1)).x",
+    )
+    np.savez(tmp_path / "fit.npz", t=np.full((8, 8), 7, np.uint8))
+    np.savez(tmp_path / "unfit.npz", t=np.full((8, 8), 8, np.uint8))
+    assert check(path, buffers=tmp_path / "fit.npz").found == ()
+    (found,) = check(path, buffers=tmp_path / "unfit.npz").found
+    assert (found.kind, found.count) == ("texture-bounds", 8)
