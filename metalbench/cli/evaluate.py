@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.isolation import limit_options, limits_of
+from metalbench.cli.isolation import limit_options
 from metalbench.cli.parameters import (
     FOLDER,
     device_option,
@@ -23,7 +22,6 @@ from metalbench.cli.parameters import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench._core import Device
     from metalbench.generations.evaluate import Done, Evaluation
     from metalbench.generations.folder import Plan
     from metalbench.generations.trials import Job
@@ -33,6 +31,7 @@ EXAMPLES = """\b
 Examples:
   metalbench evaluate runs/a
   metalbench evaluate runs/a --workers 4 --kernel-timeout 60 --memory-limit 4G
+  metalbench evaluate runs/a --cluster 10.0.0.1:6379
   metalbench analyse runs/a
 """
 
@@ -42,10 +41,15 @@ Examples:
 @click.option(
     "--workers",
     type=click.IntRange(1, 256),
-    default=1,
-    show_default=True,
+    default=None,
     metavar="N",
-    help="Samples that are compiled and verified at a time. Timed is one at a time, alone.",
+    help="Samples that are compiled and verified at a time; else 1, with --cluster local as many "
+    "as there are processors. Timed is one at a time, alone.",
+)
+@click.option(
+    "--cluster",
+    metavar="ADDRESS|local",
+    help="Evaluate on the nodes of a Ray cluster, HOST:PORT, or on one of this machine alone.",
 )
 @click.option("--size", metavar="NAME", help="Size to time; else the device's headline.")
 @dtype_option(default="float32", show_default=True, help="Element type.")
@@ -67,34 +71,31 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     Exit codes: 0 all samples have been evaluated, correct or not; 1 some task could not be tried;
     2 wrong usage or environment; 130 interrupted.
     """
-    from metalbench import _core
-    from metalbench.cli.warning import warn
+    from metalbench.cli.seats import seats_for
     from metalbench.generations.evaluate import Evaluation
     from metalbench.generations.folder import plan_of, samples_in
     from metalbench.generations.trials import Conditions, jobs_of, remaining
-    from metalbench.isolation import Workers
     from metalbench.kernel.library import Library
     from metalbench.measure import Plan
     from metalbench.report.console import console
-    from metalbench.run.observed import device_facts
     from metalbench.store import Store, location
 
-    device: Device = _core.open(options["device"])
-    facts = device_facts(device)
     conditions = Conditions(
         options["dtype"], options["size"], options["seed"], Plan(seconds=options["seconds"])
     )
     plan = plan_of(folder, make=True)
     jobs = jobs_of(samples_in(folder), plan, Library(options["kernels"]))
     log = console(to_stderr=True)
-    warn(log, device)
-    with Store(location(options["db"])) as store:
+    with Store(location(options["db"])) as store, seats_for(options, log) as found:
+        facts, environment, seats = found
         known = [] if options["again"] else store.evaluations(plan.id)
         left = remaining(jobs, known, facts, conditions)
         _tell_plan(log, plan, jobs, left)
-        place = partial(Workers, options["device"], limits_of(options))
-        evaluation = Evaluation(facts, conditions, place, options["workers"])
-        untried = _evaluate(log, store, evaluation, left, options) if left else []
+        evaluation = Evaluation(facts, conditions, seats)
+        untried: list[str] = []
+        if left:
+            run = store.begin_run(_plain(options), facts, environment)
+            untried = _evaluate(log, store, run, evaluation, left)
     for each in untried:
         log.print(f"Not tried: {each}", style="red", soft_wrap=True, markup=False)
     ctx.exit(int(bool(untried)))
@@ -106,19 +107,20 @@ def _tell_plan(log: Console, plan: Plan, jobs: Sequence[Job], left: Sequence[Job
     log.print(text, highlight=False)
 
 
+def _plain(options: dict[str, Any]) -> dict[str, Any]:
+    """The options as the store keeps them."""
+    plain = {name: str(each) if isinstance(each, Path) else each for name, each in options.items()}
+    return {**plain, "kernels": [str(each) for each in options["kernels"]]}
+
+
 def _evaluate(
     log: Console,
     store: Store,
+    run: int,
     evaluation: Evaluation,
     jobs: Sequence[Job],
-    options: dict[str, Any],
 ) -> list[str]:
     """Evaluate the jobs, and return why tasks could not be tried."""
-    from metalbench.result.environment import environment
-
-    plain = {name: str(each) if isinstance(each, Path) else each for name, each in options.items()}
-    plain["kernels"] = [str(each) for each in options["kernels"]]
-    run = store.begin_run(plain, evaluation.device, environment())
     untried: list[str] = []
     count = 0
 
@@ -150,4 +152,6 @@ def _line(done: Done) -> str:
     ratio = f" {numbers.ratio(measured.ratio)}" if measured is not None else ""
     message = done.judged.message.strip().partition("\n")[0][:120]
     why = f": {message}" if message else ""
-    return f"{done.job.sample.name} ({done.job.entry.name}): {done.judged.outcome}{ratio}{why}"
+    where = f" on {done.where}" if done.where else ""
+    name = f"{done.job.sample.name} ({done.job.entry.name}){where}"
+    return f"{name}: {done.judged.outcome}{ratio}{why}"

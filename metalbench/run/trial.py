@@ -25,7 +25,8 @@ class Trial:
     """A kernel to be tried: which, at what size (None: the device's headline), and how.
 
     `tuning` says where `tunables` come from, if a search found them; `broken` is how it fails, if
-    its file could not even be read. One that is not `timed` is verified only.
+    its file could not even be read. One that is not `timed` is verified only; one that was
+    `verified` on another machine is timed, with what belongs to that, and not looked at further.
     """
 
     entry: Entry
@@ -38,6 +39,7 @@ class Trial:
     tuning: str = ""
     broken: Failure | None = None
     timed: bool = True
+    verified: bool = False
 
     @classmethod
     def unreadable(cls, entry: Entry, error: MetalBenchError, **options: Any) -> Trial:

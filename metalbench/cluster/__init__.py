@@ -1,0 +1,1 @@
+"""Machines of a cluster, on which samples are evaluated as they are on this one."""

@@ -1,0 +1,81 @@
+"""Several machines: who cannot time verifies only, and what is lost is done again, once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+from generations import samples
+
+from metalbench import _core
+from metalbench.generations.evaluate import Done, Evaluation
+from metalbench.generations.folder import plan_of, samples_in
+from metalbench.generations.gate import Gate
+from metalbench.generations.seats import Seat, SeatLostError
+from metalbench.generations.trials import Conditions, jobs_of
+from metalbench.isolation import Limits, Workers
+from metalbench.kernel.library import Library
+from metalbench.measure import Plan
+from metalbench.result import DeviceFacts, Result
+from metalbench.run.observed import device_facts
+from metalbench.run.stages import Observer, Stage
+from metalbench.run.trial import Trial
+
+
+class Machine:
+    """Notes what it tries; the first that it is to time it loses."""
+
+    def __init__(self, *, loses: bool) -> None:
+        self.loses = loses
+        self.tried: list[tuple[bool, bool]] = []
+
+    def attempt(
+        self, device: DeviceFacts, trial: Trial, following: Sequence[Trial], observer: Observer
+    ) -> Result:
+        self.tried.append((trial.timed, trial.verified))
+        if self.loses:
+            self.loses = False
+            observer.stage_started(Stage.MEASURE)
+            raise SeatLostError("killed")
+        with Workers("cpu", Limits(120.0)) as workers:
+            return workers.attempt(device, trial, following, observer)
+
+
+class Two:
+    """A machine that verifies, and one with the device, which comes when that has begun."""
+
+    def __init__(self) -> None:
+        self.home = Gate()
+        self.verifies, self.times = Machine(loses=False), Machine(loses=True)
+        self.looks = 0
+
+    def further(self) -> Sequence[Seat]:
+        self.looks += 1
+        if self.looks == 1:
+            return [Seat(lambda: nullcontext(self.verifies), Gate(), times=False)]
+        if self.looks == 2:
+            return [Seat(lambda: nullcontext(self.times), self.home)]
+        return []
+
+    def close(self) -> None:
+        pass
+
+
+def test_what_one_verified_another_times_and_does_again_if_lost(tmp_path: Path) -> None:
+    root = samples.write_samples(tmp_path / "run", [[samples.RIGHT]])
+    library = Library([samples.tasks_in(tmp_path / "kernels")])
+    jobs = jobs_of(samples_in(root), plan_of(root, make=True), library)
+    seats, done = Two(), list[Done]()
+    evaluation = Evaluation(
+        device_facts(_core.open("cpu")), Conditions(sampling=Plan(seconds=0.05)), seats
+    )
+    evaluation.run(jobs, done.append)
+    ((judged, result),) = [(each.judged, each.result) for each in done]
+    assert judged is not None
+    assert result is not None
+    assert judged.outcome == "correct"
+    assert result.measurement is not None
+    assert None not in (judged.measured_from, judged.measured_to)
+    assert seats.verifies.tried == [(False, False)]
+    assert seats.times.tried == [(True, True)] * 2
