@@ -46,7 +46,8 @@ class Task:
     `reference` takes the inputs as MLX arrays and the constants, by name; `oracle` the same in
     numpy float64, and `scale` in float32. Each returns one array, or a tuple of one for each
     output. `largest` says how many elements the largest array on the way has, by the sizes, where
-    that is known. `scale` is what rounding errors are relative to (of a sum, the sum of absolute terms).
+    that is known. `scale` is what rounding errors are relative to (of a sum, the sum of absolute
+    terms).
     """
 
     name: str

@@ -32,18 +32,22 @@ class Source:
     def tree(self) -> ast.Module:
         """The parsed file; raises TaskError where it cannot be read or is no Python."""
         try:
-            return ast.parse(self.path.read_text(encoding="utf-8"), str(self.path))
+            tree = ast.parse(self.path.read_text(encoding="utf-8"), str(self.path))
         except SyntaxError as error:
             raise self.fault(f"line {error.lineno}: SyntaxError: {error.msg}") from error
         except (OSError, ValueError) as error:
             raise self.fault(f"cannot be read: {error}") from error
+        for each in tree.body:
+            if isinstance(each, ast.Assign):
+                each.value = _Folded().visit(each.value)
+        return tree
 
     @cached_property
     def extents(self) -> dict[str, int]:
         """The numbers that can be other ones: of the file's constants and of its shapes.
 
-        A constant is `name = 128` at the top; numbers written into `get_inputs` and
-        `get_init_inputs` are called `n128`.
+        A constant is `name = 128` at the top; numbers in tuples and lists there, and in
+        `get_inputs` and `get_init_inputs`, are called `n128`.
         """
         constants = {name: each.value for name, each in self._constants(self.tree).items()}
         literals = {f"n{each.value}": each.value for each in self._literals(self.tree)}
@@ -106,8 +110,23 @@ class Source:
 
     @staticmethod
     def _literals(tree: ast.Module) -> list[Any]:
-        functions = [e for e in tree.body if isinstance(e, ast.FunctionDef) and e.name in PARTS]
-        return [each for one in functions for each in ast.walk(one) if _is_extent(each)]
+        parts: list[ast.AST] = []
+        for one in tree.body:
+            if isinstance(one, ast.FunctionDef) and one.name in PARTS:
+                parts.append(one)
+            elif isinstance(one, ast.Assign) and isinstance(one.value, (ast.Tuple, ast.List)):
+                parts.append(one.value)
+        return [each for one in parts for each in ast.walk(one) if _is_extent(each)]
+
+
+class _Folded(ast.NodeTransformer):
+    """A number for a product of numbers: of `2048 * 2`."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:  # noqa: N802 - called by that name
+        left, right = self.visit(node.left), self.visit(node.right)
+        if isinstance(node.op, ast.Mult) and _is_extent(left) and _is_extent(right):
+            return ast.copy_location(ast.Constant(left.value * right.value), node)
+        return node
 
 
 def _is_extent(node: ast.AST) -> bool:
