@@ -122,7 +122,7 @@ class Source:
 class _Folded(ast.NodeTransformer):
     """A number for a product of numbers: of `2048 * 2`."""
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:  # noqa: N802 - called by that name
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         left, right = self.visit(node.left), self.visit(node.right)
         if isinstance(node.op, ast.Mult) and _is_extent(left) and _is_extent(right):
             return ast.copy_location(ast.Constant(left.value * right.value), node)
