@@ -98,6 +98,7 @@ class _Reader:
                 self._step(node)
             elif node.op == "output":
                 self._output(node, signature)
+        self._found.steps = _needed(self._found.steps, self._found.results)
         return self._found
 
     def _placeholder(self, node: Any, spec: Any) -> None:
@@ -169,6 +170,24 @@ class _Reader:
 
     def _unknown(self, what: str) -> None:
         self._found.unknown = self._found.unknown or what
+
+
+def _needed(steps: list[Step], results: list[Name]) -> list[Step]:
+    """Without those of which nothing is used, as the count of batches that a norm has seen."""
+    wanted, kept = set(results), []
+    for each in reversed(steps):
+        if Name(each.result) in wanted:
+            kept.append(each)
+            wanted |= set(_names((each.arguments, tuple(each.options.values()))))
+    return kept[::-1]
+
+
+def _names(value: Any) -> Iterator[Name]:
+    if isinstance(value, Name):
+        yield value
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from _names(each)
 
 
 def _changes_type(node: Any) -> bool:
