@@ -18,6 +18,7 @@ from metalbench.cli.doctor import doctor
 from metalbench.cli.evaluate import evaluate
 from metalbench.cli.failure import Failure, Interrupted
 from metalbench.cli.history import history
+from metalbench.cli.importing import import_torch
 from metalbench.cli.interruption import raise_from_now_on
 from metalbench.cli.leaderboard import leaderboard
 from metalbench.cli.listing import list_tasks
@@ -52,6 +53,7 @@ Start here:
   metalbench puzzles           exercises that teach Metal, from a map to a matrix product
   metalbench evaluate RUN/     kernels that models have written (`generate`); then `analyse RUN/`
   metalbench new my_kernel     a task and a kernel of your own to begin with
+  metalbench import-torch F.py a task of a PyTorch module in KernelBench's format
 
 Exit codes: 0 all correct, 1 something is incorrect or fails by --fail-on, 2 wrong usage or
 environment, 130 interrupted.
@@ -153,6 +155,7 @@ for command in (
     profile,
     tune,
     new,
+    import_torch,
     puzzles,
     admit,
     doctor,

@@ -68,8 +68,15 @@ class Workers:
 
         A process that dies, hangs or eats all memory is a result too. Raises MachineError if the
         machine is at fault, which includes that no process can be made ready, and DeclarationError
-        if the task's file is wrong or lacks the size or the element type.
+        if the task's file is wrong or lacks the size or the element type, or if that is estimated
+        to need more memory or time than there is.
         """
+        from metalbench.run.room import check_room
+
+        # Sizes for processors fit, and their tasks are loaded where they run.
+        if trial.broken is None and (trial.size is not None or device.kind != "cpu"):
+            self._limits = self._limits or Limits()
+            check_room(trial, device, self._limits)
         result: Result = self._answered(
             device, trial, following, observer, lambda worker, ended: worker.failed(device, ended)
         )

@@ -184,6 +184,14 @@ def find(
     return [library.entry(name) for name in names or library.names(set_name)]
 
 
+def load_task(path: Path) -> Task:
+    """The task that the file at `path` declares under its own name, as it is now.
+
+    Raises TaskError, with file and line, where it cannot be imported or declares none.
+    """
+    return _load(path.stem, path, f"metalbench_tasks.{path.stem}")
+
+
 def _parsed(path: Path) -> ast.Module:
     try:
         return ast.parse(path.read_text(encoding="utf-8"), str(path))

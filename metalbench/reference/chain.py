@@ -14,6 +14,7 @@ import numpy as np
 from metalbench.reference.compute import TF32, stream_of
 from metalbench.reference.convert import to_mlx, to_numpy
 from metalbench.reference.forms import Form, forms_of, operations_of
+from metalbench.task.declaration import Apart
 from metalbench.task.workload import Workload
 
 _NO_GPU = (
@@ -78,6 +79,8 @@ class Reference:
     def load(self, workload: Workload, *others: Workload) -> None:
         """Take the inputs of other seeds, by turns where there are several copies."""
         self.workload = workload
+        self._works = [each.inputs for each in (workload, *others)]
+        self._holds = ""
         for copy, work in zip(self._inputs, cycle((workload, *others)), strict=False):
             copy.update({name: to_mlx(each) for name, each in work.inputs.items()})
         mx.eval(*(each for copy in self._inputs for each in copy.values()))
@@ -89,6 +92,8 @@ class Reference:
 
     def outputs_of(self, form: Form) -> list[np.ndarray[Any, Any]]:
         """What a form makes of the inputs, in the run's own element type."""
+        if form.apart is not None:
+            return form.apart.outputs(self.workload.inputs)
         return [to_numpy(each) for each in self._run_once(form, self._inputs[0])]
 
     def operations_of(self, form: Form) -> list[str]:
@@ -98,6 +103,9 @@ class Reference:
 
     def __call__(self, repetitions: int) -> None:
         """Run `repetitions` to completion, one after the other."""
+        if self.form.apart is not None:
+            self._run_apart(self.form.apart, repetitions)
+            return
         if repetitions == 1 and self.form.kind not in self._in_graph and not self._kept.maxlen:
             self._run_once(self.form, self._next_inputs())  # which is all that is asked for
             return
@@ -117,6 +125,13 @@ class Reference:
                         mx.eval(under_way)
                     under_way = results
             mx.eval(results)
+
+    def _run_apart(self, apart: Apart, repetitions: int) -> None:
+        """By another library, whose inputs are of the first pass's making."""
+        if self._holds != apart.name:
+            apart.load(*self._works)
+            self._holds = apart.name
+        apart(repetitions)
 
     def _next_inputs(self) -> dict[str, mx.array]:
         inputs = self._inputs[self._turn]

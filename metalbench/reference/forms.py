@@ -13,18 +13,21 @@ import mlx.core as mx
 
 from metalbench.custom_kernel.transformations import compiling
 from metalbench.task import Task
+from metalbench.task.declaration import Apart
 
 
 @dataclass(frozen=True)
 class Form:
     """One way to compute the reference: `function` takes the inputs by name.
 
-    `kind` is "eager", "compiled" or "fast", as a task's `against` calls them.
+    `kind` is "eager", "compiled", "fast" or "apart", as a task's `against` calls them; what is
+    `apart` is no function of MLX's arrays.
     """
 
     kind: str
     name: str
     function: Callable[..., Any]
+    apart: Apart | None = None
 
 
 def _on_one_element(**inputs: mx.array) -> mx.array:
@@ -57,6 +60,8 @@ def forms_of(task: Task) -> tuple[Form, ...]:
     ]
     if task.fast is not None:
         forms.append(Form("fast", "mx.fast", partial(task.fast, **task.constants)))
+    if task.apart is not None:
+        forms.append(Form("apart", task.apart.name, task.reference, task.apart))
     return tuple(forms)
 
 

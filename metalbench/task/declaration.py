@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,13 +22,32 @@ from metalbench.task.sizes import read as read_size
 Sizes = Mapping[str, Mapping[str, int]]
 
 
+class Apart(Protocol):
+    """The same computed by another library than MLX, in its own memory."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+
+    def load(self, *works: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        """Take inputs by name; several take turns."""
+
+    def outputs(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+        """What it makes of inputs, in the task's order."""
+
+    def __call__(self, repetitions: int) -> None:
+        """Run so often on what was loaded, to completion."""
+
+
 @dataclass(frozen=True)
 class Task:
     """One problem: what goes in, what comes out, how large, and what is right.
 
     `reference` takes the inputs as MLX arrays and the constants, by name; `oracle` the same in
     numpy float64, and `scale` in float32. Each returns one array, or a tuple of one for each
-    output. `scale` is what rounding errors are relative to (of a sum, the sum of absolute terms).
+    output. `largest` says how many elements the largest array on the way has, by the sizes, where
+    that is known. `scale` is what rounding errors are relative to (of a sum, the sum of absolute
+    terms).
     """
 
     name: str
@@ -50,6 +69,8 @@ class Task:
     draw: Callable[[np.random.Generator], Mapping[str, int]] | None = field(default=None)
     fast: Callable[..., Any] | None = field(default=None)
     against: tuple[str, ...] = field(default=("eager", "compiled"))
+    apart: Apart | None = field(default=None)
+    largest: Callable[[Mapping[str, int]], int] | None = field(default=None)
 
     def headline_on(self, kind: str) -> str:
         """The size that is timed, where none is asked for, on a device of that kind.
@@ -157,6 +178,7 @@ def task(
     draw: Callable[[np.random.Generator], Mapping[str, int]] | None = None,
     fast: Callable[..., Any] | None = None,
     against: Sequence[str] = ("eager", "compiled"),
+    apart: Apart | None = None,
 ) -> Callable[[Callable[..., Any]], Task]:
     """Declare the task whose MLX reference is the decorated function.
 
@@ -169,7 +191,8 @@ def task(
 
     `fast` is the same by MLX's own fused operations, where the reference is not written with them.
     A candidate is timed against the fastest of the forms that `against` names: "eager" (the
-    reference as it is), "compiled" (by mx.compile), "fast"; the others are timed beside it.
+    reference as it is), "compiled" (by mx.compile), "fast", "apart" (the same by another library,
+    which `apart` runs); the others are timed beside it.
 
     Raises DeclarationError if the parts do not fit together.
     """
@@ -195,6 +218,7 @@ def task(
             draw=draw,
             fast=fast,
             against=tuple(against),
+            apart=apart,
         )
         _check(declared)
         return declared
@@ -242,6 +266,7 @@ def _names_fault(declared: Task) -> str:
 
 def _against_fault(declared: Task) -> str:
     forms = ["eager", "compiled", *(["fast"] if declared.fast else [])]
+    forms += ["apart"] if declared.apart else []
     if not declared.against:
         return f"against: expected some of {', '.join(forms)}, got none"
     for each in declared.against:

@@ -5,96 +5,22 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import ModuleType
 from typing import Any
 
-import mlx.core as mx
 import numpy as np
 
-from metalbench.errors import DeclarationError
 from metalbench.suites.kernelbench.problems import on_mlx, on_numpy
-from metalbench.suites.kernelbench.problems.layers import Costs, Layers
 from metalbench.suites.kernelbench.problems.parameters import (
     Initial,
     TracedOutput,
     input_of,
 )
+from metalbench.suites.kernelbench.problems.tracing import Body, Problem, cut_to_fit
 from metalbench.task import Input, Task, task
 from metalbench.task.declaration import Sizes
 from metalbench.task.expression import Expression, parse
 
-Body = Callable[..., Any]
-# What inputs, parameters and outputs may come to together; of what is more the batch is cut.
-MOST_BYTES = 2 << 30
 OUTPUT = "y"
-
-
-@dataclass(frozen=True)
-class Trace:
-    """What one size comes to: parameters with their beginnings, shapes, costs."""
-
-    parameters: Mapping[str, tuple[tuple[int, ...], Initial]]
-    outputs: tuple[tuple[int, ...], ...]
-    costs: Costs
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A body and its inputs; traces of it are kept."""
-
-    name: str
-    body: Body
-    inputs: Mapping[str, Input]
-    sizes: Sizes
-    traces: dict[tuple[int, ...], Trace] = field(default_factory=dict)
-    known: dict[tuple[tuple[int, ...], ...], dict[str, int]] = field(default_factory=dict)
-
-    def trace(self, values: Mapping[str, int]) -> Trace:
-        """Run the body on arrays without values; raises DeclarationError where no shapes fit."""
-        sizes = {name: values[name] for name in self.sizes["small"]}
-        key = tuple(sizes.values())
-        if key not in self.traces:
-            try:
-                self.traces[key] = self._traced(sizes)
-            except (ValueError, IndexError, ZeroDivisionError, OverflowError) as error:
-                raise DeclarationError(f"[{self.name}] {sizes}: no shapes fit: {error}") from error
-            shapes = (*self._shapes(values), *(s for s, _ in self.traces[key].parameters.values()))
-            self.known[shapes] = sizes
-        return self.traces[key]
-
-    def _shapes(self, values: Mapping[str, int]) -> list[tuple[int, ...]]:
-        return [each.shape_at(values) for each in self.inputs.values()]
-
-    def _traced(self, sizes: Mapping[str, int]) -> Trace:
-        found: dict[str, tuple[tuple[int, ...], Initial]] = {}
-
-        def make(name: str, shape: tuple[int, ...], initial: Initial) -> mx.array:
-            found[name] = shape, initial
-            return mx.zeros(shape)
-
-        with mx.stream(mx.cpu):
-            nn = Layers(on_mlx, sizes, make=make)
-            shapes = zip(self.inputs.items(), self._shapes(sizes), strict=True)
-            results = self.body(nn, **{name: _blank(each, shape) for (name, each), shape in shapes})
-        several = results if isinstance(results, tuple) else (results,)
-        return Trace(found, tuple(tuple(each.shape) for each in several), nn.costs)
-
-    def run(self, on: ModuleType, arrays: Mapping[str, Any]) -> Any:
-        """What the body makes of inputs and parameters on MLX or NumPy."""
-        shapes = tuple(tuple(each.shape) for each in arrays.values())
-        if shapes not in self.known:
-            for extents in self.sizes.values():
-                self.trace(extents)
-        if shapes not in self.known:
-            raise DeclarationError(f"[{self.name}] no size has arrays of the shapes {shapes}")
-        inputs = {name: arrays[name] for name in self.inputs}
-        return self.body(Layers(on, self.known[shapes], arrays), **inputs)
-
-    def bytes(self, values: Mapping[str, int]) -> int:
-        """Of inputs, parameters and outputs in float32."""
-        trace = self.trace(values)
-        shapes = [*self._shapes(values), *(s for s, _ in trace.parameters.values())]
-        return sum(4 * int(np.prod(each, dtype=np.int64)) for each in (*shapes, *trace.outputs))
 
 
 @dataclass(frozen=True)
@@ -107,27 +33,8 @@ class _TracedCost(Expression):
         return self.cost(values)
 
 
-def problem(
-    *,
-    inputs: Mapping[str, Input],
-    small: Mapping[str, int],
-    odd: Mapping[str, int],
-    cpu: Mapping[str, int],
-    paper: Mapping[str, int],
-    cut: str = "batch",
-    oracle: Body | None = None,
-    check: Callable[..., None] | None = None,
-    magnitude: float = 0.0,
-    depth: int = 1,
-    outputs: Sequence[str] = (OUTPUT,),
-    indices: bool = False,
-    multiples: Mapping[str, int] | None = None,
-    divides: Mapping[str, str] | None = None,
-    draw: Callable[[np.random.Generator], Mapping[str, int]] | None = None,
-    lifted: Mapping[str, float] | None = None,
-    constants: Mapping[str, int | float] | None = None,
-    avoidable: bool = False,
-) -> Callable[[Body], Task]:
+@dataclass(frozen=True, kw_only=True)
+class problem:  # noqa: N801 - a decorator
     """Declare the task whose body is the decorated function `body(nn, inputs...)`.
 
     `paper` has the problem's own extents; of the size of that name, `cut` is less where all arrays
@@ -142,69 +49,85 @@ def problem(
     takes beside; the body has them in its text.
     """
 
-    def declare(body: Body) -> Task:
-        sizes = {"small": small, "odd": odd, "cpu": cpu, "paper": paper}
-        known = Problem(body.__name__, body, inputs, sizes)
-        sizes["paper"] = _cut_to_fit(known, paper, cut)
-        parameters = known.trace(small).parameters
-        asked = {**inputs, **_inputs_of(known, parameters, lifted or {})}
-        named = [*asked, *(constants or {})]
+    inputs: Mapping[str, Input]
+    small: Mapping[str, int]
+    odd: Mapping[str, int]
+    cpu: Mapping[str, int]
+    paper: Mapping[str, int]
+    cut: str = "batch"
+    oracle: Body | None = None
+    check: Callable[..., None] | None = None
+    magnitude: float = 0.0
+    depth: int = 1
+    outputs: Sequence[str] = (OUTPUT,)
+    indices: bool = False
+    multiples: Mapping[str, int] | None = None
+    divides: Mapping[str, str] | None = None
+    draw: Callable[[np.random.Generator], Mapping[str, int]] | None = None
+    lifted: Mapping[str, float] | None = None
+    constants: Mapping[str, int | float] | None = None
+    avoidable: bool = False
+
+    def __call__(self, body: Body) -> Task:
+        """The task of that body; raises DeclarationError where its parts do not fit together."""
+        own = {"small": self.small, "odd": self.odd, "cpu": self.cpu, "paper": self.paper}
+        whole = Problem(body.__name__, body, self.inputs, own)
+        sizes = {**own, "paper": cut_to_fit(whole, self.paper, self.cut)}
+        known = replace(whole, sizes=sizes)
+        parameters = _inputs_of(known, known.trace(self.small).parameters, self.lifted or {})
+        declared = self._declared(known, {**self.inputs, **parameters})
+        cost = _TracedCost("0", parse("0").root, cost=_cost_of(known, avoidable=self.avoidable))
+        largest = lambda values: known.trace(values).costs.largest  # noqa: E731
+        declared = replace(declared, flops_expression=cost, largest=largest)
+        PROBLEMS[declared.name] = whole
+        return declared
+
+    def _declared(self, known: Problem, asked: Mapping[str, Input]) -> Task:
+        """The task, but for what it costs."""
+        reference, exact, scale = self._functions(known, asked)
+        sizes = known.sizes
+        return task(
+            sizes=sizes,
+            inputs=asked,
+            outputs=_outputs_of(known, self.outputs, indices=self.indices),
+            oracle=exact,
+            scale=scale if self.magnitude or self.depth > 1 else None,
+            constants=self.constants,
+            flops="0",
+            headline="cpu",
+            gpu_headline="paper",
+            multiples=self.multiples,
+            draw=self.draw or (_drawing(sizes, self.divides) if self.divides else None),
+            baseline="mlx",
+        )(reference)
+
+    def _functions(
+        self, known: Problem, asked: Mapping[str, Input]
+    ) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+        """Reference, oracle and scale, with the arguments of the task."""
+        plain = known if self.oracle is None else replace(known, body=self.oracle)
 
         def reference(*arrays: Any, **by_name: Any) -> Any:
             return known.run(on_mlx, _bound(asked, arrays, by_name))
 
         def exact(*arrays: Any, **by_name: Any) -> Any:
             given = _bound(asked, arrays, by_name)
-            if check is not None:
-                check(**{name: given[name] for name in inputs})
-            plain = replace(known, body=oracle) if oracle is not None else known
+            if self.check is not None:
+                self.check(**{name: given[name] for name in self.inputs})
             return plain.run(on_numpy, given)
 
         def scale(*arrays: Any, **by_name: Any) -> Any:
-            return depth * np.maximum(np.abs(exact(*arrays, **by_name)), magnitude)
+            return self.depth * np.maximum(np.abs(exact(*arrays, **by_name)), self.magnitude)
 
         for each in (reference, exact, scale):
-            each.__signature__ = _signature(named)  # type: ignore[attr-defined]
-        reference.__name__, reference.__doc__ = body.__name__, _description(body)
-        declared = task(
-            sizes=sizes,
-            inputs=asked,
-            outputs=_outputs_of(known, outputs, indices=indices),
-            oracle=exact,
-            scale=scale if magnitude or depth > 1 else None,
-            constants=constants,
-            flops="0",
-            headline="cpu",
-            gpu_headline="paper",
-            multiples=multiples,
-            draw=draw or (_drawing(sizes, divides) if divides else None),
-            baseline="mlx",
-        )(reference)
-        cost = _TracedCost("0", parse("0").root, cost=_cost_of(known, avoidable=avoidable))
-        declared = replace(declared, flops_expression=cost)
-        PROBLEMS[declared.name] = replace(known, sizes={**sizes, "paper": paper})
-        return declared
-
-    return declare
+            named = _signature([*asked, *(self.constants or {})])
+            each.__signature__ = named  # type: ignore[attr-defined]
+        reference.__name__, reference.__doc__ = known.body.__name__, _description(known.body)
+        return reference, exact, scale
 
 
 # By name: those declared so far, with the problem's own extents.
 PROBLEMS: dict[str, Problem] = {}
-
-
-def _blank(each: Input, shape: tuple[int, ...]) -> mx.array:
-    kind = "float32" if each.dtype is None else each.dtype.name
-    return mx.zeros(shape, dtype=getattr(mx, "bool_" if kind == "bool" else kind))
-
-
-def _cut_to_fit(known: Problem, paper: Mapping[str, int], name: str) -> Mapping[str, int]:
-    """As much of `name` as fits, at least one."""
-    whole = known.bytes(paper)
-    if whole <= MOST_BYTES or name not in paper:
-        return paper
-    fixed = 2 * known.bytes({**paper, name: paper[name] // 2}) - whole
-    share = (MOST_BYTES - fixed) / (whole - fixed) if whole > fixed else 1.0
-    return {**paper, name: max(1, int(paper[name] * share))} if share > 0 else paper
 
 
 def _inputs_of(

@@ -22,6 +22,7 @@ avg_pool = windows.avg_pool
 convolution = windows.convolution
 cos = np.cos
 divide = np.divide
+einsum = np.einsum
 exp = np.exp
 flip = np.flip
 log = np.log

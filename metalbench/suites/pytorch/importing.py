@@ -1,0 +1,157 @@
+"""From a file in KernelBench's format to a task folder."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metalbench.errors import DeclarationError, MetalBenchError, TaskError
+from metalbench.suites.pytorch.graph import Graph, argument, traced
+from metalbench.suites.pytorch.matching import form_of, matched
+from metalbench.suites.pytorch.module import Module
+from metalbench.suites.pytorch.operations import Operations
+from metalbench.suites.pytorch.sizes import same_graph, sizes_of, work_of
+from metalbench.suites.pytorch.writing import text_of
+
+TYPES = ("float32", "int32", "uint8", "bool")
+
+
+@dataclass(frozen=True)
+class Written:
+    """The task's file, and why PyTorch is its reference, where MLX is not."""
+
+    path: Path
+    why_not_mlx: str
+
+
+def import_module(path: Path, folder: Path, name: str = "") -> Written:
+    """Write the task of the module in `path` to `folder`: NAME.py, and _NAME_module.py, a copy.
+
+    Raises TaskError, with file and place, for a file that is no module in KernelBench's format,
+    that does not run, or whose results or flow are no function of the inputs.
+    """
+    name = name or _name_of(path)
+    if not name.isidentifier():
+        raise DeclarationError(f"[import-torch] --name: expected an identifier, got {name!r}")
+    module = Module.of(path)
+    at = lru_cache(lambda key: traced(module, dict(key)))
+
+    def form(values: Mapping[str, int]) -> object:
+        with suppress(TaskError):
+            return form_of(at(tuple(values.items())))
+        return None
+
+    at(tuple(module.source.extents.items()))  # of its own size the reason is told
+    sizes = same_graph(sizes_of(module), form)
+    graphs = [at(tuple(values.items())) for values in sizes.values()]
+    _check(module, graphs[0], sizes["small"])
+    graph, why = _matched(module, graphs, sizes)
+    works = [work_of(module, values) for values in sizes.values()]
+    copied = f"_{name}_module.py"
+    parts: dict[str, Any] = {
+        "sizes": sizes,
+        "flops": [w.products + g.elements for w, g in zip(works, graphs, strict=True)],
+        "title": f"The module of {path.name}, imported from PyTorch.",
+        "varied": _varied(module, graphs[0], sizes["small"]),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    if path.resolve() != (folder / copied).resolve():
+        shutil.copyfile(path, folder / copied)
+    target = folder / f"{name}.py"
+    text = text_of(name, copied, graph, **parts, why_not_mlx=why)
+    if not why:
+        why = _differs(target, text)
+        text = text_of(name, copied, graph, **parts, why_not_mlx=why) if why else text
+    target.write_text(text, encoding="utf-8")
+    _differs(target, text, raising=True)
+    return Written(target, why)
+
+
+def _name_of(path: Path) -> str:
+    plain = re.sub(r"\W+", "_", path.stem).strip("_").lower()
+    return plain if plain[:1].isalpha() else f"m{plain}"
+
+
+def _matched(
+    module: Module, graphs: list[Graph], sizes: Mapping[str, Mapping[str, int]]
+) -> tuple[Graph, str]:
+    try:
+        graph = matched(graphs, sizes)
+    except ValueError as error:
+        raise module.source.fault(f"forward: {error}") from error
+    strange = sorted({s.operation for s in graph.steps if not Operations.knows(s.operation)})
+    why = f"no MLX: {graph.unknown}" if graph.unknown else ""
+    return graph, f"no MLX: {', '.join(strange)} is not known" if strange else why
+
+
+def _check(module: Module, graph: Graph, small: Mapping[str, int]) -> None:
+    """Raise TaskError for types that kernels have not, and for results that are drawn."""
+    types = {**graph.input_types, **{f"output {i}": t for i, (_, t) in enumerate(graph.outputs)}}
+    for name, kind in types.items():
+        if kind not in TYPES:
+            raise module.source.fault(f"{name}: expected one of {', '.join(TYPES)}, got {kind}")
+    taken = {*graph.inputs, *map(argument, (*graph.parameters, *graph.buffers))} & small.keys()
+    if taken:
+        raise module.source.fault(f"{min(taken)!r} names an array and a number; rename one of them")
+    drawn = module.drawn(small)
+    inputs = [each for each in drawn.arguments if isinstance(each, np.ndarray)]
+    results = [module.exact(small, inputs, drawn.parameters, seed=seed) for seed in (0, 1)]
+    for one, other in zip(*results, strict=True):
+        if not np.array_equal(one, other, equal_nan=one.dtype.kind == "f"):
+            raise module.source.fault(
+                "forward: two runs on the same inputs differ: it draws random numbers, as dropout "
+                "does in training; take them as an argument, or leave them out"
+            )
+    if not all(np.isfinite(each).all() for each in results[0]):
+        raise module.source.fault("forward: expected finite results of get_inputs, got others")
+
+
+def _varied(module: Module, graph: Graph, small: Mapping[str, int]) -> dict[str, bool]:
+    """Which arguments may be any numbers: with normal ones the results are finite."""
+    drawn = module.drawn(small)
+    inputs = [each for each in drawn.arguments if isinstance(each, np.ndarray)]
+    random = np.random.default_rng(0)
+    found = {}
+    for place, name in enumerate(graph.inputs):
+        if inputs[place].dtype.kind != "f":
+            continue
+        changed = list(inputs)
+        changed[place] = np.asarray(random.standard_normal(inputs[place].shape), np.float32)
+        results = module.exact(small, changed, drawn.parameters)
+        found[name] = all(np.isfinite(each).all() for each in results)
+    return found
+
+
+def _differs(target: Path, text: str, *, raising: bool = False) -> str:
+    """How MLX's results differ from PyTorch's, and what is wrong with the file; empty if nothing.
+
+    With `raising` TaskError instead, as PyTorch is the last that can be asked.
+    """
+    from metalbench import reference
+    from metalbench.kernel.library import load_task
+    from metalbench.task.workload import workload
+    from metalbench.verify.admission import Candidate, Check
+
+    target.write_text(text, encoding="utf-8")
+    try:
+        task = load_task(target)
+        for size in ("small", "odd"):
+            for seed in range(task.turn):
+                work = workload(task, size, seed=seed)
+                check = Check(work)
+                for name, got in reference.outputs(work).items():
+                    if check.factor(Candidate("MLX", name, got)) > 1:
+                        raise DeclarationError(f"{name} at {size}, seed {seed} is not the oracle's")
+    except MetalBenchError as error:
+        if raising:
+            raise
+        return f"no MLX: {str(error).partition(chr(10))[0]}"
+    return ""
