@@ -57,6 +57,7 @@ ROOMS = (
     "tuning",
     "leaderboard",
     "generations",
+    "cluster",
     "report",
     "testing",
     "pytest_plugin",
