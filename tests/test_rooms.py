@@ -21,6 +21,7 @@ ROOMS = (
     "kind",
     "isolation.confinement",
     "isolation.encoding",
+    "isolation.limits",
     "stats",
     "msl.reading",
     "msl.ir",
