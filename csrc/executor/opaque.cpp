@@ -55,7 +55,7 @@ Textures textures_from(Reader& message, const std::function<Buffer(Reader&)>& bu
     Buffer buffer = buffer_from(message);
     TextureDescriptor descriptor;
     descriptor.type = static_cast<TextureType>(message.get<std::uint32_t>());
-    descriptor.format.channel = static_cast<Channel>(message.get<std::uint32_t>());
+    descriptor.format.channel = static_cast<mb::Channel>(message.get<std::uint32_t>());
     descriptor.format.channels = static_cast<std::uint8_t>(message.get<std::uint32_t>());
     descriptor.format.bgra = message.get<std::uint32_t>() != 0;
     descriptor.levels.resize(message.get<std::uint32_t>());
