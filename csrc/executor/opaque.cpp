@@ -60,7 +60,7 @@ Textures textures_from(Reader& message, const std::function<Buffer(Reader&)>& bu
     descriptor.format.bgra = message.get<std::uint32_t>() != 0;
     descriptor.levels.resize(message.get<std::uint32_t>());
     for (TextureLevel& level : descriptor.levels) level = level_from(message);
-    textures.emplace_back(std::move(buffer), std::move(descriptor));
+    textures.push_back({std::move(buffer), std::move(descriptor)});
   }
   return textures;
 }

@@ -77,16 +77,16 @@ def test_a_run_over_a_suite_names_what_has_no_kernel(
     from metalbench.kernel.library import find as find_all
 
     def find(names: Any, set_name: str | None, folders: Any) -> list[Any]:
-        wanted = ("kb1_019_relu", "kb2_001_conv2d_relu_bias_add")
+        wanted = ("kb1_019_relu", "kb3_001_mlp")
         return [each for each in find_all(names, set_name, folders) if each.name in wanted]
 
     monkeypatch.setattr("metalbench.kernel.library.find", find)
     result = shell("run", "--set", "kernelbench", "--size", "small")
     assert result.exit_code == 0, result.output
     assert "1 of 1 correct" in result.stdout
-    assert "No kernel yet for 1 of 2 tasks: kb2_001_conv2d_relu_bias_add" in result.stdout
-    result = shell("run", "kb2_001_conv2d_relu_bias_add")
-    assert "no kernel; write kb2_001_conv2d_relu_bias_add.metal" in " ".join(result.stdout.split())
+    assert "No kernel yet for 1 of 2 tasks: kb3_001_mlp" in result.stdout
+    result = shell("run", "kb3_001_mlp")
+    assert "no kernel; write kb3_001_mlp.metal" in " ".join(result.stdout.split())
 
 
 def test_a_suite_without_a_kernel_is_a_message(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,8 @@ DEVICE = SimpleNamespace(kind="cpu", name="Example CPU", chip=None, cores=2, cap
 
 
 def trial(task: str) -> Any:
-    return SimpleNamespace(entry=SimpleNamespace(name=task), dtype="float32")
+    kernel = SimpleNamespace(is_python=False)
+    return SimpleNamespace(entry=SimpleNamespace(name=task), kernel=kernel, dtype="float32")
 
 
 TRIALS = [trial("relu"), trial("gelu"), trial("softmax")]
