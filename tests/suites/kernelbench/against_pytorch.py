@@ -1,0 +1,138 @@
+"""A problem's bodies beside the published module, on the same inputs and parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metalbench.errors import DeclarationError
+from metalbench.kernel.library import Entry
+from metalbench.suites.kernelbench.problems import PROBLEMS
+from metalbench.suites.pytorch.module import Module, several, torch_of
+from metalbench.task.workload import Workload, workload
+
+Values = np.ndarray[Any, Any]
+MOST_TRIED = 4000
+
+
+class Unmatched(Exception):  # noqa: N818 - no error but what is found
+    """The published file has no extents at which its arrays are those of a size of ours."""
+
+
+def file_of(entry: Entry, folder: Path) -> Path:
+    """The published file of a problem, in a checkout's folder of levels."""
+    found = re.match(r"kb(\d)_(\d+)_", entry.name)
+    assert found
+    return next((folder / f"level{found[1]}").glob(f"{int(found[2])}_*.py"))
+
+
+def largest_difference(entry: Entry, folder: Path, seed: int = 1) -> float:
+    """Between our float64 results at `small` and the module's, relative to the largest of them.
+
+    Raises Unmatched where the module cannot be brought to these shapes.
+    """
+    work = workload(entry.task, "small", seed=seed)
+    model, arguments = _model(entry, work, Module.of(file_of(entry, folder)))
+    torch = torch_of(entry.name)
+    state = _state(torch, model, work)
+    inputs = [work.inputs[name] for name in PROBLEMS[entry.name].inputs]
+    best = np.inf
+    for layout in _layouts(inputs, [tuple(each.shape) for each in arguments]):
+        tensors = [
+            torch.from_numpy(np.array(each, order="C")).to(own.dtype)
+            for each, own in zip(layout, arguments, strict=True)
+        ]
+        with torch.no_grad():
+            got = several(torch.func.functional_call(model, state, tuple(tensors), strict=False))[0]
+        for expected in _alike(next(iter(work.expected.values())), tuple(got.shape)):
+            values = got.numpy().reshape(expected.shape)
+            scale = max(1e-30, float(np.abs(expected).max()))
+            best = min(best, float(np.abs(values - expected).max()) / scale)
+    return best
+
+
+def _model(entry: Entry, work: Workload, module: Module) -> tuple[Any, list[Any]]:
+    """The module with shapes as ours, in float64, and the arguments that it would draw."""
+    for values in _extents(entry, module):
+        try:
+            model, arguments = module.built(values, "meta")
+        except DeclarationError:
+            continue
+        if _fits(work, entry, model, arguments):
+            model, arguments = module.built(values, double=True)
+            return model.double(), arguments
+    raise Unmatched(entry.name)
+
+
+def _extents(entry: Entry, module: Module) -> Iterator[dict[str, int]]:
+    """The file's numbers, each as a number of ours that is as large in the published problem."""
+    own, small = PROBLEMS[entry.name].sizes["paper"], entry.task.sizes["small"]
+    names = module.source.extents
+    choices = []
+    for value in names.values():
+        like = [small[name] for name, extent in own.items() if extent == value]
+        choices.append(list(dict.fromkeys([*like, value, *small.values()])))
+    for place, chosen in enumerate(product(*choices)):
+        if place == MOST_TRIED:
+            return
+        yield dict(zip(names, chosen, strict=True))
+
+
+def _fits(work: Workload, entry: Entry, model: Any, arguments: list[Any]) -> bool:
+    ours = [work.inputs[name] for name in PROBLEMS[entry.name].inputs]
+    if len(ours) != len(arguments):
+        return False
+    if not all(hasattr(each, "shape") for each in arguments):
+        return False
+    shapes = [tuple(each.shape) for each in arguments]
+    if not all(any(True for _ in _alike(a, b)) for a, b in zip(ours, shapes, strict=True)):
+        return False
+    for name, each in model.named_parameters():
+        held = work.inputs.get(name.replace(".", "_"))
+        if held is not None and held.size != each.numel():
+            return False
+    return True
+
+
+def _alike(values: Values, shape: tuple[int, ...]) -> Iterator[Values]:
+    """`values` as it is and with its channels first, where that has the shape."""
+    if values.shape == shape or (values.size == 1 and not shape):
+        yield values
+    if values.ndim > 2:
+        moved = np.moveaxis(values, -1, 1)
+        if moved.shape == shape:
+            yield moved
+
+
+def _layouts(inputs: list[Values], shapes: list[tuple[int, ...]]) -> Iterator[tuple[Values, ...]]:
+    yield from product(*(list(_alike(a, b)) for a, b in zip(inputs, shapes, strict=True)))
+
+
+def _state(torch: Any, model: Any, work: Workload) -> Mapping[str, Any]:
+    """Our parameters by the module's names, laid out as it has them."""
+    state = {name: each.detach().clone() for name, each in model.named_parameters()}
+    state |= {name: each.detach().clone() for name, each in model.named_buffers()}
+    for prefix, layer in model.named_modules():
+        for short, own in layer.named_parameters(recurse=False):
+            name = f"{prefix}.{short}" if prefix else short
+            held = work.inputs.get(name.replace(".", "_"))
+            if held is not None:
+                values = _weights(torch, layer, short, held.astype(np.float64))
+                state[name] = torch.from_numpy(np.array(values, order="C")).reshape(own.shape)
+    return state
+
+
+def _weights(torch: Any, layer: Any, short: str, held: Values) -> Values:
+    convolution = torch.nn.modules.conv
+    if short != "weight" or not isinstance(layer, convolution._ConvNd):
+        return held
+    if not isinstance(layer, convolution._ConvTransposeNd):
+        return np.moveaxis(held, -1, 1)
+    filters, *taps, inner = held.shape
+    split = held.reshape(layer.groups, filters // layer.groups, *taps, inner)
+    return np.moveaxis(split, -1, 1).reshape(layer.groups * inner, -1, *taps)
