@@ -74,8 +74,8 @@ def report_of(
 def _goes_wrong(program: Program, as_in: Difference) -> bool:
     try:
         outcome = compare(program, (as_in.asked,))
-    except (KeyError, IndexError):
-        return False  # something that it uses was taken away
+    except (KeyError, IndexError, RecursionError):
+        return False  # something that it uses was taken away, or what ends a loop
     return any(each.kind == as_in.kind for each in outcome.differences)
 
 
