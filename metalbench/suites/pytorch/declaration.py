@@ -17,6 +17,7 @@ from metalbench.suites.pytorch.drawing import DrawnInput, Part
 from metalbench.suites.pytorch.module import Module
 from metalbench.suites.pytorch.operations import Operations
 from metalbench.suites.pytorch.running import OnPyTorch
+from metalbench.suites.pytorch.writing import DEPTH
 from metalbench.task import Task, task
 from metalbench.task.dtypes import dtype as named
 from metalbench.task.expression import Expression, parse
@@ -24,8 +25,6 @@ from metalbench.task.inputs import Array
 
 Dim = int | str | tuple[int, ...]
 Sizes = Mapping[str, Mapping[str, int]]
-# A rounding error of a deep network grows by more layers than one.
-DEPTH = 4
 
 
 def given(*dims: Dim, dtype: str = "float32", varied: bool = True) -> Part:

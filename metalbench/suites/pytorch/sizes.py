@@ -40,6 +40,7 @@ class Trials:
     """Sizes that were tried, and what came of them."""
 
     module: Module
+    least: int
     known: dict[tuple[int, ...], Work | None] = field(default_factory=dict)
 
     def work(self, values: Mapping[str, int]) -> Work | None:
@@ -68,13 +69,13 @@ def work_of(module: Module, values: Mapping[str, int]) -> Work:
     return Work(int(counter.get_total_flops()), sum(elements))
 
 
-def sizes_of(module: Module) -> dict[str, Extents]:
-    """`small`, `odd`, `cpu` and `paper`, the last the file's own.
+def sizes_of(module: Module, least: int) -> dict[str, Extents]:
+    """`small`, `odd`, `cpu` and `paper`, the last the file's own; no number below `least`.
 
     Raises TaskError where the module does not run at its own.
     """
     own = dict(module.source.extents) or {}
-    trials = Trials(module)
+    trials = Trials(module, least)
     trials.known[tuple(own.values())] = work_of(module, own)
     small = _small(own, trials)
     return {
@@ -89,13 +90,13 @@ def _small(own: Extents, trials: Trials) -> Extents:
     """All numbers divided alike, if the module can do that; then each as far as it goes."""
     found = own
     for parts in (1 << place for place in range(16, 0, -1)):
-        values = {name: _part(name, value, parts) for name, value in own.items()}
+        values = {name: _part(name, value, parts, trials.least) for name, value in own.items()}
         if trials.work(values) is not None:
             found = values
             break
     for name in sorted(own, key=lambda each: -own[each]):
-        for least in _ladder(name, found[name]):
-            values = {**found, name: least}
+        for part in _ladder(name, found[name], trials.least):
+            values = {**found, name: part}
             work = trials.work(values)
             if work is not None:
                 found = values
@@ -103,18 +104,18 @@ def _small(own: Extents, trials: Trials) -> Extents:
     return found
 
 
-def _ladder(name: str, value: int) -> Iterator[int]:
+def _ladder(name: str, value: int, least: int) -> Iterator[int]:
     """From the least to what is there."""
     seen = set()
     for parts in (1 << place for place in range(16, 0, -1)):
-        part = _part(name, value, parts)
+        part = _part(name, value, parts, least)
         if part < value and part not in seen:
             seen.add(part)
             yield part
 
 
-def _part(name: str, value: int, parts: int) -> int:
-    least = BATCH if "batch" in name.lower() else 8
+def _part(name: str, value: int, parts: int, least: int) -> int:
+    least = BATCH if "batch" in name.lower() else least
     return min(value, max(least, value // parts))
 
 

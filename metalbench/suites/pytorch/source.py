@@ -49,14 +49,19 @@ class Source:
         A constant is `name = 128` at the top; numbers in tuples and lists there, and in
         `get_inputs` and `get_init_inputs`, are called `n128`.
         """
-        constants = {name: each.value for name, each in self._constants(self.tree).items()}
-        literals = {f"n{each.value}": each.value for each in self._literals(self.tree)}
         return {
             name: value
-            for name, value in {**constants, **literals}.items()
+            for name, value in self.numbers.items()
             if not FIXED.search(name.lower())
             and (value >= LEAST_EXTENT or ("batch" in name.lower() and value > 1))
         }
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """All numbers that `module_at` takes, also those that make another problem."""
+        constants = {name: each.value for name, each in self._constants(self.tree).items()}
+        literals = {f"n{each.value}": each.value for each in self._literals(self.tree)}
+        return {**constants, **literals}
 
     def module_at(self, values: Mapping[str, int]) -> ModuleType:
         """The file executed with `values` for its numbers.

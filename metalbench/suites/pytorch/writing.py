@@ -10,6 +10,8 @@ from metalbench.suites.pytorch.graph import Graph, Name, argument
 from metalbench.suites.pytorch.matching import Different, Formula
 
 WIDTH = 100
+# Errors grow by as many layers where a file says nothing else.
+DEPTH = 4
 
 
 def text_of(
@@ -21,6 +23,7 @@ def text_of(
     flops: Sequence[int],
     title: str,
     varied: Mapping[str, bool],
+    depth: int = DEPTH,
     why_not_mlx: str = "",
 ) -> str:
     """A task file; `why_not_mlx` says why PyTorch is the reference, where the body cannot be."""
@@ -40,6 +43,7 @@ def text_of(
         called = f"y{place}" if several else "y"
         lines.append(f'        {called}=("{kind}", {_dims(shape)}),'.replace(", ),", ",),"))
     lines += ["    ),", f"    flops=({', '.join(map(str, flops))},),"]
+    lines += [f"    depth={depth},"] if depth != DEPTH else []
     if not body:
         return "\n".join([*lines, f")(None)  # {why_not_mlx}", ""])
     lines += [")", *_body(name, graph)]

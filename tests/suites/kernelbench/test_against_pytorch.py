@@ -10,12 +10,11 @@ import os
 from pathlib import Path
 
 import pytest
-from suites.kernelbench.against_pytorch import Unmatched, largest_difference
+from suites.kernelbench.against_pytorch import NEAR, Unmatched, largest_difference
 
 from metalbench.kernel.library import Entry, find
 
 FOLDER = os.environ.get("METALBENCH_KERNELBENCH", "")
-NEAR = 1e-6
 
 
 @pytest.mark.slow
