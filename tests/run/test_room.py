@@ -60,8 +60,17 @@ def test_what_does_not_fit_is_told_with_the_figures(
         check_room(trial("kb1_019_relu"), device, limits)
 
 
+def test_a_launch_that_the_cpu_device_would_end_is_told() -> None:
+    check_room(trial("kb1_001_square_matrix_multiplication"), CPU, PLENTY)
+    product = trial("kb1_001_square_matrix_multiplication", "n=8192")
+    with pytest.raises(DeclarationError, match=r"time of a launch: 22 s .* 10 s may be taken"):
+        check_room(product, CPU, PLENTY)
+    check_room(product, replace(SMALL_GPU, capabilities={}), PLENTY)
+
+
 def test_what_fits_is_not_told() -> None:
     check_room(trial("kb1_019_relu", "cpu"), CPU, Limits(600, 2 * GIB))
+    check_room(trial("kb1_001_square_matrix_multiplication", "cpu"), CPU, PLENTY)
     check_room(trial("kb1_019_relu"), replace(SMALL_GPU, capabilities={}), PLENTY)
 
 
