@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 
 class Arrays:
     """Operations that move elements and compute nothing."""
@@ -69,6 +71,11 @@ class Arrays:
     def expand_as(self, x: Any, other: Any) -> Any:
         """As often as the shape of another array says."""
         return self._on.full(x, tuple(other.shape))
+
+    def broadcast_tensors(self, arrays: Sequence[Any]) -> list[Any]:
+        """All in the shape that they have together."""
+        shape = np.broadcast_shapes(*(tuple(each.shape) for each in arrays))
+        return [self._on.full(each, shape) for each in arrays]
 
     def cat(self, arrays: Sequence[Any], dim: int = 0) -> Any:
         """One behind the other."""

@@ -202,6 +202,12 @@ class Operations(Arrays, Norms, Recurrent, Windowed):
         """The mean over rows of -log(softmax) at the row's class."""
         return self._on.cross_entropy(x, classes)
 
+    def kl_div(self, log_x: Any, y: Any, reduction: int = 1) -> Any:
+        """The sum of y (log y - log x): 2 is how PyTorch calls that reduction."""
+        if reduction != 2:
+            raise ValueError(f"kl_div: expected a sum, got reduction {reduction}")
+        return self._on.kl_div(log_x, y) * y.shape[0]
+
     def triplet_margin_loss(self, a: Any, near: Any, far: Any, margin: float = 1.0) -> Any:
         """The mean of max(|a - n| - |a - f| + margin, 0)."""
         if margin != 1.0:
