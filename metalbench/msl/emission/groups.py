@@ -152,7 +152,7 @@ def _scan(body: Body, function: str, lanes: Lanes, *, inclusive: bool) -> str:
         order = [lane - distance if lane >= distance else width for lane in range(width)]
         return code.value(f"shufflevector {kind} {vector}, {kind} {rest}, {places(order)}")
 
-    found = _active(body, lanes, neutral)
+    found = _brought(body, lanes, neutral)
     if not inclusive:
         found = from_below(found, 1)
     distance = 1
@@ -171,9 +171,9 @@ def _shuffle(body: Body, lanes: Lanes, source: Lanes, known: Sequence[int] | Non
     if known is not None and source.is_uniform:
         if not 0 <= known[0] < body.width:
             return Lanes(type_, "zeroinitializer")
-        vector = _active(body, lanes, "zeroinitializer")
+        vector = _brought(body, lanes, "zeroinitializer")
         return Lanes(type_, code.value(f"extractelement {kind} {vector}, i64 {known[0]}"))
-    vector = _active(body, lanes, "zeroinitializer")
+    vector = _brought(body, lanes, "zeroinitializer")
     if known is not None:
         order = [each if each < body.width else body.width for each in known]
         found = code.value(
@@ -187,6 +187,25 @@ def _shuffle(body: Body, lanes: Lanes, source: Lanes, known: Sequence[int] | Non
         none = "false" if type_ == BOOL else "zeroinitializer"
         return Lanes(type_, code.value(f"select i1 {inside}, {type_} {one}, {type_} {none}"))
     return Lanes(type_, vectors=(_permute(body, vector, source, type_),))
+
+
+def _brought(body: Body, lanes: Lanes, otherwise: str) -> str:
+    """What every lane has for each of the others, and another value for those not active.
+
+    Where processors have masks of their own, LLVM 22 leaves out a choice of constants by one that
+    also decides, behind a shuffle, what another choice takes: of numbers in
+    `choose(m, shuffle(choose(m, numbers, 0)), 0)` it forgets the inner one, though lanes differ. So
+    each has a mask that LLVM does not know to be the same.
+    """
+    code = body.code
+    if not body.mask or not body.kernel.machine.all_sizes:
+        return _active(body, lanes, otherwise)
+    bits, everyone = code.bits, body.mask
+    own = code.value(f'call {bits} asm "# {code.fresh()}", "=r,0"({bits} {code.number(everyone)})')
+    body.mask = code.value(f"bitcast {bits} {own} to {code.mask}")
+    found = _active(body, lanes, otherwise)
+    body.mask = everyone
+    return found
 
 
 def _permute(body: Body, vector: str, source: Lanes, type_: Type) -> str:
