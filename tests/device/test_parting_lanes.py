@@ -202,3 +202,42 @@ def test_what_lanes_do_behind_a_loop_is_of_the_turn_around_it():
     arguments = {"a": np.full(2, 5, np.float32), "y": y}
     device.run([_core.Dispatch(pipeline, arguments, threads_in_grid=64, threads=64)])
     np.testing.assert_array_equal(y, np.where(np.arange(64) % 32 == 0, np.arange(64), 1))
+
+
+PASSED_BY = """
+#include <metal_stdlib>
+using namespace metal;
+kernel void passed_by(device const uint* order, device uint* y, constant uint& total,
+                      uint2 at [[thread_position_in_grid]],
+                      uint tid [[thread_index_in_threadgroup]]) {
+  threadgroup uint shared[64];
+  uint sum = 1;
+  const uint i = at.y * 5 + at.x;
+  switch (i) {
+    case 0: {}
+    case 5: { sum = y[2 * total + order[i]]; }
+    default: break;
+  }
+  shared[tid] = sum;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  y[2 * total + order[i]] = shared[tid];
+}
+"""
+
+
+def test_lanes_that_differ_in_a_switch_may_all_pass_it_by():
+    """A lane that nobody is went through its cases, where all of them did, and read anywhere."""
+    device = _core.open("cpu")
+    pipeline = device.compile(PASSED_BY).pipeline()
+    assert pipeline.engine == "vectors"
+    y = np.arange(120, dtype=np.uint32)
+    arguments = {
+        "order": np.arange(40, dtype=np.uint32),
+        "y": y,
+        "total": np.array([40], np.uint32),
+    }
+    device.run([_core.Dispatch(pipeline, arguments, threads_in_grid=(5, 8), threads=(5, 8))])
+    np.testing.assert_array_equal(y[:80], np.arange(80))
+    np.testing.assert_array_equal(
+        y[80:], np.where(np.isin(np.arange(40), (0, 5)), np.arange(80, 120), 1)
+    )

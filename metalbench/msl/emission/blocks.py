@@ -16,6 +16,7 @@ from metalbench.msl.emission.walks import Emit, Walks
 from metalbench.msl.emission.ways import choose, masks
 from metalbench.msl.ir.model import Block, Phi, Value
 from metalbench.msl.ir.text import IrError
+from metalbench.msl.ir.types import BOOL
 from metalbench.msl.vector.divergence import Divergence, Region
 from metalbench.msl.vector.lines import lines_of
 
@@ -193,6 +194,11 @@ class _Blocks:
                 self._assign(block, target, only=way)
             else:
                 lanes = code.value(f"or {code.mask} {lanes}, {way}") if lanes else way
+        if condition.type != BOOL:  # lanes with different numbers may all go to the meeting point
+            some = code.fresh("some")
+            none = self._equal(code.number(lanes), "0")
+            code.fork(none, self._label(region.join), some)
+            code.label(some)
         self._walks.go(region, lanes)
         code.jump(self._label(region.join))
 
