@@ -122,6 +122,11 @@ LOOPS = {
         break;
       }
     }""",
+    "flag, of a loop within": """for (uint k = 0; k < 40; ++k) {
+      uint turns = 0;
+      for (; turns < (k == key ? 2u : 0u); ++turns) { count = simd_sum(1u); }
+      if (turns != 0) { break; }
+    }""",
     "flag": """bool done = false;
     while (!done) {
       if (simd_broadcast_first(key) == key) { count = simd_sum(1u); done = true; }

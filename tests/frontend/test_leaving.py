@@ -46,6 +46,14 @@ def lowered(source, body):
         ("for (;;) { if (x) { x = simd_sum(x); } if (x) break; }", f"{MARK}; }}"),
         ("for (;;) if (x) { x = simd_sum(x); break; }", f"{{ {BEGINS} if (x) {{"),
         ("do if (x) x = simd_sum(x); else --x; while (x);", f"{MARK}; }} else --x; }} while"),
+        (
+            "for (;;) { for (uint k = 0; k < x; ++k) { x = simd_sum(x); } if (x) break; }",
+            f"{{ for (uint k = 0; k < x; ++k) {{ x = simd_sum(x); }} {MARK}; }} if (x) break;",
+        ),
+        (
+            "while (x) for (uint k = 0; k < x; ++k) x = simd_sum(x);",
+            f"{{ {BEGINS} {{ for (uint k = 0; k < x; ++k) x = simd_sum(x); }} {MARK}; }}",
+        ),
     ],
 )
 def test_a_loop_that_is_left_behind_a_meeting(source, body, marked):

@@ -4,7 +4,8 @@ What always leaves a loop is no part of it to LLVM, and the lanes of all its tur
 So the place where it is left is marked, for kernels that are built as vectors (ir/turns.py), and
 so is where a turn of the loop begins, which is what the mark ends: after a loop that stands before
 it LLVM may come straight from there. Of
-`while (!done) { if (c) { simd_sum(x); done = true; } }` LLVM finds out that the branch leaves it.
+`while (!done) { if (c) { simd_sum(x); done = true; } }` LLVM finds out that the branch leaves it,
+and so it does of a loop within, behind the first of whose turns the outer one is left.
 
 Nor may LLVM unroll such a loop, or one around it: the copies of its turns would leave it for one
 block together.
@@ -18,7 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from metalbench.msl.reading.collectives import References, is_collective
-from metalbench.msl.reading.statements import Body, bare_sides, bodies
+from metalbench.msl.reading.statements import Body, bare_sides, bodies, end_of_statement
 from metalbench.msl.reading.tokens import Tokens
 from metalbench.msl.rewriting.edits import Edits
 
@@ -36,7 +37,7 @@ Reached = Callable[[str], set[str]]  # what code mentions that a name stands for
 class _Marks(NamedTuple):
     """Of a loop: the statements that leave it, or may be found to, and the ends of blocks.
 
-    Of blocks without braces `bare` are the first token and the one behind.
+    Of blocks without braces and of loops within, `bare` are the first token and the one behind.
     """
 
     leaving: list[int]
@@ -96,6 +97,13 @@ def _marks_of(tokens: Tokens, loop: Body, loops: list[Body], reached: Reached) -
         (first, behind)
         for first, behind in (bare_sides(tokens, *loop[1:]) if decided else ())
         if is_own(first) and _meets(tokens, first, behind, reached)
+    ]
+    bare += [
+        (each.word, end_of_statement(tokens, each.word))
+        for each in (loops if decided else ())
+        if loop.opening < each.word < loop.closing
+        and is_own(each.word)
+        and _meets(tokens, each.word, each.closing, reached)
     ]
     return _Marks(leaving, closing, bare)
 
