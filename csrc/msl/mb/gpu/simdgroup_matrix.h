@@ -119,18 +119,29 @@ MB_FUNC void find_columns(const simdgroup_matrix<T, 8, 8>& m, float (&columns)[8
   }
 }
 
-// x and y are added in float, each product of a row and a column without rounding it first.
+// As its own addition, even where those of fast math become parts of products.
+MB_FUNC float add_as_it_stands(float x, float y) {
+#pragma clang fp reassociate(off) contract(off)
+  return x + y;
+}
+
+// In float, each product of a row and a column without rounding it first. The eight are summed for
+// themselves, as tensor cores do: in one chain with x and y, over all of a long product, every one
+// of them would be rounded as the whole is.
 template <class A, class B>
 MB_FUNC void add_by_lanes(const simdgroup_matrix<A, 8, 8>& a, const simdgroup_matrix<B, 8, 8>& b,
                           float& x, float& y) {
   float row[8], columns[8][2];
   find_row(a, row);
   find_columns(b, columns);
+  float sum[2] = {row[0] * columns[0][0], row[0] * columns[0][1]};
 #pragma clang loop unroll(full)
-  for (u32 k = 0; k < 8; ++k) {
-    x = __builtin_fmaf(row[k], columns[k][0], x);
-    y = __builtin_fmaf(row[k], columns[k][1], y);
+  for (u32 k = 1; k < 8; ++k) {
+    sum[0] = __builtin_fmaf(row[k], columns[k][0], sum[0]);
+    sum[1] = __builtin_fmaf(row[k], columns[k][1], sum[1]);
   }
+  x = add_as_it_stands(x, sum[0]);
+  y = add_as_it_stands(y, sum[1]);
 }
 
 template <class T>
