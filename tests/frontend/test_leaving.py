@@ -84,6 +84,14 @@ def test_what_needs_no_mark(source, body):
     assert "turn_ends" not in lowered(source, body)
 
 
+def test_a_return_ends_the_turns_of_all_loops_around_it(source):
+    body = "for (;;) { while (simd_any(x)) { if (x) { x = simd_sum(x); return x; } } }"
+    text = lowered(source, body)
+    assert f"for (;;) {{ {BEGINS} " in text
+    assert "{ const auto mb_turn_1 = mb::turn_begins(); if (x)" in text
+    assert "return mb::turn_ends(mb_turn, mb::turn_ends(mb_turn_1, x));" in text
+
+
 def test_a_marked_loop_and_those_around_it_are_not_unrolled(source):
     body = """for (;;) {
 #pragma unroll 4

@@ -23,9 +23,7 @@ from metalbench.msl.reading.statements import Body, bare_sides, bodies, end_of_s
 from metalbench.msl.reading.tokens import Tokens
 from metalbench.msl.rewriting.edits import Edits
 
-_TURN = "mb_turn"  # in scope for the marks of a loop, and hidden by those of loops within
-_BEGINS = f" const auto {_TURN} = mb::turn_begins();"
-_MARK = f"mb::turn_ends({_TURN}"
+_TURN = "mb_turn"  # and the depth of a loop that is within another
 _TURNS = "MB_LOOP_OF_TURNS "  # in front of a loop that must not be unrolled
 _HINTED = "MB_LOOP_HINT"  # and in the place of what the source says of that
 _HINT = re.compile(r"#[ \t]*pragma[ \t]+((?:(?:no)?unroll\b|clang[ \t]+loop\b)[^\n]*)")
@@ -59,19 +57,27 @@ def mark_leaving(tokens: Tokens, references: References, edits: Edits) -> None:
     loops = list(bodies(tokens))
     marks = {loop: _marks_of(tokens, loop, loops, reached) for loop in loops}
     marked = [loop for loop, found in marks.items() if any(found)]
+    turns = {loop: _turn_of(loop, loops) for loop in marked}
     for loop in marked:
-        _begin(tokens, edits, loop)
+        _begin(tokens, edits, loop, turns[loop])
     for loop in marked:
+        ends = f"mb::turn_ends({turns[loop]}"
         for index in marks[loop].leaving:
-            _mark(tokens, edits, index)
+            _mark(tokens, edits, index, ends)
         for index in marks[loop].closing:
-            edits.insert(tokens.start[index], f"{_MARK}); ")
+            edits.insert(tokens.start[index], f"{ends}); ")
         for first, behind in marks[loop].bare:
             edits.insert(tokens.start[first], "{ ")
-            edits.insert(tokens.end(behind - 1), f" {_MARK}); }}")
+            edits.insert(tokens.end(behind - 1), f" {ends}); }}")
     for loop in loops:
         if any(loop.opening <= inner.opening < loop.closing for inner in marked):
             _keep_turns(tokens, edits, loop.word)
+
+
+def _turn_of(loop: Body, loops: list[Body]) -> str:
+    """A name that those of loops within do not hide: a `return` ends the turns of all."""
+    depth = sum(each.opening < loop.word < each.closing for each in loops)
+    return f"{_TURN}_{depth}" if depth else _TURN
 
 
 def _marks_of(tokens: Tokens, loop: Body, loops: list[Body], reached: Reached) -> _Marks:
@@ -79,7 +85,8 @@ def _marks_of(tokens: Tokens, loop: Body, loops: list[Body], reached: Reached) -
         return not any(loop.opening < each.opening < index < each.closing for each in loops)
 
     def needs_one(index: int) -> bool:
-        return is_own(index) and _follows_a_meeting(tokens, loop, index, reached)
+        ends = tokens.text[index] == "return" or is_own(index)
+        return ends and _follows_a_meeting(tokens, loop, index, reached)
 
     decided = _is_decided(tokens, loop, is_own)
     words = (*_WAYS_OUT, "continue") if decided else _WAYS_OUT
@@ -198,21 +205,22 @@ def _opener(tokens: Tokens, opening: int) -> str:
     return tokens.at(before)
 
 
-def _begin(tokens: Tokens, edits: Edits, loop: Body) -> None:
+def _begin(tokens: Tokens, edits: Edits, loop: Body, turn: str) -> None:
     """Say where a loop's turns begin; one without braces gets them."""
+    begins = f" const auto {turn} = mb::turn_begins();"
     if tokens.text[loop.opening] == "{":
-        edits.insert(tokens.end(loop.opening), _BEGINS)
+        edits.insert(tokens.end(loop.opening), begins)
     else:
-        edits.insert(tokens.start[loop.opening + 1], f"{{{_BEGINS} ")
+        edits.insert(tokens.start[loop.opening + 1], f"{{{begins} ")
         edits.insert(tokens.end(loop.closing - 1), " }")
 
 
-def _mark(tokens: Tokens, edits: Edits, index: int) -> None:
+def _mark(tokens: Tokens, edits: Edits, index: int, ends: str) -> None:
     if tokens.text[index] != "return" or tokens.at(index + 1) == ";":
-        edits.insert(tokens.start[index], f"{_MARK}); ")
+        edits.insert(tokens.start[index], f"{ends}); ")
     elif tokens.at(index + 1) != "{":  # `{...}` has no type before it is returned
         last = next(at for at in range(index, len(tokens)) if tokens.text[at] == ";")
-        edits.insert(tokens.start[index + 1], f"{_MARK}, ")
+        edits.insert(tokens.start[index + 1], f"{ends}, ")
         edits.insert(tokens.start[last], ")")
 
 
