@@ -142,3 +142,32 @@ def test_texels_are_given_as_arrays(tmp_path):
     assert check(path, buffers=tmp_path / "fit.npz").found == ()
     (found,) = check(path, buffers=tmp_path / "unfit.npz").found
     assert (found.kind, found.count) == ("texture-bounds", 8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("between", "kinds"),
+    [
+        ("", {"texture-fence"}),
+        ("simdgroup_barrier(mem_flags::mem_none);", {"texture-fence"}),
+        ("atomic_thread_fence(mem_flags::mem_threadgroup);", {"texture-fence"}),
+        ("t.fence();", set()),
+        ("simdgroup_barrier(mem_flags::mem_texture);", set()),
+        ("atomic_thread_fence(mem_flags::mem_texture);", set()),
+        ("threadgroup_barrier(mem_flags::mem_texture);", set()),
+        # Another texel of its own.
+        ("i = 15 - i;", set()),
+    ],
+)
+def test_a_thread_sees_its_own_texels_after_a_fence(tmp_path, between, kinds):
+    path = tmp_path / "k.metal"
+    path.write_text(
+        "// texture: t r32float (16) zeros inout\n// buffer: y float32 (8) output\n"
+        "// dispatch: k threads_in_grid=(8) threads=(8)\n"
+        "#include <metal_stdlib>\nusing namespace metal;\n"
+        "kernel void k(texture1d<float, access::read_write> t, device float* y,\n"
+        "              uint i [[thread_position_in_grid]]) {\n"
+        "  uint own = i;\n  t.write(float4(i), i);\n"
+        f"  {between}\n  y[own] = t.read(i).x;\n}}\n"
+    )
+    assert {each.kind for each in check(path).found} == kinds

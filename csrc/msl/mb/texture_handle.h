@@ -96,8 +96,10 @@ struct TextureHandle {
   const Texture* mb_texture = nullptr;
 
   MB_FUNC uint get_num_mip_levels() const { return level_count(mb_texture); }
-  // A thread sees its own writes at once.
-  MB_FUNC void fence() const {}
+  // A thread sees its own writes at once; on a GPU it needs not.
+  MB_FUNC void fence() const {
+    if (mb_texture != nullptr) MB_FENCE_TEXELS(mb_texture);
+  }
   // Only fragment functions have derivatives; files that hold such functions compile all the same.
   template <class P>
   MB_FUNC float calculate_clamped_lod(const Sampler&, P) const {
