@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from metalbench import _core
 from metalbench.errors import DeclarationError, suggestion
@@ -65,7 +66,7 @@ class Kernel:
 
     Its own folder and `include_dirs` are searched for `#include "..."`. `math` is how it is
     compiled: "fast" lets the compiler reassociate, fuse and approximate; "safe", the default, is
-    what MLX compiles custom kernels with.
+    what MLX compiles custom kernels with. `samplers` has what `_core.Sampler` takes, by argument.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Kernel:
     dtypes: tuple[str, ...] = ("float32",)
     math: str = MATH_MODES[0]
     include_dirs: tuple[Path, ...] = ()
+    samplers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def is_python(self) -> bool:

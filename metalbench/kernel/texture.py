@@ -78,7 +78,7 @@ def pixel_format(name: str) -> PixelFormat:
 
 
 def texture_over(buffer: GuardedBuffer, format_name: str, argument: _core.Argument) -> object:
-    """A buffer's texels as a texture of the kind that `argument` takes, or as the textures of an array.
+    """A buffer's texels as what `argument` takes: a texture, or a list of them for an array.
 
     Raises DispatchError if the buffer's shape is that of another kind.
     """
