@@ -5,7 +5,7 @@
 
 #include "access.h"
 #if MB_SHADOW
-#include "cpu/shadow_abi.h"
+#include "cpu/given.h"
 #endif
 
 namespace mb {
@@ -37,22 +37,6 @@ MB_FUNC MB_UNTRACED void miss_texel(const OutsideTexel& texel, const void* pc) {
 
 #if MB_SHADOW
 
-// Of a value in the thread's own memory, which those who use it do not follow.
-[[gnu::noinline]] MB_UNTRACED MB_NOT_SHADOWED static void expect_given(const void* value, u32 bytes,
-                                                                       const char* words) {
-  const Fiber* self = current();
-  const uptr offset = offset_in_stack(self, value);
-  if (offset >= stack_bytes) return;
-  for (u32 i = 0; i < bytes; ++i) {
-    if (self->shadow[offset + i] == 0) continue;
-    const u32 origin =
-        *reinterpret_cast<const u32*>(self->shadow + origins_at + (offset + i) / 4 * 4);
-    const Undefined what{Finding::uninitialised, {nullptr, nullptr}, {origin, 0}, words,
-                         __builtin_return_address(0)};
-    self->bundle->group->runtime->undefined(const_cast<Fiber*>(self), &what);
-    return;
-  }
-}
 // Where a texel lies; and what becomes of it, of which a format may have fewer components.
 MB_FUNC void expect_place(u32 x, u32 y, u32 z, u32 lod) {
   const u32 place[4] = {x, y, z, lod};
