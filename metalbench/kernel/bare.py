@@ -18,7 +18,7 @@ from metalbench.errors import DeclarationError, DispatchError, TaskError, sugges
 from metalbench.kernel import header
 from metalbench.kernel.contents import INOUT, OUTPUT, SCRATCH, drawn, given, number_of
 from metalbench.kernel.header import Kernel, Scratch
-from metalbench.kernel.sampler import Options, sampler_options
+from metalbench.kernel.sampler import sampler_options
 from metalbench.kernel.texture import pixel_format
 from metalbench.task import Task
 from metalbench.task.dtypes import DTYPES, DType, stored_as
@@ -87,7 +87,7 @@ class _Lines:
         self.values: dict[str, int | float] = {}
         self.inout: set[str] = set()
         self.scratches: list[Scratch] = []
-        self.samplers: dict[str, Options] = {}
+        self.samplers: dict[str, str] = {}
 
     def read(self) -> None:
         """Read every line above the first one of code."""
@@ -194,9 +194,10 @@ class _Lines:
             raise self._error(f"expected {FORMS['sampler']}, got `{text.strip()}`")
         self._check_new(match[1])
         try:
-            self.samplers[match[1]] = sampler_options(match[2])
+            sampler_options(match[2])
         except (DeclarationError, DispatchError) as error:
             raise self._error(str(error)) from None
+        self.samplers[match[1]] = match[2]
 
     def _draw(self, words: list[str], dtype: DType | None) -> Draw:
         try:

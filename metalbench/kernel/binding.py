@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from metalbench.errors import DeclarationError, suggestion
 from metalbench.kernel.counts import COUNTS, CountsBuffer
 from metalbench.kernel.guard import GuardedBuffer
 from metalbench.kernel.header import Kernel
+from metalbench.kernel.sampler import sampler_options
 from metalbench.kernel.texture import texture_over
 from metalbench.task import Task
 from metalbench.task.dtypes import FLOATS, DType
@@ -147,11 +147,11 @@ def values_of(
     buffers: Mapping[str, GuardedBuffer | CountsBuffer],
     scalars: Mapping[str, int | float],
     formats: Mapping[str, str],
-    samplers: Mapping[str, Mapping[str, Any]],
+    samplers: Mapping[str, str],
 ) -> dict[str, object]:
     """What each buffer, texture and sampler argument of `pipeline` is bound to.
 
-    `formats` are those of textures, by name; `samplers` has what these are made of. Raises
+    `formats` are those of textures, by name; `samplers` has MSL's words for each. Raises
     DispatchError where one is of another kind.
     """
     values: dict[str, object] = {}
@@ -160,7 +160,7 @@ def values_of(
         if each.kind == "texture" and isinstance(buffer, GuardedBuffer):
             values[name] = texture_over(buffer, formats[name], each)
         elif each.kind == "sampler" and name in samplers:
-            made = _core.Sampler(**samplers[name])
+            made = _core.Sampler(**sampler_options(samplers[name]))
             values[name] = made if each.count == 1 else [made] * each.count
         elif each.kind == "buffer":
             values[name] = buffer.buffer if buffer is not None else scalars[name]

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from metalbench import _core
 from metalbench.errors import DeclarationError, suggestion
@@ -66,7 +65,7 @@ class Kernel:
 
     Its own folder and `include_dirs` are searched for `#include "..."`. `math` is how it is
     compiled: "fast" lets the compiler reassociate, fuse and approximate; "safe", the default, is
-    what MLX compiles custom kernels with. `samplers` has what `_core.Sampler` takes, by argument.
+    what MLX compiles custom kernels with. `samplers` has MSL's words, by argument.
     """
 
     name: str
@@ -80,7 +79,7 @@ class Kernel:
     dtypes: tuple[str, ...] = ("float32",)
     math: str = MATH_MODES[0]
     include_dirs: tuple[Path, ...] = ()
-    samplers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    samplers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_python(self) -> bool:
