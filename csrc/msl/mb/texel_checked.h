@@ -42,6 +42,13 @@ MB_FUNC void expect_place(u32 x, u32 y, u32 z, u32 lod) {
   const u32 place[4] = {x, y, z, lod};
   expect_given(place, sizeof place, "a value that was never given says which texel it is");
 }
+// Where a texture is sampled: of three components the fourth is nobody's.
+template <class P>
+MB_FUNC void expect_coordinates(P coordinates, u32 slice) {
+  constexpr const char* words = "a value that was never given says where a texture is sampled";
+  expect_given(&coordinates, sizeof(P) == 16 ? 12 : sizeof(P), words);
+  expect_given(&slice, sizeof slice, words);
+}
 template <class V>
 MB_FUNC void expect_texel(const Texture* t, const V& value) {
   const V kept = value;
@@ -53,6 +60,8 @@ MB_FUNC void expect_texel(const Texture* t, const V& value) {
 
 #else
 MB_FUNC void expect_place(u32, u32, u32, u32) {}
+template <class P>
+MB_FUNC void expect_coordinates(P, u32) {}
 template <class V>
 MB_FUNC void expect_texel(const Texture*, const V&) {}
 #endif
