@@ -26,8 +26,9 @@ RUNS = 3
 TIME_LIMIT_S = 300.0
 
 
-def bound(name: str, size: str, *, checked: bool) -> tuple[_core.Device, Bound]:
-    """A device, and a kernel that is ready to run on it."""
+def bound(name: str, size: str, build: str) -> tuple[_core.Device, Bound]:
+    """A device, and a kernel that is ready to run on it, as a plain, checked or counted build."""
+    checked = build == "checked"
     device = _core.open("cpu")
     (entry,) = find([name], None, ())
     kernel = entry.kernel()
@@ -38,15 +39,16 @@ def bound(name: str, size: str, *, checked: bool) -> tuple[_core.Device, Bound]:
         dtype_name=kernel.dtypes[0],
         checked=checked,
         tools=TOOLS if checked else (),
+        counted=build == "counted",
     )
     work = workload(entry.task, size, dtype_name=made.dtype.name, seed=0)
     return device, made.bind(work)
 
 
-def least_s(name: str, size: str, *, checked: bool) -> float:
+def least_s(name: str, size: str, build: str) -> float:
     """The shortest run of a kernel, in s."""
-    device, ready = bound(name, size, checked=checked)
-    run = device.check if checked else device.run
+    device, ready = bound(name, size, build)
+    run = device.check if build == "checked" else device.run
     times = []
     for _ in range(RUNS):
         ready.poison()
@@ -56,15 +58,15 @@ def least_s(name: str, size: str, *, checked: bool) -> float:
     return min(times)
 
 
-def measured(job: tuple[str, str]) -> tuple[float, float, int]:
-    """Plain and checked time in s, and the most bytes that this process held."""
-    plain, checked = (least_s(*job, checked=each) for each in (False, True))
+def measured(name: str, size: str, build: str) -> tuple[float, float, int]:
+    """Plain time and that of the other build in s, and the most bytes that this process held."""
+    plain, other = (least_s(name, size, each) for each in ("plain", build))
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return plain, checked, held * (1 if sys.platform == "darwin" else 1024)
+    return plain, other, held * (1 if sys.platform == "darwin" else 1024)
 
 
-def main() -> None:
-    """Print a table of ratios, their median, and the most memory."""
+def main(build: str = "checked") -> None:
+    """Print a table of a build's ratios, their median, and the most memory."""
     os.environ["METALBENCH_ENGINE"] = "fibers"
     size = sys.argv[1] if len(sys.argv) > 1 else "small"
     names = sys.argv[2:] or [entry.name for entry in find()]
@@ -72,11 +74,11 @@ def main() -> None:
     context = multiprocessing.get_context("spawn")
     for name in names:
         with context.Pool(1) as pool:
-            plain, checked, held = pool.apply(measured, [(name, size)])
-        ratios.append(checked / plain)
+            plain, other, held = pool.apply(measured, (name, size, build))
+        ratios.append(other / plain)
         most = max(most, held)
         print(
-            f"{name:24} {1e3 * plain:10.3f} ms {1e3 * checked:10.3f} ms {ratios[-1]:8.1f} x"
+            f"{name:24} {1e3 * plain:10.3f} ms {1e3 * other:10.3f} ms {ratios[-1]:8.1f} x"
             f" {held / 2**20:8.0f} MiB",
             flush=True,
         )

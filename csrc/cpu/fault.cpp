@@ -24,6 +24,8 @@ const char* rule_name(Rule rule) {
       return "uninitialised";
     case Rule::race:
       return "race";
+    case Rule::texture_fence:
+      return "texture-fence";
     case Rule::same_value_race:
       return "same-value-race";
     case Rule::barrier:

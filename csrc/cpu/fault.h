@@ -19,6 +19,7 @@ enum class Rule : std::uint8_t {
   stack_overflow,
   uninitialised,
   race,
+  texture_fence,    // a thread reads its own texel too early
   same_value_race,  // threads that write the same: harmless on GPUs
   barrier,
   simdgroup,

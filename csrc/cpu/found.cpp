@@ -75,9 +75,9 @@ std::optional<mb::uptr> declared_offset_of(const Fault& fault, const Module& mod
 
 std::string declared_at(std::string_view rule, const std::optional<SourceLine>& line) {
   if (!line) return "";
-  const char* what = rule.ends_with("race") ? "; the other access is at "
-                     : rule == "barrier"    ? "; the other barrier is at "
-                                            : ", declared at ";
+  const char* what = rule.ends_with("race") || rule == "texture-fence" ? "; the other access is at "
+                     : rule == "barrier" ? "; the other barrier is at "
+                                         : ", declared at ";
   return what + line->file + ":" + std::to_string(line->line);
 }
 

@@ -98,6 +98,10 @@ void GroupRunner::fence(mb::Fiber* fiber, mb::u32 mem_flags) {
   of(fiber).memory_check_->fence(mem_flags, fiber->index);
 }
 
+void GroupRunner::fence_texels(mb::Fiber* fiber, const mb::Texture* texture) {
+  of(fiber).memory_check_->fence_texels(texture, fiber->index);
+}
+
 void GroupRunner::misaligned(mb::Fiber* fiber, const void* address, mb::u64 alignment, mb::Use use,
                              const void* pc) {
   GroupRunner& self = of(fiber);

@@ -59,10 +59,11 @@ void release_meeting(mb::Bundle& bundle) {
 }  // namespace
 
 const mb::Runtime GroupRunner::runtime = {
-    &GroupRunner::next_stack, &GroupRunner::yield,  &GroupRunner::access,
-    &GroupRunner::fail,       &GroupRunner::fence,  &GroupRunner::misaligned,
-    &GroupRunner::undefined,  &GroupRunner::moved,  &GroupRunner::metadata,
-    &GroupRunner::born,       &GroupRunner::copied, &GroupRunner::count,
+    &GroupRunner::next_stack, &GroupRunner::yield,     &GroupRunner::access,
+    &GroupRunner::fail,       &GroupRunner::fence,     &GroupRunner::fence_texels,
+    &GroupRunner::misaligned, &GroupRunner::undefined, &GroupRunner::moved,
+    &GroupRunner::metadata,   &GroupRunner::born,      &GroupRunner::copied,
+    &GroupRunner::count,
 };
 
 GroupRunner::GroupRunner()

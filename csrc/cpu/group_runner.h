@@ -69,6 +69,7 @@ class GroupRunner {
                      const void* pc);
   static void fail(mb::Fiber*, const char* what, const void* pc);
   static void fence(mb::Fiber*, mb::u32 mem_flags);
+  static void fence_texels(mb::Fiber*, const mb::Texture*);
   static void misaligned(mb::Fiber*, const void* address, mb::u64 alignment, mb::Use,
                          const void* pc);
   static void undefined(mb::Fiber*, const mb::Undefined*);

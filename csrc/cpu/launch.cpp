@@ -122,8 +122,9 @@ void Launch::add_textures(const Binding& binding, const Textures& textures,
     Range& range = ranges.back();
     range.element_bytes = texture.descriptor().format.bytes();
     range.is_texture = true;
-    range.is_writable = argument != nullptr && (argument->access == metalbench::Access::write ||
-                                                argument->access == metalbench::Access::read_write);
+    range.is_read_back = argument != nullptr && argument->access == metalbench::Access::read_write;
+    range.is_writable = range.is_read_back ||
+                        (argument != nullptr && argument->access == metalbench::Access::write);
   }
 }
 

@@ -29,6 +29,7 @@ struct Range {
   bool is_input = false;     // of a check: must not be written, whatever its type says
   bool is_constant = false;  // of Metal's constant memory
   bool is_texture = false;
+  bool is_read_back = false;  // of a texture: that the kernel may write to and read
   // Of checked launches: what is known of its bytes; null for constants, which nobody writes.
   Region* region = nullptr;
   std::optional<Buffer> buffer;

@@ -36,6 +36,7 @@ void MemoryCheck::start_group(const mb::Group& group, std::uint64_t number) {
   ++group_serial_;
   arena_clock_.advance();
   fenced_.fill(0);
+  texel_fences_.start();
   doubt_.access.reset();
   device_clock_.start_group(number);
 }
@@ -44,13 +45,18 @@ void MemoryCheck::barrier(std::uint32_t mem_flags) {
   fenced_.fill(0);
   if ((mem_flags & mb::mem_threadgroup) != 0) arena_clock_.advance();
   // Texels are in device memory.
-  device_clock_.barrier((mem_flags & (mb::mem_device | mb::mem_texture)) != 0);
+  const bool is_device = (mem_flags & (mb::mem_device | mb::mem_texture)) != 0;
+  if (is_device) texel_fences_.start();
+  device_clock_.barrier(is_device);
 }
 
 void MemoryCheck::fence(std::uint32_t mem_flags, std::uint32_t thread) {
   fenced_[thread] |= mem_flags;
   const Fence fence{(mem_flags & mb::fence_acquires) != 0, (mem_flags & mb::fence_releases) != 0};
-  if ((mem_flags & (mb::mem_device | mb::mem_texture)) != 0) device_clock_.fence(thread, fence);
+  if ((mem_flags & (mb::mem_device | mb::mem_texture)) != 0) {
+    texel_fences_.fence(thread, nullptr);
+    device_clock_.fence(thread, fence);
+  }
   if ((mem_flags & mb::mem_threadgroup) != 0) arena_clock_.handover.fence(thread, fence);
 }
 
@@ -178,6 +184,7 @@ bool MemoryCheck::allows_range(const Range& range, const MemoryAccess& access, F
   }
   if (range.region == nullptr) return true;
   if (range.buffer->unwritten() != nullptr && !is_written(range, access, fault)) return false;
+  if (range.is_read_back && !is_fenced(range, access, fault)) return false;
   if (!range.region->watches(access)) return true;
   const std::uint32_t segment = device_clock_.segment();
   if (segment == 0) return true;

@@ -13,6 +13,7 @@
 #include "cpu/memory_check_access.h"
 #include "cpu/memory_check_region.h"
 #include "cpu/memory_check_segments.h"
+#include "cpu/texel_fences.h"
 #include "msl/mb/abi.h"
 
 namespace metalbench::cpu {
@@ -31,6 +32,8 @@ class MemoryCheck {
   void barrier(std::uint32_t mem_flags);
   // With the bits that say what it orders.
   void fence(std::uint32_t mem_flags, std::uint32_t thread);
+  // Of the thread's own writes to a texture; null: to every one.
+  void fence_texels(const mb::Texture* texture, std::uint32_t thread);
   // The mem_flags of the thread's own fences since the last barrier.
   [[nodiscard]] std::uint32_t fences_of(std::uint32_t thread) const { return fenced_[thread]; }
 
@@ -80,6 +83,8 @@ class MemoryCheck {
   // What the thread may hand over, or be handed, by an access to an atomic object.
   void note_atomic(const MemoryAccess& access, bool is_device);
   [[nodiscard]] bool reports_same(const MemoryAccess& access, Fault& fault);
+  // Of texels that a thread has written itself.
+  [[nodiscard]] bool is_fenced(const Range& range, const MemoryAccess& access, Fault& fault);
   [[nodiscard]] bool is_aligned(const MemoryAccess& access, Fault& fault) const;
   [[nodiscard]] bool allows_now(const MemoryAccess& access, Fault& fault);
   [[nodiscard]] bool allows_clash(const MemoryAccess& access, const Clash& clash, bool is_arena,
@@ -112,6 +117,7 @@ class MemoryCheck {
   std::uint32_t group_serial_ = 0;
   std::vector<std::uint32_t> written_by_;  // by byte of threadgroup memory: serial of the group
   std::array<std::uint32_t, mb::max_threads> fenced_{};
+  TexelFences texel_fences_;
   Doubt doubt_;
 };
 

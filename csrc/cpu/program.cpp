@@ -79,7 +79,9 @@ class CpuProgram final : public Program {
       launch.findings = findings;
       launch.number = i;
       for (Range& range : launch.ranges) {
-        range.is_input = std::ranges::find(inputs, range.name) != inputs.end();
+        // Of an array of textures each has a range: `t[2]`.
+        const std::string argument = range.name.substr(0, range.name.find('['));
+        range.is_input = std::ranges::find(inputs, argument) != inputs.end();
       }
     }
   }

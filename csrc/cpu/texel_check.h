@@ -14,4 +14,7 @@ namespace metalbench::cpu {
 void describe(const mb::OutsideTexel& what, std::span<const Range> ranges,
               std::array<char, 512>& text);
 
+// The memory of that texture; null where it is none of `ranges`.
+[[nodiscard]] const Range* texture_range(const mb::Texture& texture, std::span<const Range> ranges);
+
 }  // namespace metalbench::cpu

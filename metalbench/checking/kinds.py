@@ -44,6 +44,12 @@ _KINDS = (
     Kind("stack-overflow", "mem", "more private memory than a thread has"),
     Kind("race", "race", "two threads at the same bytes, nothing in between, one of them writes"),
     Kind(
+        "texture-fence",
+        "race",
+        "a thread reads a texel that it has written, with no fence in between",
+        "call fence() of the texture between the write and the read",
+    ),
+    Kind(
         "same-value-race",
         "race",
         "two threads write the same to the same bytes, with nothing in between",

@@ -1,4 +1,4 @@
-"""Kernels without a task: `// buffer:`, `// texture:` and `// value:` lines say what they take.
+"""Kernels without a task: lines such as `// buffer:` and `// value:` say what they take.
 
 A task is made of these lines, so that whatever takes a kernel with its task takes such a file, too.
 """
@@ -18,6 +18,7 @@ from metalbench.errors import DeclarationError, DispatchError, TaskError, sugges
 from metalbench.kernel import header
 from metalbench.kernel.contents import INOUT, OUTPUT, SCRATCH, drawn, given, number_of
 from metalbench.kernel.header import Kernel, Scratch
+from metalbench.kernel.sampler import sampler_options
 from metalbench.kernel.texture import pixel_format
 from metalbench.task import Task
 from metalbench.task.dtypes import DTYPES, DType, stored_as
@@ -28,10 +29,12 @@ SIZE = "file"
 FORMS = {
     "buffer": "`// buffer: name float32 (1024) normal`",
     "texture": "`// texture: name rgba8unorm (64, 32) uniform`",
+    "sampler": "`// sampler: name filter::linear, address::repeat`",
     "value": "`// value: name = 1024`",
 }
 _LINE = re.compile(r"\s*//\s*(\w+):(.*)")
 _BUFFER = re.compile(r"\s*(\w+)\s+(\w+)\s*(\(.*\))\s*([^()]+)")
+_SAMPLER = re.compile(r"\s*([A-Za-z_]\w*)(?!\s*(?:::|\())\b\s*(.*)")
 _VALUE = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(\S+)\s*")
 _OF_NUMPY = {each.numpy.str: each for each in DTYPES.values() if each.name != "bfloat16"}
 
@@ -68,7 +71,8 @@ def read_bare(path: Path, arrays: Path | None = None) -> Bare:
     lines.read()
     if arrays is not None:
         lines.take(_loaded(kernel.name, arrays), arrays)
-    kernel = replace(kernel, scratches=(*kernel.scratches, *lines.scratches))
+    scratches = (*kernel.scratches, *lines.scratches)
+    kernel = replace(kernel, scratches=scratches, samplers=lines.samplers)
     return Bare(kernel, _task(kernel, lines), frozenset(lines.inout))
 
 
@@ -83,6 +87,7 @@ class _Lines:
         self.values: dict[str, int | float] = {}
         self.inout: set[str] = set()
         self.scratches: list[Scratch] = []
+        self.samplers: dict[str, str] = {}
 
     def read(self) -> None:
         """Read every line above the first one of code."""
@@ -129,8 +134,8 @@ class _Lines:
         return DeclarationError(f"[{self._kernel.name}] {file}:{self._line}: {message}")
 
     def _check_new(self, name: str) -> None:
-        scratches = (each.name for each in self.scratches)
-        if name in {**self.inputs, **self.outputs, **self.values} or name in scratches:
+        named = {**self.inputs, **self.outputs, **self.values, **self.samplers}
+        if name in named or name in (each.name for each in self.scratches):
             raise self._error(f"{name!r} is declared twice")
 
     def _read_value(self, text: str) -> None:
@@ -182,6 +187,17 @@ class _Lines:
             words.pop()
         draw = texels.stored(self._draw(words, texels.drawn_as))
         self.inputs[name] = Input(shape, texels.dtype, " ".join(words), draw, pixel_format=named)
+
+    def _read_sampler(self, text: str) -> None:
+        match = _SAMPLER.fullmatch(text)
+        if match is None:
+            raise self._error(f"expected {FORMS['sampler']}, got `{text.strip()}`")
+        self._check_new(match[1])
+        try:
+            sampler_options(match[2])
+        except (DeclarationError, DispatchError) as error:
+            raise self._error(str(error)) from None
+        self.samplers[match[1]] = match[2]
 
     def _draw(self, words: list[str], dtype: DType | None) -> Draw:
         try:

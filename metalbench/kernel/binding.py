@@ -11,6 +11,7 @@ from metalbench.errors import DeclarationError, suggestion
 from metalbench.kernel.counts import COUNTS, CountsBuffer
 from metalbench.kernel.guard import GuardedBuffer
 from metalbench.kernel.header import Kernel
+from metalbench.kernel.sampler import sampler_options
 from metalbench.kernel.texture import texture_over
 from metalbench.task import Task
 from metalbench.task.dtypes import FLOATS, DType
@@ -41,6 +42,7 @@ def check_coverage(
     arrays |= {each.name: each.type_in(run) for each in kernel.scratches}
     formats = pixel_formats(task, kernel)
     scalars = {**task.values(task.headline), **task.constants}
+    _check_samplers(task, kernel, pipelines)
     written: set[str] = set()
     bound: set[str] = set()
     for pipeline in pipelines:
@@ -71,6 +73,21 @@ def check_coverage(
                 f"[{task.name}] {name}: expected an argument that can be written, got const; "
                 f"drop the const in {file}"
             )
+
+
+def _check_samplers(task: Task, kernel: Kernel, pipelines: Iterable[_core.Pipeline]) -> None:
+    taken = {
+        each.name for pipeline in pipelines for each in pipeline.arguments if each.kind == "sampler"
+    }
+    for name in sorted(taken ^ kernel.samplers.keys()):
+        raise DeclarationError(
+            f"[{task.name}] {name}: "
+            + (
+                f"expected a line such as `// sampler: {name} filter::linear` in {kernel.path.name}"
+                if name in taken
+                else f"no dispatched kernel of {kernel.path.name} takes this sampler"
+            )
+        )
 
 
 def pixel_formats(task: Task, kernel: Kernel) -> dict[str, str]:
@@ -130,16 +147,21 @@ def values_of(
     buffers: Mapping[str, GuardedBuffer | CountsBuffer],
     scalars: Mapping[str, int | float],
     formats: Mapping[str, str],
+    samplers: Mapping[str, str],
 ) -> dict[str, object]:
-    """What each buffer and texture argument of `pipeline` is bound to.
+    """What each buffer, texture and sampler argument of `pipeline` is bound to.
 
-    `formats` are those of textures, by name. Raises DispatchError where one is of another kind.
+    `formats` are those of textures, by name; `samplers` has MSL's words for each. Raises
+    DispatchError where one is of another kind.
     """
     values: dict[str, object] = {}
     for each in pipeline.arguments:
         name, buffer = each.name, buffers.get(each.name)
         if each.kind == "texture" and isinstance(buffer, GuardedBuffer):
             values[name] = texture_over(buffer, formats[name], each)
+        elif each.kind == "sampler" and name in samplers:
+            made = _core.Sampler(**sampler_options(samplers[name]))
+            values[name] = made if each.count == 1 else [made] * each.count
         elif each.kind == "buffer":
             values[name] = buffer.buffer if buffer is not None else scalars[name]
     return values

@@ -65,7 +65,7 @@ class Kernel:
 
     Its own folder and `include_dirs` are searched for `#include "..."`. `math` is how it is
     compiled: "fast" lets the compiler reassociate, fuse and approximate; "safe", the default, is
-    what MLX compiles custom kernels with.
+    what MLX compiles custom kernels with. `samplers` has MSL's words, by argument.
     """
 
     name: str
@@ -79,6 +79,7 @@ class Kernel:
     dtypes: tuple[str, ...] = ("float32",)
     math: str = MATH_MODES[0]
     include_dirs: tuple[Path, ...] = ()
+    samplers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_python(self) -> bool:

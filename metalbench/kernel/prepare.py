@@ -186,7 +186,13 @@ class Compiled:
         options: dict[str, Any] = {grid: geometry.grid}
         return _core.Dispatch(
             pipeline,
-            values_of(pipeline, buffers, scalars, pixel_formats(self.task, self.kernel)),
+            values_of(
+                pipeline,
+                buffers,
+                scalars,
+                pixel_formats(self.task, self.kernel),
+                self.kernel.samplers,
+            ),
             threads=geometry.threads,
             threadgroup_bytes=dict(geometry.threadgroup_bytes),
             **options,

@@ -78,26 +78,45 @@ def pixel_format(name: str) -> PixelFormat:
 
 
 def texture_over(buffer: GuardedBuffer, format_name: str, argument: _core.Argument) -> object:
-    """A buffer's texels as a texture of the kind that `argument` takes; raises DispatchError."""
-    if argument.count != 1:
-        raise DispatchError(
-            f"{argument.name}: an array of {argument.count} textures cannot be given by a "
-            "`// texture:` line; declare one argument for each"
-        )
+    """A buffer's texels as what `argument` takes: a texture, or a list of them for an array.
+
+    Raises DispatchError if the buffer's shape is that of another kind.
+    """
     texels = buffer.shape if pixel_format(format_name).components == 1 else buffer.shape[:-1]
     extents = tuple(reversed(texels))
-    expected = _EXTENTS[argument.texture]
-    if len(extents) != expected:
-        names = ("width", "height", "depth")[:expected]
-        if argument.texture in ("1d_array", "2d_array", "2d_ms", "cube", "cube_array"):
-            names = (*names[:-1], "samples" if argument.texture == "2d_ms" else "slices")
-        raise DispatchError(
-            f"{argument.name}: expected {expected} extents ({', '.join(names)}) for "
-            f"{argument.type}, got {len(extents)} in its `// texture:` line"
-        )
+    _check_extents(extents, argument)
+    if argument.count == 1:
+        return _texture(buffer.buffer, format_name, extents, argument)
+    each = buffer.nbytes // argument.count
+    return [
+        _texture(buffer.buffer.slice(i * each, each), format_name, extents[:-1], argument)
+        for i in range(argument.count)
+    ]
+
+
+def _texture(
+    memory: _core.Buffer, format_name: str, extents: tuple[int, ...], argument: _core.Argument
+) -> _core.Texture:
     if argument.texture == "1d_array":
         extents = (extents[0], 1, extents[1])
     width, height, slices = (*extents, 1, 1)[:3]
-    return _core.texture_in(
-        buffer.buffer, format_name, (width, height, slices), kind=argument.texture
-    )
+    return _core.texture_in(memory, format_name, (width, height, slices), kind=argument.texture)
+
+
+def _check_extents(extents: tuple[int, ...], argument: _core.Argument) -> None:
+    """Raise DispatchError if a line's extents are not those of what the kernel takes."""
+    names = ("width", "height", "depth")[: _EXTENTS[argument.texture]]
+    if argument.texture in ("1d_array", "2d_array", "2d_ms", "cube", "cube_array"):
+        names = (*names[:-1], "samples" if argument.texture == "2d_ms" else "slices")
+    if argument.count > 1:
+        names = (*names, "textures")
+    if len(extents) != len(names):
+        raise DispatchError(
+            f"{argument.name}: expected {len(names)} extents ({', '.join(names)}) for "
+            f"{argument.type}, got {len(extents)} in its `// texture:` line"
+        )
+    if argument.count > 1 and extents[-1] != argument.count:
+        raise DispatchError(
+            f"{argument.name}: expected {argument.count} textures, as the kernel takes, got "
+            f"{extents[-1]} in its `// texture:` line"
+        )

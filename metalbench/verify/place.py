@@ -12,7 +12,7 @@ _ERROR = re.compile(
     r"^(?P<file>[^\n:]+):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: ", re.MULTILINE
 )
 _LINE = re.compile(r"(?:^|\] )(?P<file>[^\n:\]]+):(?P<line>\d+)(?::(?P<column>\d+))?: ")
-_BUFFER = re.compile(r"\b(?:of|before) `(\w+)`|^\[[^\]]*\] (\w+): (?!\d)")
+_BUFFER = re.compile(r"\b(?:of|before) `(\w+)(?:\[\d+\])?`|^\[[^\]]*\] (\w+): (?!\d)")
 _BEFORE = re.compile(r"begins (\d+) bytes before")
 _BYTE = re.compile(r"\bbyte (\d+)")
 _ADDRESS = re.compile(r"\baddress (0x[0-9a-fA-F]+|\(nil\))")

@@ -10,6 +10,7 @@ import pytest
 from metalbench.checking import check
 from metalbench.errors import DeclarationError, DispatchError
 from metalbench.kernel.bare import read_bare
+from metalbench.kernel.sampler import sampler_options
 from metalbench.task.workload import workload
 
 HEAD = """\
@@ -33,6 +34,18 @@ def file(
 ) -> Path:
     path = folder / "k.metal"
     path.write_text(HEAD.format(line=line, type=type, read=read))
+    return path
+
+
+SAMPLED = HEAD.replace("k({type} t,", "k({type} t, sampler s,").replace(
+    "// buffer", "// sampler: {sampler}\n// buffer"
+)
+
+
+def sampled(folder: Path, sampler: str, read: str = "t.sample(s, float2(2 * i, 0)).x") -> Path:
+    path = folder / "k.metal"
+    fields = {"line": "r32float (w, w) uniform", "type": "texture2d<float>"}
+    path.write_text(SAMPLED.format(sampler=sampler, read=read, **fields))
     return path
 
 
@@ -142,3 +155,110 @@ def test_texels_are_given_as_arrays(tmp_path):
     assert check(path, buffers=tmp_path / "fit.npz").found == ()
     (found,) = check(path, buffers=tmp_path / "unfit.npz").found
     assert (found.kind, found.count) == ("texture-bounds", 8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("between", "kinds"),
+    [
+        ("", {"texture-fence"}),
+        ("simdgroup_barrier(mem_flags::mem_none);", {"texture-fence"}),
+        ("atomic_thread_fence(mem_flags::mem_threadgroup);", {"texture-fence"}),
+        ("t.fence();", set()),
+        ("simdgroup_barrier(mem_flags::mem_texture);", set()),
+        ("atomic_thread_fence(mem_flags::mem_texture);", set()),
+        ("threadgroup_barrier(mem_flags::mem_texture);", set()),
+        # Another texel of its own.
+        ("i = 15 - i;", set()),
+    ],
+)
+def test_a_thread_sees_its_own_texels_after_a_fence(tmp_path, between, kinds):
+    path = tmp_path / "k.metal"
+    path.write_text(
+        "// texture: t r32float (16) zeros inout\n// buffer: y float32 (8) output\n"
+        "// dispatch: k threads_in_grid=(8) threads=(8)\n"
+        "#include <metal_stdlib>\nusing namespace metal;\n"
+        "kernel void k(texture1d<float, access::read_write> t, device float* y,\n"
+        "              uint i [[thread_position_in_grid]]) {\n"
+        "  uint own = i;\n  t.write(float4(i), i);\n"
+        f"  {between}\n  y[own] = t.read(i).x;\n}}\n"
+    )
+    assert {each.kind for each in check(path).found} == kinds
+
+
+@pytest.mark.slow
+def test_an_array_of_textures_is_one_line_with_an_extent_more(tmp_path):
+    types = "array<texture2d<float, access::{}>, 3>"
+    line = "r8unorm (w, 2, 3) uniform"
+    path = file(tmp_path, line, types.format("read"), "t[i % 3].read(uint2(i, 1)).x")
+    assert check(path).found == ()
+    path = file(tmp_path, line, types.format("read"), "t[2].read(uint2(i + 1, 1)).x")
+    (found,) = check(path).found
+    assert (found.kind, found.told.buffer) == ("texture-bounds", "t")
+    assert "outside of `t[2]`: at texel (8, 1, 0) of (8, 2, 1)" in found.message
+    read = "t[1].read(uint2(i, 1)).x; t[1].write(1, uint2(i, 0))"
+    path = file(tmp_path, line.replace("8unorm", "32float"), types.format("read_write"), read)
+    (found,) = check(path).found
+    assert (found.kind, found.count) == ("write-to-input", 8)
+    path = file(tmp_path, "r8unorm (w, 2, 2) uniform", types.format("read"), "t[0].read(0).x")
+    with pytest.raises(DispatchError, match="t: expected 3 textures, as the kernel takes, got 2"):
+        check(path)
+    path = file(tmp_path, "r8unorm (w, 2) uniform", types.format("read"), "t[0].read(0).x")
+    with pytest.raises(DispatchError, match=r"expected 3 extents \(width, height, textures\)"):
+        check(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "options"),
+    [
+        ("s", {}),
+        ("s filter::linear, coord::pixel", {"filter": "linear", "normalized": False}),
+        ("s address::repeat,compare_func::less", {"address": "repeat", "compare": "less"}),
+        (
+            "s s_address::repeat, max_anisotropy(4)",
+            {"address": ("repeat", "clamp_to_edge", "clamp_to_edge"), "max_anisotropy": 4},
+        ),
+        ("s lod_clamp(0.5f, 4.0)", {"lod_clamp": (0.5, 4.0)}),
+    ],
+)
+def test_a_sampler_is_said_in_the_words_of_msl(tmp_path, line, options):
+    words = read_bare(sampled(tmp_path, line)).kernel.samplers["s"]
+    assert sampler_options(words) == options
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("s filter::linear address::repeat", "k.metal:3: expected words such as filter::linear"),
+        ("s filtr::linear", "unknown word 'filtr' of a sampler; did you mean 'filter'"),
+        ("s filter::liner", "mag_filter: expected one of nearest, linear; got liner"),
+        ("s lod_clamp(1)", r"expected lod_clamp(0.0, 4.0), got lod_clamp(1)"),
+        ("s max_anisotropy(17)", "expected max_anisotropy(1) to max_anisotropy(16)"),
+        ("filter::linear", "expected `// sampler: name filter::linear, address::repeat`"),
+        ("t filter::linear", "'t' is declared twice"),
+    ],
+)
+def test_a_sampler_that_there_is_not_is_told(tmp_path, line, words):
+    with pytest.raises(DeclarationError) as told:
+        read_bare(sampled(tmp_path, line))
+    assert words in str(told.value)
+
+
+def test_samplers_and_their_lines_are_the_same(tmp_path):
+    with pytest.raises(DeclarationError, match=r"q: no dispatched kernel of k\.metal takes this"):
+        check(sampled(tmp_path, "q filter::linear"))
+    path = sampled(tmp_path, "s")
+    path.write_text(path.read_text().replace("// sampler: s\n", ""))
+    with pytest.raises(DeclarationError, match="s: expected a line such as `// sampler: s "):
+        check(path)
+
+
+@pytest.mark.slow
+def test_what_is_sampled_is_what_the_line_says(tmp_path):
+    ones = "y[t.sample(s, float2(9, 0)).x > 0.0f ? i : 8] = t.sample(s, float2(9, 0)).x"
+    # Beside the texture a texel of its edge, or nothing.
+    path = sampled(tmp_path, "s coord::pixel, address::clamp_to_edge", f"0; {ones}")
+    path.write_text(path.read_text().replace("uniform", "ones"))
+    assert check(path).passed
+    path.write_text(path.read_text().replace("_edge", "_zero"))
+    assert {each.kind for each in check(path).errors} == {"out-of-bounds"}

@@ -35,9 +35,15 @@ template <class T>
   Fiber* self = current();
   self->bundle->group->runtime->fence(self, mem_flags);
 }
+[[gnu::noinline]] MB_UNTRACED static void fence_texels(const Texture* texture) {
+  Fiber* self = current();
+  self->bundle->group->runtime->fence_texels(self, texture);
+}
+#define MB_FENCE_TEXELS(texture) mb::fence_texels(texture)
 #else
 #define MB_ACCESS(address, bytes, kind) ((void)0)
 #define MB_ELEMENTS(first, count, kind) ((void)0)
+#define MB_FENCE_TEXELS(texture) ((void)0)
 #endif
 
 }  // namespace mb

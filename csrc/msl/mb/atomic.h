@@ -2,6 +2,7 @@
 // rest.
 #pragma once
 
+#include "cpu/given.h"
 #include "sync.h"
 #if MB_GPU
 #include "gpu/atomic.h"
@@ -73,6 +74,13 @@ MB_ATOMIC T atomic_update(volatile T* p, T operand, F f) {
   return before;
 }
 
+// What other threads may read from now on must have been given.
+template <class T>
+MB_FUNC T expect_operand(T value) {
+  expect_given(&value, sizeof value, "a value that was never given is handed to an atomic function");
+  return value;
+}
+
 }  // namespace mb
 
 namespace metal {
@@ -80,7 +88,7 @@ namespace metal {
 template <class T, class U>
 MB_FUNC void atomic_store_explicit(volatile _atomic<T>* object, U desired, memory_order) {
   MB_ACCESS(object, sizeof(T), atomic_write);
-  mb::atomic_write<T>(&object->mb_value, T(desired));
+  mb::atomic_write<T>(&object->mb_value, mb::expect_operand(T(desired)));
 }
 template <class T>
 MB_FUNC T atomic_load_explicit(const volatile _atomic<T>* object, memory_order) {
@@ -92,7 +100,7 @@ template <class T, class U>
 MB_FUNC T atomic_exchange_explicit(volatile _atomic<T>* object, U desired, memory_order) {
   MB_ACCESS(object, sizeof(T), atomic_exchange);
   mb::let_others_run();
-  return mb::atomic_swap<T>(&object->mb_value, T(desired));
+  return mb::atomic_swap<T>(&object->mb_value, mb::expect_operand(T(desired)));
 }
 template <class T, class U>
 MB_FUNC bool atomic_compare_exchange_weak_explicit(volatile _atomic<T>* object, T* expected,
@@ -111,11 +119,12 @@ MB_FUNC bool atomic_compare_exchange_strong_explicit(volatile _atomic<T>* object
   template <class T, class U>                                                                    \
   MB_FUNC T atomic_fetch_##op##_explicit(volatile _atomic<T>* object, U operand, memory_order) { \
     MB_ACCESS(object, sizeof(T), atomic_update);                                                 \
+    const T given = mb::expect_operand(T(operand));                                              \
     if constexpr (is_native)                                                                     \
-      return MB_ATOMIC_CALL(fetch_##op, &object->mb_value, T(operand), __ATOMIC_RELAXED);        \
+      return MB_ATOMIC_CALL(fetch_##op, &object->mb_value, given, __ATOMIC_RELAXED);             \
     else                                                                                         \
       return mb::atomic_update<T>(                                                               \
-          &object->mb_value, T(operand), MB_LAMBDA2 { return __VA_ARGS__; });                    \
+          &object->mb_value, given, MB_LAMBDA2 { return __VA_ARGS__; });                         \
   }
 MB_FETCH(add, mb::is_native_sum<T>, x + y)
 MB_FETCH(sub, __is_integral(T), x - y)

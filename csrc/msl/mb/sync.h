@@ -34,13 +34,29 @@ enum thread_scope {
   thread_scope_system,
 };
 
+}  // namespace metal
+
+namespace mb {
+
+// Of barriers of a SIMD-group, which the runtime does not look into.
+MB_FUNC void fence_own_texels(u32 flags) {
+  constexpr u32 of_texels = u32(metal::mem_flags::mem_device) | u32(metal::mem_flags::mem_texture);
+  if ((flags & of_texels) != 0) MB_FENCE_TEXELS(nullptr);
+}
+
+}  // namespace mb
+
+namespace metal {
+
 MB_FUNC void threadgroup_barrier(mem_flags flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
   MB_MEET_IN_THREADGROUP(flags);
 }
 MB_FUNC void simdgroup_barrier(mem_flags flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
+  mb::fence_own_texels(uint(flags));
   MB_MEET_IN_SIMDGROUP(flags);
 }
 MB_FUNC void quadgroup_barrier(mem_flags flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
+  mb::fence_own_texels(uint(flags));
   MB_MEET_IN_SIMDGROUP(flags);
 }
 

@@ -5,7 +5,7 @@
 
 #include "access.h"
 #if MB_SHADOW
-#include "cpu/shadow_abi.h"
+#include "cpu/given.h"
 #endif
 
 namespace mb {
@@ -37,26 +37,17 @@ MB_FUNC MB_UNTRACED void miss_texel(const OutsideTexel& texel, const void* pc) {
 
 #if MB_SHADOW
 
-// Of a value in the thread's own memory, which those who use it do not follow.
-[[gnu::noinline]] MB_UNTRACED MB_NOT_SHADOWED static void expect_given(const void* value, u32 bytes,
-                                                                       const char* words) {
-  const Fiber* self = current();
-  const uptr offset = offset_in_stack(self, value);
-  if (offset >= stack_bytes) return;
-  for (u32 i = 0; i < bytes; ++i) {
-    if (self->shadow[offset + i] == 0) continue;
-    const u32 origin =
-        *reinterpret_cast<const u32*>(self->shadow + origins_at + (offset + i) / 4 * 4);
-    const Undefined what{Finding::uninitialised, {nullptr, nullptr}, {origin, 0}, words,
-                         __builtin_return_address(0)};
-    self->bundle->group->runtime->undefined(const_cast<Fiber*>(self), &what);
-    return;
-  }
-}
 // Where a texel lies; and what becomes of it, of which a format may have fewer components.
 MB_FUNC void expect_place(u32 x, u32 y, u32 z, u32 lod) {
   const u32 place[4] = {x, y, z, lod};
   expect_given(place, sizeof place, "a value that was never given says which texel it is");
+}
+// Where a texture is sampled: of three components the fourth is nobody's.
+template <class P>
+MB_FUNC void expect_coordinates(P coordinates, u32 slice) {
+  constexpr const char* words = "a value that was never given says where a texture is sampled";
+  expect_given(&coordinates, sizeof(P) == 16 ? 12 : sizeof(P), words);
+  expect_given(&slice, sizeof slice, words);
 }
 template <class V>
 MB_FUNC void expect_texel(const Texture* t, const V& value) {
@@ -69,6 +60,8 @@ MB_FUNC void expect_texel(const Texture* t, const V& value) {
 
 #else
 MB_FUNC void expect_place(u32, u32, u32, u32) {}
+template <class P>
+MB_FUNC void expect_coordinates(P, u32) {}
 template <class V>
 MB_FUNC void expect_texel(const Texture*, const V&) {}
 #endif

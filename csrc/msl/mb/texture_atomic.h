@@ -38,17 +38,17 @@ MB_FUNC vec<T, 4> first_of(T value) {
 #define MB_ATOMIC_FETCH(op, name, i, j, k, ...)                                             \
   MB_FUNC vec<T, 4> name(__VA_ARGS__, vec<T, 4> operand) const MB_IF_ATOMIC {               \
     return mb::first_of<T>(MB_ATOMIC_TEXEL(                                                 \
-        atomic_update, true, i, j, k, return T(MB_ATOMIC_CALL(fetch_##op, at, operand.x, __ATOMIC_RELAXED))));          \
+        atomic_update, true, i, j, k, return T(MB_ATOMIC_CALL(fetch_##op, at, mb::expect_operand(operand.x), __ATOMIC_RELAXED))));          \
   }
 #define MB_ATOMIC_METHODS(i, j, k, ...)                                                     \
   MB_FUNC vec<T, 4> atomic_load(__VA_ARGS__) const MB_IF_ATOMIC {                           \
     return mb::first_of<T>(MB_ATOMIC_TEXEL(atomic_read, false, i, j, k, return mb::atomic_read<T>(at)));        \
   }                                                                                         \
   MB_FUNC void atomic_store(vec<T, 4> value, __VA_ARGS__) const MB_IF_ATOMIC {              \
-    MB_ATOMIC_TEXEL(atomic_write, true, i, j, k, return mb::atomic_swap<T>(at, value.x));                       \
+    MB_ATOMIC_TEXEL(atomic_write, true, i, j, k, return mb::atomic_swap<T>(at, mb::expect_operand(value.x)));                       \
   }                                                                                         \
   MB_FUNC vec<T, 4> atomic_exchange(__VA_ARGS__, vec<T, 4> value) const MB_IF_ATOMIC {      \
-    return mb::first_of<T>(MB_ATOMIC_TEXEL(atomic_exchange, true, i, j, k, return mb::atomic_swap<T>(at, value.x))); \
+    return mb::first_of<T>(MB_ATOMIC_TEXEL(atomic_exchange, true, i, j, k, return mb::atomic_swap<T>(at, mb::expect_operand(value.x)))); \
   }                                                                                         \
   MB_FUNC bool atomic_compare_exchange_weak(__VA_ARGS__, vec<T, 4>* expected, vec<T, 4> value) \
       const MB_IF_ATOMIC {                                                                  \

@@ -96,8 +96,10 @@ struct TextureHandle {
   const Texture* mb_texture = nullptr;
 
   MB_FUNC uint get_num_mip_levels() const { return level_count(mb_texture); }
-  // A thread sees its own writes at once.
-  MB_FUNC void fence() const {}
+  // A thread sees its own writes at once; on a GPU it needs not.
+  MB_FUNC void fence() const {
+    if (mb_texture != nullptr) MB_FENCE_TEXELS(mb_texture);
+  }
   // Only fragment functions have derivatives; files that hold such functions compile all the same.
   template <class P>
   MB_FUNC float calculate_clamped_lod(const Sampler&, P) const {
@@ -127,6 +129,7 @@ struct TextureHandle {
 
   template <int D, bool cube, class P>
   MB_FUNC auto mb_sample(const Sampler& s, P p, u32 slice, const SampleOptions& options) const {
+    expect_coordinates(p, slice);
     auto all = [](vec<W, 4> texel) __attribute__((always_inline)) { return texel; };
     return texel_as<T, depth>(
         sample_texture<D, cube, W>(mb_texture, s, spot_of<cube>(p, slice), options, all));
@@ -134,6 +137,7 @@ struct TextureHandle {
   template <bool cube, class P>
   MB_FUNC vec<T, 4> mb_gather(const Sampler& s, P p, u32 slice, const SampleOptions& options,
                               component c) const {
+    expect_coordinates(p, slice);
     auto one = [c](vec<W, 4> texel) __attribute__((always_inline)) {
       return c == component::x   ? texel.x
              : c == component::y ? texel.y
@@ -146,6 +150,7 @@ struct TextureHandle {
   template <bool cube, class P>
   MB_FUNC T mb_compare(const Sampler& s, P p, u32 slice, float reference,
                        const SampleOptions& options) const {
+    expect_coordinates(p, slice);
     auto passed = [&s, reference](vec<W, 4> texel) __attribute__((always_inline)) {
       return passes(s.compare, reference, texel.x) ? 1.0f : 0.0f;
     };
@@ -154,6 +159,7 @@ struct TextureHandle {
   template <class P>
   MB_FUNC vec<T, 4> mb_gather_compare(const Sampler& s, P p, u32 slice, float reference,
                                       const SampleOptions& options) const {
+    expect_coordinates(p, slice);
     auto passed = [&s, reference](vec<W, 4> texel) __attribute__((always_inline)) {
       return passes(s.compare, reference, texel.x) ? 1.0f : 0.0f;
     };

@@ -85,6 +85,8 @@ struct Runtime {
                  const void* pc);
   void (*fail)(Fiber*, const char* what, const void* pc);
   void (*fence)(Fiber*, u32 mem_flags);
+  // The thread's own writes to the texture are to be seen by it; null: to every texture.
+  void (*fence_texels)(Fiber*, const Texture*);
   void (*misaligned)(Fiber*, const void* address, u64 alignment, Use, const void* pc);
   void (*undefined)(Fiber*, const Undefined*);
   // An access through `to`, which was computed from the pointer `from`.

@@ -128,9 +128,15 @@ struct Fill {
   u32 asked, modulo;
 
   MB_COMBINE static void combine(void* const* operand, u32 mask) {
-    const LaneShadows<T> shadows(operand, mask);
+    void* fills[simd_width] = {};
+    for (u32 rest = mask; rest != 0; rest &= rest - 1) {
+      const auto i = static_cast<u32>(__builtin_ctz(rest));
+      fills[i] = &static_cast<Fill*>(operand[i])->fill;
+    }
+    const LaneShadows<T> shadows(operand, mask), filled(fills, mask);
     T result[simd_width];
     u32 source[simd_width];
+    bool is_filled[simd_width];
     expect_same<Fill, simd_width>(operand, mask);
     for (u32 i = 0; i < simd_width; ++i) {
       if (!(mask >> i & 1)) continue;
@@ -142,12 +148,13 @@ struct Fill {
       bool active = mask >> from & 1;
       auto* other = static_cast<Fill*>(operand[active ? from : i]);
       result[i] = !active ? T{} : inside ? other->value : other->fill;
-      source[i] = active && inside ? from : simd_width;
+      source[i] = active ? from : simd_width;
+      is_filled[i] = !inside;
     }
     for (u32 i = 0; i < simd_width; ++i) {
       if (!(mask >> i & 1)) continue;
       static_cast<Fill*>(operand[i])->value = result[i];
-      if (source[i] < simd_width) shadows.move(i, source[i]);
+      if (source[i] < simd_width) shadows.move(i, is_filled[i] ? filled : shadows, source[i]);
     }
   }
 };

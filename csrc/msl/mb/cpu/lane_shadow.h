@@ -49,11 +49,13 @@ class LaneShadows {
     }
   }
   // The result of lane `to` is the value of lane `from`.
-  MB_COMBINE void move(u32 to, u32 from) const {
-    if (!any_) return;
+  MB_COMBINE void move(u32 to, u32 from) const { move(to, *this, from); }
+  // The same of other values that lanes have brought.
+  MB_COMBINE void move(u32 to, const LaneShadows& of, u32 from) const {
+    if (!any_ && !of.any_) return;
     const Metadata own = shadow(to);
-    __builtin_memcpy(own.shadow, bits_[from], sizeof(T));
-    for (u32 i = 0; i < (sizeof(T) + 3) / 4; ++i) own.origins[i] = origin_[from];
+    __builtin_memcpy(own.shadow, of.bits_[from], sizeof(T));
+    for (u32 i = 0; i < (sizeof(T) + 3) / 4; ++i) own.origins[i] = of.origin_[from];
   }
   // The result of a lane is anything: what it asks for does not take part.
   MB_COMBINE void lose(u32 lane) const {
@@ -130,6 +132,7 @@ struct LaneShadows {
   template <u32 size, bool inclusive>
   MB_FUNC void run() const {}
   MB_FUNC void move(u32, u32) const {}
+  MB_FUNC void move(u32, const LaneShadows&, u32) const {}
   MB_FUNC void lose(u32) const {}
   MB_FUNC void vote() const {}
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "matrix_kernels.h"
+#include "matrix_shadow.h"
 #include "../sync.h"
 
 namespace metal {
@@ -53,6 +54,8 @@ MB_FUNC void matrix_write(simdgroup_matrix<T, 8, 8>& m, U* target, long stride, 
   expect_all_lanes();
   if (!owns_matrices()) return;
 #if MB_CHECKED
+  expect_given(m.mb_element, sizeof m.mb_element,
+               "a value that was never given is stored from a matrix");
   // Every row is written before the next is asked about.
   U rows[64];
   if (transpose) matrix_store_transposed(m.mb_element, rows, 8);
@@ -71,7 +74,11 @@ template <class D, class A, class B>
 MB_FUNC void matrix_product(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
                             const simdgroup_matrix<B, 8, 8>& b) {
   expect_all_lanes();
-  if (owns_matrices()) matrix_multiply(d.mb_element, a.mb_element, b.mb_element);
+  if (!owns_matrices()) return;
+  MatrixGaps gaps;
+  find_product_gaps(&gaps, a.mb_element, b.mb_element, static_cast<const D*>(nullptr));
+  matrix_multiply(d.mb_element, a.mb_element, b.mb_element);
+  set_product_gaps(&gaps, d.mb_element);
 }
 
 template <class D, class A, class B, class C>
@@ -80,7 +87,10 @@ MB_FUNC void matrix_product_sum(simdgroup_matrix<D, 8, 8>& d, const simdgroup_ma
                                 const simdgroup_matrix<C, 8, 8>& c) {
   expect_all_lanes();
   if (!owns_matrices()) return;
+  MatrixGaps gaps;
+  find_product_gaps(&gaps, a.mb_element, b.mb_element, c.mb_element);
   matrix_multiply_accumulate(d.mb_element, a.mb_element, b.mb_element, c.mb_element);
+  set_product_gaps(&gaps, d.mb_element);
 }
 
 }  // namespace mb
