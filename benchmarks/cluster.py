@@ -4,7 +4,7 @@
 
 Small kernels, all different, are evaluated by `metalbench evaluate --workers N` and the same with
 `--cluster local`, in turn; each way at first for two samples only, so that what starting costs is
-not counted. Printed are medians per evaluation, how many rows the store has for how many samples, and
+not counted. Printed are medians per evaluation, rows in the store against samples, and
 how many intervals of timing overlap. With `--kill` the cluster's last turn loses a process on its
 way, and does not count for the medians.
 """
