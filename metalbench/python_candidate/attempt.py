@@ -76,7 +76,8 @@ class _OfPython(Attempt):
         with ExitStack() as ending:
             plain = ending.enter_context(self._candidate(task))
             checked = ending.enter_context(self._candidate(task, checked=True))
-            self._compile(plain, task, [small, size, *declared, drawn], first)
+            further = () if trial.verified else (*declared, drawn)
+            self._compile(plain, task, [small, size, *further], first)
             self._enter(Stage.VERIFY)
             try:
                 for each in dict.fromkeys((small, size)):
@@ -91,10 +92,12 @@ class _OfPython(Attempt):
                 timing = self._measure_calls(plain, work)
                 self._enter(Stage.RECHECK)
                 self._judge(timing)
+            if trial.verified:
+                return
             self._check_python(checked, plain)
             self._enter(Stage.VERIFY_ALL)
             self._verify_python(plain, [size], others, repeatedly=False, timed=size)
-            rest = [each for each in dict.fromkeys((*declared, drawn)) if each != size]
+            rest = [each for each in dict.fromkeys(further) if each != size]
             self._verify_python(plain, rest)
 
     def _check_python(self, checked: Candidate, plain: Candidate) -> None:

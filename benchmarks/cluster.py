@@ -1,0 +1,178 @@
+"""What an evaluation costs more on a Ray cluster of this machine than by the plain command.
+
+    python benchmarks/cluster.py [--samples N] [--turns N] [--workers N] [--time S] [--kill]
+
+Small kernels, all different, are evaluated by `metalbench evaluate --workers N` and the same with
+`--cluster local`, in turn; each way at first for two samples only, so that what starting costs is
+not counted. Printed are medians per evaluation, rows in the store against samples, and
+how many intervals of timing overlap. With `--kill` the cluster's last turn loses a process on its
+way, and does not count for the medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter, sleep
+
+import numpy as np
+
+from metalbench.generations.folder import plan_of
+from metalbench.store import Store
+
+LIMIT_MS = 50
+LEVEL = "tiny"
+TASK = '''"""Twice the input."""
+
+import mlx.core as mx
+
+from metalbench.task import normal, output, task
+
+
+@task(
+    sizes=dict(small=dict(n=100), odd=dict(n=77), seed=dict(n=4096)),
+    inputs=dict(x=normal("n")),
+    outputs=dict(y=output("n")),
+    oracle=lambda x: 2 * x,
+    flops="n",
+    headline="seed",
+)
+def twice(x):
+    return x + x
+'''
+KERNEL = """// Twice the input, the {number}th way of writing it.
+// dispatch: twice  threads_in_grid=(n)  threads=(64)
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void twice(device const float* x, device float* y, constant uint& n,
+                  uint i [[thread_position_in_grid]]) {{
+  y[i] = {factor} * x[i];
+}}
+"""
+Interval = tuple[float, float]
+
+
+def write(folder: Path, samples: int) -> Path:
+    """A task and that many generations, of which every fourth is wrong."""
+    kernels = folder / "kernels" / LEVEL
+    if not kernels.is_dir():
+        kernels.mkdir(parents=True)
+        (kernels / "twice.py").write_text(TASK)
+    root = folder / f"run-{samples}"
+    place = root / LEVEL / "problem_1"
+    place.mkdir(parents=True)
+    for number in range(samples):
+        text = KERNEL.format(number=number, factor=3 if number % 4 == 3 else 2)
+        (place / f"sample_{number}.metal").write_text(text)
+    return root
+
+
+class Runs:
+    """Evaluations of one folder of generations after the other."""
+
+    def __init__(self, folder: Path, seconds: float, workers: int) -> None:
+        self._folder = folder
+        self._options = ["--time", str(seconds), "--workers", str(workers), "--device", "cpu"]
+
+    def seconds(self, root: Path, db: Path, *more: str, kill: bool = False) -> float:
+        """Evaluate all of a folder into a new store, and return how long it took."""
+        where = ["--kernels", str(self._folder / "kernels"), "--db", str(db)]
+        words = [sys.executable, "-m", "metalbench", "evaluate", str(root), *where]
+        start = perf_counter()
+        with (self._folder / "said.txt").open("w+") as said:
+            child = subprocess.Popen([*words, *self._options, *more], stdout=said, stderr=said)
+            if kill:
+                _kill_a_slot(child, db)
+            if child.wait():
+                said.seek(0)
+                sys.exit(said.read()[-3000:])
+        return perf_counter() - start
+
+
+def _kill_a_slot(command: subprocess.Popen[bytes], db: Path) -> None:
+    """End a process of the cluster that has a kernel under way, once three samples are done."""
+    while command.poll() is None:
+        sleep(0.5)
+        slots = _slots(command.pid)
+        if slots and db.exists() and _count(db) >= 3:
+            os.kill(slots[-1], signal.SIGKILL)
+            return
+
+
+def _slots(parent: int) -> list[int]:
+    """Ray's processes beneath `parent` in which an actor of ours lives."""
+    listed = subprocess.run(
+        ["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True
+    )
+    rows = [line.split(None, 2) for line in listed.stdout.splitlines()]
+    beneath = {parent}
+    for _ in range(4):
+        beneath |= {int(own) for own, above, _ in rows if int(above) in beneath}
+    return [int(own) for own, _, args in rows if int(own) in beneath and "ray::Slot" in args]
+
+
+def _count(db: Path) -> int:
+    with Store(db) as store, store.reading() as connection:
+        return int(connection.execute("SELECT count(*) FROM evaluations").fetchone()[0])
+
+
+def overlaps(intervals: list[Interval]) -> int:
+    """How many timings began before another one had ended."""
+    known = sorted(intervals)
+    ends = np.maximum.accumulate([end for _, end in known])
+    return sum(begin < end for (begin, _), end in zip(known[1:], ends[:-1], strict=True))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, default=40)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--time", type=float, default=0.05)
+    parser.add_argument("--kill", action="store_true", help="end a process in the last turn")
+    options = parser.parse_args()
+    if options.samples < 3 or options.turns < 1 + options.kill:
+        parser.error("expected at least 3 samples, and 1 turn, or 2 with --kill")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        few, many = write(folder, 2), write(folder, options.samples)
+        runs = Runs(folder, options.time, options.workers)
+        ways: dict[str, tuple[str, ...]] = {"plain": (), "cluster": ("--cluster", "local")}
+        costs: dict[str, list[float]] = {each: [] for each in ways}
+        runs.seconds(many, folder / "warm.db")
+        for turn in range(options.turns):
+            for way, more in ways.items():
+                start = runs.seconds(few, folder / f"few-{way}-{turn}.db", *more)
+                kill = options.kill and way == "cluster" and turn == options.turns - 1
+                db = folder / f"{way}-{turn}.db"
+                took = runs.seconds(many, db, *more, kill=kill)
+                if not kill:
+                    costs[way].append((took - start) / (options.samples - 2) * 1e3)
+                report(f"{way}, turn {turn}{', one killed' if kill else ''}", many, db)
+    plain, cluster = (float(np.median(each)) for each in costs.values())
+    print(f"plain   {plain:8.1f} ms for each evaluation")
+    print(f"cluster {cluster:8.1f} ms: {cluster - plain:+.1f} ms (at most {LIMIT_MS} ms)")
+
+
+def report(what: str, root: Path, db: Path) -> None:
+    """Print what the store says of one turn."""
+    with Store(db) as store:
+        found = store.evaluations(plan_of(root).id)
+    timed = [(each.measured_from, each.measured_to) for each in found]
+    known = [(begin, end) for begin, end in timed if begin is not None and end is not None]
+    correct = sum(each.outcome == "correct" for each in found)
+    print(
+        f"{what}: {len(found)} evaluated in {_count(db)} rows, {correct} correct, {len(known)} "
+        f"timed, {overlaps(known)} overlaps",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

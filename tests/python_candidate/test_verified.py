@@ -1,0 +1,45 @@
+"""A Python candidate that was verified elsewhere is timed, and not looked at further."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from generations import samples
+from python_candidate import answers
+
+from metalbench import _core
+from metalbench.generations.folder import plan_of, samples_in
+from metalbench.generations.trials import Conditions, jobs_of, trial_of
+from metalbench.isolation import Limits, Workers
+from metalbench.kernel.library import Library
+from metalbench.measure import Plan
+from metalbench.result import Status
+from metalbench.run.observed import device_facts
+from metalbench.run.stages import Silent, Stage
+
+
+class Noting(Silent):
+    """Notes the stages that begin."""
+
+    def __init__(self) -> None:
+        self.stages: list[Stage] = []
+
+    def stage_started(self, stage: Stage) -> None:
+        self.stages.append(stage)
+
+
+def test_what_is_known_to_be_right_is_timed_and_not_looked_at_further(tmp_path: Path) -> None:
+    place = tmp_path / "run" / samples.SET / "problem_1"
+    place.mkdir(parents=True)
+    (place / "sample_0.py").write_text(answers.named(answers.FUNCTION, "twice01"))
+    root = place.parents[1]
+    library = Library([samples.tasks_in(tmp_path / "kernels")])
+    (job,) = jobs_of(samples_in(root), plan_of(root, make=True), library)
+    trial = replace(trial_of(job, Conditions(sampling=Plan(seconds=0.05))), verified=True)
+    noting = Noting()
+    with Workers("cpu", Limits(120.0)) as workers:
+        result = workers.attempt(device_facts(_core.open("cpu")), trial, (), noting)
+    assert result.status is Status.CORRECT, result.failures
+    assert result.measurement is not None
+    assert noting.stages == [Stage.COMPILE, Stage.VERIFY, Stage.MEASURE, Stage.RECHECK]

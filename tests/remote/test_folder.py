@@ -1,0 +1,51 @@
+"""What a session that was killed leaves behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from metalbench.remote import folder
+
+SESSION = """
+import sys, time
+from pathlib import Path
+from metalbench.remote.folder import Folder
+
+Folder(Path("/home/me"), Path("/usr/include"))
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_folders_of_the_dead_are_removed_and_those_of_the_living_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with subprocess.Popen(
+        [sys.executable, "-c", SESSION],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as session:
+        assert session.stdout is not None
+        assert session.stdout.readline() == "ready\n"
+        (made,) = tmp_path.iterdir()
+        os.utime(made, (0, 0))
+        folder.remove_left()
+        assert made.is_dir()
+        session.send_signal(signal.SIGKILL)
+        session.wait()
+        folder.remove_left()
+        assert not made.exists()
+    # One that is just being made is not locked yet.
+    new = Path(tempfile.mkdtemp(prefix=folder.PREFIX))
+    folder.remove_left()
+    assert new.is_dir()
