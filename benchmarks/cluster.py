@@ -5,8 +5,8 @@
 Small kernels, all different, are evaluated by `metalbench evaluate --workers N` and the same with
 `--cluster local`, in turn; each way at first for two samples only, so that what starting costs is
 not counted. Printed are medians per evaluation, rows in the store against samples, and
-how many intervals of timing overlap. With `--kill` the cluster's last turn loses a process on its
-way, and does not count for the medians.
+how many intervals of timing overlap. With `--kill` the cluster's last turn loses a process that has
+a kernel under way, and does not count for the medians.
 """
 
 from __future__ import annotations
@@ -22,55 +22,25 @@ from time import perf_counter, sleep
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from generations import samples
+
 from metalbench.generations.folder import plan_of
 from metalbench.store import Store
 
 LIMIT_MS = 50
-LEVEL = "tiny"
-TASK = '''"""Twice the input."""
-
-import mlx.core as mx
-
-from metalbench.task import normal, output, task
-
-
-@task(
-    sizes=dict(small=dict(n=100), odd=dict(n=77), seed=dict(n=4096)),
-    inputs=dict(x=normal("n")),
-    outputs=dict(y=output("n")),
-    oracle=lambda x: 2 * x,
-    flops="n",
-    headline="seed",
-)
-def twice(x):
-    return x + x
-'''
-KERNEL = """// Twice the input, the {number}th way of writing it.
-// dispatch: twice  threads_in_grid=(n)  threads=(64)
-#include <metal_stdlib>
-using namespace metal;
-
-kernel void twice(device const float* x, device float* y, constant uint& n,
-                  uint i [[thread_position_in_grid]]) {{
-  y[i] = {factor} * x[i];
-}}
-"""
 Interval = tuple[float, float]
 
 
-def write(folder: Path, samples: int) -> Path:
-    """A task and that many generations, of which every fourth is wrong."""
-    kernels = folder / "kernels" / LEVEL
+def write(folder: Path, count: int) -> Path:
+    """A task and that many generations, all different, of which every fourth is wrong."""
+    kernels = folder / "kernels"
     if not kernels.is_dir():
-        kernels.mkdir(parents=True)
-        (kernels / "twice.py").write_text(TASK)
-    root = folder / f"run-{samples}"
-    place = root / LEVEL / "problem_1"
-    place.mkdir(parents=True)
-    for number in range(samples):
-        text = KERNEL.format(number=number, factor=3 if number % 4 == 3 else 2)
-        (place / f"sample_{number}.metal").write_text(text)
-    return root
+        samples.tasks_in(kernels)
+    texts = (samples.WRONG if each % 4 == 3 else samples.RIGHT for each in range(count))
+    numbered = [f"// {number}\n{text}" for number, text in enumerate(texts)]
+    return samples.write_samples(folder / f"run-{count}", [numbered])
 
 
 class Runs:
@@ -98,15 +68,16 @@ class Runs:
 def _kill_a_slot(command: subprocess.Popen[bytes], db: Path) -> None:
     """End a process of the cluster that has a kernel under way, once three samples are done."""
     while command.poll() is None:
-        sleep(0.5)
+        sleep(0.1)
         slots = _slots(command.pid)
         if slots and db.exists() and _count(db) >= 3:
             os.kill(slots[-1], signal.SIGKILL)
             return
+    sys.exit("nothing was killed: the evaluation ended first; give more --samples")
 
 
 def _slots(parent: int) -> list[int]:
-    """Ray's processes beneath `parent` in which an actor of ours lives."""
+    """Ray's processes beneath `parent` in which a slot of ours is asked something just now."""
     listed = subprocess.run(
         ["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True
     )
@@ -114,7 +85,7 @@ def _slots(parent: int) -> list[int]:
     beneath = {parent}
     for _ in range(4):
         beneath |= {int(own) for own, above, _ in rows if int(above) in beneath}
-    return [int(own) for own, _, args in rows if int(own) in beneath and "ray::Slot" in args]
+    return [int(own) for own, _, args in rows if int(own) in beneath and "ray::Slot." in args]
 
 
 def _count(db: Path) -> int:

@@ -1,7 +1,6 @@
 // A sparse matrix by a vector, whose row starts lack the end of the last row.
 // tune: BUG = 1, 0
 // value: rows = 40
-// value: bug = 0
 // buffer: starts uint32 (rows) zeros
 // buffer: columns uint32 (64) integers 0 32
 // buffer: values float32 (64) normal
