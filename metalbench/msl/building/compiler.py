@@ -11,7 +11,14 @@ from pathlib import Path
 from metalbench._core import CompileError
 from metalbench.msl.building import in_order
 from metalbench.msl.building.answer import answer_of, crashed
-from metalbench.msl.building.following import as_checked, followed, following, traced, with_births
+from metalbench.msl.building.following import (
+    as_checked,
+    followed,
+    following,
+    placed,
+    traced,
+    with_births,
+)
 from metalbench.msl.building.frames import Frames
 from metalbench.msl.building.imports import check_imports
 from metalbench.msl.building.llvm_ir import rewrite
@@ -64,7 +71,7 @@ def compile_shared_object(
         rewritten = as_checked(optimised(births, tools, translate, followed(options)))
         options = traced(options)
     if fibers and in_order.may_part(rewritten):
-        rewritten = in_order.in_order(optimised(rewritten, tools, translate, options))
+        rewritten = in_order.in_order(placed(optimised(rewritten, tools, translate, options)))
         options = [*options, *in_order.FLAGS]
     return assemble(rewritten, target, tools, translate, options, checked=checked)
 
