@@ -43,5 +43,7 @@ def test_on_both_ways(path: Path, way: str) -> None:
         check=False,
         timeout=TIME_LIMIT_S,
     )
-    if answer.returncode != 0:
-        pytest.fail(f"{' '.join(answer.args)}\n{answer.stdout}", pytrace=False)
+    # Of some files all tests are slow, and are deselected here.
+    if answer.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        ended = f"{' '.join(answer.args)}\nended with {answer.returncode}:\n{answer.stdout}"
+        pytest.fail(ended, pytrace=False)

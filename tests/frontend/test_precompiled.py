@@ -72,7 +72,7 @@ def kinds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             seen.append("precompile")
         elif "-include-pch" in command:
             seen.append("try" if "-fsyntax-only" in command else "begin")
-        elif "-emit-llvm" in command:
+        elif "-emit-llvm" in command and "ir" not in command:
             seen.append("parse")
         return start(command, **options)
 

@@ -81,13 +81,20 @@ class Expressions:
         self.variables[name] = whole
         if isinstance(target, s.Element) and target.byte:
             whole = whole.view(np.uint8)
-        place = self.value(index, mask).astype(np.int64) % whole.shape[2]
+        place = self.within(self.value(index, mask), whole.shape[2], mask)
         rows, lanes = np.nonzero(mask)
         whole[rows, lanes, place[mask]] = value[mask]
 
-    def _element(self, whole: Array, place: Array) -> Array:
+    def within(self, place: Array, size: int, mask: Array) -> Array:
+        """Indices below a size; raises IndexError if those of lanes that ask are not."""
+        place = place.astype(np.int64)
+        if ((place < 0) | (place >= size))[mask].any():
+            raise IndexError(f"a program asks for what lies beyond {size} elements")
+        return place % size
+
+    def _element(self, whole: Array, place: Array, mask: Array) -> Array:
         rows, lanes = np.indices(place.shape)
-        return whole[rows, lanes, place.astype(np.int64) % whole.shape[2]]
+        return whole[rows, lanes, self.within(place, whole.shape[2], mask)]
 
     def _of_literal(self, node: s.Literal, mask: Array) -> Array:
         return np.full(mask.shape, node.value).astype(dtype_of(node.type))
@@ -101,6 +108,9 @@ class Expressions:
     def _of_binary(self, node: s.Binary, mask: Array) -> Array:
         left, right = self.value(node.left, mask), self.value(node.right, mask)
         return BINARY[node.operator](left, right)
+
+    def _of_below(self, node: s.Below, mask: Array) -> Array:
+        return self.value(node.operand, mask) % np.uint32(node.size)
 
     def _of_compare(self, node: s.Compare, mask: Array) -> Array:
         left, right = self.value(node.left, mask), self.value(node.right, mask)
@@ -146,16 +156,13 @@ class Expressions:
         return np.stack([self.value(each, mask) for each in node.parts], axis=2)
 
     def _of_component(self, node: s.Component, mask: Array) -> Array:
-        return self._element(self.value(node.vector, mask), self.value(node.index, mask))
+        return self._element(self.value(node.vector, mask), self.value(node.index, mask), mask)
 
     def _of_load(self, node: s.Load, mask: Array) -> Array:
-        place = self.value(node.index, mask).astype(np.int64)
         memory = self.inputs[node.buffer]
         width = width_of(node.type)
         whole = memory.reshape(-1, width) if width > 1 else memory
-        if (place[mask] >= len(whole)).any():
-            raise IndexError(f"{node.buffer}: a program reads beyond its end")
-        return whole[np.minimum(place, len(whole) - 1)]
+        return whole[self.within(self.value(node.index, mask), len(whole), mask)]
 
     def _of_ownoutput(self, node: s.OwnOutput, mask: Array) -> Array:
         output = self.output_of[node.buffer]
@@ -169,11 +176,12 @@ class Expressions:
         whole = self.variables[name]
         if node.byte:
             whole = whole.view(np.uint8)
-        return self._element(whole, self.value(node.index, mask))
+        return self._element(whole, self.value(node.index, mask), mask)
 
     def _of_either(self, node: s.Either, mask: Array) -> Array:
         condition, place = self.value(node.condition, mask), self.value(node.index, mask)
-        yes, no = (self._element(self.variables[each], place) for each in (node.yes, node.no))
+        yes = self._element(self.variables[node.yes], place, mask & condition)
+        no = self._element(self.variables[node.no], place, mask & ~condition)
         return self.chosen(condition, yes, no)
 
     def of_thread(self, index: s.Expression, mask: Array) -> Array:

@@ -113,7 +113,7 @@ class _Model(Expressions):
         for name in [each for each in self.variables if each.startswith(f"{node.array}.")]:
             whole = self.variables[name].copy()
             rows, lanes = np.nonzero(mask)
-            places = [each[mask].astype(np.int64) % whole.shape[2] for each in (target, source)]
+            places = [self.within(each, whole.shape[2], mask)[mask] for each in (target, source)]
             whole[rows, lanes, places[0]] = self.variables[name][rows, lanes, places[1]]
             self.variables[name] = whole
         return mask

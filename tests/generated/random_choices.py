@@ -15,7 +15,7 @@ def literal(kind: str, value: float) -> s.Literal:
 
 def remainder(value: s.Expression, size: int) -> s.Expression:
     """Below `size`."""
-    return s.Binary("uint", "%", value, literal("uint", size))
+    return s.Below("uint", value, size)
 
 
 class RandomChoices(ABC):

@@ -150,6 +150,9 @@ def _is_target(node: s.Node, name: str) -> bool:
 def _instead(old: s.Expression) -> Iterator[s.Expression]:
     if isinstance(old, s.Literal):
         return
+    if isinstance(old, s.Below):  # as an index it has bounds, which its operand has not
+        yield s.Literal(old.type, min(1, old.size - 1))
+        return
     if old.type in ("uint", "int", "float"):
         yield s.Literal(old.type, 1)
     for each in s.every(old):

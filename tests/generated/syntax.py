@@ -28,6 +28,7 @@ from generated.statements import (
 )
 from generated.terms import (
     AnyShared,
+    Below,
     Binary,
     Builtin,
     Cast,
@@ -59,6 +60,7 @@ __all__ = [
     "AnyShared",
     "Assign",
     "AtomicUpdate",
+    "Below",
     "Binary",
     "Block",
     "Break",

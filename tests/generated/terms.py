@@ -49,6 +49,14 @@ class Binary(Expression):
 
 
 @dataclass
+class Below(Expression):
+    """`operand % size`, which is below `size` whatever becomes of the operand."""
+
+    operand: Expression
+    size: int
+
+
+@dataclass
 class Compare(Expression):
     operator: str
     left: Expression

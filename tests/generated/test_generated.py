@@ -76,3 +76,13 @@ def test_what_a_thread_that_has_returned_never_wrote_is_nothing_to_read():
 def test_fibers_within_a_rare_case_miss_nothing_that_comes_behind_it():
     """clang would put the case's code at the end, and with it the call that lanes wait at."""
     assert report_of(7000263, ("fibers",), Found(), shrinks=False) == ""
+
+
+# What fibers missed once: calls whose code LLVM had put behind that of a later one.
+CAUGHT_UP = [(40004033, False), (40005064, False), (40001307, False), (40002037, False)]
+CAUGHT_UP += [(40005240, True), (40003345, True)]
+
+
+@pytest.mark.parametrize(("seed", "richer"), CAUGHT_UP)
+def test_fibers_that_parted_catch_up_before_they_go_on(seed, richer):
+    assert report_of(seed, ("fibers",), Found(), shrinks=False, richer=richer) == ""

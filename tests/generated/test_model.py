@@ -194,6 +194,20 @@ def test_what_a_function_writes_by_a_pointer_is_the_callers(copied):
     np.testing.assert_array_equal(got, np.where(LANES < 8, 1 + written, 0))
 
 
+@pytest.mark.parametrize("index", [LANE, s.Unary("uint", "-", number(1))])
+def test_what_lies_beyond_an_array_is_told(index):
+    read = s.Assign(TOTAL, s.Element("uint", "p", index))
+    with pytest.raises(IndexError, match="beyond 31 elements"):
+        run(s.DeclareArray("p", "uint", 31), read)
+
+
+def test_what_lanes_do_not_ask_for_may_lie_anywhere():
+    read = s.Assign(TOTAL, s.Element("uint", "p", LANE))
+    filled = s.Assign(s.Element("uint", "p", number(3)), number(5))
+    got = run(s.DeclareArray("p", "uint", 8), filled, s.If(below(8), [read], []))
+    np.testing.assert_array_equal(got[LANES < 8], np.where(LANES[LANES < 8] == 3, 5, 0))
+
+
 def test_an_atomic_operation_gives_what_was_there():
     fetch = s.Fetch("w", "add", number(5))
     again = s.Fetch("u", "max", number(0))

@@ -43,6 +43,36 @@ def test_nothing_is_taken_that_makes_it_go_wrong():
     assert shrunk(whole, lambda each: False, most=200) == whole
 
 
+def reads_an_array(each: s.Program) -> bool:
+    """Another such thing."""
+    try:
+        expected(each)
+    except (KeyError, IndexError):
+        return False
+    return any(isinstance(part, s.Element) for part in s.every(each))
+
+
+def test_indices_keep_their_bounds():
+    index = s.Below("uint", s.Binary("uint", "*", LANE, s.Literal("uint", 3)), 4)
+    read = s.Assign(s.Name("uint", "v"), s.Element("uint", "p", index))
+    small = shrunk(program(s.DeclareArray("p", "uint", 4), loop(read)), reads_an_array)
+    assert small.body == [
+        s.DeclareArray("p", "uint", 4),
+        s.Assign(s.Name("uint", "v"), s.Element("uint", "p", s.Literal("uint", 1))),
+    ]
+
+
+def test_nothing_is_left_that_reads_beyond_an_array():
+    def reads_by_lanes(each: s.Program) -> bool:
+        elements = [part for part in s.every(each) if isinstance(part, s.Element)]
+        return reads_an_array(each) and any(LANE in s.every(part) for part in elements)
+
+    index = s.Below("uint", s.Binary("uint", "*", LANE, s.Literal("uint", 3)), 4)
+    read = s.Assign(s.Name("uint", "v"), s.Element("uint", "p", index))
+    small = shrunk(program(s.DeclareArray("p", "uint", 4), loop(read)), reads_by_lanes)
+    assert small.body[-1].value.index == s.Below("uint", LANE, 4)
+
+
 def test_a_loop_that_is_always_left_is_not_settled():
     assert is_settled(program(loop(s.If(SOME, [loop(SUM), s.Break()], []))))
     assert is_settled(program(loop(SUM), s.Return(None)))

@@ -53,6 +53,11 @@ def _(node: s.Binary) -> str:
     return f"{kind}({left} {node.operator} {right})"
 
 
+@text.register
+def _(node: s.Below) -> str:
+    return f"({text(node.operand)} % {node.size}u)"
+
+
 @text.register(s.Compare)
 @text.register(s.Logic)
 def _(node: s.Compare | s.Logic) -> str:

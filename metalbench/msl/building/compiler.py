@@ -9,8 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metalbench._core import CompileError
+from metalbench.msl.building import in_order
 from metalbench.msl.building.answer import answer_of, crashed
-from metalbench.msl.building.following import as_checked, followed, following, traced, with_births
+from metalbench.msl.building.following import (
+    as_checked,
+    followed,
+    following,
+    placed,
+    traced,
+    with_births,
+)
 from metalbench.msl.building.frames import Frames
 from metalbench.msl.building.imports import check_imports
 from metalbench.msl.building.llvm_ir import rewrite
@@ -40,14 +48,16 @@ def compile_shared_object(
     options: Sequence[str],
     *,
     checked: bool,
+    fibers: bool = False,
     follow: bool = False,
 ) -> Frames:
     """Compile lowered text with these flags and link it; return its functions' frames.
 
-    A checked build may `follow` values that nothing has given, from their declaration to their use.
-    The object file stays beside it where the linker leaves debug information in there. Raises
-    CompileError with clang's own messages as `translate.clang` places them, and with what
-    `translate.linker` makes of the linker's, warnings of names that are defined nowhere.
+    The code of `fibers` is put in an order in which lanes catch up with each other. A checked build
+    may `follow` values that nothing has given, from their declaration to their use. The object file
+    stays beside it where the linker leaves debug information in there. Raises CompileError with
+    clang's own messages as `translate.clang` places them, and with what `translate.linker` makes of
+    the linker's, warnings of names that are defined nowhere.
     """
     parsing = [*options, "-Xclang", "-disable-llvm-passes"]
     if checked:
@@ -57,9 +67,12 @@ def compile_shared_object(
     generated = generate(code, tools, parsing, translate)
     rewritten = rewrite(generated, checked=checked)
     if follow:
-        command = [*tools.clang, "-x", "ir", *followed(options), "-S", "-emit-llvm", "-o", "-", "-"]
-        rewritten = as_checked(_run(command, with_births(rewritten), translate.clang).stdout)
+        births = with_births(rewritten)
+        rewritten = as_checked(optimised(births, tools, translate, followed(options)))
         options = traced(options)
+    if fibers and in_order.may_part(rewritten):
+        rewritten = in_order.in_order(placed(optimised(rewritten, tools, translate, options)))
+        options = [*options, *in_order.FLAGS]
     return assemble(rewritten, target, tools, translate, options, checked=checked)
 
 
@@ -68,6 +81,12 @@ def generate(code: Code, tools: Toolchain, options: Sequence[str], translate: Tr
     ir = _front_end(code, tools, [*options, *tools.include_flags], translate.clang)
     translate.ir(ir)
     return ir
+
+
+def optimised(ir: str, tools: Toolchain, translate: Translate, options: Sequence[str]) -> str:
+    """A module of LLVM IR after LLVM's passes, as these flags say. Raises CompileError."""
+    command = [*tools.clang, "-x", "ir", *options, "-S", "-emit-llvm", "-o", "-", "-"]
+    return _run(command, ir, translate.clang).stdout
 
 
 def assemble(

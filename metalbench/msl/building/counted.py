@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from metalbench.msl.building import cache
-from metalbench.msl.building.compiler import Translate, assemble, generate
+from metalbench.msl.building import cache, in_order
+from metalbench.msl.building.compiler import Translate, assemble, generate, optimised
 from metalbench.msl.building.counting import count
 from metalbench.msl.building.frames import check_frames
 from metalbench.msl.building.llvm_ir import rewrite
@@ -39,7 +39,8 @@ def counted_threads_of(
     target = cache.path_of(cache.digest("counted", tools.key, repr(written), code.text), ".so")
     with cache.replacing(target) as path:
         text, counted = count(rewrite(generate(code, tools, written, translate), checked=False))
-        frames = assemble(text, path, tools, translate, compiled)
+        ordered = in_order.in_order(optimised(text, tools, translate, compiled))
+        frames = assemble(ordered, path, tools, translate, [*compiled, *in_order.FLAGS])
         check_frames(frames, kernel, tools.headers, together=False)
         if tools.target.debug_in_object:
             path.with_suffix(".o").replace(target.with_suffix(".o"))

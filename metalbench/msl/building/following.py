@@ -138,10 +138,17 @@ def _members(type_: str) -> list[str]:
 def as_checked(ir: str) -> str:
     """The module once values are followed, for the passes of all checked builds.
 
-    What the pass has added to a function has a place in it: without one, debug information counts
-    as damaged. What runs when the code is loaded, to count branches, has no thread to follow.
+    What runs when the code is loaded, to count branches, has no thread to follow.
     """
-    ir = _AT_LOADING.sub(r"\1\n  ret void\n}", ir.replace(" sanitize_memory", " sanitize_address"))
+    ir = ir.replace(" sanitize_memory", " sanitize_address")
+    return placed(_AT_LOADING.sub(r"\1\n  ret void\n}", ir))
+
+
+def placed(ir: str) -> str:
+    """The module, in which what checking passes have added to a function has a place in it.
+
+    When it is read again, debug information with calls that have none counts as damaged.
+    """
     lines = ir.split("\n")
     metadata, scope, place = Metadata(lines), "", ""
     for index, line in enumerate(lines):

@@ -11,10 +11,6 @@ from metalbench.msl.building.frames import check_frames
 from metalbench.msl.building.toolchain import flags, toolchain
 from metalbench.msl.rewriting.edits import Code, Edits
 
-# Fibers that wait at different calls go on in the order of these in the code. Whatever clang takes
-# to be rare it would put behind all else: lanes in there would miss what comes after it.
-IN_ORDER = ["-mllvm", "-disable-block-placement"]
-
 
 def threads_of(
     code: Code,
@@ -33,12 +29,10 @@ def threads_of(
     """
     chain = toolchain()
     options = flags(checked=checked, fast_math=fast_math, spaces=spaces, tools=tools)
-    if fibers:
-        options += IN_ORDER
-    made_of = ("object", chain.key, repr(options), repr(tools), code.text)
+    made_of = ("object", chain.key, repr(options), repr(tools), repr(fibers), code.text)
     target = cache.path_of(cache.digest(*made_of), ".so")
     with cache.replacing(target) as path:
-        kind = {"checked": checked, "follow": checked and "init" in tools}
+        kind = {"checked": checked, "fibers": fibers, "follow": checked and "init" in tools}
         frames = compile_shared_object(code, path, chain, translate, options, **kind)
         check_frames(frames, kernel, chain.headers, together=False)
         if chain.target.debug_in_object:

@@ -1,0 +1,79 @@
+"""Blocks in an order in which whatever leads to a call stands in front of it."""
+
+from __future__ import annotations
+
+import re
+
+from metalbench.msl.building.compiler import Translate, optimised
+from metalbench.msl.building.in_order import in_order, may_part
+from metalbench.msl.engine import toolchain
+
+MEET = "_ZN2mbL4meetEPvPFvPKS0_jE"
+# LLVM may leave the block behind a loop in front of the loop's own.
+BEHIND_FIRST = f"""
+define internal void @{MEET}(ptr %0, ptr %1) noinline {{
+  ret void
+}}
+
+define void @kernel(i32 %0, ptr %1) {{
+  %3 = icmp eq i32 %0, 0
+  br i1 %3, label %4, label %.preheader
+
+4:                                                ; preds = %2, %6
+  %5 = phi i32 [ 0, %2 ], [ %9, %6 ]
+  call void @{MEET}(ptr %1, ptr null)
+  store i32 %5, ptr %1
+  ret void
+
+.preheader:                                       ; preds = %2
+  br label %6
+
+6:                                                ; preds = %6, %.preheader
+  %7 = phi i32 [ 0, %.preheader ], [ %9, %6 ]
+  %8 = call i32 @next(i32 %7)
+  call void @{MEET}(ptr %1, ptr null)
+  %9 = add i32 %8, %0
+  %10 = icmp eq i32 %9, 8
+  br i1 %10, label %4, label %6
+}}
+
+declare i32 @next(i32)
+"""
+
+
+def labels(ir):
+    body = ir.partition("@kernel(")[2].partition("\n}")[0]
+    return re.findall(r"^([\w.]+):", body, re.MULTILINE)
+
+
+def accepted(ir):
+    return optimised(ir, toolchain(), Translate(), ["-O0"])
+
+
+def test_what_is_behind_a_loop_stands_behind_it():
+    ordered = in_order(BEHIND_FIRST)
+    assert labels(BEHIND_FIRST) == ["4", ".preheader", "6"]
+    assert labels(ordered) == [
+        *("mb.unnamed.2", ".preheader", "mb.unnamed.6", "mb.unnamed.4"),
+    ]
+    assert labels(accepted(ordered)) == labels(ordered)
+
+
+def test_what_is_in_order_stays_as_it_is():
+    ordered = in_order(BEHIND_FIRST)
+    assert in_order(ordered) == ordered
+
+
+def test_functions_in_which_lanes_cannot_miss_each_other_stay_as_they_are():
+    alone = BEHIND_FIRST.replace(f"call void @{MEET}(ptr %1, ptr null)\n  store", "store")
+    assert may_part(alone)
+    assert in_order(alone) == alone
+    assert not may_part(BEHIND_FIRST.replace(f"call void @{MEET}", "call void @other"))
+
+
+def test_loops_with_several_entries_stay_as_they_are():
+    entered = BEHIND_FIRST.replace("label %4, label %.preheader", "label %6, label %.preheader", 1)
+    several = entered.replace(
+        "br label %6\n\n6:", "br label %11\n\n11:\n  br label %6\n\n6:"
+    ).replace("label %4, label %6\n", "label %4, label %11\n")
+    assert in_order(several) == several
