@@ -25,6 +25,10 @@ _HEAD = re.compile(
 )
 
 
+_CALL = re.compile(
+    r"stablehlo\.custom_call @check\.expect_(\w+)\((%[\w#]+), (%[\w#]+)\)[^\n]*?: "
+    r"\(([^\n]*)\) -> (?:\(\)|tuple<>)"
+)
 _CONSTANT = re.compile(
     r"(%\w+) = (\"?)stablehlo\.constant\2[^\n]*?dense<.*?>[^\n]*?: (?:\(\) -> )?(tensor<[^>]*>+)",
     re.DOTALL,
@@ -49,6 +53,27 @@ def cases(folder: Path) -> Iterator[Case]:
         text = re.sub(r"//(?! -----).*", "", path.read_text())
         for number, chunk in enumerate(text.split("// -----")):
             yield from _functions(f"{path.stem}-{number}", chunk)
+
+
+def testdata(folder: Path) -> Iterator[Case]:
+    """Every file of `stablehlo/testdata`, which jax has generated."""
+    for path in sorted(folder.glob("*.mlir")):
+        text = path.read_text()
+        checks = _CALL.findall(text)
+        pairs = [f"{got}, {expected}" for _, got, expected, _ in checks]
+        types = [types for *_, types in checks]
+        head, main = text.split("func.func public @main", 1)
+        arguments, _, rest = main.partition("{\n")
+        taken = re.match(r"\s*\(([^)]*)\)", arguments)
+        if not checks or taken is None or taken.group(1).strip():
+            yield Case(path.stem, "takes arguments", "", ())
+            continue
+        body = _CALL.sub("", rest)
+        returned = f"return {', '.join(pairs)} : {', '.join(types)}\n"
+        body = re.sub(r"(?m)^\s*(?:func\.)?return\b[^\n]*\n", returned, body, count=1)
+        main = f"{head}func.func public @main() -> ({', '.join(types)}) {{\n{body}"
+        kinds = tuple(f"expect_{kind}" for kind, *_ in checks)
+        yield Case(path.stem, _hidden(main, 0), "main", kinds)
 
 
 def _functions(name: str, chunk: str) -> Iterator[Case]:
