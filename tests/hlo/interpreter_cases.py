@@ -55,7 +55,7 @@ def cases(folder: Path) -> Iterator[Case]:
             yield from _functions(f"{path.stem}-{number}", chunk)
 
 
-def testdata(folder: Path) -> Iterator[Case]:
+def jax_files(folder: Path) -> Iterator[Case]:
     """Every file of `stablehlo/testdata`, which jax has generated."""
     for path in sorted(folder.glob("*.mlir")):
         text = path.read_text()

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from interpreter_cases import agree, cases, opened, testdata
+from interpreter_cases import agree, cases, jax_files, opened
 
 from metalbench.errors import DeclarationError, Unsupported
 from metalbench.hlo.passes import remove_dead_code
@@ -39,7 +39,7 @@ def test_every_case_is_right_or_refused(level):
 def test_every_tenth_file_of_jax_is_right_or_refused(level):
     """All of them, if STABLEHLO_ONE_IN=1: an hour."""
     share = int(os.environ.get("STABLEHLO_ONE_IN", "10"))
-    drawn = islice(testdata(checkout() / "testdata"), 1, None, share)
+    drawn = islice(jax_files(checkout() / "testdata"), 1, None, share)
     counts = judged(drawn, level)
     assert counts["passed"] > counts["refused"]
 
