@@ -12,8 +12,8 @@ struct Image {
   device const float* data;
   uint height, width;
   float at(uint row, uint column) const {
-    return data[row * width + column];
-  }  // bug: out-of-bounds
+    return data[row * width + column];  // bug: out-of-bounds
+  }
 };
 
 kernel void upsample(device const float* x, device float* y, constant uint& h, constant uint& w,
