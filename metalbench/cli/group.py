@@ -18,6 +18,7 @@ from metalbench.cli.doctor import doctor
 from metalbench.cli.evaluate import evaluate
 from metalbench.cli.failure import Failure, Interrupted
 from metalbench.cli.history import history
+from metalbench.cli.hlo import hlo
 from metalbench.cli.importing import import_torch
 from metalbench.cli.interruption import raise_from_now_on
 from metalbench.cli.leaderboard import leaderboard
@@ -54,6 +55,7 @@ Start here:
   metalbench evaluate RUN/     kernels that models have written (`generate`); then `analyse RUN/`
   metalbench new my_kernel     a task and a kernel of your own to begin with
   metalbench import-torch F.py a task of a PyTorch module in KernelBench's format
+  metalbench hlo run F.mlir    a program in StableHLO, such as JAX's, as Metal kernels
 
 Exit codes: 0 all correct, 1 something is incorrect or fails by --fail-on, 2 wrong usage or
 environment, 130 interrupted.
@@ -156,6 +158,7 @@ for command in (
     tune,
     new,
     import_torch,
+    hlo,
     puzzles,
     admit,
     doctor,

@@ -40,7 +40,7 @@ def test_a_reference_is_timed_in_pairs():
     assert len(passes) >= timed.measurement.pairs
     assert timed.ratio is not None
     assert timed.verdict is not None
-    assert f"reference / kernel {timed.ratio.value:.0f}"[:20] in str(timed)
+    assert "reference / kernel " in str(timed)
 
 
 RANDOM = np.random.default_rng(0).normal(size=1 << 16)

@@ -1,0 +1,27 @@
+"""From operations to kernels in Metal's language."""
+
+from pathlib import Path
+
+from metalbench.hlo.emission.kernel import (
+    EMITTERS,
+    HEADER,
+    THREADS,
+    Kernel,
+    map_kernel,
+    stage_kernel,
+)
+from metalbench.hlo.emission.whole import WHOLE
+
+# Where stablehlo.h lies, which all kernels include.
+INCLUDE = Path(__file__).parent
+
+__all__ = [
+    "EMITTERS",
+    "HEADER",
+    "INCLUDE",
+    "THREADS",
+    "WHOLE",
+    "Kernel",
+    "map_kernel",
+    "stage_kernel",
+]

@@ -1,0 +1,97 @@
+"""Convolutions in all generality: groups, strides, dilations of both sides, reversal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from metalbench.hlo.emission.reductions import Sum, loops
+from metalbench.hlo.emission.shapes import affine
+from metalbench.hlo.emission.writer import Emitter, Index, Writer
+from metalbench.hlo.graph import Operation
+
+
+def convolution(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """Sums of products over windows and input features, by groups of features or of the batch."""
+    image, kernel = operation.operands
+    form = Convolution(operation)
+    batch, feature = index[form.output_batch], index[form.output_feature]
+    total = Sum(writer, operation.results[0].type)
+    with ExitStack() as stack:
+        offsets = loops(writer, stack, form.window)
+        (channel,) = loops(writer, stack, [form.channels])
+        places, inside = form.places(writer, [index[axis] for axis in form.output_spatial], offsets)
+        stack.enter_context(writer.block(f"if ({inside})"))
+        at, of = [""] * len(image.type.shape), [""] * len(kernel.type.shape)
+        group = writer.index(f"{feature} / {form.features_of_a_group}")
+        at[form.batch], at[form.feature] = batch, channel
+        if form.feature_groups > 1:
+            at[form.feature] = writer.index(f"{group} * {form.channels} + {channel}")
+        if form.batch_groups > 1:
+            at[form.batch] = writer.index(f"{group} * {form.batches} + {batch}")
+        of[form.kernel_input], of[form.kernel_output] = channel, feature
+        for number, (place, offset) in enumerate(zip(places, offsets, strict=True)):
+            at[form.spatial[number]] = place
+            size = form.window[number]
+            backwards = form.reversal[number] and size > 1
+            of[form.kernel_spatial[number]] = (
+                writer.index(f"{size - 1} - {offset}") if backwards else offset
+            )
+        names = [writer.value(image, at), writer.value(kernel, of)]
+        total.add_product(names, (image.type, kernel.type))
+    return [total.result()]
+
+
+class Convolution:
+    """The axes and sizes of a convolution."""
+
+    def __init__(self, operation: Operation) -> None:
+        attributes = operation.attributes
+        numbers = attributes["dimension_numbers"]
+        image, kernel = (each.type.shape for each in operation.operands)
+        self.batch, self.feature = (
+            numbers["input_batch_dimension"],
+            numbers["input_feature_dimension"],
+        )
+        self.spatial = numbers["input_spatial_dimensions"]
+        self.kernel_input = numbers["kernel_input_feature_dimension"]
+        self.kernel_output = numbers["kernel_output_feature_dimension"]
+        self.kernel_spatial = numbers["kernel_spatial_dimensions"]
+        self.output_batch = numbers["output_batch_dimension"]
+        self.output_feature = numbers["output_feature_dimension"]
+        self.output_spatial = numbers["output_spatial_dimensions"]
+        self.feature_groups = attributes["feature_group_count"]
+        self.batch_groups = attributes["batch_group_count"]
+        self.channels = kernel[self.kernel_input]
+        self.features_of_a_group = kernel[self.kernel_output] // (
+            self.feature_groups * self.batch_groups
+        )
+        self.batches = image[self.batch] // self.batch_groups
+        ones = (1,) * len(self.spatial)
+        self.window = tuple(kernel[axis] for axis in self.kernel_spatial)
+        self.reversal = attributes.get("window_reversal", (False,) * len(ones))
+        self._strides = attributes.get("window_strides", ones)
+        self._dilations = attributes.get("rhs_dilation", ones)
+        self._spread = attributes.get("lhs_dilation", ones)
+        padding = attributes.get("padding")
+        self._lows = [0] * len(ones) if padding is None else [int(each[0]) for each in padding]
+        self._sizes = [image[axis] for axis in self.spatial]
+
+    def places(
+        self, writer: Writer, output: Sequence[str], offsets: Sequence[str]
+    ) -> tuple[list[str], str]:
+        """Spatial index into the image, and the condition that it lies in it."""
+        places, inside = [], ["true"]
+        for axis, size in enumerate(self._sizes):
+            steps = affine(output[axis], self._strides[axis], -self._lows[axis])
+            place = writer.index(f"{steps} + {affine(offsets[axis], self._dilations[axis], 0)}")
+            inside.append(f"{place} >= 0")
+            if self._spread[axis] > 1:
+                inside.append(f"{place} % {self._spread[axis]} == 0")
+                place = writer.index(f"{place} / {self._spread[axis]}")
+            inside.append(f"{place} < {size}")
+            places.append(place)
+        return places, " && ".join(inside)
+
+
+EMITTERS: dict[str, Emitter] = {"convolution": convolution}

@@ -1,0 +1,238 @@
+"""Operations that make each element of what is in its place, and of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from metalbench.errors import Unsupported
+from metalbench.hlo.emission.literal import literal, lowest
+from metalbench.hlo.emission.writer import Emitter, Index, Writer, msl
+from metalbench.hlo.graph import Element, Operation
+
+# Of {0}, {1} as floats.
+_FLOAT = {
+    "add": "{0} + {1}",
+    "atan2": "precise::atan2({0}, {1})",
+    "divide": "{0} / {1}",
+    "maximum": "shlo::maximum({0}, {1})",
+    "minimum": "shlo::minimum({0}, {1})",
+    "multiply": "{0} * {1}",
+    "power": "precise::pow({0}, {1})",
+    "remainder": "precise::fmod({0}, {1})",
+    "subtract": "{0} - {1}",
+    "abs": "fabs({0})",
+    "cbrt": "shlo::cbrt({0})",
+    "ceil": "ceil({0})",
+    "cosine": "precise::cos({0})",
+    "exponential": "precise::exp({0})",
+    "exponential_minus_one": "shlo::expm1({0})",
+    "floor": "floor({0})",
+    "log": "precise::log({0})",
+    "log_plus_one": "shlo::log1p({0})",
+    "logistic": "shlo::logistic({0})",
+    "negate": "-{0}",
+    "round_nearest_afz": "round({0})",
+    "round_nearest_even": "rint({0})",
+    "rsqrt": "1.0f / precise::sqrt({0})",
+    "sign": "shlo::sign({0})",
+    "sine": "precise::sin({0})",
+    "sqrt": "precise::sqrt({0})",
+    "tan": "precise::tan({0})",
+    "tanh": "shlo::tanh({0})",
+}
+# {A} is {0} as a signed number, {G} wide enough for it; {M} is the unsigned type of its own bits.
+# {T} is the type, {U} the unsigned one whose arithmetic wraps, {W} the number of bits.
+_INTEGER = {
+    "abs": "{0} < {T}(0) ? {T}({U}(0) - {U}({0})) : {0}",
+    "add": "{U}({0}) + {U}({1})",
+    "and": "{0} & {1}",
+    "count_leading_zeros": "clz({M}({0})) - {S}",
+    "divide": "shlo::divide({0}, {1})",
+    "maximum": "{0} > {1} ? {0} : {1}",
+    "minimum": "{0} < {1} ? {0} : {1}",
+    "multiply": "{U}({0}) * {U}({1})",
+    "negate": "{U}(0) - {U}({0})",
+    "not": "~{0}",
+    "or": "{0} | {1}",
+    "popcnt": "popcount({M}({0}))",
+    "power": "shlo::integer_power<{U}>({0}, {1})",
+    "remainder": "shlo::remainder({0}, {1})",
+    "shift_left": "{U}({1}) < {U}({W}) ? {U}({0}) << {U}({1}) : {U}(0)",
+    "shift_right_arithmetic": "{A} >> ({M}({1}) < {M}({W}) ? {G}({1}) : {G}({W} - 1))",
+    "shift_right_logical": "{M}({1}) < {M}({W}) ? {M}({0}) >> {M}({1}) : {M}(0)",
+    "sign": "{0} > {T}(0) ? 1 : {0} == {T}(0) ? 0 : -1",
+    "subtract": "{U}({0}) - {U}({1})",
+    "xor": "{0} ^ {1}",
+}
+_BOOL = {
+    "add": "{0} || {1}",
+    "and": "{0} && {1}",
+    "maximum": "{0} || {1}",
+    "minimum": "{0} && {1}",
+    "multiply": "{0} && {1}",
+    "not": "!{0}",
+    "or": "{0} || {1}",
+    "xor": "{0} != {1}",
+}
+_DIRECTIONS = {"EQ": "==", "NE": "!=", "GE": ">=", "GT": ">", "LE": "<=", "LT": "<"}
+Expression = Callable[[Operation, Sequence[str]], str]
+
+
+def narrowed(expression: str, element: Element) -> str:
+    """An integer expression cut to the type's bits; those of two and four live in a byte."""
+    if not element.is_narrow:
+        return f"{element.msl}({expression})"
+    if element.kind == "u":
+        return f"uchar(({expression}) & {2**element.bits - 1})"
+    shift = 8 - element.bits
+    return f"char(char(uint({expression}) << {shift}) >> {shift})"
+
+
+def as_float(name: str, element: Element) -> str:
+    """A name of a floating-point element as float."""
+    return name if element.name == "f32" else f"float({name})"
+
+
+def arithmetic(operation: Operation, names: Sequence[str]) -> str:
+    """The expression of an operation of the tables."""
+    element = operation.results[0].type.element
+    table = _FLOAT if element.is_float else _INTEGER if element.is_integer else _BOOL
+    if operation.name not in table:
+        raise Unsupported(f"{operation.where}: has no meaning for {element.name}")
+    form = table[operation.name]
+    if element.is_float:
+        expression = form.format(*(as_float(each, element) for each in names))
+        return expression if element.name == "f32" else f"{element.msl}({expression})"
+    if not element.is_integer:
+        return form.format(*names)
+    return narrowed(_integer(form, element, names), element)
+
+
+def _integer(form: str, element: Element, names: Sequence[str]) -> str:
+    unsigned = f"u{element.msl.lstrip('u')}"
+    # The sign bit of an unsigned number counts as one, as in the reference interpreter.
+    signed = replace(element, kind="i", msl=unsigned[1:])
+    shifted = narrowed(names[0], signed)
+    if element.is_narrow and "{M}" in form:
+        names = [f"uchar({each} & {2**element.bits - 1})" for each in names]
+    return form.format(
+        *names,
+        A=shifted,
+        T=element.msl,
+        U=element.wrapping,
+        M=unsigned,
+        G="long" if element.bits == 64 else "int",
+        W=element.bits,
+        S=max(8 - element.bits, 0),
+    )
+
+
+def compare(operation: Operation, names: Sequence[str]) -> str:
+    """A comparison; that of TOTALORDER is one of bits."""
+    element = operation.operands[0].type.element
+    direction = _DIRECTIONS[operation.attributes["comparison_direction"]]
+    if element.is_float and operation.attributes.get("compare_type") == "TOTALORDER":
+        names = [f"shlo::total_order({each})" for each in names]
+    elif element.is_float:
+        names = [as_float(each, element) for each in names]
+    elif element.kind == "b":
+        names = [f"int({each})" for each in names]
+    return f"{names[0]} {direction} {names[1]}"
+
+
+def is_finite(operation: Operation, names: Sequence[str]) -> str:
+    """Whether a number is neither infinite nor a NaN."""
+    return f"isfinite({as_float(names[0], operation.operands[0].type.element)})"
+
+
+def convert(operation: Operation, names: Sequence[str]) -> str:
+    """From any type to any other; floats saturate."""
+    return converted(
+        names[0], operation.operands[0].type.element, operation.results[0].type.element
+    )
+
+
+def converted(name: str, source: Element, target: Element) -> str:
+    """The expression of an element in another type."""
+    if source == target:
+        return name
+    if target.kind == "b":
+        zero = "0.0f" if source.is_float else f"{source.msl}(0)"
+        return f"{as_float(name, source) if source.is_float else name} != {zero}"
+    if target.is_float:
+        through = as_float(name, source) if source.is_float else f"float({name})"
+        return through if target.name == "f32" else f"{target.msl}({through})"
+    if not source.is_float:
+        return narrowed(name, target)
+    high = 2 ** (target.bits - (target.kind == "i")) - 1
+    least = 0.0 if target.kind == "u" else -float(2 ** (target.bits - 1))
+    limits = f"{np.float32(least)}f, {np.float32(high + 1)}f"
+    ends = f"{lowest(target)}, {literal(high, target)}"
+    return f"shlo::to_integer<{target.msl}>({as_float(name, source)}, {limits}, {ends})"
+
+
+def select(operation: Operation, names: Sequence[str]) -> str:
+    """One of two by a bool."""
+    return f"{names[0]} ? {names[1]} : {names[2]}"
+
+
+def clamp(operation: Operation, names: Sequence[str]) -> str:
+    """The second no less than the first and no more than the third; NaNs stay."""
+    element = operation.results[0].type.element
+    low, middle, high = (as_float(each, element) if element.is_float else each for each in names)
+    if not element.is_float:
+        if element.kind == "b":
+            return f"({middle} || {low}) && {high}"
+        above = f"({middle} > {low} ? {middle} : {low})"
+        return f"{above} < {high} ? {above} : {high}"
+    found = f"shlo::minimum(shlo::maximum({middle}, {low}), {high})"
+    return found if element.name == "f32" else f"{element.msl}({found})"
+
+
+def reduce_precision(operation: Operation, names: Sequence[str]) -> str:
+    """Rounded to a format of fewer bits."""
+    element = operation.results[0].type.element
+    bits = f"{operation.attributes['exponent_bits']}, {operation.attributes['mantissa_bits']}"
+    return f"{element.msl}(shlo::reduce_precision({as_float(names[0], element)}, {bits}))"
+
+
+def _emitter(expression: Expression) -> Emitter:
+    def emit(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+        names = [
+            # Bounds of clamp and predicates of select may be scalars.
+            writer.value(each, index if each.type.shape else ())
+            for each in operation.operands
+        ]
+        return [writer.declare(msl(operation.results[0].type), expression(operation, names))]
+
+    return emit
+
+
+def identity(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """Operands as they are."""
+    return [writer.value(each, index) for each in operation.operands]
+
+
+def map_(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """A region of scalars at every element."""
+    names = [writer.value(each, index) for each in operation.operands]
+    return writer.region(operation.regions[0], names)
+
+
+EXPRESSIONS: dict[str, Expression] = {
+    **dict.fromkeys([*_FLOAT, *_INTEGER, *_BOOL], arithmetic),
+    "compare": compare,
+    "is_finite": is_finite,
+    "convert": convert,
+    "select": select,
+    "clamp": clamp,
+    "reduce_precision": reduce_precision,
+}
+EMITTERS: dict[str, Emitter] = {
+    **{name: _emitter(expression) for name, expression in EXPRESSIONS.items()},
+    "map": map_,
+    "optimization_barrier": identity,
+}

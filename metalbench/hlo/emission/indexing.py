@@ -1,0 +1,85 @@
+"""Operations whose places are numbers of the program: gather and the dynamic slices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metalbench.hlo.emission.writer import Emitter, Index, Writer
+from metalbench.hlo.graph import Operation, Value
+
+
+def clamped(writer: Writer, start: Value, index: Sequence[str], most: int) -> str:
+    """A start index held to 0 ... `most`, compared in its own type: it may have 64 bits."""
+    if most == 0:
+        return "0"
+    name, kind = writer.value(start, index), start.type.element.msl
+    low = f"{name} < {kind}(0) ? 0 : " if start.type.element.kind == "i" else ""
+    # Of a type of few bits the bound may be none.
+    bound = f"{name} > {kind}({most}) ? {most} : int({name})"
+    bits = start.type.element.bits - (start.type.element.kind == "i")
+    return writer.index(f"{low}{bound if most < 2**bits else f'int({name})'}")
+
+
+def dynamic_slice(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """A part of the operand from starts that are clamped."""
+    operand, *starts = operation.operands
+    sizes = operation.attributes["slice_sizes"]
+    places = [
+        writer.index(f"{clamped(writer, start, (), whole - size)} + {each}")
+        for each, start, whole, size in zip(index, starts, operand.type.shape, sizes, strict=True)
+    ]
+    return [writer.value(operand, places)]
+
+
+def dynamic_update_slice(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """The operand with a part replaced, from starts that are clamped."""
+    operand, update, *starts = operation.operands
+    name = writer.variable(operand.type.element.msl, writer.value(operand, index))
+    if not update.type.size:
+        return [name]
+    places, inside = [], ["true"]
+    for each, start, whole, size in zip(
+        index, starts, operand.type.shape, update.type.shape, strict=True
+    ):
+        place = writer.index(f"{each} - {clamped(writer, start, (), whole - size)}")
+        inside.append(f"{place} >= 0 && {place} < {size}")
+        places.append(place)
+    with writer.block(f"if ({' && '.join(inside)})"):
+        writer.line(f"{name} = {writer.value(update, places)};")
+    return [name]
+
+
+def gather(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """Slices of the operand from starts that lie in another tensor, and are clamped."""
+    operand, starts = operation.operands
+    numbers = operation.attributes["dimension_numbers"]
+    sizes = operation.attributes["slice_sizes"]
+    offsets = numbers["offset_dims"]
+    batch = [each for axis, each in enumerate(index) if axis not in offsets]
+    skipped = (*numbers["collapsed_slice_dims"], *numbers["operand_batching_dims"])
+    within = iter([index[axis] for axis in offsets])
+    places = ["0" if axis in skipped else next(within) for axis in range(len(sizes))]
+    vector = numbers["index_vector_dim"]
+    for number, axis in enumerate(numbers["start_index_map"]):
+        at = start_index(batch, vector, number, len(starts.type.shape))
+        start = clamped(writer, starts, at, operand.type.shape[axis] - sizes[axis])
+        places[axis] = writer.index(start if places[axis] == "0" else f"{start} + {places[axis]}")
+    for axis, other in zip(
+        numbers["operand_batching_dims"], numbers["start_indices_batching_dims"], strict=True
+    ):
+        places[axis] = batch[other if other < vector else other - 1]
+    return [writer.value(operand, places)]
+
+
+def start_index(batch: Sequence[str], vector: int, number: int, rank: int) -> list[str]:
+    """Where the number-th component of a start index lies."""
+    if vector == rank:
+        return list(batch)
+    return [*batch[:vector], str(number), *batch[vector:]]
+
+
+EMITTERS: dict[str, Emitter] = {
+    "dynamic_slice": dynamic_slice,
+    "dynamic_update_slice": dynamic_update_slice,
+    "gather": gather,
+}

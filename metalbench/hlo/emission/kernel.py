@@ -1,0 +1,93 @@
+"""Kernels of MSL: one that makes the elements of a value, or the stages of a whole operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from metalbench.errors import Unsupported
+from metalbench.hlo.emission import (
+    convolution,
+    elementwise,
+    indexing,
+    reductions,
+    shapes,
+    windows,
+)
+from metalbench.hlo.emission.writer import Emitter, Writer
+from metalbench.hlo.graph import Operation, Value
+
+EMITTERS: dict[str, Emitter] = {
+    **elementwise.EMITTERS,
+    **shapes.EMITTERS,
+    **reductions.EMITTERS,
+    **windows.EMITTERS,
+    **convolution.EMITTERS,
+    **indexing.EMITTERS,
+}
+HEADER = '#include "stablehlo.h"\nusing namespace metal;\n'
+# Metal binds no more to a kernel.
+MOST_BUFFERS = 31
+THREADS = 64
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel: its text, how many threads, and which values lie in which parameter."""
+
+    name: str
+    text: str
+    threads: int
+    inputs: dict[str, Value]
+    outputs: dict[str, Value]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A pass of an operation that is no map: `write` gets a thread's number and the outputs."""
+
+    threads: int
+    write: Callable[[Writer, str, list[str]], None]
+
+
+Whole = Callable[[Operation], list[Stage]]
+
+
+def map_kernel(name: str, roots: Sequence[Value], inlined: set[Value]) -> Kernel:
+    """A thread an element of `roots`: results of one operation, or of several of one shape."""
+    writer = Writer(EMITTERS, inlined)
+    index = writer.unravel("int(i)", roots[0].type.shape)
+    for root in roots:
+        if root.operation is None or root.operation.name not in EMITTERS:
+            raise AssertionError(f"{root.type} is no map")
+    found = [writer.root(root, index) for root in roots]
+    for number, element in enumerate(found):
+        writer.line(f"out{number}[i] = {element};")
+    return _kernel(name, writer, roots, roots[0].type.size)
+
+
+def stage_kernel(name: str, stage: Stage, results: Sequence[Value], inlined: set[Value]) -> Kernel:
+    """One stage of an operation that writes where it likes."""
+    writer = Writer(EMITTERS, inlined)
+    stage.write(writer, "int(i)", [f"out{number}" for number in range(len(results))])
+    return _kernel(name, writer, results, stage.threads)
+
+
+def _kernel(name: str, writer: Writer, roots: Sequence[Value], threads: int) -> Kernel:
+    outputs = {f"out{number}": each for number, each in enumerate(roots)}
+    inputs = {text: value for value, text in writer.buffers.items()}
+    if len(inputs) + len(outputs) > MOST_BUFFERS:
+        operation = roots[0].operation
+        where = operation.where if operation else name
+        raise Unsupported(
+            f"{where}: needs {len(inputs) + len(outputs)} buffers, a kernel has {MOST_BUFFERS}"
+        )
+    parameters = [
+        *(f"device const {value.type.element.msl}* {text}" for text, value in inputs.items()),
+        *(f"device {value.type.element.msl}* {text}" for text, value in outputs.items()),
+    ]
+    bound = [f"{each} [[buffer({number})]]" for number, each in enumerate(parameters)]
+    head = ",\n    ".join([*bound, "uint i [[thread_position_in_grid]]"])
+    guard = f"  if (i >= {threads}u) return;"
+    text = "\n".join([f"kernel void {name}(\n    {head}) {{", guard, *writer.lines, "}\n"])
+    return Kernel(name, text, threads, inputs, outputs)

@@ -1,0 +1,117 @@
+"""Operations that make one element of many: reductions and products of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from metalbench.hlo.emission.elementwise import as_float, narrowed
+from metalbench.hlo.emission.writer import Emitter, Index, Writer, loop, msl
+from metalbench.hlo.graph import Block, Operation, TensorType
+
+
+def accumulate(
+    writer: Writer, region: Block, accumulators: Sequence[str], elements: Sequence[str]
+) -> None:
+    """What the region makes of the accumulators and the elements goes into the accumulators."""
+    found = writer.region(region, [*accumulators, *elements])
+    if len(found) > 1:
+        # All are read before the first is written.
+        found = [
+            writer.declare(msl(each.type), name)
+            for each, name in zip(region.returned, found, strict=True)
+        ]
+    for accumulator, name in zip(accumulators, found, strict=True):
+        writer.line(f"{accumulator} = {name};")
+
+
+def loops(writer: Writer, stack: ExitStack, sizes: Sequence[int]) -> list[str]:
+    """Open a loop for each axis; the names of the counters."""
+    counters = []
+    for size in sizes:
+        counter = "0" if size == 1 else writer.fresh("k")
+        if size != 1:
+            stack.enter_context(writer.block(loop(counter, size)))
+        counters.append(counter)
+    return counters
+
+
+def reduce(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """Operands, then the same number of initial values; a region of pairs."""
+    half = len(operation.operands) // 2
+    operands, initial = operation.operands[:half], operation.operands[half:]
+    axes, shape = operation.attributes["dimensions"], operands[0].type.shape
+    accumulators = [
+        writer.variable(msl(each.type), writer.value(value, ()))
+        for each, value in zip(operation.results, initial, strict=True)
+    ]
+    with ExitStack() as stack:
+        counters = dict(
+            zip(axes, loops(writer, stack, [shape[each] for each in axes]), strict=True)
+        )
+        kept = iter(index)
+        place = [counters[axis] if axis in counters else next(kept) for axis in range(len(shape))]
+        elements = [writer.value(each, place) for each in operands]
+        accumulate(writer, operation.regions[0], accumulators, elements)
+    return accumulators
+
+
+def dot_general(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """Products over contracting axes; floats add up in float, integers in the result's type."""
+    left, right = operation.operands
+    numbers = operation.attributes["dot_dimension_numbers"]
+    batches = numbers["lhs_batching_dimensions"], numbers["rhs_batching_dimensions"]
+    contracted = numbers["lhs_contracting_dimensions"], numbers["rhs_contracting_dimensions"]
+    type_ = operation.results[0].type
+    total = Sum(writer, type_)
+    with ExitStack() as stack:
+        counters = loops(writer, stack, [left.type.shape[axis] for axis in contracted[0]])
+        free = iter(index[len(batches[0]) :])
+        names = []
+        for value, batch, axes in zip((left, right), batches, contracted, strict=True):
+            place = {
+                **dict(zip(batch, index, strict=False)),
+                **dict(zip(axes, counters, strict=True)),
+            }
+            rank = len(value.type.shape)
+            full = [place[axis] if axis in place else next(free) for axis in range(rank)]
+            names.append(writer.value(value, full))
+        total.add_product(names, (left.type, right.type))
+    return [total.result()]
+
+
+class Sum:
+    """A running sum of products, wide enough that only its result is rounded."""
+
+    def __init__(self, writer: Writer, type_: TensorType) -> None:
+        self._writer, self._element = writer, type_.element
+        self._type = "float" if type_.element.is_float else type_.element.wrapping
+        if type_.element.kind == "b":
+            self._type = "bool"
+        self._name = writer.variable(self._type, "0")
+
+    def add_product(self, names: Sequence[str], types: Sequence[TensorType]) -> None:
+        """Add the product of two elements."""
+        if self._element.kind == "b":
+            self._writer.line(f"{self._name} = {self._name} || ({names[0]} && {names[1]});")
+            return
+        factors = [
+            as_float(name, each.element) if each.element.is_float else f"{self._type}({name})"
+            for name, each in zip(names, types, strict=True)
+        ]
+        self._writer.line(f"{self._name} += {factors[0]} * {factors[1]};")
+
+    def result(self) -> str:
+        """The name of the sum as an element of the result."""
+        if self._element.is_float:
+            text = (
+                self._name if self._element.name == "f32" else f"{self._element.msl}({self._name})"
+            )
+        elif self._element.kind == "b":
+            text = self._name
+        else:
+            text = narrowed(self._name, self._element)
+        return self._writer.declare(self._element.msl, text)
+
+
+EMITTERS: dict[str, Emitter] = {"dot_general": dot_general, "reduce": reduce}

@@ -1,0 +1,178 @@
+"""Operations that move elements: maps of indices, without arithmetic on what they move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metalbench.errors import Unsupported
+from metalbench.hlo.emission.elementwise import converted
+from metalbench.hlo.emission.literal import literal
+from metalbench.hlo.emission.writer import Emitter, Index, Writer, msl
+from metalbench.hlo.graph import ELEMENTS, Operation
+
+
+def constant(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """A small constant that is inlined, by its number in a row."""
+    type_ = operation.results[0].type
+    values = operation.attributes["value"].reshape(-1)
+    place = writer.index(writer.linear(index, type_.shape))
+    name = writer.variable(msl(type_), literal(values[0], type_.element))
+    for number, value in list(enumerate(values))[1:]:
+        writer.line(f"if ({place} == {number}) {name} = {literal(value, type_.element)};")
+    return [name]
+
+
+def broadcast_in_dim(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """Elements again along axes that the operand lacks, or has with one element."""
+    (operand,) = operation.operands
+    places = operation.attributes["broadcast_dimensions"]
+    sizes = zip(places, operand.type.shape, strict=True)
+    return [writer.value(operand, ["0" if size == 1 else index[axis] for axis, size in sizes])]
+
+
+def broadcast(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """The operand again along new axes in front of its own."""
+    (operand,) = operation.operands
+    return [writer.value(operand, index[len(index) - len(operand.type.shape) :])]
+
+
+def reshape(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """The same elements in row-major order."""
+    (operand,) = operation.operands
+    old, new = operand.type.shape, operation.results[0].type.shape
+    kept = [each for each in index if each != "0"]
+    if [each for each in old if each != 1] == [each for each in new if each != 1]:
+        # Axes of one element came or went: no arithmetic.
+        rest = iter([index[axis] for axis, size in enumerate(new) if size != 1])
+        return [writer.value(operand, ["0" if size == 1 else next(rest) for size in old])]
+    place = writer.index(writer.linear(index, new)) if kept else "0"
+    return [writer.value(operand, writer.unravel(place, old))]
+
+
+def transpose(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """Axes in another order."""
+    order = operation.attributes["permutation"]
+    return [writer.value(operation.operands[0], [index[order.index(k)] for k in range(len(order))])]
+
+
+def slice_(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """Every so many elements from a start."""
+    starts, strides = operation.attributes["start_indices"], operation.attributes["strides"]
+    places = [
+        writer.index(affine(each, stride, start))
+        for each, start, stride in zip(index, starts, strides, strict=True)
+    ]
+    return [writer.value(operation.operands[0], places)]
+
+
+def affine(place: str, stride: int, start: int) -> str:
+    """``place * stride + start``, without what does nothing."""
+    if place.isdigit():
+        return str(int(place) * stride + start)
+    scaled = place if stride == 1 else f"{place} * {stride}"
+    return scaled if not start else f"{scaled} {'+' if start > 0 else '-'} {abs(start)}"
+
+
+def reverse(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """Axes backwards."""
+    backwards = operation.attributes["dimensions"]
+    places = [
+        writer.index(f"{size - 1} - {each}") if axis in backwards and size > 1 else each
+        for axis, (each, size) in enumerate(
+            zip(index, operation.results[0].type.shape, strict=True)
+        )
+    ]
+    return [writer.value(operation.operands[0], places)]
+
+
+def pad(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """Elements apart from each other and from the edge, a scalar in between."""
+    operand, filling = operation.operands
+    lows = operation.attributes["edge_padding_low"]
+    interiors = operation.attributes["interior_padding"]
+    name = writer.variable(msl(operand.type), writer.value(filling, ()))
+    if not operand.type.size:
+        return [name]
+    places, inside = [], []
+    for each, low, interior, size in zip(index, lows, interiors, operand.type.shape, strict=True):
+        place = writer.index(affine(each, 1, -low))
+        inside.append(f"{place} >= 0")
+        if interior:
+            inside.append(f"{place} % {interior + 1} == 0")
+            place = writer.index(f"{place} / {interior + 1}")
+        inside.append(f"{place} < {size}")
+        places.append(place)
+    with writer.block(f"if ({' && '.join(inside) or 'true'})"):
+        writer.line(f"{name} = {writer.value(operand, places)};")
+    return [name]
+
+
+def concatenate(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """One behind the other along an axis."""
+    axis, start = operation.attributes["dimension"], 0
+    type_ = operation.results[0].type
+    name = writer.variable(msl(type_), literal(0, type_.element))
+    for operand in operation.operands:
+        size = operand.type.shape[axis]
+        if not size:
+            continue
+        head = f"if ({index[axis]} >= {start} && {index[axis]} < {start + size})"
+        with writer.block(head):
+            place = writer.index(affine(index[axis], 1, -start))
+            found = writer.value(operand, [*index[:axis], place, *index[axis + 1 :]])
+            writer.line(f"{name} = {found};")
+        start += size
+    return [name]
+
+
+def iota(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """How far along an axis an element is."""
+    type_ = operation.results[0].type
+    place = index[operation.attributes["iota_dimension"]]
+    return [writer.declare(msl(type_), converted(f"int({place})", ELEMENTS["i32"], type_.element))]
+
+
+def get_dimension_size(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """The size of an axis, which is known."""
+    size = operation.operands[0].type.shape[operation.attributes["dimension"]]
+    return [literal(size, operation.results[0].type.element)]
+
+
+def bitcast_convert(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """The same bits as another type, whose last axis has what more or fewer bits need."""
+    operand, type_ = operation.operands[0], operation.results[0].type
+    source, target = operand.type.element, type_.element
+    for each in (source, target):
+        if each.bits < 8:
+            raise Unsupported(f"{operation.where}: bits of {each.name} are not packed here")
+    if source.bits == target.bits:
+        return [
+            writer.declare(msl(type_), f"as_type<{target.msl}>({writer.value(operand, index)})")
+        ]
+    words = {8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}
+    if source.bits > target.bits:
+        whole = writer.value(operand, index[:-1])
+        bits = f"as_type<{words[source.bits]}>({whole}) >> ({index[-1]} * {target.bits})"
+        return [writer.declare(msl(type_), f"as_type<{target.msl}>({words[target.bits]}({bits}))")]
+    word, parts = words[target.bits], []
+    for number in range(target.bits // source.bits):
+        part = writer.value(operand, [*index, str(number)])
+        bits = f"{word}(as_type<{words[source.bits]}>({part}))"
+        parts.append(f"({bits} << {number * source.bits})")
+    return [writer.declare(msl(type_), f"as_type<{target.msl}>({word}({' | '.join(parts)}))")]
+
+
+EMITTERS: dict[str, Emitter] = {
+    "bitcast_convert": bitcast_convert,
+    "broadcast": broadcast,
+    "broadcast_in_dim": broadcast_in_dim,
+    "concatenate": concatenate,
+    "constant": constant,
+    "get_dimension_size": get_dimension_size,
+    "iota": iota,
+    "pad": pad,
+    "reshape": reshape,
+    "reverse": reverse,
+    "slice": slice_,
+    "transpose": transpose,
+}

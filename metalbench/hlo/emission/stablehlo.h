@@ -1,0 +1,127 @@
+// What StableHLO's operations mean where Metal's own functions differ or do not exist.
+#pragma once
+#include <metal_stdlib>
+
+namespace shlo {
+
+using namespace metal;
+
+// IEEE 754-2019 maximum: a NaN wins, and +0 is above -0.
+inline float maximum(float a, float b) {
+  if (isnan(a) || isnan(b)) return as_type<float>(0x7fc00000u);
+  if (a == b) return as_type<float>(as_type<uint>(a) & as_type<uint>(b));
+  return a > b ? a : b;
+}
+inline float minimum(float a, float b) {
+  if (isnan(a) || isnan(b)) return as_type<float>(0x7fc00000u);
+  if (a == b) return as_type<float>(as_type<uint>(a) | as_type<uint>(b));
+  return a < b ? a : b;
+}
+
+// Division by zero gives all ones, the overflow of the least number by -1 itself.
+template <typename T> T divide(T a, T b) {
+  if (b == T(0)) return T(~T(0));
+  if (T(~T(0)) < T(0) && b == T(~T(0))) return T(T(0) - a);
+  return T(a / b);
+}
+inline int divide(int a, int b) {
+  if (b == 0) return -1;
+  return b == -1 ? int(0u - uint(a)) : a / b;
+}
+inline long divide(long a, long b) {
+  if (b == 0) return -1;
+  return b == -1 ? long(0ul - ulong(a)) : a / b;
+}
+template <typename T> T remainder(T a, T b) {
+  if (b == T(0)) return a;
+  if (T(~T(0)) < T(0) && b == T(~T(0))) return T(0);
+  return T(a % b);
+}
+
+// By squaring; of a negative exponent what is left of the quotient 1 / a^-b. U wraps.
+template <typename U, typename T> T integer_power(T a, T b) {
+  if (b < T(0)) {
+    if (a == T(1)) return a;
+    if (T(a + T(1)) == T(0)) return (b & T(1)) ? a : T(1);
+    return T(0);
+  }
+  U result = U(1), base = U(a);
+  for (U left = U(b); left != U(0); left >>= 1) {
+    if (left & U(1)) result *= base;
+    base *= base;
+  }
+  return T(result);
+}
+
+// W. Kahan's: the error of the rounded exponential is that of the logarithm's argument.
+inline float expm1(float x) {
+  if (x > 88.8f) return precise::exp(x);
+  const float u = precise::exp(x);
+  if (u == 1.0f) return x;
+  const float less = u - 1.0f;
+  if (less == -1.0f) return -1.0f;
+  return fabs(x) > 1.0f ? less : less * x / precise::log(u);
+}
+inline float log1p(float x) {
+  const float u = 1.0f + x;
+  if (u == 1.0f || x == INFINITY) return x;
+  return precise::log(u) * (x / (u - 1.0f));
+}
+inline float cbrt(float x) {
+  if (x == 0.0f || !isfinite(x)) return x;
+  // Denormals have no exponent of their own to take a third of.
+  const float scaled = fabs(x) < 1.2e-38f ? fabs(x) * 16777216.0f : fabs(x);
+  float root = precise::pow(scaled, 1.0f / 3.0f);
+  root -= (root - scaled / (root * root)) / 3.0f;
+  root = fabs(x) < 1.2e-38f ? root / 256.0f : root;
+  return x < 0.0f ? -root : root;
+}
+inline float sign(float x) {
+  return isnan(x) || x == 0.0f ? x : x < 0.0f ? -1.0f : 1.0f;
+}
+inline float tanh(float x) {
+  return isnan(x) ? x : fabs(x) < 1.0e-4f ? x : fabs(x) > 10.0f ? sign(x) : precise::tanh(x);
+}
+inline float logistic(float x) { return 1.0f / (1.0f + precise::exp(-x)); }
+
+// Bits in the order of IEEE 754's totalOrder.
+inline int total_order(float x) {
+  const int bits = as_type<int>(x);
+  return bits < 0 ? int(0x80000000u) - bits - 1 : bits;
+}
+inline int total_order(half x) {
+  const int bits = as_type<short>(x);
+  return bits < 0 ? -32769 - bits : bits;
+}
+inline int total_order(bfloat x) {
+  const int bits = as_type<short>(x);
+  return bits < 0 ? -32769 - bits : bits;
+}
+
+// Truncates, saturates, and makes zero of a NaN. `low` and `high` are the type's; `beyond` is the
+// least float above them.
+template <typename T> T to_integer(float x, float least, float beyond, T low, T high) {
+  if (isnan(x)) return T(0);
+  if (x < least) return low;
+  return x >= beyond ? high : T(x);
+}
+
+// To the nearest of a format with fewer bits, ties to even; what is too large is infinite.
+inline float reduce_precision(float x, int exponent_bits, int mantissa_bits) {
+  if (isnan(x)) return x;
+  uint bits = as_type<uint>(x);
+  if (mantissa_bits < 23) {
+    const uint last = (bits >> (23 - mantissa_bits)) & 1u;
+    bits += (1u << (22 - mantissa_bits)) - 1u + last;
+    bits &= ~((1u << (23 - mantissa_bits)) - 1u);
+  }
+  if (exponent_bits < 8) {
+    const uint bias = (1u << (exponent_bits - 1)) - 1u;
+    const uint sign = bits & 0x80000000u, exponent = bits & 0x7f800000u;
+    if (exponent > (127u + bias) << 23) bits = sign | 0x7f800000u;
+    if (exponent <= (127u - bias) << 23) bits = sign;
+  }
+  return as_type<float>(bits);
+}
+
+} // namespace shlo

@@ -1,0 +1,172 @@
+"""Writes the body of a kernel: values at indices, each once in a scope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from metalbench.hlo.emission.literal import literal
+from metalbench.hlo.graph import Block, Operation, TensorType, Value
+
+Index = tuple[str, ...]
+# Writes an operation at an index of its results; gives the names of their elements.
+Emitter = Callable[["Writer", Operation, Index], Sequence[str]]
+
+
+class Writer:
+    """Lines of MSL; a value is written where it is used, unless it lies in a buffer.
+
+    `emitters` write operations that are not in buffers, by their names.
+    """
+
+    def __init__(self, emitters: dict[str, Emitter], inlined: set[Value]) -> None:
+        self.lines: list[str] = []
+        self.buffers: dict[Value, str] = {}
+        self._emitters = emitters
+        self._inlined = set(inlined)
+        self._known: list[dict[object, str]] = [{}]
+        self._bound: dict[Value, str] = {}
+        self._depth = 1
+        self._count = 0
+
+    def line(self, text: str) -> None:
+        """One statement."""
+        self.lines.append("  " * self._depth + text)
+
+    def fresh(self, stem: str) -> str:
+        """A name that nothing has yet."""
+        self._count += 1
+        return f"{stem}{self._count}"
+
+    def declare(self, type_: str, expression: str, stem: str = "v") -> str:
+        """A constant of an MSL type; its name."""
+        name = self.fresh(stem)
+        self.line(f"const {type_} {name} = {expression};")
+        return name
+
+    def variable(self, type_: str, expression: str, stem: str = "r") -> str:
+        """A variable of an MSL type; its name."""
+        name = self.fresh(stem)
+        self.line(f"{type_} {name} = {expression};")
+        return name
+
+    def index(self, expression: str) -> str:
+        """An index: the expression itself if it is one word, else an int that holds it."""
+        if expression.lstrip("-").isalnum():
+            return expression
+        for known in reversed(self._known):
+            if expression in known:
+                return known[expression]
+        name = self._known[-1][expression] = self.declare("int", expression, "i")
+        return name
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Statements in braces; what is declared in them is forgotten."""
+        self.line(f"{head} {{")
+        self._depth += 1
+        self._known.append({})
+        yield
+        self._known.pop()
+        self._depth -= 1
+        self.line("}")
+
+    def value(self, value: Value, index: Sequence[str]) -> str:
+        """The name of an element; reads its buffer, or computes it."""
+        if value in self._bound:
+            return self._bound[value]
+        key = (value, tuple(index))
+        for known in reversed(self._known):
+            if key in known:
+                return known[key]
+        operation = value.operation
+        splat = splat_of(operation)
+        if operation is not None and splat is not None:
+            return splat
+        if operation is None or value not in self._inlined:
+            name = self.declare(value.type.element.msl, self.load(value, index))
+            self._known[-1][key] = name
+            return name
+        names = self.emit(operation, tuple(index))
+        for result, name in zip(operation.results, names, strict=True):
+            self._known[-1][(result, tuple(index))] = name
+        return names[value.number]
+
+    def root(self, value: Value, index: Index) -> str:
+        """The name of an element that this kernel is there to compute."""
+        operation = value.operation
+        if operation is None:
+            raise AssertionError(f"an argument of {value.type} is not computed")
+        key = (value, index)
+        if key not in self._known[-1]:
+            for result, name in zip(operation.results, self.emit(operation, index), strict=True):
+                self._known[-1][(result, index)] = name
+        return self._known[-1][key]
+
+    def emit(self, operation: Operation, index: Index) -> Sequence[str]:
+        """Write an operation's results at an index."""
+        return self._emitters[operation.name](self, operation, index)
+
+    def load(self, value: Value, index: Sequence[str]) -> str:
+        """The expression of an element in its buffer."""
+        name = self.buffers.setdefault(value, f"in{len(self.buffers)}")
+        return f"{name}[{self.linear(index, value.type.shape)}]"
+
+    def region(self, block: Block, arguments: Sequence[str]) -> list[str]:
+        """Write a region of scalars in place; the names of what it returns."""
+        before = dict(self._bound)
+        self._bound.update(zip(block.arguments, arguments, strict=True))
+        # A region's own values live in no buffer, at any level.
+        for operation in block.operations:
+            self._inlined.update(operation.results)
+        self._known.append({})
+        returned = [self.value(each, ()) for each in block.returned]
+        self._known.pop()
+        self._bound = before
+        return returned
+
+    def unravel(self, linear: str, shape: Sequence[int]) -> Index:
+        """The index of the element with a row-major number."""
+        places, stride = [], 1
+        for axis, size in reversed(list(enumerate(shape))):
+            text = linear if stride == 1 else f"{linear} / {stride}"
+            outermost = all(each == 1 for each in shape[:axis])
+            if size == 1:
+                places.append("0")
+            elif outermost:
+                places.append(self.index(text))
+            else:
+                text = text if stride == 1 else f"({text})"
+                places.append(self.index(f"{text} % {size}"))
+            stride *= size
+        return tuple(reversed(places))
+
+    def linear(self, index: Sequence[str], shape: Sequence[int]) -> str:
+        """The row-major number of an element, as an expression."""
+        terms, stride = [], 1
+        for place, size in zip(reversed(index), reversed(shape), strict=True):
+            if place != "0" and size != 1:
+                terms.append(place if stride == 1 else f"{place} * {stride}")
+            stride *= size
+        return " + ".join(reversed(terms)) or "0"
+
+
+def splat_of(operation: Operation | None) -> str | None:
+    """The literal that a constant is everywhere; None of all else."""
+    if operation is None or operation.name != "constant":
+        return None
+    array = operation.attributes["value"]
+    bits = array.reshape(-1).view(f"u{array.itemsize}")
+    if not bits.size or (bits != bits[0]).any():
+        return None
+    return literal(array.reshape(-1)[0], operation.results[0].type.element)
+
+
+def loop(name: str, size: int) -> str:
+    """The head of a loop over an axis."""
+    return f"for (int {name} = 0; {name} < {size}; ++{name})"
+
+
+def msl(type_: TensorType) -> str:
+    """The MSL type of one element."""
+    return type_.element.msl

@@ -1,0 +1,85 @@
+"""Element types of tensors: their names in StableHLO, and what holds them in MSL and in numpy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from metalbench.errors import Unsupported
+
+
+@dataclass(frozen=True)
+class Element:
+    """One element type: `kind` is b(ool), i(nteger), u(nsigned) or f(loat)."""
+
+    name: str
+    kind: str
+    bits: int
+    msl: str
+
+    @property
+    def storage(self) -> np.dtype[Any]:
+        """What one element is in memory; the integers of two and four bits take a byte."""
+        name: Any = f"{self.kind}{max(self.bits, 8) // 8}"
+        if not self.is_integer:
+            name = {"bf16": ml_dtypes.bfloat16, "i1": np.bool_}.get(self.name, name)
+        found: np.dtype[Any] = np.dtype(name)
+        return found
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """What numpy (with ml_dtypes) calls it."""
+        if self.is_narrow:
+            found: np.dtype[Any] = np.dtype(
+                getattr(ml_dtypes, f"{'u' * (self.kind == 'u')}int{self.bits}")
+            )
+            return found
+        return self.storage
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is a signed or unsigned integer, and no bool."""
+        return self.kind in "iu"
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is a floating-point type."""
+        return self.kind == "f"
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it has fewer bits than a byte, and so must be cut after each operation."""
+        return self.is_integer and self.bits < 8
+
+    @property
+    def wrapping(self) -> str:
+        """The unsigned MSL type whose arithmetic wraps as StableHLO's does."""
+        return "ulong" if self.bits == 64 else "uint"
+
+
+_WIDTHS = {2: "char", 4: "char", 8: "char", 16: "short", 32: "int", 64: "long"}
+ELEMENTS = {
+    each.name: each
+    for each in (
+        Element("i1", "b", 1, "bool"),
+        *(Element(f"i{bits}", "i", bits, msl) for bits, msl in _WIDTHS.items()),
+        *(Element(f"ui{bits}", "u", bits, f"u{msl}") for bits, msl in _WIDTHS.items()),
+        Element("f16", "f", 16, "half"),
+        Element("bf16", "f", 16, "bfloat"),
+        Element("f32", "f", 32, "float"),
+    )
+}
+
+
+def element(name: str, where: str) -> Element:
+    """The element type that StableHLO calls `name`; Unsupported beginning with `where` if none."""
+    found = ELEMENTS.get(name)
+    if found is None:
+        why = "Metal has no double" if "f64" in name else "it has no type in Metal's language here"
+        raise Unsupported(
+            f"{where}: element type {name}: {why}; expected one of {', '.join(ELEMENTS)}"
+        )
+    return found

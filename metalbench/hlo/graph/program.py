@@ -1,0 +1,106 @@
+"""A program as a typed graph in static single assignment: blocks of operations on tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from metalbench.hlo.graph.element import Element
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """A shape that is known, and an element type."""
+
+    shape: tuple[int, ...]
+    element: Element
+
+    @property
+    def size(self) -> int:
+        """How many elements it has."""
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.size * self.element.storage.itemsize
+
+    def __str__(self) -> str:
+        return f"tensor<{''.join(f'{size}x' for size in self.shape)}{self.element.name}>"
+
+
+@dataclass(eq=False)
+class Value:
+    """One tensor: a result of `operation`, or an argument of a block if that is None."""
+
+    type: TensorType
+    operation: Operation | None = field(default=None, repr=False)
+    number: int = 0
+
+
+@dataclass(eq=False)
+class Block:
+    """Operations in order; what it takes and what it gives."""
+
+    arguments: list[Value]
+    operations: list[Operation] = field(default_factory=list)
+    returned: list[Value] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Operation:
+    """One operation; `name` without its dialect, attributes as Python's own values."""
+
+    name: str
+    operands: list[Value]
+    results: list[Value]
+    attributes: dict[str, Any]
+    regions: list[Block]
+    location: str
+
+    def captured(self) -> list[Value]:
+        """Values from outside that its regions use."""
+        return list(dict.fromkeys(each for block in self.regions for each in free_values(block)))
+
+    def inputs(self) -> list[Value]:
+        """Operands, and what its regions capture."""
+        return [*self.operands, *self.captured()]
+
+    @property
+    def where(self) -> str:
+        """How errors begin."""
+        return f"[stablehlo.{self.name}] {self.location}"
+
+
+def free_values(block: Block) -> Iterator[Value]:
+    """What a block uses and does not define."""
+    own = set(block.arguments)
+    for operation in block.operations:
+        yield from (each for each in operation.inputs() if each not in own)
+        own.update(operation.results)
+    yield from (each for each in block.returned if each not in own)
+
+
+def text(block: Block, indent: str = "") -> str:
+    """A block as readable lines, values numbered in order."""
+    return "\n".join(_lines(block, indent, {}))
+
+
+def _lines(block: Block, indent: str, names: dict[Value, str]) -> Iterator[str]:
+    def name(value: Value) -> str:
+        return names.setdefault(value, f"%{len(names)}")
+
+    arguments = ", ".join(f"{name(each)}: {each.type}" for each in block.arguments)
+    yield f"{indent}({arguments}):"
+    for operation in block.operations:
+        results = ", ".join(name(each) for each in operation.results)
+        operands = ", ".join(name(each) for each in operation.operands)
+        shown = {key: value for key, value in operation.attributes.items() if key != "value"}
+        types = ", ".join(str(each.type) for each in operation.results)
+        extra = f" {shown}" if shown else ""
+        yield f"{indent}  {results} = {operation.name}({operands}){extra} : {types}"
+        for region in operation.regions:
+            yield from _lines(region, indent + "    ", names)
+    yield f"{indent}  return {', '.join(name(each) for each in block.returned)}"

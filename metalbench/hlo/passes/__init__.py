@@ -1,0 +1,7 @@
+"""What is done to a graph before it becomes kernels, one pass a file."""
+
+from metalbench.hlo.passes.dead_code import remove_dead_code
+from metalbench.hlo.passes.fusion import inlined_values
+from metalbench.hlo.passes.splitting import split_concatenations
+
+__all__ = ["inlined_values", "remove_dead_code", "split_concatenations"]

@@ -1,0 +1,199 @@
+"""Which values are computed where they are used, and which get a buffer.
+
+Level 0 gives each operation a kernel of its own. Level 2 inlines a value unless it would be
+computed more often than its cost allows: accesses are counted from the results backwards.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+
+from metalbench.hlo.graph import Block, Operation, Value
+
+# Maps of indices: free wherever they are.
+MOVES = frozenset(
+    (
+        "broadcast",
+        "broadcast_in_dim",
+        "concatenate",
+        "constant",
+        "iota",
+        "optimization_barrier",
+        "pad",
+        "reshape",
+        "reverse",
+        "slice",
+        "transpose",
+        "dynamic_slice",
+        "dynamic_update_slice",
+        "gather",
+        "bitcast_convert",
+        "get_dimension_size",
+    )
+)
+# One element of these is a loop over many.
+LOOPS = frozenset(
+    (
+        "convolution",
+        "dot_general",
+        "reduce",
+        "reduce_window",
+        "select_and_scatter",
+    )
+)
+# What costs as much as many additions.
+_COSTLY = frozenset(
+    (
+        "atan2",
+        "cbrt",
+        "cosine",
+        "divide",
+        "exponential",
+        "exponential_minus_one",
+        "log",
+        "log_plus_one",
+        "logistic",
+        "power",
+        "remainder",
+        "rsqrt",
+        "sine",
+        "sqrt",
+        "tan",
+        "tanh",
+        "map",
+    )
+)
+# How much arithmetic an element may be in vain, in additions; a read of memory costs as much.
+_SPARE = 16
+# A kernel's parameters: Metal has 31, of which some are for results.
+_MOST_LEAVES = 20
+# Expressions of a kernel; compilers take their time for long ones.
+_MOST_OPERATIONS = 120
+
+
+def inlined_values(block: Block, level: int, whole: Collection[str]) -> set[Value]:
+    """The values of a block that get no buffer; `whole` are operations that need one.
+
+    Constants of one element are inlined in any case.
+    """
+    inlined = {
+        each.results[0]
+        for each in block.operations
+        if each.name == "constant" and each.results[0].type.size == 1
+    }
+    kept = {*block.returned, *_kept_by_operations(block, whole)}
+    if level == 0:
+        return inlined - kept
+    found = _by_accesses(block, kept, whole)
+    _cut_large_kernels(block, found)
+    return found
+
+
+def _kept_by_operations(block: Block, whole: Collection[str]) -> set[Value]:
+    """What operations read that are no maps, and what these make."""
+    kept: set[Value] = set()
+    for each in block.operations:
+        if each.name in whole:
+            kept.update(each.inputs(), each.results)
+    return kept
+
+
+def _by_accesses(block: Block, kept: set[Value], whole: Collection[str]) -> set[Value]:
+    costs = _costs(block)
+    accesses: Counter[Value] = Counter()
+    users: dict[Value, list[Operation]] = {}
+    inlined: set[Value] = set()
+    for operation in reversed(block.operations):
+        for value in operation.results:
+            if value not in kept and _is_cheap(value, operation, accesses, users, costs):
+                inlined.add(value)
+        for value in operation.inputs():
+            users.setdefault(value, []).append(operation)
+            accesses[value] += _accesses(operation, value, accesses, inlined)
+    for operation in block.operations:
+        # Results of one operation are computed together, or none is.
+        if any(each not in inlined for each in operation.results):
+            inlined.difference_update(operation.results)
+    return inlined
+
+
+def _is_cheap(
+    value: Value,
+    operation: Operation,
+    accesses: Counter[Value],
+    users: dict[Value, list[Operation]],
+    costs: dict[Value, int],
+) -> bool:
+    if operation.name == "constant":
+        return value.type.size == 1 or is_splat(operation)
+    repeats = accesses[value] / max(value.type.size, 1)
+    if operation.name in LOOPS:
+        # As the beginning of an epilogue: each element is used once, in its place.
+        return repeats <= 1 and all(
+            each.name not in LOOPS and each.results[0].type.size == value.type.size
+            for each in users.get(value, [])
+        )
+    return repeats <= 1 or costs[value] * (repeats - 1) <= _SPARE
+
+
+def is_splat(operation: Operation) -> bool:
+    """Whether a constant has one value everywhere."""
+    array = operation.attributes["value"]
+    bits = array.reshape(-1).view(f"u{array.itemsize}")
+    return bool(bits.size) and bool((bits == bits[0]).all())
+
+
+def _costs(block: Block) -> dict[Value, int]:
+    """Arithmetic of an element, if all that it is made of were inlined."""
+    costs: dict[Value, int] = {}
+    for operation in block.operations:
+        below = sum(costs.get(each, 1) for each in operation.inputs())
+        own = 0 if operation.name in MOVES else 8 if operation.name in _COSTLY else 1
+        if operation.name in LOOPS:
+            own = 1000
+        costs.update(dict.fromkeys(operation.results, min(below + own, 10**6)))
+    return costs
+
+
+def _accesses(
+    operation: Operation, value: Value, accesses: Counter[Value], inlined: set[Value]
+) -> int:
+    """How many elements of an operand an operation reads."""
+    result = operation.results[0]
+    times = accesses[result] if result in inlined else max(result.type.size, 1)
+    first = operation.operands[0]
+    if value not in operation.operands:  # a region's
+        return times * max(first.type.size // max(result.type.size, 1), 1)
+    if operation.name == "reduce":
+        half = len(operation.operands) // 2
+        inside = value in operation.operands[:half]
+        return times * max(value.type.size // max(result.type.size, 1), 1) if inside else times
+    if operation.name in LOOPS:
+        return times * 10**4
+    if operation.name in ("pad", "concatenate", "dynamic_update_slice"):
+        # Of the result's elements only so many are the operand's own.
+        return max(times * value.type.size // max(result.type.size, 1), 1)
+    return times
+
+
+def _cut_large_kernels(block: Block, inlined: set[Value]) -> None:
+    """Give buffers to what would make a kernel too long, or read from too many buffers."""
+    leaves: dict[Value, set[Value]] = {}
+    lengths: dict[Value, int] = {}
+    for operation in block.operations:
+        found: set[Value] = set()
+        length = 1
+        for value in operation.inputs():
+            inner = leaves.get(value, {value}) if value in inlined else {value}
+            long = lengths.get(value, 1) if value in inlined else 1
+            too_much = len(found | inner) > _MOST_LEAVES or length + long > _MOST_OPERATIONS
+            if too_much and value in inlined and operation.name != "constant":
+                made = value.operation
+                if made is not None and made.name != "constant":
+                    inlined.difference_update(made.results)
+                    inner, long = {value}, 1
+            found |= inner
+            length += long
+        for value in operation.results:
+            leaves[value], lengths[value] = found, length

@@ -1,0 +1,49 @@
+"""Constants of MLIR as numpy arrays, also of types that its bindings have no buffers for."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from metalbench.hlo.graph import TensorType
+
+_TEXT = re.compile(r"dense<(.*)> : tensor<", re.DOTALL)
+# Types whose elements jaxlib gives as text only.
+_AS_TEXT = ("bf16", "i2", "i4", "ui2", "ui4")
+Array = np.ndarray[Any, Any]
+
+
+def constant(operation: Any, type_: TensorType) -> Array:
+    """The elements of a `stablehlo.constant`, as they are stored."""
+    if type_.element.name in _AS_TEXT:
+        found = _TEXT.search(operation.get_asm(large_elements_limit=None))
+        values = _decoded(found.group(1) if found else "", type_)
+    else:
+        values = np.array(operation.attributes["value"])
+    array = np.broadcast_to(values.reshape(-1), type_.size) if values.size == 1 else values
+    return np.array(array.reshape(type_.shape), type_.element.storage, order="C")
+
+
+def _decoded(text: str, type_: TensorType) -> Array:
+    element = type_.element
+    text = text.strip()
+    if text.startswith('"0x'):
+        # Little-endian and row-major; a splat has one element.
+        return np.frombuffer(bytes.fromhex(text[3:-1]), element.storage)
+    words = re.findall(r"[^\s,\[\]]+", text)
+    numbers = [_number(word, element.name) for word in words]
+    if element.name == "bf16":
+        return np.array(numbers, np.uint16).view(element.storage)
+    return np.array(numbers, np.int64)
+
+
+def _number(word: str, name: str) -> int:
+    if name != "bf16":
+        return int({"true": "1", "false": "0"}.get(word, word), 0)
+    if word.startswith("0x"):
+        return int(word, 16)
+    import ml_dtypes
+
+    return int(np.array(float(word), ml_dtypes.bfloat16).view(np.uint16))

@@ -1,0 +1,64 @@
+"""From MLIR to the graph of this package."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from metalbench.errors import Unsupported
+from metalbench.hlo.graph import Block, Operation, TensorType, Value, element
+from metalbench.hlo.reading.attributes import attributes
+from metalbench.hlo.reading.constants import constant
+from metalbench.hlo.reading.module import location
+
+# Indices in kernels are 32-bit integers.
+MOST_ELEMENTS = 2**31 - 1
+
+
+def block(mlir: Any, values: dict[Any, Value] | None = None) -> Block:
+    """The graph of a block of MLIR; `values` are those from outside that it may use.
+
+    Raises Unsupported, which names the operation, for types that kernels do not have.
+    """
+    values = dict(values or {})
+    made = Block([Value(tensor_type(each.type, "argument")) for each in mlir.arguments])
+    values.update(zip(mlir.arguments, made.arguments, strict=True))
+    *inner, terminator = (each.operation for each in mlir.operations)
+    for each in inner:
+        made.operations.append(_operation(each, values))
+    made.returned = [values[each] for each in terminator.operands]
+    return made
+
+
+def _operation(mlir: Any, values: dict[Any, Value]) -> Operation:
+    dialect, _, name = mlir.name.partition(".")
+    where = f"[{mlir.name}] {location(mlir)}"
+    if dialect != "stablehlo":
+        raise Unsupported(f"{where}: operations of the dialect {dialect} are not supported")
+    types = [tensor_type(each.type, where) for each in mlir.results]
+    made = Operation(
+        name=name,
+        operands=[values[each] for each in mlir.operands],
+        results=[],
+        attributes={"value": constant(mlir, types[0])} if name == "constant" else attributes(mlir),
+        regions=[block(each.blocks[0], values) for each in mlir.regions],
+        location=location(mlir),
+    )
+    made.results = [Value(each, made, number) for number, each in enumerate(types)]
+    values.update(zip(mlir.results, made.results, strict=True))
+    return made
+
+
+def tensor_type(mlir: Any, where: str) -> TensorType:
+    """The type of a tensor whose shape is known; raises Unsupported beginning with `where`."""
+    from jaxlib.mlir import ir
+
+    if not isinstance(mlir, ir.RankedTensorType):
+        raise Unsupported(f"{where}: expected tensors, got {mlir}")
+    tensor = ir.RankedTensorType(mlir)
+    if not tensor.has_static_shape:
+        raise Unsupported(f"{where}: {mlir} has a shape that is not known; refine the shapes first")
+    shape = tuple(tensor.shape)
+    if prod(shape) > MOST_ELEMENTS:
+        raise Unsupported(f"{where}: {mlir} has more than {MOST_ELEMENTS} elements")
+    return TensorType(shape, element(str(tensor.element_type), where))

@@ -1,0 +1,144 @@
+"""MLIR modules as jaxlib reads them, made plain: one function, StableHLO alone, no calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from metalbench.errors import DeclarationError, Unsupported
+
+# Each reads what the one before leaves.
+_NESTED = (
+    "chlo-legalize-to-stablehlo",
+    "stablehlo-legalize-composite-to-call",
+)
+# When calls are gone: shapes that are constants make dynamic operations static.
+_WITHOUT_CALLS = "canonicalize,cse,func.func(stablehlo-canonicalize-dynamism),canonicalize,cse"
+# What a portable artifact begins with.
+_ARTIFACT = b"ML\xefR"
+
+
+@cache
+def context() -> Any:
+    """The context of all modules of this process. Raises Unsupported if jaxlib is missing."""
+    try:
+        from jaxlib.mlir import ir
+        from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+        from jaxlib.mlir.dialects import chlo, sdy, stablehlo
+    except ImportError as error:
+        raise Unsupported(
+            f"StableHLO is read by jaxlib: {error}; install it: pip install 'metalbench[hlo]'"
+        ) from error
+    stablehlo.register_stablehlo_passes()
+    registry = ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(registry)
+    made = ir.Context()
+    made.append_dialect_registry(registry)
+    made.load_all_available_dialects()
+    for dialect in (stablehlo, chlo, sdy):
+        dialect.register_dialect(made)
+    return made
+
+
+def parse(source: Any, filename: str = "<program>") -> Any:
+    """The module of text, bytecode, a portable artifact, or a module, which is copied.
+
+    Raises DeclarationError with MLIR's own message.
+    """
+    made = context()
+    from jaxlib.mlir import ir
+    from jaxlib.mlir.dialects import stablehlo
+
+    with made, ir.Location.unknown():
+        try:
+            if isinstance(source, bytes) and source.startswith(_ARTIFACT):
+                return stablehlo.deserialize_portable_artifact(made, source)
+            if not isinstance(source, (str, bytes)):
+                source = source.operation.get_asm(
+                    print_generic_op_form=True, enable_debug_info=True
+                )
+            return ir.Module.parse(source)
+        except (ir.MLIRError, ValueError) as error:
+            raise DeclarationError(f"{filename}: is no StableHLO program: {error}") from None
+
+
+def plain(module: Any, entry: str = "main", filename: str = "<program>") -> Any:
+    """Legalise, inline and canonicalise a module in place; returns its one function.
+
+    Raises Unsupported where a pass of StableHLO fails, DeclarationError if `entry` is missing.
+    """
+    from jaxlib.mlir import ir
+
+    with module.context, ir.Location.unknown():
+        _drop_shardings(module)
+        _run(module, f"builtin.module(func.func({','.join(_NESTED)}))", filename)
+        _inline_calls(module, entry, filename)
+        _run(module, f"builtin.module({_WITHOUT_CALLS})", filename)
+        (function,) = (each.operation for each in module.body.operations)
+    return function
+
+
+def operations(operation: Any) -> Iterator[Any]:
+    """All operations inside of one, outer ones first."""
+    for region in operation.regions:
+        for block in region.blocks:
+            for each in block.operations:
+                yield each.operation
+                yield from operations(each.operation)
+
+
+def _run(module: Any, pipeline: str, filename: str) -> None:
+    from jaxlib.mlir import ir
+    from jaxlib.mlir.passmanager import PassManager
+
+    try:
+        PassManager.parse(pipeline).run(module.operation)
+    except ir.MLIRError as error:
+        raise Unsupported(f"{filename}: {error}") from None
+
+
+def _drop_shardings(module: Any) -> None:
+    """On one device a sharding says nothing; jax gives one even to its random numbers."""
+    for each in list(operations(module.operation)):
+        if each.name == "sdy.sharding_constraint":
+            each.results[0].replace_all_uses_with(each.operands[0])
+            each.erase()
+        elif each.name == "sdy.mesh":
+            each.erase()
+
+
+def _inline_calls(module: Any, entry: str, filename: str) -> None:
+    # MLIR's own pass inlines no func.call: jaxlib registers no interface for it.
+    from jaxlib.mlir import ir
+    from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+
+    functions = {
+        ir.StringAttr(each.operation.attributes["sym_name"]).value: each.operation
+        for each in module.body.operations
+        if each.operation.name == "func.func"
+    }
+    if entry not in functions:
+        known = ", ".join(functions) or "none"
+        raise DeclarationError(f"{filename}: expected a function @{entry}, got {known}")
+    while calls := [each for each in operations(functions[entry]) if each.name == "func.call"]:
+        for call in calls:
+            name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+            with ir.InsertionPoint(call):
+                results = _jax_mlir_ext.inlined_func_call(
+                    functions[name], list(call.operands), call.location
+                )
+            for old, new in zip(call.results, results, strict=True):
+                old.replace_all_uses_with(new)
+            call.erase()
+    for each in list(module.body.operations):
+        if each.operation != functions[entry]:
+            each.operation.erase()
+
+
+def location(operation: Any) -> str:
+    """Where an operation is from: FILE:LINE:COLUMN, or the name that jax gives it."""
+    found = re.findall(r'"([^"]*)"(?::(\d+):(\d+))?', str(operation.location))
+    places = [":".join(part for part in each if part) for each in found]
+    return places[0] if places else "at an unknown place"

@@ -1,0 +1,135 @@
+"""A program as steps in order: launches of kernels, and control flow that the host decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from metalbench.errors import Unsupported
+from metalbench.hlo.emission import EMITTERS, HEADER, WHOLE, Kernel, map_kernel, stage_kernel
+from metalbench.hlo.graph import Block, Operation, Value
+from metalbench.hlo.passes import inlined_values
+
+# What the host does itself, with plans for the regions.
+CONTROL_FLOW = ("case", "if", "while")
+LEVELS = (0, 2)
+
+
+@dataclass
+class Step:
+    """One operation: its kernels in order, or the plans of its regions.
+
+    `last_of` are the values that nothing after it reads.
+    """
+
+    operation: Operation
+    kernels: list[Kernel] = field(default_factory=list)
+    plans: list[Plan] = field(default_factory=list)
+    last_of: list[Value] = field(default_factory=list)
+
+    def reads(self) -> list[Value]:
+        """Values that must lie in buffers before it."""
+        if self.plans:
+            return self.operation.inputs()
+        return [value for kernel in self.kernels for value in kernel.inputs.values()]
+
+
+@dataclass
+class Plan:
+    """The steps of a block, and the constants that lie in buffers."""
+
+    block: Block
+    steps: list[Step]
+    constants: list[Operation]
+
+    def kernels(self) -> Iterator[Kernel]:
+        """All kernels, those of nested plans too."""
+        for step in self.steps:
+            yield from step.kernels
+            for plan in step.plans:
+                yield from plan.kernels()
+
+    def text(self, indent: str = "") -> str:
+        """The steps as readable lines: kernels with threads and buffers, and control flow."""
+        lines = []
+        for step in self.steps:
+            for kernel in step.kernels:
+                inputs = ", ".join(str(each.type) for each in kernel.inputs.values())
+                outputs = ", ".join(str(each.type) for each in kernel.outputs.values())
+                lines.append(
+                    f"{indent}{kernel.name}: {kernel.threads} threads, ({inputs}) -> ({outputs})"
+                )
+            if step.plans:
+                lines.append(f"{indent}{step.operation.name}, by the host:")
+            lines += [f"{indent}  region:\n{each.text(indent + '    ')}" for each in step.plans]
+        return "\n".join(lines)
+
+
+def plan(block: Block, level: int) -> Plan:
+    """The plan of a program at an optimisation level; raises Unsupported naming the operation."""
+    return _Planner(level).plan(block)
+
+
+def source(whole: Plan) -> str:
+    """All kernels of a plan as one file of MSL."""
+    return "\n".join([HEADER, *(kernel.text for kernel in whole.kernels())])
+
+
+class _Planner:
+    def __init__(self, level: int) -> None:
+        self._level = level
+        self._count = 0
+
+    def plan(self, block: Block) -> Plan:
+        inlined = inlined_values(block, self._level, {*WHOLE, *CONTROL_FLOW})
+        made = Plan(block, [], [])
+        for operation in block.operations:
+            if operation.name == "constant" and operation.results[0] not in inlined:
+                made.constants.append(operation)
+            elif not inlined.issuperset(operation.results):
+                made.steps.append(self._step(operation, inlined))
+            else:
+                _check(operation)
+        _end_lives(made)
+        return made
+
+    def _step(self, operation: Operation, inlined: set[Value]) -> Step:
+        _check(operation)
+        if operation.name in CONTROL_FLOW:
+            return Step(operation, plans=[self.plan(each) for each in operation.regions])
+        if operation.name in WHOLE:
+            kernels = [
+                stage_kernel(self._name(operation), stage, operation.results, inlined)
+                for stage in WHOLE[operation.name](operation)
+            ]
+        else:
+            kernels = [map_kernel(self._name(operation), operation.results, inlined)]
+        return Step(operation, kernels)
+
+    def _name(self, operation: Operation) -> str:
+        self._count += 1
+        return f"{operation.name}_{self._count}"
+
+
+def _check(operation: Operation) -> None:
+    """Refuse by name what has no kernel, also in the regions that kernels take in."""
+    if operation.name not in {*EMITTERS, *WHOLE, *CONTROL_FLOW}:
+        raise Unsupported(f"{operation.where}: has no kernel yet")
+    if operation.name in CONTROL_FLOW:
+        return
+    for region in operation.regions:
+        for inner in region.operations:
+            if inner.name not in EMITTERS:
+                raise Unsupported(f"{inner.where}: cannot be in a region of {operation.name}")
+            _check(inner)
+
+
+def _end_lives(made: Plan) -> None:
+    """Mark after which step no value of the block is read any more."""
+    own = {each for operation in made.block.operations for each in operation.results}
+    own.update(made.block.arguments)
+    needed = set(made.block.returned)
+    for step in reversed(made.steps):
+        touched = dict.fromkeys([*step.reads(), *step.operation.results])
+        step.last_of = [each for each in touched if each in own and each not in needed]
+        needed.update(touched)

@@ -1,0 +1,50 @@
+"""Functions of jax, each run by its name: what kernels give is what XLA gives."""
+
+from __future__ import annotations
+
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from metalbench import hlo
+
+X = np.random.default_rng(0).standard_normal((4, 8)).astype(np.float32)
+W = np.random.default_rng(1).standard_normal((8, 3)).astype(np.float32)
+
+
+def a_gradient_is_xlas_in_a_tree_of_its_own():
+    def loss(weights, x):
+        return jnp.sum(jnp.tanh(x @ weights["w"]) ** 2)
+
+    step = jax.value_and_grad(loss)
+    found = hlo.compile(step, device="cpu")({"w": W}, X)
+    expected = step({"w": W}, X)
+    assert isinstance(found[1]["w"], jax.Array)
+    jax.tree.map(
+        lambda got, want: np.testing.assert_allclose(got, want, atol=1e-6), found, expected
+    )
+
+
+def random_numbers_and_indices_are_xlas():
+    def draw(seed):
+        numbers = jax.random.normal(jax.random.key(seed), (6,))
+        order = jnp.argsort(numbers)
+        return numbers, order, jnp.cumsum(numbers).at[order[:2]].add(1.0)
+
+    found, expected = hlo.compile(draw, device="cpu")(3), draw(3)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-6)
+    np.testing.assert_array_equal(found[1], expected[1])
+    np.testing.assert_allclose(found[2], expected[2], rtol=1e-5)
+
+
+def what_was_lowered_is_a_program_too():
+    lowered = jax.jit(lambda x: jnp.max(x, axis=1)).lower(X)
+    (found,) = hlo.compile(lowered, device="cpu")(X)
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_array_equal(found, X.max(1))
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

@@ -1,0 +1,150 @@
+"""Passes over graphs: what they leave, drop and inline."""
+
+from __future__ import annotations
+
+import pytest
+
+from metalbench.errors import DeclarationError, Unsupported
+from metalbench.hlo.emission import WHOLE
+from metalbench.hlo.graph import text
+from metalbench.hlo.passes import inlined_values, remove_dead_code
+from metalbench.hlo.passes.splitting import MOST_OPERANDS
+from metalbench.hlo.program import graph
+from metalbench.hlo.running import CONTROL_FLOW, plan
+
+SOFTMAX = """
+func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %m = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1]
+    : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+  %d = stablehlo.subtract %x, %mb : tensor<4x8xf32>
+  %e = stablehlo.exponential %d : tensor<4x8xf32>
+  %s = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1]
+    : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+  %sb = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+  %r = stablehlo.divide %e, %sb : tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}"""
+
+
+def kernels(program, level):
+    return [each.name.rpartition("_")[0] for each in plan(graph(program), level).kernels()]
+
+
+def test_level_0_gives_each_operation_a_kernel():
+    expected = "reduce broadcast_in_dim subtract exponential reduce broadcast_in_dim divide"
+    assert kernels(SOFTMAX, 0) == expected.split()
+
+
+def test_level_2_computes_what_is_used_often_once():
+    assert kernels(SOFTMAX, 2) == ["reduce", "exponential", "reduce", "divide"]
+
+
+def test_an_elementwise_epilogue_is_part_of_the_product():
+    program = """
+    func.func @main(%a: tensor<4x5xf32>, %b: tensor<5x3xf32>, %c: tensor<3xf32>)
+        -> tensor<4x3xf32> {
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+        : (tensor<4x5xf32>, tensor<5x3xf32>) -> tensor<4x3xf32>
+      %1 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<3xf32>) -> tensor<4x3xf32>
+      %2 = stablehlo.add %0, %1 : tensor<4x3xf32>
+      %3 = stablehlo.tanh %2 : tensor<4x3xf32>
+      return %3 : tensor<4x3xf32>
+    }"""
+    assert kernels(program, 2) == ["tanh"]
+
+
+def test_what_a_loop_of_the_host_carries_has_a_buffer():
+    block = graph("""
+    func.func @main(%n: tensor<i32>) -> tensor<i32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %two = stablehlo.constant dense<2> : tensor<i32>
+      %r = stablehlo.while(%i = %zero) : tensor<i32>
+        cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+               stablehlo.return %p : tensor<i1> }
+        do { %j = stablehlo.add %i, %two : tensor<i32>
+             stablehlo.return %j : tensor<i32> }
+      return %r : tensor<i32>
+    }""")
+    (loop,) = (each for each in block.operations if each.name == "while")
+    for level in (0, 2):
+        inlined = inlined_values(block, level, {*WHOLE, *CONTROL_FLOW})
+        assert inlined.isdisjoint(loop.operands)
+
+
+def test_more_operands_than_a_kernel_has_buffers_are_joined_in_groups():
+    names = [f"%a{number}" for number in range(2 * MOST_OPERANDS + 1)]
+    types = ", ".join(["tensor<2xf32>"] * len(names))
+    result = f"tensor<{2 * len(names)}xf32>"
+    block = graph(f"""
+    func.func @main({", ".join(f"{each}: tensor<2xf32>" for each in names)}) -> {result} {{
+      %0 = stablehlo.concatenate {", ".join(names)}, dim = 0 : ({types}) -> {result}
+      return %0 : {result}
+    }}""")
+    sizes = [each.results[0].type.shape[0] for each in block.operations]
+    assert sizes == [2 * MOST_OPERANDS, 2 * MOST_OPERANDS, 2, 2 * len(names)]
+    assert max(len(each.inputs) for each in plan(block, 2).kernels()) <= 20
+
+
+def test_what_leads_to_no_result_is_dropped():
+    block = graph(SOFTMAX)
+    block.returned = [block.arguments[0]]
+    remove_dead_code(block)
+    assert block.operations == []
+
+
+def test_a_graph_is_shown_with_types_and_regions():
+    shown = text(graph(SOFTMAX))
+    assert "reduce(%0, %" in shown
+    assert "{'dimensions': (1,)} : tensor<4xf32>" in shown
+    assert "return" in shown
+
+
+def test_calls_and_composites_are_inlined_and_chlo_legalised():
+    block = graph("""
+    func.func private @twice(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = stablehlo.add %x, %x : tensor<2xf32>
+      return %0 : tensor<2xf32>
+    }
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = func.call @twice(%x) : (tensor<2xf32>) -> tensor<2xf32>
+      %1 = stablehlo.composite "my.twice" %0 {decomposition = @twice}
+        : (tensor<2xf32>) -> tensor<2xf32>
+      %2 = chlo.square %1 : tensor<2xf32> -> tensor<2xf32>
+      return %2 : tensor<2xf32>
+    }""")
+    assert [each.name for each in block.operations] == ["add", "add", "multiply"]
+
+
+@pytest.mark.parametrize(
+    ("type_", "operation", "message"),
+    [
+        ("tensor<2xf64>", "stablehlo.negate %x", "element type f64: Metal has no double"),
+        ("tensor<2xcomplex<f32>>", "stablehlo.negate %x", "element type complex<f32>"),
+        ("tensor<2xf32>", "stablehlo.rng_bit_generator", ""),
+        ("tensor<?xf32>", "stablehlo.negate %x", "shape that is not known"),
+    ],
+)
+def test_what_kernels_cannot_do_is_refused_by_name(type_, operation, message):
+    if not message:
+        program = """
+        func.func @main(%x: tensor<2xui64>) -> tensor<4xui32> {
+          %s, %r = stablehlo.rng_bit_generator %x, algorithm = DEFAULT
+            : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui32>)
+          return %r : tensor<4xui32>
+        }"""
+        message = r"\[stablehlo.rng_bit_generator\] -:3:20: has no kernel yet"
+    else:
+        program = f"func.func @main(%x: {type_}) -> {type_} {{ %0 = {operation} : {type_}\n"
+        program += f"return %0 : {type_} }}"
+    with pytest.raises(Unsupported, match=message):
+        plan(graph(program), 2)
+
+
+def test_text_that_is_no_program_is_told_with_its_line():
+    with pytest.raises(DeclarationError, match=r'model.mlir: is no StableHLO(.|\n)*"-":2:3'):
+        graph("func.func @main() {\n  nonsense\n}", "model.mlir")
+    with pytest.raises(DeclarationError, match="expected a function @main, got other"):
+        graph("func.func @other() { return }")

@@ -1,0 +1,14 @@
+"""The documentation's table is what the code supports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from metalbench.hlo.support import table
+
+PAGE = Path(__file__).parents[2] / "docs/stablehlo.md"
+
+
+def test_the_table_of_the_documentation_is_the_codes():
+    text = PAGE.read_text()
+    assert text.partition("<!-- table -->\n")[2].partition("\n<!-- end -->")[0] == table()
