@@ -16,6 +16,14 @@ def network(x, w_stem, w1, w2, w_classes):
     return x.mean(axis=(1, 2)) @ w_classes
 
 
+def magnitude(x, w_stem, w1, w2, w_classes):
+    """Sums of absolute terms: those of a layer are what the next one adds up the errors of."""
+    stem = padded_convolution(np.abs(x), np.abs(w_stem))
+    x = np.maximum(padded_convolution(x, w_stem), 0)
+    inner = padded_convolution(x, np.abs(w1))
+    return (padded_convolution(inner, np.abs(w2)) + stem).mean(axis=(1, 2)) @ np.abs(w_classes)
+
+
 @task(
     sizes=dict(
         small=dict(batch=2, height=8, width=9, channels=8, classes=10),
@@ -34,6 +42,7 @@ def network(x, w_stem, w1, w2, w_classes):
     ),
     outputs=dict(y=output("batch", "classes")),
     oracle=network,
+    scale=magnitude,
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * (height * width * channels * (27 + 18 * channels) + channels * classes)",
     baseline="mx.conv2d, maximum, mean, matmul",
