@@ -56,6 +56,7 @@ class MemoryCheck {
  private:
   // Of threadgroup memory: each runner has its own, and only barriers order its accesses.
   struct ArenaClock {
+    static constexpr bool is_shared = false;
     std::uint32_t epoch = 1;
     void advance() {
       epoch = epoch + 1 == Mark::segments ? 1 : epoch + 1;

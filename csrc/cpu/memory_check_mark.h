@@ -60,8 +60,7 @@ class Mark {
   std::uint64_t bits_ = 0;
 };
 
-// Marks are read and written without order: a worker that misses what another one does in the
-// same moment misses one of many chances to see a race.
+// Exchanged where several workers may note the same word in one moment, so that none is lost.
 using Cell = std::atomic<Mark>;
 static_assert(sizeof(Cell) == 8);
 static_assert(Cell::is_always_lock_free);

@@ -36,7 +36,8 @@ struct Clash {
 // whole words, until somebody touches less than one; from then on those of words are only read.
 //
 // A Clock says which marks belong to what is over for a thread (is_over), and which to threads of
-// the same threadgroup (is_own), with no barrier in between (is_concurrent).
+// the same threadgroup (is_own), with no barrier in between (is_concurrent); and whether several
+// workers touch the region at once (is_shared).
 class Region {
  public:
   // Words are powers of two of bytes, 4 at most.
@@ -72,7 +73,13 @@ class Region {
       }
     }
     if (clash && !clash->is_write_after_write) return clash;
-    note(words, access, own, clock);
+    const auto met = note(words, access, own, clock);
+    if (!clash) clash = met;
+    if constexpr (Clock::is_shared) {
+      // Two workers that touch a word in the same moment both take note first and then look once
+      // more: one of them at least sees the other.
+      if (const auto other = find(words, access, own, clock, Looks::again)) return other;
+    }
     return clash;
   }
 
@@ -139,29 +146,39 @@ class Region {
     return mark.by() == Mark::By::lanes ? own.with_lane(mark.other_thread()) : own;
   }
 
+  [[nodiscard]] Clash clash_at(const Words& words, std::uint64_t i, const MemoryAccess& access,
+                               Clash::With with, const Mark& mark, const Place* place) const {
+    return {with,
+            mark,
+            std::max(access.begin, origin_ + (i << words.shift)),
+            std::min(access.begin + access.bytes, origin_ + ((i + 1) << words.shift)),
+            false,
+            {place[0].load(std::memory_order_relaxed), place[1].load(std::memory_order_relaxed)}};
+  }
+
+  // Again: not where the access itself has been noted.
+  enum class Looks { first, again };
+
   template <typename Clock>
   [[nodiscard]] std::optional<Clash> find(const Words& words, const MemoryAccess& access,
-                                          const Mark& own, const Clock& clock) const {
-    constexpr auto acquire = std::memory_order_acquire;
+                                          const Mark& own, const Clock& clock,
+                                          Looks looks = Looks::first) const {
+    // In one order with what other workers note.
+    constexpr auto order = std::memory_order_seq_cst;
+    const bool sees_writes = looks == Looks::first || access.atomic() || !access.writes();
     const bool has_atomics = !access.atomic() && has_atomics_.load(std::memory_order_relaxed);
     const bool writes = access.writes();
     const std::uint64_t last = words.last(*this, access);
     std::optional<Clash> found;
     for (std::uint64_t i = words.first(*this, access); i <= last; ++i) {
       const auto clash = [&](Clash::With with, const Mark& mark, const Place* place) {
-        return Clash{
-            with,
-            mark,
-            std::max(access.begin, origin_ + (i << words.shift)),
-            std::min(access.begin + access.bytes, origin_ + ((i + 1) << words.shift)),
-            false,
-            {place[0].load(std::memory_order_relaxed), place[1].load(std::memory_order_relaxed)}};
+        return clash_at(words, i, access, with, mark, place);
       };
       const Cells& plain = words.plain.as<Cells>()[i];
-      const Mark read = plain.read.load(acquire);
+      const Mark read = plain.read.load(order);
       if (writes && clashes(read, own, clock)) return clash(Clash::With::read, read, plain.reader);
-      const Mark write = plain.write.load(acquire);
-      if (clashes(write, own, clock)) {
+      const Mark write = plain.write.load(order);
+      if (sees_writes && clashes(write, own, clock)) {
         Clash now = clash(Clash::With::write, write, plain.writer);
         if (access.kind != mb::AccessKind::write) return now;
         now.is_write_after_write = true;
@@ -170,31 +187,54 @@ class Region {
       }
       if (!has_atomics) continue;
       const Cells& atomic = words.atomic.as<Cells>()[i];
-      const Mark update = atomic.write.load(acquire);
+      const Mark update = atomic.write.load(order);
       if (clashes(update, own, clock)) return clash(Clash::With::atomic, update, atomic.writer);
-      const Mark look = atomic.read.load(acquire);
+      const Mark look = atomic.read.load(order);
       if (writes && clashes(look, own, clock))
         return clash(Clash::With::atomic, look, atomic.reader);
     }
     return found;
   }
 
+  // Says with which write a write clashes that `find` came too early for.
   template <typename Clock>
-  void note(const Words& words, const MemoryAccess& access, const Mark& own,
-            const Clock& clock) const {
+  [[nodiscard]] std::optional<Clash> note(const Words& words, const MemoryAccess& access,
+                                          const Mark& own, const Clock& clock) const {
     Cells* cells = (access.atomic() ? words.atomic : words.plain).as<Cells>();
     const std::uint64_t last = words.last(*this, access);
     const auto pc = reinterpret_cast<std::uintptr_t>(access.pc);
+    std::optional<Clash> found;
     for (std::uint64_t i = words.first(*this, access); i <= last; ++i) {
       Cell& cell = access.writes() ? cells[i].write : cells[i].read;
-      const Mark before = cell.load(std::memory_order_acquire);
-      const Mark now = joined(before, own, clock);
-      cell.store(now, std::memory_order_release);
       Place* place = access.writes() ? cells[i].writer : cells[i].reader;
+      const Mark before = exchange(cell, own, clock);
+      const Mark now = joined(before, own, clock);
+      if (access.writes() && !access.atomic() && clashes(before, own, clock)) {
+        Clash met = clash_at(words, i, access, Clash::With::write, before, place);
+        met.is_write_after_write = access.kind == mb::AccessKind::write;
+        if (found) met.at = found->at;
+        found = met;
+      }
       if (now.by() != Mark::By::thread && before.thread() == now.other_thread())
         place[1].store(place[0].load(std::memory_order_relaxed), std::memory_order_relaxed);
       place[0].store(static_cast<std::uint32_t>(pc), std::memory_order_relaxed);
     }
+    return found;
+  }
+
+  // Puts the mark of `own` where another one is, and gives that back.
+  template <typename Clock>
+  static Mark exchange(Cell& cell, const Mark& own, const Clock& clock) {
+    Mark before = cell.load(std::memory_order_acquire);
+    if constexpr (Clock::is_shared) {
+      Mark now = joined(before, own, clock);
+      while (now != before && !cell.compare_exchange_weak(before, now)) {
+        now = joined(before, own, clock);
+      }
+    } else {
+      cell.store(joined(before, own, clock), std::memory_order_relaxed);
+    }
+    return before;
   }
 
   const std::byte* begin_;

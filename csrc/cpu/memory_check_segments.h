@@ -66,6 +66,7 @@ class Segments {
 // before 3.2.
 class GroupClock {
  public:
+  static constexpr bool is_shared = true;
   // Of launch run `run`.
   void enter(Segments& segments, std::uint64_t run);
   void start_group(std::uint64_t number);

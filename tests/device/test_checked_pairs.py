@@ -72,6 +72,27 @@ def test_threadgroups_that_read_what_one_of_them_writes(pair, groups, threads):
         assert first[1] != second[1]
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        "y[i] = x[0];",
+        "atomic_fetch_add_explicit((device atomic_uint*)x, 1u, memory_order_relaxed);",
+    ],
+)
+def test_two_workers_that_come_in_the_same_moment(device, compile_kernel, other):
+    """Each of the threadgroups has a worker, and one chance: not one race in 1000 is missed."""
+    if not device.checked_builds:
+        pytest.skip("no checked builds on this device")
+    source = f"""kernel void f(device uint* x, device uint* y, uint i [[thread_position_in_grid]]) {{
+        if (i == 0) x[0] = 1; else {{ {other} }}
+    }}"""
+    pipeline = compile_kernel(source, checked=True)
+    for _ in range(1000):
+        arguments = dict(x=np.zeros(16, np.uint32), y=np.zeros(2, np.uint32))
+        with pytest.raises(_core.KernelFault, match="race in"):
+            device.run([_core.Dispatch(pipeline, arguments, threadgroups=2, threads=1)])
+
+
 def test_thousands_of_threadgroups(pair):
     """Only the end of the other one's number is kept."""
     body = "y[i] = x[0]; threadgroup_barrier(mem_flags::mem_device); if (g == 2999 && t == 0) x[0] = 1;"
