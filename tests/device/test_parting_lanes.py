@@ -254,3 +254,41 @@ def test_lanes_that_differ_in_a_switch_may_all_pass_it_by():
     np.testing.assert_array_equal(
         y[80:], np.where(np.isin(np.arange(40), (0, 5)), np.arange(80, 120), 1)
     )
+
+
+# Lanes that wait within a function are to catch up with those that wait behind its call.
+CALLED_TWICE = """
+__attribute__((noinline)) static uint both(uint a) {
+  return quad_all(a != 7) ? simd_sum(a) : a;
+}
+kernel void called(device const uint* a, device uint* y, uint i [[thread_position_in_grid]]) {
+  if (a[i] == 99) return;
+  uint sum = both(a[i]);
+  switch (sum % 3) { case 1: sum += both(sum); case 2: sum ^= 1; break; default: break; }
+  y[i] = sum + uint((ulong)simd_ballot(true));
+}
+"""
+
+
+@pytest.mark.parametrize("engine", ["vectors", "fibers"])
+def test_lanes_within_a_function_catch_up(device, compile_kernel, monkeypatch, engine):
+    monkeypatch.setenv(ENGINE_VARIABLE, engine)
+    a = np.arange(3, 35, dtype=np.uint32)
+    a[[2, 9, 17]] = 99
+    here = a != 99
+    first = both(a, here)
+    again = here & (first % 3 == 1)
+    sums = np.where(again, first + both(first, again), first)
+    sums = np.where(np.isin(first % 3, (1, 2)), sums ^ 1, sums)
+    ballot = sum(1 << lane for lane in range(32) if here[lane])
+    y = np.zeros(32, np.uint32)
+    pipeline = compile_kernel(CALLED_TWICE)
+    device.run([_core.Dispatch(pipeline, dict(a=a, y=y), threadgroups=1, threads=32)])
+    np.testing.assert_array_equal(y, np.where(here, (sums + ballot) % 2**32, 0))
+
+
+def both(a, active):
+    """What `both` returns to the lanes of a SIMD-group that call it."""
+    by_quad = (a.reshape(8, 4) != 7).all(axis=1, where=active.reshape(8, 4))
+    adds = np.repeat(by_quad, 4)
+    return np.where(adds, a[active & adds].sum(), a)

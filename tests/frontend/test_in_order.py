@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from metalbench.msl.building.compiler import Translate, optimised
-from metalbench.msl.building.in_order import in_order, may_part
+from metalbench.msl.building.in_order import in_order, inlined, may_part
 from metalbench.msl.engine import toolchain
 
 MEET = "_ZN2mbL4meetEPvPFvPKS0_jE"
@@ -77,3 +77,54 @@ def test_loops_with_several_entries_stay_as_they_are():
         "br label %6\n\n6:", "br label %11\n\n11:\n  br label %6\n\n6:"
     ).replace("label %4, label %6\n", "label %4, label %11\n")
     assert in_order(several) == several
+
+
+CALLS = f"""
+define internal void @{MEET}(ptr %0, ptr %1) #0 {{
+  store volatile i32 0, ptr %0
+  ret void
+}}
+
+define linkonce_odr void @"a b"(ptr %0) #1 {{
+  call void @{MEET}(ptr %0, ptr null)
+  ret void
+}}
+
+define internal void @around(ptr %0) #0 {{
+  call void @"a b"(ptr %0) #2
+  ret void
+}}
+
+define internal void @apart(ptr %0) #0 {{
+  store volatile i32 0, ptr %0
+  ret void
+}}
+
+define void @kernel(ptr %0) #1 {{
+  call void @around(ptr %0)
+  call void @around(ptr %0)
+  call void @apart(ptr %0)
+  ret void
+}}
+
+attributes #0 = {{ noinline nounwind }}
+attributes #1 = {{ nounwind }}
+attributes #2 = {{ nounwind }}
+"""
+
+
+def test_functions_in_which_lanes_meet_are_inlined_and_others_stay():
+    text = optimised(inlined(CALLS), toolchain(), Translate(), ["-O1"])
+    kernel = text.partition("@kernel(")[2].partition("\n}")[0]
+    assert re.findall(r"@([\w]+)", kernel) == [MEET, MEET, "apart"]
+    before = optimised(CALLS, toolchain(), Translate(), ["-O1"])
+    kernel = before.partition("@kernel(")[2].partition("\n}")[0]
+    assert re.findall(r"@([\w]+)", kernel) == ["around", "around", "apart"]
+
+
+def test_a_function_that_calls_itself_stays_one():
+    again = CALLS.replace(
+        "store volatile i32 0, ptr %0",
+        f"call void @apart(ptr %0)\n  call void @{MEET}(ptr %0, ptr null)",
+    )
+    assert "@apart" in optimised(inlined(again), toolchain(), Translate(), ["-O1"])

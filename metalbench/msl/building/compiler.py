@@ -71,7 +71,8 @@ def compile_shared_object(
         rewritten = as_checked(optimised(births, tools, translate, followed(options)))
         options = traced(options)
     if fibers and in_order.may_part(rewritten):
-        rewritten = in_order.in_order(placed(optimised(rewritten, tools, translate, options)))
+        inlined = in_order.inlined(rewritten)
+        rewritten = in_order.in_order(placed(optimised(inlined, tools, translate, options)))
         options = [*options, *in_order.FLAGS]
     return assemble(rewritten, target, tools, translate, options, checked=checked)
 

@@ -39,7 +39,7 @@ def counted_threads_of(
     target = cache.path_of(cache.digest("counted", tools.key, repr(written), code.text), ".so")
     with cache.replacing(target) as path:
         text, counted = count(rewrite(generate(code, tools, written, translate), checked=False))
-        ordered = in_order.in_order(optimised(text, tools, translate, compiled))
+        ordered = in_order.in_order(optimised(in_order.inlined(text), tools, translate, compiled))
         frames = assemble(ordered, path, tools, translate, [*compiled, *in_order.FLAGS])
         check_frames(frames, kernel, tools.headers, together=False)
         if tools.target.debug_in_object:

@@ -3,12 +3,14 @@
 Fibers that wait at different calls go on in the order of these in the code, by
 csrc/cpu/group_runner.cpp. So a call must stand behind all from which it is still reached, those of
 a loop that comes before it included. LLVM keeps to no such order: its passes put a block wherever
-they make it, and its placement of machine code puts what it takes to be rare behind all else.
+they make it, and its placement of machine code puts what it takes to be rare behind all else. And
+what is in a function that is called stands outside of all order: it is to be inlined.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 
 from metalbench.msl.ir.flow import flow_of
@@ -23,6 +25,12 @@ FLAGS = [
     *("-mllvm", "-disable-branch-fold"),
 ]
 _MEETING = re.compile(r"\bcall [^\n]*@_ZN2mbL4meetE")
+_MEET = "@_ZN2mbL4meetE"
+_CALLED = re.compile(r'\bcall [^\n@]*(@(?:"[^"\n]*"|[-\w.$]+))\(')
+_NAME = re.compile(r'(@(?:"[^"\n]*"|[-\w.$]+))\(')
+_GROUP = re.compile(r"(?<= )#(\d+)(?= )")
+_ATTRIBUTES = re.compile(r"^attributes #(\d+) = \{ (.*) \}$", re.MULTILINE)
+_INLINING = re.compile(r"\b(?:noinline|alwaysinline|inlinehint) ")
 _DEFINITION = re.compile(r"^(define [^\n]*\{\n)(.*?)^\}$", re.MULTILINE | re.DOTALL)
 _LABEL = re.compile(r'^("[^"\n]*"|[-\w.$]+):', re.MULTILINE)
 _TARGET = re.compile(r'\blabel %("[^"\n]*"|[-\w.$]+)')
@@ -32,6 +40,48 @@ _UNNAMED = re.compile(r"%(\d+)\b")
 def may_part(ir: str) -> bool:
     """Whether a module, before it is optimised, has calls at which lanes wait for each other."""
     return _MEETING.search(ir) is not None
+
+
+def inlined(ir: str) -> str:
+    """A module, before it is optimised, in which the functions where lanes may meet are inlined.
+
+    Those that call themselves, or are called by their address, stay functions.
+    """
+    meeting = _meeting(ir)
+    attributes = dict(_ATTRIBUTES.findall(ir))
+    unused = max((int(each) for each in attributes), default=-1) + 1
+    made: dict[str, int] = {}
+
+    def define(definition: re.Match[str]) -> str:
+        name, group = _NAME.search(definition[1]), _GROUP.search(definition[1])
+        is_local = definition[1].startswith(("define internal ", "define linkonce_odr "))
+        if name is None or group is None or name[1] not in meeting or not is_local:
+            return definition[0]
+        number = made.setdefault(group[1], unused + len(made))
+        return definition[0].replace(f" {group[0]} ", f" #{number} ", 1)
+
+    ir = _DEFINITION.sub(define, ir)
+    for group, number in made.items():
+        kept = _INLINING.sub("", attributes[group])
+        ir += f"attributes #{number} = {{ alwaysinline {kept} }}\n"
+    return ir
+
+
+def _meeting(ir: str) -> set[str]:
+    """The functions of which a call is one at which lanes may meet."""
+    callers = defaultdict(list)
+    for head, body in _DEFINITION.findall(ir):
+        if caller := _NAME.search(head):
+            for called in _CALLED.findall(body):
+                callers[called].append(caller[1])
+    found: set[str] = set()
+    waiting = [each for called in callers if called.startswith(_MEET) for each in callers[called]]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += callers[name]
+    return found
 
 
 def in_order(ir: str) -> str:
