@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from metalbench.kernel.library import Entry
 
 PROMPTS = ("zero-shot", "one-shot", "few-shot")
+LANGUAGES = ("metal", "python")
 EXAMPLES = """\b
 Examples:
   metalbench generate --suite common --problems 1-20 --samples 4 --provider anthropic --out runs/a
@@ -54,6 +55,13 @@ class _Numbers(click.ParamType[Any]):
 @click.option("--problems", type=_Numbers(), metavar="N-M,...", help="Of the set; else all.")
 @click.option("--samples", type=click.IntRange(min=1), default=1, show_default=True, metavar="N")
 @click.option("--prompt", type=click.Choice(PROMPTS), default="one-shot", show_default=True)
+@click.option(
+    "--language",
+    type=click.Choice(LANGUAGES),
+    default="metal",
+    show_default=True,
+    help="A Metal file, or a Python file that launches its kernels itself.",
+)
 @click.option("--hardware", default="", metavar="CHIP", help="What the model is told it is for.")
 @click.option("--temperature", type=click.FloatRange(0, 2), help="Else the provider's own.")
 @click.option(
@@ -77,7 +85,7 @@ class _Numbers(click.ParamType[Any]):
 @kernels_option
 @click.pass_context
 def generate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
-    """Ask a model for kernels, and write each answer to RUN/SET/problem_N/sample_I.metal.
+    """Ask a model for kernels, and write each answer to RUN/SET/problem_N/sample_I.metal (or .py).
 
     What is there is not asked for again, nor what the same words have been answered before: after
     Ctrl-C, a crash or --max-cost the same command goes on.
@@ -100,6 +108,7 @@ def generate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
         options["temperature"],
         options["hardware"],
         options["base_url"],
+        options["language"],
     )
     level = level_of(_set_name(options["suite"], options["level"]))
     tasks = _tasks(level, options)

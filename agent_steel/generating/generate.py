@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from agent_steel.generating.requests import Asking, Request
+from agent_steel.generating.requests import SUFFIXES, Asking, Request
 from agent_steel.models.providers.api import Ending
 from agent_steel.models.providers.model import Model
 from agent_steel.proposal import ProposerError, SpentError, Usage
@@ -40,8 +40,9 @@ def begun(root: Path, problems: dict[str, list[int]], samples: int, asking: Aski
     plan = Plan(problems, samples, asked=asked)
     if (root / FILE).is_file():
         known = plan_of(root)
-        if dict(known.asked) != asked:
-            was = ", ".join(f"{k} {v}" for k, v in known.asked.items() if asked.get(k) != v)
+        before = {"language": "metal", **known.asked} if known.asked else {}
+        if before != asked:
+            was = ", ".join(f"{k} {v}" for k, v in before.items() if asked.get(k) != v)
             raise DeclarationError(
                 f"--out {root}: its samples were asked for otherwise ({was or 'by nobody'}); name "
                 "another folder"
@@ -113,7 +114,7 @@ def _write(
     root: Path, request: Request, asking: Asking, record: dict[str, Any], *, cached: bool
 ) -> None:
     """Write the sample first: by its provenance it is known to be whole."""
-    write(_path(root, request, ".metal"), code_of(record["answer"]))
+    write(_path(root, request, SUFFIXES[asking.language]), code_of(record["answer"]))
     provenance = {
         "task": request.task,
         **record,

@@ -18,11 +18,17 @@ EXAMPLES = {
     "one-shot": ("relu",),
     "few-shot": ("relu", "softmax", "transpose_2d"),
 }
+# By language the suffix of a sample's file.
+SUFFIXES = {"metal": ".metal", "python": ".py"}
+_IN_PYTHON = Path(__file__).parent / "in_python"
 
 
 @dataclass(frozen=True)
 class Asking:
-    """How all samples are asked for; `hardware` is a chip's name, empty if none is told."""
+    """How all samples are asked for; `hardware` is a chip's name, empty if none is told.
+
+    `language` is of what the answers are, one of SUFFIXES.
+    """
 
     provider: str
     model: str
@@ -31,6 +37,7 @@ class Asking:
     temperature: float | None = None
     hardware: str = ""
     base_url: str | None = None
+    language: str = "metal"
 
 
 @dataclass(frozen=True)
@@ -69,12 +76,13 @@ def requests_of(
 
     Raises ProposerError for a prompt that cannot be filled, TaskError for a task that is wrong.
     """
-    system = prompts.fill("generation_system", headers=told.headers())
+    named = "generation_system" if asking.language == "metal" else "generation_python_system"
+    system = prompts.fill(named, headers=told.headers())
     found = []
     for problem, entry in tasks:
         text = prompts.fill(
             "generation",
-            examples=_examples(asking.prompt, entry.name),
+            examples=_examples(asking, entry.name),
             hardware=f"# The hardware\n\n{asking.hardware}" if asking.hardware else "",
             task=entry.name,
             description=entry.description,
@@ -84,16 +92,20 @@ def requests_of(
     return found
 
 
-def _examples(prompt: str, task: str) -> str:
-    """Kernels of the library with their tasks; never the one that is asked for."""
+def _examples(asking: Asking, task: str) -> str:
+    """Tasks of the library with a kernel for each; never the one that is asked for."""
     library = Library()
-    shown = [library.entry(name) for name in EXAMPLES[prompt] if name != task]
+    shown = [library.entry(name) for name in EXAMPLES[asking.prompt] if name != task]
     texts = [
         f"# An example: `{each.name}`\n\n<task>\n{_text(each.task_path)}\n</task>\n\n"
-        f"```metal\n{_text(each.kernel_path())}\n```"
+        f"```{asking.language}\n{_text(_example(each, asking.language))}\n```"
         for each in shown
     ]
     return "\n\n".join(texts)
+
+
+def _example(entry: Entry, language: str) -> Path:
+    return entry.kernel_path() if language == "metal" else _IN_PYTHON / f"{entry.name}.py"
 
 
 def _text(path: Path) -> str:

@@ -102,6 +102,34 @@ def test_prompts_have_their_examples_and_can_be_replaced(tmp_path: Path) -> None
     assert all("Apple M4 Max" in each and "def twice01(x)" in each for each in texts)
 
 
+def test_answers_in_python_are_asked_for_with_examples_in_python(tmp_path: Path) -> None:
+    session = Session(tmp_path, 1)
+    with ModelServer(Script([["python", "python"]])) as server:
+        url = server.url("openai")
+        few = ["--prompt", "few-shot", "--language", "python"]
+        assert session.run(session.generating(url, 1, *few)).exit_code == 0
+        [asked] = server.asked
+        assert "one Python file" in asked.system
+        text = asked.turns[0][1]
+        assert text.count("```python") == text.count("mx.fast.metal_kernel(") == 3
+        assert "// dispatch:" not in text + asked.system
+        told = session.run(session.generating(url, 1, "--prompt", "few-shot"))
+        assert "its samples were asked for otherwise (language python)" in told.output
+    sample = session.root / samples.SET / "problem_1" / "sample_0.py"
+    assert sample.read_text() == samples.PYTHON
+    assert json.loads(sample.with_suffix(".json").read_text())["asked"]["language"] == "python"
+
+
+def test_a_folder_of_before_there_were_languages_is_gone_on_with(tmp_path: Path) -> None:
+    session = Session(tmp_path, 1)
+    with ModelServer(Script([["prose"] * 2])) as server:
+        assert session.run(session.generating(server.url("openai"), 1)).exit_code == 0
+        plan = json.loads((session.root / "run.json").read_text())
+        assert plan["asked"].pop("language") == "metal"
+        (session.root / "run.json").write_text(json.dumps(plan))
+        assert session.run(session.generating(server.url("openai"), 2)).exit_code == 0
+
+
 def test_one_without_an_answer_ends_nothing_and_is_asked_for_again(tmp_path: Path) -> None:
     session = Session(tmp_path, 2)
     steps = [fails(400, "scripted"), says("no"), says("no")]
