@@ -128,3 +128,9 @@ def test_a_function_that_calls_itself_stays_one():
         f"call void @apart(ptr %0)\n  call void @{MEET}(ptr %0, ptr null)",
     )
     assert "@apart" in optimised(inlined(again), toolchain(), Translate(), ["-O1"])
+
+
+def test_what_is_kept_apart_from_what_is_checked_stays_so():
+    apart = CALLS.replace("@around", "@_ZN2mb3runEv")
+    kernel = optimised(inlined(apart), toolchain(), Translate(), ["-O1"]).partition("@kernel(")[2]
+    assert kernel.partition("\n}")[0].count("@_ZN2mb3runEv") == 2

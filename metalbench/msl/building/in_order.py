@@ -28,6 +28,7 @@ _MEETING = re.compile(r"\bcall [^\n]*@_ZN2mbL4meetE")
 _MEET = "@_ZN2mbL4meetE"
 _CALLED = re.compile(r'\bcall [^\n@]*(@(?:"[^"\n]*"|[-\w.$]+))\(')
 _NAME = re.compile(r'(@(?:"[^"\n]*"|[-\w.$]+))\(')
+_OURS = re.compile(r"@_ZNK?2mb")
 _GROUP = re.compile(r"(?<= )#(\d+)(?= )")
 _ATTRIBUTES = re.compile(r"^attributes #(\d+) = \{ (.*) \}$", re.MULTILINE)
 _INLINING = re.compile(r"\b(?:noinline|alwaysinline|inlinehint) ")
@@ -45,7 +46,8 @@ def may_part(ir: str) -> bool:
 def inlined(ir: str) -> str:
     """A module, before it is optimised, in which the functions where lanes may meet are inlined.
 
-    Those that call themselves, or are called by their address, stay functions.
+    Those that call themselves, or are called by their address, stay functions; so do those of ours
+    that are to stay (`mb::run` parts what is checked from what is not).
     """
     meeting = _meeting(ir)
     attributes = dict(_ATTRIBUTES.findall(ir))
@@ -56,6 +58,8 @@ def inlined(ir: str) -> str:
         name, group = _NAME.search(definition[1]), _GROUP.search(definition[1])
         is_local = definition[1].startswith(("define internal ", "define linkonce_odr "))
         if name is None or group is None or name[1] not in meeting or not is_local:
+            return definition[0]
+        if _OURS.match(name[1]) and "noinline" in attributes[group[1]]:
             return definition[0]
         number = made.setdefault(group[1], unused + len(made))
         return definition[0].replace(f" {group[0]} ", f" #{number} ", 1)
