@@ -13,8 +13,10 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 from typing import Generic, Protocol, TypeVar
 
+from metalbench.isolation.scratch import Scratch
 from metalbench.msl.building import cache
 
+PREFIX = "metalbench-of-"
 LAST_WORDS_BYTES = 4000
 SECONDS_TO_END = 10.0
 # What variables are called that hold what nobody but their owner should know.
@@ -53,9 +55,7 @@ class Process(Generic[End]):
         end, lifeline = os.pipe()
         self._lifeline: int | None = lifeline
         self._words = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
-        self._scratch = tempfile.TemporaryDirectory(
-            prefix="metalbench-", ignore_cleanup_errors=True
-        )
+        self._scratch = Scratch(PREFIX)
         program = (
             f"import sys; sys.path[:] = {sys.path!r}; from {worker} import work"
             f"; work({theirs.fileno()}, {end}, {os.getpid()}, {device!r})"
@@ -86,7 +86,7 @@ class Process(Generic[End]):
         self._kill()
         self.channel.close()
         self._words.close()
-        self._scratch.cleanup()
+        self._scratch.remove()
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
@@ -109,7 +109,7 @@ class Process(Generic[End]):
 
     def _folders(self) -> dict[str, str]:
         """The only ones that it writes to, by the variables that name them."""
-        return {"METALBENCH_CACHE": str(cache.folder()), "TMPDIR": self._scratch.name}
+        return {"METALBENCH_CACHE": str(cache.folder()), "TMPDIR": str(self._scratch.path)}
 
     def last_words(self) -> str:
         """What it printed at last, as text."""

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import shutil
 import sys
-import tempfile
-import time
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from metalbench.comparison.match import Match
 from metalbench.errors import EncodingError, MachineError
+from metalbench.isolation.scratch import Scratch
 from metalbench.kernel import Kernel
 from metalbench.kernel.library import Entry
 from metalbench.run.trial import Trial
@@ -21,8 +17,6 @@ from metalbench.run.trial import Trial
 MODULES = "modules"
 HOME = "home"
 PREFIX = "metalbench-on-"
-# How old a folder is at least that nobody has locked: one that is being made is not locked yet.
-SECONDS_TO_LOCK = 2.0
 
 
 class Folder:
@@ -33,11 +27,8 @@ class Folder:
     """
 
     def __init__(self, home: Path, headers: Path) -> None:
-        remove_left()
-        self._top = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
-        # Held until the process ends, however it ends.
-        self._lock = os.open(self._top, os.O_RDONLY)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._scratch = Scratch(PREFIX)
+        self._top = self._scratch.path
         self.root = self._top / HOME
         self._headers = self._moved(headers)
         (self._top / MODULES).mkdir()
@@ -76,8 +67,7 @@ class Folder:
 
     def remove(self) -> None:
         """Remove it all."""
-        shutil.rmtree(self._top, ignore_errors=True)
-        os.close(self._lock)
+        self._scratch.remove()
 
     def _moved(self, path: Path) -> Path:
         return self.root / path.relative_to("/") if path.is_absolute() else path
@@ -89,25 +79,6 @@ class Folder:
     def _kernel(self, kernel: Kernel) -> Kernel:
         folders = (*map(self._moved, kernel.include_dirs), self._headers)
         return replace(kernel, path=self._moved(kernel.path), include_dirs=folders)
-
-
-def remove_left() -> None:
-    """Remove the folders of sessions that were killed."""
-    for top in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with suppress(OSError):  # another one removes it, or it is another user's
-            if time.time() - top.stat().st_mtime >= SECONDS_TO_LOCK and _nobody_has(top):
-                shutil.rmtree(top, ignore_errors=True)
-
-
-def _nobody_has(top: Path) -> bool:
-    lock = os.open(top, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(lock)
-    return True
 
 
 def _write(path: Path, data: bytes, within: Path) -> None:

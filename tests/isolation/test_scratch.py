@@ -1,4 +1,4 @@
-"""What a session that was killed leaves behind."""
+"""What a process that was killed leaves behind."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from metalbench.isolation import process, scratch
 from metalbench.remote import folder
 
 SESSION = """
@@ -24,12 +25,26 @@ sys.stdin.read()
 """
 
 
+WORKER = """
+import sys
+from metalbench.isolation.channel import Channel
+from metalbench.isolation.process import Process
+
+started = Process("cpu", worker="metalbench.isolation.worker", channel=Channel.of_run)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "prefix"), [(SESSION, folder.PREFIX), (WORKER, process.PREFIX)]
+)
 def test_folders_of_the_dead_are_removed_and_those_of_the_living_stay(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, prefix: str
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with subprocess.Popen(
-        [sys.executable, "-c", SESSION],
+        [sys.executable, "-c", program],
         env={**os.environ, "TMPDIR": str(tmp_path)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -37,15 +52,15 @@ def test_folders_of_the_dead_are_removed_and_those_of_the_living_stay(
     ) as session:
         assert session.stdout is not None
         assert session.stdout.readline() == "ready\n"
-        (made,) = tmp_path.iterdir()
+        (made,) = tmp_path.glob(f"{prefix}*")
         os.utime(made, (0, 0))
-        folder.remove_left()
+        scratch.remove_left(prefix)
         assert made.is_dir()
         session.send_signal(signal.SIGKILL)
         session.wait()
-        folder.remove_left()
+        scratch.remove_left(prefix)
         assert not made.exists()
     # One that is just being made is not locked yet.
-    new = Path(tempfile.mkdtemp(prefix=folder.PREFIX))
-    folder.remove_left()
+    new = Path(tempfile.mkdtemp(prefix=prefix))
+    scratch.remove_left(prefix)
     assert new.is_dir()
