@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from metalbench.hlo.emission import (
     indexing,
     reductions,
     shapes,
+    tiles,
     windows,
 )
 from metalbench.hlo.emission.writer import Emitter, Writer
@@ -53,17 +55,34 @@ class Stage:
 Whole = Callable[[Operation], list[Stage]]
 
 
-def map_kernel(name: str, roots: Sequence[Value], inlined: set[Value]) -> Kernel:
-    """A thread an element of `roots`: results of one operation, or of several of one shape."""
+def map_kernel(
+    name: str, roots: Sequence[Value], inlined: set[Value], *, tiled: bool = False
+) -> Kernel:
+    """A thread an element of `roots`: results of one operation, or of several of one shape.
+
+    Where the roots are made of a matrix product, and it is `tiled`, a thread has several rows.
+    """
     writer = Writer(EMITTERS, inlined)
-    index = writer.unravel("int(i)", roots[0].type.shape)
     for root in roots:
         if root.operation is None or root.operation.name not in EMITTERS:
             raise AssertionError(f"{root.type} is no map")
+    tile = tiles.tile_of(roots, inlined) if tiled else None
+    if tile is not None:
+        return _tiled_kernel(name, roots[0], writer, tile)
+    index = writer.unravel("int(i)", roots[0].type.shape)
     found = [writer.root(root, index) for root in roots]
     for number, element in enumerate(found):
         writer.line(f"out{number}[i] = {element};")
     return _kernel(name, writer, roots, roots[0].type.size)
+
+
+def _tiled_kernel(name: str, root: Value, writer: Writer, tile: tiles.Tile) -> Kernel:
+    indices = tile.indices(writer, writer.unravel("int(i)", tile.shape))
+    tile.write(writer, indices)
+    for index in indices:
+        element = writer.root(root, index)
+        writer.line(f"out0[{writer.linear(index, root.type.shape)}] = {element};")
+    return _kernel(name, writer, [root], math.prod(tile.shape))
 
 
 def stage_kernel(name: str, stage: Stage, results: Sequence[Value], inlined: set[Value]) -> Kernel:

@@ -58,26 +58,31 @@ def reduce(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
 
 def dot_general(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
     """Products over contracting axes; floats add up in float, integers in the result's type."""
+    return products(writer, operation, [index])
+
+
+def products(writer: Writer, operation: Operation, indices: Sequence[Index]) -> list[str]:
+    """A product's elements at some indices; what these share of the operands is read once."""
     left, right = operation.operands
     numbers = operation.attributes["dot_dimension_numbers"]
     batches = numbers["lhs_batching_dimensions"], numbers["rhs_batching_dimensions"]
     contracted = numbers["lhs_contracting_dimensions"], numbers["rhs_contracting_dimensions"]
-    type_ = operation.results[0].type
-    total = Sum(writer, type_)
+    sums = [Sum(writer, operation.results[0].type) for _ in indices]
     with ExitStack() as stack:
         counters = loops(writer, stack, [left.type.shape[axis] for axis in contracted[0]])
-        free = iter(index[len(batches[0]) :])
-        names = []
-        for value, batch, axes in zip((left, right), batches, contracted, strict=True):
-            place = {
-                **dict(zip(batch, index, strict=False)),
-                **dict(zip(axes, counters, strict=True)),
-            }
-            rank = len(value.type.shape)
-            full = [place[axis] if axis in place else next(free) for axis in range(rank)]
-            names.append(writer.value(value, full))
-        total.add_product(names, (left.type, right.type))
-    return [total.result()]
+        for total, index in zip(sums, indices, strict=True):
+            free = iter(index[len(batches[0]) :])
+            names = []
+            for value, batch, axes in zip((left, right), batches, contracted, strict=True):
+                place = {
+                    **dict(zip(batch, index, strict=False)),
+                    **dict(zip(axes, counters, strict=True)),
+                }
+                rank = len(value.type.shape)
+                full = [place[axis] if axis in place else next(free) for axis in range(rank)]
+                names.append(writer.value(value, full))
+            total.add_product(names, (left.type, right.type))
+    return [each.result() for each in sums]
 
 
 class Sum:

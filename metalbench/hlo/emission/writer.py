@@ -92,6 +92,10 @@ class Writer:
             self._known[-1][(result, tuple(index))] = name
         return names[value.number]
 
+    def note(self, value: Value, index: Index, name: str) -> None:
+        """Have an element by this name from here on, in this scope."""
+        self._known[-1][(value, index)] = name
+
     def root(self, value: Value, index: Index) -> str:
         """The name of an element that this kernel is there to compute."""
         operation = value.operation

@@ -103,7 +103,8 @@ class _Planner:
                 for stage in WHOLE[operation.name](operation)
             ]
         else:
-            kernels = [map_kernel(self._name(operation), operation.results, inlined)]
+            name, tiled = self._name(operation), self._level > 0
+            kernels = [map_kernel(name, operation.results, inlined, tiled=tiled)]
         return Step(operation, kernels)
 
     def _name(self, operation: Operation) -> str:

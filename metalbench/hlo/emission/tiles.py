@@ -1,0 +1,95 @@
+"""Several elements of a matrix product in one thread: what they share is read once."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from metalbench.hlo.emission import elementwise
+from metalbench.hlo.emission.reductions import products
+from metalbench.hlo.emission.writer import Index, Writer
+from metalbench.hlo.graph import Operation, Value
+
+# Sums that a thread keeps in registers: so many rows and columns.
+MOST_ROWS, MOST_COLUMNS = 4, 16
+# So much more than there is may be computed in vain, in proportion.
+MOST_WASTE = 1.2
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A product of which a thread computes `extents` elements along each axis of the result."""
+
+    product: Operation
+    extents: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many tiles there are along each axis."""
+        shape = self.product.results[0].type.shape
+        return tuple(-(-size // extent) for size, extent in zip(shape, self.extents, strict=True))
+
+    def indices(self, writer: Writer, tile: Index) -> list[Index]:
+        """Of all elements of a tile; the last of an axis is repeated where there are no more."""
+        places = []
+        shape = self.product.results[0].type.shape
+        for at, size, extent in zip(tile, shape, self.extents, strict=True):
+            texts = [at] if extent == 1 else [f"{at} * {extent} + {i}" for i in range(extent)]
+            if size % extent:
+                texts = [f"min({each}, {size - 1})" for each in texts]
+            places.append([writer.index(each) for each in texts])
+        return list(itertools.product(*places))
+
+    def write(self, writer: Writer, indices: Sequence[Index]) -> None:
+        """The product's elements, by names that the writer knows then."""
+        names = products(writer, self.product, indices)
+        for index, name in zip(indices, names, strict=True):
+            writer.note(self.product.results[0], index, name)
+
+
+def tile_of(roots: Sequence[Value], inlined: set[Value]) -> Tile | None:
+    """How to compute the roots of a kernel by tiles, if they are a product or made of one.
+
+    What is done to the product must be elementwise, and the product be of two matrices.
+    """
+    product = _product(roots[0], inlined) if len(roots) == 1 else None
+    if product is None:
+        return None
+    numbers = product.attributes["dot_dimension_numbers"]
+    left, right = (each.type.shape for each in product.operands)
+    batches, contracted = (
+        len(numbers[f"lhs_{each}_dimensions"]) for each in ("batching", "contracting")
+    )
+    row = len(left) - contracted - 1
+    shape = product.results[0].type.shape
+    if row < batches or len(right) == batches + contracted:
+        return None  # the product of a matrix and a vector: nothing is read twice
+    extents = [1] * len(shape)
+    extents[row] = _extent(shape[row], MOST_ROWS)
+    extents[-1] = _extent(shape[-1], MOST_COLUMNS)
+    return Tile(product, tuple(extents)) if max(extents) > 1 else None
+
+
+def _extent(size: int, most: int) -> int:
+    """How many of an axis are computed together."""
+    while most > 1 and -(-size // most) * most > MOST_WASTE * size:
+        most //= 2
+    return most
+
+
+def _product(root: Value, inlined: set[Value]) -> Operation | None:
+    """The product of the root's shape from which it is made, element by element."""
+    waiting = [root]
+    while waiting:
+        value = waiting.pop()
+        operation = value.operation
+        if operation is None or value.type.shape != root.type.shape:
+            continue
+        if value is not root and value not in inlined:
+            continue
+        if operation.name == "dot_general":
+            return operation
+        if operation.name in elementwise.EMITTERS:
+            waiting += operation.operands
+    return None

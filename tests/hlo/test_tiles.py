@@ -1,0 +1,70 @@
+"""Products by tiles are what they are element by element, to the last bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metalbench import hlo
+from metalbench.hlo.program import graph
+from metalbench.hlo.running.plan import plan
+
+# The shapes of both operands and of the result, how many axes are batches, and the axes that are
+# contracted.
+CASES = {
+    "whole tiles": ((8, 5), (5, 32), (8, 32), 0, 1, 0),
+    "ragged": ((7, 3), (3, 37), (7, 37), 0, 1, 0),
+    "transposed": ((6, 20), (19, 6), (20, 19), 0, 0, 1),
+    "batched": ((2, 9, 4), (2, 4, 16), (2, 9, 16), 1, 2, 1),
+    "outer axes": ((3, 5, 4), (4, 2, 18), (3, 5, 2, 18), 0, 2, 0),
+    "one row": ((1, 6), (6, 33), (1, 33), 0, 1, 0),
+    "matrix and vector": ((9, 6), (6,), (9,), 0, 1, 0),
+}
+TYPES = {"f32": np.float32, "f16": np.float16, "ui32": np.uint32}
+
+
+def program(cases, element):
+    """The cases' products, with something done to each, as the results of one function."""
+    parameters, body, types = [], [], []
+    for number, (*shapes, batches, first, second) in enumerate(cases):
+        left, right, result = (f"tensor<{'x'.join([*map(str, each), element])}>" for each in shapes)
+        a, b, c, product, scaled, y = (f"%{stem}{number}" for stem in "abcpsy")
+        parameters += [f"{a}: {left}", f"{b}: {right}", f"{c}: {result}"]
+        batch = "batching_dims = [0] x [0], " if batches else ""
+        body += [
+            f"{product} = stablehlo.dot_general {a}, {b}, {batch}contracting_dims = "
+            f"[{first}] x [{second}] : ({left}, {right}) -> {result}",
+            f"{scaled} = stablehlo.multiply {product}, {c} : {result}",
+            f"{y} = stablehlo.add {scaled}, {c} : {result}",
+        ]
+        types.append(result)
+    results = ", ".join(f"%y{number}" for number in range(len(types)))
+    head = f"func.func @main({', '.join(parameters)}) -> ({', '.join(types)})"
+    return "\n".join([f"{head} {{", *body, f"return {results} : {', '.join(types)}", "}"])
+
+
+@pytest.mark.parametrize("element", TYPES)
+def test_tiles_change_no_bit(element):
+    text = program(CASES.values(), element)
+    random = np.random.default_rng(5)
+    shapes = [shape for each in CASES.values() for shape in each[:3]]
+    arguments = [(random.normal(size=each) * 9).astype(TYPES[element]) for each in shapes]
+    plain, tiled = (hlo.compile(text, level=level)(*arguments) for level in (0, 2))
+    for name, one, other in zip(CASES, plain, tiled, strict=True):
+        np.testing.assert_array_equal(one, other, err_msg=name)
+
+
+def test_a_thread_has_many_elements_and_reads_what_they_share_once():
+    text = program([CASES["whole tiles"]], "f32")
+    (kernel,) = plan(graph(text), 2).kernels()
+    assert kernel.threads == 4
+    loop = kernel.text.partition("for (int")[2].partition("}")[0]
+    assert loop.count("+=") == 64
+    assert loop.count("= in0[") == 4
+    assert loop.count("= in1[") == 16
+
+
+def test_a_product_with_a_vector_has_a_thread_an_element():
+    text = program([CASES["matrix and vector"]], "f32")
+    (kernel,) = plan(graph(text), 2).kernels()
+    assert kernel.threads == 9
