@@ -1,0 +1,100 @@
+"""Programs of StableHLO as kernels on this device, against XLA on the CPU and without optimisation.
+
+    python benchmarks/stablehlo.py [--seconds S] [NAME ...]
+
+Needs `pip install 'metalbench[hlo]' jax`. Each program is called at -O 0, at -O 2 and by XLA:CPU in
+turn, with arrays of the host and results of the host. Printed are the kernels at both levels, the
+median of a call's time at -O 2, and the medians of the ratios to the same turn's other calls (below
+1 is faster).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from metalbench import hlo
+from metalbench.hlo.program import graph
+from metalbench.hlo.running.plan import plan
+
+
+def norm(x: Any) -> Any:
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / jnp.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
+
+
+def attention(x: Any, w: Any) -> Any:
+    q, k, v = jnp.split(x @ w, 3, axis=-1)
+    return jax.nn.softmax(q @ k.T / 8.0, axis=-1) @ v
+
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
+    "elementwise": (lambda x, y: jnp.tanh(x * y) + x, [(1024, 1024), (1024, 1024)]),
+    "transpose": (lambda x: x.T + 1, [(1024, 1024)]),
+    "sum of all": (lambda x: (x * x).sum(), [(1024, 1024)]),
+    "softmax": (lambda x: jax.nn.softmax(x, axis=-1), [(1024, 1024)]),
+    "layer norm": (norm, [(1024, 1024)]),
+    "product": (jnp.matmul, [(512, 512), (512, 512)]),
+    "feed-forward": (
+        lambda x, w, v: jax.nn.gelu(x @ w) @ v,
+        [(128, 256), (256, 1024), (1024, 256)],
+    ),
+    "attention": (attention, [(256, 64), (64, 192)]),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PROGRAMS)}")
+    parser.add_argument("--seconds", type=float, default=3.0, help="for each program")
+    options = parser.parse_args()
+    unknown = {*options.names} - {*PROGRAMS}
+    if unknown:
+        parser.error(f"expected of {', '.join(PROGRAMS)}, got {', '.join(sorted(unknown))}")
+    print(f"{'':14}{'kernels':>10}{'time':>12}{'/ -O 0':>10}{'/ XLA':>10}")
+    for name in options.names or PROGRAMS:
+        measure(name, *PROGRAMS[name], seconds=options.seconds)
+
+
+def measure(name: str, function: Any, shapes: list[tuple[int, ...]], *, seconds: float) -> None:
+    random = np.random.default_rng(0)
+    arrays = [random.normal(size=each).astype(np.float32) / 8 for each in shapes]
+    lowered = jax.jit(function).lower(*arrays).compiler_ir("stablehlo")
+    kernels = [len(list(plan(graph(lowered), level).kernels())) for level in (0, 2)]
+    jitted = jax.jit(function)
+    without, program = (hlo.compile(lowered, level=level) for level in (0, 2))
+    forms: list[Callable[[], Any]] = [
+        lambda: without(*arrays),
+        lambda: program(*arrays),
+        lambda: np.asarray(jitted(*arrays)),
+    ]
+    plain, optimised, xla = (np.asarray(form()).reshape(-1) for form in forms)
+    np.testing.assert_allclose(optimised, xla, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(plain, xla, rtol=1e-3, atol=1e-4)
+    turns = []
+    end = perf_counter() + seconds
+    while perf_counter() < end or len(turns) < 3:
+        turns.append([timed(form) for form in forms])
+    slow, fast, other = np.array(turns).T
+    ratios = f"{np.median(fast / slow):10.3f}{np.median(fast / other):10.2f}"
+    counts = f"{kernels[0]} -> {kernels[1]}"
+    print(f"{name:14}{counts:>10}{np.median(fast) * 1e3:9.2f} ms{ratios}", flush=True)
+
+
+def timed(form: Callable[[], Any]) -> float:
+    start = perf_counter()
+    form()
+    return perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()
