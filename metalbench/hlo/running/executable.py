@@ -32,6 +32,7 @@ class Executable:
         self._device = opened(device)
         self._pipelines = self._compiled()
         self._constants: Memory = {}
+        self.free = Free(self._device)
 
     @property
     def source(self) -> str:
@@ -52,21 +53,22 @@ class Executable:
         """Run the program. Raises DispatchError, which names the argument that does not fit."""
         if len(arrays) != len(self.inputs):
             raise DispatchError(f"[hlo] expected {len(self.inputs)} arguments, got {len(arrays)}")
-        given = [
-            self._upload(stored(array, type_, f"[hlo] argument {number}"))
+        checked = [
+            stored(array, type_, f"[hlo] argument {number}")
             for number, (array, type_) in enumerate(zip(arrays, self.inputs, strict=True))
         ]
-        run = _Run(self._device, self._pipelines, self._constants, self.time_limit)
+        given = [upload(self.free, each) for each in checked]
+        run = _Run(self._device, self._pipelines, self._constants, self.free, self.time_limit)
         found = run.block(self.plan, given, {})
         run.flush()
-        return [
+        results = [
             # A copy: the memory is the device's, and may be an argument's.
             np.array(_view(buffer, type_)).astype(type_.element.numpy, copy=False)
             for buffer, type_ in zip(found, self.outputs, strict=True)
         ]
-
-    def _upload(self, array: Array) -> _core.Buffer:
-        return upload(self._device, array)
+        for each in given:
+            self.free.give(each)
+        return results
 
     def _compiled(self) -> Mapping[str, _core.Pipeline]:
         kernels = list(self.plan.kernels())
@@ -95,13 +97,34 @@ def stored(array: Any, type_: TensorType, where: str) -> Array:
         raise DispatchError(
             f"{where}: expected {expected.name} {type_.shape}, got {given.dtype.name} {given.shape}"
         )
-    return np.array(given, type_.element.storage, order="C")
+    return np.asarray(given, type_.element.storage, order="C")
 
 
-def upload(device: _core.Device, array: Array) -> _core.Buffer:
-    """A buffer of its own with these elements."""
-    # Never empty: a kernel has to get some address.
-    buffer = device.allocate(max(array.nbytes, 1))
+class Free:
+    """Buffers that nothing needs any more, for what comes next, in this call or another.
+
+    `waiting` has them by their bytes.
+    """
+
+    def __init__(self, device: _core.Device) -> None:
+        self._device = device
+        self.waiting: dict[int, list[_core.Buffer]] = {}
+
+    def take(self, nbytes: int) -> _core.Buffer:
+        """A buffer with anything in it."""
+        # Never empty: a kernel has to get some address.
+        size = max(nbytes, 1)
+        waiting = self.waiting.get(size)
+        return waiting.pop() if waiting else self._device.allocate(size)
+
+    def give(self, buffer: _core.Buffer) -> None:
+        """Have a buffer that only kernels use which have been asked for before."""
+        self.waiting.setdefault(buffer.nbytes, []).append(buffer)
+
+
+def upload(free: Free, array: Array) -> _core.Buffer:
+    """A buffer with these elements."""
+    buffer = free.take(array.nbytes)
     buffer.numpy("uint8")[: array.nbytes] = array.reshape(-1).view(np.uint8)
     return buffer
 
@@ -120,10 +143,11 @@ class _Run:
         device: _core.Device,
         pipelines: Mapping[str, _core.Pipeline],
         constants: Memory,
+        free: Free,
         time_limit: float,
     ) -> None:
         self._device, self._pipelines = device, pipelines
-        self._constants, self._time_limit = constants, time_limit
+        self._constants, self._free, self._time_limit = constants, free, time_limit
         self._pending: list[_core.Dispatch] = []
 
     def block(
@@ -137,7 +161,9 @@ class _Run:
             results = self._flow(step, memory) if step.plans else self._launch(step, memory)
             memory.update(zip(step.operation.results, results, strict=True))
             for value in step.last_of:
-                memory.pop(value, None)
+                buffer = memory.pop(value, None)
+                if buffer is not None and value in made.temporary:
+                    self._free.give(buffer)
         return [memory[each] for each in made.block.returned]
 
     def flush(self) -> None:
@@ -149,12 +175,12 @@ class _Run:
     def _constant(self, operation: Operation) -> _core.Buffer:
         value = operation.results[0]
         if value not in self._constants:
-            self._constants[value] = upload(self._device, operation.attributes["value"])
+            self._constants[value] = upload(self._free, operation.attributes["value"])
         return self._constants[value]
 
     def _launch(self, step: Step, memory: Memory) -> list[_core.Buffer]:
         results = step.operation.results
-        made = {each: self._device.allocate(max(each.type.nbytes, 1)) for each in results}
+        made = {each: self._free.take(each.type.nbytes) for each in results}
         for kernel in step.kernels:
             if kernel.threads:
                 self._pending.append(self._dispatch(kernel, memory, made))

@@ -36,11 +36,16 @@ class Step:
 
 @dataclass
 class Plan:
-    """The steps of a block, and the constants that lie in buffers."""
+    """The steps of a block, and the constants that lie in buffers.
+
+    `temporary` are the values that kernels of the block make and nothing else holds on to: control
+    flow passes the buffers of its operands on.
+    """
 
     block: Block
     steps: list[Step]
     constants: list[Operation]
+    temporary: set[Value] = field(default_factory=set)
 
     def kernels(self) -> Iterator[Kernel]:
         """All kernels, those of nested plans too."""
@@ -136,3 +141,8 @@ def _end_lives(made: Plan) -> None:
         touched = dict.fromkeys([*step.reads(), *step.operation.results])
         step.last_of = [each for each in touched if each in own and each not in needed]
         needed.update(touched)
+    held = {each for step in made.steps if step.plans for each in step.reads()}
+    made.temporary = {
+        each for step in made.steps if not step.plans for each in step.operation.results
+    }
+    made.temporary -= held | set(made.block.returned)
