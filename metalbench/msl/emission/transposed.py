@@ -34,18 +34,15 @@ def taken_apart(code: Code, kind: Type, place: str, wanted: Sequence[int]) -> li
         return [_one_of_each(code, kind, place, wanted[0])]
     rows = [_two_groups(code, kind, place, at) for at in range(_GROUP)]
     both = {
-        order: [_in_turn(code, kind, *pair, order) for pair in (rows[:2], rows[2:])]
+        order: [_in_turn(code, kind, one, other, order) for one, other in (rows[:2], rows[2:])]
         for order in dict.fromkeys(_LOW if number < 2 else _HIGH for number in wanted)
     }
-    return [
-        _in_turn(
-            code,
-            kind,
-            *both[_LOW if number < 2 else _HIGH],
-            _HIGH_PAIRS if number % 2 else _LOW_PAIRS,
-        )
-        for number in wanted
-    ]
+    found = []
+    for number in wanted:
+        first, second = both[_LOW if number < 2 else _HIGH]
+        pairs = _HIGH_PAIRS if number % 2 else _LOW_PAIRS
+        found.append(_in_turn(code, kind, first, second, pairs))
+    return found
 
 
 def _one_of_each(code: Code, kind: Type, place: str, number: int) -> str:
