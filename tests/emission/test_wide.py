@@ -142,5 +142,7 @@ def test_of_groups_one_element_is_read_in_shuffles_of_two_registers_each():
         %v = load float, ptr %q
         store float %v, ptr %out.lane"""
     text = emitted(body, a=np.zeros(128, "f4"), out=np.zeros(32, "f4"))
-    assert text.count("load <4 x float>") == 32
+    assert text.count("load <8 x float>") == 16
+    assert text.count("shufflevector <8 x float>") == 4 * 4 + 2  # and two join neighbours
     assert "load <32 x float>" not in text
+    assert "shufflevector <32 x float>" not in text
