@@ -13,6 +13,7 @@ from metalbench.kernel import Dispatch, Kernel, parse
 from metalbench.kernel.header import Scratch
 from metalbench.msl.reading.lexer import pieces
 
+_DEFAULTS = re.compile(r"^(\s*//\s*defaults:\s*\w+)\s+(.*?)\s*$")
 _TUNE = re.compile(r"^(\s*//\s*tune:\s*(\w+)\s*=\s*)(.*?)(\s*)$")
 
 
@@ -22,7 +23,7 @@ def with_source(kernel: Kernel, source: str) -> Kernel:
     Raises DeclarationError if the text's header is wrong.
     """
     other = parse(source, name=kernel.name, path=kernel.path, chip=kernel.chip)
-    return replace(other, include_dirs=kernel.include_dirs)
+    return replace(other.on(kernel.target), include_dirs=kernel.include_dirs)
 
 
 def source_key(kernel: Kernel, tunables: Mapping[str, int]) -> str:
@@ -85,8 +86,21 @@ def _uncommented(directive: str) -> str:
 
 
 def with_defaults(source: str, tunables: Mapping[str, int]) -> str:
-    """Return the text with `tunables` as the first, and so the default values of its tune lines."""
-    return "\n".join(_with_default(line, tunables) for line in source.split("\n"))
+    """Return the text with `tunables` as the first, and so the default values of its tune lines.
+
+    What lines for some devices say of them goes: these values were found to be better.
+    """
+    lines = (_without_others(line, tunables) for line in source.split("\n"))
+    return "\n".join(_with_default(line, tunables) for line in lines if line is not None)
+
+
+def _without_others(line: str, tunables: Mapping[str, int]) -> str | None:
+    """A line without the defaults of some devices for `tunables`; None if that was all it said."""
+    match = _DEFAULTS.match(line)
+    if match is None:
+        return line
+    kept = [each for each in match[2].split(",") if each.partition("=")[0].strip() not in tunables]
+    return f"{match[1]} {', '.join(each.strip() for each in kept)}" if kept else None
 
 
 def _with_default(line: str, tunables: Mapping[str, int]) -> str:

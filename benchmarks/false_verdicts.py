@@ -68,7 +68,7 @@ def _runs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     device = _core.open(options.device)
     entry = Library().entry(options.kernel)
     task = entry.task
-    compiled = compile_kernel(device, entry.kernel(device.chip), task)
+    compiled = compile_kernel(device, entry.kernel(device), task)
     extents = task.extents(options.size)
     grown = round(extents[options.grow] * (1 + options.slower / 100))
     larger = spelled({**extents, options.grow: grown}) if options.slower else options.size

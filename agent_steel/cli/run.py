@@ -179,7 +179,7 @@ def subjects_for(options: Mapping[str, Any], device: Described) -> list[Subject]
         )
     subjects = []
     for entry in find(names, options["set_name"], options["kernels"]):
-        kernel = replace(entry.kernel(device.chip), include_dirs=tuple(options["include"]))
+        kernel = replace(entry.kernel(device), include_dirs=tuple(options["include"]))
         if names:
             check_written_for(kernel, options["dtype"])
         elif options["dtype"] not in kernel.dtypes:

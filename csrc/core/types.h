@@ -36,7 +36,7 @@ using Facts = std::map<std::string, Fact>;
 struct DeviceInfo {
   std::string kind;  // "cpu", "metal"
   std::string name;
-  std::string chip;  // "m4_max"; empty where kernels have no variants for it
+  std::string chip;  // "m4_max", "h100"; empty where kernels have no variants for it
   std::uint32_t cores = 0;
   Limits limits;
   bool checked_builds = false;

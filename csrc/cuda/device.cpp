@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "cuda/chip.h"
 #include "cuda/library.h"
 #include "cuda/mirror.h"
 #include "cuda/nvml.h"
@@ -61,6 +62,7 @@ class CudaDevice final : public Device {
         empty_(gpu_, cache_, empty_kernel(), "empty") {
     info_.kind = "cuda";
     info_.name = name_of(*gpu_);
+    info_.chip = chip_of(info_.name);
     info_.cores = static_cast<std::uint32_t>(gpu_->attribute(attribute::multiprocessors));
     info_.own_clock = true;
     info_.capabilities = capabilities_of(*gpu_);

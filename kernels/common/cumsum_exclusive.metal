@@ -4,6 +4,7 @@
 // dispatch: cumsum_exclusive  threadgroups=(rows)  threads=(TG)
 // tune: TG = 64, 32, 128, 256
 // tune: QUADS = 4, 1, 2
+// defaults: cuda TG = 128, QUADS = 1
 #include "metalbench/scan.h"
 using namespace metal;
 using namespace metalbench;

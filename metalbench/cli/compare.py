@@ -106,7 +106,7 @@ def _kernels(
         )
     device = _core.open(options["device"])
     entry = _entry(name, options["kernels"], device.chip)
-    older, newer = (_kernel(entry.kernel(device.chip), each, options) for each in names)
+    older, newer = (_kernel(entry.kernel(device), each, options) for each in names)
     match = Match(
         entry,
         older,

@@ -52,13 +52,14 @@ def show(name: str, **options: Any) -> None:
     from metalbench.kernel.library import find
     from metalbench.report.console import console
     from metalbench.report.reflection import source_text, task_section
+    from metalbench.result.tuning import spelled
 
     (entry,) = find([name], None, options["kernels"])
     out = console()
     opened = _core.open(options["device"])
     kernel = None
     if entry.kernel_paths:
-        kernel = replace(entry.kernel(opened.chip), include_dirs=options["include"])
+        kernel = replace(entry.kernel(opened), include_dirs=options["include"])
     if options["engine"]:
         _print_engine(out, entry, kernel, options["dtype"])
         return
@@ -66,6 +67,8 @@ def show(name: str, **options: Any) -> None:
     if kernel is not None:
         if not options["no_source"]:
             out.print(source_text(kernel, terminal=out.is_terminal))
+        if kernel.device_defaults:
+            out.print(f"\nDefaults on {opened.kind}: {spelled(kernel.tuned())}", highlight=False)
         _print_reflection(out, opened, entry, kernel, options["dtype"])
     if options["past"]:
         _print_history(out, name, options["past"], options["db"])

@@ -43,7 +43,7 @@ def trials_for(options: Mapping[str, Any], device: Described) -> list[Trial]:
         if entry.unsolved and not options["names"]:
             continue
         try:
-            kernel = replace(entry.kernel(device.chip), include_dirs=options["include"])
+            kernel = replace(entry.kernel(device), include_dirs=options["include"])
         except DeclarationError as error:
             size = next(iter(options["sizes"]), None)
             trials.append(Trial.unreadable(entry, error, size=size, **common))

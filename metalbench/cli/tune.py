@@ -83,7 +83,7 @@ def _found(name: str, options: dict[str, Any], log: Console) -> Found:
         facts = device_facts(machine.device)
         search = Search(
             entry,
-            replace(entry.kernel(facts.chip), include_dirs=options["include"]),
+            replace(entry.kernel(facts), include_dirs=options["include"]),
             journal=store_path.with_name(JOURNAL),
             dtype=options["dtype"],
             size=options["size"],

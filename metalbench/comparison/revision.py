@@ -27,7 +27,7 @@ def kernel_at(kernel: Kernel, revision: str) -> Kernel:
     folder = kernel.path.resolve().parent
     text = _git(folder, "show", f"{revision}:./{kernel.path.name}", where=where)
     then = parse(text, name=kernel.name, path=kernel.path, chip=kernel.chip)
-    return replace(then, include_dirs=kernel.include_dirs)
+    return replace(then.on(kernel.target), include_dirs=kernel.include_dirs)
 
 
 def versioned(path: Path, installed: Path) -> Path:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from metalbench import _core
 from metalbench.errors import DeclarationError, suggestion
+from metalbench.kernel.device_defaults import DeviceDefaults, fault_of, favouring, read_defaults
 from metalbench.kernel.installed import include_folders
 from metalbench.task.dtypes import DTYPES, FLOATS, DType, stored_as
 from metalbench.task.expression import Expression, Parser
@@ -23,6 +24,7 @@ _FORMS = {
     "dispatch": "`// dispatch: kernel threadgroups=(...) threads=(...)`",
     "scratch": "`// scratch: name float32 (rows, 32)`",
     "tune": "`// tune: NAME = 128, 256`",
+    "defaults": "`// defaults: cuda NAME = 256`",
     "dtypes": "`// dtypes: float32, float16`",
     "math": "`// math: fast`",
 }
@@ -66,6 +68,7 @@ class Kernel:
     Its own folder and `include_dirs` are searched for `#include "..."`. `math` is how it is
     compiled: "fast" lets the compiler reassociate, fuse and approximate; "safe", the default, is
     what MLX compiles custom kernels with. `samplers` has MSL's words, by argument.
+    `target` names the device whose defaults the tunables begin with.
     """
 
     name: str
@@ -80,6 +83,8 @@ class Kernel:
     math: str = MATH_MODES[0]
     include_dirs: tuple[Path, ...] = ()
     samplers: Mapping[str, str] = field(default_factory=dict)
+    device_defaults: tuple[DeviceDefaults, ...] = ()
+    target: tuple[str, ...] = ()
 
     @property
     def is_python(self) -> bool:
@@ -98,6 +103,11 @@ class Kernel:
     def hash(self) -> str:
         """SHA-256 of the text, in hexadecimal: of another header it is another kernel."""
         return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def on(self, target: Sequence[str]) -> Kernel:
+        """The kernel, as parsed, with the defaults of a device: `device_defaults.names_of` it."""
+        tunables = favouring(self.tunables, self.device_defaults, target)
+        return replace(self, tunables=tunables, target=tuple(target))
 
     def tuned(self, chosen: Mapping[str, int] | None = None) -> dict[str, int]:
         """A value for every tunable: its default unless `chosen` has another.
@@ -152,6 +162,7 @@ def parse(source: str, *, name: str, path: Path | None = None, chip: str | None 
         tunables=header.tunables,
         dtypes=header.dtypes or ("float32",),
         math=header.math or MATH_MODES[0],
+        device_defaults=tuple(header.defaults),
     )
 
 
@@ -166,6 +177,7 @@ class _Header:
         self.dispatches: list[Dispatch] = []
         self.scratches: list[Scratch] = []
         self.tunables: dict[str, tuple[int, ...]] = {}
+        self.defaults: list[DeviceDefaults] = []
         self.dtypes: tuple[str, ...] = ()
         self.math = ""
 
@@ -185,6 +197,10 @@ class _Header:
         if not self.dispatches:
             self._line = 1
             raise self._error(f"no dispatch line; add {_FORMS['dispatch']} to the header")
+        fault = fault_of(self.defaults, self.tunables)
+        if fault:
+            self._line, message = fault
+            raise self._error(message)
 
     def _error(self, message: str) -> DeclarationError:
         return DeclarationError(f"[{self._name}] {self._file}:{self._line}: {message}")
@@ -216,7 +232,7 @@ class _Header:
                 raise error
             parser.expect("=")
             if key == "threadgroup_bytes":
-                shared = _named_expressions(parser)
+                shared = parser.named_expressions()
                 given[key] = ()
                 continue
             error = parser.error("one to three extents")
@@ -259,6 +275,9 @@ class _Header:
             values.append(parser.number())
         self.tunables[name] = tuple(values)
 
+    def _read_defaults(self, parser: Parser) -> None:
+        self.defaults.append(read_defaults(parser, self._line))
+
     def _read_dtypes(self, parser: Parser) -> None:
         found: list[str] = []
         while not found or parser.accept(","):
@@ -275,15 +294,3 @@ class _Header:
         self.math = parser.name("a math mode")
         if self.math not in MATH_MODES:
             raise error
-
-
-def _named_expressions(parser: Parser) -> dict[str, Expression]:
-    """Read `(name: expression, ...)`."""
-    result: dict[str, Expression] = {}
-    parser.expect("(")
-    while not result or parser.accept(","):
-        name = parser.name("the name of a threadgroup argument")
-        parser.expect(":")
-        result[name] = parser.expression()
-    parser.expect(")", "an operator, ',' or ')'")
-    return result

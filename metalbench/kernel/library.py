@@ -15,6 +15,7 @@ from types import CodeType
 
 from metalbench.errors import DeclarationError, MetalBenchError, TaskError, suggestion
 from metalbench.kernel import header, installed
+from metalbench.kernel.device_defaults import Place, names_of
 from metalbench.kernel.header import Kernel
 from metalbench.task import Task
 
@@ -86,9 +87,14 @@ class Entry:
             "or into a folder given as --kernels"
         )
 
-    def kernel(self, chip: str | None = None) -> Kernel:
-        """The kernel for `chip`, read from its file; raises as `kernel_path` and `kernel.read`."""
-        return header.read(self.kernel_path(chip), self.name)
+    def kernel(self, device: Place | None = None) -> Kernel:
+        """The kernel for `device`, of its chip's file and with its defaults, else for any device.
+
+        Raises as `kernel_path` and `kernel.read`.
+        """
+        if device is None:
+            return header.read(self.kernel_path(), self.name)
+        return header.read(self.kernel_path(device.chip), self.name).on(names_of(device))
 
 
 class Library:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from metalbench import verify
 from metalbench.comparison.head_to_head import Contest
 from metalbench.errors import DeclarationError
+from metalbench.kernel.device_defaults import Place
 from metalbench.kernel.library import Library
 from metalbench.leaderboard.exported import Exported, exported
 from metalbench.leaderboard.pairing import Site, pair
@@ -87,7 +88,7 @@ def certify(
     made = Certificate(trial, entry, ruling, record)
     if ruling.gains:
         return replace(made, against=RECORD, verdict=ruling.verdict, gains=ruling.gains)
-    own = _own_version(trial, device.chip) if made.right else None
+    own = _own_version(trial, device) if made.right else None
     if own is None or ruling.decision is not Decision.FIRST:
         return made
     contest = _contest(made, own, plan or Plan(seconds=PAIRING_S))
@@ -111,10 +112,10 @@ def _contest(made: Certificate, own: Kernel, plan: Plan) -> Contest:
     )
 
 
-def _own_version(trial: Trial, chip: str | None) -> Kernel | None:
+def _own_version(trial: Trial, device: Place) -> Kernel | None:
     """The library's kernel for the task, if it has one that is another; of that type, too."""
     try:
-        own = Library().entry(trial.entry.name).kernel(chip)
+        own = Library().entry(trial.entry.name).kernel(device)
     except DeclarationError:
         return None
     return own if own.hash != trial.kernel.hash and trial.dtype in own.dtypes else None

@@ -171,6 +171,17 @@ class Parser:
         root = self._sum()
         return Expression(self._text[first : self._tokens[self._next - 1].end], root)
 
+    def named_expressions(self) -> dict[str, Expression]:
+        """Read `(name: expression, ...)`."""
+        result: dict[str, Expression] = {}
+        self.expect("(")
+        while not result or self.accept(","):
+            name = self.name("the name of a threadgroup argument")
+            self.expect(":")
+            result[name] = self.expression()
+        self.expect(")", "an operator, ',' or ')'")
+        return result
+
     def expressions(self) -> tuple[Expression, ...]:
         """Read `(expression, ...)`."""
         self.expect("(")

@@ -54,3 +54,24 @@ def test_a_driver_without_a_gpu_says_so():
     )
     answer = run_python("-c", program, CUDA_DOUBLE_NO_GPU="1")
     assert answer.stdout.strip() == ("cuda: NVIDIA's driver sees no GPU; use the `cpu` device")
+
+
+CHIPS = {
+    "NVIDIA H100 80GB HBM3": "h100",
+    "NVIDIA A100-SXM4-40GB": "a100",
+    "NVIDIA GeForce RTX 4070 Ti SUPER": "rtx_4070_ti_super",
+    "NVIDIA RTX PRO 6000 Blackwell Server Edition": "rtx_pro_6000",
+    "NVIDIA Graphics Device": None,
+}
+
+
+@pytest.mark.parametrize(("name", "chip"), CHIPS.items(), ids=str)
+def test_the_chip_is_read_from_the_name(name, chip):
+    program = "from metalbench import _core; print(_core.open('cuda').chip)"
+    assert run_python("-c", program, CUDA_DOUBLE_NAME=name).stdout.strip() == str(chip)
+
+
+def test_a_kernel_has_the_defaults_of_its_gpu(tmp_path):
+    command = ("-m", "metalbench", "show", "cumsum", "--device", "cuda", "--no-source")
+    said = run_python(*command, "--db", str(tmp_path / "store.db")).stdout
+    assert "Defaults on cuda: TG = 128, QUADS = 1" in said

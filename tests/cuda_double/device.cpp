@@ -74,7 +74,12 @@ int cuGetErrorString(int code, const char** text) {
 }
 int cuDeviceGetCount(int* count) { BEGIN; *count = std::getenv("CUDA_DOUBLE_NO_GPU") ? 0 : 1; return ok; }
 int cuDeviceGet(int* device, int) { BEGIN; *device = 0; return ok; }
-int cuDeviceGetName(char* name, int size, int) { BEGIN; std::snprintf(name, size, "Double of a GPU"); return ok; }
+int cuDeviceGetName(char* name, int size, int) {
+  BEGIN;
+  const char* given = std::getenv("CUDA_DOUBLE_NAME");
+  std::snprintf(name, size, "%s", given == nullptr ? "Double of a GPU" : given);
+  return ok;
+}
 int cuDeviceGetAttribute(int* value, int which, int) {
   BEGIN;
   static const std::map<int, int> known = {{13, 1980000}, {16, 2}, {36, 2619000}, {37, 5120},

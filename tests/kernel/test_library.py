@@ -8,6 +8,7 @@ import pytest
 
 from metalbench.errors import DeclarationError, TaskError
 from metalbench.kernel.library import Library, find
+from metalbench.result import DeviceFacts
 
 HEADER = "// {0}.\n// dispatch: f threadgroups=(1) threads=(1)\n"
 TASK = '''
@@ -89,12 +90,16 @@ def test_a_folder_that_changes_a_task_keeps_its_kernel(folder, tmp_path):
     assert entry.kernel().description == "Plain."
 
 
+def on_chip(chip: str | None) -> DeviceFacts:
+    return DeviceFacts("metal", "A GPU", chip, 10)
+
+
 def test_a_kernel_of_a_folder_wins_over_a_more_special_one_of_the_library(folder, tmp_path):
     mine = tmp_path / "mine"
     mine.mkdir()
     (folder / "twice.m4.metal").write_text(HEADER.format("For M4"))
     (mine / "twice.metal").write_text(HEADER.format("Mine"))
-    assert Library([folder, mine]).entry("twice").kernel("m4").description == "Mine."
+    assert Library([folder, mine]).entry("twice").kernel(on_chip("m4")).description == "Mine."
 
 
 @pytest.mark.parametrize(
@@ -110,7 +115,7 @@ def test_a_kernel_of_a_folder_wins_over_a_more_special_one_of_the_library(folder
 def test_the_most_special_kernel_for_a_chip_wins(folder, chip, description):
     (folder / "twice.m4.metal").write_text(HEADER.format("For M4"))
     (folder / "twice.m4_max.metal").write_text(HEADER.format("Max"))
-    assert Library([folder]).entry("twice").kernel(chip).description == description
+    assert Library([folder]).entry("twice").kernel(on_chip(chip)).description == description
 
 
 def test_a_file_may_name_the_kernel_of_another_task(folder):

@@ -42,7 +42,10 @@ CLASSES = {
     Comment.Preproc: "p",
     Comment.PreprocFile: "p",
 }
-HEADER_LINES = ("// dispatch:", "// tune:", "// scratch:", "// dtypes:", "// math:")
+HEADER_LINES = (
+    *("// dispatch:", "// tune:", "// defaults:"),
+    *("// scratch:", "// dtypes:", "// math:"),
+)
 
 
 class MslLexer(CppLexer):  # type: ignore[misc,unused-ignore]

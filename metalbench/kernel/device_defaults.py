@@ -1,0 +1,98 @@
+"""Defaults of tunables on some devices alone: the `// defaults:` lines of kernels' headers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from metalbench.errors import suggestion
+from metalbench.task.expression import Parser
+
+KINDS = ("cpu", "cuda", "metal")
+
+
+class Place(Protocol):
+    """What defaults depend on: a device that is open, or the facts of one."""
+
+    @property
+    def kind(self) -> str:
+        """`cpu`, `metal` or `cuda`."""
+
+    @property
+    def chip(self) -> str | None:
+        """Such as `m4_max` or `h100`; None where kernels have no variants for it."""
+
+
+@dataclass(frozen=True)
+class DeviceDefaults:
+    """One `// defaults:` line: what tunables are on devices of that kind, chip or family."""
+
+    device: str
+    values: Mapping[str, int]
+    line: int
+
+
+def names_of(device: Place) -> tuple[str, ...]:
+    """What headers may call a device, the most special first: m4_max, m4, metal."""
+    chip = device.chip or ""
+    return tuple(
+        dict.fromkeys(each for each in (chip, chip.partition("_")[0], device.kind) if each)
+    )
+
+
+def read_defaults(parser: Parser, line: int) -> DeviceDefaults:
+    """Read `cuda TG = 128, QUADS = 1`; raises DeclarationError."""
+    error = parser.error(f"{', '.join(KINDS)} or a chip, such as m4_max or h100")
+    device = parser.name("the name of a device")
+    # A chip has a number in its name; without one it is a kind of device that is misspelt.
+    if device not in KINDS and not any(each.isdigit() for each in device):
+        raise error
+    values: dict[str, int] = {}
+    while not values or parser.accept(","):
+        error = parser.error("a tunable that the line does not have yet")
+        name = parser.name("the name of a tunable")
+        if name in values:
+            raise error
+        parser.expect("=")
+        values[name] = parser.number()
+    return DeviceDefaults(device, values, line)
+
+
+def fault_of(
+    lines: Sequence[DeviceDefaults], tunables: Mapping[str, tuple[int, ...]]
+) -> tuple[int, str] | None:
+    """The first line that does not fit the `tunables` or another line, and why; else None."""
+    seen: set[str] = set()
+    for each in lines:
+        if each.device in seen:
+            return each.line, f"the defaults on {each.device} are declared twice"
+        seen.add(each.device)
+        for name, value in each.values.items():
+            if name not in tunables:
+                return each.line, f"unknown tunable {name!r}; {suggestion(name, tunables)}"
+            if value not in tunables[name]:
+                offered = ", ".join(map(str, tunables[name]))
+                return each.line, (
+                    f"expected one of the values of `// tune: {name}`, {offered}; got {value}"
+                )
+    return None
+
+
+def favouring(
+    tunables: Mapping[str, tuple[int, ...]],
+    lines: Sequence[DeviceDefaults],
+    names: Sequence[str],
+) -> dict[str, tuple[int, ...]]:
+    """Return the tunables with the defaults of a device first; of its `names` the first counts."""
+    chosen: dict[str, int] = {}
+    for device in reversed(names):
+        for line in lines:
+            if line.device == device:
+                chosen.update(line.values)
+    return {
+        name: (chosen[name], *(each for each in values if each != chosen[name]))
+        if name in chosen
+        else tuple(values)
+        for name, values in tunables.items()
+    }

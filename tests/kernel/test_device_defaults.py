@@ -1,0 +1,75 @@
+"""The `// defaults:` lines: values of tunables for some devices alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from metalbench.errors import DeclarationError
+from metalbench.kernel import parse
+from metalbench.kernel.device_defaults import names_of
+from metalbench.kernel.library import Library
+
+TEXT = """\
+// dispatch: f  threadgroups=(1)  threads=(TG)
+// defaults: cuda TG = 128, KEEP = 1
+// defaults: h100 TG = 256
+// defaults: m4 KEEP = 1
+// tune: TG = 64, 128, 256
+// tune: KEEP = 4, 1
+"""
+
+
+@dataclass(frozen=True)
+class Device:
+    kind: str
+    chip: str | None = None
+
+
+@pytest.mark.parametrize(
+    ("device", "values"),
+    [
+        (Device("cpu"), {"TG": 64, "KEEP": 4}),
+        (Device("cuda"), {"TG": 128, "KEEP": 1}),
+        (Device("cuda", "a100"), {"TG": 128, "KEEP": 1}),
+        (Device("cuda", "h100"), {"TG": 256, "KEEP": 1}),
+        (Device("metal", "m4_max"), {"TG": 64, "KEEP": 1}),
+        (Device("metal", "m3"), {"TG": 64, "KEEP": 4}),
+    ],
+)
+def test_the_most_special_line_counts_for_each_tunable(device, values):
+    kernel = parse(TEXT, name="f").on(names_of(device))
+    assert kernel.tuned() == values
+    assert kernel.tuned({"TG": 64}) == {**values, "TG": 64}
+
+
+def test_all_values_are_still_offered_and_the_text_is_the_same():
+    kernel = parse(TEXT, name="f")
+    other = kernel.on(("cuda",))
+    assert other.tunables == {"TG": (128, 64, 256), "KEEP": (1, 4)}
+    assert (other.hash, other.target) == (kernel.hash, ("cuda",))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("cdua TG = 128", "2:14: expected cpu, cuda, metal or a chip, .*got 'cdua'"),
+        ("cuda", "2:18: expected the name of a tunable, got the end of the line"),
+        ("cuda TG = 96", "2: expected one of the values of `// tune: TG`, 64, 128; got 96"),
+        ("cuda TGS = 64", "2: unknown tunable 'TGS'; did you mean 'TG'"),
+        ("cuda TG = 64, TG = 128", "2:28: expected a tunable that the line does not have"),
+        ("cuda TG = 64\n// defaults: cuda TG = 128", "3: the defaults on cuda are declared twice"),
+    ],
+)
+def test_a_wrong_line_is_named(line, message):
+    dispatch = "// dispatch: f threadgroups=(1) threads=(TG)"
+    text = f"{dispatch}\n// defaults: {line}\n// tune: TG = 64, 128\n"
+    with pytest.raises(DeclarationError, match=rf"\[f\] f.metal:{message}"):
+        parse(text, name="f")
+
+
+def test_cumulative_sums_of_the_library_have_those_of_a_gpu():
+    entry = Library().entry("cumsum")
+    assert entry.kernel(Device("cuda", "h100")).tuned() == {"TG": 128, "QUADS": 1}
+    assert entry.kernel(Device("cpu")).tuned() == entry.kernel().tuned() == {"TG": 64, "QUADS": 4}
