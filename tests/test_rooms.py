@@ -22,6 +22,7 @@ ROOMS = (
     "isolation.confinement",
     "isolation.encoding",
     "isolation.limits",
+    "isolation.scratch",
     "stats",
     "msl.reading",
     "msl.ir",
