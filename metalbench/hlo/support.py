@@ -10,6 +10,7 @@ from metalbench.hlo.running import CONTROL_FLOW
 # Gone before kernels are made: by passes of StableHLO, or because they are shapes' alone.
 _BEFORE = (
     "composite",
+    "dot",
     "dynamic_broadcast_in_dim",
     "dynamic_conv",
     "dynamic_gather",

@@ -192,3 +192,32 @@ def test_arguments_that_do_not_fit_are_told_by_number():
         hlo.compile(LOOP, level=3)
     with pytest.raises(DeclarationError, match="program: expected text"):
         hlo.compile(17)
+
+
+@LEVELS
+def test_a_product_as_it_was_written_once(level):
+    program = """func.func @main(%a: tensor<3x4xf32>, %b: tensor<4xf32>) -> tensor<3xf32> {
+      %0 = stablehlo.dot %a, %b : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3xf32>
+      return %0 : tensor<3xf32>
+    }"""
+    a, b = np.arange(12, dtype=np.float32).reshape(3, 4), np.arange(4, dtype=np.float32)
+    np.testing.assert_array_equal(hlo.compile(program, level=level)(a, b)[0], a @ b)
+
+
+@LEVELS
+@pytest.mark.parametrize("kind", ["f32", "f16"])
+def test_normalisation_by_statistics_that_are_given(level, kind):
+    program = """func.func @main(%x: tensor<2x3x4xT>, %s: tensor<3xT>, %o: tensor<3xT>,
+                                 %m: tensor<3xT>, %v: tensor<3xT>) -> tensor<2x3x4xT> {
+      %0 = "stablehlo.batch_norm_inference"(%x, %s, %o, %m, %v)
+        {epsilon = 0.001 : f32, feature_index = 1 : i64}
+        : (tensor<2x3x4xT>, tensor<3xT>, tensor<3xT>, tensor<3xT>, tensor<3xT>) -> tensor<2x3x4xT>
+      return %0 : tensor<2x3x4xT>
+    }""".replace("T>", f"{kind}>")
+    random = np.random.default_rng(2)
+    x = random.normal(size=(2, 3, 4)).astype(NUMPY[kind])
+    scale, offset, mean, variance = (random.random((4, 3)) + 0.1).astype(NUMPY[kind])
+    found = hlo.compile(program, level=level)(x, scale, offset, mean, variance)[0]
+    s, o, m, v = (each.astype(float)[:, None] for each in (scale, offset, mean, variance))
+    expected = (x.astype(float) - m) / np.sqrt(v + 0.001) * s + o
+    np.testing.assert_allclose(found, expected, rtol=1e-6 if kind == "f32" else 2e-3, atol=1e-6)

@@ -11,6 +11,7 @@ from metalbench.hlo.emission import (
     convolution,
     elementwise,
     indexing,
+    normalization,
     reductions,
     shapes,
     tiles,
@@ -26,6 +27,7 @@ EMITTERS: dict[str, Emitter] = {
     **windows.EMITTERS,
     **convolution.EMITTERS,
     **indexing.EMITTERS,
+    **normalization.EMITTERS,
 }
 HEADER = '#include "stablehlo.h"\nusing namespace metal;\n'
 # Metal binds no more to a kernel.

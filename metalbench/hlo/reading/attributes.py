@@ -80,7 +80,7 @@ def python(attribute: Any) -> Any:
     for kind in (ir.DenseI64ArrayAttr, ir.DenseBoolArrayAttr):
         if isinstance(attribute, kind):
             return tuple(kind(attribute))
-    for kind in (ir.BoolAttr, ir.IntegerAttr, ir.StringAttr, ir.FlatSymbolRefAttr):
+    for kind in (ir.BoolAttr, ir.IntegerAttr, ir.FloatAttr, ir.StringAttr, ir.FlatSymbolRefAttr):
         if isinstance(attribute, kind):
             return kind(attribute).value
     if isinstance(attribute, ir.DenseElementsAttr):

@@ -11,6 +11,7 @@ from metalbench.errors import DeclarationError, Unsupported
 
 # Each reads what the one before leaves.
 _NESTED = (
+    "stablehlo-legalize-deprecated-ops{fail-on-unused=false}",
     "chlo-legalize-to-stablehlo",
     "stablehlo-legalize-composite-to-call",
 )
