@@ -256,6 +256,29 @@ def test_lanes_that_differ_in_a_switch_may_all_pass_it_by():
     )
 
 
+# That `i < 25` is the same in every turn, LLVM finds out, and in doing so lost that the loop must not
+# be unrolled: then the lanes of all turns voted together.
+ONE_BY_ONE = """
+kernel void left(device uint* y, constant uint& n, uint i [[thread_position_in_grid]]) {
+  uint sum = 1, turn = 0;
+  while (turn++ < 5 && i < 25) {
+    if (simd_is_first()) { sum = uint((simd_vote::vote_t)simd_ballot(n != 33)); break; }
+    sum *= 31;
+  }
+  y[i] = sum;
+}
+"""
+
+
+def test_lanes_that_leave_a_counted_loop_one_by_one_meet_nobody(device, compile_kernel):
+    y = np.zeros(32, np.uint32)
+    arguments = dict(y=y, n=np.array([32], np.uint32))
+    pipeline = compile_kernel(ONE_BY_ONE)
+    device.run([_core.Dispatch(pipeline, arguments, threadgroups=1, threads=32)])
+    others = 31**5 % 2**32
+    np.testing.assert_array_equal(y, [*(1 << np.arange(5)), *[others] * 20, *[1] * 7])
+
+
 # Lanes that wait within a function are to catch up with those that wait behind its call.
 CALLED_TWICE = """
 __attribute__((noinline)) static uint both(uint a) {

@@ -22,6 +22,7 @@ from metalbench.msl.emission.markers import SIMD_WIDTH
 from metalbench.msl.emission.vectorise import vectorise
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.rewriting.edits import Code
+from metalbench.msl.rewriting.leaving import LOOP_OF_TURNS
 
 # What a SIMD-group does as one: its lanes may not be run in parts.
 _TOGETHER = re.compile(
@@ -35,7 +36,9 @@ def lane_of(
     code: Code, tools: Toolchain, translate: Translate, *, fast_math: bool, spaces: bool
 ) -> Path:
     """The file in the cache that has the kernel of one lane as IR. Raises CompileError."""
-    options = flags(checked=False, fast_math=fast_math, spaces=spaces, passes=LANE_FLAGS)
+    # LLVM may lose what such a loop says of itself, where it leaves a condition of it out.
+    passes = [*LANE_FLAGS, *(["-fno-unroll-loops"] if LOOP_OF_TURNS in code.text else [])]
+    options = flags(checked=False, fast_math=fast_math, spaces=spaces, passes=passes)
     key = cache.digest("lane", tools.key, repr(options), code.text)
     target = cache.path_of(key, ".ll")
     if not target.exists():

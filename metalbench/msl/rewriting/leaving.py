@@ -24,7 +24,7 @@ from metalbench.msl.reading.tokens import Tokens
 from metalbench.msl.rewriting.edits import Edits
 
 _TURN = "mb_turn"  # and the depth of a loop that is within another
-_TURNS = "MB_LOOP_OF_TURNS "  # in front of a loop that must not be unrolled
+LOOP_OF_TURNS = "MB_LOOP_OF_TURNS"  # in front of a loop that must not be unrolled
 _HINTED = "MB_LOOP_HINT"  # and in the place of what the source says of that
 _HINT = re.compile(r"#[ \t]*pragma[ \t]+((?:(?:no)?unroll\b|clang[ \t]+loop\b)[^\n]*)")
 _WAYS_OUT = ("break", "return")
@@ -232,4 +232,4 @@ def _keep_turns(tokens: Tokens, edits: Edits, word: int) -> None:
         edits.blank(*found.span())
         text = found[1].strip().replace("\\", "\\\\").replace('"', '\\"')
         hints.append(f'{_HINTED}("{text}") ')
-    edits.insert(tokens.start[word], f"{''.join(hints)}{_TURNS}")
+    edits.insert(tokens.start[word], f"{''.join(hints)}{LOOP_OF_TURNS} ")
