@@ -108,7 +108,7 @@ def test_what_overflows_is_infinite():
     ("statement", "kind", "words"),
     [
         ("y[i] = x[i + 1];", Kind.OUT_OF_BOUNDS, "<source>:4: read of 4 bytes past the end of `x`"),
-        ("y[0] = x[i];", Kind.RACE, "by thread (1, 0, 0)"),
+        ("y[0] = x[i];", Kind.RACE, "write of 4 bytes of `y` at byte 0 by thread ("),
         ("y[i] = y[i] + x[i];", Kind.UNINITIALISED, "`y` that nothing has written"),
         ("if (i < 50) y[i] = x[i];", Kind.NOT_WRITTEN, "got nothing; 50 of 100"),
         ("y[i] = 2 * x[i];", Kind.WRONG_RESULT, "every element is 2 times what it should be"),
