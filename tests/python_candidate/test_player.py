@@ -59,6 +59,9 @@ def test_nothing_of_it_runs_between_two_calls(start: Start) -> None:
         "        modules['time'].sleep(0.001)\n\n\n"
         "modules['threading'].Thread(target=turn, daemon=True).start()\n\n\n"
         "def relu(x):\n"
+        "    before = len(turns)\n"
+        "    while len(turns) == before:\n"
+        "        modules['time'].sleep(0.001)\n"
         "    gaps = [b - a for a, b in zip(turns, turns[1:])]\n"
         "    return mx.full(x.shape, max(gaps))\n"
     )
