@@ -17,6 +17,7 @@ from metalbench.formats.minifloats import MODES
 from metalbench.task.dtypes import DType, dtype
 from metalbench.task.expression import parse
 from metalbench.task.inputs import Input, normal
+from metalbench.task.variation import coarse, even, heavy_tailed, sparse
 
 Array = np.ndarray[Any, Any]
 Parts = tuple[Array, ...]
@@ -66,9 +67,9 @@ def quantised(
 ) -> dict[str, Input]:
     """The inputs `w`, `w_scales` and `w_biases` of a matrix (or several) in this format.
 
-    `dims` are the plain matrix's; `plain` is how that is drawn, else it is normal with the standard
-    variations. Words are uint32 (..., last * bits / 32), scales and biases in the type of the run
-    (..., last / group).
+    `dims` are the plain matrix's; `plain` is how that is drawn, else it is normal, with the
+    variations of weights. Words are uint32 (..., last * bits / 32), scales and biases (...,
+    last / group) in the type of the run.
     """
     *rows, last = map(str, dims)
     groups = (*rows, f"({last}) / {format.group}")
@@ -77,7 +78,7 @@ def quantised(
         ("_scales", groups, None),
         ("_biases", groups, None),
     ]
-    return _parts(name, plain or normal(*dims), format.quantised, shapes, format.name)
+    return _parts(name, plain or _weights(*dims), format.quantised, shapes, format.name)
 
 
 def minifloat(
@@ -93,7 +94,12 @@ def minifloat(
         ("", (*rows, f"({last}) * {chosen.bits} / 32"), dtype("uint32")),
         ("_scales", (*rows, f"({last}) / {chosen.group}"), dtype("uint8")),
     ]
-    return _parts(name, plain or normal(*dims), chosen.quantised, shapes, mode)
+    return _parts(name, plain or _weights(*dims), chosen.quantised, shapes, mode)
+
+
+def _weights(*dims: str | int) -> Input:
+    """Of any distribution but one that is shifted: what is far from zero has few of its bits."""
+    return normal(*dims).only(heavy_tailed(), even(), coarse(), sparse())
 
 
 def _parts(

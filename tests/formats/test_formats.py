@@ -130,8 +130,8 @@ def test_the_parts_of_an_input_are_of_one_matrix() -> None:
     @task(
         inputs=dict(
             x=normal("cols"),
-            **quantised("rows", "cols", format=form),
-            **minifloat("rows", "cols", mode="nvfp4", name="v"),
+            **quantised("rows", "cols", format=form, plain=normal("rows", "cols")),
+            **minifloat("rows", "cols", mode="nvfp4", name="v", plain=normal("rows", "cols")),
         ),
         oracle=lambda x, w, w_scales, w_biases, v, v_scales: (
             form.dequantised(w, w_scales, w_biases) @ x

@@ -1,0 +1,226 @@
+"""Tasks on weights of few bits: the same for every format, which each of them names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.formats.affine import Affine
+from metalbench.formats.drawn import minifloat, quantised
+from metalbench.formats.minifloats import MODES, Mode
+from metalbench.task import Input, Task, normal, output, task
+
+Sizes = Mapping[str, Mapping[str, int]]
+_TYPES = ("float32", "float16", "bfloat16")
+# Rows and columns of matrices; columns are whole groups of 128.
+MATRICES = dict(
+    small=dict(rows=32, cols=128),
+    odd1=dict(rows=37, cols=384),
+    odd2=dict(rows=5, cols=1152),
+    seed=dict(rows=1024, cols=2048),
+    large=dict(rows=14336, cols=4096),
+)
+PRODUCTS = dict(
+    small=dict(batch=8, rows=32, cols=128),
+    odd1=dict(batch=5, rows=37, cols=384),
+    odd2=dict(batch=37, rows=67, cols=256),
+    seed=dict(batch=32, rows=512, cols=1024),
+    large=dict(batch=512, rows=4096, cols=4096),
+)
+
+
+class Format:
+    """A format of weights for tasks: its inputs `w`, what they stand for, and MLX's arguments."""
+
+    def __init__(self, form: Affine | Mode) -> None:
+        self._form = form
+        self.step = max(32, form.group)
+        self.is_affine = isinstance(form, Affine)
+        self._mode = form.name if isinstance(form, Mode) else "affine"
+
+    def inputs(self, *dims: str) -> dict[str, Input]:
+        """The parts of a matrix, or of several."""
+        if isinstance(self._form, Mode):
+            return minifloat(*dims, mode=self._form.name)
+        return quantised(*dims, format=self._form)
+
+    def values(self, *parts: Any) -> Any:
+        """The weights in numpy, as exact as the type of the scales."""
+        return self._form.dequantised(*parts)
+
+    def magnitudes(self, *parts: Any) -> Any:
+        """Absolute terms of the weights."""
+        if isinstance(self._form, Affine):
+            return self._form.magnitudes(*parts)
+        return np.abs(self._form.dequantised(*parts))
+
+    def product(
+        self, x: Any, w: Any, scales: Any, biases: Any = None, *, transpose: bool = True
+    ) -> Any:
+        """The product of x and the weights, or their transpose, by MLX."""
+        return mx.quantized_matmul(
+            x,
+            w,
+            scales,
+            biases,
+            transpose=transpose,
+            group_size=self._form.group,
+            bits=self._form.bits,
+            mode=self._mode,
+        )
+
+    def dequantised(self, w: Any, scales: Any, biases: Any = None, *, dtype: Any = None) -> Any:
+        """The weights by MLX."""
+        return mx.dequantize(
+            w,
+            scales,
+            biases,
+            group_size=self._form.group,
+            bits=self._form.bits,
+            mode=self._mode,
+            dtype=dtype,
+        )
+
+
+def affine(bits: int, group: int = 64) -> Format:
+    """Whole numbers with a scale and a bias a group."""
+    return Format(Affine(bits, group))
+
+
+def mode(name: str) -> Format:
+    """One of MODES."""
+    return Format(MODES[name])
+
+
+def _named(name: str, names: tuple[str, ...], function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with these arguments, whatever the format's are, and this name."""
+    scope: dict[str, Any] = {"function": function}
+    given = ", ".join(names)
+    exec(f"def {name}({given}): return function({given})", scope)
+    made: Callable[..., Any] = scope[name]
+    return made
+
+
+def declared(
+    name: str,
+    form: Format,
+    *,
+    before: Mapping[str, Input],
+    weights: tuple[str, ...],
+    y: tuple[str, ...],
+    right: Callable[..., Any],
+    reference: Callable[..., Any],
+    flops: str,
+    baseline: str,
+    sizes: Sizes,
+    gpu_headline: str = "large",
+) -> Task:
+    """A task of the inputs `before` and weights of these extents.
+
+    `right(*before, weights)` is the result of plain weights: of the values it is what is expected,
+    of absolute terms the scale of errors. `reference(*before, *parts)` is MLX's.
+    """
+    inputs = {**before, **form.inputs(*weights)}
+    names, count = tuple(inputs), len(before)
+
+    def oracle(*given: Any) -> Any:
+        return right(*given[:count], form.values(*given[count:]))
+
+    def scale(*given: Any) -> Any:
+        plain = (np.abs(x) if x.dtype.kind == "f" else x for x in given[:count])
+        return right(*plain, form.magnitudes(*given[count:]))
+
+    return task(
+        sizes=sizes,
+        gpu_headline=gpu_headline,
+        inputs=inputs,
+        outputs=dict(y=output(*y)),
+        oracle=_named("oracle", names, oracle),
+        scale=_named("scale", names, scale),
+        dtypes=_TYPES,
+        flops=flops,
+        baseline=baseline,
+        multiples=dict(cols=form.step),
+    )(_named(name, names, reference))
+
+
+def dequantize(name: str, form: Format) -> Task:
+    """The weights themselves: y (rows, cols) in the type of the run."""
+    if form.is_affine:
+        return declared(
+            name,
+            form,
+            before={},
+            weights=("rows", "cols"),
+            y=("rows", "cols"),
+            right=lambda w: w,
+            reference=form.dequantised,
+            flops="2 * rows * cols",
+            baseline="mx.dequantize",
+            sizes=MATRICES,
+        )
+    # What has no array in the type of the run has one that says it: a factor for every row.
+    return declared(
+        name,
+        form,
+        before=dict(row=normal("rows")),
+        weights=("rows", "cols"),
+        y=("rows", "cols"),
+        right=lambda row, w: row[:, None] * w,
+        reference=lambda row, *parts: form.dequantised(*parts, dtype=row.dtype) * row[:, None],
+        flops="2 * rows * cols",
+        baseline="mx.dequantize, multiply",
+        sizes=MATRICES,
+    )
+
+
+def matvec(name: str, form: Format) -> Task:
+    """A matrix of weights times a vector: y = W x."""
+    return declared(
+        name,
+        form,
+        before=dict(x=normal("cols")),
+        weights=("rows", "cols"),
+        y=("rows",),
+        right=lambda x, w: w @ x,
+        reference=lambda x, *parts: form.product(x[None], *parts)[0],
+        flops="2 * rows * cols",
+        baseline="mx.quantized_matmul",
+        sizes=MATRICES,
+    )
+
+
+def matmul(name: str, form: Format) -> Task:
+    """A linear layer of weights: y = x W^T."""
+    return declared(
+        name,
+        form,
+        before=dict(x=normal("batch", "cols")),
+        weights=("rows", "cols"),
+        y=("batch", "rows"),
+        right=lambda x, w: x @ w.T,
+        reference=form.product,
+        flops="2 * batch * rows * cols",
+        baseline="mx.quantized_matmul",
+        sizes=PRODUCTS,
+    )
+
+
+def matmul_as_it_is(name: str, form: Format) -> Task:
+    """Weights that are not transposed: y = x W, groups along the columns of y."""
+    return declared(
+        name,
+        form,
+        before=dict(x=normal("batch", "rows")),
+        weights=("rows", "cols"),
+        y=("batch", "cols"),
+        right=lambda x, w: x @ w,
+        reference=partial(form.product, transpose=False),
+        flops="2 * batch * rows * cols",
+        baseline="mx.quantized_matmul(transpose=False)",
+        sizes=PRODUCTS,
+    )
