@@ -12,7 +12,7 @@ import numpy as np
 from metalbench.formats.affine import Affine
 from metalbench.formats.drawn import minifloat, quantised
 from metalbench.formats.minifloats import MODES, Mode
-from metalbench.task import Input, Task, normal, output, task
+from metalbench.task import Input, Task, integers, normal, output, task
 
 Sizes = Mapping[str, Mapping[str, int]]
 _TYPES = ("float32", "float16", "bfloat16")
@@ -31,6 +31,13 @@ PRODUCTS = dict(
     seed=dict(batch=32, rows=512, cols=1024),
     large=dict(batch=512, rows=4096, cols=4096),
 )
+TABLES = dict(
+    small=dict(tokens=16, vocabulary=64, cols=128),
+    odd1=dict(tokens=37, vocabulary=101, cols=384),
+    odd2=dict(tokens=5, vocabulary=67, cols=1152),
+    seed=dict(tokens=512, vocabulary=2048, cols=1024),
+    large=dict(tokens=8192, vocabulary=32768, cols=4096),
+)
 
 
 class Format:
@@ -39,6 +46,7 @@ class Format:
     def __init__(self, form: Affine | Mode) -> None:
         self._form = form
         self.step = max(32, form.group)
+        self.group = form.group
         self.is_affine = isinstance(form, Affine)
         self._mode = form.name if isinstance(form, Mode) else "affine"
 
@@ -118,6 +126,7 @@ def declared(
     baseline: str,
     sizes: Sizes,
     gpu_headline: str = "large",
+    bytes: str | None = None,
 ) -> Task:
     """A task of the inputs `before` and weights of these extents.
 
@@ -143,6 +152,7 @@ def declared(
         scale=_named("scale", names, scale),
         dtypes=_TYPES,
         flops=flops,
+        bytes=bytes,
         baseline=baseline,
         multiples=dict(cols=form.step),
     )(_named(name, names, reference))
@@ -223,4 +233,44 @@ def matmul_as_it_is(name: str, form: Format) -> Task:
         flops="2 * batch * rows * cols",
         baseline="mx.quantized_matmul(transpose=False)",
         sizes=PRODUCTS,
+    )
+
+
+def embedding(name: str, form: Format) -> Task:
+    """Rows of a table of weights, chosen by index: y (tokens, cols)."""
+    return declared(
+        name,
+        form,
+        before=dict(token=integers("tokens", high="vocabulary")),
+        weights=("vocabulary", "cols"),
+        y=("tokens", "cols"),
+        right=lambda token, w: w[token.astype(np.int64)],
+        reference=lambda token, *parts: form.dequantised(*(each[token] for each in parts)),
+        flops="2 * tokens * cols",
+        bytes=f"tokens * (4 + cols * (itemsize + 1) + 2 * cols / {form.group} * itemsize)",
+        baseline="take, mx.dequantize",
+        sizes=TABLES,
+    )
+
+
+def normed_matvec(name: str, form: Format, *, eps: float = 1e-5) -> Task:
+    """The root mean square norm of a vector with its weights, then a matrix: y = W norm(x)."""
+
+    def right(x: Any, gain: Any, w: Any) -> Any:
+        return w @ (x / np.sqrt(np.mean(x * x) + eps) * gain)
+
+    def reference(x: Any, gain: Any, *parts: Any) -> Any:
+        return form.product(mx.fast.rms_norm(x[None], gain, eps), *parts)[0]
+
+    return declared(
+        name,
+        form,
+        before=dict(x=normal("cols"), gain=normal("cols", mean=1.0, deviation=0.1)),
+        weights=("rows", "cols"),
+        y=("rows",),
+        right=right,
+        reference=reference,
+        flops="2 * rows * cols + 4 * cols",
+        baseline="mx.fast.rms_norm, mx.quantized_matmul",
+        sizes=MATRICES,
     )

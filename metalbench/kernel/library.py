@@ -164,7 +164,7 @@ class Library:
 
     def sets(self) -> list[str]:
         """Names of all sets: also of all levels of a suite, all families, and families alone."""
-        own = [each.set for each in self._entries.values()]
+        own = [*(each.set for each in self._entries.values()), *self._also]
         whole = [each.partition("/")[0] for each in own]
         alone = [each.rpartition("/")[2] for each in own if each in FAMILIES]
         return list(dict.fromkeys([*own, *whole, *alone, ALL]))

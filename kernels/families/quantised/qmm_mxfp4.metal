@@ -14,9 +14,9 @@ using namespace metalbench;
     device const DTYPE* x, device const uint* w, device const uchar* w_scales, device DTYPE* y,
     constant uint& batch, constant uint& rows, constant uint& cols,
     uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Tile = Product<MatrixRows<DTYPE>, QuantisedRows<MxFp4, DTYPE>, BM, BN, BK>;
+  using Tile = PartedProduct<MatrixRows<DTYPE>, QuantisedRows<MxFp4, DTYPE>, BM, BN, BK>;
   threadgroup float4 memory[Tile::kMemory];
   Tile product(tile * uint2(BN, BM), memory, PLACE);
   product.multiply({x, batch, cols}, {{w, {w_scales}, cols}, rows}, cols);
-  product.store(Store<DTYPE>{y, batch, rows});
+  product.tile.store(Store<DTYPE>{y, batch, rows});
 }

@@ -27,6 +27,6 @@ using namespace metalbench;
   const Weights<Format> weights = {w, {w_scales, w_biases}, cols};
   const uint first = (group * (TG / 32) + simdgroup) * ROWS;
   if (first < rows) {
-    quantised_matvec<ROWS>(weights, x, y, rows, first, lane);
+    quantised_matvec<ROWS>(weights, PlainVector<DTYPE>{x}, y, rows, first, lane);
   }
 }

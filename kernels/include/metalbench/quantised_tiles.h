@@ -38,4 +38,38 @@ struct QuantisedColumns {
   }
 };
 
+// A product whose depth is summed in parts, each by itself: of a long sum every addition rounds
+// what is large already, and weights that are exact leave no other error.
+template <typename A, typename B, uint TileM, uint TileN, uint TileK>
+struct PartedProduct {
+  using Tile = Product<FromDepth<A>, FromDepth<B>, TileM, TileN, TileK>;
+  static constant constexpr uint kMemory = Tile::kMemory;
+  static constant constexpr uint kPart = 256;
+  Tile tile;
+
+  PartedProduct(uint2 corner, threadgroup float4* memory, Place place)
+      : tile(corner, memory, place) {}
+
+  INLINED void multiply(A a, B b, uint depth) {
+    simdgroup_float8x8 totals[Tile::kDown][Tile::kAcross];
+    for (uint first = 0; first < depth; first += kPart) {
+      tile.multiply({a, first}, {b, first}, min(kPart, depth - first));
+      for (uint i = 0; i < Tile::kDown; ++i) {
+        for (uint j = 0; j < Tile::kAcross; ++j) {
+          if (first == 0) {
+            totals[i][j] = tile.sums[i][j];
+          } else {
+            totals[i][j].thread_elements() += tile.sums[i][j].thread_elements();
+          }
+        }
+      }
+    }
+    for (uint i = 0; i < Tile::kDown; ++i) {
+      for (uint j = 0; j < Tile::kAcross; ++j) {
+        tile.sums[i][j] = totals[i][j];
+      }
+    }
+  }
+};
+
 }  // namespace metalbench
