@@ -38,6 +38,13 @@ TABLES = dict(
     seed=dict(tokens=512, vocabulary=2048, cols=1024),
     large=dict(tokens=8192, vocabulary=32768, cols=4096),
 )
+MIXTURES = dict(
+    small=dict(tokens=4, experts=4, rows=32, cols=128),
+    odd1=dict(tokens=7, experts=3, rows=37, cols=384),
+    odd2=dict(tokens=3, experts=11, rows=5, cols=1152),
+    seed=dict(tokens=8, experts=16, rows=256, cols=1024),
+    large=dict(tokens=64, experts=32, rows=2048, cols=2048),
+)
 
 
 class Format:
@@ -80,6 +87,21 @@ class Format:
             bits=self._form.bits,
             mode=self._mode,
         )
+
+    def gathered_product(self, x: Any, which: Any, w: Any, scales: Any, biases: Any = None) -> Any:
+        """Each row of x times the transpose of one matrix of several, by MLX."""
+        found = mx.gather_qmm(
+            x[:, None],
+            w,
+            scales,
+            biases,
+            rhs_indices=which,
+            transpose=True,
+            group_size=self._form.group,
+            bits=self._form.bits,
+            mode=self._mode,
+        )
+        return found[:, 0]
 
     def dequantised(self, w: Any, scales: Any, biases: Any = None, *, dtype: Any = None) -> Any:
         """The weights by MLX."""
@@ -273,4 +295,20 @@ def normed_matvec(name: str, form: Format, *, eps: float = 1e-5) -> Task:
         flops="2 * rows * cols + 4 * cols",
         baseline="mx.fast.rms_norm, mx.quantized_matmul",
         sizes=MATRICES,
+    )
+
+
+def gathered_matvec(name: str, form: Format) -> Task:
+    """Each of several vectors times one of several matrices: y = W[expert] x."""
+    return declared(
+        name,
+        form,
+        before=dict(x=normal("tokens", "cols"), expert=integers("tokens", high="experts")),
+        weights=("experts", "rows", "cols"),
+        y=("tokens", "rows"),
+        right=lambda x, expert, w: np.einsum("trc,tc->tr", w[expert.astype(np.int64)], x),
+        reference=form.gathered_product,
+        flops="2 * tokens * rows * cols",
+        baseline="mx.gather_qmm",
+        sizes=MIXTURES,
     )

@@ -115,8 +115,12 @@ struct Weights {
   device const uint* words;
   Format format;
   uint cols;
+  ulong first = 0;
 
-  INLINED ulong place(ulong row, uint column) const { return row * cols + column; }
+  INLINED ulong place(ulong row, uint column) const { return (first + row) * cols + column; }
+
+  // The matrix from a row on: one of several that follow each other.
+  INLINED Weights from_row(ulong row) const { return {words, format, cols, first + row}; }
 
   INLINED typename Format::Scale scale(ulong place) const { return format.scale(place / kGroup); }
 
