@@ -31,8 +31,9 @@ SETS = {
 FAMILIES_INTRODUCTION = """\
 # Families
 
-What language models and their like live on, by family. They run when they are named: `metalbench run --set attention`, `--set families`, or
-`--all`. A family has tasks of the sets above as well, which are named here and not repeated.
+What language models and their like live on, by family. They run when they are named:
+`metalbench run --set attention`, `--set families`, or `--all`. A family has tasks of the sets above
+as well, which are named here and not repeated.
 """
 
 

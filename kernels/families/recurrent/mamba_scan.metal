@@ -10,10 +10,9 @@ using namespace metal;
 
 constant constexpr uint STATES = 16;
 
-[[kernel]] void mamba_scan(device const DTYPE* x, device const DTYPE* dt,
-                           device const DTYPE* a_log, device const DTYPE* b,
-                           device const DTYPE* c, device const DTYPE* skip, device DTYPE* y,
-                           constant uint& tokens, constant uint& channels,
+[[kernel]] void mamba_scan(device const DTYPE* x, device const DTYPE* dt, device const DTYPE* a_log,
+                           device const DTYPE* b, device const DTYPE* c, device const DTYPE* skip,
+                           device DTYPE* y, constant uint& tokens, constant uint& channels,
                            uint channel [[thread_position_in_grid]]) {
   float state[STATES];
   float rate[STATES];
