@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 
 from metalbench.errors import MetalBenchError
 from metalbench.kernel import Dispatch, Kernel, parse
-from metalbench.kernel.header import Scratch
+from metalbench.kernel.directives import Scratch
 from metalbench.msl.reading.lexer import pieces
 
 _DEFAULTS = re.compile(r"^(\s*//\s*defaults:\s*\w+)\s+(.*?)\s*$")

@@ -32,6 +32,7 @@ ROOMS = (
     "msl.building",
     "msl",
     "task",
+    "formats",
     "suites.kernelbench.problems",
     "kernel",
     "isolation.death",

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from metalbench.kernel.library import Entry, Library
+from metalbench.kernel.library import FAMILIES, Entry, Library
 from metalbench.report import numbers
 
 ROOT = Path(__file__).parents[1]
@@ -28,6 +28,13 @@ SETS = {
     "standard": "What transformers are built from.",
     "full": "Whole models and blocks.",
 }
+FAMILIES_INTRODUCTION = """\
+# Families
+
+What language models and their like live on, by family. They run when they are named:
+`metalbench run --set attention`, `--set families`, or `--all`. A family has tasks of the sets above
+as well, which are named here and not repeated.
+"""
 
 
 def overview(library: Library) -> str:
@@ -37,7 +44,25 @@ def overview(library: Library) -> str:
         tasks = list(entries)
         count = numbers.count(len(tasks), "task")
         parts.append(f"## {name}\n\n{SETS[name]} {count}.\n\n" + "\n".join(_table(tasks)) + "\n")
+    parts.append(FAMILIES_INTRODUCTION)
+    parts += [_family(library, family) for family in FAMILIES]
     return "\n".join(parts)
+
+
+def _family(library: Library, family: str) -> str:
+    entries = [library.entry(name) for name in library.names(family)]
+    own = [each for each in entries if each.set == family]
+    others = [f"[{e.name}](kernels/{e.set}/{e.name}.metal)" for e in entries if e.set != family]
+    lines = [
+        f"## {family.rpartition('/')[2]}",
+        "",
+        f"{numbers.count(len(own), 'task')} of its own.",
+    ]
+    if others:
+        lines += ["", f"Of other sets: {', '.join(others)}."]
+    if own:
+        lines += ["", *_table(own)]
+    return "\n".join([*lines, ""])
 
 
 def _table(entries: Sequence[Entry]) -> Iterator[str]:

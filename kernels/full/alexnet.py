@@ -10,11 +10,21 @@ from metalbench.task.oracles import blocks, convolution
 DENSE = (even(), coarse())
 
 
-def network(x, w1, w2, w3, w4, w5):
-    """The whole network in numpy."""
+def hidden(x, w1, w2, w3, w4):
+    """All but the last layer in numpy."""
     for w in (w1, w2, w3):
         x = np.maximum(blocks(convolution(x, w)).max(axis=(2, 4)), 0)
-    return np.maximum(x.reshape(x.shape[0], -1) @ w4, 0) @ w5
+    return np.maximum(x.reshape(x.shape[0], -1) @ w4, 0)
+
+
+def network(x, w1, w2, w3, w4, w5):
+    """The whole network in numpy."""
+    return hidden(x, w1, w2, w3, w4) @ w5
+
+
+def magnitude(x, w1, w2, w3, w4, w5):
+    """The last layer's sums of absolute terms: a class may come near to zero by itself."""
+    return hidden(x, w1, w2, w3, w4) @ np.abs(w5)
 
 
 # The side of the maps after each pooling.
@@ -42,6 +52,7 @@ THIRD = f"({SECOND} - 2) / 2"
     ),
     outputs=dict(y=output("batch", "classes")),
     oracle=network,
+    scale=magnitude,
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * ((side - 4) * (side - 4) * c1 * 75"
     f" + ({FIRST} - 2) * ({FIRST} - 2) * c2 * 9 * c1"

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 DTYPES = ("float32", "float16", "bfloat16")
-SET_HELP = "Only this set: common, standard, full; or a suite's: kernelbench/level1, kernelbench."
+SET_HELP = (
+    "Only this set: common, standard, full; a family's, such as quantised or attention; families; "
+    "all, which is all of these; or a suite's: kernelbench/level1, kernelbench."
+)
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 

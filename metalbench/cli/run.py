@@ -64,6 +64,7 @@ Examples:
 @click.argument("names", nargs=-1, metavar="[NAME|FILE.py]...", shell_complete=complete_names)
 @click.option("--task", metavar="NAME", help="Task of a FILE.py; else the one it is called after.")
 @click.option("--set", "set_name", metavar="SET", help=SET_HELP)
+@click.option("--all", "set_name", flag_value="all", help="The library with all families.")
 @click.option(
     "--size",
     "sizes",

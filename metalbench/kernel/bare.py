@@ -17,7 +17,8 @@ import numpy as np
 from metalbench.errors import DeclarationError, DispatchError, TaskError, suggestion
 from metalbench.kernel import header
 from metalbench.kernel.contents import INOUT, OUTPUT, SCRATCH, drawn, given, number_of
-from metalbench.kernel.header import Kernel, Scratch
+from metalbench.kernel.directives import Scratch
+from metalbench.kernel.header import Kernel
 from metalbench.kernel.sampler import sampler_options
 from metalbench.kernel.texture import pixel_format
 from metalbench.task import Task

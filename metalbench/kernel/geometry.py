@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metalbench.errors import DeclarationError, DispatchError
-from metalbench.kernel.header import Dispatch
+from metalbench.kernel.directives import Dispatch
 from metalbench.task.expression import Expression
 
 Extents = tuple[int, int, int]

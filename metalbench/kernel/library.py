@@ -23,6 +23,33 @@ SETS = ("common", "standard", "full")
 # Sets of problems from elsewhere, each in a folder of that name: they are there for whoever names
 # them or one of their tasks.
 SUITES = ("kernelbench/level1", "kernelbench/level2", "kernelbench/level3")
+# What language models and their like are made of, a folder each in `families`. They are the
+# library's own, but too many to be run whenever nobody names any.
+FAMILIES = tuple(
+    f"families/{name}"
+    for name in (
+        "elementwise",
+        "reduction",
+        "norm",
+        "rope",
+        "gemm",
+        "quantised",
+        "attention",
+        "cache",
+        "experts",
+        "recurrent",
+        "transform",
+        "random",
+        "convolution",
+        "vision",
+        "audio",
+        "indexing",
+    )
+)
+NAMED = (*SUITES, *FAMILIES)
+ALL = "all"
+# A family's tasks that other sets have, one name a line.
+ALSO = "also.txt"
 
 
 @dataclass
@@ -104,15 +131,16 @@ class Library:
     wrong with a task, or that a kernel has none, shows when its entry is used. Raises
     DeclarationError for a folder that does not exist.
 
-    The tasks of suites are found by their names and sets; iterating, counting and listing without a
-    set leave them out.
+    The tasks of suites and families are found by their names and sets; iterating, counting and
+    listing without a set leave them out.
     """
 
     def __init__(self, folders: Iterable[Path | str] = (), *, root: Path | None = None) -> None:
         self._entries: dict[str, Entry] = {}
         self._orphans: list[Path] = []
+        self._also: dict[str, list[str]] = {}
         root = root or installed.installed_folder()
-        for name in (*SETS, *SUITES):
+        for name in (*SETS, *NAMED):
             if (root / name).is_dir():
                 self._add(root / name, name)
         for folder in folders:
@@ -129,25 +157,33 @@ class Library:
                 self._entries[name] = Entry(name, "user", task_path, [path], missing)
 
     def __iter__(self) -> Iterator[Entry]:
-        return (each for each in self._entries.values() if each.set not in SUITES)
+        return (each for each in self._entries.values() if each.set not in NAMED)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def sets(self) -> list[str]:
-        """Names of all sets, those of suites and of suites' levels together included."""
-        own = [each.set for each in self._entries.values()]
-        return list(dict.fromkeys([*own, *(each.partition("/")[0] for each in own)]))
+        """Names of all sets: also of all levels of a suite, all families, and families alone."""
+        own = [*(each.set for each in self._entries.values()), *self._also]
+        whole = [each.partition("/")[0] for each in own]
+        alone = [each.rpartition("/")[2] for each in own if each in FAMILIES]
+        return list(dict.fromkeys([*own, *whole, *alone, ALL]))
 
     def names(self, set_name: str | None = None) -> list[str]:
         """Names of all tasks, or of those of one set, in the library's order.
 
-        Those of suites are there only if their set is named, or the suite: "kernelbench".
+        Those of suites and families are there only if their set is named, or what it is one of
+        ("kernelbench", "families"), or a family alone ("attention"). "all" are all but suites'.
         """
         if set_name is None:
             return [each.name for each in self]
+        if set_name == ALL:
+            return [each.name for each in self._entries.values() if each.set not in SUITES]
+        family = set_name if set_name in FAMILIES else f"families/{set_name}"
+        wanted = {set_name, family} if family in FAMILIES else {set_name}
         own = (each for each in self._entries.values())
-        return [e.name for e in own if set_name in (e.set, e.set.partition("/")[0])]
+        found = [e.name for e in own if wanted & {e.set, e.set.partition("/")[0]}]
+        return [*self._also.get(family, ()), *found]
 
     def entry(self, name: str) -> Entry:
         """The task called `name`; the DeclarationError suggests similar names."""
@@ -166,6 +202,8 @@ class Library:
             self._add(inner, inner.name)
 
     def _add(self, folder: Path, set_name: str) -> None:
+        if set_name in FAMILIES and (folder / ALSO).is_file():
+            self._also[set_name] = (folder / ALSO).read_text(encoding="utf-8").split()
         for path in sorted(folder.glob("*.py")):
             if not path.name.startswith("_"):
                 known = self._entries.get(path.stem)

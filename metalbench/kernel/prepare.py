@@ -13,9 +13,10 @@ from metalbench import _core
 from metalbench.errors import DeclarationError, DispatchError, suggestion
 from metalbench.kernel.binding import check_coverage, check_names, pixel_formats, values_of
 from metalbench.kernel.counts import COUNTS, CountsBuffer, Table, tables_of
+from metalbench.kernel.directives import Dispatch
 from metalbench.kernel.geometry import Geometry, extent_of, extents_of, threads_of, value_of
 from metalbench.kernel.guard import GuardedBuffer
-from metalbench.kernel.header import Dispatch, Kernel
+from metalbench.kernel.header import Kernel
 from metalbench.kernel.installed import include_folders
 from metalbench.task import Task
 from metalbench.task.dtypes import DType, dtype

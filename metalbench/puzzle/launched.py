@@ -14,7 +14,7 @@ from metalbench.custom_kernel.definition import Definition
 from metalbench.custom_kernel.signature import PRELUDE, Generated
 from metalbench.errors import DeclarationError, TaskError
 from metalbench.kernel import Kernel
-from metalbench.kernel.header import Dispatch
+from metalbench.kernel.directives import Dispatch
 from metalbench.puzzle.case import Case, Text
 from metalbench.task import Input, Task
 from metalbench.task.dtypes import DTYPES, DType

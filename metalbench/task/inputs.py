@@ -38,11 +38,15 @@ class Array:
 
 @dataclass(frozen=True)
 class Input(Array):
-    """An input and how to draw it: plainly for seed 0, then for each seed with one variation."""
+    """An input and how to draw it: plainly for seed 0, then for each seed with one variation.
+
+    Inputs of one `stream`, if it is not empty, are drawn from the same random numbers.
+    """
 
     distribution: str
     draw: Draw
     variations: tuple[Variation, ...] = ()
+    stream: str = field(default="", kw_only=True)
 
     def also(self, *variations: Variation) -> Input:
         """The same input with further variations, for the seeds after those of the others."""

@@ -164,7 +164,7 @@ def _drawn(task: Task, size: str, dtype_name: str, seed: int) -> Workload:
     values, run = task.values(size), dtype(dtype_name)
     inputs = {}
     for name, each in task.inputs.items():
-        key = f"{task.name}/{name}/{size}/{seed}".encode()
+        key = f"{task.name}/{each.stream or name}/{size}/{seed}".encode()
         entropy = int.from_bytes(hashlib.sha256(key).digest(), "little")
         random = np.random.Generator(np.random.Philox(np.random.SeedSequence(entropy)))
         drawn = each.drawn(random, values, seed)

@@ -18,7 +18,8 @@ QUICK = {("softmax", "bfloat16"), ("sqr_mm", "float16")}
 
 
 def cases() -> Iterator[object]:
-    for entry in Library():
+    library = Library()
+    for entry in map(library.entry, library.names("all")):
         for name in entry.kernel().dtypes:
             marks = () if (entry.name, name) in QUICK else pytest.mark.slow
             yield pytest.param(entry, name, id=f"{entry.name}-{name}", marks=marks)

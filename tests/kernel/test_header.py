@@ -119,3 +119,49 @@ def test_a_file_is_read_with_its_chip(tmp_path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(DeclarationError, match=r"\[relu\] .*relu.metal cannot be read"):
         read(tmp_path / "relu.metal")
+
+
+INSTANCES = """\
+// dispatch: unpack  threads_in_grid=(n)  threads=(TG)
+// instance: q4_g64 BITS = 4, GROUP = 64
+// instance: q3_g32 BITS = 3, GROUP = 32
+// tune: TG = 64, 128
+kernel void unpack() {}
+"""
+
+
+def test_a_kernel_is_its_first_instance_unless_another_is_named():
+    assert parse(INSTANCES, name="unpack").tuned() == {"BITS": 4, "GROUP": 64, "TG": 64}
+    other = parse(INSTANCES, name="unpack", instance="q3_g32")
+    assert other.tuned() == {"BITS": 3, "GROUP": 32, "TG": 64}
+    assert other.tunables["BITS"] == (3,)
+    with pytest.raises(
+        DeclarationError, match=r"no instance 'q3_g64'; did you mean 'q4_g64' or 'q3_g32'"
+    ):
+        parse(INSTANCES, name="unpack", instance="q3_g64")
+
+
+def test_a_file_may_name_an_instance_of_another(tmp_path):
+    (tmp_path / "unpack.metal").write_text(INSTANCES)
+    (tmp_path / "unpack3.metal").write_text("// kernel: unpack.metal q3_g32\n")
+    assert read(tmp_path / "unpack3.metal").tuned()["GROUP"] == 32
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("q4_g64 BITS = 8, GROUP = 64", r"unpack.metal:4: instance 'q4_g64' is declared twice"),
+        ("q8 BITS = 8", r":4: instance q8: expected the macros BITS, GROUP, as the first"),
+        ("q8 BITS = 8, BITS = 8", r":4: BITS is defined already"),
+    ],
+)
+def test_instances_define_the_same_macros(line, message):
+    lines = INSTANCES.splitlines()
+    lines.insert(3, f"// instance: {line}")
+    with pytest.raises(DeclarationError, match=message):
+        parse("\n".join(lines), name="unpack")
+
+
+def test_a_macro_is_of_instances_or_tuned():
+    with pytest.raises(DeclarationError, match=r"unpack.metal:4: BITS is defined already"):
+        parse(INSTANCES.replace("TG = 64, 128", "BITS = 4, 8"), name="unpack")

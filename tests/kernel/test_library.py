@@ -187,3 +187,18 @@ def test_a_wrong_task_file_says_what_is_wrong(folder, text, message):
     entry = Library([folder]).entry("twice")
     with pytest.raises(DeclarationError, match=message):
         entry.task  # noqa: B018 - imports the file
+
+
+def test_families_are_there_for_who_names_them(tmp_path):
+    for folder, name in (("common", "softmax"), ("families/attention", "decode")):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / f"{name}.py").write_text('"""A task."""\n')
+    (tmp_path / "families/attention/also.txt").write_text("softmax\n")
+    library = Library(root=tmp_path)
+    assert library.names() == ["softmax"]
+    assert library.names("all") == ["softmax", "decode"]
+    for name in ("attention", "families/attention"):
+        assert library.names(name) == ["softmax", "decode"]
+    assert library.names("families") == ["decode"]
+    assert {"attention", "families", "families/attention", "all"} <= set(library.sets())
+    assert library.entry("decode").name == "decode"

@@ -14,7 +14,7 @@ from metalbench.kernel.library import Library
 pytestmark = pytest.mark.metal
 
 
-NAMES = Library().names()
+NAMES = Library().names("all")
 
 
 @pytest.mark.parametrize(

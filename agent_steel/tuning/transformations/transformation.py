@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from metalbench.kernel import Kernel
-from metalbench.kernel.header import Dispatch
+from metalbench.kernel.directives import Dispatch
 from metalbench.msl.reading.lexer import lex
 from metalbench.msl.reading.tokens import Tokens
 

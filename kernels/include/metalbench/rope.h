@@ -4,6 +4,8 @@
 #pragma once
 #include <metal_stdlib>
 
+#include "metalbench/quads.h"
+
 namespace metalbench {
 
 using namespace metal;
@@ -20,16 +22,39 @@ inline float rope_frequency(uint column, uint dims, float base) {
   return precise::exp2(-part) * as_type<float>((127 - whole) << 23);
 }
 
-// The point of that position, with what its angle lost to rounding added back through the
-// derivatives.
-inline float2 rope_turned(float2 point, uint position, float frequency) {
+// Cosine and sine of that position's angle, with what the angle lost to rounding added back through
+// the derivatives.
+inline float2 rope_direction(uint position, float frequency) {
   const float angle = float(position) * frequency;
   const float error = fma(float(position), frequency, -angle);
   const float s = precise::sin(angle);
   const float c = precise::cos(angle);
-  const float sine = fma(error, c, s);
-  const float cosine = fma(-error, s, c);
-  return float2(point.x * cosine - point.y * sine, point.x * sine + point.y * cosine);
+  return float2(fma(-error, s, c), fma(error, c, s));
+}
+
+inline float2 rope_turned(float2 point, uint position, float frequency) {
+  const float2 to = rope_direction(position, frequency);
+  return float2(point.x * to.x - point.y * to.y, point.x * to.y + point.y * to.x);
+}
+
+// Points whose coordinates are half a head apart, four at a time, of some heads in a row: they have
+// their directions in common, which take longer than to turn them.
+template <typename T>
+inline void rope_halves(device const T* x, device T* y, uint heads, ulong pitch, uint column,
+                        uint points, uint position, float base) {
+  float4 cosine, sine;
+  for (uint i = 0; i < 4; ++i) {
+    const float frequency = rope_frequency(2 * (column + i), 2 * points, base);
+    const float2 to = rope_direction(position, frequency);
+    cosine[i] = to.x;
+    sine[i] = to.y;
+  }
+  for (uint head = 0; head < heads; ++head) {
+    const float4 first = load_quad(x + head * pitch, column, points);
+    const float4 second = load_quad(x + head * pitch + points, column, points);
+    store_quad(y + head * pitch, column, points, first * cosine - second * sine);
+    store_quad(y + head * pitch + points, column, points, first * sine + second * cosine);
+  }
 }
 
 // Turns the columns before `end`, heads of `dims` columns each (an even number); the others stay.

@@ -1,0 +1,24 @@
+// One query a head over the last 128 keys of a cache and the first four, without which models that
+// read long texts lose their way. A threadgroup a head, whose SIMD-groups take turns at those keys
+// (decode.h); no other row of the cache is read.
+// dispatch: sdpa_decode_window  threadgroups=(heads)  threads=(TG)
+// tune: TG = 256, 64, 128, 512
+// dtypes: float32, float16, bfloat16
+#include "metalbench/decode.h"
+using namespace metal;
+using namespace metalbench;
+
+[[kernel]] void sdpa_decode_window(device const DTYPE* q, device const DTYPE* k,
+                                   device const DTYPE* v, device DTYPE* y, constant uint& heads,
+                                   constant uint& kv_heads, constant uint& keys,
+                                   constant uint& dims, uint head [[threadgroup_position_in_grid]],
+                                   uint thread_index [[thread_index_in_threadgroup]],
+                                   uint lane [[thread_index_in_simdgroup]],
+                                   uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+  using Attention = Decode<TG / 32, 256>;
+  threadgroup Attention::Memory memory;
+  const ulong first = ulong(head / (heads / kv_heads)) * keys * dims;
+  Attention::run(q + head * dims, k + first, v + first, y + head * dims,
+                 WindowKeys{keys, 4, keys > 128 ? keys - 128 : 0}, dims, -INFINITY, memory,
+                 {thread_index, lane, simdgroup});
+}

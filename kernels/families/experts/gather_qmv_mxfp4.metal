@@ -1,0 +1,23 @@
+// Each token times the matrix of its expert, weights in mxfp4: a SIMD-group makes ROWS elements of
+// one token's result, as a plain matrix times a vector does, from that expert's part of the
+// weights. Tokens of one expert find its rows in the cache.
+// dispatch: gather_qmv  threadgroups=(ceil_div(rows, ROWS * TG / 32), tokens)  threads=(TG)
+// tune: TG = 64, 32, 128, 256
+// tune: ROWS = 4, 2, 8
+// dtypes: float32, float16, bfloat16
+#include "metalbench/quantised_matvec.h"
+using namespace metalbench;
+
+[[kernel]] void gather_qmv(device const DTYPE* x, device const uint* expert, device const uint* w,
+                           device const uchar* w_scales, device DTYPE* y, constant uint& rows,
+                           constant uint& cols, uint2 group [[threadgroup_position_in_grid]],
+                           uint lane [[thread_index_in_simdgroup]],
+                           uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+  const Weights<MxFp4> weights = {w, {w_scales}, cols};
+  const uint first = (group.x * (TG / 32) + simdgroup) * ROWS;
+  if (first < rows) {
+    const PlainVector<DTYPE> vector = {x + ulong(group.y) * cols};
+    quantised_matvec<ROWS>(weights.from_row(ulong(expert[group.y]) * rows), vector,
+                           y + ulong(group.y) * rows, rows, first, lane);
+  }
+}

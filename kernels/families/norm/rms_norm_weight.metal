@@ -1,0 +1,22 @@
+// Row root-mean-square norm with a weight for each column: one threadgroup per row, which stays in
+// registers between its one reduction and the product with the weights, read from the cache that
+// all rows share.
+// dispatch: rms_norm_weight  threadgroups=(rows)  threads=(TG)
+// tune: TG = 32, 64, 128, 256
+// tune: KEEP = 8, 1, 4
+// dtypes: float32, float16, bfloat16
+#include "metalbench/weighted_norm.h"
+using namespace metal;
+using namespace metalbench;
+
+[[kernel]] void rms_norm_weight(device const DTYPE* x, device const DTYPE* weight, device DTYPE* y,
+                                constant uint& cols, constant float& eps,
+                                uint row [[threadgroup_position_in_grid]],
+                                uint thread_index [[thread_index_in_threadgroup]],
+                                uint lane [[thread_index_in_simdgroup]],
+                                uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+  const Place place = {thread_index, lane, simdgroup};
+  threadgroup float partial[TG / 32];
+  const Weighted<DTYPE> finish = {y + ulong(row) * cols, weight, nullptr, cols};
+  finish_by_rms<TG, KEEP>(row_of(x, row, cols), finish, eps, partial, place);
+}

@@ -1,0 +1,1 @@
+// kernel: dequantize_affine4.metal q5_g64

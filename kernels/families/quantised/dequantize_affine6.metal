@@ -1,0 +1,1 @@
+// kernel: dequantize_affine4.metal q6_g64

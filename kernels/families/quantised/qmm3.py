@@ -1,0 +1,5 @@
+"""Linear layer of 3-bit weights, groups of 64, x W^T."""
+
+from metalbench.formats.problems import affine, matmul
+
+qmm3 = matmul("qmm3", affine(3))

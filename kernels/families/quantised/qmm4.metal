@@ -1,0 +1,28 @@
+// x W^T with weights of 2 to 8 bits, a scale and a bias a group: a tile of the weights becomes
+// elements of threadgroup memory, where the matrix units find both operands. Each code is unpacked
+// once for BM rows of x.
+// dispatch: qmm  threadgroups=(ceil_div(rows, BN), ceil_div(batch, BM))  threads=(128)
+// instance: q4_g64 BITS = 4, GROUP = 64
+// instance: q3_g64 BITS = 3, GROUP = 64
+// instance: q6_g64 BITS = 6, GROUP = 64
+// instance: q8_g64 BITS = 8, GROUP = 64
+// tune: BM = 32, 64
+// tune: BN = 32, 64
+// tune: BK = 16, 32
+// dtypes: float32, float16, bfloat16
+// math: fast
+#include "metalbench/epilogues.h"
+#include "metalbench/quantised_tiles.h"
+using namespace metalbench;
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void qmm(
+    device const DTYPE* x, device const uint* w, device const DTYPE* w_scales,
+    device const DTYPE* w_biases, device DTYPE* y, constant uint& batch, constant uint& rows,
+    constant uint& cols, uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Format = WholeNumbers<DTYPE, BITS, GROUP>;
+  using Tile = Product<MatrixRows<DTYPE>, QuantisedRows<Format, DTYPE>, BM, BN, BK>;
+  threadgroup float4 memory[Tile::kMemory];
+  Tile product(tile * uint2(BN, BM), memory, PLACE);
+  product.multiply({x, batch, cols}, {{w, {w_scales, w_biases}, cols}, rows}, cols);
+  product.store(Store<DTYPE>{y, batch, rows});
+}

@@ -1,0 +1,22 @@
+// x W^T with weights in mxfp8: a tile of the weights becomes elements of threadgroup memory, where
+// the matrix units find both operands; each code is unpacked once for BM rows of x.
+// dispatch: qmm  threadgroups=(ceil_div(rows, BN), ceil_div(batch, BM))  threads=(128)
+// tune: BM = 32, 64
+// tune: BN = 32, 64
+// tune: BK = 16, 32
+// dtypes: float32, float16, bfloat16
+// math: fast
+#include "metalbench/epilogues.h"
+#include "metalbench/quantised_tiles.h"
+using namespace metalbench;
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void qmm(
+    device const DTYPE* x, device const uint* w, device const uchar* w_scales, device DTYPE* y,
+    constant uint& batch, constant uint& rows, constant uint& cols,
+    uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Tile = PartedProduct<MatrixRows<DTYPE>, QuantisedRows<MxFp8, DTYPE>, BM, BN, BK>;
+  threadgroup float4 memory[Tile::kMemory];
+  Tile product(tile * uint2(BN, BM), memory, PLACE);
+  product.multiply({x, batch, cols}, {{w, {w_scales}, cols}, rows}, cols);
+  product.tile.store(Store<DTYPE>{y, batch, rows});
+}

@@ -1,0 +1,26 @@
+// x W with weights of 4 or 8 bits that are not transposed: groups lie along the columns of y, so
+// that a quad of codes is a quad of columns. A tile of the weights becomes elements of threadgroup
+// memory; each code is unpacked once for BM rows of x.
+// dispatch: qmm_n  threadgroups=(ceil_div(cols, BN), ceil_div(batch, BM))  threads=(128)
+// instance: q4_g64 BITS = 4, GROUP = 64
+// instance: q8_g64 BITS = 8, GROUP = 64
+// tune: BM = 32, 64
+// tune: BN = 32, 64
+// tune: BK = 16, 32
+// dtypes: float32, float16, bfloat16
+// math: fast
+#include "metalbench/epilogues.h"
+#include "metalbench/quantised_tiles.h"
+using namespace metalbench;
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void qmm_n(
+    device const DTYPE* x, device const uint* w, device const DTYPE* w_scales,
+    device const DTYPE* w_biases, device DTYPE* y, constant uint& batch, constant uint& rows,
+    constant uint& cols, uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Format = WholeNumbers<DTYPE, BITS, GROUP>;
+  using Tile = Product<MatrixRows<DTYPE>, QuantisedColumns<Format, DTYPE>, BM, BN, BK>;
+  threadgroup float4 memory[Tile::kMemory];
+  Tile product(tile * uint2(BN, BM), memory, PLACE);
+  product.multiply({x, batch, rows}, {{w, {w_scales, w_biases}, cols}, rows}, rows);
+  product.store(Store<DTYPE>{y, batch, cols});
+}

@@ -1,0 +1,1 @@
+// kernel: qmm_n4.metal q8_g64

@@ -1,0 +1,5 @@
+"""Product with 8-bit weights as they are, x W."""
+
+from metalbench.formats.problems import affine, matmul_as_it_is
+
+qmm_n8 = matmul_as_it_is("qmm_n8", affine(8))

@@ -1,0 +1,1 @@
+// kernel: qmv4.metal q4_g128

@@ -1,0 +1,1 @@
+// kernel: qmv4.metal q5_g64

@@ -1,0 +1,1 @@
+// kernel: quantized_embedding4.metal q6_g64

@@ -1,0 +1,5 @@
+"""Norm of a vector, then a matrix of 4-bit weights: what begins every block when decoding."""
+
+from metalbench.formats.problems import affine, normed_matvec
+
+rms_norm_qmv4 = normed_matvec("rms_norm_qmv4", affine(4))

@@ -1,0 +1,125 @@
+"""Inputs of tasks that are weights of few bits: the parts of one plain matrix that was drawn.
+
+Words that were drawn by themselves would have scales like no weights' own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from metalbench.formats.affine import Affine
+from metalbench.formats.minifloats import MODES
+from metalbench.task.dtypes import DType, dtype
+from metalbench.task.expression import parse
+from metalbench.task.inputs import Input, normal
+from metalbench.task.variation import coarse, even, heavy_tailed, sparse
+
+Array = np.ndarray[Any, Any]
+Parts = tuple[Array, ...]
+
+
+@dataclass
+class _Whole:
+    """A matrix that inputs are parts of: they are made together, and kept until each was taken."""
+
+    plain: Input
+    quantised: Callable[[Array], Parts]
+    count: int
+    _made: dict[object, tuple[Parts, set[int]]] = field(default_factory=dict)
+    _keeping: threading.Lock = field(default_factory=threading.Lock)
+
+    def part(
+        self, at: int, random: np.random.Generator, values: Mapping[str, int], seed: int
+    ) -> Array:
+        """One of the parts; for generators in the same state they are of one matrix."""
+        key = (str(random.bit_generator.state), tuple(values.items()), seed)
+        with self._keeping:
+            if key not in self._made:
+                self._made[key] = (self.quantised(self.plain.drawn(random, values, seed)), set())
+            parts, taken = self._made[key]
+            taken.add(at)
+            if len(taken) == self.count:
+                del self._made[key]
+        return parts[at]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part(Input):
+    """One of the inputs that are a matrix of few bits."""
+
+    whole: _Whole
+    at: int
+
+    def drawn(
+        self, random: np.random.Generator, values: Mapping[str, int], seed: int
+    ) -> np.ndarray[Any, Any]:
+        """The array for `values` of the sizes."""
+        return self.whole.part(self.at, random, values, seed)
+
+
+def quantised(
+    *dims: str | int, format: Affine, name: str = "w", plain: Input | None = None
+) -> dict[str, Input]:
+    """The inputs `w`, `w_scales` and `w_biases` of a matrix (or several) in this format.
+
+    `dims` are the plain matrix's; `plain` is how that is drawn, else it is normal, with the
+    variations of weights. Words are uint32 (..., last * bits / 32), scales and biases (...,
+    last / group) in the type of the run.
+    """
+    *rows, last = map(str, dims)
+    groups = (*rows, f"({last}) / {format.group}")
+    shapes = [
+        (("", (*rows, f"({last}) * {format.bits} / 32"), dtype("uint32"))),
+        ("_scales", groups, None),
+        ("_biases", groups, None),
+    ]
+    return _parts(name, plain or _weights(*dims), format.quantised, shapes, format.name)
+
+
+def minifloat(
+    *dims: str | int, mode: str, name: str = "w", plain: Input | None = None
+) -> dict[str, Input]:
+    """The inputs `w` and `w_scales` of a matrix (or several) in one of MODES.
+
+    As `quantised`; scales are uint8 (..., last / group).
+    """
+    *rows, last = map(str, dims)
+    chosen = MODES[mode]
+    shapes = [
+        ("", (*rows, f"({last}) * {chosen.bits} / 32"), dtype("uint32")),
+        ("_scales", (*rows, f"({last}) / {chosen.group}"), dtype("uint8")),
+    ]
+    return _parts(name, plain or _weights(*dims), chosen.quantised, shapes, mode)
+
+
+def _weights(*dims: str | int) -> Input:
+    """Of any distribution but one that is shifted: what is far from zero has few of its bits."""
+    return normal(*dims).only(heavy_tailed(), even(), coarse(), sparse())
+
+
+def _parts(
+    name: str,
+    plain: Input,
+    quantised: Callable[[Array], Parts],
+    shapes: Sequence[tuple[str, tuple[str, ...], DType | None]],
+    called: str,
+) -> dict[str, Input]:
+    whole = _Whole(plain, quantised, len(shapes))
+    return {
+        f"{name}{suffix}": Part(
+            tuple(parse(each) for each in shape),
+            kind,
+            distribution=f"{plain.distribution} in {called}",
+            draw=plain.draw,
+            variations=plain.variations,
+            stream=name,
+            whole=whole,
+            at=at,
+        )
+        for at, (suffix, shape, kind) in enumerate(shapes)
+    }

@@ -1,0 +1,95 @@
+"""Floats of four and eight bits with a scale of eight bits for each group: mxfp4, mxfp8, nvfp4.
+
+E2M1 and E4M3 are named after their bits of exponent and mantissa, E8M0 is a power of two. Sources:
+the OCP Microscaling Formats specification 1.0; MLX's modes of those names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from metalbench.formats.bits import packed, unpacked
+
+Array = np.ndarray[Any, Any]
+_E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
+_LARGEST_E4M3 = 0x7E  # 448; what is above is no number
+
+
+def _e4m3() -> Array:
+    code = np.arange(128)
+    exponent, mantissa = code >> 3, code & 7
+    normal = np.ldexp(1 + mantissa / 8, exponent - 7)
+    values = np.where(exponent == 0, np.ldexp(mantissa / 8, -6), normal).astype(np.float32)
+    values[_LARGEST_E4M3 + 1] = np.nan
+    return values
+
+
+def _signed(values: Array) -> Array:
+    return np.concatenate([values, -values])
+
+
+E2M1 = _signed(_E2M1)
+E4M3 = _signed(_e4m3())
+# The last is no number by the standard; MLX makes it infinite.
+E8M0 = np.append(np.ldexp(1.0, np.arange(255) - 127), np.inf).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One of MLX's modes: the codes' `values`, `bits` each, and the `scales` of groups."""
+
+    name: str
+    bits: int
+    group: int
+    values: Array
+    scales: Array
+
+    def quantised(self, plain: Array) -> tuple[Array, Array]:
+        """Words (..., count * bits / 32) and scales, uint8, of plain rows, float32 (..., count).
+
+        A power of two is the least that no element of the group exceeds the largest code of; of
+        nvfp4 it is the nearest E4M3. Codes are the nearest, of two as near the smaller one.
+        """
+        groups = plain.astype(np.float32).reshape(*plain.shape[:-1], -1, self.group)
+        positive = self.values[: len(self.values) // 2]
+        largest = np.nanmax(positive)
+        wanted = np.abs(groups).max(-1) / largest
+        if self.scales is E8M0:
+            with np.errstate(divide="ignore"):
+                exponents = np.ceil(np.log2(wanted))
+            exponents = np.where(wanted == 0, 0, exponents)
+            scales = np.clip(exponents + 127, 0, 254).astype(np.uint8)
+        else:
+            scales = _nearest(self.scales[:_LARGEST_E4M3], wanted)
+        unit = self.scales[scales][..., None]
+        scaled = np.divide(groups, unit, out=np.zeros_like(groups), where=unit != 0)
+        known = positive[~np.isnan(positive)]
+        codes = _nearest(known, np.abs(scaled))
+        codes |= np.where((scaled < 0) & (codes > 0), len(positive), 0).astype(np.uint8)
+        return packed(codes.reshape(plain.shape), self.bits), scales
+
+    def dequantised(self, words: Array, scales: Array, dtype: Any = np.float64) -> Array:
+        """The values (..., count); exact where the type has them."""
+        values = self.values[unpacked(words, self.bits)].reshape(*scales.shape, self.group)
+        whole = values.astype(np.float32) * self.scales[scales][..., None]
+        rows: Array = whole.reshape(*words.shape[:-1], -1).astype(dtype)
+        return rows
+
+
+def _nearest(ascending: Array, wanted: Array) -> Array:
+    """The number of the nearest of these values, of two as near the smaller."""
+    between = (ascending[1:] + ascending[:-1]) / 2
+    return np.searchsorted(between, wanted, side="left").astype(np.uint8)
+
+
+MODES = {
+    each.name: each
+    for each in (
+        Mode("mxfp4", 4, 32, E2M1, E8M0),
+        Mode("mxfp8", 8, 32, E4M3, E8M0),
+        Mode("nvfp4", 4, 16, E2M1, E4M3),
+    )
+}

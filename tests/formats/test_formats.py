@@ -1,0 +1,172 @@
+"""Formats of few bits: what MLX makes of the same words, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import mlx.core as mx
+import numpy as np
+import pytest
+
+from metalbench.formats import MODES, Affine, Mode, minifloat, quantised
+from metalbench.formats.affine import BITS, GROUPS
+from metalbench.formats.bits import packed, unpacked
+from metalbench.formats.minifloats import E4M3
+from metalbench.task import normal, output, task
+from metalbench.task.dtypes import dtype as dtype_of
+from metalbench.task.workload import workload
+
+WORDS = 1_000_000
+TYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
+COLS = 3840  # whole words and groups of every kind
+
+
+def random() -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(5))
+
+
+def words_of(bits: int) -> np.ndarray:
+    """A million words, whatever is in them."""
+    cols = COLS * bits // 32
+    rows = -(-WORDS // cols)
+    return random().integers(0, 2**32, (rows, cols), dtype=np.uint32)
+
+
+def as_numpy(array: mx.array) -> np.ndarray:
+    return np.array(array.astype(mx.float32))
+
+
+@pytest.mark.parametrize("bits", [1, *BITS])
+def test_what_is_packed_is_unpacked(bits: int) -> None:
+    codes = random().integers(0, 1 << bits, (3, 5, 96), dtype=np.uint8)
+    words = packed(codes, bits)
+    assert (words.dtype, words.shape) == (np.uint32, (3, 5, 3 * bits))
+    np.testing.assert_array_equal(unpacked(words, bits), codes)
+
+
+@pytest.mark.parametrize(
+    ("bits", "group", "dtype"),
+    [
+        *((bits, group, "float32") for bits in BITS for group in GROUPS),
+        *((bits, 64, dtype) for bits in BITS for dtype in ("float16", "bfloat16")),
+    ],
+)
+def test_affine_values_are_those_of_mlx(bits: int, group: int, dtype: str) -> None:
+    words, form = words_of(bits), Affine(bits, group)
+    shape = (len(words), COLS // group)
+    scales, biases = (
+        mx.array(random().standard_normal(shape, dtype=np.float32) * by).astype(TYPES[dtype])
+        for by in (0.02, 0.3)
+    )
+    theirs = mx.dequantize(mx.array(words), scales, biases, group_size=group, bits=bits)
+    kind = dtype_of(dtype).numpy
+    ours = form.dequantised(words, as_numpy(scales).astype(kind), as_numpy(biases).astype(kind))
+    np.testing.assert_array_equal(ours.astype(np.float32), as_numpy(theirs))
+
+
+@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+def test_small_floats_are_those_of_mlx(mode: Mode) -> None:
+    words = words_of(mode.bits)
+    shape = (len(words), COLS // mode.group)
+    if mode.name == "nvfp4":
+        scales = random().integers(0, 0x7F, shape, dtype=np.uint8)
+    else:
+        # Powers of two whose products are neither infinite nor subnormal.
+        scales = random().integers(16, 240, shape, dtype=np.uint8)
+    theirs = mx.dequantize(
+        mx.array(words), mx.array(scales), mode=mode.name, dtype=mx.float32, group_size=mode.group
+    )
+    np.testing.assert_array_equal(mode.dequantised(words, scales, np.float32), as_numpy(theirs))
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("bits", BITS)
+def test_what_is_quantised_is_as_mlx_quantises(bits: int, group: int) -> None:
+    plain = random().standard_normal((64, 384), dtype=np.float32)
+    plain[0] = 3.0
+    plain[1] = np.abs(plain[1])
+    plain[2] = -np.abs(plain[2])
+    ours = Affine(bits, group).quantised(plain)
+    theirs = mx.quantize(mx.array(plain), group_size=group, bits=bits)
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(one, np.array(other))
+
+
+@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+def test_small_floats_are_the_nearest(mode: Mode) -> None:
+    plain = random().standard_normal((64, 384), dtype=np.float32)
+    plain[0] = 0
+    words, scales = mode.quantised(plain)
+    back = mode.dequantised(words, scales)
+    # Half a step of the mantissa of the largest code, and of a group whose scale was rounded a
+    # little more.
+    step = 2.0 ** -(2 if mode.bits == 4 else 4)
+    largest = np.repeat(np.abs(plain).reshape(64, -1, mode.group).max(-1), mode.group, -1)
+    assert (np.abs(back - plain) <= 1.07 * step * largest).all()
+    assert (back[0] == 0).all()
+
+
+def test_e4m3_is_that_of_mlx() -> None:
+    theirs = np.array(mx.from_fp8(mx.arange(256).astype(mx.uint8), mx.float32))
+    np.testing.assert_array_equal(E4M3, theirs)
+
+
+@pytest.mark.parametrize("bad", [dict(bits=7), dict(bits=4, group=48)])
+def test_other_formats_are_refused(bad: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=r"expected bits of \(2, 3, 4, 5, 6, 8\) and a group of"):
+        Affine(**bad)
+
+
+def test_the_parts_of_an_input_are_of_one_matrix() -> None:
+    form = Affine(4, 32)
+    common = dict(
+        sizes=dict(seed=dict(rows=3, cols=64)),
+        outputs=dict(y=output("rows")),
+        flops="2 * rows * cols",
+        multiples=dict(cols=32),
+        dtypes=("float32", "float16"),
+    )
+
+    @task(
+        inputs=dict(
+            x=normal("cols"),
+            **quantised("rows", "cols", format=form, plain=normal("rows", "cols")),
+            **minifloat("rows", "cols", mode="nvfp4", name="v", plain=normal("rows", "cols")),
+        ),
+        oracle=lambda x, w, w_scales, w_biases, v, v_scales: (
+            form.dequantised(w, w_scales, w_biases) @ x
+        ),
+        **common,
+    )
+    def product(x, w, w_scales, w_biases, v, v_scales):
+        return mx.quantized_matmul(x[None], w, w_scales, w_biases, group_size=32, bits=4)[0]
+
+    whole = task(
+        inputs=dict(w=normal("rows", "cols"), v=normal("rows", "cols")),
+        oracle=lambda w, v: w[:, 0],
+        **common,
+    )(named("product"))
+    for seed in range(product.turn):
+        work, plain = (workload(each, "seed", seed=seed) for each in (product, whole))
+        parts = form.quantised(plain.inputs["w"])
+        for name, part in zip(("w", "w_scales", "w_biases"), parts, strict=True):
+            np.testing.assert_array_equal(work.inputs[name], part)
+        small = MODES["nvfp4"].quantised(plain.inputs["v"])
+        for name, part in zip(("v", "v_scales"), small, strict=True):
+            np.testing.assert_array_equal(work.inputs[name], part)
+        theirs = product.reference(**{k: mx.array(v) for k, v in work.inputs.items()})
+        expected = work.expected["y"]
+        near = 1e-4 * np.abs(form.dequantised(*parts) @ np.abs(work.inputs["x"])).max()
+        np.testing.assert_allclose(np.array(theirs), expected, rtol=1e-4, atol=near)
+    halves = workload(product, "seed", dtype_name="float16").inputs
+    assert (halves["w_scales"].dtype, halves["w"].dtype) == (np.float16, np.uint32)
+
+
+def named(name: str) -> Callable[..., mx.array]:
+    """A reference for `w` and `v` of this name."""
+
+    def reference(w, v):
+        return w[:, 0]
+
+    reference.__name__ = name
+    return reference
