@@ -1,7 +1,9 @@
 // The residual stream and its norm in one pass: total = x + residual is stored, and so is y = total
 // / rms(total) w, which is taken from the sum in registers before it is rounded. One threadgroup
-// per row: two matrices are read and two written, where two kernels would read three. dispatch:
-// add_rms_norm  threadgroups=(rows)  threads=(TG) tune: TG = 32, 64, 128, 256 tune: KEEP = 8, 1, 4
+// per row: two matrices are read and two written, where two kernels would read three.
+// dispatch: add_rms_norm  threadgroups=(rows)  threads=(TG)
+// tune: TG = 32, 64, 128, 256
+// tune: KEEP = 8, 1, 4
 // dtypes: float32, float16, bfloat16
 #include "metalbench/norm_epilogues.h"
 using namespace metal;

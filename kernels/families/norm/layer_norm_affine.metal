@@ -1,8 +1,10 @@
 // Row layer norm with weight and bias: one threadgroup per row, the row read once into registers,
 // the variance taken from deviations in a second pass over these. Weight and bias come from the
-// cache and are applied as one fused multiply-add on the way to memory. dispatch: layer_norm_affine
-// threadgroups=(rows)  threads=(TG) tune: TG = 32, 64, 128, 256 tune: KEEP = 8, 1, 4 dtypes:
-// float32, float16, bfloat16
+// cache and are applied as one fused multiply-add on the way to memory.
+// dispatch: layer_norm_affine  threadgroups=(rows)  threads=(TG)
+// tune: TG = 32, 64, 128, 256
+// tune: KEEP = 8, 1, 4
+// dtypes: float32, float16, bfloat16
 #include "metalbench/norm_epilogues.h"
 using namespace metal;
 using namespace metalbench;
