@@ -1,74 +1,69 @@
-"""The recurrence of RWKV-7: a state that each token decays, turns and adds to, by column."""
+"""The state of RWKV-7: it decays by column, is turned along one direction, and takes a value in."""
 
 import mlx.core as mx
 import numpy as np
 
 from metalbench.task import Input, normal, output, task, uniform
+from metalbench.task.recurrences import state_of, unit
 
 
-def recurred(r, w, k, v, a, b):
-    """Token after token: S = S diag(w) + (S a) b^T + v k^T, y = S r."""
-    tokens, heads, dims = r.shape
-    state = np.zeros((heads, dims, dims), r.dtype)
-    y = np.empty_like(r)
-    for t in range(tokens):
-        turned = np.einsum("hij,hj->hi", state, a[t])
-        state = (
-            state * w[t][:, None, :]
-            + turned[:, :, None] * b[t][:, None, :]
-            + v[t][:, :, None] * k[t][:, None, :]
-        )
-        y[t] = np.einsum("hij,hj->hi", state, r[t])
-    return y
+def recurred(r, w, k, v, a, rate, state, terms=False):
+    """Token after token: S = S diag(w) - (S a) (rate a)^T + v k^T, y = S r."""
+    y, sizes = np.empty_like(v), np.abs(state)
+    for t in range(len(r)):
+        said = np.einsum("hvk,hk->hv", state, a[t])
+        spoken = np.einsum("hvk,hk->hv", np.abs(state), np.abs(a[t]))
+        turn = rate[t] * a[t]
+        state = state * w[t][:, None, :] - said[:, :, None] * turn[:, None, :]
+        state = state + v[t][:, :, None] * k[t][:, None, :]
+        sizes = sizes * np.abs(w[t][:, None, :]) + spoken[:, :, None] * np.abs(turn)[:, None, :]
+        sizes = sizes + np.abs(v[t][:, :, None] * k[t][:, None, :])
+        asked = (sizes, np.abs(r[t])) if terms else (state, r[t])
+        y[t] = np.einsum("hvk,hk->hv", *asked)
+    return y, sizes if terms else state
 
 
-def unit(sign):
-    """Vectors of length one, or the other way round: others would let the state grow."""
-
-    def draw(random, shape, _):
-        values = random.standard_normal(shape, dtype=np.float32)
-        return np.float32(sign) * values / np.linalg.norm(values, axis=-1, keepdims=True)
-
-    plain = normal("tokens", "heads", "dims")
-    return Input(plain.shape, None, "on the unit sphere", draw, stream="key")
+def vector() -> Input:
+    return normal("tokens", "heads", "dims").only()
 
 
 @task(
     sizes=dict(
         small=dict(tokens=5, heads=2, dims=32),
         odd1=dict(tokens=37, heads=3, dims=33),
-        odd2=dict(tokens=3, heads=1, dims=80),
-        seed=dict(tokens=64, heads=8, dims=64),
-        large=dict(tokens=1024, heads=64, dims=64),
+        odd2=dict(tokens=3, heads=1, dims=130),
+        seed=dict(tokens=64, heads=16, dims=64),
+        large=dict(tokens=2048, heads=64, dims=64),
     ),
     gpu_headline="large",
     inputs=dict(
-        r=normal("tokens", "heads", "dims").only(),
-        w=uniform("tokens", "heads", "dims", low=0.55, high=0.99),
-        k=normal("tokens", "heads", "dims").only(),
-        v=normal("tokens", "heads", "dims").only(),
-        a=unit(-1),
-        b=unit(0.5),
+        r=vector(),
+        w=uniform("tokens", "heads", "dims", low=0.55, high=1.0),
+        k=vector(),
+        v=normal("tokens", "heads", "dims"),
+        a=unit("tokens", "heads", "dims"),
+        rate=uniform("tokens", "heads", "dims"),
+        state=state_of("heads", "dims", "dims"),
     ),
-    outputs=dict(y=output("tokens", "heads", "dims")),
-    oracle=recurred,
-    # Of a token's answer the terms are as many as the key has elements.
-    scale=lambda r, w, k, v, a, b: (
-        np.abs(recurred(r, w, k, v, a, b))
-        + np.broadcast_to(np.abs(v) * np.abs(r * k).sum(axis=-1, keepdims=True), v.shape)
+    outputs=dict(
+        y=output("tokens", "heads", "dims"), left=output("heads", "dims", "dims", dtype="float32")
     ),
+    oracle=lambda r, w, k, v, a, rate, state: recurred(r, w, k, v, a, rate, state),
+    scale=lambda r, w, k, v, a, rate, state: recurred(r, w, k, v, a, rate, state, True),
     dtypes=("float32", "float16", "bfloat16"),
-    flops="10 * tokens * heads * dims * dims",
+    flops="8 * tokens * heads * dims * dims",
     baseline="a loop over tokens",
 )
-def wkv7(r, w, k, v, a, b):
-    tokens, heads, dims = r.shape
-    kind = r.dtype
-    r, w, k, v, a, b = (each.astype(mx.float32) for each in (r, w, k, v, a, b))
-    state = mx.zeros((heads, dims, dims))
+def wkv7(r, w, k, v, a, rate, state):
+    wide = [each.astype(mx.float32) for each in (r, w, k, v, a, rate)]
     steps = []
-    for t in range(tokens):
-        turned = state @ a[t][:, :, None]
-        state = state * w[t][:, None] + turned @ b[t][:, None] + v[t][:, :, None] @ k[t][:, None]
-        steps.append((state @ r[t][:, :, None])[..., 0])
-    return mx.stack(steps).astype(kind)
+    for t in range(len(r)):
+        query, kept, key, value, along, much = (each[t] for each in wide)
+        said = state @ along[:, :, None]
+        state = (
+            state * kept[:, None]
+            - said * (much * along)[:, None]
+            + value[:, :, None] * key[:, None]
+        )
+        steps.append((state @ query[:, :, None])[:, :, 0])
+    return mx.stack(steps).astype(v.dtype), state

@@ -1,0 +1,77 @@
+"""Recurrences over tokens whose state is a matrix a head: what their tasks' oracles share.
+
+A state is (heads, rows, cols); a token's values are its rows, its keys and queries its columns.
+Every oracle also has the sums of absolute terms along its own way, which errors are relative to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from metalbench.task.dtypes import dtype
+from metalbench.task.inputs import Input, normal
+
+Array = np.ndarray[Any, Any]
+
+
+def unit(*dims: str) -> Input:
+    """Vectors of length one: longer keys would let a state grow without end."""
+
+    def draw(random: np.random.Generator, shape: tuple[int, ...], _: Any) -> Array:
+        values = random.standard_normal(shape, dtype=np.float32)
+        lengths = np.linalg.norm(values, axis=-1, keepdims=True)
+        return np.asarray(values / lengths, np.float32)
+
+    return replace(normal(*dims), distribution="on the unit sphere", draw=draw, variations=())
+
+
+def state_of(*dims: str) -> Input:
+    """A state from before, float32 whatever the run's type is: in half types it would drift."""
+    return replace(normal(*dims).only(), dtype=dtype("float32"))
+
+
+def delta_rule(
+    q: Array, k: Array, v: Array, decay: Array, beta: Array, *, state: Array, terms: bool = False
+) -> tuple[Array, Array]:
+    """Token after token: S = g S, S = S + beta (v - S k) k^T, y = S q; y and the last state.
+
+    `q`, `k` (tokens, k_heads, cols), `v` (tokens, heads, rows), `beta` (tokens, heads), `decay`
+    the same or with a number for each column. With `terms` sums of absolute terms.
+    """
+    tokens, heads, _ = v.shape
+    keys, queries = (np.repeat(each, heads // k.shape[1], axis=1) for each in (k, q))
+    gates = decay.reshape(*decay.shape[:2], -1)
+    y, sizes = np.empty_like(v), np.abs(state)
+    for t in range(tokens):
+        gate = gates[t][:, None, :]
+        state, sizes = gate * state, np.abs(gate) * sizes
+        said = np.einsum("hvk,hk->hv", state, keys[t])
+        change = beta[t][:, None] * (v[t] - said)
+        if terms:
+            spoken = np.einsum("hvk,hk->hv", np.abs(state), np.abs(keys[t]))
+            largest = np.abs(beta[t][:, None]) * (np.abs(v[t]) + spoken)
+            sizes = sizes + largest[:, :, None] * np.abs(keys[t])[:, None, :]
+        state = state + change[:, :, None] * keys[t][:, None, :]
+        asked = (sizes, np.abs(queries[t])) if terms else (state, queries[t])
+        y[t] = np.einsum("hvk,hk->hv", *asked)
+    return y, sizes if terms else state
+
+
+def linear_attention(
+    q: Array, k: Array, v: Array, decay: Array, state: Array
+) -> tuple[Array, Array]:
+    """Token after token: S = g S + v k^T, y = S q; y and the last state.
+
+    `q`, `k` (tokens, k_heads, cols), `v` (tokens, heads, rows), `decay` (tokens, heads). Of
+    absolute values it gives the sums of absolute terms.
+    """
+    shared = v.shape[1] // k.shape[1]
+    y = np.empty_like(v)
+    for t in range(len(v)):
+        key, query = (np.repeat(each[t], shared, axis=0) for each in (k, q))
+        state = decay[t][:, None, None] * state + v[t][:, :, None] * key[:, None, :]
+        y[t] = np.einsum("hvk,hk->hv", state, query)
+    return y, state
