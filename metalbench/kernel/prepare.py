@@ -164,6 +164,10 @@ class Compiled:
             named = " and ".join(f"`// tune: {name}`" for name in names)
             return f"no value of {named} is small enough: add one that is, as the first"
         found = ", ".join(map("{} = {}".format, names, max(fitting)[1]))
+        said = [each for each in self.kernel.device_defaults if each.device in self.kernel.target]
+        if any(name in each.values for each in said for name in names):
+            lines = " and ".join(f"`// defaults: {each.device}`" for each in said)
+            return f"{found} fits: let the line {lines} say so"
         return f"{found} fits: let the `// tune:` line begin with it"
 
     def scratches(self, workload: Workload) -> dict[str, GuardedBuffer]:

@@ -130,6 +130,13 @@ def test_a_kernel_that_takes_fewer_threads_is_told_the_tune_value(device, tune, 
     assert "got 256; " + remedy in told
 
 
+def test_a_device_whose_defaults_take_too_many_threads_is_told_their_line(device):
+    source = LIMITED.replace("TG = 32, 64", "TG = 32, 64, 256\n// defaults: cpu TG = 256")
+    ours = kernel.parse(source, name="scaled").on(["cpu"])
+    with pytest.raises(DispatchError, match=r"TG = 64 fits: let the line `// defaults: cpu` say"):
+        compile_kernel(device, ours, scaled).bind(workload(scaled, "small"))
+
+
 def test_another_seed_is_loaded_into_the_same_buffers(device):
     ready = bound(device)
     other = workload(scaled, "small", seed=1)

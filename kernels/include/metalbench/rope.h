@@ -4,7 +4,6 @@
 #pragma once
 #include <metal_stdlib>
 
-
 namespace metalbench {
 
 using namespace metal;
