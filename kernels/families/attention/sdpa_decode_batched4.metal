@@ -1,0 +1,1 @@
+// kernel: sdpa_decode_2pass.metal

@@ -1,0 +1,32 @@
+"""Attention of four queries a head, all of which see a whole cache: tokens that are proposed."""
+
+import math
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import coarse, even, normal, output, sparse, task
+from metalbench.task.decoding import SIZES, drawn, inputs, mixed, weights
+
+
+def result(q, k, v):
+    """The queries of a head follow each other, and share its keys as heads do."""
+    return mixed(weights(q.reshape(-1, q.shape[-1]), k), v).reshape(q.shape)
+
+
+@task(
+    sizes=SIZES,
+    gpu_headline="large",
+    inputs=dict(inputs(), q=normal("heads", "queries", "dims").only(even(), coarse(), sparse())),
+    outputs=dict(y=output("heads", "queries", "dims")),
+    constants=dict(spare=0, queries=4),
+    draw=drawn,
+    oracle=lambda q, k, v, spare, queries: result(q, k, v),
+    scale=lambda q, k, v, spare, queries: result(q, k, np.abs(v)),
+    dtypes=("float32", "float16", "bfloat16"),
+    flops="queries * (4 * heads * keys * dims + 5 * heads * keys)",
+    baseline="mx.fast.scaled_dot_product_attention",
+)
+def sdpa_decode_batched4(q, k, v, spare, queries):
+    scale = 1 / math.sqrt(q.shape[-1])
+    return mx.fast.scaled_dot_product_attention(q[None], k[None], v[None], scale=scale)[0]

@@ -1,0 +1,58 @@
+// Attention of one query a head over a cache in pages, as servers of many texts keep it: a row of a
+// table says which pages are a text's. Spans of the keys first, each for all heads that share them,
+// then what the spans have left (metalbench/split_decode.h). No page is moved; rows of a page lie
+// side by side for each kv head, and a text's last page is read as far as it has keys.
+// dispatch: attend  threadgroups=(ceil_div(heads / kv_heads, SHARED), texts * kv_heads, ceil_div(most * page, SPAN))  threads=(TG)
+// dispatch: merge  threads_in_grid=(ceil_div(dims, 4), texts * heads)  threads=(32, 4)
+// scratch: partial float32 (texts * heads, ceil_div(most * page, SPAN), dims)
+// scratch: level float32 (texts * heads, ceil_div(most * page, SPAN), 2)
+// tune: SPAN = 512, 256, 1024
+// tune: SHARED = 4, 1, 2, 8
+// tune: TG = 128, 64, 256
+// dtypes: float32, float16, bfloat16
+#include "metalbench/split_decode.h"
+#include "metalbench/tiles.h"
+using namespace metalbench;
+
+struct PagedCache {
+  device const DTYPE* k;
+  device const DTYPE* v;
+  device const uint* table;
+  uint page;
+  uint pitch;  // from a page to the next
+  uint dims;
+  ulong row(uint i) const { return ulong(table[i / page]) * pitch + i % page * dims; }
+  float4 key(uint i, uint column) const { return load_quad(k + row(i), column, dims); }
+  float4 value(uint i, uint column) const { return load_quad(v + row(i), column, dims); }
+  bool seen(uint) const { return true; }
+};
+
+[[kernel, max_total_threads_per_threadgroup(TG)]] void attend(
+    device const DTYPE* q, device const DTYPE* k, device const DTYPE* v, device const uint* table,
+    device const uint* keys, device float* partial, device float* level, constant uint& heads,
+    constant uint& kv_heads, constant uint& most, constant uint& page, constant uint& dims,
+    uint3 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Decode = SplitDecode<TG / 32, SHARED, 256>;
+  threadgroup Decode::Memory memory;
+  const uint shared = heads / kv_heads;
+  const uint spans = (most * page + SPAN - 1) / SPAN;
+  const uint text = group.y / kv_heads;
+  const ulong rows = ulong(group.y % kv_heads) * page * dims;
+  const ulong own = ulong(group.y) * shared;
+  Decode decode(q + own * dims, group.x * SHARED, shared, dims, PLACE);
+  const PagedCache cache = {
+      k + rows, v + rows, table + ulong(text) * most, page, kv_heads * page * dims, dims};
+  decode.walk(cache, group.z * SPAN, min(keys[text], (group.z + 1) * SPAN), PLACE);
+  device float2* levels = (device float2*)level;
+  decode.store({partial + own * spans * dims, levels + own * spans, spans, dims}, group.z,
+               group.x * SHARED, shared, memory, PLACE);
+}
+
+[[kernel]] void merge(device const float* partial, device const float* level, device DTYPE* y,
+                      constant uint& most, constant uint& page, constant uint& dims,
+                      uint2 at [[thread_position_in_grid]]) {
+  const uint spans = (most * page + SPAN - 1) / SPAN;
+  const ulong first = ulong(at.y) * spans;
+  merge_partials(partial + first * dims, StoredLevels{(device const float2*)level + first},
+                 y + ulong(at.y) * dims, spans, dims, 4 * at.x);
+}

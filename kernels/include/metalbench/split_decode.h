@@ -1,0 +1,186 @@
+// Attention of few queries over a long cache, in two dispatches, so that there is work for a whole
+// GPU however few heads there are. In the first a threadgroup has a span of the keys of one kv head
+// and several queries that share them: every row of the cache is read once for all of these. Its
+// SIMD-groups take turns at four keys at a time, whose rows are on their way together. What a span
+// comes to is a *partial*: a sum of values that is not divided yet, as floats; its largest score,
+// to base two; and the sum of weights relative to that. In the second dispatch partials are joined.
+//
+// A cache is a template parameter:
+//   key(i, column)    four elements of the i-th key; zeros past its end
+//   value(i, column)  the same of its value
+//   seen(i)           whether it takes part
+#pragma once
+#include "metalbench/quads.h"
+#include "metalbench/reduce.h"
+
+namespace metalbench {
+
+constant constexpr float kLog2E = 1.44269504f;
+
+// Rows of `dims` elements.
+template <typename T>
+struct RowCache {
+  device const T* k;
+  device const T* v;
+  uint dims;
+  float4 key(uint i, uint column) const { return load_quad(k + ulong(i) * dims, column, dims); }
+  float4 value(uint i, uint column) const { return load_quad(v + ulong(i) * dims, column, dims); }
+  bool seen(uint) const { return true; }
+};
+
+// Where partials are: of query `query` and span `span`.
+struct Partials {
+  device float* out;      // (queries, spans, dims)
+  device float2* levels;  // (queries, spans): largest score, sum
+  uint spans;
+  uint dims;
+};
+
+template <uint SimdGroups, uint Queries, uint MaxDims>
+struct SplitDecode {
+  static constant constexpr uint kQuads = (MaxDims + 127) / 128;  // of a lane
+  static constant constexpr uint kKeys = 4;                       // at a time
+
+  struct Memory {
+    float2 levels[Queries][SimdGroups];
+    float4 out[SimdGroups][32 * kQuads];
+  };
+
+  float4 query[Queries][kQuads];
+  float4 out[Queries][kQuads];
+  float peak[Queries];
+  float sum[Queries];
+
+  // Queries first.. of the `queries` at `q`; those past the last repeat it.
+  template <typename T>
+  SplitDecode(device const T* q, uint first, uint queries, uint dims, Place place) {
+    const float scale = kLog2E * precise::rsqrt(float(dims));
+    for (uint g = 0; g < Queries; ++g) {
+      device const T* from = q + ulong(min(first + g, queries - 1)) * dims;
+      for (uint j = 0; j < kQuads; ++j) {
+        query[g][j] = load_quad(from, 4 * (place.lane + 32 * j), dims) * scale;
+        out[g][j] = 0.0f;
+      }
+      peak[g] = -INFINITY;
+      sum[g] = 0.0f;
+    }
+  }
+
+  // Keys begin .. end - 1, by this SIMD-group's turns.
+  template <typename Cache>
+  void walk(Cache cache, uint begin, uint end, Place place) {
+    for (uint i = begin + kKeys * place.simdgroup; i < end; i += kKeys * SimdGroups) {
+      float4 rows[kKeys][kQuads];
+      for (uint u = 0; u < kKeys; ++u) {
+        for (uint j = 0; j < kQuads; ++j) {
+          rows[u][j] = cache.key(min(i + u, end - 1), 4 * (place.lane + 32 * j));
+        }
+      }
+      float4 weights[Queries];
+      for (uint g = 0; g < Queries; ++g) {
+        weights[g] = weighted(cache, g, rows, i, end);
+      }
+      for (uint u = 0; u < kKeys; ++u) {
+        for (uint j = 0; j < kQuads; ++j) {
+          const float4 value = cache.value(min(i + u, end - 1), 4 * (place.lane + 32 * j));
+          for (uint g = 0; g < Queries; ++g) {
+            out[g][j] = fma(weights[g][u], value, out[g][j]);
+          }
+        }
+      }
+    }
+  }
+
+  // The weights of four keys; what came before is scaled to their level.
+  template <typename Cache>
+  float4 weighted(Cache cache, uint g, thread const float4 (&rows)[kKeys][kQuads], uint i,
+                  uint end) {
+    float4 scores;
+    for (uint u = 0; u < kKeys; ++u) {
+      float4 product = 0.0f;
+      for (uint j = 0; j < kQuads; ++j) {
+        product = fma(query[g][j], rows[u][j], product);
+      }
+      const float score = simd_sum(total(product));
+      scores[u] = i + u < end && cache.seen(i + u) ? score : -INFINITY;
+    }
+    const float higher = max(peak[g], largest(scores));
+    // Where no key was seen yet, -inf - -inf would be NaN.
+    const float level = higher > -INFINITY ? higher : 0.0f;
+    const float shrink = exp2(peak[g] - level);
+    const float4 weights = exp2(scores - level);
+    for (uint j = 0; j < kQuads; ++j) {
+      out[g][j] *= shrink;
+    }
+    sum[g] = fma(sum[g], shrink, total(weights));
+    peak[g] = higher;
+    return weights;
+  }
+
+  // The partials of span `span`: what the SIMD-groups have, relative to the largest score of all.
+  void store(Partials to, uint span, uint first, uint queries, threadgroup Memory& memory,
+             Place place) const {
+    for (uint g = 0; g < Queries && first + g < queries; ++g) {
+      threadgroup_barrier(mem_flags::mem_threadgroup);
+      if (place.lane == 0) {
+        memory.levels[g][place.simdgroup] = float2(peak[g], sum[g]);
+      }
+      for (uint j = 0; j < kQuads; ++j) {
+        memory.out[place.simdgroup][place.lane + 32 * j] = out[g][j];
+      }
+      threadgroup_barrier(mem_flags::mem_threadgroup);
+      join(to, ulong(first + g) * to.spans + span, memory.levels[g], memory, place);
+    }
+  }
+
+  static void join(Partials to, ulong at, threadgroup const float2* levels,
+                   threadgroup const Memory& memory, Place place) {
+    float level = levels[0].x;
+    for (uint i = 1; i < SimdGroups; ++i) {
+      level = max(level, levels[i].x);
+    }
+    float whole = 0.0f;
+    float factors[SimdGroups];
+    for (uint i = 0; i < SimdGroups; ++i) {
+      factors[i] = levels[i].x > -INFINITY ? exp2(levels[i].x - level) : 0.0f;
+      whole = fma(factors[i], levels[i].y, whole);
+    }
+    for (uint c = place.thread_index; 4 * c < to.dims; c += 32 * SimdGroups) {
+      float4 joined = 0.0f;
+      for (uint i = 0; i < SimdGroups; ++i) {
+        joined = fma(factors[i], memory.out[i][c], joined);
+      }
+      store_quad(to.out + at * to.dims, 4 * c, to.dims, joined);
+    }
+    if (place.thread_index == 0) {
+      to.levels[at] = float2(level, whole);
+    }
+  }
+};
+
+// The largest score and the sum of the partials of a query, as they are stored; see merge_partials.
+struct StoredLevels {
+  device const float2* levels;
+  float2 operator()(uint i) const { return levels[i]; }
+};
+
+// Four columns of what the partials of a query come to, with a logit (to base two) that has no
+// value, if it is not -inf.
+template <typename Levels, typename T, typename Out>
+inline void merge_partials(device const T* out, Levels levels, device Out* y, uint spans, uint dims,
+                           uint column, float logit = -INFINITY) {
+  float level = logit;
+  for (uint i = 0; i < spans; ++i) {
+    level = max(level, levels(i).x);
+  }
+  float whole = logit > -INFINITY ? exp2(logit - level) : 0.0f;
+  float4 sum = 0.0f;
+  for (uint i = 0; i < spans; ++i) {
+    const float factor = levels(i).x > -INFINITY ? exp2(levels(i).x - level) : 0.0f;
+    whole = fma(factor, levels(i).y, whole);
+    sum = fma(factor, load_quad(out + ulong(i) * dims, column, dims), sum);
+  }
+  store_quad(y, column, dims, sum / whole);
+}
+
+}  // namespace metalbench
