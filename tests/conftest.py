@@ -38,6 +38,7 @@ ONE_IN = {
     "device": 6,
     "emission": 90,
     "escapes": 3,
+    "formats": 3,
     "frontend": 6,
     "generated": 4,
     "isolation": 4,

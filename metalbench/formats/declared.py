@@ -1,0 +1,150 @@
+"""What tasks on weights of few bits are declared with, whichever format they have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.formats.affine import Affine
+from metalbench.formats.drawn import minifloat, quantised
+from metalbench.formats.minifloats import MODES, Mode
+from metalbench.task import Input, Task, output, task
+
+Sizes = Mapping[str, Mapping[str, int]]
+_TYPES = ("float32", "float16", "bfloat16")
+
+
+class Format:
+    """A format of weights for tasks: its inputs `w`, what they stand for, and MLX's arguments."""
+
+    def __init__(self, form: Affine | Mode) -> None:
+        self._form = form
+        self.step = max(32, form.group)
+        self.group = form.group
+        self.is_affine = isinstance(form, Affine)
+        self._mode = form.name if isinstance(form, Mode) else "affine"
+
+    def inputs(self, *dims: str) -> dict[str, Input]:
+        """The parts of a matrix, or of several."""
+        if isinstance(self._form, Mode):
+            return minifloat(*dims, mode=self._form.name)
+        return quantised(*dims, format=self._form)
+
+    def values(self, *parts: Any) -> Any:
+        """The weights in numpy, as exact as the type of the scales."""
+        return self._form.dequantised(*parts)
+
+    def magnitudes(self, *parts: Any) -> Any:
+        """Absolute terms of the weights."""
+        if isinstance(self._form, Affine):
+            return self._form.magnitudes(*parts)
+        return np.abs(self._form.dequantised(*parts))
+
+    def product(
+        self, x: Any, w: Any, scales: Any, biases: Any = None, *, transpose: bool = True
+    ) -> Any:
+        """The product of x and the weights, or their transpose, by MLX."""
+        return mx.quantized_matmul(
+            x,
+            w,
+            scales,
+            biases,
+            transpose=transpose,
+            group_size=self._form.group,
+            bits=self._form.bits,
+            mode=self._mode,
+        )
+
+    def gathered_product(self, x: Any, which: Any, w: Any, scales: Any, biases: Any = None) -> Any:
+        """Each row of x times the transpose of one matrix of several, by MLX."""
+        found = mx.gather_qmm(
+            x[:, None],
+            w,
+            scales,
+            biases,
+            rhs_indices=which,
+            transpose=True,
+            group_size=self._form.group,
+            bits=self._form.bits,
+            mode=self._mode,
+        )
+        return found[:, 0]
+
+    def dequantised(self, w: Any, scales: Any, biases: Any = None, *, dtype: Any = None) -> Any:
+        """The weights by MLX."""
+        return mx.dequantize(
+            w,
+            scales,
+            biases,
+            group_size=self._form.group,
+            bits=self._form.bits,
+            mode=self._mode,
+            dtype=dtype,
+        )
+
+
+def affine(bits: int, group: int = 64) -> Format:
+    """Whole numbers with a scale and a bias a group."""
+    return Format(Affine(bits, group))
+
+
+def mode(name: str) -> Format:
+    """One of MODES."""
+    return Format(MODES[name])
+
+
+def _named(name: str, names: tuple[str, ...], function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with these arguments, whatever the format's are, and this name."""
+    scope: dict[str, Any] = {"function": function}
+    given = ", ".join(names)
+    exec(f"def {name}({given}): return function({given})", scope)
+    made: Callable[..., Any] = scope[name]
+    return made
+
+
+def declared(
+    name: str,
+    form: Format,
+    *,
+    before: Mapping[str, Input],
+    weights: tuple[str, ...],
+    y: tuple[str, ...],
+    right: Callable[..., Any],
+    reference: Callable[..., Any],
+    flops: str,
+    baseline: str,
+    sizes: Sizes,
+    gpu_headline: str = "large",
+    bytes: str | None = None,
+) -> Task:
+    """A task of the inputs `before` and weights of these extents.
+
+    `right(*before, weights)` is the result of plain weights: of the values it is what is expected,
+    of absolute terms the scale of errors. `reference(*before, *parts)` is MLX's.
+    """
+    inputs = {**before, **form.inputs(*weights)}
+    names, count = tuple(inputs), len(before)
+
+    def oracle(*given: Any) -> Any:
+        return right(*given[:count], form.values(*given[count:]))
+
+    def scale(*given: Any) -> Any:
+        plain = (np.abs(x) if x.dtype.kind == "f" else x for x in given[:count])
+        return right(*plain, form.magnitudes(*given[count:]))
+
+    return task(
+        sizes=sizes,
+        gpu_headline=gpu_headline,
+        inputs=inputs,
+        outputs=dict(y=output(*y)),
+        oracle=_named("oracle", names, oracle),
+        scale=_named("scale", names, scale),
+        dtypes=_TYPES,
+        flops=flops,
+        bytes=bytes,
+        baseline=baseline,
+        multiples=dict(cols=form.step),
+    )(_named(name, names, reference))
