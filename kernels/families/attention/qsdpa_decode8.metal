@@ -1,0 +1,1 @@
+// kernel: qsdpa_decode4.metal q8

@@ -1,0 +1,38 @@
+"""Attention over those keys of an 8-bit cache that a mask keeps."""
+
+from metalbench.formats.decoding import SIZES, attended, drawn, expected, inputs, traffic
+from metalbench.task import Input, output, task
+from metalbench.task.dtypes import dtype
+from metalbench.task.expression import parse
+
+
+def kept(random, shape, _):
+    """Half of the keys, none of a long span in the middle, and the last."""
+    mask = random.random(shape) < 0.5
+    mask[shape[0] // 8 : -shape[0] // 4] = False
+    mask[-1] = True
+    return mask
+
+
+MASK = Input((parse("keys"),), dtype("bool"), "half of the keys, in two spans", kept)
+
+
+@task(
+    sizes=SIZES,
+    gpu_headline="large",
+    inputs=dict(inputs(8), mask=MASK),
+    outputs=dict(y=output("heads", "dims")),
+    draw=drawn,
+    oracle=lambda q, k, k_scales, k_biases, v, v_scales, v_biases, mask: expected(
+        8, q, (k, k_scales, k_biases), (v, v_scales, v_biases), rows=mask.astype(bool)
+    ),
+    scale=lambda q, k, k_scales, k_biases, v, v_scales, v_biases, mask: expected(
+        8, q, (k, k_scales, k_biases), (v, v_scales, v_biases), rows=mask.astype(bool), sizes=True
+    ),
+    dtypes=("float32", "float16", "bfloat16"),
+    flops="4 * heads * keys * dims",
+    bytes=traffic(8),
+    baseline="mx.quantized_matmul, mx.softmax",
+)
+def qsdpa_decode8_mask(q, k, k_scales, k_biases, v, v_scales, v_biases, mask):
+    return attended(8, q, (k, k_scales, k_biases), (v, v_scales, v_biases), mask=mask)
