@@ -1,0 +1,78 @@
+// New rows into a cache of 4 or 8 bits: rows become codes with a scale and a bias for each group of
+// 64, as MLX chooses them, and go where their positions say. Sixteen lanes share a group: each has
+// four elements, whose least and greatest join through shuffles, and makes one word of codes, or
+// half a word that joins its neighbour's. What the cache has goes over first, a group a thread.
+// dispatch: copy  threads_in_grid=(heads * length * dims / 64)  threads=(TG)
+// dispatch: place  threads_in_grid=(ceil_div(tokens * heads * dims, 128) * 32)  threads=(TG)
+// instance: q4 BITS = 4
+// instance: q8 BITS = 8
+// tune: TG = 128, 32, 64, 256
+// dtypes: float32, float16, bfloat16
+#include "metalbench/quads.h"
+using namespace metal;
+using namespace metalbench;
+
+constant constexpr uint kGroup = 64;
+constant constexpr uint kVectors = kGroup * BITS / 128;  // of four words, in a group
+
+[[kernel]] void copy(device const uint* cache, device const DTYPE* cache_scales,
+                     device const DTYPE* cache_biases, device uint* y, device DTYPE* y_scales,
+                     device DTYPE* y_biases, uint group [[thread_position_in_grid]]) {
+  for (uint i = 0; i < kVectors; ++i) {
+    ((device uint4*)y)[group * kVectors + i] = ((device const uint4*)cache)[group * kVectors + i];
+  }
+  y_scales[group] = cache_scales[group];
+  y_biases[group] = cache_biases[group];
+}
+
+struct Scaling {
+  float scale;
+  float bias;
+};
+
+// Zero is a code, and so is the end of larger magnitude, which has no error.
+inline Scaling scaling_of(float low, float high) {
+  const float most = float((1 << BITS) - 1);
+  const bool is_low = abs(low) > abs(high);
+  const float step = max((high - low) / most, 1e-7f);
+  const float scale = is_low ? step : -step;
+  const float edge = is_low ? low : high;
+  const float at_edge = rint(edge / scale);
+  return at_edge != 0.0f ? Scaling{edge / at_edge, edge} : Scaling{scale, 0.0f};
+}
+
+[[kernel]] void place(device const DTYPE* fresh, device const uint* position, device uint* y,
+                      device DTYPE* y_scales, device DTYPE* y_biases, constant uint& heads,
+                      constant uint& length, constant uint& tokens, constant uint& dims,
+                      uint thread_index [[thread_position_in_grid]]) {
+  // Lanes past the end repeat the last quad, as others' shuffles want a whole SIMD-group.
+  const uint quads = tokens * heads * dims / 4;
+  const uint quad = min(thread_index, quads - 1);
+  const float4 v = quad_at(fresh, quad);
+  float low = min(min(v.x, v.y), min(v.z, v.w));
+  float high = largest(v);
+  for (uint lanes = 1; lanes < kGroup / 4; lanes *= 2) {
+    low = min(low, simd_shuffle_xor(low, ushort(lanes)));
+    high = max(high, simd_shuffle_xor(high, ushort(lanes)));
+  }
+  const Scaling by = scaling_of(low, high);
+  const float4 nearest = rint((v - by.bias) / by.scale);
+  const uint4 codes = uint4(clamp(nearest, 0.0f, float((1 << BITS) - 1)));
+  const uint bits = codes.x | codes.y << BITS | codes.z << (2 * BITS) | codes.w << (3 * BITS);
+  const uint other = simd_shuffle_xor(bits, ushort(1));
+  if (thread_index >= quads) {
+    return;
+  }
+  const uint row = quad / (dims / 4), column = quad % (dims / 4);
+  const ulong to = ulong(row % heads) * length + position[row / heads];
+  const ulong at = to * (dims / 4) + column;  // in quads of the cache
+  if (BITS == 8) {
+    y[at] = bits;
+  } else if (column % 2 == 0) {
+    y[at / 2] = bits | other << 16;
+  }
+  if (column % (kGroup / 4) == 0) {
+    y_scales[at / (kGroup / 4)] = DTYPE(by.scale);
+    y_biases[at / (kGroup / 4)] = DTYPE(by.bias);
+  }
+}

@@ -1,0 +1,5 @@
+"""New keys of all heads into their positions of a cache of 4 bits, in groups of 64."""
+
+from metalbench.formats.appending import append
+
+kv_append_quant4 = append("kv_append_quant4", 4)

@@ -1,0 +1,1 @@
+// kernel: kv_append_quant4.metal q8

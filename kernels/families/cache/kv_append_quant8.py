@@ -1,0 +1,5 @@
+"""New keys of all heads into their positions of a cache of 8 bits, in groups of 64."""
+
+from metalbench.formats.appending import append
+
+kv_append_quant8 = append("kv_append_quant8", 8)

@@ -1,0 +1,1 @@
+// kernel: kv_dequant4.metal q8

@@ -1,0 +1,139 @@
+"""Tasks on caches of few bits: rows that are appended to them, and read as far as they are filled.
+
+Caches are words (heads, rows, dims * bits / 32) with scales and biases (heads, rows, dims / 64).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.formats.affine import Affine
+from metalbench.formats.drawn import quantised
+from metalbench.task import Input, Task, normal, output, task
+from metalbench.task.dtypes import dtype
+from metalbench.task.expression import parse
+
+Array = np.ndarray[Any, Any]
+GROUP = 64
+TYPES = ("float32", "float16", "bfloat16")
+
+
+def positions(
+    random: np.random.Generator, shape: tuple[int, ...], sizes: Mapping[str, int]
+) -> Array:
+    """Positions that differ, in any order."""
+    return random.permutation(sizes["length"])[: shape[0]].astype(np.uint32)
+
+
+def placed(parts: Any, fresh: Any, position: Any) -> Any:
+    """The parts of a cache with those of new rows (tokens, heads, ...) at their positions."""
+    for part, rows in zip(parts, fresh, strict=True):
+        part[:, position] = rows.swapaxes(0, 1)
+    return tuple(parts)
+
+
+def append(name: str, bits: int) -> Task:
+    """The task of appending rows to a cache: all of its parts, with those of the rows.
+
+    Codes are exact: they follow from single-precision arithmetic as in MLX's quantisation.
+    """
+    form = Affine(bits, GROUP)
+
+    def oracle(
+        cache: Array,
+        cache_scales: Array,
+        cache_biases: Array,
+        fresh: Array,
+        position: Array,
+    ) -> Any:
+        parts = [each.copy() for each in (cache, cache_scales, cache_biases)]
+        return placed(parts, form.quantised(fresh), position.astype(np.int64))
+
+    def reference(
+        cache: mx.array,
+        cache_scales: mx.array,
+        cache_biases: mx.array,
+        fresh: mx.array,
+        position: mx.array,
+    ) -> Any:
+        parts = [mx.array(each) for each in (cache, cache_scales, cache_biases)]
+        return placed(parts, mx.quantize(fresh, group_size=GROUP, bits=bits), position)
+
+    reference.__name__ = name
+    rows, groups = (
+        ("heads", "length", f"dims * {bits} / 32"),
+        ("heads", "length", f"dims / {GROUP}"),
+    )
+    bytes_each = f"(dims * {bits} / 8 + 2 * dims / {GROUP} * itemsize)"
+    return task(
+        sizes=dict(
+            small=dict(heads=2, length=16, tokens=3, dims=64),
+            odd1=dict(heads=3, length=37, tokens=37, dims=192),
+            odd2=dict(heads=1, length=101, tokens=5, dims=320),
+            seed=dict(heads=8, length=1024, tokens=64, dims=128),
+            large=dict(heads=8, length=65536, tokens=512, dims=128),
+        ),
+        gpu_headline="large",
+        inputs=dict(
+            **quantised("heads", "length", "dims", format=form, name="cache"),
+            fresh=normal("tokens", "heads", "dims"),
+            position=Input((parse("tokens"),), dtype("uint32"), "positions that differ", positions),
+        ),
+        outputs=dict(
+            y=output(*rows, dtype="uint32"), y_scales=output(*groups), y_biases=output(*groups)
+        ),
+        draw=lambda random: dict(
+            heads=int(random.integers(1, 9)),
+            length=int(random.integers(64, 1025)),
+            tokens=int(random.integers(1, 65)),
+            dims=GROUP * int(random.integers(1, 4)),
+        ),
+        oracle=oracle,
+        dtypes=TYPES,
+        flops="8 * tokens * heads * dims",
+        bytes=f"2 * heads * length * {bytes_each} + tokens * heads * dims * itemsize + 4 * tokens",
+        baseline="mx.quantize, cache[:, position] = rows",
+    )(reference)
+
+
+def filled(name: str, bits: int) -> Task:
+    """The task of making floats of the filled rows of a cache, all but `spare` of them."""
+    form = Affine(bits, GROUP)
+
+    def of(function: Any) -> Any:
+        def found(cache: Any, cache_scales: Any, cache_biases: Any, spare: int) -> Any:
+            rows = cache.shape[1] - spare
+            return function(*(each[:, :rows] for each in (cache, cache_scales, cache_biases)))
+
+        return found
+
+    def reference(cache: Any, cache_scales: Any, cache_biases: Any, spare: int) -> Any:
+        rows = of(lambda *parts: mx.dequantize(*parts, group_size=GROUP, bits=bits))
+        return rows(cache, cache_scales, cache_biases, spare)
+
+    reference.__name__ = name
+    row = f"(dims * {bits} / 8 + 2 * dims / {GROUP} * itemsize)"
+    return task(
+        sizes=dict(
+            small=dict(heads=2, keys=16, dims=64),
+            odd1=dict(heads=3, keys=37, dims=192),
+            odd2=dict(heads=1, keys=101, dims=320),
+            seed=dict(heads=8, keys=1024, dims=128),
+            large=dict(heads=8, keys=32768, dims=128),
+        ),
+        gpu_headline="large",
+        inputs=quantised("heads", "keys + spare", "dims", format=form, name="cache"),
+        outputs=dict(y=output("heads", "keys", "dims")),
+        constants=dict(spare=45),
+        multiples=dict(dims=GROUP),
+        oracle=of(form.dequantised),
+        scale=of(form.magnitudes),
+        dtypes=TYPES,
+        flops="2 * heads * keys * dims",
+        bytes=f"heads * keys * ({row} + dims * itemsize)",
+        baseline="mx.dequantize",
+    )(reference)
