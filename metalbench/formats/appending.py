@@ -112,7 +112,7 @@ def filled(name: str, bits: int) -> Task:
         return found
 
     def reference(cache: Any, cache_scales: Any, cache_biases: Any, spare: int) -> Any:
-        rows = of(lambda *parts: mx.dequantize(*parts, group_size=GROUP, bits=bits))
+        rows = of(lambda w, s, b: mx.dequantize(w, s, b, group_size=GROUP, bits=bits))
         return rows(cache, cache_scales, cache_biases, spare)
 
     reference.__name__ = name

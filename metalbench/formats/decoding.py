@@ -78,8 +78,7 @@ def attended(
     """The same by MLX's products with weights of few bits and its softmax."""
     heads, dims = q.shape
     shared = (q / math.sqrt(dims)).reshape(len(k[0]), -1, dims)
-    given = dict(group_size=GROUP, bits=bits)
-    scores = mx.quantized_matmul(shared, *k, transpose=True, **given)
+    scores = _product(bits, shared, k, transpose=True)
     if mask is not None:
         scores = mx.where(mask, scores, -math.inf)
     if sinks is not None:
@@ -87,4 +86,11 @@ def attended(
     shares = mx.softmax(scores, axis=-1, precise=True)
     if sinks is not None:
         shares = shares[..., :-1]
-    return mx.quantized_matmul(shares, *v, transpose=False, **given).reshape(heads, dims)
+    return _product(bits, shares, v, transpose=False).reshape(heads, dims)
+
+
+def _product(bits: int, x: Any, rows: Sequence[Any], *, transpose: bool) -> Any:
+    words, scales, biases = rows
+    return mx.quantized_matmul(
+        x, words, scales, biases, transpose=transpose, group_size=GROUP, bits=bits
+    )
