@@ -1,0 +1,23 @@
+// x W^T: tokens times weights as layers store them, a row for each feature. Both operands lie along
+// depth, so that every quad that a thread fetches is of one row, and the tile of W is transposed
+// only as matrices are loaded from threadgroup memory (metalbench/tiles.h).
+// dispatch: linear_xwt  threadgroups=(ceil_div(features, BN), ceil_div(rows, BM))  threads=(128)
+// tune: BM = 64, 32
+// tune: BN = 64, 32
+// tune: BK = 16, 8
+// dtypes: float32, float16, bfloat16
+// math: fast
+#include "metalbench/epilogues.h"
+#include "metalbench/tiles.h"
+using namespace metalbench;
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void linear_xwt(
+    device const DTYPE* x, device const DTYPE* w, device DTYPE* y, constant uint& rows,
+    constant uint& features, constant uint& inner, uint2 tile [[threadgroup_position_in_grid]],
+    PLACE_ARGUMENTS) {
+  using Tile = Product<MatrixRows<DTYPE>, MatrixRows<DTYPE>, BM, BN, BK>;
+  threadgroup float4 memory[Tile::kMemory];
+  Tile product(tile * uint2(BN, BM), memory, PLACE);
+  product.multiply({x, rows, inner}, {w, features, inner}, inner);
+  product.store(Store<DTYPE>{y, rows, features});
+}
