@@ -1,6 +1,5 @@
-"""Linear layer as models store it: x W^T, a row of W for each output."""
+"""A linear layer without bias: x W^T, weights a row for each feature."""
 
-import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
@@ -8,20 +7,20 @@ from metalbench.task import normal, output, task
 
 @task(
     sizes=dict(
-        small=dict(rows=32, inner=32, outputs=64),
-        odd1=dict(rows=37, inner=65, outputs=23),
-        odd2=dict(rows=5, inner=129, outputs=67),
-        seed=dict(rows=256, inner=512, outputs=512),
-        large=dict(rows=2048, inner=2048, outputs=2048),
+        small=dict(rows=16, features=32, inner=32),
+        odd1=dict(rows=37, features=41, inner=29),
+        odd2=dict(rows=129, features=130, inner=131),
+        seed=dict(rows=256, features=512, inner=512),
+        large=dict(rows=4096, features=4096, inner=4096),
     ),
     gpu_headline="large",
-    inputs=dict(x=normal("rows", "inner"), w=normal("outputs", "inner")),
-    outputs=dict(y=output("rows", "outputs")),
+    inputs=dict(x=normal("rows", "inner"), w=normal("features", "inner")),
+    outputs=dict(y=output("rows", "features")),
     oracle=lambda x, w: x @ w.T,
     scale=lambda x, w: np.abs(x) @ np.abs(w).T,
     dtypes=("float32", "float16", "bfloat16"),
-    flops="2 * rows * inner * outputs",
+    flops="2 * rows * features * inner",
     baseline="x @ w.T",
 )
 def linear_xwt(x, w):
-    return mx.matmul(x, w.T)
+    return x @ w.T

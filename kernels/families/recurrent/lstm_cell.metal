@@ -1,26 +1,56 @@
-// One step of a long short-term memory: a thread has four hidden units, whose four gates lie a row's
-// quarter apart. Everything between the sums of the gates and the new state stays in registers: six
-// arrays' worth of memory, where single operations would take some thirty.
-// dispatch: lstm_cell  threads_in_grid=(ceil_div(hidden, 4), batch)  threads=(TG, 1)
-// tune: TG = 128, 32, 64, 256
+// One step of an LSTM as one product: inputs and last outputs lie one behind the other along depth,
+// and the four gates of a unit side by side (metalbench/gates.h), so that cell and output follow
+// from a quad of the sums, in registers. Gates are never in memory.
+// dispatch: lstm_cell  threadgroups=(ceil_div(4 * units, BN), ceil_div(batch, BM))  threads=(128)
+// tune: BM = 32, 64
+// tune: BN = 32, 64
+// tune: BK = 16, 8
 // dtypes: float32, float16, bfloat16
-#include "metalbench/quads.h"
+#include "metalbench/activations.h"
+#include "metalbench/gates.h"
 using namespace metal;
 using namespace metalbench;
 
-static float4 opened(float4 v) { return 1.0f / (1.0f + precise::exp(-v)); }
+struct AllFour {
+  static uint input(uint gate) { return gate; }
+  static uint state(uint gate) { return gate; }
+};
 
-[[kernel]] void lstm_cell(device const DTYPE* gates, device const DTYPE* cell, device DTYPE* h,
-                          device DTYPE* c, constant uint& hidden,
-                          uint2 at [[thread_position_in_grid]]) {
-  device const DTYPE* row = gates + ulong(at.y) * 4 * hidden;
-  const ulong first = ulong(at.y) * hidden;
-  const uint column = 4 * at.x;
-  const float4 in = opened(load_quad(row, column, hidden));
-  const float4 keep = opened(load_quad(row + hidden, column, hidden));
-  const float4 candidate = precise::tanh(load_quad(row + 2 * hidden, column, hidden));
-  const float4 out = opened(load_quad(row + 3 * hidden, column, hidden));
-  const float4 state = fma(keep, load_quad(cell + first, column, hidden), in * candidate);
-  store_quad(c + first, column, hidden, state);
-  store_quad(h + first, column, hidden, out * precise::tanh(state));
+struct StoreCell {
+  device const DTYPE* cell;
+  device const DTYPE* bias;
+  device DTYPE* y;
+  device DTYPE* left;
+  uint batch;
+  uint units;
+
+  void operator()(uint row, uint column, threadgroup const float4* sums) const {
+    const uint unit = column / 4;
+    if (row < batch && unit < units) {
+      float4 v = *sums;
+      for (uint gate = 0; gate < 4; ++gate) {
+        v[gate] += float(bias[gate * units + unit]);
+      }
+      const ulong at = ulong(row) * units + unit;
+      const float kept = Sigmoid()(v.y) * float(cell[at]);
+      const float next = fma(Sigmoid()(v.x), precise::tanh(v.z), kept);
+      left[at] = DTYPE(next);
+      y[at] = DTYPE(Sigmoid()(v.w) * precise::tanh(next));
+    }
+  }
+};
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void lstm_cell(
+    device const DTYPE* x, device const DTYPE* h, device const DTYPE* cell,
+    device const DTYPE* w_x, device const DTYPE* w_h, device const DTYPE* bias, device DTYPE* y,
+    device DTYPE* left, constant uint& batch, constant uint& inputs, constant uint& units,
+    uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Weights = GateRows<DTYPE, AllFour>;
+  using Tile = Product<JoinedRows<DTYPE>, Weights, BM, BN, BK>;
+  threadgroup float4 memory[Tile::kMemory];
+  Tile product(tile * uint2(BN, BM), memory, PLACE);
+  const JoinedRows<DTYPE> rows = {{x, batch, inputs}, {h, batch, units}};
+  const JoinedRows<DTYPE> weights = {{w_x, 4 * units, inputs}, {w_h, 4 * units, units}};
+  product.multiply(rows, Weights{weights, units}, rows.depth());
+  product.store(StoreCell{cell, bias, y, left, batch, units});
 }

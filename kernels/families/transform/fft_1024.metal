@@ -1,61 +1,37 @@
-// Fourier transform of rows of 1024, one threadgroup a row: five steps of radix four after
-// Stockham, which leave the result in order. A thread takes four numbers 256 apart, turns three of
-// them, joins the four, and puts them where the next step reads them; the roots of unity are
-// computed once. Threadgroup memory is written once a step and read once; two copies of it in turn
-// take one barrier a step.
-// dispatch: fft  threadgroups=(rows)  threads=(256)
-#include <metal_stdlib>
+// Fourier transforms of rows, real and imaginary parts apart: a threadgroup has ROWS rows, one
+// after the other, in threadgroup memory (metalbench/fourier.h), so that memory is read and written
+// once and the roots of unity are made once for all of them. The inverse is the transform of the
+// number with its parts exchanged, exchanged again, by the row's length.
+// dispatch: fourier  threadgroups=(ceil_div(rows, ROWS))  threads=(TG)
+// instance: n1024 LENGTH = 1024, INVERSE = 0
+// instance: n256 LENGTH = 256, INVERSE = 0
+// instance: n480 LENGTH = 480, INVERSE = 0
+// instance: inverse LENGTH = 1024, INVERSE = 1
+// tune: ROWS = 8, 1, 4, 16
+// tune: TG = 128, 64, 256
+// dtypes: float32
+#include "metalbench/fourier.h"
 using namespace metal;
+using namespace metalbench;
 
-constant constexpr uint COLS = 1024;
-constant constexpr uint QUARTER = COLS / 4;
-
-static float2 times(float2 a, float2 b) {
-  return float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
-}
-
-// exp(-2 pi i k / COLS)
-static float2 root(uint k) {
-  const float angle = -6.28318530717958647f * (float(k) / float(COLS));
-  return float2(precise::cos(angle), precise::sin(angle));
-}
-
-[[kernel]] void fft(device const float* real, device const float* imaginary, device float* y_real,
-                    device float* y_imaginary, uint row [[threadgroup_position_in_grid]],
-                    uint j [[thread_index_in_threadgroup]]) {
-  threadgroup float2 memory[2][COLS];
-  threadgroup float2 roots[COLS];
-  const ulong first = ulong(row) * COLS;
-  float2 v[4];
-  for (uint r = 0; r < 4; ++r) {
-    const uint at = j + r * QUARTER;
-    v[r] = float2(real[first + at], imaginary[first + at]);
-    roots[at] = root(at);
-  }
-  uint turn = 0;
-  for (uint step = 1; step < COLS; step *= 4) {
-    const uint k = j % step;
-    if (step > 1) {
-      for (uint r = 0; r < 4; ++r) {
-        v[r] = memory[turn][j + r * QUARTER];
-      }
-      for (uint r = 1; r < 4; ++r) {
-        v[r] = times(v[r], roots[r * k * (QUARTER / step)]);
-      }
-      turn ^= 1;
+[[kernel]] void fourier(device const float* re, device const float* im, device float* y_re,
+                        device float* y_im, constant uint& rows,
+                        uint group [[threadgroup_position_in_grid]],
+                        uint thread_index [[thread_index_in_threadgroup]]) {
+  threadgroup FourierMemory<LENGTH> memory;
+  make_roots<LENGTH, TG>(memory, thread_index);
+  for (uint row = group * ROWS; row < min(rows, (group + 1) * ROWS); ++row) {
+    const ulong start = ulong(row) * LENGTH;
+    for (uint i = thread_index; i < LENGTH; i += TG) {
+      const float2 v = float2(re[start + i], im[start + i]);
+      memory.rows[0][i] = INVERSE ? v.yx : v;
     }
-    const float2 a = v[0] + v[2], b = v[0] - v[2], c = v[1] + v[3], d = v[1] - v[3];
-    const float2 e = float2(d.y, -d.x);
-    const uint to = j / step * step * 4 + k;
-    memory[turn][to] = a + c;
-    memory[turn][to + step] = b + e;
-    memory[turn][to + 2 * step] = a - c;
-    memory[turn][to + 3 * step] = b - e;
+    const uint last = transform<LENGTH, TG>(memory, thread_index);
+    for (uint i = thread_index; i < LENGTH; i += TG) {
+      const float2 v = memory.rows[last][i];
+      y_re[start + i] = INVERSE ? v.y * (1.0f / LENGTH) : v.x;
+      y_im[start + i] = INVERSE ? v.x * (1.0f / LENGTH) : v.y;
+    }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-  }
-  for (uint r = 0; r < 4; ++r) {
-    const uint at = j + r * QUARTER;
-    y_real[first + at] = memory[turn][at].x;
-    y_imaginary[first + at] = memory[turn][at].y;
   }
 }

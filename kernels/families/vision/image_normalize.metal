@@ -1,8 +1,8 @@
-// Pixels of eight bits as floats, each channel with a mean and a deviation of its own. A thread has
-// sixteen elements: bytes come in one vector and leave in four. Which channel an element is of
-// follows from its number, so that any count of channels will do.
-// dispatch: image_normalize  threads_in_grid=(ceil_div(pixels * channels, 16))  threads=(TG)
-// tune: TG = 128, 32, 64, 256
+// Pixels of bytes as floats, centred and scaled by channel. A thread has four neighbouring elements
+// of the whole image: it reads four bytes at once and stores a vector, and which channels these are
+// is found once and counted on, as there are few of them.
+// dispatch: image_normalize  threads_in_grid=(ceil_div(pixels * channels, 4))  threads=(TG)
+// tune: TG = 128, 64, 256
 // dtypes: float32, float16, bfloat16
 #include "metalbench/quads.h"
 using namespace metal;
@@ -11,16 +11,15 @@ using namespace metalbench;
 [[kernel]] void image_normalize(device const uchar* x, device const DTYPE* mean,
                                 device const DTYPE* deviation, device DTYPE* y,
                                 constant uint& pixels, constant uint& channels,
-                                uint i [[thread_position_in_grid]]) {
-  const uint count = pixels * channels;
-  uint channel = 16 * i % channels;
-  for (uint at = 16 * i; at < min(16 * i + 16, count); at += 4) {
-    float4 v;
-    for (uint j = 0; j < 4; ++j) {
-      const float value = at + j < count ? float(x[at + j]) : 0.0f;
-      v[j] = (value / 255.0f - float(mean[channel])) / float(deviation[channel]);
-      channel = channel + 1 == channels ? 0 : channel + 1;
+                                uint at [[thread_position_in_grid]]) {
+  const uint first = 4 * at, count = pixels * channels;
+  uint channel = first % channels;
+  float4 v = 0.0f;
+  for (uint i = 0; i < 4; ++i) {
+    if (first + i < count) {
+      v[i] = (float(x[first + i]) / 255.0f - float(mean[channel])) / float(deviation[channel]);
     }
-    store_quad(y, at, count, v);
+    channel = channel + 1 == channels ? 0 : channel + 1;
   }
+  store_quad(y, first, count, v);
 }

@@ -1,0 +1,44 @@
+// The 8 experts of every token with their shares in a softmax over all experts. One SIMD-group a
+// token, whose logits stay in registers: one sum of exponentials over all of them, then the largest
+// eight times over (metalbench/lane_top.h), and a share is one exponential and one division.
+// dispatch: moe_router_all  threadgroups=(ceil_div(tokens, TG / 32))  threads=(TG)
+// tune: TG = 128, 32, 64, 256
+// dtypes: float32, float16, bfloat16
+#include "metalbench/lane_top.h"
+using namespace metal;
+using namespace metalbench;
+
+struct Logit {
+  device const DTYPE* logits;
+  float operator()(uint i) const { return float(logits[i]); }
+};
+
+[[kernel]] void moe_router_all(device const DTYPE* logits, device DTYPE* weights,
+                               device uint* expert, constant uint& tokens, constant uint& experts,
+                               constant uint& k, uint group [[threadgroup_position_in_grid]],
+                               uint lane [[thread_index_in_simdgroup]],
+                               uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+  const uint token = group * (TG / 32) + simdgroup;
+  if (token >= tokens) {
+    return;
+  }
+  LaneTop top = LaneTop::of(Logit{logits + ulong(token) * experts}, experts, lane);
+  const float peak = top.largest();
+  float sum = 0.0f;
+  for (uint i = 0; i < LaneTop::kHeld; ++i) {
+    sum += precise::exp(top.held[i] - peak);
+  }
+  sum = simd_sum(sum);
+  float share = 0.0f;
+  uint mine = 0;
+  for (uint rank = 0; rank < k; ++rank) {
+    const float best = top.largest();
+    const uint found = top.drop(best);
+    mine = lane == rank ? found : mine;
+    share = lane == rank ? precise::exp(best - peak) / sum : share;
+  }
+  if (lane < k) {
+    weights[token * k + lane] = DTYPE(share);
+    expert[token * k + lane] = mine;
+  }
+}

@@ -1,0 +1,32 @@
+// alpha A B + beta C in one kernel: C is read where the sums of the product leave the registers, a
+// quad of it for each quad of theirs, so that the product itself is never in memory.
+// dispatch: addmm  threadgroups=(ceil_div(n, BN), ceil_div(m, BM))  threads=(128)
+// tune: BM = 64, 32
+// tune: BN = 64, 32
+// tune: BK = 16, 8
+// dtypes: float32, float16, bfloat16
+// math: fast
+#include "metalbench/epilogues.h"
+#include "metalbench/tiles.h"
+using namespace metalbench;
+
+struct Combined {
+  device const DTYPE* c;
+  uint cols;
+  float alpha;
+  float beta;
+  float4 operator()(float4 v, uint row, uint column) const {
+    return fma(alpha, v, beta * load_quad(c + ulong(row) * cols, column, cols));
+  }
+};
+
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void addmm(
+    device const DTYPE* a, device const DTYPE* b, device const DTYPE* c, device DTYPE* y,
+    constant uint& m, constant uint& n, constant uint& k, constant float& alpha,
+    constant float& beta, uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  using Tile = Product<MatrixRows<DTYPE>, MatrixColumns<DTYPE>, BM, BN, BK>;
+  threadgroup float4 memory[Tile::kMemory];
+  Tile product(tile * uint2(BN, BM), memory, PLACE);
+  product.multiply({a, m, k}, {b, k, n, n}, k);
+  product.store(Store<DTYPE, Combined>{y, m, n, {c, n, alpha, beta}});
+}

@@ -1,0 +1,1 @@
+// kernel: conv1d_causal_silu.metal

@@ -1,0 +1,1 @@
+// kernel: fft_1024.metal n256

@@ -1,0 +1,112 @@
+// Fourier transforms of rows whose length is known when compiling and has no prime factor but 2, 3
+// and 5: Stockham's form, whose results come in order without a permutation by bits. A row goes
+// through threadgroup memory from one buffer to the other and back, once for each factor, fours
+// first. Roots of unity are made once a threadgroup, which then has several rows for them.
+#pragma once
+#include <metal_stdlib>
+
+#include "metalbench/reduce.h"
+
+namespace metalbench {
+
+using namespace metal;
+
+inline float2 times(float2 a, float2 b) { return float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }
+
+template <uint N>
+struct FourierMemory {
+  float2 rows[2][N];
+  float2 roots[N];  // exp(-2 pi i k / N)
+};
+
+// The factor that a transform of n numbers begins with.
+constexpr uint factor_of(uint n) { return n % 4 == 0 ? 4 : n % 2 == 0 ? 2 : n % 3 == 0 ? 3 : 5; }
+
+template <uint Factor>
+struct Butterfly {
+  // Sums over all; roots of the factor's own are among those of the whole row.
+  template <uint N>
+  static void run(thread float2 (&v)[Factor], threadgroup const float2 (&roots)[N]) {
+    float2 sums[Factor];
+    for (uint k = 0; k < Factor; ++k) {
+      sums[k] = v[0];
+      for (uint j = 1; j < Factor; ++j) {
+        sums[k] += times(v[j], roots[j * k % Factor * (N / Factor)]);
+      }
+    }
+    for (uint k = 0; k < Factor; ++k) {
+      v[k] = sums[k];
+    }
+  }
+};
+
+template <>
+struct Butterfly<2> {
+  template <uint N>
+  static void run(thread float2 (&v)[2], threadgroup const float2 (&)[N]) {
+    const float2 first = v[0];
+    v[0] = first + v[1];
+    v[1] = first - v[1];
+  }
+};
+
+template <>
+struct Butterfly<4> {
+  template <uint N>
+  static void run(thread float2 (&v)[4], threadgroup const float2 (&)[N]) {
+    const float2 even = v[0] + v[2], odd = v[0] - v[2];
+    const float2 sum = v[1] + v[3], difference = v[1] - v[3];
+    const float2 turned = float2(difference.y, -difference.x);
+    v[0] = even + sum;
+    v[1] = odd + turned;
+    v[2] = even - sum;
+    v[3] = odd - turned;
+  }
+};
+
+// What is left to do where transforms of Left numbers lie Stride apart.
+template <uint N, uint Left, uint Stride, uint Threads>
+struct FourierSteps {
+  static constant constexpr uint kFactor = factor_of(Left);
+  static constant constexpr uint kPart = Left / kFactor;
+
+  static uint run(threadgroup FourierMemory<N>& memory, uint from, uint thread_index) {
+    for (uint i = thread_index; i < kPart * Stride; i += Threads) {
+      const uint q = i % Stride, p = i / Stride;
+      float2 v[kFactor];
+      for (uint j = 0; j < kFactor; ++j) {
+        v[j] = memory.rows[from][i + j * (kPart * Stride)];
+      }
+      Butterfly<kFactor>::template run<N>(v, memory.roots);
+      for (uint j = 0; j < kFactor; ++j) {
+        const float2 root = memory.roots[p * j * Stride];
+        memory.rows[1 - from][q + Stride * (kFactor * p + j)] = j ? times(v[j], root) : v[j];
+      }
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    return FourierSteps<N, kPart, Stride * kFactor, Threads>::run(memory, 1 - from, thread_index);
+  }
+};
+
+template <uint N, uint Stride, uint Threads>
+struct FourierSteps<N, 1, Stride, Threads> {
+  static uint run(threadgroup FourierMemory<N>&, uint from, uint) { return from; }
+};
+
+template <uint N, uint Threads>
+inline void make_roots(threadgroup FourierMemory<N>& memory, uint thread_index) {
+  for (uint k = thread_index; k < N; k += Threads) {
+    const float angle = 6.283185307f * float(k) / float(N);
+    memory.roots[k] = float2(precise::cos(angle), -precise::sin(angle));
+  }
+}
+
+// The transform of memory.rows[0], behind a barrier that this begins with; which of both rows has
+// it in the end. All threads may read it then.
+template <uint N, uint Threads>
+inline uint transform(threadgroup FourierMemory<N>& memory, uint thread_index) {
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  return FourierSteps<N, N, 1, Threads>::run(memory, 0, thread_index);
+}
+
+}  // namespace metalbench

@@ -1,0 +1,38 @@
+"""Short-time Fourier transforms of 400 samples every 160: what tasks on sound share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+LENGTH, HOP = 400, 160
+
+
+def windowed(x: Array, window: Array, length: int = LENGTH, hop: int = HOP) -> Array:
+    """Every frame of `x` (samples) that is there as a whole, times the window."""
+    frames = np.lib.stride_tricks.sliding_window_view(x, length)[::hop]
+    return frames * window
+
+
+def power(x: Array, window: Array) -> Array:
+    """Squares of the spectra's amplitudes, (frames, 201)."""
+    found: Array = np.abs(np.fft.rfft(windowed(x, window), axis=-1)) ** 2
+    return found
+
+
+def power_magnitude(x: Array, window: Array) -> Array:
+    """An error of an amplitude counts twice the amplitude; it is relative to absolute terms."""
+    amplitude = np.abs(np.fft.rfft(windowed(x, window), axis=-1))
+    terms = np.abs(windowed(x, window)).sum(axis=-1, keepdims=True)
+    found: Array = 2 * amplitude * terms + amplitude**2
+    return found
+
+
+def mlx_power(x: Any, window: Any) -> Any:
+    """The same by MLX."""
+    count = (x.shape[0] - LENGTH) // HOP + 1
+    frames = mx.as_strided(x, (count, LENGTH), (HOP, 1))
+    return mx.square(mx.abs(mx.fft.rfft(frames * window, axis=-1)))

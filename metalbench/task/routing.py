@@ -1,0 +1,53 @@
+"""What mixtures of experts are drawn from: some experts have many rows, some none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task.inputs import Input, integers
+
+Array = np.ndarray[Any, Any]
+
+
+def skewed(*dims: str, high: str, ordered: bool = False) -> Input:
+    """Whole numbers in [0, high), most of them low ones, so that some have no row at all.
+
+    With `ordered` they ascend, as rows are that were sorted by expert.
+    """
+    plain = integers(*dims, high=high)
+
+    def draw(
+        random: np.random.Generator, shape: tuple[int, ...], values: Mapping[str, int]
+    ) -> Array:
+        drawn = (random.random(shape) ** 3 * values[high]).astype(np.uint32)
+        return np.sort(drawn, axis=None).reshape(shape) if ordered else drawn
+
+    return replace(plain, draw=draw, distribution=f"{plain.distribution}, most of them low")
+
+
+def permutation(*dims: str) -> Input:
+    """All numbers from 0 to one less than there are elements, in any order."""
+
+    def draw(random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]) -> Array:
+        return random.permutation(int(np.prod(shape))).astype(np.uint32).reshape(shape)
+
+    return replace(integers(*dims, high=1), draw=draw, distribution="a permutation")
+
+
+def gathered_product(x: Any, w: Any, expert: Any, *, ordered: bool = False) -> Any:
+    """Rows of `x` (..., inner) times the transposes of their matrices, by mx.gather_mm.
+
+    MLX has it in half types on GPUs alone; on a processor operands are widened.
+    """
+    dtype = x.dtype
+    if mx.default_device() == mx.Device(mx.cpu):
+        x, w = x.astype(mx.float32), w.astype(mx.float32)
+    found = mx.gather_mm(
+        x[..., None, :], w.swapaxes(-1, -2), rhs_indices=expert, sorted_indices=ordered
+    )
+    return found[..., 0, :].astype(dtype)
