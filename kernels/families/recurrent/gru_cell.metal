@@ -1,5 +1,5 @@
 // One step of a GRU as one product: inputs and last outputs one behind the other along depth, and
-// four sums of a unit side by side (metalbench/gates.h): of both gates those of input and state, of
+// four sums of a unit side by side (metalbench/cell_gates.h): of both gates those of input and state, of
 // the candidate each by itself, because the reset gate comes between them; zeros stand for the half
 // that such a sum has not, and cost a quarter of the product.
 // dispatch: gru_cell  threadgroups=(ceil_div(4 * units, BN), ceil_div(batch, BM))  threads=(128)
@@ -8,7 +8,7 @@
 // tune: BK = 16, 8
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
-#include "metalbench/gates.h"
+#include "metalbench/cell_gates.h"
 using namespace metal;
 using namespace metalbench;
 

@@ -1,5 +1,5 @@
 // One step of an LSTM as one product: inputs and last outputs lie one behind the other along depth,
-// and the four gates of a unit side by side (metalbench/gates.h), so that cell and output follow
+// and the four gates of a unit side by side (metalbench/cell_gates.h), so that cell and output follow
 // from a quad of the sums, in registers. Gates are never in memory.
 // dispatch: lstm_cell  threadgroups=(ceil_div(4 * units, BN), ceil_div(batch, BM))  threads=(128)
 // tune: BM = 32, 64
@@ -7,7 +7,7 @@
 // tune: BK = 16, 8
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
-#include "metalbench/gates.h"
+#include "metalbench/cell_gates.h"
 using namespace metal;
 using namespace metalbench;
 

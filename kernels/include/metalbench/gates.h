@@ -1,50 +1,74 @@
-// Recurrent cells as one product: the layer's input and its last state, one behind the other along
-// depth, times the weights of both, whose rows are taken gate by gate of one unit after the other.
-// A quad of the sums then is what one unit's gates are made of.
+// Functions of two elements as function objects on float and its vectors: gates of feed-forward
+// layers, and arithmetic.
 #pragma once
-#include "metalbench/tiles.h"
+#include "metalbench/activations.h"
 
 namespace metalbench {
 
-// Two matrices side by side, each to a depth of whole quads.
-template <typename T>
-struct JoinedRows {
-  using element = T;
-  struct Line {
-    device const T* first;
-    device const T* second;
-  };
-  static constant constexpr bool kAlongDepth = true;
-  MatrixRows<T> first;
-  MatrixRows<T> second;
-
-  uint split() const { return (first.depth + 3) / 4 * 4; }
-  uint depth() const { return split() + second.depth; }
-  INLINED Line line(uint row) const { return {first.line(row), second.line(row)}; }
-  INLINED Quad<T> quad(thread const Line& from, uint k) const {
-    return k < split() ? first.quad(from.first, k) : second.quad(from.second, k - split());
+// act(a) b
+template <typename Activation>
+struct Gated {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return Activation()(a) * b;
   }
 };
 
-// Weights (gates * units, inputs) and (gates * units, units) of a cell with four sums a unit: sum
-// number g is that of gate g of both, where the cell has them. Gates is what follows, as types:
-// input(g) and state(g) are which gate of the weights, 4 for none.
-template <typename T, typename Gates>
-struct GateRows {
-  using element = T;
-  using Line = typename JoinedRows<T>::Line;
-  static constant constexpr bool kAlongDepth = true;
-  JoinedRows<T> weights;
-  uint units;
-
-  INLINED Line line(uint i) const {
-    const uint unit = i / 4;
-    const uint input = Gates::input(i % 4), state = Gates::state(i % 4);
-    const bool inside = unit < units;
-    return {inside && input < 4 ? weights.first.line(input * units + unit) : nullptr,
-            inside && state < 4 ? weights.second.line(state * units + unit) : nullptr};
+// GPT-OSS: both limited to 7, a logistic function of 1.702 a, and b + 1.
+struct ClippedGate {
+  template <typename T>
+  T operator()(T a, T b) const {
+    a = limited(a, -7.0f, 7.0f);
+    return a / (1.0f + precise::exp(-1.702f * a)) * (limited(b, -7.0f, 7.0f) + 1.0f);
   }
-  INLINED Quad<T> quad(thread const Line& from, uint k) const { return weights.quad(from, k); }
+};
+
+// log(exp(a) + exp(b)) without either: the larger one, and what the difference leaves.
+struct LogAddExp {
+  template <typename T>
+  T operator()(T a, T b) const {
+    const T top = select(b, a, a > b || isnan(a));
+    const T gap = abs(a - b);
+    return select(top + log_one_plus_exp_minus(gap), top, isinf(top) || isnan(top));
+  }
+};
+
+// NaN if either is, which Metal's own drops.
+struct Maximum {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return select(b, a, a > b || isnan(a));
+  }
+};
+
+// a - b floor(a / b) to one rounding: with the sign of b, as in Python.
+struct Remainder {
+  template <typename T>
+  T operator()(T a, T b) const {
+    const T r = fmod(a, b);
+    return select(r, r + b, r != T(0.0f) && (r < T(0.0f)) != (b < T(0.0f)));
+  }
+};
+
+struct Power {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return precise::pow(a, b);
+  }
+};
+
+struct Quotient {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a / b;
+  }
+};
+
+struct ArcTangentOfTwo {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return precise::atan2(a, b);
+  }
 };
 
 }  // namespace metalbench
