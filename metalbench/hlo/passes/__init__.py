@@ -2,7 +2,14 @@
 
 from metalbench.hlo.passes.dead_code import remove_dead_code
 from metalbench.hlo.passes.fusion import inlined_values
+from metalbench.hlo.passes.merging import split_sorts
 from metalbench.hlo.passes.partial_reductions import split_reductions
 from metalbench.hlo.passes.splitting import split_concatenations
 
-__all__ = ["inlined_values", "remove_dead_code", "split_concatenations", "split_reductions"]
+__all__ = [
+    "inlined_values",
+    "remove_dead_code",
+    "split_concatenations",
+    "split_reductions",
+    "split_sorts",
+]

@@ -53,7 +53,6 @@ _KIND = re.compile(r"#stablehlo\.(\w+)")
 _WITHOUT_MEANING = (
     "precision_config",
     "indices_are_sorted",
-    "unique_indices",
     "is_stable",
     "mhlo.sharding",
     "result_accuracy",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from metalbench.errors import Unsupported
 from metalbench.hlo.emission import EMITTERS, HEADER, WHOLE, Kernel, map_kernel, stage_kernel
 from metalbench.hlo.graph import Block, Operation, Value
-from metalbench.hlo.passes import inlined_values, split_reductions
+from metalbench.hlo.passes import inlined_values, split_reductions, split_sorts
 
 # What the host does itself, with plans for the regions.
 CONTROL_FLOW = ("case", "if", "while")
@@ -74,6 +74,7 @@ def plan(block: Block, level: int) -> Plan:
     """The plan of a program at an optimisation level; raises Unsupported naming the operation."""
     if level > 0:
         split_reductions(block)
+        split_sorts(block)
     return _Planner(level).plan(block)
 
 

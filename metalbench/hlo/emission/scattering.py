@@ -1,0 +1,101 @@
+"""Scatter: updates of an operand at places that are numbers of the program."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from math import prod
+
+from metalbench.hlo.emission.indexing import start_index
+from metalbench.hlo.emission.kernel import Stage
+from metalbench.hlo.emission.reductions import loops
+from metalbench.hlo.emission.writer import Writer, msl
+from metalbench.hlo.graph import Operation
+
+
+def scatter(operation: Operation) -> list[Stage]:
+    """Copy the operands, then update them.
+
+    Two updates of one element may meet, and the region may be any: only an order of their own
+    gives the same result every time, so one thread makes them. What never meets goes side by side.
+    """
+    count = len(operation.operands) // 2
+    operands, updates = operation.operands[:count], operation.operands[count + 1 :]
+    shape, windows = operands[0].type.shape, updates[0].type.shape
+    apart = _axes_apart(operation)
+    in_turn = [axis for axis in range(len(windows)) if axis not in apart]
+
+    def copy(writer: Writer, thread: str, outputs: list[str]) -> None:
+        index = writer.unravel(thread, shape)
+        for value, output in zip(operands, outputs, strict=True):
+            writer.line(f"{output}[i] = {writer.value(value, index)};")
+
+    def update(writer: Writer, thread: str, outputs: list[str]) -> None:
+        own = iter(writer.unravel(thread, [windows[axis] for axis in apart]))
+        with ExitStack() as stack:
+            turns = iter(loops(writer, stack, [windows[axis] for axis in in_turn]))
+            index = [next(own if axis in apart else turns) for axis in range(len(windows))]
+            places, inside = _target(writer, operation, index)
+            stack.enter_context(writer.block(f"if ({inside})"))
+            place = writer.index(writer.linear(places, shape))
+            old = [
+                writer.declare(msl(each.type), f"{output}[{place}]")
+                for each, output in zip(operands, outputs, strict=True)
+            ]
+            new = writer.region(
+                operation.regions[0], [*old, *(writer.value(each, index) for each in updates)]
+            )
+            for output, name in zip(outputs, new, strict=True):
+                writer.line(f"{output}[{place}] = {name};")
+
+    stages = [Stage(operands[0].type.size, copy)]
+    threads = prod(windows[axis] for axis in apart)
+    return [*stages, Stage(threads, update)] if updates[0].type.size else stages
+
+
+def _axes_apart(operation: Operation) -> list[int]:
+    """Axes of the updates along which no two go to one element of the operand.
+
+    Along a window's axis that no start shifts, and along a batch's, the place in the operand is
+    the place in the updates. With unique indices, so are all.
+    """
+    count = len(operation.operands) // 2
+    numbers = operation.attributes["scatter_dimension_numbers"]
+    updates, window = operation.operands[count + 1].type.shape, numbers["update_window_dims"]
+    if operation.attributes.get("unique_indices"):
+        return list(range(len(updates)))
+    skipped = (*numbers["inserted_window_dims"], *numbers["input_batching_dims"])
+    rank = len(operation.operands[0].type.shape)
+    of_window = [axis for axis in range(rank) if axis not in skipped]
+    shifted = numbers["scattered_dims_to_operand_dims"]
+    apart = [at for at, axis in zip(window, of_window, strict=True) if axis not in shifted]
+    vector = numbers["index_vector_dim"]
+    scattered = [axis for axis in range(len(updates)) if axis not in window]
+    for other in numbers["scatter_indices_batching_dims"]:
+        apart.append(scattered[other if other < vector else other - 1])
+    return sorted(apart)
+
+
+def _target(writer: Writer, operation: Operation, index: list[str]) -> tuple[list[str], str]:
+    """Where an element of the updates goes, and the condition that it lies in the operand."""
+    count = len(operation.operands) // 2
+    shape, starts = operation.operands[0].type.shape, operation.operands[count]
+    numbers = operation.attributes["scatter_dimension_numbers"]
+    window, vector = numbers["update_window_dims"], numbers["index_vector_dim"]
+    batch = [each for axis, each in enumerate(index) if axis not in window]
+    skipped = (*numbers["inserted_window_dims"], *numbers["input_batching_dims"])
+    within = iter([index[axis] for axis in window])
+    offsets = ["0" if axis in skipped else next(within) for axis in range(len(shape))]
+    places, inside = list(offsets), ["true"]
+    for number, axis in enumerate(numbers["scattered_dims_to_operand_dims"]):
+        at = start_index(batch, vector, number, len(starts.type.shape))
+        # A start may have 64 bits: no sum wraps into the operand.
+        start = writer.declare("long", f"long({writer.value(starts, at)})")
+        place = writer.declare("int", f"int({start} + {offsets[axis]})")
+        inside.append(f"{start} >= -{shape[axis]} && {start} <= {shape[axis]}")
+        inside.append(f"{place} >= 0 && {place} < {shape[axis]}")
+        places[axis] = place
+    for axis, other in zip(
+        numbers["input_batching_dims"], numbers["scatter_indices_batching_dims"], strict=True
+    ):
+        places[axis] = batch[other if other < vector else other - 1]
+    return places, " && ".join(inside)

@@ -1,0 +1,107 @@
+"""Sorting: runs by insertion, a thread a run, and merging of runs, a thread an element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metalbench.hlo.emission.kernel import Stage
+from metalbench.hlo.emission.writer import Writer, msl
+from metalbench.hlo.graph import Operation
+
+
+def sort(operation: Operation) -> list[Stage]:
+    """Stable, whatever the comparator says: a line by insertion, or what a pass made of it.
+
+    The attribute `run` says that only runs of that length are to be sorted, `merged` that runs of
+    that length are, and pairs of them to be merged.
+    """
+    if "merged" in operation.attributes:
+        return [_merge(operation, operation.attributes["merged"])]
+    return [_insertion(operation)]
+
+
+class _Line:
+    """The axis of a sort, and places in one of its lines."""
+
+    def __init__(self, operation: Operation) -> None:
+        self.shape = operation.operands[0].type.shape
+        rank = len(self.shape)
+        self.axis = operation.attributes.get("dimension", -1) % max(rank, 1)
+        self.size = self.shape[self.axis] if rank else 1
+        self.rest = [*self.shape[: self.axis], *self.shape[self.axis + 1 :]]
+
+    def place(self, rest: Sequence[str], number: str) -> list[str]:
+        """The index of an element of a line."""
+        return [*rest[: self.axis], number, *rest[self.axis :]] if self.shape else []
+
+
+def _insertion(operation: Operation) -> Stage:
+    line = _Line(operation)
+    run = operation.attributes.get("run", line.size)
+    lines, runs = operation.operands[0].type.size // max(line.size, 1), -(-line.size // max(run, 1))
+
+    def write(writer: Writer, thread: str, outputs: list[str]) -> None:
+        *rest, part = writer.unravel(thread, [*line.rest, runs])
+        first, end = ("0", str(line.size)) if runs == 1 else (f"{part} * {run}", "")
+        begin = writer.index(first)
+        stop = end or writer.index(f"min({begin} + {run}, {line.size})")
+        with writer.block(f"for (int k = {begin}; k < {stop}; ++k)"):
+            new = [writer.value(each, line.place(rest, "k")) for each in operation.operands]
+            # After the last that is not behind it: found by halving what is in order already.
+            writer.line(f"int low = {begin}, high = k;")
+            with writer.block("while (low < high)"):
+                middle = writer.declare("int", "(low + high) / 2")
+                at = writer.linear(line.place(rest, middle), line.shape)
+                pairs = []
+                for name, output, each in zip(new, outputs, operation.operands, strict=True):
+                    pairs += [name, writer.declare(msl(each.type), f"{output}[{at}]")]
+                (before,) = writer.region(operation.regions[0], pairs)
+                writer.line(f"if ({before}) high = {middle}; else low = {middle} + 1;")
+            with writer.block("for (int m = k; m > low; --m)"):
+                to, source = (
+                    writer.linear(line.place(rest, each), line.shape) for each in ("m", "(m - 1)")
+                )
+                for output in outputs:
+                    writer.line(f"{output}[{to}] = {output}[{source}];")
+            at = writer.linear(line.place(rest, "low"), line.shape)
+            for name, output in zip(new, outputs, strict=True):
+                writer.line(f"{output}[{at}] = {name};")
+
+    return Stage(lines * runs, write)
+
+
+def _merge(operation: Operation, run: int) -> Stage:
+    """Each element goes as far behind its run's start as elements of both runs are before it.
+
+    Those of the left run that equal one of the right are before it, which keeps the order.
+    """
+    line, operands = _Line(operation), operation.operands
+
+    def write(writer: Writer, thread: str, outputs: list[str]) -> None:
+        index = writer.unravel(thread, line.shape)
+        rest, own = [*index[: line.axis], *index[line.axis + 1 :]], index[line.axis]
+        start = writer.index(f"{own} / {2 * run} * {2 * run}")
+        left = writer.declare("bool", f"{own} < {start} + {run}")
+        new = [writer.value(each, index) for each in operands]
+        bounds = [f"min({start} + {count}, {line.size})" for count in (run, 2 * run)]
+        writer.line(f"int low = {left} ? {bounds[0]} : {start};")
+        writer.line(f"int high = {left} ? {bounds[1]} : {start} + {run};")
+        other = writer.declare("int", "low")
+        with writer.block("while (low < high)"):
+            middle = writer.declare("int", "(low + high) / 2")
+            pairs = []
+            for mine, each in zip(new, operands, strict=True):
+                theirs = writer.value(each, line.place(rest, middle))
+                pairs += [
+                    writer.declare(msl(each.type), f"{left} ? {theirs} : {mine}"),
+                    writer.declare(msl(each.type), f"{left} ? {mine} : {theirs}"),
+                ]
+            (before,) = writer.region(operation.regions[0], pairs)
+            writer.line(f"if ({before} == {left}) low = {middle} + 1; else high = {middle};")
+        within = f"{own} - ({left} ? {start} : {start} + {run})"
+        to = writer.index(f"{start} + {within} + low - {other}")
+        at = writer.linear(line.place(rest, to), line.shape)
+        for name, output in zip(new, outputs, strict=True):
+            writer.line(f"{output}[{at}] = {name};")
+
+    return Stage(operands[0].type.size, write)

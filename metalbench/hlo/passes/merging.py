@@ -1,0 +1,50 @@
+"""Sorts of long lines, as sorts of short runs and merges of these, each over the whole tensor.
+
+The comparator must be a strict weak order, as StableHLO wants it: merging trusts it. Where it is
+not, as `LT` on numbers of which some are NaN, the result is not defined there either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from metalbench.hlo.graph import Block, Operation, Value
+
+RUN = 32
+# Shorter lines are in order before another kernel is launched.
+SHORTEST_LINE = 4 * RUN
+
+
+def split_sorts(block: Block) -> None:
+    """Split sorts in place, also in the regions of control flow."""
+    operations: list[Operation] = []
+    for operation in block.operations:
+        if operation.name in ("case", "if", "while"):
+            for region in operation.regions:
+                split_sorts(region)
+        if operation.name == "sort":
+            operations += _before(operation)
+        operations.append(operation)
+    block.operations = operations
+
+
+def _before(sort: Operation) -> list[Operation]:
+    """What comes before the last merge, which the operation becomes; nothing if it stays."""
+    shape = sort.operands[0].type.shape
+    size = shape[sort.attributes.get("dimension", -1)] if shape else 1
+    if size < SHORTEST_LINE:
+        return []
+    attributes, width = sort.attributes, RUN
+    made = [_stage(sort, sort.operands, {**attributes, "run": RUN})]
+    while 2 * width < size:
+        made.append(_stage(sort, made[-1].results, {**attributes, "merged": width}))
+        width *= 2
+    sort.operands = list(made[-1].results)
+    sort.attributes = {**attributes, "merged": width}
+    return made
+
+
+def _stage(like: Operation, operands: list[Value], attributes: dict[str, object]) -> Operation:
+    made = replace(like, operands=list(operands), results=[], attributes=attributes)
+    made.results = [Value(each.type, made, number) for number, each in enumerate(operands)]
+    return made

@@ -1,0 +1,51 @@
+"""Long lines are sorted by runs that are merged: in order, stable, and in parallel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metalbench import hlo
+from metalbench.hlo.program import graph
+from metalbench.hlo.running.plan import plan
+
+SORT = """
+func.func @main(%k: tensor<SHAPExi32>, %v: tensor<SHAPExi32>)
+    -> (tensor<SHAPExi32>, tensor<SHAPExi32>) {
+  %s:2 = "stablehlo.sort"(%k, %v) <{dimension = AXIS : i64, is_stable = true}> ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):
+      %p = stablehlo.compare ORDER, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+  }) : (tensor<SHAPExi32>, tensor<SHAPExi32>) -> (tensor<SHAPExi32>, tensor<SHAPExi32>)
+  return %s#0, %s#1 : tensor<SHAPExi32>, tensor<SHAPExi32>
+}"""
+
+
+def program(shape, axis, order="LT"):
+    text = SORT.replace("SHAPE", "x".join(map(str, shape)))
+    return text.replace("AXIS", str(axis)).replace("ORDER", order)
+
+
+# Ends of lines: of one element behind a run, one short of a pair, a power of two.
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((128,), 0), ((1025,), 0), ((3, 255), 1), ((161, 2), 0), ((2, 513, 3), 1)]
+)
+def test_long_lines_are_stable(shape, axis):
+    random = np.random.default_rng(7)
+    # Few keys, so that many are equal; values say which was first.
+    keys = random.integers(-9, 9, shape).astype(np.int32)
+    values = np.broadcast_to(
+        np.arange(shape[axis], dtype=np.int32).reshape([-1] + [1] * (len(shape) - axis - 1)), shape
+    )
+    for order, signed in (("LT", keys), ("GT", -keys)):
+        got_keys, got_values = hlo.compile(program(shape, axis, order), device="cpu")(keys, values)
+        places = np.argsort(signed, axis=axis, kind="stable")
+        np.testing.assert_array_equal(got_keys, np.take_along_axis(keys, places, axis))
+        np.testing.assert_array_equal(got_values, places)
+
+
+def test_a_long_line_has_a_thread_for_each_element():
+    made = plan(graph(program((1000,), 0)), 2)
+    assert [each.threads for each in made.kernels()] == [32, *[1000] * 5]
+    assert [each.threads for each in plan(graph(program((1000,), 0)), 0).kernels()] == [1]
+    assert [each.threads for each in plan(graph(program((8, 100), 1)), 2).kernels()] == [8]
