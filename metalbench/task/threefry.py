@@ -31,9 +31,9 @@ def words(key: Array, count: int) -> Array:
     second = np.arange(half, 2 * half, dtype=np.uint32)
     second[second >= count] = 0
     key = key.astype(np.uint32)
-    return np.concatenate(encrypted(np.arange(half, dtype=np.uint32), second, key[:1], key[1:]))[
-        :count
-    ]
+    both = encrypted(np.arange(half, dtype=np.uint32), second, key[:1], key[1:])
+    found: Array = np.concatenate(both)[:count]
+    return found
 
 
 def uniform(key: Array, count: int) -> Array:
