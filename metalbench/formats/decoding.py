@@ -20,7 +20,7 @@ SIZES = dict(
     small=dict(heads=4, kv_heads=2, keys=37, dims=64),
     odd1=dict(heads=3, kv_heads=1, keys=53, dims=192),
     odd2=dict(heads=5, kv_heads=1, keys=130, dims=256),
-    seed=dict(heads=32, kv_heads=8, keys=1024, dims=128),
+    seed=dict(heads=16, kv_heads=4, keys=600, dims=128),
     large=dict(heads=32, kv_heads=8, keys=32768, dims=128),
 )
 FLOPS = "4 * heads * keys * dims + 5 * heads * keys"

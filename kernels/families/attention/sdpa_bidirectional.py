@@ -11,7 +11,7 @@ from metalbench.task.prefill import SIZES, attended, drawn, inputs
 @task(
     sizes=dict(
         SIZES,
-        seed=dict(heads=8, kv_heads=8, tokens=256, dims=72),
+        seed=dict(heads=4, kv_heads=4, tokens=256, dims=72),
         large=dict(SIZES["large"], dims=72),
     ),
     gpu_headline="large",

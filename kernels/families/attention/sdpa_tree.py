@@ -32,7 +32,7 @@ def seen(module, mask, keys):
         small=dict(heads=4, kv_heads=2, tokens=8, before=21, dims=32),
         odd1=dict(heads=3, kv_heads=1, tokens=37, before=5, dims=80),
         odd2=dict(heads=2, kv_heads=2, tokens=17, before=130, dims=72),
-        seed=dict(heads=8, kv_heads=2, tokens=64, before=1000, dims=128),
+        seed=dict(heads=8, kv_heads=2, tokens=32, before=500, dims=128),
         large=dict(heads=32, kv_heads=8, tokens=64, before=16384, dims=128),
     ),
     gpu_headline="large",
