@@ -1,0 +1,27 @@
+"""Norms of rows in NumPy, for oracles, and what rounding errors of them are relative to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+def root_mean_square(x: Array, eps: float) -> Array:
+    """Of every row of `x` (..., cols), with `eps` added to the mean: (..., 1)."""
+    mean: Array = np.einsum("...c,...c->...", x, x) / x.shape[-1]
+    return np.asarray(np.sqrt(mean + eps)[..., None])
+
+
+def standardised(x: Array, eps: float) -> Array:
+    """Rows of `x` with mean 0 and variance 1."""
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return np.asarray(centred / root_mean_square(centred, eps))
+
+
+def standardised_terms(x: Array, eps: float) -> Array:
+    """The terms whose difference `standardised` is, in units of the standard deviation."""
+    mean = x.mean(axis=-1, keepdims=True)
+    return np.asarray((np.abs(x) + np.abs(mean)) / root_mean_square(x - mean, eps))
