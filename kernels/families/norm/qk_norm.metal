@@ -1,8 +1,9 @@
 // Queries and keys normalised head by head, each with weights that its heads share, in one
-// dispatch: a head has some hundred elements, so a SIMD-group takes it alone, without threadgroup
-// memory or barriers. Heads of queries come first in the grid, those of keys after them. dispatch:
-// qk_norm  threadgroups=(ceil_div(tokens * (heads + kv_heads), TG / 32))  threads=(TG) tune: TG =
-// 128, 32, 64, 256 tune: KEEP = 1, 2, 4 dtypes: float32, float16, bfloat16
+// dispatch: a head has some hundred elements, so a SIMD-group takes it alone, without threadgroup memory or barriers. Heads of queries come first in the grid, those of keys after them.
+// dispatch: qk_norm  threadgroups=(ceil_div(tokens * (heads + kv_heads), TG / 32))  threads=(TG)
+// tune: TG = 128, 32, 64, 256
+// tune: KEEP = 1, 2, 4
+// dtypes: float32, float16, bfloat16
 #include "metalbench/norm_epilogues.h"
 using namespace metal;
 using namespace metalbench;
