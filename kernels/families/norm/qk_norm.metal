@@ -1,5 +1,6 @@
-// Queries and keys normalised head by head, each with weights that its heads share, in one
-// dispatch: a head has some hundred elements, so a SIMD-group takes it alone, without threadgroup memory or barriers. Heads of queries come first in the grid, those of keys after them.
+// Queries and keys normalised head by head, each with weights that its heads share, at once: a head
+// has some hundred elements, so a SIMD-group takes it alone, without threadgroup memory or
+// barriers. Heads of queries come first in the grid, those of keys after them.
 // dispatch: qk_norm  threadgroups=(ceil_div(tokens * (heads + kv_heads), TG / 32))  threads=(TG)
 // tune: TG = 128, 32, 64, 256
 // tune: KEEP = 1, 2, 4

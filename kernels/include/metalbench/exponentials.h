@@ -68,12 +68,12 @@ inline T exp_of_sum(T whole, T part) {
   return p * power_of_two(k);
 }
 
-// exp(x) - 1 for x <= 0 (what is above counts as 0). exp(x) rounds near 1, and the subtraction
-// would leave that error alone: so exp(r) - 1 is a polynomial without constant term, and the power
-// of two comes in afterwards.
+// exp(x) - 1 for x <= `most` <= 80 (what is above counts as `most`). exp(x) rounds near 1, and the
+// subtraction would leave that error alone: so exp(r) - 1 is a polynomial without constant term,
+// and the power of two comes in afterwards.
 template <typename T>
-inline T exp_minus_one(T x) {
-  x = limited(x, -87.0f, 0.0f);
+inline T exp_minus_one_until(T x, float most) {
+  x = limited(x, -87.0f, most);
   const T k = rint(x * 1.44269504f);
   const T r = less_ln2(x, k);
   T p = fma(r, T(1.0f / 5040), T(1.0f / 720));
@@ -84,6 +84,11 @@ inline T exp_minus_one(T x) {
   p = fma(p * r, r, r);
   const T scale = power_of_two(k);
   return fma(p, scale, scale - 1.0f);
+}
+
+template <typename T>
+inline T exp_minus_one(T x) {
+  return exp_minus_one_until(x, 0.0f);
 }
 
 // log(1 + exp(-t)) for t >= 0. 1 + e loses what a small e is made of; with s = e / (2 + e) it is 2

@@ -26,16 +26,20 @@ inline T normal_tail(T t) {
   return e * (s * p);
 }
 
-// x P(x) for |x| < 1.
+// (P(x) - 1/2) / x for |x| < 1, where z = x^2.
 template <typename T>
-inline T normal_centre(T x) {
-  const T z = x * x;
+inline T normal_slope(T z) {
   T p = fma(z, T(-7.654047e-6f), T(1.1348601e-4f));
   p = fma(p, z, T(-0.0011863296f));
   p = fma(p, z, T(0.009973323f));
   p = fma(p, z, T(-0.06649036f));
-  p = fma(p, z, T(0.3989423f));
-  return x * fma(x, p, T(0.5f));
+  return fma(p, z, T(0.3989423f));
+}
+
+// x P(x) for |x| < 1.
+template <typename T>
+inline T normal_centre(T x) {
+  return x * fma(x, normal_slope(x * x), T(0.5f));
 }
 
 // x P(x). Both forms are computed and one is taken: no branch parts the lanes.

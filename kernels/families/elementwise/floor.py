@@ -1,0 +1,23 @@
+"""The largest whole number that is not above x, elementwise."""
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import uniform
+from metalbench.task.elementwise import elementwise
+from metalbench.task.variation import Variation
+
+
+def halves(values, _):
+    """Where rounding has two neighbours to choose from."""
+    return np.round(values * 2) / 2
+
+
+floor = elementwise(
+    "floor",
+    lambda x: mx.floor(x),
+    lambda x: np.floor(x),
+    baseline="mx.floor",
+    flops=1,
+    x=uniform("rows", "cols", low=-20, high=20).also(Variation("rounded to halves", halves)),
+)

@@ -1,0 +1,1 @@
+// kernel: sqrt.metal gelu_tanh

@@ -1,0 +1,1 @@
+// kernel: silu_gate.metal maximum

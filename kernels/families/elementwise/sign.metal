@@ -1,0 +1,1 @@
+// kernel: sqrt.metal sign

@@ -1,0 +1,13 @@
+"""Square, elementwise."""
+
+import mlx.core as mx
+
+from metalbench.task.elementwise import elementwise
+
+square = elementwise(
+    "square",
+    lambda x: mx.square(x),
+    lambda x: x * x,
+    baseline="mx.square",
+    flops=1,
+)

@@ -1,0 +1,38 @@
+"""Tasks of one function of every element, of one matrix or of two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from metalbench.task.declaration import Task, task
+from metalbench.task.inputs import Input, normal, output
+from metalbench.task.matrices import ELEMENTS, FLOATING
+
+
+def elementwise(
+    name: str,
+    reference: Callable[..., Any],
+    oracle: Callable[..., Any],
+    *,
+    baseline: str,
+    flops: int = 4,
+    scale: Callable[..., Any] | None = None,
+    **inputs: Input,
+) -> Task:
+    """The task `name`: y of every element of the `inputs`, (rows, cols) each; x if none is given.
+
+    `flops` are those of one element.
+    """
+    reference.__name__ = name
+    return task(
+        sizes=ELEMENTS,
+        gpu_headline="large",
+        inputs=inputs or {"x": normal("rows", "cols")},
+        outputs={"y": output("rows", "cols")},
+        oracle=oracle,
+        scale=scale,
+        dtypes=FLOATING,
+        flops=f"{flops} * rows * cols",
+        baseline=baseline,
+    )(reference)
