@@ -1,0 +1,23 @@
+"""The largest element so far, along the last axis."""
+
+import math
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import normal, output, task, with_special
+from metalbench.task.matrices import FLOATING, ROWS
+
+
+@task(
+    sizes=ROWS,
+    gpu_headline="large",
+    inputs=dict(x=normal("rows", "cols").also(with_special(math.inf, -math.inf))),
+    outputs=dict(y=output("rows", "cols")),
+    oracle=lambda x: np.maximum.accumulate(x, axis=-1),
+    dtypes=FLOATING,
+    flops="rows * cols",
+    baseline="mx.cummax",
+)
+def cummax(x):
+    return mx.cummax(x, axis=-1)

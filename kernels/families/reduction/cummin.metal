@@ -1,0 +1,1 @@
+// kernel: cummax.metal cummin

@@ -1,0 +1,1 @@
+// kernel: sum_middle_axis.metal max_middle_axis

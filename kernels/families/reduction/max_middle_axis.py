@@ -1,0 +1,26 @@
+"""The largest elements over the middle axis of three."""
+
+import mlx.core as mx
+
+from metalbench.task import normal, output, task
+from metalbench.task.matrices import FLOATING
+
+
+@task(
+    sizes=dict(
+        small=dict(batch=2, rows=16, cols=64),
+        odd1=dict(batch=3, rows=37, cols=33),
+        odd2=dict(batch=1, rows=129, cols=1022),
+        seed=dict(batch=4, rows=256, cols=1024),
+        large=dict(batch=8, rows=2048, cols=1024),
+    ),
+    gpu_headline="large",
+    inputs=dict(x=normal("batch", "rows", "cols")),
+    outputs=dict(y=output("batch", "cols")),
+    oracle=lambda x: x.max(axis=1),
+    dtypes=FLOATING,
+    flops="batch * rows * cols",
+    baseline="mx.max",
+)
+def max_middle_axis(x):
+    return mx.max(x, axis=1)

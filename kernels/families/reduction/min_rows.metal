@@ -1,0 +1,1 @@
+// kernel: sum_rows.metal min_rows

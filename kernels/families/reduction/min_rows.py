@@ -1,0 +1,22 @@
+"""The smallest element of every row, or NaN if there is one."""
+
+import math
+
+import mlx.core as mx
+
+from metalbench.task import normal, output, task, with_special
+from metalbench.task.matrices import FLOATING, ROWS
+
+
+@task(
+    sizes=ROWS,
+    gpu_headline="large",
+    inputs=dict(x=normal("rows", "cols").also(with_special(math.nan, math.inf, -math.inf))),
+    outputs=dict(y=output("rows")),
+    oracle=lambda x: x.min(axis=-1),
+    dtypes=FLOATING,
+    flops="rows * cols",
+    baseline="mx.min",
+)
+def min_rows(x):
+    return mx.min(x, axis=-1)

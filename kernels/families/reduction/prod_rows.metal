@@ -1,0 +1,1 @@
+// kernel: sum_rows.metal prod_rows

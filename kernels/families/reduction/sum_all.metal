@@ -1,0 +1,39 @@
+// The sum of a whole array in two dispatches without atomics: threadgroups add a share each, in
+// float whatever the elements are, so that halves neither overflow on the way nor stop growing; one
+// threadgroup then adds their sums. The tree's shape is fixed: equal bits from run to run.
+// dispatch: first  threadgroups=(ceil_div(rows * cols, 4 * TG * QUADS))  threads=(TG)
+// dispatch: finish  threadgroups=(1)  threads=(128)
+// scratch: partial float32 (ceil_div(rows * cols, 4 * TG * QUADS))
+// tune: TG = 256, 64, 128
+// tune: QUADS = 16, 4, 8, 32
+// dtypes: float32, float16, bfloat16
+#include "metalbench/activations.h"
+#include "metalbench/array_sum.h"
+using namespace metal;
+using namespace metalbench;
+
+[[kernel]] void first(device const DTYPE* x, device float* partial, constant uint& rows,
+                      constant uint& cols, uint group [[threadgroup_position_in_grid]],
+                      uint thread_index [[thread_index_in_threadgroup]],
+                      uint lane [[thread_index_in_simdgroup]],
+                      uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+  const Place place = {thread_index, lane, simdgroup};
+  threadgroup float memory[TG / 32];
+  const float sum = sum_of_share<TG, QUADS>(Identity(), rows * cols, group, memory, place, x);
+  if (thread_index == 0) {
+    partial[group] = sum;
+  }
+}
+
+[[kernel]] void finish(device const float* partial, device DTYPE* y, constant uint& rows,
+                       constant uint& cols, uint thread_index [[thread_index_in_threadgroup]],
+                       uint lane [[thread_index_in_simdgroup]],
+                       uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+  const Place place = {thread_index, lane, simdgroup};
+  threadgroup float memory[Finishers / 32];
+  const uint shares = shares_of<TG, QUADS>(rows * cols);
+  const float sum = sum_of_shares(partial, shares, memory, place);
+  if (thread_index == 0) {
+    y[0] = DTYPE(sum);
+  }
+}
