@@ -24,6 +24,29 @@ struct ArgMemory {
   uint indices[SimdGroups];
 };
 
+// The index of the best candidate of all threads, of equal ones the first, to `y`.
+template <uint SimdGroups>
+inline void first_of_best(Candidate best, device uint* y,
+                          threadgroup ArgMemory<SimdGroups>& partial, Place place) {
+  const float value = simd_max(best.value);
+  const uint index = simd_min(best.value == value ? best.index : UINT_MAX);
+  if (place.lane == 0) {
+    partial.values[place.simdgroup] = value;
+    partial.indices[place.simdgroup] = index;
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  if (place.thread_index == 0) {
+    Candidate winner = {partial.values[0], partial.indices[0]};
+    for (uint i = 1; i < SimdGroups; ++i) {
+      const bool wins = partial.values[i] > winner.value ||
+                        (partial.values[i] == winner.value && partial.indices[i] < winner.index);
+      winner = wins ? Candidate{partial.values[i], partial.indices[i]} : winner;
+    }
+    // A row of nothing but -inf: all are equal, the first wins.
+    *y = winner.index == UINT_MAX ? 0 : winner.index;
+  }
+}
+
 // Of sign times the elements the largest; of `cols` elements at `from`.
 template <uint Threads, typename T>
 inline void arg_of_row(float sign, device const T* from, device uint* y, uint cols,
@@ -44,23 +67,7 @@ inline void arg_of_row(float sign, device const T* from, device uint* y, uint co
     }
   }
 
-  const float value = simd_max(best.value);
-  const uint index = simd_min(best.value == value ? best.index : UINT_MAX);
-  if (place.lane == 0) {
-    partial.values[place.simdgroup] = value;
-    partial.indices[place.simdgroup] = index;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  if (place.thread_index == 0) {
-    Candidate winner = {partial.values[0], partial.indices[0]};
-    for (uint i = 1; i < Threads / 32; ++i) {
-      const bool wins = partial.values[i] > winner.value ||
-                        (partial.values[i] == winner.value && partial.indices[i] < winner.index);
-      winner = wins ? Candidate{partial.values[i], partial.indices[i]} : winner;
-    }
-    // A row of nothing but -inf: all are equal, the first wins.
-    *y = winner.index == UINT_MAX ? 0 : winner.index;
-  }
+  first_of_best<Threads / 32>(best, y, partial, place);
 }
 
 }  // namespace metalbench

@@ -1,0 +1,32 @@
+"""Random numbers of Gumbel's distribution of several keys, by Threefry 2x32."""
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import integers, output, task, threefry
+
+
+def of_streams(key, count):
+    """Stream by stream."""
+    return np.stack([threefry.gumbel(each, count) for each in key])
+
+
+@task(
+    sizes=dict(
+        small=dict(streams=1),
+        odd1=dict(streams=3),
+        odd2=dict(streams=2),
+        seed=dict(streams=64),
+        large=dict(streams=2048),
+    ),
+    gpu_headline="large",
+    inputs=dict(key=integers("streams", 2, high=4294967296)),
+    outputs=dict(y=output("streams", "count")),
+    constants=dict(count=4099),
+    oracle=of_streams,
+    scale=lambda key, count: 1 + np.abs(of_streams(key, count)),
+    flops="40 * streams * count",
+    baseline="mx.random.gumbel",
+)
+def random_gumbel(key, count):
+    return mx.vmap(lambda one: mx.random.gumbel((count,), key=one))(key)

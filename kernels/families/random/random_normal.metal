@@ -1,0 +1,1 @@
+// kernel: random_uniform.metal random_normal

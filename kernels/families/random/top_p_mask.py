@@ -1,0 +1,41 @@
+"""The fewest largest logits stay whose probabilities reach p; the others become -inf."""
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import coarse, normal, output, task
+from metalbench.task.matrices import FLOATING
+
+
+def masked(x, p):
+    """With what equals the smallest that stays."""
+    descending = -np.sort(-x, axis=-1)
+    weights = np.exp(descending - descending[:, :1])
+    before = np.cumsum(weights, axis=-1) - weights
+    stay = before < p * weights.sum(axis=-1, keepdims=True)
+    least = np.min(np.where(stay, descending, np.inf), axis=-1, keepdims=True)
+    return np.where(x >= least, x, -np.inf)
+
+
+@task(
+    sizes=dict(
+        small=dict(rows=2, cols=256),
+        odd1=dict(rows=3, cols=1023),
+        odd2=dict(rows=5, cols=4097),
+        seed=dict(rows=4, cols=8192),
+        large=dict(rows=32, cols=152064),
+    ),
+    gpu_headline="large",
+    inputs=dict(x=normal("rows", "cols", deviation=4).only(coarse())),
+    outputs=dict(y=output("rows", "cols")),
+    constants=dict(p=0.9),
+    oracle=masked,
+    dtypes=FLOATING,
+    flops="10 * rows * cols",
+    baseline="mx.sort, mx.softmax, mx.cumsum, mx.where",
+)
+def top_p_mask(x, p):
+    descending = -mx.sort(-x.astype(mx.float32), axis=-1)
+    before = mx.cumsum(mx.softmax(descending, axis=-1), axis=-1, inclusive=False)
+    least = mx.min(mx.where(before < p, descending, mx.inf), axis=-1, keepdims=True)
+    return mx.where(x >= least, x, -mx.inf)
