@@ -59,42 +59,27 @@ inline Moments moments_of_row(Source source, thread float4 (&kept)[Keep],
   return {mean, moment.x, moment.y - moment.x * moment.x};
 }
 
-// Where results go: to a row, as they are.
-template <typename T>
-struct ToRow {
-  device T* y;
-  uint cols;
-  void operator()(uint column, float4 v) const { store_quad(y, column, cols, v); }
-};
-
-// put(column, quad) of (row - mean) / sqrt(variance + eps)
-template <uint Threads, uint Keep, typename Source, typename Put>
-inline void standardise_row_into(Source source, Put put, float eps,
-                                 threadgroup MomentMemory<Threads / 32>& memory, Place place) {
+// y = (row - mean) / sqrt(variance + eps)
+template <uint Threads, uint Keep, typename Source, typename T>
+inline void standardise_row(Source source, device T* y, float eps,
+                            threadgroup MomentMemory<Threads / 32>& memory, Place place) {
   const uint cols = source.cols;
   float4 kept[Keep];
   const Moments row = moments_of_row<Threads, Keep>(source, kept, memory, place);
   const float scale = precise::rsqrt(row.variance + eps);
   for (uint i = 0; i < Keep; ++i) {
-    put(4 * (place.thread_index + i * Threads), (kept[i] - row.drift) * scale);
+    store_quad(y, 4 * (place.thread_index + i * Threads), cols, (kept[i] - row.drift) * scale);
   }
   for (uint column = 4 * (place.thread_index + Keep * Threads); column < cols;
        column += 4 * Threads) {
-    put(column, ((source(column) - row.mean) - row.drift) * scale);
+    store_quad(y, column, cols, ((source(column) - row.mean) - row.drift) * scale);
   }
 }
 
-// y = (row - mean) / sqrt(variance + eps)
-template <uint Threads, uint Keep, typename Source, typename T>
-inline void standardise_row(Source source, device T* y, float eps,
-                            threadgroup MomentMemory<Threads / 32>& memory, Place place) {
-  standardise_row_into<Threads, Keep>(source, ToRow<T>{y, source.cols}, eps, memory, place);
-}
-
-// put(column, quad) of row * measure.scale(sum of measure.term(row), cols)
-template <uint Threads, uint Keep, typename Measure, typename Source, typename Put>
-inline void scale_row_into(Measure measure, Source source, Put put, threadgroup float* partial,
-                           Place place) {
+// y = row * measure.scale(sum of measure.term(row), cols)
+template <uint Threads, uint Keep, typename Measure, typename Source, typename T>
+inline void scale_row(Measure measure, Source source, device T* y, threadgroup float* partial,
+                      Place place) {
   const uint cols = source.cols;
   const uint beyond = 4 * (place.thread_index + Keep * Threads);
   float4 kept[Keep];
@@ -109,18 +94,11 @@ inline void scale_row_into(Measure measure, Source source, Put put, threadgroup 
   const float sum = group_sum<Threads / 32>(total(terms), partial, place);
   const float scale = measure.scale(sum, cols);
   for (uint i = 0; i < Keep; ++i) {
-    put(4 * (place.thread_index + i * Threads), kept[i] * scale);
+    store_quad(y, 4 * (place.thread_index + i * Threads), cols, kept[i] * scale);
   }
   for (uint column = beyond; column < cols; column += 4 * Threads) {
-    put(column, source(column) * scale);
+    store_quad(y, column, cols, source(column) * scale);
   }
-}
-
-// y = row * measure.scale(sum of measure.term(row), cols)
-template <uint Threads, uint Keep, typename Measure, typename Source, typename T>
-inline void scale_row(Measure measure, Source source, device T* y, threadgroup float* partial,
-                      Place place) {
-  scale_row_into<Threads, Keep>(measure, source, ToRow<T>{y, source.cols}, partial, place);
 }
 
 struct RootMeanSquare {

@@ -22,13 +22,22 @@ inline uint2 threefry(uint2 counter, uint2 key) {
   return uint2(x, y);
 }
 
+// Words j and j + half of `count`, j < half. Of an odd count the last counter has no second word.
+inline uint2 threefry_words(uint j, uint count, uint first_key, uint second_key) {
+  const uint half_count = (count + 1) / 2;
+  const bool is_last = count % 2 == 1 && j == half_count - 1;
+  return threefry(uint2(j, is_last ? 0 : j + half_count), {first_key, second_key});
+}
+
 inline uint threefry_word(uint i, uint count, uint first_key, uint second_key) {
   const uint half_count = (count + 1) / 2;
-  const uint j = i < half_count ? i : i - half_count;
-  // Of an odd count the last counter has no second word.
-  const bool is_last = count % 2 == 1 && j == half_count - 1;
-  const uint2 words = threefry(uint2(j, is_last ? 0 : j + half_count), {first_key, second_key});
-  return i < half_count ? words.x : words.y;
+  const bool is_first = i < half_count;
+  const uint j = is_first ? i : i - half_count;
+  const uint2 words = threefry_words(j, count, first_key, second_key);
+  return is_first ? words.x : words.y;
 }
+
+// In [0, 1): what a float of 24 bits can tell of a word.
+inline float unit_of(uint word) { return min(float(word) / 4294967295.0f, 0x1.fffffep-1f); }
 
 }  // namespace metalbench
