@@ -32,14 +32,13 @@ def words(key: Array, count: int) -> Array:
     second[second >= count] = 0
     key = key.astype(np.uint32)
     both = encrypted(np.arange(half, dtype=np.uint32), second, key[:1], key[1:])
-    found: Array = np.concatenate(both)[:count]
-    return found
+    return np.asarray(np.concatenate(both)[:count])
 
 
 def uniform(key: Array, count: int) -> Array:
     """Numbers in [0, 1), float32 ones in float64."""
     drawn = words(key, count).astype(np.float32) / np.float32(4294967295)
-    return np.minimum(drawn, np.float32(1 - 2.0**-24)).astype(np.float64)
+    return np.asarray(np.minimum(drawn, np.float32(1 - 2.0**-24)), np.float64)
 
 
 def normal(key: Array, count: int) -> Array:

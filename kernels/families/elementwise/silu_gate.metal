@@ -5,13 +5,11 @@
 // instance: silu_gate FUNCTION = 0
 // instance: gelu_gate FUNCTION = 1
 // instance: sigmoid_gate FUNCTION = 2
-// instance: clipped_gate FUNCTION = 3
-// instance: logaddexp FUNCTION = 4
-// instance: maximum FUNCTION = 5
-// instance: remainder FUNCTION = 6
-// instance: power FUNCTION = 7
-// instance: divide FUNCTION = 8
-// instance: arctan2 FUNCTION = 9
+// instance: maximum FUNCTION = 3
+// instance: remainder FUNCTION = 4
+// instance: power FUNCTION = 5
+// instance: divide FUNCTION = 6
+// instance: arctan2 FUNCTION = 7
 // tune: TG = 256, 128, 512, 1024
 // dtypes: float32, float16, bfloat16
 #include "metalbench/elementwise.h"
@@ -28,19 +26,15 @@ struct Chosen<1> : Gated<GeluTanh> {};
 template <>
 struct Chosen<2> : Gated<Sigmoid> {};
 template <>
-struct Chosen<3> : ClippedGate {};
+struct Chosen<3> : Maximum {};
 template <>
-struct Chosen<4> : LogAddExp {};
+struct Chosen<4> : Remainder {};
 template <>
-struct Chosen<5> : Maximum {};
+struct Chosen<5> : Power {};
 template <>
-struct Chosen<6> : Remainder {};
+struct Chosen<6> : Quotient {};
 template <>
-struct Chosen<7> : Power {};
-template <>
-struct Chosen<8> : Quotient {};
-template <>
-struct Chosen<9> : ArcTangentOfTwo {};
+struct Chosen<7> : ArcTangentOfTwo {};
 
 [[kernel]] void binary(device const DTYPE* a, device const DTYPE* b, device DTYPE* y,
                        constant uint& rows, constant uint& cols,

@@ -5,9 +5,20 @@
 // tune: TG = 32, 64, 128, 256
 // tune: KEEP = 8, 1, 4
 // dtypes: float32, float16, bfloat16
-#include "metalbench/norm_epilogues.h"
+#include "metalbench/weighted_norm.h"
 using namespace metal;
 using namespace metalbench;
+
+struct ScaledShifted {
+  device DTYPE* y;
+  uint cols;
+  float scale;
+  float shift;
+
+  void operator()(uint column, float4 v) const {
+    store_quad(y, column, cols, fma(v, float4(scale), float4(shift)));
+  }
+};
 
 [[kernel]] void adain1d(device const DTYPE* x, device const DTYPE* gamma, device const DTYPE* beta,
                         device DTYPE* y, constant uint& cols, constant float& eps,
@@ -17,7 +28,6 @@ using namespace metalbench;
                         uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const Place place = {thread_index, lane, simdgroup};
   threadgroup MomentMemory<TG / 32> memory;
-  const ScaledShifted<DTYPE> put = {y + ulong(row) * cols, cols, float(gamma[row]),
-                                    float(beta[row])};
-  standardise_row_into<TG, KEEP>(row_of(x, row, cols), put, eps, memory, place);
+  const ScaledShifted finish = {y + ulong(row) * cols, cols, float(gamma[row]), float(beta[row])};
+  finish_by_moments<TG, KEEP>(row_of(x, row, cols), finish, eps, memory, place);
 }

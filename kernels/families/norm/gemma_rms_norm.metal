@@ -5,9 +5,19 @@
 // tune: TG = 32, 64, 128, 256
 // tune: KEEP = 8, 1, 4
 // dtypes: float32, float16, bfloat16
-#include "metalbench/norm_epilogues.h"
+#include "metalbench/weighted_norm.h"
 using namespace metal;
 using namespace metalbench;
+
+struct WeightedFromOne {
+  device DTYPE* y;
+  device const DTYPE* weight;
+  uint cols;
+
+  void operator()(uint column, float4 v) const {
+    store_quad(y, column, cols, v * (1.0f + load_quad(weight, column, cols)));
+  }
+};
 
 [[kernel]] void gemma_rms_norm(device const DTYPE* x, device const DTYPE* w, device DTYPE* y,
                                constant uint& cols, constant float& eps,
@@ -17,7 +27,6 @@ using namespace metalbench;
                                uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const Place place = {thread_index, lane, simdgroup};
   threadgroup float partial[TG / 32];
-  const RootMeanSquare measure = {eps};
-  const Weighted<DTYPE> put = {y + ulong(row) * cols, w, cols, 1.0f};
-  scale_row_into<TG, KEEP>(measure, row_of(x, row, cols), put, partial, place);
+  const WeightedFromOne finish = {y + ulong(row) * cols, w, cols};
+  finish_by_rms<TG, KEEP>(row_of(x, row, cols), finish, eps, partial, place);
 }

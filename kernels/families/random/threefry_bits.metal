@@ -12,7 +12,7 @@ using namespace metalbench;
   device uint* to = y + ulong(place.y) * uint(count);
   const uint j = place.x;
   const uint n = uint(count);
-  const uint2 words = random_words(key + 2 * place.y, j, n);
+  const uint2 words = threefry_words(j, n, key[2 * place.y], key[2 * place.y + 1]);
   const uint other = j + (n + 1) / 2;
   to[j] = words.x;
   if (other < n) {

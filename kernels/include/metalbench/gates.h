@@ -14,15 +14,6 @@ struct Gated {
   }
 };
 
-// GPT-OSS: both limited to 7, a logistic function of 1.702 a, and b + 1.
-struct ClippedGate {
-  template <typename T>
-  T operator()(T a, T b) const {
-    a = limited(a, -7.0f, 7.0f);
-    return a / (1.0f + precise::exp(-1.702f * a)) * (limited(b, -7.0f, 7.0f) + 1.0f);
-  }
-};
-
 // log(exp(a) + exp(b)) without either: the larger one, and what the difference leaves.
 struct LogAddExp {
   template <typename T>

@@ -1,7 +1,5 @@
-// Threefry 2x32-20, a counter-based generator of random bits (Salmon et al., "Parallel random
-// numbers: as easy as 1, 2, 3", 2011), with counters as MLX and JAX lay them out: of n words, word
-// j and word j + ceil(n / 2) are the two halves of counter (j, j + ceil(n / 2)), whose second part
-// is 0 where there is no such word.
+// Random words of Threefry 2x32 with twenty rounds (Salmon et al., 2011), numbered as MLX numbers
+// them: of `count` words, j and j + half are those of the counter (j, j + half).
 #pragma once
 #include <metal_stdlib>
 
@@ -9,30 +7,34 @@ namespace metalbench {
 
 using namespace metal;
 
-inline uint2 threefry(uint2 key, uint2 counter) {
-  const uint keys[3] = {key.x, key.y, key.x ^ key.y ^ 0x1BD11BDAu};
-  const uint turns[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-  uint2 v = counter + key;
-  for (uint group = 0; group < 5; ++group) {
+inline uint2 threefry(uint2 counter, uint2 key) {
+  const uint keys[3] = {key.x, key.y, 0x1BD11BDAu ^ key.x ^ key.y};
+  const uint rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  uint x = counter.x + keys[0], y = counter.y + keys[1];
+  for (uint turn = 0; turn < 5; ++turn) {
     for (uint i = 0; i < 4; ++i) {
-      v.x += v.y;
-      v.y = rotate(v.y, turns[group % 2][i]) ^ v.x;
+      x += y;
+      y = rotate(y, rotations[turn % 2][i]) ^ x;
     }
-    v += uint2(keys[(group + 1) % 3], keys[(group + 2) % 3] + group + 1);
+    x += keys[(turn + 1) % 3];
+    y += keys[(turn + 2) % 3] + turn + 1;
   }
-  return v;
+  return uint2(x, y);
 }
 
-// Words `j` and j + ceil(n / 2) of n.
-inline uint2 random_words(device const uint* key, uint j, uint n) {
-  const uint other = j + (n + 1) / 2;
-  return threefry(uint2(key[0], key[1]), uint2(j, other < n ? other : 0));
+// Words j and j + half of `count`, j < half. Of an odd count the last counter has no second word.
+inline uint2 threefry_words(uint j, uint count, uint first_key, uint second_key) {
+  const uint half_count = (count + 1) / 2;
+  const bool is_last = count % 2 == 1 && j == half_count - 1;
+  return threefry(uint2(j, is_last ? 0 : j + half_count), {first_key, second_key});
 }
 
-// Word `j` of n.
-inline uint random_word(device const uint* key, uint j, uint n) {
-  const uint half_of = (n + 1) / 2;
-  return j < half_of ? random_words(key, j, n).x : random_words(key, j - half_of, n).y;
+inline uint threefry_word(uint i, uint count, uint first_key, uint second_key) {
+  const uint half_count = (count + 1) / 2;
+  const bool is_first = i < half_count;
+  const uint j = is_first ? i : i - half_count;
+  const uint2 words = threefry_words(j, count, first_key, second_key);
+  return is_first ? words.x : words.y;
 }
 
 // In [0, 1): what a float of 24 bits can tell of a word.

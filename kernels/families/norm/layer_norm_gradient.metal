@@ -1,0 +1,48 @@
+// Gradients of layer norm, of its input, weights and bias, from that of its output: rows first, one
+// threadgroup each, which leaves every row's mean and factor behind; then strips of columns over
+// all rows, which take these and sum in the same order always, without atomics.
+// dispatch: of_rows  threadgroups=(rows)  threads=(TG)
+// dispatch: of_weights  threadgroups=(ceil_div(ceil_div(cols, 4), QUADS))  threads=(QUADS, DOWN)
+// scratch: moments float32 (rows, 2)
+// tune: TG = 64, 32, 128, 256
+// tune: QUADS = 16, 8, 32
+// tune: DOWN = 8, 4, 16
+// dtypes: float32, float16, bfloat16
+#include "metalbench/norm_gradients.h"
+using namespace metal;
+using namespace metalbench;
+
+[[kernel]] void of_rows(device const DTYPE* x, device const DTYPE* w, device const DTYPE* g,
+                        device DTYPE* dx, device float* moments, constant uint& cols,
+                        constant float& eps, uint row [[threadgroup_position_in_grid]],
+                        uint thread_index [[thread_index_in_threadgroup]],
+                        uint lane [[thread_index_in_simdgroup]],
+                        uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+  const Place place = {thread_index, lane, simdgroup};
+  threadgroup MomentMemory<TG / 32> memory;
+  float4 kept[1];
+  const Moments of_row = moments_of_row<TG, 1>(row_of(x, row, cols), kept, memory, place);
+  const float2 moment = float2(of_row.mean + of_row.drift, precise::rsqrt(of_row.variance + eps));
+  if (thread_index == 0) {
+    ((device float2*)moments)[row] = moment;
+  }
+  threadgroup float2 partial[TG / 32];
+  const NormGradient<DTYPE> gradient = {row_of(x, row, cols), row_of(w, 0, cols),
+                                        row_of(g, row, cols), moment.x, moment.y};
+  gradient.store<TG, true>(dx + ulong(row) * cols, partial, place);
+}
+
+[[kernel]] void of_weights(device const DTYPE* x, device const DTYPE* g,
+                           device const float* moments, device DTYPE* dw, device DTYPE* db,
+                           constant uint& rows, constant uint& cols,
+                           uint group [[threadgroup_position_in_grid]],
+                           uint2 thread_position [[thread_position_in_threadgroup]]) {
+  threadgroup float4 partial[2][DOWN][QUADS];
+  const uint column = 4 * (group * QUADS + thread_position.x);
+  const ColumnSums sums = column_sums<QUADS, DOWN>(x, g, (device const float2*)moments, rows, cols,
+                                                   column, thread_position, partial);
+  if (thread_position.y == 0 && column < cols) {
+    store_quad(dw, column, cols, sums.along);
+    store_quad(db, column, cols, sums.all);
+  }
+}

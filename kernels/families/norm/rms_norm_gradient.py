@@ -1,0 +1,55 @@
+"""Gradients of the root-mean-square norm: of its input and its weights."""
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import coarse, even, normal, output, sparse, task
+from metalbench.task.matrices import FLOATING
+from metalbench.task.norms import root_mean_square
+
+
+def gradients(x, w, g, eps):
+    """Of the input and the weights."""
+    v = x / root_mean_square(x, eps)
+    along = w * g
+    dx = along - v * (along * v).mean(axis=-1, keepdims=True)
+    dx /= root_mean_square(x, eps)
+    return dx, (g * v).sum(axis=0)
+
+
+def magnitude(x, w, g, eps):
+    """The terms of each, added up."""
+    v = np.abs(x / root_mean_square(x, eps))
+    along = np.abs(w * g)
+    dx = along + v * (along * v).mean(axis=-1, keepdims=True)
+    dx /= root_mean_square(x, eps)
+    return dx, (np.abs(g) * v).sum(axis=0)
+
+
+@task(
+    sizes=dict(
+        small=dict(rows=16, cols=256),
+        odd1=dict(rows=37, cols=1023),
+        odd2=dict(rows=5, cols=4097),
+        seed=dict(rows=512, cols=1024),
+        large=dict(rows=2048, cols=4096),
+    ),
+    gpu_headline="large",
+    inputs=dict(
+        x=normal("rows", "cols").only(even(), coarse(), sparse()),
+        w=normal("cols", mean=1, deviation=0.2).only(even()),
+        g=normal("rows", "cols"),
+    ),
+    outputs=dict(dx=output("rows", "cols"), dw=output("cols")),
+    constants=dict(eps=1e-5),
+    oracle=gradients,
+    scale=magnitude,
+    dtypes=FLOATING,
+    flops="16 * rows * cols",
+    baseline="mx.vjp of mx.fast.rms_norm",
+)
+def rms_norm_gradient(x, w, g, eps):
+    def norm(x, w):
+        return mx.fast.rms_norm(x, w, eps)
+
+    return tuple(mx.vjp(norm, [x, w], [g])[1])
