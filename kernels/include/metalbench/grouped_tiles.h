@@ -1,24 +1,42 @@
-// Rows that are sorted by expert, each times its expert's matrix (features, inner): a tile of rows
-// is multiplied once for every expert that has rows in it, which mostly is one. Rows of the next
-// expert are past the end for the product, so that they cost nothing and nothing is stored there.
+// Rows that are sorted by expert, each times its expert's matrix (features, inner): every expert has
+// tiles of its own, the last of which may be short, so that no tile has rows of two.
 #pragma once
 #include "metalbench/epilogues.h"
 #include "metalbench/tiles.h"
 
 namespace metalbench {
 
-// The rows of one tile that follow each other with the same expert.
+// Where each expert's rows begin, (experts + 1), from what expert each row has: a thread has a row,
+// and says it for all experts that it is the first row of, or past.
+inline void find_offsets(device const uint* expert, device uint* offsets, uint rows, uint experts,
+                         uint row) {
+  const uint own = expert[row];
+  for (uint e = row ? expert[row - 1] + 1 : 0; e <= own; ++e) {
+    offsets[e] = row;
+  }
+  for (uint e = own + 1; e <= experts && row + 1 == rows; ++e) {
+    offsets[e] = rows;
+  }
+}
+
+// The rows of tile `tile`: experts have tiles of their own, one after the other, of Rows rows each
+// but the last. There are ceil(rows / Rows) + experts at most; of those that are left count is 0.
+template <uint Rows>
 struct ExpertRows {
   uint first;
   uint count;
   uint expert;
 
-  static ExpertRows at(device const uint* expert, uint first, uint end) {
-    ExpertRows rows = {first, 1, expert[first]};
-    while (first + rows.count < end && expert[first + rows.count] == rows.expert) {
-      ++rows.count;
+  static ExpertRows of(device const uint* offsets, uint experts, uint tile) {
+    for (uint e = 0; e < experts; ++e) {
+      const uint first = offsets[e], count = offsets[e + 1] - first;
+      const uint tiles = (count + Rows - 1) / Rows;
+      if (tile < tiles) {
+        return {first + tile * Rows, min(Rows, count - tile * Rows), e};
+      }
+      tile -= tiles;
     }
-    return rows;
+    return {0, 0, 0};
   }
 };
 
