@@ -9,6 +9,8 @@ from metalbench.hlo.running import CONTROL_FLOW
 
 # Gone before kernels are made: by passes of StableHLO, or because they are shapes' alone.
 _BEFORE = (
+    "batch_norm_grad",
+    "batch_norm_training",
     "composite",
     "dot",
     "dynamic_broadcast_in_dim",

@@ -123,19 +123,19 @@ def test_calls_and_composites_are_inlined_and_chlo_legalised():
     [
         ("tensor<2xf64>", "stablehlo.negate %x", "element type f64: Metal has no double"),
         ("tensor<2xcomplex<f32>>", "stablehlo.negate %x", "element type complex<f32>"),
-        ("tensor<2xf32>", "stablehlo.rng_bit_generator", ""),
+        ("tensor<2xf32>", "stablehlo.rng", ""),
         ("tensor<?xf32>", "stablehlo.negate %x", "shape that is not known"),
     ],
 )
 def test_what_kernels_cannot_do_is_refused_by_name(type_, operation, message):
     if not message:
         program = """
-        func.func @main(%x: tensor<2xui64>) -> tensor<4xui32> {
-          %s, %r = stablehlo.rng_bit_generator %x, algorithm = DEFAULT
-            : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui32>)
-          return %r : tensor<4xui32>
+        func.func @main(%x: tensor<f32>, %n: tensor<1xi64>) -> tensor<4xf32> {
+          %r = stablehlo.rng %x, %x, %n, distribution = UNIFORM
+            : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<4xf32>
+          return %r : tensor<4xf32>
         }"""
-        message = r"\[stablehlo.rng_bit_generator\] -:3:20: has no kernel yet"
+        message = r"\[stablehlo.rng\] -:3:16: has no kernel yet"
     else:
         program = f"func.func @main(%x: {type_}) -> {type_} {{ %0 = {operation} : {type_}\n"
         program += f"return %0 : {type_} }}"

@@ -124,4 +124,33 @@ inline float reduce_precision(float x, int exponent_bits, int mantissa_bits) {
   return as_type<float>(bits);
 }
 
+// Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (SC 2011): Threefry-2x32, 20 rounds.
+inline uint2 threefry(ulong key, ulong counter) {
+  const uint distances[8] = {13, 15, 26, 6, 17, 29, 16, 24};
+  const uint k0 = uint(key), k1 = uint(key >> 32);
+  const uint keys[3] = {k0, k1, k0 ^ k1 ^ 0x1BD11BDAu};
+  uint2 x = uint2(uint(counter) + k0, uint(counter >> 32) + k1);
+  for (int group = 0; group < 5; ++group) {
+    for (int round = 0; round < 4; ++round) {
+      const uint distance = distances[group % 2 * 4 + round];
+      x.x += x.y;
+      x.y = x.x ^ ((x.y << distance) | (x.y >> (32u - distance)));
+    }
+    x += uint2(keys[(group + 1) % 3], keys[(group + 2) % 3] + uint(group + 1));
+  }
+  return x;
+}
+// Of the same: Philox-4x32, 10 rounds.
+inline uint4 philox(ulong key, ulong low, ulong high) {
+  uint2 k = uint2(uint(key), uint(key >> 32));
+  uint4 x = uint4(uint(low), uint(low >> 32), uint(high), uint(high >> 32));
+  for (int round = 0; round < 10; ++round) {
+    const ulong first = ulong(x.x) * 0xD2511F53ul, second = ulong(x.z) * 0xCD9E8D57ul;
+    x = uint4(uint(second >> 32) ^ x.y ^ k.x, uint(second), uint(first >> 32) ^ x.w ^ k.y,
+              uint(first));
+    k += uint2(0x9E3779B9u, 0xBB67AE85u);
+  }
+  return x;
+}
+
 } // namespace shlo

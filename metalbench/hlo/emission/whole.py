@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from metalbench.hlo.emission.kernel import Stage, Whole
+from metalbench.hlo.emission.random_bits import rng_bit_generator
 from metalbench.hlo.emission.scattering import scatter
 from metalbench.hlo.emission.sorting import sort
 from metalbench.hlo.emission.writer import Writer, msl
@@ -76,6 +77,7 @@ def triangular_solve(operation: Operation) -> list[Stage]:
 
 WHOLE: dict[str, Whole] = {
     "cholesky": cholesky,
+    "rng_bit_generator": rng_bit_generator,
     "scatter": scatter,
     "sort": sort,
     "triangular_solve": triangular_solve,

@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from metalbench.hlo.graph import Block, Operation, Value
 
-RUN = 32
-# Shorter lines are in order before another kernel is launched.
+# One thread sorts that many by moving a few words of memory at a time.
+RUN = 256
+# Shorter lines are in order before more kernels are launched.
 SHORTEST_LINE = 4 * RUN
 
 

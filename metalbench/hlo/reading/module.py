@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from metalbench.errors import DeclarationError, Unsupported
+from metalbench.hlo.reading.decompositions import decomposition
 
 # Each reads what the one before leaves.
 _NESTED = (
@@ -76,6 +77,7 @@ def plain(module: Any, entry: str = "main", filename: str = "<program>") -> Any:
         _drop_shardings(module)
         _run(module, f"builtin.module(func.func({','.join(_NESTED)}))", filename)
         _inline_calls(module, entry, filename)
+        _decompose(module)
         _run(module, f"builtin.module({_WITHOUT_CALLS})", filename)
         (function,) = (each.operation for each in module.body.operations)
     return function
@@ -110,10 +112,33 @@ def _drop_shardings(module: Any) -> None:
             each.erase()
 
 
+def _decompose(module: Any) -> None:
+    from jaxlib.mlir import ir
+
+    for each in list(operations(module.operation)):
+        text = decomposition(each, f"[{each.name}] {location(each)}")
+        if text is not None:
+            whole = ir.Module.parse(text)  # must outlive the function, which is a part of it
+            _replace(each, whole.body.operations[0].operation)
+
+
+def _replace(operation: Any, function: Any) -> None:
+    """Have a function's operations in the place of one that takes and gives the same."""
+    from jaxlib.mlir import ir
+    from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+
+    with ir.InsertionPoint(operation):
+        results = _jax_mlir_ext.inlined_func_call(
+            function, list(operation.operands), operation.location
+        )
+    for old, new in zip(operation.results, results, strict=True):
+        old.replace_all_uses_with(new)
+    operation.erase()
+
+
 def _inline_calls(module: Any, entry: str, filename: str) -> None:
     # MLIR's own pass inlines no func.call: jaxlib registers no interface for it.
     from jaxlib.mlir import ir
-    from jaxlib.mlir._mlir_libs import _jax_mlir_ext
 
     functions = {
         ir.StringAttr(each.operation.attributes["sym_name"]).value: each.operation
@@ -126,13 +151,7 @@ def _inline_calls(module: Any, entry: str, filename: str) -> None:
     while calls := [each for each in operations(functions[entry]) if each.name == "func.call"]:
         for call in calls:
             name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
-            with ir.InsertionPoint(call):
-                results = _jax_mlir_ext.inlined_func_call(
-                    functions[name], list(call.operands), call.location
-                )
-            for old, new in zip(call.results, results, strict=True):
-                old.replace_all_uses_with(new)
-            call.erase()
+            _replace(call, functions[name])
     for each in list(module.body.operations):
         if each.operation != functions[entry]:
             each.operation.erase()

@@ -1,0 +1,93 @@
+"""rng_bit_generator: counters that are encrypted, a thread an element.
+
+Which counter makes which element is XLA's choice on the CPU, so that a key gives the same numbers.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from metalbench.errors import Unsupported
+from metalbench.hlo.emission.elementwise import narrowed
+from metalbench.hlo.emission.kernel import Stage
+from metalbench.hlo.emission.writer import Writer
+from metalbench.hlo.graph import Operation, TensorType
+
+
+def rng_bit_generator(operation: Operation) -> list[Stage]:
+    """The state is a key and a counter, of one word or, for Philox, of two; the result is bits."""
+    (state,), (_, result) = operation.operands, operation.results
+    is_threefry = operation.attributes["rng_algorithm"] == "THREE_FRY"
+    _check(operation, is_threefry)
+    count = _counters(result.type, is_threefry)
+
+    def update(writer: Writer, thread: str, outputs: list[str]) -> None:
+        own, low = writer.value(state, (thread,)), writer.value(state, ("1",))
+        writer.line(f"ulong next = {own};")
+        writer.line(f"if (i == 1u) next = {low} + {count}ul;")
+        writer.line(f"if (i == 2u && {low} + {count}ul < {low}) next += 1ul;")
+        writer.line(f"{outputs[0]}[i] = next;")
+
+    def fill(writer: Writer, thread: str, outputs: list[str]) -> None:
+        key, low = (writer.value(state, (each,)) for each in "01")
+        if is_threefry:
+            place, word = _threefry_place(writer, thread, result.type)
+            writer.line(f"const uint2 bits = shlo::threefry({key}, {low} + ulong({place}));")
+        else:
+            each = _philox_elements(result.type)
+            # Without a word of its own the counter's upper half is the key.
+            high = writer.value(state, ("2",)) if state.type.size == 3 else key
+            counter = writer.declare("ulong", f"{low} + ulong({thread} / {each})")
+            carried = f"{high} + ulong({counter} < {low})"
+            writer.line(f"const uint4 bits = shlo::philox({key}, {counter}, {carried});")
+            word = writer.index(f"{thread} % {each} * {4 // each}")
+        found = f"bits[{word}]"
+        if result.type.element.bits == 64:
+            found = f"ulong({found}) | ulong(bits[{word} + 1]) << 32"
+        writer.line(f"{outputs[1]}[i] = {narrowed(found, result.type.element)};")
+
+    return [Stage(state.type.size, update), Stage(result.type.size, fill)]
+
+
+def _check(operation: Operation, is_threefry: bool) -> None:
+    (state,), (_, result) = operation.operands, operation.results
+    sizes = (2,) if is_threefry else (2, 3)
+    if state.type.element.name != "ui64" or state.type.shape not in [(each,) for each in sizes]:
+        expected = " or ".join(f"tensor<{each}xui64>" for each in sizes)
+        raise Unsupported(f"{operation.where}: expected a state {expected}, got {state.type}")
+    if not result.type.element.is_integer:
+        raise Unsupported(f"{operation.where}: expected integers, got {result.type}")
+
+
+def _counters(type_: TensorType, is_threefry: bool) -> int:
+    """How many counters a result takes."""
+    if is_threefry:
+        return type_.size if type_.element.bits == 64 else prod(_halved(type_)[1])
+    return -(-type_.size // _philox_elements(type_))
+
+
+def _philox_elements(type_: TensorType) -> int:
+    return 2 if type_.element.bits == 64 else 4
+
+
+def _halved(type_: TensorType) -> tuple[int, list[int]]:
+    """The axis whose neighbours are made by one counter, and the shape of the counters.
+
+    It is the first whose size is even, or the first of the longest.
+    """
+    sizes = list(type_.shape) or [1]
+    even = [axis for axis, size in enumerate(sizes) if size % 2 == 0]
+    axis = even[0] if even else sizes.index(max(sizes))
+    sizes[axis] = -(-sizes[axis] // 2)
+    return axis, sizes
+
+
+def _threefry_place(writer: Writer, thread: str, type_: TensorType) -> tuple[str, str]:
+    """Which counter makes an element, and which of its words the element is."""
+    if type_.element.bits == 64:
+        return thread, "0"
+    axis, sizes = _halved(type_)
+    index = list(writer.unravel(thread, type_.shape or (1,)))
+    word = writer.index(f"{index[axis]} % 2")
+    index[axis] = writer.index(f"{index[axis]} / 2")
+    return writer.linear(index, sizes), word
