@@ -1,17 +1,15 @@
-// Elements of the middle axis that an index of the result's shape names: y[o, p, i] = x[o, index[o,
-// p, i], i]. A thread an element; lanes have neighbouring columns, so that index and result are
-// whole cache lines, and what is gathered lies in as many rows as indices differ.
-// dispatch: take_along_axis  threads_in_grid=(inner, picks, outer)  threads=(COLS, ROWS, 1)
-// tune: COLS = 32, 16, 64
-// tune: ROWS = 4, 1, 8
+// Elements of rows by index: y[r, c] = x[r, index[r, c]]. Indices are read and results written in
+// whole cache lines; where the elements come from is up to the indices, so that a thread has one of
+// them and there are as many reads on their way as lanes.
+// dispatch: take_along_axis  threads_in_grid=(chosen, rows)  threads=(TG, 1)
+// tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
-#include "metalbench/quads.h"
+#include <metal_stdlib>
 using namespace metal;
-using namespace metalbench;
 
 [[kernel]] void take_along_axis(device const DTYPE* x, device const uint* index, device DTYPE* y,
-                                constant uint& along, constant uint& inner, constant uint& picks,
-                                uint3 place [[thread_position_in_grid]]) {
-  const ulong to = (ulong(place.z) * picks + place.y) * inner + place.x;
-  y[to] = x[(ulong(place.z) * along + index[to]) * inner + place.x];
+                                constant uint& cols, constant uint& chosen,
+                                uint2 at [[thread_position_in_grid]]) {
+  const ulong place = ulong(at.y) * chosen + at.x;
+  y[place] = x[ulong(at.y) * cols + index[place]];
 }

@@ -1,28 +1,26 @@
-"""Elements along the middle axis that indices of the shape of the result name."""
+"""One element of each column's choice: y[r, c] = x[r, index[r, c]]."""
 
 import mlx.core as mx
 import numpy as np
 
 from metalbench.task import integers, normal, output, task
-from metalbench.task.matrices import FLOATING
 
 
 @task(
     sizes=dict(
-        small=dict(outer=2, along=16, inner=8, picks=5),
-        odd1=dict(outer=3, along=37, inner=13, picks=41),
-        odd2=dict(outer=1, along=5, inner=33, picks=7),
-        seed=dict(outer=64, along=64, inner=64, picks=64),
-        large=dict(outer=1024, along=64, inner=64, picks=64),
+        small=dict(rows=16, cols=64, chosen=32),
+        odd1=dict(rows=37, cols=101, chosen=33),
+        odd2=dict(rows=5, cols=1023, chosen=1030),
+        seed=dict(rows=1024, cols=1024, chosen=512),
+        large=dict(rows=8192, cols=4096, chosen=1024),
     ),
     gpu_headline="large",
-    inputs=dict(
-        x=normal("outer", "along", "inner"), index=integers("outer", "picks", "inner", high="along")
-    ),
-    outputs=dict(y=output("outer", "picks", "inner")),
+    inputs=dict(x=normal("rows", "cols"), index=integers("rows", "chosen", high="cols")),
+    outputs=dict(y=output("rows", "chosen")),
     oracle=lambda x, index: np.take_along_axis(x, index.astype(np.int64), axis=1),
-    dtypes=FLOATING,
+    dtypes=("float32", "float16", "bfloat16"),
     flops="0",
+    bytes="rows * chosen * (4 + 2 * itemsize)",
     baseline="mx.take_along_axis",
 )
 def take_along_axis(x, index):

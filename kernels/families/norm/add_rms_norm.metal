@@ -1,16 +1,31 @@
-// The residual stream and its norm in one pass: total = x + residual is stored, and so is y = total
-// / rms(total) w, which is taken from the sum in registers before it is rounded. One threadgroup
-// per row: two matrices are read and two written, where two kernels would read three.
+// The sum of x and a residual, and its root-mean-square norm with a weight, both written: one
+// threadgroup per row. The sum lives in registers, so that nothing is read twice; the norm is that
+// of the sum before it is rounded.
 // dispatch: add_rms_norm  threadgroups=(rows)  threads=(TG)
 // tune: TG = 32, 64, 128, 256
 // tune: KEEP = 8, 1, 4
 // dtypes: float32, float16, bfloat16
-#include "metalbench/norm_epilogues.h"
+#include "metalbench/weighted_norm.h"
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void add_rms_norm(device const DTYPE* x, device const DTYPE* residual,
-                             device const DTYPE* w, device DTYPE* total_sum, device DTYPE* y,
+template <typename T>
+struct Both {
+  device T* y;
+  device T* sum;
+  device const T* weight;
+  device const T* x;
+  device const T* residual;
+  uint cols;
+
+  void operator()(uint column, float4 v) const {
+    store_quad(y, column, cols, v * load_quad(weight, column, cols));
+    store_quad(sum, column, cols, load_quad(x, column, cols) + load_quad(residual, column, cols));
+  }
+};
+
+[[kernel]] void add_rms_norm(device const DTYPE* x, device const DTYPE* weight,
+                             device const DTYPE* residual, device DTYPE* y, device DTYPE* sum,
                              constant uint& cols, constant float& eps,
                              uint row [[threadgroup_position_in_grid]],
                              uint thread_index [[thread_index_in_threadgroup]],
@@ -18,12 +33,7 @@ using namespace metalbench;
                              uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const Place place = {thread_index, lane, simdgroup};
   threadgroup float partial[TG / 32];
-  const RootMeanSquare measure = {eps};
-  const ulong start = ulong(row) * cols;
-  const RowSum<DTYPE> sum = row_of_sum(x, residual, row, cols);
-  for (uint column = 4 * thread_index; column < cols; column += 4 * TG) {
-    store_quad(total_sum + start, column, cols, sum(column));
-  }
-  const Weighted<DTYPE> put = {y + start, w, cols, 0.0f};
-  scale_row_into<TG, KEEP>(measure, sum, put, partial, place);
+  const ulong from = ulong(row) * cols;
+  const Both<DTYPE> finish = {y + from, sum + from, weight, x + from, residual + from, cols};
+  finish_by_rms<TG, KEEP>(row_of_sum(x, residual, row, cols), finish, eps, partial, place);
 }

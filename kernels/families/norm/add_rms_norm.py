@@ -1,41 +1,50 @@
-"""Sum with a residual and its root-mean-square norm with weights, both of which are kept."""
+"""Sum of a row and a residual, and its norm with a weight: both are wanted."""
 
 import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.matrices import FLOATING, ROWS
-from metalbench.task.norms import root_mean_square
 
 
-def both(x, residual, w, eps):
-    """The sum, and its norm."""
-    total = x + residual
-    return total, total / root_mean_square(total, eps) * w
+def both(whole, weight, eps):
+    """The norm and what it is of."""
+    square = (whole * whole).mean(axis=-1, keepdims=True)
+    return whole / np.sqrt(square + eps) * weight, whole
 
 
-def magnitude(x, residual, w, eps):
-    """The terms of the sum, and in units of its root mean square."""
-    terms = np.abs(x) + np.abs(residual)
-    return terms, terms / root_mean_square(x + residual, eps) * np.abs(w)
+def terms(x, weight, residual, eps):
+    """The terms of both."""
+    square = ((x + residual) ** 2).mean(axis=-1, keepdims=True)
+    whole = np.abs(x) + np.abs(residual)
+    return whole / np.sqrt(square + eps) * np.abs(weight), whole
+
+
+def both_of(x, weight, residual, eps):
+    whole = x + residual
+    return mx.fast.rms_norm(whole, weight, eps), whole
 
 
 @task(
-    sizes=ROWS,
+    sizes=dict(
+        small=dict(rows=16, cols=256),
+        odd1=dict(rows=37, cols=1023),
+        odd2=dict(rows=5, cols=4097),
+        seed=dict(rows=1024, cols=1024),
+        large=dict(rows=4096, cols=4096),
+    ),
     gpu_headline="large",
     inputs=dict(
         x=normal("rows", "cols"),
+        weight=normal("cols", mean=1.0, deviation=0.2),
         residual=normal("rows", "cols"),
-        w=normal("cols", mean=1, deviation=0.2),
     ),
-    outputs=dict(total_sum=output("rows", "cols"), y=output("rows", "cols")),
+    outputs=dict(y=output("rows", "cols"), sum=output("rows", "cols")),
     constants=dict(eps=1e-5),
-    oracle=both,
-    scale=magnitude,
-    dtypes=FLOATING,
+    oracle=lambda x, weight, residual, eps: both(x + residual, weight, eps),
+    scale=lambda x, weight, residual, eps: terms(x, weight, residual, eps),
+    dtypes=("float32", "float16", "bfloat16"),
     flops="6 * rows * cols",
     baseline="x + residual, mx.fast.rms_norm",
 )
-def add_rms_norm(x, residual, w, eps):
-    total = x + residual
-    return total, mx.fast.rms_norm(total, w, eps)
+def add_rms_norm(x, weight, residual, eps):
+    return both_of(x, weight, residual, eps)

@@ -1,24 +1,36 @@
-// Root-mean-square norm whose result a gate lets through: y = x / rms(x) w silu(gate), what follows
-// the recurrence in gated linear attention. One threadgroup per row; norm, weight and gate in one
-// pass, where three kernels would write and read two more matrices.
+// rms_norm(x) * weight * silu(gate): one threadgroup per row, which stays in registers until the
+// gate is read, where the result is written. The gate's exponential hides behind memory.
 // dispatch: gated_rms_norm  threadgroups=(rows)  threads=(TG)
 // tune: TG = 32, 64, 128, 256
 // tune: KEEP = 8, 1, 4
 // dtypes: float32, float16, bfloat16
-#include "metalbench/norm_epilogues.h"
+#include "metalbench/weighted_norm.h"
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void gated_rms_norm(device const DTYPE* x, device const DTYPE* gate,
-                               device const DTYPE* w, device DTYPE* y, constant uint& cols,
+template <typename T>
+struct Gated {
+  device T* y;
+  device const T* weight;
+  device const T* gate;
+  uint cols;
+
+  void operator()(uint column, float4 v) const {
+    const float4 g = load_quad(gate, column, cols);
+    const float4 open = g / (1.0f + precise::exp(-g));
+    store_quad(y, column, cols, v * load_quad(weight, column, cols) * open);
+  }
+};
+
+[[kernel]] void gated_rms_norm(device const DTYPE* x, device const DTYPE* weight,
+                               device const DTYPE* gate, device DTYPE* y, constant uint& cols,
                                constant float& eps, uint row [[threadgroup_position_in_grid]],
                                uint thread_index [[thread_index_in_threadgroup]],
                                uint lane [[thread_index_in_simdgroup]],
                                uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const Place place = {thread_index, lane, simdgroup};
   threadgroup float partial[TG / 32];
-  const RootMeanSquare measure = {eps};
-  const ulong start = ulong(row) * cols;
-  const WeightedGated<DTYPE> put = {y + start, w, gate + start, cols};
-  scale_row_into<TG, KEEP>(measure, row_of(x, row, cols), put, partial, place);
+  const ulong from = ulong(row) * cols;
+  const Gated<DTYPE> finish = {y + from, weight, gate + from, cols};
+  finish_by_rms<TG, KEEP>(row_of(x, row, cols), finish, eps, partial, place);
 }

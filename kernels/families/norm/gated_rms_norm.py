@@ -1,33 +1,38 @@
-"""Root-mean-square normalisation with weights and a gate: rms_norm(x) w silu(gate)."""
+"""Norm of a row with a weight, times a gate: the end of linear attention."""
 
 import mlx.core as mx
-import scipy.special
-from mlx import nn
+import numpy as np
+from scipy.special import expit
 
 from metalbench.task import normal, output, task
-from metalbench.task.matrices import FLOATING, ROWS
-from metalbench.task.norms import root_mean_square
 
 
-def gated(x, gate, w, eps):
-    """The norm times the gate's silu."""
-    return x / root_mean_square(x, eps) * w * gate * scipy.special.expit(gate)
+def rms(x, eps):
+    """Rows divided by the root of their mean square."""
+    return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps)
 
 
 @task(
-    sizes=ROWS,
+    sizes=dict(
+        small=dict(rows=16, cols=256),
+        odd1=dict(rows=37, cols=1023),
+        odd2=dict(rows=5, cols=4097),
+        seed=dict(rows=1024, cols=1024),
+        large=dict(rows=4096, cols=4096),
+    ),
     gpu_headline="large",
     inputs=dict(
         x=normal("rows", "cols"),
+        weight=normal("cols", mean=1.0, deviation=0.2),
         gate=normal("rows", "cols"),
-        w=normal("cols", mean=1, deviation=0.2),
     ),
     outputs=dict(y=output("rows", "cols")),
     constants=dict(eps=1e-5),
-    oracle=gated,
-    dtypes=FLOATING,
+    oracle=lambda x, weight, gate, eps: rms(x, eps) * weight * gate * expit(gate),
+    scale=lambda x, weight, gate, eps: np.abs(rms(x, eps) * weight * gate) * expit(gate),
+    dtypes=("float32", "float16", "bfloat16"),
     flops="10 * rows * cols",
-    baseline="mx.fast.rms_norm * nn.silu",
+    baseline="mx.fast.rms_norm * silu",
 )
-def gated_rms_norm(x, gate, w, eps):
-    return mx.fast.rms_norm(x, w, eps) * nn.silu(gate)
+def gated_rms_norm(x, weight, gate, eps):
+    return mx.fast.rms_norm(x, weight, eps) * (gate * mx.sigmoid(gate))

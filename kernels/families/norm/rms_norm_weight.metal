@@ -1,15 +1,15 @@
-// Row root-mean-square norm with a weight for each column, as transformers have it: one threadgroup
-// per row, the row read once into registers. The weights are read once by every row, from the
-// cache, on the way to memory: the norm itself is never stored.
+// Row root-mean-square norm with a weight for each column: one threadgroup per row, which stays in
+// registers between its one reduction and the product with the weights, read from the cache that
+// all rows share.
 // dispatch: rms_norm_weight  threadgroups=(rows)  threads=(TG)
 // tune: TG = 32, 64, 128, 256
 // tune: KEEP = 8, 1, 4
 // dtypes: float32, float16, bfloat16
-#include "metalbench/norm_epilogues.h"
+#include "metalbench/weighted_norm.h"
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void rms_norm_weight(device const DTYPE* x, device const DTYPE* w, device DTYPE* y,
+[[kernel]] void rms_norm_weight(device const DTYPE* x, device const DTYPE* weight, device DTYPE* y,
                                 constant uint& cols, constant float& eps,
                                 uint row [[threadgroup_position_in_grid]],
                                 uint thread_index [[thread_index_in_threadgroup]],
@@ -17,7 +17,6 @@ using namespace metalbench;
                                 uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const Place place = {thread_index, lane, simdgroup};
   threadgroup float partial[TG / 32];
-  const RootMeanSquare measure = {eps};
-  const Weighted<DTYPE> put = {y + ulong(row) * cols, w, cols, 0.0f};
-  scale_row_into<TG, KEEP>(measure, row_of(x, row, cols), put, partial, place);
+  const Weighted<DTYPE> finish = {y + ulong(row) * cols, weight, nullptr, cols};
+  finish_by_rms<TG, KEEP>(row_of(x, row, cols), finish, eps, partial, place);
 }

@@ -1,22 +1,33 @@
-"""Root-mean-square normalisation over the last axis, with a weight for each column."""
+"""Root-mean-square norm with a weight for each column."""
 
 import mlx.core as mx
+import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.matrices import FLOATING, ROWS
-from metalbench.task.norms import root_mean_square
+
+
+def rms(x, eps):
+    """Rows divided by the root of their mean square."""
+    return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps)
 
 
 @task(
-    sizes=ROWS,
+    sizes=dict(
+        small=dict(rows=16, cols=256),
+        odd1=dict(rows=37, cols=1023),
+        odd2=dict(rows=5, cols=4097),
+        seed=dict(rows=1024, cols=1024),
+        large=dict(rows=4096, cols=4096),
+    ),
     gpu_headline="large",
-    inputs=dict(x=normal("rows", "cols"), w=normal("cols", mean=1, deviation=0.2)),
+    inputs=dict(x=normal("rows", "cols"), weight=normal("cols", mean=1.0, deviation=0.2)),
     outputs=dict(y=output("rows", "cols")),
     constants=dict(eps=1e-5),
-    oracle=lambda x, w, eps: x / root_mean_square(x, eps) * w,
-    dtypes=FLOATING,
+    oracle=lambda x, weight, eps: rms(x, eps) * weight,
+    scale=lambda x, weight, eps: np.abs(rms(x, eps) * weight),
+    dtypes=("float32", "float16", "bfloat16"),
     flops="5 * rows * cols",
     baseline="mx.fast.rms_norm",
 )
-def rms_norm_weight(x, w, eps):
-    return mx.fast.rms_norm(x, w, eps)
+def rms_norm_weight(x, weight, eps):
+    return mx.fast.rms_norm(x, weight, eps)

@@ -1,25 +1,37 @@
-// Logits whose probability is below p times the largest one of their row become -inf: a comparison
-// with the row's maximum plus log p, without exponentials. Two passes over a row, the second from
-// the cache, one threadgroup each.
+// Logits below the best one's by more than log 0.1 become -inf: one threadgroup a row, a maximum
+// over its lanes and SIMD-groups, and a second walk along the row, which the cache still has. No
+// exponential is taken: odds are compared as differences of logits.
 // dispatch: min_p_mask  threadgroups=(rows)  threads=(TG)
-// tune: TG = 128, 64, 256, 512
-// dtypes: float32, float16, bfloat16
-#include "metalbench/row_reductions.h"
+// tune: TG = 256, 128, 512, 1024
+#include "metalbench/quads.h"
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void min_p_mask(device const DTYPE* x, device DTYPE* y, constant uint& cols,
-                           constant float& log_p, uint row [[threadgroup_position_in_grid]],
+constant constexpr uint SIMDGROUPS = TG / 32;
+
+[[kernel]] void min_p_mask(device const DTYPE* x, device DTYPE* y, constant uint& vocabulary,
+                           uint row [[threadgroup_position_in_grid]],
                            uint thread_index [[thread_index_in_threadgroup]],
                            uint lane [[thread_index_in_simdgroup]],
                            uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  const Place place = {thread_index, lane, simdgroup};
-  device const DTYPE* from = x + ulong(row) * cols;
-  device DTYPE* to = y + ulong(row) * cols;
-  threadgroup float partial[TG / 32];
-  const float cut = joined_row<TG>(MaxJoin(), x, row, cols, partial, place) + log_p;
-  for (uint column = 4 * thread_index; column < cols; column += 4 * TG) {
-    const float4 v = load_quad(from, column, cols);
-    store_quad(to, column, cols, select(float4(-INFINITY), v, v >= cut));
+  threadgroup float peaks[SIMDGROUPS];
+  device const DTYPE* from = x + ulong(row) * vocabulary;
+  device DTYPE* to = y + ulong(row) * vocabulary;
+  float best = -INFINITY;
+  for (uint column = 4 * thread_index; column < vocabulary; column += 4 * TG) {
+    best = max(best, largest(load_quad(from, column, vocabulary, -INFINITY)));
+  }
+  best = simd_max(best);
+  if (lane == 0) {
+    peaks[simdgroup] = best;
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  for (uint i = 0; i < SIMDGROUPS; ++i) {
+    best = max(best, peaks[i]);
+  }
+  const float least = best - 2.302585093f;
+  for (uint column = 4 * thread_index; column < vocabulary; column += 4 * TG) {
+    const float4 v = load_quad(from, column, vocabulary);
+    store_quad(to, column, vocabulary, select(float4(-INFINITY), v, v >= least));
   }
 }

@@ -1,29 +1,32 @@
-"""Logits whose probability is below a share of the largest one of their row become -inf."""
+"""Logits of tokens that are likely enough: those with a tenth of the best one's odds."""
+
+import math
 
 import mlx.core as mx
 import numpy as np
 
-from metalbench.task import coarse, normal, output, task
-from metalbench.task.matrices import FLOATING
+from metalbench.task import even, heavy_tailed, normal, output, shifted, sparse, task
+
+LEAST = math.log(0.1)
 
 
 @task(
     sizes=dict(
-        small=dict(rows=2, cols=256),
-        odd1=dict(rows=3, cols=1023),
-        odd2=dict(rows=5, cols=4097),
-        seed=dict(rows=4, cols=8192),
-        large=dict(rows=32, cols=152064),
+        small=dict(rows=8, vocabulary=256),
+        odd1=dict(rows=3, vocabulary=1023),
+        odd2=dict(rows=5, vocabulary=4097),
+        seed=dict(rows=64, vocabulary=32768),
+        large=dict(rows=256, vocabulary=152064),
     ),
     gpu_headline="large",
-    inputs=dict(x=normal("rows", "cols", deviation=4).only(coarse())),
-    outputs=dict(y=output("rows", "cols")),
-    constants=dict(log_p=-2.302585093),
-    oracle=lambda x, log_p: np.where(x >= x.max(axis=-1, keepdims=True) + log_p, x, -np.inf),
-    dtypes=FLOATING,
-    flops="2 * rows * cols",
-    baseline="mx.where(x >= mx.max(x) + log p)",
+    # Without values in steps, of which one might lie where the odds are cut.
+    inputs=dict(
+        x=normal("rows", "vocabulary").only(shifted(100), heavy_tailed(), even(), sparse())
+    ),
+    outputs=dict(y=output("rows", "vocabulary")),
+    oracle=lambda x: np.where(x >= x.max(axis=-1, keepdims=True) + LEAST, x, -np.inf),
+    flops="2 * rows * vocabulary",
+    baseline="mx.where(x >= max + log p, x, -inf)",
 )
-def min_p_mask(x, log_p):
-    largest = mx.max(x, axis=-1, keepdims=True).astype(mx.float32)
-    return mx.where(x >= largest + log_p, x, -mx.inf)
+def min_p_mask(x):
+    return mx.where(x >= x.max(axis=-1, keepdims=True) + LEAST, x, -math.inf)

@@ -1,31 +1,29 @@
-// Rotary embedding of the first `turned` columns of a head alone, halves of these against each
-// other; the rest passes through. Threads beyond the pairs move four columns of the rest each, so
-// that one dispatch does both.
-// dispatch: rope_partial  threads_in_grid=(ceil_div(turned / 2, 4) + ceil_div(dims - turned, 4), tokens, ceil_div(heads, HEADS))  threads=(QUADS, 128 / QUADS, 1)
-// tune: QUADS = 8, 4, 16, 32
-// tune: HEADS = 4, 1, 8, 32
+// Rotary positions of half of a head: of its first dims / 2 columns i and i + dims / 4 are a point,
+// and the others are copied. Threads turn four points or copy eight columns, of HEADS heads: points
+// have their directions in common, and a row takes one pass.
+// dispatch: rope_partial  threads_in_grid=(ceil_div(dims / 4, 4) + ceil_div(dims - dims / 2, 8), tokens, ceil_div(heads, HEADS))  threads=(16, TG / 16, 1)
+// tune: TG = 128, 32, 64, 256
+// tune: HEADS = 8, 1, 4, 32
 // dtypes: float32, float16, bfloat16
-#include "metalbench/rope_halves.h"
+#include "metalbench/rope.h"
 using namespace metal;
 using namespace metalbench;
 
 [[kernel]] void rope_partial(device const DTYPE* x, device DTYPE* y, constant uint& heads,
-                             constant uint& tokens, constant uint& dims, constant uint& turned,
-                             constant float& base, constant int& offset,
-                             uint3 place [[thread_position_in_grid]]) {
-  const uint half_dims = turned / 2;
-  const uint quads = (half_dims + 3) / 4;
-  const HeadRows rows = heads_outside(place.y, tokens, heads, dims);
-  if (place.x < quads) {
-    const PlainFrequencies frequencies = {turned, base};
-    const Turn turn = Turn::of(frequencies, 4 * place.x, place.y + uint(offset));
-    turn_heads<HEADS>(turn, x, y, rows, half_dims, place);
+                             constant uint& tokens, constant uint& dims, constant float& base,
+                             constant uint& offset, uint3 at [[thread_position_in_grid]]) {
+  const ulong pitch = ulong(tokens) * dims;
+  const uint first = at.z * HEADS, count = min(uint(HEADS), heads - first);
+  const ulong from = first * pitch + at.y * dims;
+  const uint points = dims / 4, turning = (points + 3) / 4;
+  if (at.x < turning) {
+    rope_halves(x + from, y + from, count, pitch, 4 * at.x, points, offset + at.y, base);
     return;
   }
-  const uint column = turned + 4 * (place.x - quads);
-  const uint end = min(heads, (place.z + 1) * HEADS);
-  for (uint head = place.z * HEADS; head < end; ++head) {
-    const ulong at = rows.first + head * rows.step;
-    store_quad(y + at, column, dims, load_quad(x + at, column, dims));
+  const uint column = 2 * points + 8 * (at.x - turning);
+  for (uint head = 0; head < count; ++head) {
+    device const DTYPE* row = x + from + head * pitch;
+    store_quad(y + from + head * pitch, column, dims, load_quad(row, column, dims));
+    store_quad(y + from + head * pitch, column + 4, dims, load_quad(row, column + 4, dims));
   }
 }

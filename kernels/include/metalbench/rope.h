@@ -4,6 +4,8 @@
 #pragma once
 #include <metal_stdlib>
 
+#include "metalbench/quads.h"
+
 namespace metalbench {
 
 using namespace metal;
@@ -33,6 +35,26 @@ inline float2 rope_direction(uint position, float frequency) {
 inline float2 rope_turned(float2 point, uint position, float frequency) {
   const float2 to = rope_direction(position, frequency);
   return float2(point.x * to.x - point.y * to.y, point.x * to.y + point.y * to.x);
+}
+
+// Points whose coordinates are half a head apart, four at a time, of some heads in a row: they have
+// their directions in common, which take longer than to turn them.
+template <typename T>
+inline void rope_halves(device const T* x, device T* y, uint heads, ulong pitch, uint column,
+                        uint points, uint position, float base) {
+  float4 cosine, sine;
+  for (uint i = 0; i < 4; ++i) {
+    const float frequency = rope_frequency(2 * (column + i), 2 * points, base);
+    const float2 to = rope_direction(position, frequency);
+    cosine[i] = to.x;
+    sine[i] = to.y;
+  }
+  for (uint head = 0; head < heads; ++head) {
+    const float4 first = load_quad(x + head * pitch, column, points);
+    const float4 second = load_quad(x + head * pitch + points, column, points);
+    store_quad(y + head * pitch, column, points, first * cosine - second * sine);
+    store_quad(y + head * pitch + points, column, points, first * sine + second * cosine);
+  }
 }
 
 // Turns the columns before `end`, heads of `dims` columns each (an even number); the others stay.

@@ -1,1 +1,0 @@
-// kernel: silu_gate.metal clipped_gate

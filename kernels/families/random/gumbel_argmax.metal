@@ -1,0 +1,51 @@
+// A token of every row by its odds: the largest of logits and Gumbel's numbers, one threadgroup a
+// row. Each element's word is found from its place alone, by twenty rounds of Threefry, so that
+// nothing is written but the token. Of equal ones the first wins, in the lane, among lanes and among
+// SIMD-groups.
+// dispatch: gumbel_argmax  threadgroups=(rows)  threads=(TG)
+// tune: TG = 256, 64, 128, 512
+#include <metal_stdlib>
+
+#include "metalbench/threefry.h"
+using namespace metal;
+using namespace metalbench;
+
+constant constexpr uint SIMDGROUPS = TG / 32;
+
+[[kernel]] void gumbel_argmax(device const DTYPE* logits, device const uint* key, device uint* y,
+                              constant uint& rows, constant uint& vocabulary,
+                              uint row [[threadgroup_position_in_grid]],
+                              uint thread_index [[thread_index_in_threadgroup]],
+                              uint lane [[thread_index_in_simdgroup]],
+                              uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+  threadgroup float peaks[SIMDGROUPS];
+  threadgroup uint places[SIMDGROUPS];
+  float best = -INFINITY;
+  uint place = 0xffffffffu;
+  for (uint column = thread_index; column < vocabulary; column += TG) {
+    const uint at = row * vocabulary + column;
+    const uint word = threefry_word(at, rows * vocabulary, key[0], key[1]);
+    const float share = min(float(word) / 4294967295.0f, 0.99999994f);
+    const float value = float(logits[at]) - precise::log(-precise::log(share));
+    if (value > best) {
+      best = value;
+      place = column;
+    }
+  }
+  const float highest = simd_max(best);
+  const uint first = simd_min(best == highest ? place : 0xffffffffu);
+  if (lane == 0) {
+    peaks[simdgroup] = highest;
+    places[simdgroup] = first;
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  if (thread_index == 0) {
+    for (uint i = 1; i < SIMDGROUPS; ++i) {
+      if (peaks[i] > peaks[0] || (peaks[i] == peaks[0] && places[i] < places[0])) {
+        peaks[0] = peaks[i];
+        places[0] = places[i];
+      }
+    }
+    y[row] = places[0];
+  }
+}
