@@ -3,8 +3,8 @@
 // above its own and writes running sums: rows are read twice, the second time mostly from the
 // cache.
 // dispatch: cumsum_columns  threadgroups=(ceil_div(ceil_div(cols, 4), QUADS))  threads=(QUADS, DOWN)
-// tune: QUADS = 8, 4, 16, 32
-// tune: DOWN = 8, 16, 32
+// tune: QUADS = 32, 8, 16
+// tune: DOWN = 16, 8, 4
 #include "metalbench/quads.h"
 using namespace metal;
 using namespace metalbench;
