@@ -2,10 +2,9 @@
 // walks down RUN tokens of four channels: their filters and the last three inputs stay in its
 // registers, so that every input is read once, but for three at the beginning. What came before the
 // tokens is read from the state, and the last three inputs are the state that is left.
-// dispatch: conv1d_causal_silu  threads_in_grid=(ceil_div(channels, 4), ceil_div(tokens, RUN), batch)  threads=(TG, 1, 1)
-// tune: RUN = 16, 4, 64
-// tune: TG = 128, 32, 64, 256
-// dtypes: float32, float16, bfloat16
+// dispatch: conv1d_causal_silu  threads_in_grid=(ceil_div(channels, 4), ceil_div(tokens, RUN),
+// batch)  threads=(TG, 1, 1) tune: RUN = 16, 4, 64 tune: TG = 128, 32, 64, 256 dtypes: float32,
+// float16, bfloat16
 #include "metalbench/activations.h"
 #include "metalbench/quads.h"
 using namespace metal;
@@ -20,8 +19,8 @@ struct Known {
   uint channels;
   uint channel;
   float4 operator()(uint i) const {
-    device const DTYPE* row = i + 1 < TAPS ? before + ulong(i) * channels
-                                           : x + ulong(i + 1 - TAPS) * channels;
+    device const DTYPE* row =
+        i + 1 < TAPS ? before + ulong(i) * channels : x + ulong(i + 1 - TAPS) * channels;
     return load_quad(row, channel, channels);
   }
 };
