@@ -50,13 +50,15 @@ def results_of(body: Body, region: Region) -> list[Result]:
 def _turns(body: Body, region: Region) -> Iterator[Result]:
     """What lanes have computed in the last turn of a loop that they leave here."""
     inside = region.blocks | {region.branch}
-    divergence = body.analysed.shapes.divergence
+    divergence, users = body.analysed.shapes.divergence, body.kernel.uses
     for block in body.flow.order:
         if block not in inside:
             continue
         for each in block.instructions:
-            uses = body.kernel.uses.get(each.result, ())
-            if any(use not in inside and divergence.leaves_turns(block, use) for use in uses):
+            uses = users.get(each.result)
+            if uses and any(
+                use not in inside and divergence.leaves_turns(block, use) for use in uses
+            ):
                 yield Result("turn", each.result, each.type)
 
 

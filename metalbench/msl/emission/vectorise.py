@@ -47,7 +47,7 @@ _PARAMETERS = {
     "%positions": "ptr",
     "%live": "i32",
 }
-_DEFINITION = re.compile(r'^define [^@]*@("[^"]*"|[\w.$-]+)\(.*?^}$', re.MULTILINE | re.DOTALL)
+_DEFINITION = re.compile(r'\ndefine [^@]*@("[^"]*"|[\w.$-]+)\(.*')
 _DECLARED = re.compile(r"(?:declare|define) [^@]*@([\w.$]+)\(")
 _CALLED = re.compile(r'call [^@\n]*@("[^"]*"|[\w.$-]+)\(')
 _ATOMIC = re.compile(r"= (?:atomicrmw|cmpxchg) ")
@@ -98,8 +98,10 @@ def _apart(module: str) -> frozenset[str]:
 
     Raises IrError where one that was not inlined has a part of all lanes in it.
     """
+    module = f"\n{module}"
     inside: dict[str, str] = {
-        found[1]: found[0].partition("\n")[2] for found in _DEFINITION.finditer(module)
+        found[1]: module[found.end() : module.index("\n}", found.end())]
+        for found in _DEFINITION.finditer(module)
     }
     calls = {name: set(_CALLED.findall(text)) for name, text in inside.items()}
     found: set[str] = set()
@@ -164,10 +166,7 @@ def _emit(body: Body, instruction: Instruction) -> None:
 
 
 def _result(body: Body, instruction: Instruction) -> Lanes | None:
-    for kind, write in _WRITERS.items():
-        if isinstance(instruction, kind):
-            return write(body, instruction)
-    return compute(body, instruction)
+    return _WRITERS.get(type(instruction), compute)(body, instruction)
 
 
 def _memory(body: Body, memory: Memory) -> Lanes | None:

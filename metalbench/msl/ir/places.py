@@ -29,6 +29,7 @@ class Metadata:
         self._nodes = {f"!{each[1]}": each[2] for each in found if each}
         self._next = max((int(each[1:]) for each in self._nodes), default=-1) + 1
         self._seen: dict[str, tuple[str, int]] = {}
+        self._files: dict[str, tuple[str, bool]] = {}
         self.added: list[str] = []
 
     def __contains__(self, reference: str) -> bool:
@@ -65,14 +66,21 @@ class Metadata:
         at: str | None = place
         while at is not None:
             node = self._nodes[at]
-            file = self._file_of(_reference(_SCOPE, node))
+            file, own = self._file_of_code(_reference(_SCOPE, node))
             found = file, int(_text(_LINE, node) or 0)
-            if not is_own(_text(_NAME, self._nodes.get(file, "")) or ""):
+            if not own:
                 return found
             first = first or found
             at = _text(_CALLED_AT, node)
         assert first is not None
         return first
+
+    def _file_of_code(self, scope: str) -> tuple[str, bool]:
+        """The file that a function or a block is in, and whether it is of the MSL headers."""
+        if scope not in self._files:
+            file = self._file_of(scope)
+            self._files[scope] = file, is_own(_text(_NAME, self._nodes.get(file, "")) or "")
+        return self._files[scope]
 
     def _file_of(self, scope: str) -> str:
         while True:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from metalbench.msl.ir.model import (
     Call,
@@ -42,10 +43,10 @@ _MASK_ITEM = re.compile(r"i32 (-?\d+|poison|undef)")
 
 def read_instruction(line: str) -> Instruction:
     """The instruction on a line. Raises IrError."""
-    text, attached = line.strip(), {}
+    text, place, loop = line.strip(), "", ""
     attachments = text.find(", !")
     if attachments >= 0:
-        attached = dict(_ATTACHED.findall(text, attachments))
+        place, loop = _attached(text[attachments:])
         text = text[:attachments]
     result, rest = "", text
     if found := _RESULT.match(text):
@@ -57,10 +58,17 @@ def read_instruction(line: str) -> Instruction:
         instruction = _reader(opcode)(opcode, rest.strip())
     except (IrError, ValueError, IndexError) as error:
         raise IrError(f"{error} in {line.strip()!r}") from error
-    instruction.result, instruction.place = result, attached.get("dbg", "")
+    instruction.result, instruction.place = result, place
     if isinstance(instruction, Terminator):
-        instruction.loop = attached.get("llvm.loop", "")
+        instruction.loop = loop
     return instruction
+
+
+@lru_cache(4096)
+def _attached(text: str) -> tuple[str, str]:
+    """The references to the source's line and to what is said of a loop, behind an instruction."""
+    found = dict(_ATTACHED.findall(text))
+    return found.get("dbg", ""), found.get("llvm.loop", "")
 
 
 def _binary(opcode: str, text: str) -> Instruction:

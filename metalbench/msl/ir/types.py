@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from metalbench.msl.ir.text import IrError, closing, split
@@ -170,6 +170,7 @@ class Layout:
     """Where things lie in memory, given the types that a module names."""
 
     named: Mapping[str, Type]
+    _known: dict[Type, tuple[int, int]] = field(default_factory=dict, compare=False, repr=False)
 
     def resolved(self, type_: Type) -> Type:
         """A type without a name. Raises IrError where the module does not define it."""
@@ -204,7 +205,13 @@ class Layout:
         return offset if packed else _up(offset, self.alignment(type_))
 
     def _measured(self, type_: Type) -> tuple[int, int]:
-        type_ = self.resolved(type_)
+        """Size and alignment."""
+        found = self._known.get(type_)
+        if found is None:
+            found = self._known[type_] = self._measure(self.resolved(type_))
+        return found
+
+    def _measure(self, type_: Type) -> tuple[int, int]:
         if isinstance(type_, Int | Float):
             size = _power(-(-type_.bits // 8))
             return size, min(size, 16)

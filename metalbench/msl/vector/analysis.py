@@ -66,11 +66,11 @@ class Shapes:
 
     def of(self, value: Value, seen_from: Block | None = None) -> Shape:
         """The shape of an operand; behind a loop that lanes leave at different times it varies."""
-        if not value.is_local:
-            return UNIFORM
         shape = self.shapes.get(value.text, UNIFORM)
+        if seen_from is None or shape is VARYING or isinstance(shape, Known):
+            return shape
         defined = self.definitions.get(value.text)
-        if seen_from is None or defined is None or isinstance(shape, Known):
+        if defined is None:
             return shape
         return VARYING if self.divergence.leaves_turns(defined, seen_from) else shape
 
@@ -160,7 +160,7 @@ class _Analysis:
         return self._computed(instruction, shapes, block)
 
     def _computed(self, instruction: Instruction, shapes: Sequence[Shape], block: Block) -> Shape:
-        if all(shape is UNIFORM for shape in shapes):
+        if shapes.count(UNIFORM) == len(shapes):
             return UNIFORM
         return self._folded(instruction, shapes) or self._linear(instruction, shapes, block)
 

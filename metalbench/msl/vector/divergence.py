@@ -79,7 +79,10 @@ class Divergence:
 
     def leaves_turns(self, definition: Block, use: Block) -> bool:
         """Whether between the two lies the end of a loop that lanes leave at different times."""
-        if any(use not in region for region in self.redone.get(definition, ())):
+        if definition is use:
+            return False
+        redone = self.redone.get(definition)
+        if redone is not None and any(use not in region for region in redone):
             return True
         loop = self.flow.loop_of.get(definition)
         while loop is not None and use not in loop.blocks:

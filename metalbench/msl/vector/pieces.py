@@ -26,6 +26,8 @@ from metalbench.msl.vector.private import COPIES_OR_FILLS, MATRICES
 
 _BYTE, _INDEX = Int(8), Int(64)
 _LIFETIME = "llvm.lifetime."
+# Of every value the instructions that have it as an operand, and as which.
+_Users = dict[str, list[tuple[Instruction, int]]]
 _EXTENT = re.compile(r"\bdereferenceable\((\d+)\)")
 
 
@@ -59,33 +61,42 @@ class _Variable:
 def split_variables(function: Function) -> None:
     """Do so with all variables of which every address, or where it begins, is known."""
     allocas = [each for _, each in function.instructions if isinstance(each, Alloca)]
+    users = _users(function)  # no address is in two variables: what is split changes no other's
     for each in allocas:
         if each.count is None:
             variable = _Variable(each, function.layout.size(each.allocated))
-            if _find(function, variable) and len(variable.pieces()) > 1:
+            if _find(variable, users, function.layout) and len(variable.pieces()) > 1:
                 _split(function, variable)
 
 
-def _find(function: Function, variable: _Variable) -> bool:
-    """Fill in what is known; False if that is not enough."""
-    places, layout = variable.places, function.layout
-    places[variable.alloca.result] = _Place(0, is_known=True)
-    before = -1
-    while before != len(places):
-        before = len(places)
-        for _, each in function.instructions:
-            if isinstance(each, ElementPointer) and each.operands[0].text in places:
-                place = _moved(places[each.operands[0].text], each, layout)
-                if place is None:
-                    return False
-                places[each.result] = place
+def _users(function: Function) -> _Users:
+    users: _Users = {}
     for _, each in function.instructions:
         for at, operand in enumerate(each.operands):
-            if operand.text in places and not _is_followed(each, at):
+            if operand.is_local:
+                users.setdefault(operand.text, []).append((each, at))
+    return users
+
+
+def _find(variable: _Variable, users: _Users, layout: Layout) -> bool:
+    """Fill in what is known; False if that is not enough."""
+    places = variable.places
+    places[variable.alloca.result] = _Place(0, is_known=True)
+    work = [variable.alloca.result]
+    while work:
+        address = work.pop()
+        begin, is_known = place = places[address]
+        for each, at in users.get(address, ()):
+            if isinstance(each, ElementPointer) and at == 0:
+                moved = _moved(place, each, layout)
+                if moved is None:
+                    return False
+                places[each.result] = moved
+                work.append(each.result)
+            elif not _is_said(each):
                 length = _length(each, at, layout)
                 if length is None:
                     return False
-                begin, is_known = places[operand.text]
                 end = begin + length if is_known else variable.size
                 variable.accessed.append((begin, min(end, variable.size)))
     return True
@@ -116,11 +127,9 @@ def _offset(pointer: ElementPointer, layout: Layout) -> int | None:
     return total
 
 
-def _is_followed(instruction: Instruction, operand: int) -> bool:
-    """Whether an operand is only where another address counts from, or said to be there."""
-    if isinstance(instruction, Call):
-        return instruction.name.startswith(_LIFETIME)
-    return isinstance(instruction, ElementPointer) and operand == 0
+def _is_said(instruction: Instruction) -> bool:
+    """Whether it only says that a variable is there."""
+    return isinstance(instruction, Call) and instruction.name.startswith(_LIFETIME)
 
 
 def _length(instruction: Instruction, operand: int, layout: Layout) -> int | None:

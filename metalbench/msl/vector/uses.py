@@ -18,6 +18,7 @@ from metalbench.msl.vector.analysis import Shapes
 from metalbench.msl.vector.private import SILENT
 from metalbench.msl.vector.shapes import VARYING
 
+_EFFECTS = (Alloca, Atomic, Call, Memory)
 _LOADS = ("load", "atomicrmw", "cmpxchg", "call")
 
 
@@ -64,7 +65,7 @@ def idle(function: Function) -> frozenset[str]:
         is_silent = isinstance(each, Call) and each.name.startswith(SILENT)
         for operand in () if is_silent else each.operands:
             users[operand.text] = users.get(operand.text, 0) + 1
-        if each.result and not isinstance(each, Alloca | Atomic | Call | Memory):
+        if each.result and not isinstance(each, _EFFECTS):
             pure[each.result] = each
     found: set[str] = set()
     work = [name for name in pure if not users.get(name)]
