@@ -16,8 +16,8 @@ struct BiasedScore {
 };
 
 [[kernel]] void moe_router_biased(device const DTYPE* scores, device const DTYPE* bias,
-                                  device DTYPE* weights, device uint* expert,
-                                  constant uint& tokens, constant uint& experts, constant uint& k,
+                                  device DTYPE* weights, device uint* expert, constant uint& tokens,
+                                  constant uint& experts, constant uint& k,
                                   uint group [[threadgroup_position_in_grid]],
                                   uint lane [[thread_index_in_simdgroup]],
                                   uint simdgroup [[simdgroup_index_in_threadgroup]]) {

@@ -25,8 +25,7 @@ struct Masked {
 
   INLINED Line line(uint i) const { return source.line(i); }
   INLINED Quad<element> quad(thread const Line& from, uint k) const {
-    return k < depth && mask[k / BLOCK * step] ? source.quad(from, k)
-                                               : Quad<element>(element(0));
+    return k < depth && mask[k / BLOCK * step] ? source.quad(from, k) : Quad<element>(element(0));
   }
 };
 

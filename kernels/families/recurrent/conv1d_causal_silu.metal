@@ -20,8 +20,8 @@ struct Known {
   uint channels;
   uint channel;
   float4 operator()(uint i) const {
-    device const DTYPE* row = i + 1 < TAPS ? before + ulong(i) * channels
-                                           : x + ulong(i + 1 - TAPS) * channels;
+    device const DTYPE* row =
+        i + 1 < TAPS ? before + ulong(i) * channels : x + ulong(i + 1 - TAPS) * channels;
     return load_quad(row, channel, channels);
   }
 };

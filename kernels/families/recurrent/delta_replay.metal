@@ -9,9 +9,9 @@ using namespace metalbench;
 
 [[kernel]] void delta_replay(device const DTYPE* change, device const DTYPE* k,
                              device const DTYPE* decay, device const uint* accepted,
-                             device const float* state, device float* left,
-                             constant uint& tokens, constant uint& heads, constant uint& rows,
-                             constant uint& cols, uint3 group [[threadgroup_position_in_grid]],
+                             device const float* state, device float* left, constant uint& tokens,
+                             constant uint& heads, constant uint& rows, constant uint& cols,
+                             uint3 group [[threadgroup_position_in_grid]],
                              uint lane [[thread_index_in_simdgroup]],
                              uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const uint row = group.x * (TG / 32) + simdgroup;

@@ -8,15 +8,12 @@
 #include "metalbench/state_rows.h"
 using namespace metalbench;
 
-[[kernel]] void gated_delta_vector(device const DTYPE* q, device const DTYPE* k,
-                                   device const DTYPE* v, device const DTYPE* decay,
-                                   device const DTYPE* beta, device const float* state,
-                                   device DTYPE* y, device float* left, constant uint& tokens,
-                                   constant uint& heads, constant uint& k_heads,
-                                   constant uint& rows, constant uint& cols,
-                                   uint2 group [[threadgroup_position_in_grid]],
-                                   uint lane [[thread_index_in_simdgroup]],
-                                   uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+[[kernel]] void gated_delta_vector(
+    device const DTYPE* q, device const DTYPE* k, device const DTYPE* v, device const DTYPE* decay,
+    device const DTYPE* beta, device const float* state, device DTYPE* y, device float* left,
+    constant uint& tokens, constant uint& heads, constant uint& k_heads, constant uint& rows,
+    constant uint& cols, uint2 group [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]], uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const uint row = group.x * (TG / 32) + simdgroup, head = group.y;
   if (row >= rows) {
     return;

@@ -42,10 +42,10 @@ struct StoreMixture {
 };
 
 [[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void gru_cell(
-    device const DTYPE* x, device const DTYPE* h, device const DTYPE* w_x,
-    device const DTYPE* w_h, device const DTYPE* bias, device const DTYPE* bias_h,
-    device DTYPE* y, constant uint& batch, constant uint& inputs, constant uint& units,
-    uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+    device const DTYPE* x, device const DTYPE* h, device const DTYPE* w_x, device const DTYPE* w_h,
+    device const DTYPE* bias, device const DTYPE* bias_h, device DTYPE* y, constant uint& batch,
+    constant uint& inputs, constant uint& units, uint2 tile [[threadgroup_position_in_grid]],
+    PLACE_ARGUMENTS) {
   using Weights = GateRows<DTYPE, CandidateApart>;
   using Tile = Product<JoinedRows<DTYPE>, Weights, BM, BN, BK>;
   threadgroup float4 memory[Tile::kMemory];

@@ -41,9 +41,9 @@ struct StoreCell {
 };
 
 [[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void lstm_cell(
-    device const DTYPE* x, device const DTYPE* h, device const DTYPE* cell,
-    device const DTYPE* w_x, device const DTYPE* w_h, device const DTYPE* bias, device DTYPE* y,
-    device DTYPE* left, constant uint& batch, constant uint& inputs, constant uint& units,
+    device const DTYPE* x, device const DTYPE* h, device const DTYPE* cell, device const DTYPE* w_x,
+    device const DTYPE* w_h, device const DTYPE* bias, device DTYPE* y, device DTYPE* left,
+    constant uint& batch, constant uint& inputs, constant uint& units,
     uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   using Weights = GateRows<DTYPE, AllFour>;
   using Tile = Product<JoinedRows<DTYPE>, Weights, BM, BN, BK>;

@@ -11,7 +11,9 @@ namespace metalbench {
 
 using namespace metal;
 
-inline float2 times(float2 a, float2 b) { return float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }
+inline float2 times(float2 a, float2 b) {
+  return float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
+}
 
 template <uint N>
 struct FourierMemory {

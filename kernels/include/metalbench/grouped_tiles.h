@@ -1,5 +1,5 @@
-// Rows that are sorted by expert, each times its expert's matrix (features, inner): every expert has
-// tiles of its own, the last of which may be short, so that no tile has rows of two.
+// Rows that are sorted by expert, each times its expert's matrix (features, inner): every expert
+// has tiles of its own, the last of which may be short, so that no tile has rows of two.
 #pragma once
 #include "metalbench/epilogues.h"
 #include "metalbench/tiles.h"
@@ -29,7 +29,7 @@ struct ExpertRows {
 
   static ExpertRows of(device const uint* offsets, uint experts, uint tile) {
     for (uint e = 0; e < experts; ++e) {
-      const uint first = offsets[e], count = offsets[e + 1] - first;
+      const uint first = offsets[e], count = max(offsets[e + 1], first) - first;
       const uint tiles = (count + Rows - 1) / Rows;
       if (tile < tiles) {
         return {first + tile * Rows, min(Rows, count - tile * Rows), e};
