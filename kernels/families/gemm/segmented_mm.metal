@@ -1,8 +1,16 @@
 // A product for each segment of the depth: the grid's depth is the segments, and each begins and
 // ends where the list says, at any column. Rows of B begin at a segment's first and are as many as
 // it is long; quads of A's rows end where the segment does. An empty segment has no step, and its
+<<<<<<< HEAD
 // zeros are stored like any sums. dispatch: segmented_mm  threadgroups=(ceil_div(n, BN),
 // ceil_div(m, BM), count)  threads=(128) tune: BM = 32, 64 tune: BN = 32, 64 tune: BK = 16, 8
+=======
+// zeros are stored like any sums.
+// dispatch: segmented_mm  threadgroups=(ceil_div(n, BN), ceil_div(m, BM), count)  threads=(128)
+// tune: BM = 32, 64
+// tune: BN = 32, 64
+// tune: BK = 16, 8
+>>>>>>> famc
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/epilogues.h"
