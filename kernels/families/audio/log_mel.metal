@@ -1,16 +1,10 @@
 // From samples to log-mel bands in one kernel: spectra of two frames at a time stay in threadgroup
 // memory (metalbench/sound.h), their powers take the place of what the transform no longer needs,
-<<<<<<< HEAD
-// and each thread sums a band of both frames, for which it reads the band's filters once. dispatch:
-// log_mel  threadgroups=(ceil_div(frames, 2 * PAIRS))  threads=(TG) tune: PAIRS = 4, 1, 8 tune: TG
-// = 128, 64, 256 dtypes: float32
-=======
 // and each thread sums a band of both frames, for which it reads the band's filters once.
 // dispatch: log_mel  threadgroups=(ceil_div(frames, 2 * PAIRS))  threads=(TG)
 // tune: PAIRS = 4, 1, 8
 // tune: TG = 128, 64, 256
 // dtypes: float32
->>>>>>> famc
 #include "metalbench/sound.h"
 using namespace metal;
 using namespace metalbench;

@@ -1,16 +1,10 @@
 // Power spectra of a sound. A threadgroup takes PAIRS pairs of frames: two frames of real samples
 // are transformed as one complex row in threadgroup memory (metalbench/sound.h), so that
-<<<<<<< HEAD
-// overlapping samples come from the cache and only powers leave. dispatch: stft_power
-// threadgroups=(ceil_div(frames, 2 * PAIRS))  threads=(TG) tune: PAIRS = 4, 1, 8 tune: TG = 128,
-// 64, 256 dtypes: float32
-=======
 // overlapping samples come from the cache and only powers leave.
 // dispatch: stft_power  threadgroups=(ceil_div(frames, 2 * PAIRS))  threads=(TG)
 // tune: PAIRS = 4, 1, 8
 // tune: TG = 128, 64, 256
 // dtypes: float32
->>>>>>> famc
 #include "metalbench/sound.h"
 using namespace metal;
 using namespace metalbench;

@@ -1,9 +1,12 @@
 // Convolution along a sequence of taps three apart, as long as the sequence: an implicit product
 // (metalbench/window_products.h) of rows that begin at each position and leave two of three out, as
 // in vocoders, which hear far back by few taps.
-// dispatch: conv1d_dilated  threadgroups=(ceil_div(filters, BN), ceil_div(batch * length, BM), 1)
-// threads=(128) tune: BM = 32, 64 tune: BN = 64, 32 tune: BK = 16, 8 dtypes: float32, float16,
-// bfloat16 math: fast
+// dispatch: conv1d_dilated  threadgroups=(ceil_div(filters, BN), ceil_div(batch * length, BM), 1)  threads=(128)
+// tune: BM = 32, 64
+// tune: BN = 64, 32
+// tune: BK = 16, 8
+// dtypes: float32, float16, bfloat16
+// math: fast
 #include "metalbench/window_products.h"
 using namespace metalbench;
 

@@ -1,9 +1,12 @@
 // Convolution along a sequence at every second position, with a zero at either end: an implicit
 // product whose rows are every second position of the sequence and the two around it
 // (metalbench/window_products.h), as an encoder of speech halves its frames.
-// dispatch: conv1d_strided  threadgroups=(ceil_div(filters, BN), ceil_div(batch * ((length - 1) / 2
-// + 1), BM), 1)  threads=(128) tune: BM = 32, 64 tune: BN = 64, 32 tune: BK = 16, 8 dtypes:
-// float32, float16, bfloat16 math: fast
+// dispatch: conv1d_strided  threadgroups=(ceil_div(filters, BN), ceil_div(batch * ((length - 1) / 2 + 1), BM), 1)  threads=(128)
+// tune: BM = 32, 64
+// tune: BN = 64, 32
+// tune: BK = 16, 8
+// dtypes: float32, float16, bfloat16
+// math: fast
 #include "metalbench/window_products.h"
 using namespace metalbench;
 

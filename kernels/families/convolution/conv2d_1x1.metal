@@ -1,8 +1,11 @@
 // Convolution of one tap, channels last: pixels are rows of a matrix as they lie in memory, and so
 // are filters. Nothing is left of the convolution but a matrix product of both.
-// dispatch: conv2d_1x1  threadgroups=(ceil_div(filters, BN), ceil_div(batch * height * width, BM),
-// 1)  threads=(128) tune: BM = 64, 32 tune: BN = 64, 32 tune: BK = 16, 8 dtypes: float32, float16,
-// bfloat16 math: fast
+// dispatch: conv2d_1x1  threadgroups=(ceil_div(filters, BN), ceil_div(batch * height * width, BM), 1)  threads=(128)
+// tune: BM = 64, 32
+// tune: BN = 64, 32
+// tune: BK = 16, 8
+// dtypes: float32, float16, bfloat16
+// math: fast
 #include "metalbench/window_products.h"
 using namespace metalbench;
 

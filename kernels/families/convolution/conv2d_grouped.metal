@@ -1,11 +1,5 @@
 // Convolution in four groups of channels: each is a product of its own, whose rows are pixels of
 // the wider image and whose columns go to a slice of the output (metalbench/window_products.h).
-<<<<<<< HEAD
-// Groups are the depth of the grid; tiles are small, as a group has few filters. dispatch:
-// conv2d_grouped  threadgroups=(ceil_div(filters, BN), ceil_div(batch * height * width, BM), 4)
-// threads=(128) tune: BM = 64, 32 tune: BN = 32, 64 tune: BK = 16, 8 dtypes: float32, float16,
-// bfloat16 math: fast
-=======
 // Groups are the depth of the grid; tiles are small, as a group has few filters.
 // dispatch: conv2d_grouped  threadgroups=(ceil_div(filters, BN), ceil_div(batch * height * width, BM), 4)  threads=(128)
 // tune: BM = 64, 32
@@ -13,7 +7,6 @@
 // tune: BK = 16, 8
 // dtypes: float32, float16, bfloat16
 // math: fast
->>>>>>> famc
 #include "metalbench/window_products.h"
 using namespace metalbench;
 

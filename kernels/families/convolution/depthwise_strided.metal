@@ -1,17 +1,10 @@
 // Depthwise convolution at every second pixel: bandwidth bounds it. A thread walks down ROWS
 // outputs of four channels with their nine filters in registers; a line of taps that two outputs
-<<<<<<< HEAD
-// share, the last of one and the first of the next, is read again, from the cache. dispatch:
-// depthwise_strided  threads_in_grid=(ceil_div(channels, 4) * ceil_div(width, 2),
-// ceil_div(ceil_div(height, 2), ROWS), batch)  threads=(TG) tune: ROWS = 4, 1, 8 tune: TG = 128,
-// 64, 256 dtypes: float32, float16, bfloat16
-=======
 // share, the last of one and the first of the next, is read again, from the cache.
 // dispatch: depthwise_strided  threads_in_grid=(ceil_div(channels, 4) * ceil_div(width, 2), ceil_div(ceil_div(height, 2), ROWS), batch)  threads=(TG)
 // tune: ROWS = 4, 1, 8
 // tune: TG = 128, 64, 256
 // dtypes: float32, float16, bfloat16
->>>>>>> famc
 #include "metalbench/quads.h"
 using namespace metal;
 using namespace metalbench;

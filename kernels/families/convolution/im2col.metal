@@ -1,15 +1,10 @@
 // Patches of 3 x 3 pixels as rows. The three pixels of a line of a patch follow each other in the
 // image as they do in the row: a thread moves four elements of such a line. Every pixel is read
 // nine times, from the cache but for the first, and memory is written nine times as much as is
-<<<<<<< HEAD
-// read. dispatch: im2col  threads_in_grid=(3 * ceil_div(3 * channels, 4), width - 2, batch *
-// (height - 2))  threads=(TG, 128 / TG, 1) tune: TG = 32, 16, 64 dtypes: float32, float16, bfloat16
-=======
 // read.
 // dispatch: im2col  threads_in_grid=(3 * ceil_div(3 * channels, 4), width - 2, batch * (height - 2))  threads=(TG, 128 / TG, 1)
 // tune: TG = 32, 16, 64
 // dtypes: float32, float16, bfloat16
->>>>>>> famc
 #include "metalbench/quads.h"
 using namespace metal;
 using namespace metalbench;

@@ -1,12 +1,6 @@
 // Grouped products of a mixture of experts: rows come sorted by expert. First it is found where
 // each expert's begin; then every expert has tiles of its own (metalbench/grouped_tiles.h), which
 // are ordinary ones but for the last. Experts without rows have none, and nobody reads their
-<<<<<<< HEAD
-// weights. dispatch: begin  threads_in_grid=(rows)  threads=(64) dispatch: gather_mm_sorted
-// threadgroups=(ceil_div(features, BN), ceil_div(rows, BM) + experts)  threads=(128) scratch:
-// offsets uint32 (experts + 1) tune: BM = 32, 64 tune: BN = 64, 32 tune: BK = 16, 8 dtypes:
-// float32, float16, bfloat16 math: fast
-=======
 // weights.
 // dispatch: begin  threads_in_grid=(rows)  threads=(64)
 // dispatch: gather_mm_sorted  threadgroups=(ceil_div(features, BN), ceil_div(rows, BM) + experts)  threads=(128)
@@ -16,7 +10,6 @@
 // tune: BK = 16, 8
 // dtypes: float32, float16, bfloat16
 // math: fast
->>>>>>> famc
 #include "metalbench/grouped_tiles.h"
 using namespace metalbench;
 

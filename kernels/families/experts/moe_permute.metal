@@ -1,11 +1,6 @@
 // Rows of tokens, in the order of their experts: choice `order[p]` of all is the token order[p] /
-<<<<<<< HEAD
-// k, and row p a copy of it. A thread moves four elements; a row's threads read the same index, and
-// what a token's k rows have in common is read from memory once if they are near each other.
-=======
 // k, and row p a copy of it. A thread moves four elements; a row's threads read the same index,
 // and what a token's k rows have in common is read from memory once if they are near each other.
->>>>>>> famc
 // dispatch: moe_permute  threads_in_grid=(ceil_div(dims, 4), tokens * k)  threads=(TG, 1)
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16

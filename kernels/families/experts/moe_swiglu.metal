@@ -3,9 +3,12 @@
 // element side by side and silu(gate) * up leaves the registers. Half of the rows' reads and of
 // the writes are saved, and the product of both halves by itself.
 // dispatch: begin  threads_in_grid=(rows)  threads=(64)
-// dispatch: moe_swiglu  threadgroups=(ceil_div(2 * 4 * ceil_div(features, 4), BN), ceil_div(rows,
-// BM) + experts)  threads=(128) scratch: offsets uint32 (experts + 1) tune: BM = 32, 64 tune: BN =
-// 64, 32 tune: BK = 16, 8 dtypes: float32, float16, bfloat16
+// dispatch: moe_swiglu  threadgroups=(ceil_div(2 * 4 * ceil_div(features, 4), BN), ceil_div(rows, BM) + experts)  threads=(128)
+// scratch: offsets uint32 (experts + 1)
+// tune: BM = 32, 64
+// tune: BN = 64, 32
+// tune: BK = 16, 8
+// dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
 #include "metalbench/grouped_tiles.h"
 using namespace metalbench;

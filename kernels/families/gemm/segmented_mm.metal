@@ -1,16 +1,11 @@
 // A product for each segment of the depth: the grid's depth is the segments, and each begins and
 // ends where the list says, at any column. Rows of B begin at a segment's first and are as many as
 // it is long; quads of A's rows end where the segment does. An empty segment has no step, and its
-<<<<<<< HEAD
-// zeros are stored like any sums. dispatch: segmented_mm  threadgroups=(ceil_div(n, BN),
-// ceil_div(m, BM), count)  threads=(128) tune: BM = 32, 64 tune: BN = 32, 64 tune: BK = 16, 8
-=======
 // zeros are stored like any sums.
 // dispatch: segmented_mm  threadgroups=(ceil_div(n, BN), ceil_div(m, BM), count)  threads=(128)
 // tune: BM = 32, 64
 // tune: BN = 32, 64
 // tune: BK = 16, 8
->>>>>>> famc
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/epilogues.h"
@@ -39,9 +34,7 @@ struct Columns {
     uint3 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   using Tile = Product<Columns, MatrixColumns<DTYPE>, BM, BN, BK>;
   threadgroup float4 memory[Tile::kMemory];
-  // A segment that ends before it begins is empty.
-  const uint first = min(segments[2 * tile.z], k), end = min(segments[2 * tile.z + 1], k);
-  const uint count = max(first, end) - first;
+  const uint first = segments[2 * tile.z], count = segments[2 * tile.z + 1] - first;
   Tile product(tile.xy * uint2(BN, BM), memory, PLACE);
   product.multiply(Columns{a + first, m, k, count}, {b + ulong(first) * n, count, n, n}, count);
   product.store(Store<DTYPE>{y + ulong(tile.z) * m * n, m, n});

@@ -1,13 +1,8 @@
 // Slim matrices with a long depth: the few tiles of the result would leave a GPU empty, so the
 // depth is cut into SPLITS parts, each a product of its own in a scratch of float, and a second
-<<<<<<< HEAD
-// dispatch adds them up in their order. dispatch: partial_products  threadgroups=(ceil_div(n, 32),
-// ceil_div(m, 32), SPLITS)  threads=(128) dispatch: add_up  threads_in_grid=(m * n)  threads=(64)
-=======
 // dispatch adds them up in their order.
 // dispatch: partial_products  threadgroups=(ceil_div(n, 32), ceil_div(m, 32), SPLITS)  threads=(128)
 // dispatch: add_up  threads_in_grid=(m * n)  threads=(64)
->>>>>>> famc
 // scratch: partial float32 (SPLITS, m, n)
 // tune: SPLITS = 64, 8, 16, 256
 // defaults: cpu SPLITS = 8

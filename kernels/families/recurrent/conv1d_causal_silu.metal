@@ -2,9 +2,10 @@
 // walks down RUN tokens of four channels: their filters and the last three inputs stay in its
 // registers, so that every input is read once, but for three at the beginning. What came before the
 // tokens is read from the state, and the last three inputs are the state that is left.
-// dispatch: conv1d_causal_silu  threads_in_grid=(ceil_div(channels, 4), ceil_div(tokens, RUN),
-// batch)  threads=(TG, 1, 1) tune: RUN = 16, 4, 64 tune: TG = 128, 32, 64, 256 dtypes: float32,
-// float16, bfloat16
+// dispatch: conv1d_causal_silu  threads_in_grid=(ceil_div(channels, 4), ceil_div(tokens, RUN), batch)  threads=(TG, 1, 1)
+// tune: RUN = 16, 4, 64
+// tune: TG = 128, 32, 64, 256
+// dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
 #include "metalbench/quads.h"
 using namespace metal;

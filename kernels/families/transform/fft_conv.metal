@@ -1,11 +1,4 @@
 // Long causal convolutions by Fourier transforms of twice the length, so that nothing wraps round.
-<<<<<<< HEAD
-// A row and its filter are both real: they are transformed as one complex row, whose spectrum tells
-// them apart by its symmetry, and their product goes back, all in threadgroup memory: two
-// transforms in place of three, and no spectrum is ever in memory. dispatch: fft_conv
-// threadgroups=(ceil_div(rows, ROWS))  threads=(TG) tune: ROWS = 8, 1, 4, 16 tune: TG = 128, 64,
-// 256 dtypes: float32
-=======
 // A row and its filter are both real: they are transformed as one complex row, whose spectrum
 // tells them apart by its symmetry, and their product goes back, all in threadgroup memory: two
 // transforms in place of three, and no spectrum is ever in memory.
@@ -13,7 +6,6 @@
 // tune: ROWS = 8, 1, 4, 16
 // tune: TG = 128, 64, 256
 // dtypes: float32
->>>>>>> famc
 #include "metalbench/fourier.h"
 using namespace metal;
 using namespace metalbench;

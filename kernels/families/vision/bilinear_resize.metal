@@ -1,9 +1,9 @@
 // Images at another size, channels last: a thread makes four channels of a pixel from four pixels.
 // Where they lie follows from whole numbers, so that no rounding decides which pixels they are; the
 // four are in the cache for the neighbours, and memory is read and written once.
-// dispatch: bilinear_resize  threads_in_grid=(ceil_div(channels, 4), 3 * width / 2 + 1, batch * (3
-// * height / 2))  threads=(TG, 128 / TG, 1) tune: TG = 8, 4, 16, 32 dtypes: float32, float16,
-// bfloat16
+// dispatch: bilinear_resize  threads_in_grid=(ceil_div(channels, 4), 3 * width / 2 + 1, batch * (3 * height / 2))  threads=(TG, 128 / TG, 1)
+// tune: TG = 8, 4, 16, 32
+// dtypes: float32, float16, bfloat16
 #include "metalbench/quads.h"
 using namespace metal;
 using namespace metalbench;

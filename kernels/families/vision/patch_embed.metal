@@ -1,9 +1,12 @@
 // Patch embedding: a convolution as far apart as it is wide, as an implicit product. A row of A is
 // a patch, found where it lies in the image (metalbench/window_products.h); the bias is added where
 // the sums leave the registers.
-// dispatch: patch_embed  threadgroups=(ceil_div(features, BN), ceil_div(batch * (height / 8) *
-// (width / 8), BM))  threads=(128) tune: BM = 32, 64 tune: BN = 64, 32 tune: BK = 16, 8 dtypes:
-// float32, float16, bfloat16 math: fast
+// dispatch: patch_embed  threadgroups=(ceil_div(features, BN), ceil_div(batch * (height / 8) * (width / 8), BM))  threads=(128)
+// tune: BM = 32, 64
+// tune: BN = 64, 32
+// tune: BK = 16, 8
+// dtypes: float32, float16, bfloat16
+// math: fast
 #include "metalbench/window_products.h"
 using namespace metalbench;
 
