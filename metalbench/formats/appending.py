@@ -5,7 +5,6 @@ Caches are words (heads, rows, dims * bits / 32) with scales and biases (heads, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import mlx.core as mx
@@ -13,20 +12,11 @@ import numpy as np
 
 from metalbench.formats.affine import Affine
 from metalbench.formats.drawn import quantised
-from metalbench.task import Input, Task, normal, output, task
-from metalbench.task.dtypes import dtype
-from metalbench.task.expression import parse
+from metalbench.task import Task, distinct, normal, output, task
 
 Array = np.ndarray[Any, Any]
 GROUP = 64
 TYPES = ("float32", "float16", "bfloat16")
-
-
-def positions(
-    random: np.random.Generator, shape: tuple[int, ...], sizes: Mapping[str, int]
-) -> Array:
-    """Positions that differ, in any order."""
-    return random.permutation(sizes["length"])[: shape[0]].astype(np.uint32)
 
 
 def placed(parts: Any, fresh: Any, position: Any) -> Any:
@@ -81,7 +71,7 @@ def append(name: str, bits: int) -> Task:
         inputs=dict(
             **quantised("heads", "length", "dims", format=form, name="cache"),
             fresh=normal("tokens", "heads", "dims"),
-            position=Input((parse("tokens"),), dtype("uint32"), "positions that differ", positions),
+            position=distinct("tokens", below="length"),
         ),
         outputs=dict(
             y=output(*rows, dtype="uint32"), y_scales=output(*groups), y_biases=output(*groups)

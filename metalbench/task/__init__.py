@@ -1,7 +1,17 @@
 """What is to be solved: a problem's declaration, its inputs and sizes, and work drawn from it."""
 
 from metalbench.task.declaration import Task, task
-from metalbench.task.inputs import Array, Input, integers, normal, output, positive, tied, uniform
+from metalbench.task.inputs import (
+    Array,
+    Input,
+    distinct,
+    integers,
+    normal,
+    output,
+    positive,
+    tied,
+    uniform,
+)
 from metalbench.task.variation import (
     coarse,
     even,
@@ -17,6 +27,7 @@ __all__ = [
     "Input",
     "Task",
     "coarse",
+    "distinct",
     "even",
     "heavy_tailed",
     "integers",

@@ -40,13 +40,15 @@ class Array:
 class Input(Array):
     """An input and how to draw it: plainly for seed 0, then for each seed with one variation.
 
-    Inputs of one `stream`, if it is not empty, are drawn from the same random numbers.
+    Inputs of one `stream`, if it is not empty, are drawn from the same random numbers. Elements that
+    belong `together` are never mixed with another draw's.
     """
 
     distribution: str
     draw: Draw
     variations: tuple[Variation, ...] = ()
     stream: str = field(default="", kw_only=True)
+    together: bool = field(default=False, kw_only=True)
 
     def also(self, *variations: Variation) -> Input:
         """The same input with further variations, for the seeds after those of the others."""
@@ -145,6 +147,20 @@ def integers(*dims: str | int, low: str | int = 0, high: str | int, dtype: str =
         return random.integers(*bounds, size=shape, dtype=np.int64).astype(kind.numpy)
 
     return Input(_shape(dims), kind, f"integers({first}, {last})", draw)
+
+
+def distinct(*dims: str | int, below: str | int) -> Input:
+    """Whole numbers below an expression of the sizes, in any order, no two of them the same."""
+    bound = parse(below)
+
+    def draw(
+        random: np.random.Generator, shape: tuple[int, ...], values: Mapping[str, int]
+    ) -> np.ndarray[Any, Any]:
+        count = int(np.prod(shape))
+        return random.permutation(bound.evaluate(values))[:count].astype(np.uint32).reshape(shape)
+
+    kind = _named("uint32")
+    return Input(_shape(dims), kind, f"distinct below {bound}", draw, together=True)
 
 
 _named = dtype

@@ -27,16 +27,8 @@ def skewed(*dims: str, high: str, ordered: bool = False) -> Input:
         drawn = (random.random(shape) ** 3 * values[high]).astype(np.uint32)
         return np.sort(drawn, axis=None).reshape(shape) if ordered else drawn
 
-    return replace(plain, draw=draw, distribution=f"{plain.distribution}, most of them low")
-
-
-def permutation(*dims: str) -> Input:
-    """All numbers from 0 to one less than there are elements, in any order."""
-
-    def draw(random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]) -> Array:
-        return random.permutation(int(np.prod(shape))).astype(np.uint32).reshape(shape)
-
-    return replace(integers(*dims, high=1), draw=draw, distribution="a permutation")
+    called = f"{plain.distribution}, most of them low"
+    return replace(plain, draw=draw, distribution=called, together=ordered)
 
 
 def gathered_product(x: Any, w: Any, expert: Any, *, ordered: bool = False) -> Any:

@@ -112,6 +112,9 @@ class Workload:
         """
         inputs = {}
         for name, mine in self.inputs.items():
+            if self.task.inputs[name].together:
+                inputs[name] = mine
+                continue
             taken = some_places(mine.size)
             values = np.where(taken.reshape(mine.shape), other.inputs[name], mine)
             values.flags.writeable = False

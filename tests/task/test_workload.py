@@ -10,6 +10,7 @@ from metalbench.errors import DeclarationError, TaskError
 from metalbench.kernel.library import Library
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.task import (
+    distinct,
     heavy_tailed,
     integers,
     normal,
@@ -235,3 +236,26 @@ def test_tied_values_come_without_ties_at_the_seed_after_the_plain_one():
     np.testing.assert_array_equal(plain[:, :50], plain[:, 51:])
     assert len(np.unique(untied)) > 0.9 * untied.size
     assert (untied.argmax(axis=-1) >= 51).any()
+
+
+def test_numbers_that_differ_are_not_mixed_with_others() -> None:
+    @task(
+        sizes=dict(seed=dict(n=400)),
+        inputs=dict(place=distinct("n / 2", 2, below="2 * n"), x=normal("n")),
+        outputs=dict(y=output("n")),
+        oracle=lambda place, x: x,
+        flops="n",
+    )
+    def kept(place, x):
+        return x
+
+    mine, other = (workload(kept, "seed", seed=seed) for seed in (0, 1))
+    place = mine.inputs["place"]
+    assert place.shape == (200, 2)
+    assert len(np.unique(place)) == 400
+    assert place.max() < 800
+    assert not (place == np.sort(place, axis=None).reshape(place.shape)).all()
+    assert not (place == other.inputs["place"]).all()
+    mixed = mine.mixed_with(other)
+    assert (mixed.inputs["place"] == place).all()
+    assert not (mixed.inputs["x"] == mine.inputs["x"]).all()

@@ -5,18 +5,11 @@ import math
 import mlx.core as mx
 import numpy as np
 
-from metalbench.task import Input, coarse, even, integers, normal, output, sparse, task
+from metalbench.task import coarse, distinct, even, integers, normal, output, sparse, task
 from metalbench.task.decoding import mixed, weights
-from metalbench.task.dtypes import dtype
-from metalbench.task.expression import parse
 
 PAGES = ("texts * most", "kv_heads", "page", "dims")
 GENTLE = (even(), coarse(), sparse())
-
-
-def scattered(random, shape, _):
-    """Every page is some text's, in no order."""
-    return random.permutation(shape[0] * shape[1]).reshape(shape).astype(np.uint32)
 
 
 def gathered(pages, table):
@@ -45,7 +38,7 @@ def result(q, k, v, table, keys):
         q=normal("texts", "heads", "dims").only(*GENTLE),
         k=normal(*PAGES).only(*GENTLE),
         v=normal(*PAGES),
-        table=Input((parse("texts"), parse("most")), dtype("uint32"), "a permutation", scattered),
+        table=distinct("texts", "most", below="texts * most"),
         keys=integers("texts", low=1, high="most * page + 1"),
     ),
     outputs=dict(y=output("texts", "heads", "dims")),

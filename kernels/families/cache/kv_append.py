@@ -1,18 +1,9 @@
 """New keys of all heads into their positions of a cache, whose other rows stay."""
 
-from collections.abc import Mapping
-
 import mlx.core as mx
 import numpy as np
 
-from metalbench.task import Input, normal, output, task
-from metalbench.task.dtypes import dtype
-from metalbench.task.expression import parse
-
-
-def places(random: np.random.Generator, shape: tuple[int, ...], values: Mapping[str, int]):
-    """Positions that differ, in any order."""
-    return random.permutation(values["length"])[: shape[0]].astype(np.uint32)
+from metalbench.task import distinct, normal, output, task
 
 
 def appended(cache, fresh, position):
@@ -34,7 +25,7 @@ def appended(cache, fresh, position):
     inputs=dict(
         cache=normal("heads", "length", "dims"),
         fresh=normal("tokens", "heads", "dims"),
-        position=Input((parse("tokens"),), dtype("uint32"), "positions that differ", places),
+        position=distinct("tokens", below="length"),
     ),
     outputs=dict(y=output("heads", "length", "dims")),
     oracle=appended,

@@ -3,14 +3,7 @@
 import mlx.core as mx
 import numpy as np
 
-from metalbench.task import Input, normal, output, task
-from metalbench.task.dtypes import dtype
-from metalbench.task.expression import parse
-
-
-def slots(random, shape, values):
-    """Slots that differ, in any order, of any pages."""
-    return random.permutation(values["pages"] * values["page"])[: shape[0]].astype(np.uint32)
+from metalbench.task import distinct, normal, output, task
 
 
 def appended(y, fresh, slot, page):
@@ -31,7 +24,7 @@ def appended(y, fresh, slot, page):
     inputs=dict(
         cache=normal("pages", "heads", "page", "dims"),
         fresh=normal("tokens", "heads", "dims"),
-        slot=Input((parse("tokens"),), dtype("uint32"), "slots that differ", slots),
+        slot=distinct("tokens", below="pages * page"),
     ),
     outputs=dict(y=output("pages", "heads", "page", "dims")),
     constants=dict(page=16),

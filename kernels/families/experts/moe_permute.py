@@ -1,7 +1,6 @@
 """Tokens in the order of their experts: one row for each of a token's choices."""
 
-from metalbench.task import normal, output, task
-from metalbench.task.routing import permutation
+from metalbench.task import distinct, normal, output, task
 
 
 @task(
@@ -13,7 +12,7 @@ from metalbench.task.routing import permutation
         large=dict(tokens=8192, dims=2048),
     ),
     gpu_headline="large",
-    inputs=dict(x=normal("tokens", "dims"), order=permutation("tokens * k")),
+    inputs=dict(x=normal("tokens", "dims"), order=distinct("tokens * k", below="tokens * k")),
     outputs=dict(rows=output("tokens * k", "dims")),
     constants=dict(k=4),
     oracle=lambda x, order, k: x[order // k],
