@@ -58,17 +58,26 @@ class Executable:
             for number, (array, type_) in enumerate(zip(arrays, self.inputs, strict=True))
         ]
         given = [upload(self.free, each) for each in checked]
-        run = _Run(self._device, self._pipelines, self._constants, self.free, self.time_limit)
-        found = run.block(self.plan, given, {})
-        run.flush()
+        found = self.run(given)
         results = [
             # A copy: the memory is the device's, and may be an argument's.
-            np.array(_view(buffer, type_)).astype(type_.element.numpy, copy=False)
+            np.array(view(buffer, type_)).astype(type_.element.numpy, copy=False)
             for buffer, type_ in zip(found, self.outputs, strict=True)
         ]
         for each in given:
             self.free.give(each)
         return results
+
+    def run(self, given: Sequence[_core.Buffer]) -> list[_core.Buffer]:
+        """Run it on buffers of its device, one for each input; gives one for each output.
+
+        These may be among those given, be constants, or be the same one twice: they are to be read
+        only. One thread at a time: runs share what they need in between.
+        """
+        run = _Run(self._device, self._pipelines, self._constants, self.free, self.time_limit)
+        found = run.block(self.plan, given, {})
+        run.flush()
+        return found
 
     def _compiled(self) -> Mapping[str, _core.Pipeline]:
         kernels = list(self.plan.kernels())
@@ -129,7 +138,8 @@ def upload(free: Free, array: Array) -> _core.Buffer:
     return buffer
 
 
-def _view(buffer: _core.Buffer, type_: TensorType) -> Array:
+def view(buffer: _core.Buffer, type_: TensorType) -> Array:
+    """The elements in a buffer, as they lie there."""
     memory = buffer.numpy("uint8")[: type_.nbytes]
     found: Array = memory.view(type_.element.storage).reshape(type_.shape)
     return found
@@ -200,7 +210,7 @@ class _Run:
 
     def _read(self, buffer: _core.Buffer, value: Value) -> int:
         self.flush()
-        return int(_view(buffer, value.type).reshape(-1)[0])
+        return int(view(buffer, value.type).reshape(-1)[0])
 
     def _flow(self, step: Step, memory: Memory) -> list[_core.Buffer]:
         operation = step.operation

@@ -1,0 +1,135 @@
+#include <nanobind/nanobind.h>
+
+#include "pjrt/objects.h"
+
+namespace metalbench::pjrt {
+
+namespace nb = nanobind;
+
+namespace {
+
+void destroy(Only<Buffer>& arguments) { delete arguments.of; }
+
+void type(Ask<Buffer, int>& arguments) { arguments.out = given(arguments.of, "a buffer").type; }
+
+void dimensions(List<Buffer, std::int64_t>& arguments) {
+  const Buffer& buffer = given(arguments.of, "a buffer");
+  arguments.items = buffer.dimensions.data();
+  arguments.count = buffer.dimensions.size();
+}
+
+void dynamic_dimensions(List<Buffer, std::size_t>& arguments) {
+  given(arguments.of, "a buffer");
+  arguments.items = nullptr;
+  arguments.count = 0;
+}
+
+void layout(MemoryLayout& arguments) {
+  const Buffer& buffer = given(arguments.buffer, "a buffer");
+  Tiled tiled{};
+  tiled.head.size = sizeof(Tiled);
+  tiled.minor_to_major = buffer.minor_to_major.data();
+  tiled.rank = buffer.minor_to_major.size();
+  arguments.layout.kind = LayoutKind::kTiled;
+  arguments.layout.tiled = tiled;
+}
+
+void size(Ask<Buffer, std::size_t>& arguments) {
+  arguments.out = given(arguments.of, "a buffer").bytes;
+}
+
+void device(Ask<Buffer, Device*>& arguments) {
+  arguments.out = &given(arguments.of, "a buffer").client->device;
+}
+
+void memory(Ask<Buffer, Memory*>& arguments) {
+  arguments.out = &given(arguments.of, "a buffer").client->memory;
+}
+
+void remove(Only<Buffer>& arguments) {
+  Buffer& buffer = given(arguments.of, "a buffer");
+  nb::gil_scoped_acquire held;
+  buffer.deleted = true;
+  buffer.tensor.release();
+}
+
+void is_deleted(Ask<Buffer, bool>& arguments) {
+  arguments.out = given(arguments.of, "a buffer").deleted;
+}
+
+void is_on_cpu(Ask<Buffer, bool>& arguments) {
+  given(arguments.of, "a buffer");
+  // Else jaxlib would read the memory by itself.
+  arguments.out = false;
+}
+
+void ready(Ask<Buffer, Event*>& arguments) {
+  const Buffer& buffer = given(arguments.of, "a buffer");
+  auto event = std::make_unique<Event>();
+  if (buffer.deleted) {
+    event->error = Error{Code::kInvalidArgument, "the buffer was deleted or donated"};
+  }
+  arguments.out = event.release();
+}
+
+void address(Ask<Buffer, std::uintptr_t>& arguments) {
+  const Buffer& buffer = given(arguments.of, "a buffer");
+  nb::gil_scoped_acquire held;
+  arguments.out = nb::cast<std::uintptr_t>(tensor_of(buffer).attr("address"));
+}
+
+void take_reference(Only<Buffer>& arguments) { ++given(arguments.of, "a buffer").references; }
+
+void drop_reference(Only<Buffer>& arguments) {
+  Buffer& buffer = given(arguments.of, "a buffer");
+  if (--buffer.references < 0) {
+    ++buffer.references;
+    throw Failure(Code::kFailedPrecondition, "expected a reference that was taken, got none");
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Buffer> buffer_of(Client& client, nb::object tensor, int type,
+                                  std::vector<std::int64_t> dimensions) {
+  auto made = std::make_unique<Buffer>();
+  made->client = &client;
+  made->type = type;
+  made->bytes = nb::cast<std::size_t>(tensor.attr("nbytes"));
+  made->tensor = Held(std::move(tensor));
+  for (std::size_t number = dimensions.size(); number-- > 0;) {
+    made->minor_to_major.push_back(static_cast<std::int64_t>(number));
+  }
+  made->dimensions = std::move(dimensions);
+  return made;
+}
+
+nb::object tensor_of(const Buffer& buffer) {
+  if (buffer.deleted) {
+    throw Failure(Code::kInvalidArgument,
+                  "expected a live buffer, got one that was deleted or donated");
+  }
+  return buffer.tensor.get();
+}
+
+void define_buffers(Api& api) {
+  define<Function::Buffer_Destroy, &destroy>(api);
+  define<Function::Buffer_ElementType, &type>(api);
+  define<Function::Buffer_Dimensions, &dimensions>(api);
+  define<Function::Buffer_UnpaddedDimensions, &dimensions>(api);
+  define<Function::Buffer_DynamicDimensionIndices, &dynamic_dimensions>(api);
+  define<Function::Buffer_GetMemoryLayout, &layout>(api);
+  define<Function::Buffer_OnDeviceSizeInBytes, &size>(api);
+  define<Function::Buffer_Device, &device>(api);
+  define<Function::Buffer_Memory, &memory>(api);
+  define<Function::Buffer_Delete, &remove>(api);
+  define<Function::Buffer_IsDeleted, &is_deleted>(api);
+  define<Function::Buffer_IsOnCpu, &is_on_cpu>(api);
+  define<Function::Buffer_ReadyEvent, &ready>(api);
+  define<Function::Buffer_UnsafePointer, &address>(api);
+  define<Function::Buffer_OpaqueDeviceMemoryDataPointer, &address>(api);
+  define<Function::Buffer_IncreaseExternalReferenceCount, &take_reference>(api);
+  define<Function::Buffer_DecreaseExternalReferenceCount, &drop_reference>(api);
+}
+
+}  // namespace metalbench::pjrt

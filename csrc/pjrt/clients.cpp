@@ -1,0 +1,174 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <string_view>
+
+#include "pjrt/objects.h"
+
+namespace metalbench::pjrt {
+
+namespace nb = nanobind;
+
+namespace {
+
+void initialize(PluginInitialize&) {}
+
+// The newest StableHLO that jaxlib's own reader is sure to know: payloads come no newer than this.
+constexpr std::int64_t kStablehlo[] = {1, 13, 0};
+
+NamedValue stablehlo_version(const char* name) {
+  NamedValue made{};
+  made.head.size = sizeof(NamedValue);
+  made.name = name;
+  made.name_size = std::string_view(name).size();
+  made.kind = NamedValueKind::kInt64List;
+  made.integers = kStablehlo;
+  made.size = std::size(kStablehlo);
+  return made;
+}
+
+void attributes(PluginAttributes& arguments) {
+  static const NamedValue values[] = {stablehlo_version("stablehlo_current_version"),
+                                      stablehlo_version("stablehlo_minimum_version")};
+  arguments.items = values;
+  arguments.count = std::size(values);
+}
+
+nb::dict options_of(const ClientCreate& arguments) {
+  nb::dict options;
+  if (arguments.option_count > 0) given(arguments.options, "options");
+  for (std::size_t number = 0; number < arguments.option_count; ++number) {
+    const NamedValue& value = arguments.options[number];
+    const nb::str name(value.name, value.name_size);
+    switch (value.kind) {
+      case NamedValueKind::kString:
+        options[name] = nb::str(value.text, value.size);
+        break;
+      case NamedValueKind::kInt64:
+        options[name] = nb::int_(value.integer);
+        break;
+      case NamedValueKind::kFloat:
+        options[name] = nb::float_(value.number);
+        break;
+      case NamedValueKind::kBool:
+        options[name] = nb::bool_(value.flag);
+        break;
+      default:
+        options[name] = nb::none();
+    }
+  }
+  return options;
+}
+
+void create(ClientCreate& arguments) {
+  nb::gil_scoped_acquire held;
+  const nb::object runtime = nb::module_::import_(kRuntime).attr("Client")(**options_of(arguments));
+  auto client = std::make_unique<Client>();
+  client->version = nb::cast<std::string>(runtime.attr("version"));
+  client->description.kind = nb::cast<std::string>(runtime.attr("device_kind"));
+  client->description.text = nb::cast<std::string>(runtime.attr("device_text"));
+  client->memory.text = client->description.text + ", its memory";
+  client->runtime = Held(runtime);
+  arguments.client = client.release();
+}
+
+void destroy(Only<Client>& arguments) { delete arguments.of; }
+
+void platform_name(Text<Client>& arguments) {
+  given(arguments.of, "a client");
+  arguments.text = kPlatform;
+  arguments.size = std::string_view(kPlatform).size();
+}
+
+void platform_version(Text<Client>& arguments) {
+  const Client& client = given(arguments.of, "a client");
+  arguments.text = client.version.c_str();
+  arguments.size = client.version.size();
+}
+
+void process_index(Ask<Client, int>& arguments) {
+  given(arguments.of, "a client");
+  arguments.out = 0;
+}
+
+void devices(List<Client, Device*>& arguments) {
+  const Client& client = given(arguments.of, "a client");
+  arguments.items = client.devices.data();
+  arguments.count = client.devices.size();
+}
+
+void memories(List<Client, Memory*>& arguments) {
+  const Client& client = given(arguments.of, "a client");
+  arguments.items = client.memories.data();
+  arguments.count = client.memories.size();
+}
+
+void lookup(LookupDevice& arguments) {
+  Client& client = given(arguments.client, "a client");
+  if (arguments.id != 0) {
+    throw Failure(Code::kNotFound, "expected device 0, got " + std::to_string(arguments.id));
+  }
+  arguments.device = &client.device;
+}
+
+void default_assignment(DefaultDeviceAssignment& arguments) {
+  given(arguments.client, "a client");
+  if (arguments.replicas != 1 || arguments.partitions != 1 || arguments.size < 1) {
+    throw Failure(Code::kUnimplemented,
+                  "expected one replica of one partition: there is one device");
+  }
+  given(arguments.devices, "an array of devices") = 0;
+}
+
+void topology(Ask<Client, Topology*>& arguments) {
+  arguments.out = &given(arguments.of, "a client").topology;
+}
+
+void topology_name(Text<const Topology>& arguments) {
+  given(arguments.of, "a topology");
+  arguments.text = kPlatform;
+  arguments.size = std::string_view(kPlatform).size();
+}
+
+void topology_version(Text<Topology>& arguments) {
+  const Client& client = *given(arguments.of, "a topology").client;
+  arguments.text = client.version.c_str();
+  arguments.size = client.version.size();
+}
+
+void topology_devices(List<const Topology, DeviceDescription*>& arguments) {
+  const Client& client = *given(arguments.of, "a topology").client;
+  arguments.items = client.descriptions.data();
+  arguments.count = client.descriptions.size();
+}
+
+void topology_attributes(List<Topology, NamedValue>& arguments) {
+  given(arguments.of, "a topology");
+  arguments.items = nullptr;
+  arguments.count = 0;
+}
+
+}  // namespace
+
+void define_clients(Api& api) {
+  define<Function::Plugin_Initialize, &initialize>(api);
+  define<Function::Plugin_Attributes, &attributes>(api);
+  define<Function::Client_Create, &create>(api);
+  define<Function::Client_Destroy, &destroy>(api);
+  define<Function::Client_PlatformName, &platform_name>(api);
+  define<Function::Client_PlatformVersion, &platform_version>(api);
+  define<Function::Client_ProcessIndex, &process_index>(api);
+  define<Function::Client_Devices, &devices>(api);
+  define<Function::Client_AddressableDevices, &devices>(api);
+  define<Function::Client_AddressableMemories, &memories>(api);
+  define<Function::Client_LookupDevice, &lookup>(api);
+  define<Function::Client_LookupAddressableDevice, &lookup>(api);
+  define<Function::Client_DefaultDeviceAssignment, &default_assignment>(api);
+  define<Function::Client_TopologyDescription, &topology>(api);
+  define<Function::TopologyDescription_PlatformName, &topology_name>(api);
+  define<Function::TopologyDescription_PlatformVersion, &topology_version>(api);
+  define<Function::TopologyDescription_GetDeviceDescriptions, &topology_devices>(api);
+  define<Function::TopologyDescription_Attributes, &topology_attributes>(api);
+}
+
+}  // namespace metalbench::pjrt

@@ -1,0 +1,74 @@
+// Errors of the plugin: thrown as Failure, and handed to callers as what the C API calls an error.
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include "pjrt/abi.h"
+
+namespace metalbench::pjrt {
+
+struct Error {
+  Code code;
+  std::string message;
+};
+
+class Failure : public std::runtime_error {
+ public:
+  Failure(Code code, const std::string& message) : std::runtime_error(message), code(code) {}
+  Code code;
+};
+
+// What a caller handed in as a pointer; throws Failure if it is null. `what` as in "a buffer".
+template <class T>
+T& given(T* pointer, const char* what) {
+  if (pointer == nullptr) {
+    throw Failure(Code::kInvalidArgument, std::string("expected ") + what + ", got null");
+  }
+  return *pointer;
+}
+
+// Throws Failure unless the caller's structure has all members that are read and written here. The
+// ABI counts no padding after the last member.
+void check_size(const Head* head, std::size_t size, std::size_t alignment);
+// The exception that is being handled, as an error of `function` that the caller owns.
+[[nodiscard]] Error* caught(Function function) noexcept;
+
+template <class Body>
+struct ArgumentsOf;
+template <class Arguments>
+struct ArgumentsOf<void (*)(Arguments&)> {
+  using type = Arguments;
+};
+
+// A function of the table: `body` on the caller's structure, with what it throws as an error.
+template <Function function, auto body>
+Error* call(void* raw) noexcept {
+  using Arguments = typename ArgumentsOf<decltype(body)>::type;
+  try {
+    auto* arguments = static_cast<Arguments*>(raw);
+    check_size(static_cast<const Head*>(raw), sizeof(Arguments), alignof(Arguments));
+    body(*arguments);
+    return nullptr;
+  } catch (...) {
+    return caught(function);
+  }
+}
+
+template <Function function, auto body>
+void define(Api& api) {
+  api.functions[static_cast<int>(function)] = &call<function, body>;
+}
+
+void define_errors(Api& api);
+void define_events(Api& api);
+void define_clients(Api& api);
+void define_devices(Api& api);
+void define_executables(Api& api);
+void define_execution(Api& api);
+void define_buffers(Api& api);
+void define_transfers(Api& api);
+
+}  // namespace metalbench::pjrt

@@ -1,0 +1,247 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <string_view>
+
+#include "pjrt/objects.h"
+
+namespace metalbench::pjrt {
+
+namespace nb = nanobind;
+
+namespace {
+
+// One device, number 0: a DeviceAssignmentProto of one replica and one computation.
+constexpr char kAssignment[] = {0x08, 1, 0x10, 1, 0x1a, 3, 0x0a, 1, 0};
+constexpr std::string_view kFormat = "mlir";
+
+const Compiled& of(const Executable* executable) {
+  return *given(executable, "an executable").compiled;
+}
+
+const Compiled& of(const LoadedExecutable* executable) {
+  return *given(executable, "an executable").compiled;
+}
+
+template <class Item>
+Item attribute(const nb::object& program, const char* name) {
+  return nb::cast<Item>(program.attr(name));
+}
+
+std::string bytes_of(const nb::object& program, const char* name) {
+  const auto bytes = nb::borrow<nb::bytes>(program.attr(name));
+  return {bytes.c_str(), bytes.size()};
+}
+
+void compile(Compile& arguments) {
+  Client& client = given(arguments.client, "a client");
+  const Program& program = given(arguments.program, "a program");
+  if (std::string_view(program.format, program.format_size) != kFormat) {
+    throw Failure(Code::kUnimplemented, "program: expected the format mlir, got " +
+                                            std::string(program.format, program.format_size));
+  }
+  nb::gil_scoped_acquire held;
+  const nb::object made =
+      client.runtime.get().attr("compile")(nb::bytes(program.code, program.code_size),
+                                           nb::bytes(arguments.options, arguments.options_size));
+  arguments.executable = compiled_by(client, made).release();
+}
+
+void load(DeserializeAndLoad& arguments) {
+  Client& client = given(arguments.client, "a client");
+  nb::gil_scoped_acquire held;
+  const nb::object made =
+      client.runtime.get().attr("load")(nb::bytes(arguments.bytes, arguments.size));
+  arguments.executable = compiled_by(client, made).release();
+}
+
+void destroy(Only<Executable>& arguments) { delete arguments.of; }
+
+void name(Text<Executable>& arguments) {
+  const std::string& found = of(arguments.of).name;
+  arguments.text = found.c_str();
+  arguments.size = found.size();
+}
+
+template <class Of>
+void fingerprint(Text<Of>& arguments) {
+  const std::string& found = of(arguments.of).fingerprint;
+  arguments.text = found.c_str();
+  arguments.size = found.size();
+}
+
+void one(Ask<Executable, std::size_t>& arguments) {
+  of(arguments.of);
+  arguments.out = 1;
+}
+
+void output_count(Ask<Executable, std::size_t>& arguments) {
+  arguments.out = of(arguments.of).types.size();
+}
+
+void code_size(Ask<Executable, std::int64_t>& arguments) {
+  arguments.out = of(arguments.of).code_bytes;
+}
+
+void costs(CostAnalysis& arguments) {
+  of(arguments.executable);
+  arguments.count = 0;
+  arguments.items = nullptr;
+}
+
+void output_types(List<Executable, int>& arguments) {
+  const Compiled& compiled = of(arguments.of);
+  arguments.items = compiled.types.data();
+  arguments.count = compiled.types.size();
+}
+
+void output_dimensions(OutputDimensions& arguments) {
+  const Compiled& compiled = of(arguments.executable);
+  arguments.count = compiled.types.size();
+  arguments.dimensions = compiled.dimensions.data();
+  arguments.ranks = compiled.ranks.data();
+}
+
+void output_memory_kinds(OutputMemoryKinds& arguments) {
+  const Compiled& compiled = of(arguments.executable);
+  arguments.count = compiled.types.size();
+  arguments.kinds = compiled.memory_kinds.data();
+  arguments.sizes = compiled.memory_kind_sizes.data();
+}
+
+// The program as it came: what kernels make of it is no StableHLO any more.
+void optimized(OptimizedProgram& arguments) {
+  const Compiled& compiled = of(arguments.executable);
+  Program& program = given(arguments.program, "a program");
+  program.format = kFormat.data();
+  program.format_size = kFormat.size();
+  if (program.code == nullptr) {
+    program.code_size = compiled.code.size();
+    return;
+  }
+  if (program.code_size < compiled.code.size()) {
+    throw Failure(Code::kInvalidArgument, "code_size: expected at least " +
+                                              std::to_string(compiled.code.size()) + ", got " +
+                                              std::to_string(program.code_size));
+  }
+  std::memcpy(program.code, compiled.code.data(), compiled.code.size());
+}
+
+void memory_statistics(MemoryStatistics& arguments) {
+  const Compiled& compiled = of(arguments.executable);
+  arguments.code_bytes = compiled.code_bytes;
+  arguments.argument_bytes = compiled.argument_bytes;
+  arguments.output_bytes = compiled.output_bytes;
+  arguments.alias_bytes = 0;
+  arguments.temporary_bytes = 0;
+  for (std::int64_t& bytes : arguments.host_bytes) bytes = 0;
+  arguments.peak_bytes = compiled.argument_bytes + compiled.output_bytes;
+  arguments.total_bytes = arguments.peak_bytes + compiled.code_bytes;
+}
+
+template <class Of>
+void give_bytes(Bytes<Of>& arguments, std::string bytes) {
+  auto* owned = new std::string(std::move(bytes));
+  arguments.bytes = owned->data();
+  arguments.size = owned->size();
+  arguments.owner = owned;
+  arguments.release = [](void* owner) { delete static_cast<std::string*>(owner); };
+}
+
+void serialize(Bytes<const Executable>& arguments) {
+  const Compiled& compiled = of(arguments.of);
+  nb::gil_scoped_acquire held;
+  give_bytes(arguments, bytes_of(compiled.program.get(), "serialized"));
+}
+
+void compile_options(Bytes<Executable>& arguments) {
+  give_bytes(arguments, of(arguments.of).options);
+}
+
+void assignment(Bytes<LoadedExecutable>& arguments) {
+  of(arguments.of);
+  give_bytes(arguments, std::string(kAssignment, sizeof(kAssignment)));
+}
+
+void destroy_loaded(Only<LoadedExecutable>& arguments) { delete arguments.of; }
+
+void executable(Ask<LoadedExecutable, Executable*>& arguments) {
+  arguments.out = new Executable{given(arguments.of, "an executable").compiled};
+}
+
+void devices(List<LoadedExecutable, Device*>& arguments) {
+  const Client& client = *of(arguments.of).client;
+  arguments.items = client.devices.data();
+  arguments.count = client.devices.size();
+}
+
+void remove(Only<LoadedExecutable>& arguments) {
+  given(arguments.of, "an executable").deleted = true;
+}
+
+void is_deleted(Ask<LoadedExecutable, bool>& arguments) {
+  arguments.out = given(arguments.of, "an executable").deleted;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> Compiled::shape(std::size_t output) const {
+  auto first = dimensions.begin();
+  for (std::size_t number = 0; number < output; ++number) first += ranks[number];
+  return {first, first + ranks[output]};
+}
+
+std::unique_ptr<LoadedExecutable> compiled_by(Client& client, nb::object program) {
+  auto compiled = std::make_shared<Compiled>();
+  compiled->client = &client;
+  compiled->name = attribute<std::string>(program, "name");
+  compiled->fingerprint = attribute<std::string>(program, "fingerprint");
+  compiled->code = bytes_of(program, "code");
+  compiled->options = bytes_of(program, "options");
+  compiled->types = attribute<std::vector<int>>(program, "types");
+  for (const auto& shape : attribute<std::vector<std::vector<std::int64_t>>>(program, "shapes")) {
+    compiled->dimensions.insert(compiled->dimensions.end(), shape.begin(), shape.end());
+    compiled->ranks.push_back(shape.size());
+  }
+  compiled->memory_kinds.assign(compiled->types.size(), kMemoryKind);
+  compiled->memory_kind_sizes.assign(compiled->types.size(), std::string_view(kMemoryKind).size());
+  compiled->donated = attribute<std::vector<std::int64_t>>(program, "donated");
+  compiled->argument_bytes = attribute<std::int64_t>(program, "argument_bytes");
+  compiled->output_bytes = attribute<std::int64_t>(program, "output_bytes");
+  compiled->code_bytes = attribute<std::int64_t>(program, "code_bytes");
+  compiled->program = Held(std::move(program));
+  auto loaded = std::make_unique<LoadedExecutable>();
+  loaded->compiled = std::move(compiled);
+  return loaded;
+}
+
+void define_executables(Api& api) {
+  define<Function::Client_Compile, &compile>(api);
+  define<Function::Executable_DeserializeAndLoad, &load>(api);
+  define<Function::Executable_Destroy, &destroy>(api);
+  define<Function::Executable_Name, &name>(api);
+  define<Function::Executable_NumReplicas, &one>(api);
+  define<Function::Executable_NumPartitions, &one>(api);
+  define<Function::Executable_NumOutputs, &output_count>(api);
+  define<Function::Executable_SizeOfGeneratedCodeInBytes, &code_size>(api);
+  define<Function::Executable_GetCostAnalysis, &costs>(api);
+  define<Function::Executable_Fingerprint, &fingerprint<Executable>>(api);
+  define<Function::Executable_OutputElementTypes, &output_types>(api);
+  define<Function::Executable_OutputDimensions, &output_dimensions>(api);
+  define<Function::Executable_OutputMemoryKinds, &output_memory_kinds>(api);
+  define<Function::Executable_OptimizedProgram, &optimized>(api);
+  define<Function::Executable_GetCompiledMemoryStats, &memory_statistics>(api);
+  define<Function::Executable_Serialize, &serialize>(api);
+  define<Function::Executable_GetCompileOptions, &compile_options>(api);
+  define<Function::LoadedExecutable_Destroy, &destroy_loaded>(api);
+  define<Function::LoadedExecutable_GetExecutable, &executable>(api);
+  define<Function::LoadedExecutable_AddressableDevices, &devices>(api);
+  define<Function::LoadedExecutable_GetDeviceAssignment, &assignment>(api);
+  define<Function::LoadedExecutable_Delete, &remove>(api);
+  define<Function::LoadedExecutable_IsDeleted, &is_deleted>(api);
+  define<Function::LoadedExecutable_Fingerprint, &fingerprint<LoadedExecutable>>(api);
+}
+
+}  // namespace metalbench::pjrt

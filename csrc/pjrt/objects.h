@@ -1,0 +1,112 @@
+// What the handles of the C API point to.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pjrt/abi.h"
+#include "pjrt/errors.h"
+#include "pjrt/held.h"
+
+namespace metalbench::pjrt {
+
+inline constexpr const char* kPlatform = "metalbench";
+inline constexpr const char* kMemoryKind = "device";
+
+// Work is done by the time that anybody is told of it, so that events are ready when they are made.
+struct Event {
+  std::optional<Error> error;
+};
+
+struct DeviceDescription {
+  Client* client;
+  int id = 0;
+  std::string kind;
+  std::string text;
+};
+
+struct Device {
+  Client* client;
+};
+
+struct Memory {
+  Client* client;
+  std::string text;
+};
+
+struct Topology {
+  Client* client;
+};
+
+// One device with one memory.
+struct Client {
+  Held runtime;
+  std::string version;
+  DeviceDescription description{this};
+  Device device{this};
+  Memory memory{this};
+  Topology topology{this};
+  std::array<Device*, 1> devices{&device};
+  std::array<Memory*, 1> memories{&memory};
+  std::array<DeviceDescription*, 1> descriptions{&description};
+};
+
+// A program as it was compiled, which executables share.
+struct Compiled {
+  Client* client;
+  Held program;
+  std::string name;
+  std::string fingerprint;
+  std::string code;
+  std::string options;
+  std::vector<int> types;
+  std::vector<std::int64_t> dimensions;  // of all outputs, one after another
+  std::vector<std::size_t> ranks;
+  std::vector<const char*> memory_kinds;
+  std::vector<std::size_t> memory_kind_sizes;
+  std::vector<std::int64_t> donated;
+  std::int64_t argument_bytes = 0;
+  std::int64_t output_bytes = 0;
+  std::int64_t code_bytes = 0;
+
+  [[nodiscard]] std::vector<std::int64_t> shape(std::size_t output) const;
+};
+
+struct Executable {
+  std::shared_ptr<const Compiled> compiled;
+};
+
+struct LoadedExecutable {
+  std::shared_ptr<const Compiled> compiled;
+  std::atomic<bool> deleted = false;
+};
+
+struct Buffer {
+  Client* client;
+  int type;
+  std::vector<std::int64_t> dimensions;
+  std::size_t bytes;
+  std::vector<std::int64_t> minor_to_major;
+  // Only with the GIL, as all that reads it.
+  Held tensor;
+  std::atomic<bool> deleted = false;
+  std::atomic<std::int64_t> references = 0;
+};
+
+// With the GIL held: what Python made as a buffer, which the caller owns.
+[[nodiscard]] std::unique_ptr<Buffer> buffer_of(Client& client, nanobind::object tensor, int type,
+                                                std::vector<std::int64_t> dimensions);
+// With the GIL held: its elements; throws Failure if it was deleted or donated.
+[[nodiscard]] nanobind::object tensor_of(const Buffer& buffer);
+// With the GIL held.
+[[nodiscard]] std::unique_ptr<LoadedExecutable> compiled_by(Client& client,
+                                                            nanobind::object program);
+// Throws Failure unless it is the one that `client` has; null stands for that.
+void check_own(const Client& client, const Device* device, const Memory* memory);
+
+}  // namespace metalbench::pjrt

@@ -1,0 +1,32 @@
+"""A plugin for JAX: with `JAX_PLATFORMS=metalbench`, its programs run as Metal kernels."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+
+NAME = "metalbench"
+# Which device of metalbench's it is: auto, cpu, metal or cuda.
+DEVICE = "METALBENCH_JAX_DEVICE"
+
+
+def initialize() -> None:
+    """What JAX calls of each plugin that is installed.
+
+    Nothing happens unless `JAX_PLATFORMS` (or `jax.config.jax_platforms`) names it: that it is
+    there must not make it the default device of programs which never heard of it.
+    """
+    import jax
+    from jax._src import xla_bridge
+    from jax._src.interpreters import mlir
+
+    platforms = jax.config.jax_platforms or ""
+    if NAME not in platforms.split(","):
+        return
+    library = import_module(f"{__name__}._pjrt").__file__
+    options = {"device": os.environ.get(DEVICE, "auto")}
+    xla_bridge.register_plugin(NAME, priority=500, library_path=library, options=options)
+    # Else JAX keeps what it is told to donate, with a warning.
+    donating = mlir._platforms_with_donation
+    if NAME not in donating:
+        donating.append(NAME)

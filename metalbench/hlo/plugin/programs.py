@@ -1,0 +1,106 @@
+"""Programs as JAX hands them over: what they say of themselves, and as bytes to be kept."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from threading import Lock
+from typing import Any
+
+from metalbench.errors import DeclarationError, Unsupported
+from metalbench.hlo.reading import parse
+from metalbench.hlo.running import Executable
+
+_MAGIC = b"metalbench program 1\n"
+_LENGTH_BYTES = 8
+# What jax marks arguments with whose memory the program may have.
+_DONATED = ("tf.aliasing_output", "jax.buffer_donor")
+
+
+@dataclass
+class Program:
+    """A program, and what was compiled of it.
+
+    `types` (PJRT's numbers) and `shapes` are the outputs'; `donated` are numbers of arguments.
+    """
+
+    code: bytes
+    options: bytes
+    name: str
+    donated: list[int]
+    types: list[int] = field(default_factory=list)
+    shapes: list[tuple[int, ...]] = field(default_factory=list)
+    argument_bytes: int = 0
+    output_bytes: int = 0
+    code_bytes: int = 0
+    executable: Executable = field(init=False)
+    lock: Lock = field(init=False)
+
+    @property
+    def serialized(self) -> bytes:
+        """For `unpack`, in this version or another: kernels are kept elsewhere."""
+        length = len(self.options).to_bytes(_LENGTH_BYTES, "little")
+        return b"".join([_MAGIC, length, self.options, self.code])
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for the same program and options, compiled by the same version."""
+        digest = hashlib.sha256(version("metalbench").encode())
+        digest.update(self.serialized)
+        return digest.hexdigest()
+
+
+def unpack(serialized: bytes) -> tuple[bytes, bytes]:
+    """Code and options of a program's bytes; raises DeclarationError if they are none."""
+    start = len(_MAGIC) + _LENGTH_BYTES
+    if not serialized.startswith(_MAGIC) or len(serialized) < start:
+        raise DeclarationError("expected a program that metalbench serialised, got other bytes")
+    length = int.from_bytes(serialized[len(_MAGIC) : start], "little")
+    if len(serialized) < start + length:
+        raise DeclarationError("expected a program that metalbench serialised, got a part of one")
+    return serialized[start + length :], serialized[start : start + length]
+
+
+def read(code: bytes, options: bytes) -> Program:
+    """A program that is not compiled yet.
+
+    Raises DeclarationError if the code is no StableHLO, Unsupported if it is for several devices.
+    """
+    _check(options)
+    module = parse(code, "<program>")
+    from jaxlib.mlir import ir
+
+    name = "program"
+    if "sym_name" in module.operation.attributes:
+        name = ir.StringAttr(module.operation.attributes["sym_name"]).value
+    return Program(code, options, name, _donated(module))
+
+
+def _check(options: bytes) -> None:
+    """Refuse what is for several devices: there is one."""
+    if not options:
+        return
+    from jaxlib import _jax
+
+    found = _jax.CompileOptions.ParseFromString(options)
+    count = found.num_replicas * found.num_partitions
+    if count > 1:
+        raise Unsupported(f"compile options: expected one device, got a program for {count}")
+
+
+def _donated(module: Any) -> list[int]:
+    from jaxlib.mlir import ir
+
+    for each in module.body.operations:
+        operation = each.operation
+        if operation.name != "func.func" or "arg_attrs" not in operation.attributes:
+            continue
+        if ir.StringAttr(operation.attributes["sym_name"]).value == "main":
+            marks = [ir.DictAttr(each) for each in ir.ArrayAttr(operation.attributes["arg_attrs"])]
+            return [
+                number
+                for number, mark in enumerate(marks)
+                if any(name in mark for name in _DONATED)
+            ]
+    return []

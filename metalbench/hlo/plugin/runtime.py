@@ -1,0 +1,196 @@
+"""What the plugin's library asks of Python: a device, tensors on it, and compiled programs."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from metalbench import _core
+from metalbench.errors import (
+    DeclarationError,
+    DispatchError,
+    MetalBenchError,
+    OutOfMemoryError,
+    TimeLimitExceeded,
+    Unsupported,
+)
+from metalbench.hlo.graph import ELEMENTS, Element, TensorType
+from metalbench.hlo.plugin.programs import Program, read, unpack
+from metalbench.hlo.program import graph
+from metalbench.hlo.running import Executable
+from metalbench.hlo.running.executable import opened, stored, view
+
+Array = np.ndarray[Any, Any]
+# PJRT's numbers of element types.
+NUMBERS = {
+    **{"i1": 1, "i8": 2, "i16": 3, "i32": 4, "i64": 5, "ui8": 6, "ui16": 7, "ui32": 8, "ui64": 9},
+    **{"f16": 10, "f32": 11, "bf16": 13, "i4": 21, "ui4": 22, "i2": 24, "ui2": 25},
+}
+_ELEMENTS = {number: ELEMENTS[name] for name, number in NUMBERS.items()}
+_REFUSED = {
+    **{12: "f64", 14: "complex<f32>", 15: "complex<f64>", 23: "token", 26: "f8E4M3"},
+    **{16: "f8E5M2", 17: "f8E4M3FN", 18: "f8E4M3B11FNUZ", 19: "f8E5M2FNUZ", 20: "f8E4M3FNUZ"},
+    **{27: "f8E3M4", 28: "f8E8M0FNU", 29: "f4E2M1FN"},
+}
+# absl::StatusCode, as PJRT has it, of the errors that are not the plugin's own fault.
+_CODES: tuple[tuple[type[BaseException], int], ...] = (
+    (KeyboardInterrupt, 1),
+    (TimeLimitExceeded, 4),
+    (OutOfMemoryError, 8),
+    (MemoryError, 8),
+    (Unsupported, 12),
+    (DeclarationError, 3),
+    (DispatchError, 3),
+)
+_INTERNAL = 13
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """Elements on the device. They never change, so that several may share a buffer."""
+
+    type: TensorType
+    buffer: _core.Buffer
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        return self.type.nbytes
+
+    @property
+    def address(self) -> int:
+        """Where kernels see them."""
+        return self.buffer.address
+
+
+class Client:
+    """One device, and what runs on it. Its methods may be called from any thread."""
+
+    def __init__(self, device: str = "auto") -> None:
+        self._kind = device
+        self._device = opened(device)
+        self.device_kind = self._device.name
+        self.device_text = f"metalbench {self._device.kind}: {self._device.name}"
+        self.version = f"metalbench, {self._device.kind}"
+
+    def compile(self, code: bytes, options: bytes) -> Program:
+        """A program of StableHLO, compiled. Raises Unsupported, naming what kernels cannot do."""
+        program = read(code, options)
+        executable = Executable(graph(code), device=self._kind)
+        program.types = [NUMBERS[each.element.name] for each in executable.outputs]
+        program.shapes = [each.shape for each in executable.outputs]
+        program.argument_bytes = sum(each.nbytes for each in executable.inputs)
+        program.output_bytes = sum(each.nbytes for each in executable.outputs)
+        program.code_bytes = len(executable.source)
+        program.executable, program.lock = executable, Lock()
+        return program
+
+    def load(self, serialized: bytes) -> Program:
+        """What `Program.serialized` gave, here or in another process, compiled again."""
+        return self.compile(*unpack(serialized))
+
+    def execute(self, program: Program, arguments: Sequence[Tensor]) -> list[Tensor]:
+        """Run a program. Raises DispatchError, which names the argument that does not fit."""
+        executable = program.executable
+        expected = executable.inputs
+        if len(arguments) != len(expected):
+            raise DispatchError(
+                f"[{program.name}] expected {len(expected)} arguments, got {len(arguments)}"
+            )
+        for number, (argument, type_) in enumerate(zip(arguments, expected, strict=True)):
+            if argument.type != type_:
+                raise DispatchError(
+                    f"[{program.name}] argument {number}: expected {type_}, got {argument.type}"
+                )
+        with program.lock:
+            found = executable.run([each.buffer for each in arguments])
+        return [Tensor(*each) for each in zip(executable.outputs, found, strict=True)]
+
+    def from_host(
+        self, address: int, number: int, shape: tuple[int, ...], strides: tuple[int, ...] | None
+    ) -> Tensor:
+        """A copy of an array in the host's memory; `strides` in bytes, row-major if None."""
+        if any(each < 0 for each in shape):
+            raise DispatchError(f"dims: expected sizes, got {shape}")
+        type_ = TensorType(shape, element_of(number))
+        source = _array_at(address, type_, strides)
+        elements = stored(source, type_, "an array of the host").reshape(-1)
+        buffer = self._device.allocate(max(type_.nbytes, 1))
+        buffer.numpy("uint8")[: type_.nbytes] = elements.view(np.uint8)
+        return Tensor(type_, buffer)
+
+    def to_host(
+        self,
+        tensor: Tensor,
+        address: int,
+        size: int,
+        minor_to_major: tuple[int, ...] | None,
+        strides: tuple[int, ...] | None,
+    ) -> None:
+        """Copy the elements into the host's memory, in an order of axes or with strides."""
+        if size < tensor.nbytes:
+            raise DispatchError(f"dst_size: expected at least {tensor.nbytes}, got {size}")
+        shape = tensor.type.shape
+        if minor_to_major is not None:
+            if sorted(minor_to_major) != list(range(len(shape))):
+                raise DispatchError(f"minor_to_major: expected all axes, got {minor_to_major}")
+            strides = _strides(tensor.type, minor_to_major)
+        target = _array_at(address, tensor.type, strides)
+        target[...] = view(tensor.buffer, tensor.type)
+
+    def raw_to_host(self, tensor: Tensor, address: int, offset: int, size: int) -> None:
+        """Copy a range of bytes into the host's memory."""
+        if offset < 0 or size < 0 or offset + size > tensor.nbytes:
+            raise DispatchError(
+                f"expected a range of {tensor.nbytes} bytes, got {size} from {offset} on"
+            )
+        if size:
+            ctypes.memmove(address, tensor.buffer.numpy("uint8")[offset:].ctypes.data, size)
+
+
+def element_of(number: int) -> Element:
+    """The element type of PJRT's number; raises Unsupported if kernels have none."""
+    found = _ELEMENTS.get(number)
+    if found is None:
+        name = _REFUSED.get(number, f"number {number}")
+        raise Unsupported(
+            f"element type {name}: has no type in Metal's language here; "
+            f"expected one of {', '.join(NUMBERS)}"
+        )
+    return found
+
+
+def failure(error: BaseException) -> tuple[int, str]:
+    """The status code and the message that callers of the library get for an exception."""
+    code = next((code for kind, code in _CODES if isinstance(error, kind)), _INTERNAL)
+    text = str(error)
+    return code, text if isinstance(error, MetalBenchError) else f"{type(error).__name__}: {text}"
+
+
+def _strides(type_: TensorType, minor_to_major: Sequence[int]) -> tuple[int, ...]:
+    strides, step = [0] * len(type_.shape), type_.element.numpy.itemsize
+    for axis in minor_to_major:
+        strides[axis] = step
+        step *= type_.shape[axis]
+    return tuple(strides)
+
+
+def _array_at(address: int, type_: TensorType, strides: tuple[int, ...] | None) -> Array:
+    """The host's memory as an array, which is valid for as long as the caller says."""
+    dtype = type_.element.numpy
+    if not type_.size:
+        return np.empty(type_.shape, dtype)
+    if not address:
+        raise DispatchError("expected the host's memory, got null")
+    if strides is None:
+        strides = _strides(type_, range(len(type_.shape))[::-1])
+    spans = [step * (size - 1) for step, size in zip(strides, type_.shape, strict=True)]
+    low = sum(span for span in spans if span < 0)
+    high = sum(span for span in spans if span > 0) + dtype.itemsize
+    memory = (ctypes.c_char * (high - low)).from_address(address + low)
+    return np.ndarray(type_.shape, dtype, memory, -low, strides)
