@@ -34,15 +34,21 @@ void attributes(PluginAttributes& arguments) {
   arguments.count = std::size(values);
 }
 
+nb::str text_of(const NamedValue& value) {
+  const std::string_view text = given_bytes(value.text, value.size, "an option's text");
+  return nb::str(text.data(), text.size());
+}
+
 nb::dict options_of(const ClientCreate& arguments) {
   nb::dict options;
   if (arguments.option_count > 0) given(arguments.options, "options");
   for (std::size_t number = 0; number < arguments.option_count; ++number) {
     const NamedValue& value = arguments.options[number];
-    const nb::str name(value.name, value.name_size);
+    const std::string_view key = given_bytes(value.name, value.name_size, "an option's name");
+    const nb::str name(key.data(), key.size());
     switch (value.kind) {
       case NamedValueKind::kString:
-        options[name] = nb::str(value.text, value.size);
+        options[name] = text_of(value);
         break;
       case NamedValueKind::kInt64:
         options[name] = nb::int_(value.integer);
@@ -54,7 +60,7 @@ nb::dict options_of(const ClientCreate& arguments) {
         options[name] = nb::bool_(value.flag);
         break;
       default:
-        options[name] = nb::none();
+        throw Failure(Code::kInvalidArgument, "options: expected one value for each name");
     }
   }
   return options;

@@ -61,6 +61,11 @@ void code(Ask<const Error, Code>& arguments) {
 
 }  // namespace
 
+std::string_view given_bytes(const char* bytes, std::size_t size, const char* what) {
+  if (size > 0) given(bytes, what);
+  return {size > 0 ? bytes : "", size};
+}
+
 void check_size(const Head* head, std::size_t size, std::size_t alignment) {
   const std::size_t got = given(head, "a structure of arguments").size;
   if (got + alignment <= size) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "pjrt/abi.h"
@@ -30,6 +31,8 @@ T& given(T* pointer, const char* what) {
   return *pointer;
 }
 
+// Bytes that a caller handed in, which may be null if there are none. Throws Failure else.
+[[nodiscard]] std::string_view given_bytes(const char* bytes, std::size_t size, const char* what);
 // Throws Failure unless the caller's structure has all members that are read and written here. The
 // ABI counts no padding after the last member.
 void check_size(const Head* head, std::size_t size, std::size_t alignment);

@@ -35,25 +35,29 @@ std::string bytes_of(const nb::object& program, const char* name) {
   return {bytes.c_str(), bytes.size()};
 }
 
+nb::bytes to_python(std::string_view bytes) { return nb::bytes(bytes.data(), bytes.size()); }
+
 void compile(Compile& arguments) {
   Client& client = given(arguments.client, "a client");
   const Program& program = given(arguments.program, "a program");
-  if (std::string_view(program.format, program.format_size) != kFormat) {
-    throw Failure(Code::kUnimplemented, "program: expected the format mlir, got " +
-                                            std::string(program.format, program.format_size));
+  const std::string_view format = given_bytes(program.format, program.format_size, "a format");
+  if (format != kFormat) {
+    throw Failure(Code::kUnimplemented,
+                  "program: expected the format mlir, got " + std::string(format));
   }
+  const std::string_view code = given_bytes(program.code, program.code_size, "code");
+  const std::string_view options =
+      given_bytes(arguments.options, arguments.options_size, "compile options");
   nb::gil_scoped_acquire held;
-  const nb::object made =
-      client.runtime.get().attr("compile")(nb::bytes(program.code, program.code_size),
-                                           nb::bytes(arguments.options, arguments.options_size));
+  const nb::object made = client.runtime.get().attr("compile")(to_python(code), to_python(options));
   arguments.executable = compiled_by(client, made).release();
 }
 
 void load(DeserializeAndLoad& arguments) {
   Client& client = given(arguments.client, "a client");
+  const std::string_view bytes = given_bytes(arguments.bytes, arguments.size, "an executable");
   nb::gil_scoped_acquire held;
-  const nb::object made =
-      client.runtime.get().attr("load")(nb::bytes(arguments.bytes, arguments.size));
+  const nb::object made = client.runtime.get().attr("load")(to_python(bytes));
   arguments.executable = compiled_by(client, made).release();
 }
 

@@ -11,7 +11,7 @@ namespace nb = nanobind;
 
 namespace {
 
-void check(const Execute& arguments, const Client& client) {
+void check(const Execute& arguments, const Compiled& compiled) {
   if (arguments.executable->deleted) {
     throw Failure(Code::kInvalidArgument, "expected a live executable, got one that was deleted");
   }
@@ -19,8 +19,9 @@ void check(const Execute& arguments, const Client& client) {
     throw Failure(Code::kUnimplemented,
                   "expected one device, got " + std::to_string(arguments.devices));
   }
-  check_own(client, arguments.device, nullptr);
-  given(arguments.results, "lists of results");
+  check_own(*compiled.client, arguments.device, nullptr);
+  const auto& results = given(arguments.results, "lists of results");
+  if (!compiled.types.empty()) given(results, "a list of results");
   if (arguments.argument_count > 0) given(given(arguments.arguments, "lists of arguments"), "one");
 }
 
@@ -47,7 +48,7 @@ void donate(const Compiled& compiled, const ExecuteOptions* options,
 void execute(Execute& arguments) {
   const Compiled& compiled = *given(arguments.executable, "an executable").compiled;
   Client& client = *compiled.client;
-  check(arguments, client);
+  check(arguments, compiled);
   const std::size_t count = arguments.argument_count;
   const std::span<Buffer* const> buffers(count > 0 ? arguments.arguments[0] : nullptr, count);
   nb::gil_scoped_acquire held;
@@ -63,7 +64,6 @@ void execute(Execute& arguments) {
   donate(compiled, arguments.options, buffers);
   if (arguments.done != nullptr) arguments.done[0] = done.release();
   for (std::size_t number = 0; number < results.size(); ++number) {
-    given(arguments.results[0], "a list of results");
     arguments.results[0][number] = results[number].release();
   }
 }

@@ -19,7 +19,7 @@ from metalbench.errors import (
     TimeLimitExceeded,
     Unsupported,
 )
-from metalbench.hlo.graph import ELEMENTS, Element, TensorType
+from metalbench.hlo.graph import ELEMENTS, Element, TensorType, element
 from metalbench.hlo.plugin.programs import Program, read, unpack
 from metalbench.hlo.program import graph
 from metalbench.hlo.running import Executable
@@ -27,16 +27,13 @@ from metalbench.hlo.running.executable import opened, stored, view
 
 Array = np.ndarray[Any, Any]
 # PJRT's numbers of element types.
-NUMBERS = {
-    **{"i1": 1, "i8": 2, "i16": 3, "i32": 4, "i64": 5, "ui8": 6, "ui16": 7, "ui32": 8, "ui64": 9},
-    **{"f16": 10, "f32": 11, "bf16": 13, "i4": 21, "ui4": 22, "i2": 24, "ui2": 25},
-}
-_ELEMENTS = {number: ELEMENTS[name] for name, number in NUMBERS.items()}
-_REFUSED = {
-    **{12: "f64", 14: "complex<f32>", 15: "complex<f64>", 23: "token", 26: "f8E4M3"},
-    **{16: "f8E5M2", 17: "f8E4M3FN", 18: "f8E4M3B11FNUZ", 19: "f8E5M2FNUZ", 20: "f8E4M3FNUZ"},
-    **{27: "f8E3M4", 28: "f8E8M0FNU", 29: "f4E2M1FN"},
-}
+_NAMES = (
+    *("", "i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"),
+    *("f16", "f32", "f64", "bf16", "complex<f32>", "complex<f64>"),
+    *("f8E5M2", "f8E4M3FN", "f8E4M3B11FNUZ", "f8E5M2FNUZ", "f8E4M3FNUZ"),
+    *("i4", "ui4", "token", "i2", "ui2", "f8E4M3", "f8E3M4", "f8E8M0FNU", "f4E2M1FN"),
+)
+NUMBERS = {name: number for number, name in enumerate(_NAMES) if name in ELEMENTS}
 # absl::StatusCode, as PJRT has it, of the errors that are not the plugin's own fault.
 _CODES: tuple[tuple[type[BaseException], int], ...] = (
     (KeyboardInterrupt, 1),
@@ -155,14 +152,8 @@ class Client:
 
 def element_of(number: int) -> Element:
     """The element type of PJRT's number; raises Unsupported if kernels have none."""
-    found = _ELEMENTS.get(number)
-    if found is None:
-        name = _REFUSED.get(number, f"number {number}")
-        raise Unsupported(
-            f"element type {name}: has no type in Metal's language here; "
-            f"expected one of {', '.join(NUMBERS)}"
-        )
-    return found
+    name = _NAMES[number] if 0 < number < len(_NAMES) else f"number {number}"
+    return element(name, "an array of the host")
 
 
 def failure(error: BaseException) -> tuple[int, str]:
@@ -192,5 +183,5 @@ def _array_at(address: int, type_: TensorType, strides: tuple[int, ...] | None) 
     spans = [step * (size - 1) for step, size in zip(strides, type_.shape, strict=True)]
     low = sum(span for span in spans if span < 0)
     high = sum(span for span in spans if span > 0) + dtype.itemsize
-    memory = (ctypes.c_char * (high - low)).from_address(address + low)
+    memory = memoryview((ctypes.c_char * (high - low)).from_address(address + low))
     return np.ndarray(type_.shape, dtype, memory, -low, strides)

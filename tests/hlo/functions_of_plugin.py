@@ -1,0 +1,235 @@
+"""Unmodified programs of jax, run by their names through the plugin: its answers are XLA:CPU's.
+
+Prints a line of JSON for each: its name, and what went wrong or null.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import traceback
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+CPU = jax.devices("cpu")[0]
+X = np.random.default_rng(0).standard_normal((4, 8)).astype(np.float32)
+W = np.random.default_rng(1).standard_normal((8, 3)).astype(np.float32)
+
+
+def check(function, *arguments, tolerance=1e-5):
+    """What `function` gives on the default device, the plugin's, is what it gives on XLA's."""
+    found = jax.jit(function)(*arguments)
+    assert {each.platform for leaf in jax.tree.leaves(found) for each in leaf.devices()} == {
+        "metalbench"
+    }
+    with jax.default_device(CPU):
+        expected = jax.jit(function)(*jax.device_put(arguments, CPU))
+
+    def same(got, want):
+        assert got.dtype == want.dtype
+        got, want = np.asarray(got), np.asarray(want)
+        if got.dtype.name == "bfloat16":
+            got, want = got.astype(np.float32), want.astype(np.float32)
+        np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+
+    jax.tree.map(same, found, expected)
+
+
+def jit_is_xlas():
+    check(lambda x: x + 1, X)
+
+
+def gradients_are_xlas():
+    check(jax.value_and_grad(lambda w: jnp.sum(jnp.tanh(X @ w) ** 2)), W)
+
+
+def vmap_is_xlas():
+    check(jax.vmap(lambda row: jnp.sort(row) * 2), X)
+
+
+def scan_is_xlas():
+    check(lambda x: lax.scan(lambda c, s: (jnp.tanh(c + s), c.sum()), x, jnp.arange(5.0)), X)
+
+
+def while_loops_are_xlas():
+    def steps(count):
+        return lax.while_loop(lambda s: s[0] < count, lambda s: (s[0] + 1, s[1] * 1.1), (0, 1.0))
+
+    check(steps, 7)
+
+
+def cond_and_switch_are_xlas():
+    def choose(number):
+        first = lax.cond(number > 0, lambda: jnp.ones(3), lambda: jnp.zeros(3))
+        return first, lax.switch(number, [lambda x: x, lambda x: x * 2, lambda x: x - 1], 2.0)
+
+    for number in (0, 1, 2):
+        check(choose, number)
+
+
+def random_numbers_are_xlas():
+    check(lambda seed: jax.random.uniform(jax.random.key(seed), (6,)), 3)
+
+
+def random_draws_of_many_kinds_are_xlas():
+    check(lambda seed: jax.random.normal(jax.random.key(seed), (6,)), 3)
+    check(lambda seed: jax.random.randint(jax.random.key(seed), (6,), 0, 100), 3)
+    check(lambda seed: jax.random.permutation(jax.random.key(seed), 10), 3)
+    check(lambda seed: jax.random.categorical(jax.random.key(seed), X), 3)
+
+
+def indexing_is_xlas():
+    check(lambda x: x.at[jnp.array([0, 0, 2])].add(1.0), X)
+    check(lambda x: jnp.cumsum(x, 1)[::-1, ::2], X)
+    check(lambda x: lax.top_k(x, 3), X)
+
+
+def linear_algebra_is_xlas():
+    check(lambda x: jnp.linalg.cholesky(x @ x.T + 8 * jnp.eye(4)), X, tolerance=1e-4)
+
+
+def element_types_are_xlas():
+    kinds = ["bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "bfloat16"]
+    for kind in [*kinds, "int4", "uint4"]:
+        check(lambda x, kind=kind: x.astype(kind), np.arange(7, dtype=np.float32))
+        there = jnp.asarray(np.arange(2), kind)
+        assert np.asarray(there).tolist() == [0, 1], kind
+
+
+def arrays_go_there_and_back_in_any_order_of_memory():
+    tall = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
+    for each in (tall, tall.T, tall[::-1, :, ::-2], np.asfortranarray(tall), tall[:0], tall[1, 2]):
+        there = jax.device_put(each)
+        assert there.devices() == {jax.devices()[0]}
+        np.testing.assert_array_equal(np.asarray(there), each)
+        np.testing.assert_array_equal(np.asarray(jax.device_put(there, CPU)), each)
+
+
+def what_the_host_changes_afterwards_stays_as_it_was():
+    here = np.ones(1000, np.float32)
+    there = jax.device_put(here)
+    here[:] = 2
+    np.testing.assert_array_equal(np.asarray(there), np.ones(1000))
+
+
+def what_is_donated_is_gone():
+    step = jax.jit(lambda x, y: (x * 2, y), donate_argnums=0)
+    given, kept = jnp.ones(3), jnp.zeros(3)
+    found, same = step(given, kept)
+    assert given.is_deleted()
+    assert not kept.is_deleted()
+    np.testing.assert_array_equal(np.asarray(found), [2, 2, 2])
+    np.testing.assert_array_equal(np.asarray(same), np.asarray(kept))
+    with pytest.raises(RuntimeError, match="deleted"):
+        np.asarray(given)
+
+
+def results_outlive_what_they_were_made_of():
+    given = jnp.arange(4.0)
+    same = jax.jit(lambda x: (x, x, x + 0))(given)
+    given.delete()
+    for each in same:
+        np.testing.assert_array_equal(np.asarray(each), np.arange(4.0))
+
+
+def refusals_are_exceptions_that_name_the_operation_and_its_place():
+    # In single precision: there is none of it in Metal's language.
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED: \[stablehlo\.\w+\] .*fft"):
+        jax.jit(jnp.fft.rfft)(X)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="UNIMPLEMENTED.* complex<f32>"):
+        jax.device_put(np.array([1j], np.complex64))
+    with pytest.raises(NotImplementedError, match="eigh"):
+        jnp.linalg.eigh(X @ X.T)
+    check(lambda x: x + 1, X)
+
+
+def threads_get_their_own_answers():
+    step = jax.jit(lambda x, factor: jnp.sin(x) * factor @ x.T)
+    found = [None] * 6
+
+    def work(number):
+        for _ in range(10):
+            found[number] = np.asarray(step(X, float(number)))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(found))]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    for number, each in enumerate(found):
+        np.testing.assert_allclose(each, np.sin(X) @ X.T * number, atol=1e-5)
+
+
+def what_is_asked_of_devices_arrays_and_programs_is_answered():
+    (device,) = jax.devices()
+    (memory,) = device.addressable_memories()
+    assert device.default_memory() == memory
+    assert memory.kind == "device"
+    assert "metalbench" in device.client.platform_version
+    assert "cpu" in repr(device)
+    array = jnp.ones(3)
+    assert array.on_device_size_in_bytes() == 12
+    assert array.unsafe_buffer_pointer() > 0
+    compiled = jax.jit(lambda x: x @ x.T).lower(X).compile()
+    assert "f32[4,8]" in compiled.as_text()
+    statistics = compiled.memory_analysis()
+    assert statistics.argument_size_in_bytes == X.nbytes
+    assert statistics.output_size_in_bytes == 4 * 4 * 4
+    with pytest.raises(BufferError, match="platform"):
+        jax.dlpack.from_dlpack(array)
+
+
+def programs_are_serialised_and_loaded():
+    from jax.experimental import serialize_executable
+
+    compiled = jax.jit(lambda x: x * 3).lower(X).compile()
+    loaded = serialize_executable.deserialize_and_load(*serialize_executable.serialize(compiled))
+    np.testing.assert_array_equal(np.asarray(loaded(jnp.asarray(X))), X * 3)
+
+
+def a_perceptron_trains_as_under_xla():
+    images = np.random.default_rng(2).standard_normal((16, 12)).astype(np.float32)
+    labels = np.random.default_rng(3).integers(0, 4, 16)
+
+    def loss(weights):
+        hidden = jax.nn.relu(images @ weights[0])
+        return -jnp.mean(jax.nn.log_softmax(hidden @ weights[1])[jnp.arange(16), labels])
+
+    @jax.jit
+    def step(weights):
+        value, gradient = jax.value_and_grad(loss)(weights)
+        return jax.tree.map(lambda w, g: w - 0.5 * g, weights, gradient), value
+
+    def losses(device):
+        random = np.random.default_rng(4)
+        shapes = ((12, 10), (10, 4))
+        weights = [random.standard_normal(shape).astype(np.float32) * 0.3 for shape in shapes]
+        found = []
+        with jax.default_device(device):
+            for _ in range(20):
+                weights, value = step(weights)
+                found.append(float(value))
+        return found
+
+    found = losses(jax.devices()[0])
+    np.testing.assert_allclose(found, losses(CPU), rtol=1e-5)
+    assert found[-1] < found[0] / 2
+
+
+def outcome(name):
+    """What went wrong, as text; None if nothing did."""
+    try:
+        globals()[name]()
+    except BaseException:
+        return traceback.format_exc()
+    return None
+
+
+if __name__ == "__main__":
+    for each in sys.argv[1:]:
+        print(json.dumps([each, outcome(each)]), flush=True)
