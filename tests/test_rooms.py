@@ -47,6 +47,7 @@ ROOMS = (
     "hlo.emission",
     "hlo.running",
     "hlo",
+    "hlo.plugin",
     "counting",
     "reference",
     "verify",

@@ -13,23 +13,25 @@ namespace {
 
 void initialize(PluginInitialize&) {}
 
-// The newest StableHLO that jaxlib's own reader is sure to know: payloads come no newer than this.
-constexpr std::int64_t kStablehlo[] = {1, 13, 0};
+// Payloads come in the older of this version and the caller's own. They are read by the jaxlib that
+// writes them, whichever it is.
+constexpr std::int64_t kStablehlo[] = {1, 999, 0};
+constexpr std::int64_t kOldest[] = {0, 9, 0};
 
-NamedValue stablehlo_version(const char* name) {
+NamedValue stablehlo_version(const char* name, const std::int64_t (&version)[3]) {
   NamedValue made{};
   made.head.size = sizeof(NamedValue);
   made.name = name;
   made.name_size = std::string_view(name).size();
   made.kind = NamedValueKind::kInt64List;
-  made.integers = kStablehlo;
-  made.size = std::size(kStablehlo);
+  made.integers = version;
+  made.size = std::size(version);
   return made;
 }
 
 void attributes(PluginAttributes& arguments) {
-  static const NamedValue values[] = {stablehlo_version("stablehlo_current_version"),
-                                      stablehlo_version("stablehlo_minimum_version")};
+  static const NamedValue values[] = {stablehlo_version("stablehlo_current_version", kStablehlo),
+                                      stablehlo_version("stablehlo_minimum_version", kOldest)};
   arguments.items = values;
   arguments.count = std::size(values);
 }

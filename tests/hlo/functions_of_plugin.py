@@ -139,9 +139,11 @@ def results_outlive_what_they_were_made_of():
 
 def refusals_are_exceptions_that_name_the_operation_and_its_place():
     # In single precision: there is none of it in Metal's language.
-    with pytest.raises(jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED: \[stablehlo\.\w+\] .*fft"):
+    with pytest.raises(
+        jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED: \[stablehlo\.\w+\] .*fft"
+    ):
         jax.jit(jnp.fft.rfft)(X)
-    with pytest.raises(jax.errors.JaxRuntimeError, match="UNIMPLEMENTED.* complex<f32>"):
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED.* complex<f32>"):
         jax.device_put(np.array([1j], np.complex64))
     with pytest.raises(NotImplementedError, match="eigh"):
         jnp.linalg.eigh(X @ X.T)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from threading import Lock
 from typing import Any
 
@@ -22,6 +23,7 @@ from metalbench.errors import (
 from metalbench.hlo.graph import ELEMENTS, Element, TensorType, element
 from metalbench.hlo.plugin.programs import Program, read, unpack
 from metalbench.hlo.program import graph
+from metalbench.hlo.reading.graph import MOST_ELEMENTS
 from metalbench.hlo.running import Executable
 from metalbench.hlo.running.executable import opened, stored, view
 
@@ -112,8 +114,10 @@ class Client:
         self, address: int, number: int, shape: tuple[int, ...], strides: tuple[int, ...] | None
     ) -> Tensor:
         """A copy of an array in the host's memory; `strides` in bytes, row-major if None."""
-        if any(each < 0 for each in shape):
-            raise DispatchError(f"dims: expected sizes, got {shape}")
+        if any(each < 0 for each in shape) or prod(shape) > MOST_ELEMENTS:
+            raise DispatchError(
+                f"dims: expected sizes of at most {MOST_ELEMENTS} elements, got {shape}"
+            )
         type_ = TensorType(shape, element_of(number))
         source = _array_at(address, type_, strides)
         elements = stored(source, type_, "an array of the host").reshape(-1)

@@ -18,6 +18,7 @@ _NESTED = (
 )
 # When calls are gone: shapes that are constants make dynamic operations static.
 _WITHOUT_CALLS = "canonicalize,cse,func.func(stablehlo-canonicalize-dynamism),canonicalize,cse"
+_SHARDING = "sdy.sharding"
 # What a portable artifact begins with.
 _ARTIFACT = b"ML\xefR"
 
@@ -110,6 +111,24 @@ def _drop_shardings(module: Any) -> None:
             each.erase()
         elif each.name == "sdy.mesh":
             each.erase()
+        else:
+            _drop_sharding_of(each)
+
+
+def _drop_sharding_of(operation: Any) -> None:
+    """Also of what a function takes and gives: it would name a mesh that is gone."""
+    from jaxlib.mlir import ir
+
+    if _SHARDING in operation.attributes:
+        del operation.attributes[_SHARDING]
+    for name in ("arg_attrs", "res_attrs"):
+        if name in operation.attributes:
+            marks = [ir.DictAttr(each) for each in ir.ArrayAttr(operation.attributes[name])]
+            kept = [
+                {key: mark[key] for key in (each.name for each in mark) if key != _SHARDING}
+                for mark in marks
+            ]
+            operation.attributes[name] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in kept])
 
 
 def _decompose(module: Any) -> None:

@@ -1,0 +1,96 @@
+"""The plugin for JAX: programs in processes of their own, since jax breaks tests that fork."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent
+# Dozens of kernels each, which take long to build.
+LONG = ("random_draws_of_many_kinds_are_xlas",)
+LIBRARIES = ("flax", "optax")
+
+
+def python(script, *arguments, **environment):
+    """A script's process, in which jax's platforms are ours and then XLA's."""
+    variables = {
+        "JAX_PLATFORMS": "metalbench,cpu",
+        "METALBENCH_JAX_DEVICE": "cpu",
+        **environment,
+    }
+    return subprocess.run(
+        [sys.executable, *script, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **variables},
+    )
+
+
+def names_in(script):
+    """Names of a script's tests: what takes nothing, and is no part of another."""
+    text = (FOLDER / script).read_text()
+    return [name for name in re.findall(r"^def (\w+)\(\):", text, re.M) if name != "client"]
+
+
+@cache
+def outcomes(script, names):
+    """What went wrong in each, in one process; those that come after a crash are not there."""
+    done = python([str(FOLDER / script)], *names)
+    found = dict(json.loads(line) for line in done.stdout.splitlines())
+    missing = dict.fromkeys(names, f"the process ended ({done.returncode})\n{done.stderr}")
+    return {**missing, **found}
+
+
+def check(script, name, *, alone=False):
+    names = (name,) if alone else tuple(each for each in names_in(script) if each not in LONG)
+    wrong = outcomes(script, names)[name]
+    assert wrong is None, wrong
+
+
+@pytest.mark.xdist_group("plugin")
+@pytest.mark.parametrize(
+    "name", [each for each in names_in("functions_of_plugin.py") if each not in LONG]
+)
+def test_jax_through_the_plugin_is_jax(name):
+    check("functions_of_plugin.py", name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG)
+def test_jax_through_the_plugin_is_jax_in_the_long_run(name):
+    check("functions_of_plugin.py", name, alone=True)
+
+
+@pytest.mark.xdist_group("plugin")
+@pytest.mark.parametrize("name", names_in("calls_of_pjrt.py"))
+def test_careless_callers_get_errors(name):
+    check("calls_of_pjrt.py", name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["gpt", "resnet"])
+def test_models_train_as_under_xla(model):
+    for each in LIBRARIES:
+        pytest.importorskip(each, reason=f"trained with {each}: pip install 'metalbench[jax]'")
+    done = python([str(FOLDER / "training_of_plugin.py")], model)
+    assert done.returncode == 0, done.stderr
+
+
+def test_it_is_there_only_if_it_is_named():
+    script = "import jax; print(jax.default_backend(), len(jax.devices()))"
+    done = python(["-c", script], JAX_PLATFORMS="cpu")
+    assert done.stdout.split() == ["cpu", "1"], done.stderr
+
+
+def test_a_device_that_is_not_there_is_an_exception():
+    done = python(["-c", "import jax; jax.devices()"], METALBENCH_JAX_DEVICE="toaster")
+    assert done.returncode == 1, done.stderr
+    assert "toaster" in done.stderr
