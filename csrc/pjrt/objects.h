@@ -26,8 +26,8 @@ struct Event {
 struct DeviceDescription {
   Client* client;
   int id = 0;
-  std::string kind;
-  std::string text;
+  std::string kind{};
+  std::string text{};
 };
 
 struct Device {
@@ -36,7 +36,7 @@ struct Device {
 
 struct Memory {
   Client* client;
-  std::string text;
+  std::string text{};
 };
 
 struct Topology {
