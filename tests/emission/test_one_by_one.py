@@ -39,6 +39,71 @@ def test_atomic_updates(check, operation, address):
     check(body, want, a=a, counter=np.array([77], "u4"), places=places, out=OUT)
 
 
+@pytest.mark.parametrize(
+    "update",
+    ["add", "sub", "and", "or", "xor", "max", "min", "umax", "umin", "xchg", "nand", "cmpxchg"],
+)
+def test_atomic_updates_in_threadgroup_memory(check, update):
+    """No thread of the processor comes in between: most need no atomic instruction."""
+    do = f"%before = atomicrmw {update} ptr %place, i32 %v monotonic, align 4"
+    if update == "cmpxchg":
+        do = """%both = cmpxchg weak ptr %place, i32 %expected, i32 %v monotonic monotonic, align 4
+        %old = extractvalue { i32, i1 } %both, 0
+        %is = extractvalue { i32, i1 } %both, 1
+        %before = select i1 %is, i32 %old, i32 7"""
+    body = f"""
+        %v = load i32, ptr %a.lane
+        %n = and i32 %v, 7
+        %n64 = zext i32 %n to i64
+        %place = getelementptr i32, ptr %arena, i64 %n64
+        {do}
+        store i32 %before, ptr %out.lane
+        %after = load i32, ptr %place
+        store i32 %after, ptr %last.lane"""
+    functions = {
+        "add": lambda x, v: x + v,
+        "sub": lambda x, v: x - v,
+        "and": lambda x, v: x & v,
+        "or": lambda x, v: x | v,
+        "xor": lambda x, v: x ^ v,
+        "max": lambda x, v: x if x.view("i4") > v.view("i4") else v,
+        "min": lambda x, v: x if x.view("i4") < v.view("i4") else v,
+        "umax": max,
+        "umin": min,
+        "xchg": lambda x, v: v,
+        "nand": lambda x, v: ~(x & v),
+        "cmpxchg": lambda x, v: v if x == first else x,
+    }
+    first = np.arange(4, 8, dtype="u1").view("u4")[0]
+
+    def want(t, a, out, last, **numbers):
+        bins = np.arange(32, dtype="u1").view("u4").copy()
+        for lane in t.lane:
+            at = a[lane] & 7
+            out[lane], bins[at] = bins[at], functions[update](bins[at], a[lane])
+            if update == "cmpxchg" and out[lane] != first:
+                out[lane] = 7
+        last[t.lane] = bins[a[t.lane] & 7]
+
+    a = np.random.default_rng(4).integers(0, 2**32, 32, "u4")
+    numbers = {"expected": int(first)} if update == "cmpxchg" else {}
+    check(body, want, a=a, out=OUT, last=OUT, **numbers)
+    text = emitted(body, a=a, out=OUT, last=OUT, **numbers)
+    assert ("atomicrmw" in text or "cmpxchg" in text) == (update == "nand")
+
+
+def test_what_an_atomic_update_found_and_nobody_asks_for_is_not_kept():
+    """Nor is room made for it: the only row is that of the operands."""
+    body = """
+        %v = load i32, ptr %a.lane
+        %k64 = zext i32 %v to i64
+        %place = getelementptr i32, ptr %counts, i64 %k64
+        %before = atomicrmw add ptr %place, i32 1 monotonic, align 4"""
+    text = emitted(body, a=OUT, counts=OUT)
+    asked = emitted(body + "\nstore i32 %before, ptr %out.lane", a=OUT, counts=OUT, out=OUT)
+    assert text.count("alloca") < asked.count("alloca")
+
+
 def test_all_lanes_add_one_value_to_one_place(check):
     """Uniform operands: yet each lane adds."""
     body = """

@@ -40,7 +40,8 @@ class Kernel:
 
     Lanes call the functions `apart` one by one. `uses` says which other blocks use a value;
     `loaded` are the values that depend on what different lanes have loaded, `idle` those that
-    nothing comes of, and `derived` instructions are repeated wherever their results are used.
+    nothing comes of, `in_threadgroup` addresses in threadgroup memory, and `derived` instructions
+    are repeated wherever their results are used.
     """
 
     function: Function
@@ -52,6 +53,7 @@ class Kernel:
     uses: Mapping[str, set[Block]]
     loaded: frozenset[str]
     idle: frozenset[str]
+    in_threadgroup: frozenset[str]
     derived: Mapping[str, Instruction]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from metalbench.msl.emission.atomics import atomic_operation
 from metalbench.msl.emission.body import Body, bits_of
 from metalbench.msl.emission.code import Code
 from metalbench.msl.emission.lanes import Lanes, Near, put_together, take_apart
@@ -17,13 +18,14 @@ OneLane = Callable[[Sequence[str]], Sequence[str]]
 
 
 def one_by_one(body: Body, instruction: Instruction) -> Lanes:
-    """The results of all active lanes; of the others, nothing is known."""
+    """The results of all active lanes, if anybody asks; of the others, nothing is known."""
     operands = [body.get(each) for each in instruction.operands]
     if body.is_alone:
         return Lanes(
             instruction.type, execute(body, instruction, [each.scalar for each in operands])
         )
-    kinds = body.components(instruction.type) if instruction.type != VOID else []
+    wanted = instruction.type != VOID and instruction.result not in body.kernel.idle
+    kinds = body.components(instruction.type) if wanted else []
 
     def run(given: Sequence[str]) -> Sequence[str]:
         found = execute(body, instruction, given)
@@ -187,13 +189,13 @@ def kept(body: Body, kind: Type, slot: str) -> str:
 
 def execute(body: Body, instruction: Instruction, operands: Sequence[str]) -> str:
     """The instruction itself on these operands; its result, empty where there is none."""
+    if isinstance(instruction, Atomic):
+        return atomic_operation(body, instruction, operands)
     typed = [
         f"{each.type} {text}" for each, text in zip(instruction.operands, operands, strict=True)
     ]
     if isinstance(instruction, Memory):
         text = memory_text(instruction, typed, instruction.alignment)
-    elif isinstance(instruction, Atomic):
-        text = _atomic(instruction, typed)
     elif isinstance(instruction, Call):
         text = _call(instruction, operands)
     else:
@@ -212,18 +214,6 @@ def memory_text(instruction: Memory, operands: Sequence[str], alignment: int) ->
     ordering = f" {instruction.ordering}" if instruction.ordering else ""
     given = ", ".join(operands)
     return f"{instruction.opcode} {atomic}{volatile}{what}{given}{ordering}, align {alignment}"
-
-
-def _atomic(instruction: Atomic, operands: Sequence[str]) -> str:
-    words = ("weak " if instruction.weak else "") + ("volatile " if instruction.volatile else "")
-    scope = f' syncscope("{instruction.scope}")' if instruction.scope else ""
-    orderings = " ".join(instruction.orderings)
-    if instruction.opcode == "fence":
-        return f"fence{scope} {orderings}"
-    operation = f"{instruction.operation} " if instruction.operation else ""
-    aligned = f", align {instruction.alignment}" if instruction.alignment else ""
-    given = ", ".join(operands)
-    return f"{instruction.opcode} {words}{operation}{given}{scope} {orderings}{aligned}"
 
 
 def _call(call: Call, operands: Sequence[str]) -> str:

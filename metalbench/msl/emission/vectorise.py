@@ -36,7 +36,7 @@ from metalbench.msl.vector.halves import join_halves
 from metalbench.msl.vector.pieces import split_variables
 from metalbench.msl.vector.private import Analysed, analyse_with_memory
 from metalbench.msl.vector.quads import join_quads
-from metalbench.msl.vector.uses import idle, loaded, used_elsewhere
+from metalbench.msl.vector.uses import idle, in_threadgroup, loaded, used_elsewhere
 
 SOURCE = "mb_vector_source"
 BODY = "mb_vector_body"
@@ -84,6 +84,7 @@ def vectorise(module: str, launch: Launch) -> str:
         uses=uses,
         loaded=loaded(flow, analysed.shapes),
         idle=idle(function),
+        in_threadgroup=in_threadgroup(function, f"{PREFIX}arena"),
         derived=repeated,
     )
     metadata, subprogram = Metadata(function.after), _SUBPROGRAM.search(function.head)
@@ -158,7 +159,9 @@ def _head(body: Body, said: str) -> str:
 
 
 def _emit(body: Body, instruction: Instruction) -> None:
-    if instruction.result in body.kernel.idle or body.is_known(instruction):
+    if body.is_known(instruction):
+        return
+    if instruction.result in body.kernel.idle and not isinstance(instruction, Atomic):
         return
     found = _result(body, instruction)
     if found is not None:
@@ -181,10 +184,11 @@ def _call(body: Body, instruction: Call) -> Lanes | None:
 
 
 def _atomic(body: Body, atomic: Atomic) -> Lanes | None:
-    if atomic.opcode != "fence":
-        return one_by_one(body, atomic)
-    execute(body, atomic, [])
-    return None
+    if atomic.opcode == "fence":
+        execute(body, atomic, [])
+        return None
+    found = one_by_one(body, atomic)
+    return None if atomic.result in body.kernel.idle else found
 
 
 _WRITERS: Mapping[type[Instruction], Callable[[Body, Any], Lanes | None]] = {

@@ -8,6 +8,7 @@ from metalbench.msl.ir.model import (
     Atomic,
     Block,
     Call,
+    ElementPointer,
     Function,
     Instruction,
     Memory,
@@ -58,7 +59,10 @@ def loaded(flow: Flow, shapes: Shapes) -> frozenset[str]:
 
 
 def idle(function: Function) -> frozenset[str]:
-    """The values that nothing comes of: what is only said of them is of no use any more."""
+    """The values that nothing comes of: what is only said of them is of no use any more.
+
+    Those that atomics found are among them, whatever else these do.
+    """
     users: dict[str, int] = {}
     pure: dict[str, Instruction] = {}
     for _, each in function.instructions:
@@ -69,6 +73,8 @@ def idle(function: Function) -> frozenset[str]:
             pure[each.result] = each
     found: set[str] = set()
     work = [name for name in pure if not users.get(name)]
+    atomics = [each.result for _, each in function.instructions if isinstance(each, Atomic)]
+    found.update(name for name in atomics if name and not users.get(name))
     while work:
         name = work.pop()
         found.add(name)
@@ -76,4 +82,18 @@ def idle(function: Function) -> frozenset[str]:
             users[operand.text] -= 1
             if not users[operand.text] and operand.text in pure and operand.text not in found:
                 work.append(operand.text)
+    return frozenset(found)
+
+
+def in_threadgroup(function: Function, arena: str) -> frozenset[str]:
+    """The addresses that are surely in threadgroup memory, which the function `arena` gives."""
+    found: set[str] = set()
+    before = -1
+    while before != len(found):
+        before = len(found)
+        for _, each in function.instructions:
+            is_whole = isinstance(each, Call) and each.name == arena
+            is_part = isinstance(each, ElementPointer) and each.operands[0].text in found
+            if is_whole or is_part:
+                found.add(each.result)
     return frozenset(found)
