@@ -52,6 +52,10 @@ class Snapshots:
     def __len__(self) -> int:
         return sum(map(len, self._found.values()))
 
+    def cases(self) -> list[tuple[str, str]]:
+        """The tasks and element types that there are snapshots of."""
+        return [(task, dtype) for task, types in self._found.items() for dtype in types]
+
     def change(self, taken: Taken) -> Change:
         """How what was taken stands to what is in the file."""
         before = self._found.get(taken.task, {}).get(taken.dtype)

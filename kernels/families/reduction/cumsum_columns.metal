@@ -4,7 +4,8 @@
 // cache.
 // dispatch: cumsum_columns  threadgroups=(ceil_div(ceil_div(cols, 4), QUADS))  threads=(QUADS, DOWN)
 // tune: QUADS = 32, 8, 16
-// tune: DOWN = 16, 8, 4
+// tune: DOWN = 16, 8, 4, 2
+// defaults: cpu DOWN = 2
 #include "metalbench/quads.h"
 using namespace metal;
 using namespace metalbench;
