@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import mlx.core as mx
+import numpy as np
 
 from metalbench.formats.affine import Affine
 from metalbench.formats.problems import MATRICES
 from metalbench.task import Task, normal, output, task
 
+Array = np.ndarray[Any, Any]
 GROUP = 64
 
 
@@ -23,6 +25,9 @@ def quantize(name: str, bits: int) -> Task:
     def reference(x: mx.array) -> Any:
         return mx.quantize(x, group_size=GROUP, bits=bits)
 
+    def oracle(x: Array) -> Any:
+        return form.quantised(x)
+
     reference.__name__ = name
     groups = ("rows", f"cols / {GROUP}")
     return task(
@@ -35,7 +40,7 @@ def quantize(name: str, bits: int) -> Task:
             y_biases=output(*groups),
         ),
         multiples=dict(cols=GROUP),
-        oracle=lambda x: form.quantised(x),
+        oracle=oracle,
         dtypes=("float32", "float16", "bfloat16"),
         flops="8 * rows * cols",
         bytes=f"rows * cols * (itemsize + {bits} / 8 + 2 * itemsize / {GROUP})",

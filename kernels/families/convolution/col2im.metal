@@ -1,7 +1,7 @@
-// Images of overlapping patches of 3 x 3 pixels: the gradient of im2col. A thread makes four channels
-// of a pixel and gathers the up to nine places that it has in patches, so that nothing is added to
-// memory and the order of sums is always the same. All of them are read once, in whole lines where
-// channels are many; places outside of the patches there are add nothing.
+// Images of overlapping patches of 3 x 3 pixels: the gradient of im2col. A thread makes four
+// channels of a pixel and gathers the up to nine places that it has in patches, so that nothing is
+// added to memory and the order of sums is always the same. All of them are read once, in whole
+// lines where channels are many; places outside of the patches there are add nothing.
 // dispatch: col2im  threads_in_grid=(ceil_div(channels, 4), width, batch * height)  threads=(TG, 128 / TG, 1)
 // tune: TG = 8, 4, 16, 32
 // dtypes: float32, float16, bfloat16

@@ -1,4 +1,4 @@
-"""Images of rows of 3 x 3 patches that overlap: a pixel is the sum of all that patches have of it."""
+"""Images of 3 x 3 patches that overlap: a pixel is the sum of what patches have of it."""
 
 import mlx.core as mx
 import numpy as np

@@ -1,7 +1,7 @@
-// Plain rows as codes of 4 or 8 bits with a scale and a bias for each group of 64, as MLX chooses them
-// (metalbench/quantise.h). Sixteen lanes share a group: each has four elements, whose least and
-// greatest join through shuffles, and makes a word of codes or the half of one that its neighbour has
-// the rest of. A row is read once and never waits for more than its own SIMD-group.
+// Plain rows as codes of 4 or 8 bits with a scale and a bias for each group of 64, as MLX chooses
+// them (metalbench/quantise.h). Sixteen lanes share a group: each has four elements, whose least
+// and greatest join through shuffles, and makes a word of codes or the half of one that its
+// neighbour has the rest of. A row is read once and never waits for more than its own SIMD-group.
 // dispatch: quantize  threads_in_grid=(ceil_div(rows * cols, 128) * 32)  threads=(TG)
 // instance: q4_g64 BITS = 4, GROUP = 64
 // instance: q8_g64 BITS = 8, GROUP = 64

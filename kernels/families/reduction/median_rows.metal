@@ -1,7 +1,7 @@
-// The median of each row, without a sort: the values in the middle are found bit by bit, as integers
-// of the same order, by counting how many are at or above (metalbench/cut.h). A row comes from
-// memory once, then from the cache, and may be of any length. Of an odd number there is one in the
-// middle, of an even number two, whose mean is taken.
+// The median of each row, without a sort: the values in the middle are found bit by bit, as
+// integers of the same order, by counting how many are at or above (metalbench/cut.h). A row comes
+// from memory once, then from the cache, and may be of any length. Of an odd number there is one in
+// the middle, of an even number two, whose mean is taken.
 // dispatch: median_rows  threadgroups=(rows)  threads=(TG)
 // tune: TG = 128, 64, 256
 // dtypes: float32, float16, bfloat16

@@ -1,6 +1,6 @@
-// Plain rows as whole numbers of few bits with a scale and a bias a group, as MLX chooses them. A lane
-// has four neighbouring elements; those of a group lie side by side in a SIMD-group, all of whose
-// lanes take part.
+// Plain rows as whole numbers of few bits with a scale and a bias a group, as MLX chooses them. A
+// lane has four neighbouring elements; those of a group lie side by side in a SIMD-group, all of
+// whose lanes take part.
 #pragma once
 #include "metalbench/quads.h"
 

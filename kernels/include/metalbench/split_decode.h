@@ -29,8 +29,8 @@ struct RowCache {
 };
 
 // Rows of whole quads, which begin where vectors may be loaded: NVIDIA's GPUs load no vector from
-// elsewhere. Past its end a row repeats its last quad: a query has zeros there, and of sums that lie
-// there nothing is stored.
+// elsewhere. Past its end a row repeats its last quad: a query has zeros there, and of sums that
+// lie there nothing is stored.
 template <typename T>
 struct WholeRowCache {
   device const T* k;
