@@ -4,8 +4,7 @@
 // cache.
 // dispatch: cumsum_columns  threadgroups=(ceil_div(ceil_div(cols, 4), QUADS))  threads=(QUADS, DOWN)
 // tune: QUADS = 32, 8, 16
-// tune: DOWN = 16, 8, 4, 2
-// defaults: cpu DOWN = 2
+// tune: DOWN = 16, 8, 4
 #include "metalbench/quads.h"
 using namespace metal;
 using namespace metalbench;
