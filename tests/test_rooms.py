@@ -49,6 +49,7 @@ ROOMS = (
     "hlo",
     "hlo.plugin",
     "counting",
+    "snapshot",
     "reference",
     "verify",
     "measure",

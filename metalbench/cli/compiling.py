@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.emitting import EMIT_HELP, EMITTED, emitted
 from metalbench.cli.parameters import device_option, include_option
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ Examples:
   metalbench compile softmax.metal
   metalbench compile gemm.metal --function gemm_f16 -D BM=64 -D BN=64 --checked
   metalbench compile gemm.metal --function gemm_f16 --emit cpp > gemm.cpp
+  metalbench compile gemm.metal --function gemm_f16 --emit ptx
   metalbench compile gemm.metal --emit engine
   cat kernel.metal | metalbench compile -
 
@@ -96,11 +98,11 @@ def _number(text: str) -> bool | int | float | None:
 @click.option("--safe-math", is_flag=True, help="Neither reassociate nor approximate.")
 @click.option(
     "--emit",
-    type=click.Choice(["reflection", "cpp", "engine"]),
+    type=click.Choice(["reflection", *EMITTED, "engine"]),
     default="reflection",
     show_default=True,
-    help="What to print: what the kernels take, the C++ that one is compiled from off a GPU, or "
-    "how the cpu device runs them and why.",
+    help=f"What to print: what the kernels take, {EMIT_HELP}, or how the cpu device runs them and "
+    "why.",
 )
 @device_option
 @include_option
@@ -111,8 +113,8 @@ def compile_file(ctx: click.Context, /, file: str, **options: Any) -> None:
 
     source, filename = _read(file)
     try:
-        if options["emit"] == "cpp":
-            _emit_cpp(source, filename, options)
+        if options["emit"] in EMITTED:
+            _emit_text(source, filename, options)
         elif options["emit"] == "engine":
             ctx.exit(_emit_engine(source, filename, options))
         else:
@@ -206,19 +208,23 @@ def _pipelines(library: Library, options: dict[str, Any]) -> tuple[list[Pipeline
     return pipelines, list(faults)
 
 
-def _emit_cpp(source: str, filename: str, options: dict[str, Any]) -> None:
+def _emit_text(source: str, filename: str, options: dict[str, Any]) -> None:
     from metalbench.msl import engine
 
+    what = options["emit"]
     program = engine.parse(source, filename, options["macros"], _folders(filename, options))
     wanted = options["functions"] or program.functions
     if len(wanted) != 1:
         listed = ", ".join(wanted) or "none"
-        raise click.UsageError(f"--emit cpp: expected --function with one of: {listed}")
-    built = engine.build(
+        raise click.UsageError(f"--emit {what}: expected --function with one of: {listed}")
+    if what == "ptx" and options["checked"]:
+        raise click.UsageError("--emit ptx: expected no --checked, for no checked build is a GPU's")
+    text = emitted(
+        what,
         program,
         wanted[0],
         options["constants"],
         checked=options["checked"],
         fast_math=not options["safe_math"],
     )
-    click.echo(built.lowered)
+    click.echo(text)

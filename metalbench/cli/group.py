@@ -30,6 +30,7 @@ from metalbench.cli.reproduce import reproduce
 from metalbench.cli.run import run
 from metalbench.cli.serve import serve
 from metalbench.cli.show import show
+from metalbench.cli.snap import snap
 from metalbench.cli.summary import summary
 from metalbench.cli.tune import tune
 
@@ -50,6 +51,7 @@ Start here:
   metalbench check softmax     all that is wrong with a kernel: races, bounds, memory not written
   metalbench compile a.metal   any MSL file: its errors, and what its kernels take
   metalbench profile softmax   what it does, counted: bytes, bank conflicts, arithmetic
+  metalbench snap              does every kernel still compute the same bits?
   metalbench tune softmax      the values of its `// tune:` lines that are best here
   metalbench puzzles           exercises that teach Metal, from a map to a matrix product
   metalbench evaluate RUN/     kernels that models have written (`generate`); then `analyse RUN/`
@@ -155,6 +157,7 @@ for command in (
     certify,
     reproduce,
     profile,
+    snap,
     tune,
     new,
     import_torch,

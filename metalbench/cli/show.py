@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.emitting import EMIT_HELP, EMITTED
 from metalbench.cli.parameters import complete_names, dtype_option, kernel_options
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ Examples:
   metalbench show softmax
   metalbench show softmax --no-source --history 50
   metalbench show softmax --engine
+  metalbench show softmax --emit ptx --dtype float16
+  metalbench profile softmax   its counters: bytes, bank conflicts, arithmetic
 """
 
 
@@ -45,6 +48,11 @@ Examples:
     is_flag=True,
     help="Only how the cpu device runs each kernel: in loops, as vectors or as fibers, and why.",
 )
+@click.option(
+    "--emit",
+    type=click.Choice(EMITTED),
+    help=f"Only a text of each of its kernels: {EMIT_HELP}.",
+)
 @kernel_options
 def show(name: str, **options: Any) -> None:
     """Show a task: its sizes, its kernel's source and arguments, and its earlier results."""
@@ -62,6 +70,9 @@ def show(name: str, **options: Any) -> None:
         kernel = replace(entry.kernel(opened), include_dirs=options["include"])
     if options["engine"]:
         _print_engine(out, entry, kernel, options["dtype"])
+        return
+    if options["emit"]:
+        _print_emitted(entry, kernel, options["emit"], options["dtype"])
         return
     out.print(task_section(entry))
     if kernel is not None:
@@ -124,6 +135,23 @@ def _print_engine(out: Console, entry: Entry, kernel: Kernel | None, dtype: str 
             return
         builds[checked] = list(compiled.pipelines.values())
     out.print(engine_table(builds, terminal=out.is_terminal))
+
+
+def _print_emitted(entry: Entry, kernel: Kernel | None, what: str, dtype: str | None) -> None:
+    """Raises CompileError; a kernel's defaults are those of the device that was asked for."""
+    from metalbench.cli.emitting import emitted
+    from metalbench.cli.failure import Failure
+    from metalbench.kernel.prepare import check_written_for, source_options
+    from metalbench.msl import engine
+    from metalbench.task.dtypes import DTYPES
+
+    if kernel is None:
+        raise Failure(f"{entry.name} has no kernel yet")
+    name = dtype or kernel.dtypes[0]
+    check_written_for(kernel, name)
+    program = engine.parse(kernel.source, **source_options(kernel, DTYPES[name], kernel.tuned()))
+    for function in dict.fromkeys(line.function for line in kernel.dispatches):
+        click.echo(emitted(what, program, function, fast_math=kernel.math == "fast"))
 
 
 def _print_history(out: Console, name: str, past: int, db: Path | None) -> None:

@@ -93,6 +93,16 @@ def test_show_tells_how_kernels_run(shell: Any, monkeypatch: pytest.MonkeyPatch)
     assert plain.endswith("its threads synchronise")
 
 
+def test_show_prints_the_texts_that_kernels_become(shell: Any) -> None:
+    lowered = shell("show", "twice", "--emit", "cpp", "--dtype", "float32")
+    assert "MB_KERNEL(" in lowered.stdout
+    assert ".visible .entry" in shell("show", "twice", "--emit", "ptx").stdout
+    assert "is written for float32, not float16" in str(
+        shell("show", "twice", "--emit", "cpp", "--dtype", "float16").output
+    )
+    assert "undeclared identifier 'z'" in shell("show", "broken", "--emit", "cpp").output
+
+
 def test_show_tells_that_nothing_runs(shell: Any, kernels: Any) -> None:
     assert "undeclared identifier 'z'" in shell("show", "broken", "--engine").stdout
     (kernels / "twice.metal").unlink()

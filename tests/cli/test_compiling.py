@@ -91,6 +91,16 @@ def test_the_lowered_text_is_cpp(file: Path) -> None:
     assert ":7:21: error: use of undeclared identifier 'FACTOR'" in broken.stderr
 
 
+def test_the_text_for_a_gpu_is_ptx(file: Path) -> None:
+    result = command(file, "--function", "sums_half", "--emit", "ptx", "-D", "FACTOR")
+    assert result.exit_code == 0, result.output
+    assert ".target sm_" in result.stdout
+    assert "bar.sync" in result.stdout or "barrier.sync" in result.stdout
+    checked = command(file, "--function", "sums_half", "--emit", "ptx", "-D", "FACTOR", "--checked")
+    assert checked.exit_code == 2
+    assert "expected no --checked" in checked.stderr
+
+
 WAITING = """
 kernel void waits(device uint* order, uint t [[thread_index_in_threadgroup]]) {
   threadgroup atomic_uint turn;

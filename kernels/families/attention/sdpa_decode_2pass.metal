@@ -13,23 +13,49 @@
 #include "metalbench/tiles.h"
 using namespace metalbench;
 
+constant constexpr uint FEWER = (SHARED + 1) / 2;
+
+// The queries of a threadgroup over its span of keys.
+template <uint Queries, uint MaxDims, typename Cache>
+struct Span {
+  using Decode = SplitDecode<TG / 32, Queries, MaxDims>;
+
+  INLINED static void attend(device const DTYPE* q, Cache cache, uint2 keys, Partials to, uint span,
+                             uint first, uint queries, threadgroup typename Decode::Memory& memory,
+                             Place place) {
+    Decode decode(q, first, queries, cache.dims, place);
+    decode.walk(cache, keys.x, keys.y, place);
+    decode.store(to, span, first, queries, memory, place);
+  }
+};
+
 [[kernel, max_total_threads_per_threadgroup(TG)]] void attend(
     device const DTYPE* q, device const DTYPE* k, device const DTYPE* v, device float* partial,
     device float* level, constant uint& heads, constant uint& kv_heads, constant uint& queries,
     constant uint& keys, constant uint& spare, constant uint& dims,
     uint3 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Decode = SplitDecode<TG / 32, SHARED, 256>;
-  threadgroup Decode::Memory memory;
+  using Whole = Span<SHARED, 128, WholeRowCache<DTYPE>>;
+  using Any = Span<FEWER, 256, RowCache<DTYPE>>;
+  threadgroup Whole::Decode::Memory whole_memory;
+  threadgroup Any::Decode::Memory any_memory;
   const uint shared = heads * queries / kv_heads;
   const uint spans = (keys + SPAN - 1) / SPAN;
   const ulong rows = ulong(group.y) * (keys + spare) * dims;
   const ulong own = ulong(group.y) * shared;
-  Decode decode(q + own * dims, group.x * SHARED, shared, dims, PLACE);
-  decode.walk(RowCache<DTYPE>{k + rows, v + rows, dims}, group.z * SPAN,
-              min(keys, (group.z + 1) * SPAN), PLACE);
-  device float2* levels = (device float2*)level;
-  decode.store({partial + own * spans * dims, levels + own * spans, spans, dims}, group.z,
-               group.x * SHARED, shared, memory, PLACE);
+  device float2* levels = (device float2*)level + own * spans;
+  const Partials to = {partial + own * spans * dims, levels, spans, dims};
+  const uint2 span = uint2(group.z * SPAN, min(keys, (group.z + 1) * SPAN));
+  const uint first = group.x * SHARED;
+  if (dims <= 128 && dims % 4 == 0) {
+    Whole::attend(q + own * dims, {k + rows, v + rows, dims}, span, to, group.z, first, shared,
+                  whole_memory, PLACE);
+  } else {
+    // Two quads a lane take twice the registers: half the queries at a time.
+    for (uint i = 0; i < SHARED && first + i < shared; i += FEWER) {
+      Any::attend(q + own * dims, {k + rows, v + rows, dims}, span, to, group.z, first + i,
+                  min(shared, first + SHARED), any_memory, PLACE);
+    }
+  }
 }
 
 [[kernel]] void merge(device const float* partial, device const float* level, device DTYPE* y,

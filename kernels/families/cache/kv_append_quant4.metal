@@ -8,7 +8,7 @@
 // instance: q8 BITS = 8
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
-#include "metalbench/quads.h"
+#include "metalbench/quantise.h"
 using namespace metal;
 using namespace metalbench;
 
@@ -25,22 +25,6 @@ constant constexpr uint kVectors = kGroup * BITS / 128;  // of four words, in a 
   y_biases[group] = cache_biases[group];
 }
 
-struct Scaling {
-  float scale;
-  float bias;
-};
-
-// Zero is a code, and so is the end of larger magnitude, which has no error.
-inline Scaling scaling_of(float low, float high) {
-  const float most = float((1 << BITS) - 1);
-  const bool is_low = abs(low) > abs(high);
-  const float step = max((high - low) / most, 1e-7f);
-  const float scale = is_low ? step : -step;
-  const float edge = is_low ? low : high;
-  const float at_edge = rint(edge / scale);
-  return at_edge != 0.0f ? Scaling{edge / at_edge, edge} : Scaling{scale, 0.0f};
-}
-
 [[kernel]] void place(device const DTYPE* fresh, device const uint* position, device uint* y,
                       device DTYPE* y_scales, device DTYPE* y_biases, constant uint& heads,
                       constant uint& length, constant uint& tokens, constant uint& dims,
@@ -49,16 +33,8 @@ inline Scaling scaling_of(float low, float high) {
   const uint quads = tokens * heads * dims / 4;
   const uint quad = min(thread_index, quads - 1);
   const float4 v = quad_at(fresh, quad);
-  float low = min(min(v.x, v.y), min(v.z, v.w));
-  float high = largest(v);
-  for (uint lanes = 1; lanes < kGroup / 4; lanes *= 2) {
-    low = min(low, simd_shuffle_xor(low, ushort(lanes)));
-    high = max(high, simd_shuffle_xor(high, ushort(lanes)));
-  }
-  const Scaling by = scaling_of(low, high);
-  const float4 nearest = rint((v - by.bias) / by.scale);
-  const uint4 codes = uint4(clamp(nearest, 0.0f, float((1 << BITS) - 1)));
-  const uint bits = codes.x | codes.y << BITS | codes.z << (2 * BITS) | codes.w << (3 * BITS);
+  const Scaling by = scaling_of_group<kGroup, BITS>(v);
+  const uint bits = codes_of<BITS>(v, by);
   const uint other = simd_shuffle_xor(bits, ushort(1));
   if (thread_index >= quads) {
     return;

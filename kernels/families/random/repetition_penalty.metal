@@ -14,9 +14,9 @@ using namespace metalbench;
                                    constant float& penalty,
                                    uint2 group [[threadgroup_position_in_grid]],
                                    uint thread_index [[thread_index_in_threadgroup]]) {
-  threadgroup atomic_uint marks[BLOCK / 32];
+  threadgroup uint marks[BLOCK / 32];
   for (uint i = thread_index; i < BLOCK / 32; i += 128) {
-    atomic_store_explicit(&marks[i], 0u, memory_order_relaxed);
+    marks[i] = 0;
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   const uint first = group.x * BLOCK;
@@ -24,7 +24,9 @@ using namespace metalbench;
     const uint token = seen[group.y * tokens + i];
     if (token >= first && token - first < BLOCK) {
       const uint at = token - first;
-      atomic_fetch_or_explicit(&marks[at / 32], 1u << (at % 32), memory_order_relaxed);
+      // Words of which only this is atomic: a barrier is before it, and one behind it.
+      atomic_fetch_or_explicit((threadgroup atomic_uint*)&marks[at / 32], 1u << (at % 32),
+                               memory_order_relaxed);
     }
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -32,7 +34,7 @@ using namespace metalbench;
   const ulong start = ulong(group.y) * cols;
   for (uint column = first + 4 * thread_index; column < end; column += 4 * 128) {
     const uint at = column - first;
-    const uint marked = atomic_load_explicit(&marks[at / 32], memory_order_relaxed) >> (at % 32);
+    const uint marked = marks[at / 32] >> (at % 32);
     const float4 v = load_quad(x + start, column, end);
     const bool4 mine = (uint4(marked) >> uint4(0, 1, 2, 3) & 1) != 0;
     const float4 less = select(v * penalty, v / penalty, v > 0.0f);

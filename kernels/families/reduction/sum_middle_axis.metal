@@ -6,6 +6,7 @@
 // instance: max_middle_axis FUNCTION = 1
 // tune: QUADS = 16, 8, 32
 // tune: DOWN = 8, 4, 16
+// defaults: cpu DOWN = 4
 // dtypes: float32, float16, bfloat16
 #include "metalbench/columns.h"
 #include "metalbench/joins.h"

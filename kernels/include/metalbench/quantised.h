@@ -89,9 +89,25 @@ template <uint Bits>
 struct Run {
   uint words[Bits];
 
+  // A run begins at a multiple of its own length, so that whole vectors of words are aligned.
   INLINED explicit Run(device const uint* from) {
-    for (uint i = 0; i < Bits; ++i) {
-      words[i] = from[i];
+    if (Bits % 4 == 0) {
+      for (uint i = 0; i < Bits / 4; ++i) {
+        const uint4 four = ((device const uint4*)from)[i];
+        for (uint j = 0; j < 4; ++j) {
+          words[(4 * i + j) % Bits] = four[j];
+        }
+      }
+    } else if (Bits % 2 == 0) {
+      for (uint i = 0; i < Bits / 2; ++i) {
+        const uint2 two = ((device const uint2*)from)[i];
+        words[2 * i] = two.x;
+        words[(2 * i + 1) % Bits] = two.y;
+      }
+    } else {
+      for (uint i = 0; i < Bits; ++i) {
+        words[i] = from[i];
+      }
     }
   }
 

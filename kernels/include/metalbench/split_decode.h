@@ -28,6 +28,23 @@ struct RowCache {
   bool seen(uint) const { return true; }
 };
 
+// Rows of whole quads, which begin where vectors may be loaded: NVIDIA's GPUs load no vector from
+// elsewhere. Past its end a row repeats its last quad: a query has zeros there, and of sums that
+// lie there nothing is stored.
+template <typename T>
+struct WholeRowCache {
+  device const T* k;
+  device const T* v;
+  uint dims;
+  float4 key(uint i, uint column) const { return quad(k, i, column); }
+  float4 value(uint i, uint column) const { return quad(v, i, column); }
+  bool seen(uint) const { return true; }
+
+  float4 quad(device const T* rows, uint i, uint column) const {
+    return quad_at(rows + ulong(i) * dims, min(column, dims - 4) / 4);
+  }
+};
+
 // Where partials are: of query `query` and span `span`.
 struct Partials {
   device float* out;      // (queries, spans, dims)
@@ -169,16 +186,28 @@ struct StoredLevels {
 template <typename Levels, typename T, typename Out>
 inline void merge_partials(device const T* out, Levels levels, device Out* y, uint spans, uint dims,
                            uint column, float logit = -INFINITY) {
+  // Eight spans at a time, whose numbers are on their way together.
   float level = logit;
-  for (uint i = 0; i < spans; ++i) {
-    level = max(level, levels(i).x);
+  for (uint i = 0; i < spans; i += 8) {
+    for (uint u = 0; u < 8; ++u) {
+      level = max(level, levels(min(i + u, spans - 1)).x);
+    }
   }
   float whole = logit > -INFINITY ? exp2(logit - level) : 0.0f;
   float4 sum = 0.0f;
-  for (uint i = 0; i < spans; ++i) {
-    const float factor = levels(i).x > -INFINITY ? exp2(levels(i).x - level) : 0.0f;
-    whole = fma(factor, levels(i).y, whole);
-    sum = fma(factor, load_quad(out + ulong(i) * dims, column, dims), sum);
+  for (uint i = 0; i < spans; i += 8) {
+    float2 levels8[8];
+    float4 sums[8];
+    for (uint u = 0; u < 8; ++u) {
+      levels8[u] = levels(min(i + u, spans - 1));
+      sums[u] = load_quad(out + ulong(min(i + u, spans - 1)) * dims, column, dims);
+    }
+    for (uint u = 0; u < 8; ++u) {
+      const bool counts = i + u < spans && levels8[u].x > -INFINITY;
+      const float factor = counts ? exp2(levels8[u].x - level) : 0.0f;
+      whole = fma(factor, levels8[u].y, whole);
+      sum = fma(factor, sums[u], sum);
+    }
   }
   store_quad(y, column, dims, sum / whole);
 }

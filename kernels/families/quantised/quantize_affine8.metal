@@ -1,0 +1,1 @@
+// kernel: quantize_affine4.metal q8_g64

@@ -1,0 +1,32 @@
+"""The median of every row; of an even number of elements the mean of the middle two."""
+
+import math
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import coarse, output, shifted, task, tied, with_special
+from metalbench.task.matrices import FLOATING
+
+
+@task(
+    sizes=dict(
+        small=dict(rows=4, cols=64),
+        odd1=dict(rows=7, cols=1023),
+        odd2=dict(rows=3, cols=2049),
+        seed=dict(rows=64, cols=1024),
+        large=dict(rows=4096, cols=1024),
+    ),
+    gpu_headline="large",
+    inputs=dict(
+        x=tied("rows", "cols").also(shifted(-0.5), coarse(), with_special(math.inf, -math.inf))
+    ),
+    outputs=dict(y=output("rows")),
+    oracle=lambda x: np.median(x, axis=-1),
+    scale=lambda x: np.median(np.abs(x), axis=-1),
+    dtypes=FLOATING,
+    flops="10 * rows * cols",
+    baseline="mx.median",
+)
+def median_rows(x):
+    return mx.median(x, axis=-1)

@@ -1,0 +1,48 @@
+"""Tasks of making weights of few bits of plain rows, in groups of 64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.formats.affine import Affine
+from metalbench.formats.problems import MATRICES
+from metalbench.task import Task, normal, output, task
+
+Array = np.ndarray[Any, Any]
+GROUP = 64
+
+
+def quantize(name: str, bits: int) -> Task:
+    """The task of `mx.quantize`: words (rows, cols * bits / 32), scales and biases of groups.
+
+    Codes are exact: they follow from single-precision arithmetic as in MLX's quantisation.
+    """
+    form = Affine(bits, GROUP)
+
+    def reference(x: mx.array) -> Any:
+        return mx.quantize(x, group_size=GROUP, bits=bits)
+
+    def oracle(x: Array) -> Any:
+        return form.quantised(x)
+
+    reference.__name__ = name
+    groups = ("rows", f"cols / {GROUP}")
+    return task(
+        sizes=MATRICES,
+        gpu_headline="large",
+        inputs=dict(x=normal("rows", "cols")),
+        outputs=dict(
+            y=output("rows", f"cols * {bits} / 32", dtype="uint32"),
+            y_scales=output(*groups),
+            y_biases=output(*groups),
+        ),
+        multiples=dict(cols=GROUP),
+        oracle=oracle,
+        dtypes=("float32", "float16", "bfloat16"),
+        flops="8 * rows * cols",
+        bytes=f"rows * cols * (itemsize + {bits} / 8 + 2 * itemsize / {GROUP})",
+        baseline="mx.quantize",
+    )(reference)

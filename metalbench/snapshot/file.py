@@ -1,0 +1,93 @@
+"""The file of snapshots: a line for every task, so that a change of one is a change of one line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from metalbench.errors import DeclarationError
+from metalbench.snapshot.taken import Snapshot, Taken
+
+
+class Change(str, Enum):
+    """How a snapshot stands to that in the file."""
+
+    SAME = "same"
+    CHANGED = "changed"
+    # Of other inputs nobody knows what the outputs should be.
+    OTHER_INPUTS = "other inputs"
+    NEW = "not in the file"
+    FAILED = "failed"
+
+
+class Snapshots:
+    """The snapshots of a file, by task and element type."""
+
+    def __init__(self, found: dict[str, dict[str, Snapshot]] | None = None) -> None:
+        self._found = found or {}
+
+    @classmethod
+    def read(cls, path: Path) -> Snapshots:
+        """Read a file; raises DeclarationError, with its name, unless it is one of snapshots."""
+        try:
+            content: Any = json.loads(path.read_text(encoding="utf-8"))
+            return cls(
+                {
+                    task: {dtype: Snapshot(*hashes) for dtype, hashes in types.items()}
+                    for task, types in content.items()
+                }
+            )
+        except OSError as error:
+            raise DeclarationError(
+                f"{path} cannot be read: {error.strerror}; `metalbench snap --write` makes it"
+            ) from error
+        except (ValueError, AttributeError, TypeError) as error:
+            raise DeclarationError(
+                f"{path}: expected snapshots as `metalbench snap --write` writes them, got {error}"
+            ) from error
+
+    def __len__(self) -> int:
+        return sum(map(len, self._found.values()))
+
+    def cases(self) -> list[tuple[str, str]]:
+        """The tasks and element types that there are snapshots of."""
+        return [(task, dtype) for task, types in self._found.items() for dtype in types]
+
+    def change(self, taken: Taken) -> Change:
+        """How what was taken stands to what is in the file."""
+        before = self._found.get(taken.task, {}).get(taken.dtype)
+        if taken.snapshot is None:
+            return Change.FAILED
+        if before is None:
+            return Change.NEW
+        if before.inputs != taken.snapshot.inputs:
+            return Change.OTHER_INPUTS
+        return Change.SAME if before == taken.snapshot else Change.CHANGED
+
+    def keep(self, taken: Iterable[Taken]) -> None:
+        """Let what was taken take the place of what is known of these tasks."""
+        fresh: dict[str, dict[str, Snapshot]] = {}
+        for each in taken:
+            if each.snapshot is not None:
+                fresh.setdefault(each.task, {})[each.dtype] = each.snapshot
+        for task, types in fresh.items():
+            self._found[task] = {**self._found.get(task, {}), **types}
+
+    def only(self, cases: Iterable[tuple[str, str]]) -> None:
+        """Forget all but these tasks and element types."""
+        known = set(cases)
+        for task, types in list(self._found.items()):
+            self._found[task] = {name: of for name, of in types.items() if (task, name) in known}
+        self._found = {task: types for task, types in self._found.items() if types}
+
+    def write(self, path: Path) -> None:
+        """Write all of them, by name."""
+        lines = [
+            f"{json.dumps(task)}: "
+            + json.dumps({dtype: [of.inputs, of.outputs] for dtype, of in sorted(types.items())})
+            for task, types in sorted(self._found.items())
+        ]
+        path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
