@@ -22,7 +22,7 @@ from metalbench.cli.parameters import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench.generations.evaluate import Done, Evaluation
+    from metalbench.generations.evaluate import Done, Evaluation, Lost
     from metalbench.generations.folder import Plan
     from metalbench.generations.trials import Job
     from metalbench.store import Store
@@ -133,9 +133,14 @@ def _evaluate(
         store.evaluated(run, done.result, done.job.place, done.judged)
         log.print(f"[{count}/{len(jobs)}] {_line(done)}", markup=False, highlight=False)
 
+    def lost(each: Lost) -> None:
+        where = f" on {each.where}" if each.where else ""
+        said = f"{each.job.sample.name}{where}: done again, for {each.reason}"
+        log.print(said, style="yellow", markup=False, highlight=False)
+
     ended = "interrupted"
     try:
-        evaluation.run(jobs, record)
+        evaluation.run(jobs, record, lost)
         ended = "finished"
     finally:
         store.finish_run(run, ended)
