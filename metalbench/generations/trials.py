@@ -17,18 +17,22 @@ from metalbench.measure import Plan as Sampling
 from metalbench.python_candidate.source import OWN_WORK_MISSING
 from metalbench.result import DeviceFacts, Failure, Result, Status
 from metalbench.run.stages import Stage
-from metalbench.run.trial import Trial, case_of
+from metalbench.run.trial import ALL, Trial, case_of
 from metalbench.store.evaluations import Evaluation, Judged, Place
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """How samples are tried: all of them alike. `size` None is the device's headline."""
+    """How samples are tried: all of them alike. `size` None is the device's headline.
+
+    `oracle` says at which sizes that is asked, as a trial's does.
+    """
 
     dtype: str = "float32"
     size: str | None = None
     seed: int = 0
     sampling: Sampling = field(default_factory=Sampling)
+    oracle: str = ALL
 
 
 @dataclass(frozen=True)
@@ -147,6 +151,7 @@ def _trial(job: Job, kernel: Kernel, conditions: Conditions) -> Trial:
         conditions.size,
         seed=conditions.seed,
         plan=conditions.sampling,
+        oracle=conditions.oracle,
     )
 
 
