@@ -34,11 +34,11 @@ Interval = tuple[float, float]
 
 
 def write(folder: Path, name: str, count: int) -> Path:
-    """A task and that many generations, all new; half of them are right."""
+    """A task and that many generations, all new; every third is right."""
     kernels = folder / "kernels"
     if not kernels.is_dir():
         samples.tasks_in(kernels)
-    kinds = (samples.RIGHT, samples.WRONG, samples.RIGHT, samples.UNBOUND)
+    kinds = (samples.RIGHT, samples.WRONG, samples.UNBOUND)
     texts = (kinds[each % len(kinds)] for each in range(count))
     numbered = [f"// {folder} {name} {number}\n{text}" for number, text in enumerate(texts)]
     return samples.write_samples(folder / name, [numbered])
