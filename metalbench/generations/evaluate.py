@@ -156,7 +156,7 @@ class Evaluation:
         """What became of a job; None if it was right and is to be timed elsewhere."""
         job = work.job
         try:
-            trial = trial_of(job, self._conditions)
+            trial = trial_of(job, self._conditions, self.device)
         except Unusable as reason:
             result = unusable_result(job, self._conditions, self.device, reason)
             return Done(job, result, Judged(reason.outcome.value, str(reason)), where=seat.where)

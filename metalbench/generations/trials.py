@@ -12,6 +12,7 @@ from metalbench.generations.answers import NOWHERE, Unusable, kernel_of, text_of
 from metalbench.generations.folder import Plan, Sample, set_of
 from metalbench.generations.outcomes import Outcome, outcome_of
 from metalbench.kernel import Kernel
+from metalbench.kernel.device_defaults import names_of
 from metalbench.kernel.library import Entry, Library
 from metalbench.measure import Plan as Sampling
 from metalbench.python_candidate.source import OWN_WORK_MISSING
@@ -49,7 +50,7 @@ def tasks_of(levels: Iterable[str], library: Library) -> dict[str, list[Entry]]:
 
     Raises DeclarationError for a level that is no set of tasks.
     """
-    known = {each.set for each in library}
+    known = library.sets()
     found = {}
     for level in levels:
         if set_of(level) not in known:
@@ -95,11 +96,14 @@ def remaining(
     ]
 
 
-def trial_of(job: Job, conditions: Conditions) -> Trial:
-    """What is to be tried; raises Unusable for a sample that is no kernel."""
+def trial_of(job: Job, conditions: Conditions, device: DeviceFacts) -> Trial:
+    """What is to be tried on `device`, with the defaults that the sample has for it.
+
+    Raises Unusable for a sample that is no kernel.
+    """
     text = text_of(job.sample.path.read_bytes())
-    path = job.sample.path.name
-    return _trial(job, kernel_of(text, job.entry.name, path, job.sample.ending), conditions)
+    kernel = kernel_of(text, job.entry.name, job.sample.path.name, job.sample.ending)
+    return _trial(job, kernel.on(names_of(device)), conditions)
 
 
 def unusable_result(
