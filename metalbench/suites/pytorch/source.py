@@ -56,6 +56,17 @@ class Source:
             and (value >= LEAST_EXTENT or ("batch" in name.lower() and value > 1))
         }
 
+    @cached_property
+    def arrays(self) -> frozenset[str]:
+        """What the arguments of every `forward` are called, also as a trace calls them."""
+        parts = (
+            each
+            for each in ast.walk(self.tree)
+            if isinstance(each, ast.FunctionDef) and each.name == "forward"
+        )
+        names = [each.arg for part in parts for each in part.args.args]
+        return frozenset([*names, *map(str.lower, names)])
+
     @property
     def numbers(self) -> dict[str, int]:
         """All numbers that `module_at` takes, also those that make another problem."""
@@ -103,14 +114,15 @@ class Source:
         """An error about this file."""
         return TaskError(f"[import-torch] {self.path}: {message}")
 
-    @staticmethod
-    def _constants(tree: ast.Module) -> dict[str, Any]:
+    def _constants(self, tree: ast.Module) -> dict[str, Any]:
+        """Nodes of numbers by name; of a name that an array has, too, with `_size` behind it."""
         found: dict[str, Any] = {}
         for each in tree.body:
             if isinstance(each, ast.Assign) and len(each.targets) == 1:
                 target, value = each.targets[0], each.value
                 if isinstance(target, ast.Name) and _is_extent(value):
-                    found[target.id] = value
+                    taken = target.id in self.arrays
+                    found[f"{target.id}_size" if taken else target.id] = value
         return found
 
     @staticmethod
