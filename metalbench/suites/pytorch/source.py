@@ -40,6 +40,7 @@ class Source:
         for each in tree.body:
             if isinstance(each, ast.Assign):
                 each.value = _Folded().visit(each.value)
+        tree.body = [part for each in tree.body for part in _one_by_one(each)]
         return tree
 
     @cached_property
@@ -144,6 +145,16 @@ class _Folded(ast.NodeTransformer):
         if isinstance(node.op, ast.Mult) and _is_extent(left) and _is_extent(right):
             return ast.copy_location(ast.Constant(left.value * right.value), node)
         return node
+
+
+def _one_by_one(statement: ast.stmt) -> list[ast.stmt]:
+    """`height = 128` and `width = 128` for `height = width = 128`: they may be other numbers."""
+    if not (isinstance(statement, ast.Assign) and _is_extent(statement.value)):
+        return [statement]
+    return [
+        ast.copy_location(ast.Assign([target], copy.copy(statement.value)), statement)
+        for target in statement.targets
+    ]
 
 
 def _is_extent(node: ast.AST) -> bool:
