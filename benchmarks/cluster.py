@@ -1,12 +1,12 @@
 """What an evaluation costs more on a Ray cluster of this machine than by the plain command.
 
-    python benchmarks/cluster.py [--samples N] [--turns N] [--workers N] [--time S] [--kill]
+    python benchmarks/cluster.py [--samples N] [--turns N] [--workers N] [--time S] [--kill N]
 
-Small kernels, all different, are evaluated by `metalbench evaluate --workers N` and the same with
-`--cluster local`, in turn; each way at first for two samples only, so that what starting costs is
-not counted. Printed are medians per evaluation, rows in the store against samples, and
-how many intervals of timing overlap. With `--kill` the cluster's last turn loses a process that has
-a kernel under way, and does not count for the medians.
+Small kernels, all different and none ever compiled before, are evaluated by
+`metalbench evaluate --workers N` and the same with `--cluster local`, in turn; each way at first
+for two samples only, so that what starting costs is not counted. Printed are medians per
+evaluation, rows in the store against samples, and how many intervals of timing overlap. With
+`--kill N` the cluster at last evaluates N samples and loses a process that has a kernel under way.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ LIMIT_MS = 50
 Interval = tuple[float, float]
 
 
-def write(folder: Path, count: int) -> Path:
-    """A task and that many generations, all different, of which every fourth is wrong."""
+def write(folder: Path, name: str, count: int) -> Path:
+    """A task and that many generations, all new; every third is right."""
     kernels = folder / "kernels"
     if not kernels.is_dir():
         samples.tasks_in(kernels)
-    texts = (samples.WRONG if each % 4 == 3 else samples.RIGHT for each in range(count))
-    numbered = [f"// {number}\n{text}" for number, text in enumerate(texts)]
-    return samples.write_samples(folder / f"run-{count}", [numbered])
+    kinds = (samples.RIGHT, samples.WRONG, samples.UNBOUND)
+    texts = (kinds[each % len(kinds)] for each in range(count))
+    numbered = [f"// {folder} {name} {number}\n{text}" for number, text in enumerate(texts)]
+    return samples.write_samples(folder / name, [numbered])
 
 
 class Runs:
@@ -50,8 +51,9 @@ class Runs:
         self._folder = folder
         self._options = ["--time", str(seconds), "--workers", str(workers), "--device", "cpu"]
 
-    def seconds(self, root: Path, db: Path, *more: str, kill: bool = False) -> float:
-        """Evaluate all of a folder into a new store, and return how long it took."""
+    def seconds(self, name: str, count: int, *more: str, kill: bool = False) -> float:
+        """Evaluate `count` new samples into a new store, tell, and return how long it took."""
+        root, db = write(self._folder, name, count), self._folder / f"{name}.db"
         where = ["--kernels", str(self._folder / "kernels"), "--db", str(db)]
         words = [sys.executable, "-m", "metalbench", "evaluate", str(root), *where]
         start = perf_counter()
@@ -62,7 +64,11 @@ class Runs:
             if child.wait():
                 said.seek(0)
                 sys.exit(said.read()[-3000:])
-        return perf_counter() - start
+            took = perf_counter() - start
+            said.seek(0)
+            again = sum("done again" in line for line in said)
+        report(name, root, db, again)
+        return took
 
 
 def _kill_a_slot(command: subprocess.Popen[bytes], db: Path) -> None:
@@ -106,41 +112,45 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--time", type=float, default=0.05)
-    parser.add_argument("--kill", action="store_true", help="end a process in the last turn")
+    parser.add_argument("--kill", type=int, default=0, help="samples of which one is lost")
     options = parser.parse_args()
-    if options.samples < 3 or options.turns < 1 + options.kill:
-        parser.error("expected at least 3 samples, and 1 turn, or 2 with --kill")
+    if options.samples < 3 or options.turns < 1 or 0 < options.kill < 5:
+        parser.error("expected at least 3 samples, 1 turn, and 5 samples of which one is lost")
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        few, many = write(folder, 2), write(folder, options.samples)
-        runs = Runs(folder, options.time, options.workers)
-        ways: dict[str, tuple[str, ...]] = {"plain": (), "cluster": ("--cluster", "local")}
-        costs: dict[str, list[float]] = {each: [] for each in ways}
-        runs.seconds(many, folder / "warm.db")
-        for turn in range(options.turns):
-            for way, more in ways.items():
-                start = runs.seconds(few, folder / f"few-{way}-{turn}.db", *more)
-                kill = options.kill and way == "cluster" and turn == options.turns - 1
-                db = folder / f"{way}-{turn}.db"
-                took = runs.seconds(many, db, *more, kill=kill)
-                if not kill:
-                    costs[way].append((took - start) / (options.samples - 2) * 1e3)
-                report(f"{way}, turn {turn}{', one killed' if kill else ''}", many, db)
+        measure(Runs(Path(name), options.time, options.workers), options)
+
+
+def measure(runs: Runs, options: argparse.Namespace) -> None:
+    """Take turns, and print the medians; at last lose one."""
+    ways: dict[str, tuple[str, ...]] = {"plain": (), "cluster": ("--cluster", "local")}
+    costs: dict[str, list[float]] = {each: [] for each in ways}
+    runs.seconds("warm", 2)
+    for turn in range(options.turns):
+        for way, more in ways.items():
+            start = runs.seconds(f"{way}-{turn}-few", 2, *more)
+            took = runs.seconds(f"{way}-{turn}", options.samples, *more)
+            costs[way].append((took - start) / (options.samples - 2) * 1e3)
+            print(f"{way}, turn {turn}: {costs[way][-1]:.1f} ms for each evaluation", flush=True)
     plain, cluster = (float(np.median(each)) for each in costs.values())
     print(f"plain   {plain:8.1f} ms for each evaluation")
-    print(f"cluster {cluster:8.1f} ms: {cluster - plain:+.1f} ms (at most {LIMIT_MS} ms)")
+    print(
+        f"cluster {cluster:8.1f} ms: {cluster - plain:+.1f} ms (at most {LIMIT_MS} ms)", flush=True
+    )
+    if options.kill:
+        took = runs.seconds("killed", options.kill, "--cluster", "local", kill=True)
+        print(f"one killed: {took:.1f} s, {took / options.kill * 1e3:.1f} ms for each evaluation")
 
 
-def report(what: str, root: Path, db: Path) -> None:
-    """Print what the store says of one turn."""
+def report(what: str, root: Path, db: Path, again: int) -> None:
+    """Print what the store says of one evaluation, and how many samples were begun again."""
     with Store(db) as store:
         found = store.evaluations(plan_of(root).id)
     timed = [(each.measured_from, each.measured_to) for each in found]
     known = [(begin, end) for begin, end in timed if begin is not None and end is not None]
     correct = sum(each.outcome == "correct" for each in found)
     print(
-        f"{what}: {len(found)} evaluated in {_count(db)} rows, {correct} correct, {len(known)} "
-        f"timed, {overlaps(known)} overlaps",
+        f"{what}: {len(found)} evaluated in {_count(db)} rows, {again} again, {correct} correct, "
+        f"{len(known)} timed, {overlaps(known)} overlaps",
         flush=True,
     )
 

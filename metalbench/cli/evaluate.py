@@ -14,6 +14,7 @@ from metalbench.cli.parameters import (
     device_option,
     dtype_option,
     kernels_option,
+    oracle_option,
     seed_option,
     store_option,
     time_option,
@@ -22,7 +23,7 @@ from metalbench.cli.parameters import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench.generations.evaluate import Done, Evaluation
+    from metalbench.generations.evaluate import Done, Evaluation, Lost
     from metalbench.generations.folder import Plan
     from metalbench.generations.trials import Job
     from metalbench.store import Store
@@ -56,6 +57,7 @@ Examples:
 @click.option("--again", is_flag=True, help="Also what has been evaluated before.")
 @seed_option("Of the inputs and of the order of samples.")
 @time_option(2.0, "Longest time to sample each kernel.")
+@oracle_option
 @limit_options
 @device_option
 @kernels_option
@@ -81,7 +83,11 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     from metalbench.store import Store, location
 
     conditions = Conditions(
-        options["dtype"], options["size"], options["seed"], Plan(seconds=options["seconds"])
+        options["dtype"],
+        options["size"],
+        options["seed"],
+        Plan(seconds=options["seconds"]),
+        options["oracle"],
     )
     plan = plan_of(folder, make=True)
     jobs = jobs_of(samples_in(folder), plan, Library(options["kernels"]))
@@ -133,9 +139,14 @@ def _evaluate(
         store.evaluated(run, done.result, done.job.place, done.judged)
         log.print(f"[{count}/{len(jobs)}] {_line(done)}", markup=False, highlight=False)
 
+    def lost(each: Lost) -> None:
+        where = f" on {each.where}" if each.where else ""
+        said = f"{each.job.sample.name}{where}: done again, for {each.reason}"
+        log.print(said, style="yellow", markup=False, highlight=False)
+
     ended = "interrupted"
     try:
-        evaluation.run(jobs, record)
+        evaluation.run(jobs, record, lost)
         ended = "finished"
     finally:
         store.finish_run(run, ended)

@@ -150,6 +150,18 @@ def time_option(default: float, text: str) -> Callable[[Command], Command]:
     )
 
 
+def oracle_option(command: Command) -> Command:
+    """``--oracle``."""
+    return click.option(
+        "--oracle",
+        type=click.Choice(["all", "small"]),
+        default="all",
+        show_default=True,
+        help="Sizes at which float64 says what is right. With small, MLX in float32 does at the "
+        "size that is timed, once before and after: a size for GPUs takes seconds, not minutes.",
+    )(command)
+
+
 def writable(ctx: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:
     """Refuse, before hours of measuring, a file that cannot be written afterwards."""
     if value is not None and str(value) != "-":

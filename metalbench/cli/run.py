@@ -22,6 +22,7 @@ from metalbench.cli.parameters import (
     complete_names,
     dtype_option,
     kernel_options,
+    oracle_option,
     seed_option,
     time_option,
 )
@@ -88,6 +89,7 @@ Examples:
 )
 @seed_option("Of the inputs and of the order of samples.")
 @time_option(2.0, "Longest time to sample each kernel; the sampling of a steady one ends sooner.")
+@oracle_option
 @result_options
 @gate_options
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong, and the summary.")

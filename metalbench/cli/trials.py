@@ -36,6 +36,7 @@ def trials_for(options: Mapping[str, Any], device: Described) -> list[Trial]:
     entries = find(names, options["set_name"], options["kernels"]) if names or not files else []
     common: dict[str, Any] = {
         "seed": options["seed"],
+        "oracle": options.get("oracle", "all"),
         "plan": Plan(seconds=options["seconds"], mode=Mode.COLD if options["cold"] else Mode.WARM),
     }
     trials = trials_of_files(files, options, common) if files else []

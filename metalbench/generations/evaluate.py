@@ -40,6 +40,15 @@ class Done:
     where: str = ""
 
 
+@dataclass(frozen=True)
+class Lost:
+    """A job whose place is gone, for a `reason` that it is not to blame for; it is done again."""
+
+    job: Job
+    reason: str
+    where: str = ""
+
+
 class Evaluation:
     """Evaluates jobs in `seats`.
 
@@ -52,10 +61,18 @@ class Evaluation:
         self._conditions = conditions
         self._seats = seats
         self._taken: list[tuple[Seat, threading.Thread]] = []
-        self._done: queue.Queue[Done | BaseException | None] = queue.Queue()
+        self._done: queue.Queue[Done | Lost | BaseException | None] = queue.Queue()
 
-    def run(self, jobs: Sequence[Job], record: Callable[[Done], None]) -> None:
-        """Evaluate all jobs. Raises MachineError if the machine is at fault, and as `record`."""
+    def run(
+        self,
+        jobs: Sequence[Job],
+        record: Callable[[Done], None],
+        lost: Callable[[Lost], None] = lambda each: None,
+    ) -> None:
+        """Evaluate all jobs; `lost` is called for each that must be done again.
+
+        Raises MachineError if the machine is at fault, and as `record`.
+        """
         self._backlog = Backlog(jobs)
         try:
             while self._backlog.unfinished or not self._done.empty():
@@ -68,7 +85,9 @@ class Evaluation:
                     continue
                 if isinstance(done, BaseException):
                     raise done
-                if done is not None:
+                if isinstance(done, Lost):
+                    lost(done)
+                elif done is not None:
                     with at_work(self._seats.home):
                         record(done)
         except KeyboardInterrupt:
@@ -120,7 +139,9 @@ class Evaluation:
                 with Passing(seat.gate) as passing:
                     done = self._evaluated(seat, place, work, passing)
             except SeatLostError as error:
-                if not self._backlog.lost(work):
+                if self._backlog.lost(work):
+                    self._done.put(Lost(work.job, str(error), seat.where))
+                else:
                     why = f"{work.job.sample.name}: lost {MOST_LOSSES} times; at last {error}"
                     self._tell(Done(work.job, None, None, why, seat.where))
                 return
@@ -135,7 +156,7 @@ class Evaluation:
         """What became of a job; None if it was right and is to be timed elsewhere."""
         job = work.job
         try:
-            trial = trial_of(job, self._conditions)
+            trial = trial_of(job, self._conditions, self.device)
         except Unusable as reason:
             result = unusable_result(job, self._conditions, self.device, reason)
             return Done(job, result, Judged(reason.outcome.value, str(reason)), where=seat.where)

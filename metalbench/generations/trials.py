@@ -12,23 +12,28 @@ from metalbench.generations.answers import NOWHERE, Unusable, kernel_of, text_of
 from metalbench.generations.folder import Plan, Sample, set_of
 from metalbench.generations.outcomes import Outcome, outcome_of
 from metalbench.kernel import Kernel
+from metalbench.kernel.device_defaults import names_of
 from metalbench.kernel.library import Entry, Library
 from metalbench.measure import Plan as Sampling
 from metalbench.python_candidate.source import OWN_WORK_MISSING
 from metalbench.result import DeviceFacts, Failure, Result, Status
 from metalbench.run.stages import Stage
-from metalbench.run.trial import Trial, case_of
+from metalbench.run.trial import ALL, Trial, case_of
 from metalbench.store.evaluations import Evaluation, Judged, Place
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """How samples are tried: all of them alike. `size` None is the device's headline."""
+    """How samples are tried: all of them alike. `size` None is the device's headline.
+
+    `oracle` says at which sizes that is asked, as a trial's does.
+    """
 
     dtype: str = "float32"
     size: str | None = None
     seed: int = 0
     sampling: Sampling = field(default_factory=Sampling)
+    oracle: str = ALL
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ def tasks_of(levels: Iterable[str], library: Library) -> dict[str, list[Entry]]:
 
     Raises DeclarationError for a level that is no set of tasks.
     """
-    known = {each.set for each in library}
+    known = library.sets()
     found = {}
     for level in levels:
         if set_of(level) not in known:
@@ -91,11 +96,14 @@ def remaining(
     ]
 
 
-def trial_of(job: Job, conditions: Conditions) -> Trial:
-    """What is to be tried; raises Unusable for a sample that is no kernel."""
+def trial_of(job: Job, conditions: Conditions, device: DeviceFacts) -> Trial:
+    """What is to be tried on `device`, with the defaults that the sample has for it.
+
+    Raises Unusable for a sample that is no kernel.
+    """
     text = text_of(job.sample.path.read_bytes())
-    path = job.sample.path.name
-    return _trial(job, kernel_of(text, job.entry.name, path, job.sample.ending), conditions)
+    kernel = kernel_of(text, job.entry.name, job.sample.path.name, job.sample.ending)
+    return _trial(job, kernel.on(names_of(device)), conditions)
 
 
 def unusable_result(
@@ -147,6 +155,7 @@ def _trial(job: Job, kernel: Kernel, conditions: Conditions) -> Trial:
         conditions.size,
         seed=conditions.seed,
         plan=conditions.sampling,
+        oracle=conditions.oracle,
     )
 
 

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 # How old a folder is at least that nobody has locked: one that is being made is not locked yet.
@@ -17,12 +18,15 @@ SECONDS_TO_LOCK = 2.0
 class Scratch:
     """A new folder at `path`, in the system's for temporary files, and called after `prefix`.
 
-    What processes that were killed have left with the same prefix is removed first.
+    What processes that were killed have left with the same prefix is removed first. One that is
+    `numbered` has the first number that is free: so paths are the same again, and what is cached
+    by them is found.
     """
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, *, numbered: bool = False) -> None:
         remove_left(prefix)
-        self.path = Path(tempfile.mkdtemp(prefix=prefix)).resolve()
+        made = _numbered(prefix) if numbered else tempfile.mkdtemp(prefix=prefix)
+        self.path = Path(made).resolve()
         # Held until the process ends, however it ends.
         self._lock: int | None = os.open(self.path, os.O_RDONLY)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -38,17 +42,27 @@ class Scratch:
 def remove_left(prefix: str) -> None:
     """Remove the folders of processes that were killed."""
     for path in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
-        with suppress(OSError):  # another one removes it, or it is another user's
-            if time.time() - path.stat().st_mtime >= SECONDS_TO_LOCK and _nobody_has(path):
-                shutil.rmtree(path, ignore_errors=True)
+        with suppress(OSError):  # another one removes it, has it, or it is another user's
+            _remove_left(path)
 
 
-def _nobody_has(path: Path) -> bool:
+def _numbered(prefix: str) -> str:
+    """Make the folder of the first number that nobody has."""
+    for number in count():
+        path = os.path.join(tempfile.gettempdir(), f"{prefix}{number}")
+        with suppress(FileExistsError):
+            os.mkdir(path, 0o700)
+            return path
+    raise AssertionError("numbers end")
+
+
+def _remove_left(path: Path) -> None:
+    """Remove a folder that nobody has locked; raises OSError if somebody has."""
     lock = os.open(path, os.O_RDONLY)
     try:
+        # Held to the end: a folder that is made anew by that name is not this one, and stays.
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+        if time.time() - os.fstat(lock).st_mtime >= SECONDS_TO_LOCK:
+            shutil.rmtree(path, ignore_errors=True)
     finally:
         os.close(lock)
-    return True

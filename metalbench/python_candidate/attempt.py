@@ -18,9 +18,10 @@ from metalbench.python_candidate.player import Needs
 from metalbench.python_candidate.source import NO_KERNEL, NOT_NEEDED, parse
 from metalbench.result import Failure, Result
 from metalbench.result.conditions import warnings
-from metalbench.run.attempt import EXPLICABLE, Attempt, Stopped
+from metalbench.run.attempt import Attempt, Stopped
 from metalbench.run.contest import settle
 from metalbench.run.disturbance import undisturbed
+from metalbench.run.failing import EXPLICABLE
 from metalbench.run.peaks import peaks_of
 from metalbench.run.stages import Observer, Stage
 from metalbench.run.timed import FORMS_LEAST_S, FORMS_SHARE

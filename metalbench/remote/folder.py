@@ -27,7 +27,8 @@ class Folder:
     """
 
     def __init__(self, home: Path, headers: Path) -> None:
-        self._scratch = Scratch(PREFIX)
+        # Compiled kernels are kept by the paths of what they are made of.
+        self._scratch = Scratch(PREFIX, numbered=True)
         self._top = self._scratch.path
         self.root = self._top / HOME
         self._headers = self._moved(headers)

@@ -18,9 +18,6 @@ from metalbench import verify
 from metalbench.analysis import Analysis, Occupancy, Throughput, analyse, implausible
 from metalbench.errors import (
     Disturbed,
-    ForgedTimes,
-    KernelDied,
-    MetalBenchError,
     of_the_machine,
 )
 from metalbench.kernel.fast_math import folded_tests
@@ -29,27 +26,23 @@ from metalbench.measure import Measurement
 from metalbench.measure.ceiling import ceiling_of
 from metalbench.result import Check, Failure, Result, Status
 from metalbench.result.conditions import Facts, warnings
+from metalbench.run import sizes
 from metalbench.run.disturbance import undisturbed
-from metalbench.run.observed import check_of, device_facts, occupancy_of, raised_where
+from metalbench.run.failing import EXPLICABLE, failure_of
+from metalbench.run.observed import check_of, device_facts, occupancy_of
 from metalbench.run.peaks import peaks_of
 from metalbench.run.stages import Observer, Stage
 from metalbench.run.timed import Timed
 from metalbench.run.trial import Trial, case_of, task_of
 from metalbench.task import Task
 from metalbench.task.workload import workload
-from metalbench.verify import Kind, faults
+from metalbench.verify import Kind
 from metalbench.verify.examine import Yardsticks
 
 if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.kernel import Kernel
     from metalbench.stats import Interval
-
-# Findings behind which there may be a race, or an access out of bounds.
-EXPLICABLE = {
-    *map(str, (Kind.WRONG_RESULT, Kind.NOT_WRITTEN, Kind.NONDETERMINISTIC)),
-    *map(str, (Kind.GUARD_ZONE, Kind.FAULT)),
-}
 
 
 class Stopped(Exception):  # noqa: N818 - no error but a way out
@@ -77,12 +70,6 @@ def precompile(device: Device, trial: Trial, *, checked: bool) -> None:
     if not trial.kernel.is_python:
         with contextlib.suppress(Exception):
             trial.compile(device, checked=checked)
-
-
-def _kind_of(error: Exception) -> str:
-    if isinstance(error, (ForgedTimes, KernelDied)):
-        return faults.finding(error).kind.value
-    return type(error).__name__
 
 
 class Attempt:
@@ -125,8 +112,7 @@ class Attempt:
             if machine is not None:
                 raise machine from error
             # A task's own Python, too: its fault must not end the run.
-            said = str(error) if isinstance(error, MetalBenchError) else raised_where(error)
-            self._failures.append(Failure(self._stage.value, _kind_of(error), said))
+            self._failures.append(failure_of(error, self._stage.value))
         return self._result(perf_counter() - start)
 
     def _go(self) -> None:
@@ -135,8 +121,9 @@ class Attempt:
         if trial.broken is not None:
             self._failures.append(trial.broken)
             raise Stopped
-        task = trial.entry.task
+        task = sizes.task_judged(trial, self._device.kind)
         size = trial.size_on(self._device.kind)
+        self._notes += sizes.remarks(task)
         compiled = trial.compile(self._device)
         self._notes += folded_tests(compiled)
         first, *others = verify.seeds_for(task, size, trial.seed, timed=True)
@@ -146,26 +133,28 @@ class Attempt:
         self._enter(Stage.VERIFY)
         try:
             for each in dict.fromkeys((next(iter(task.sizes)), size)):
-                self._verify(task, [each], [first])
+                self._verify(task, [each], [first], repeatedly=each not in task.judges)
         except Stopped:
             if not checked_first:
                 self._explain(task)
             raise
         if trial.timed:
+            timed = self._prepared(compiled, task, size)
             self._enter(Stage.MEASURE)
-            timed = self._measure(compiled, task, size)
+            self._measure(timed, task, size)
             self._enter(Stage.RECHECK)
             self._recheck(timed, task, size, others.pop(0))
         if trial.verified:
             return
-        *declared, drawn = verify.all_sizes(task, trial.seed, upto=size)
+        declared, drawn = sizes.further_sizes(task, trial, size)
         if not checked_first:
             self._check(task)
         self._check_as_timed(task, size, drawn)
         self._enter(Stage.VERIFY_ALL)
-        # At the first seed it has been run repeatedly.
-        self._verify(task, [size], others, repeatedly=False, timed=size)
-        self._verify(task, [name for name in (*declared, drawn) if name != size])
+        if size not in task.judges:
+            # At the first seed it has been run repeatedly.
+            self._verify(task, [size], others, repeatedly=False, timed=size)
+        self._verify(task, [*declared, drawn])
 
     def _enter(self, stage: Stage) -> None:
         self._stage = stage
@@ -206,7 +195,8 @@ class Attempt:
         if self._stage is not Stage.CHECK:
             self._enter(Stage.CHECK)
         whose, how = self._whose(task), self._how()
-        self._note(verify.verify_checked_as_timed(*whose, size=size, drawn=drawn, **how))
+        timed = drawn if size in task.judges else size
+        self._note(verify.verify_checked_as_timed(*whose, size=timed, drawn=drawn, **how))
         self._note(verify.verify_same_work(*whose, **how))
 
     def _whose(self, task: Task) -> tuple[Device, Kernel, Task]:
@@ -237,14 +227,19 @@ class Attempt:
             self._wrong = any(finding.size for finding in report.findings)
             raise Stopped
 
-    def _measure(self, compiled: Compiled, task: Task, size: str) -> Timed:
+    def _prepared(self, compiled: Compiled, task: Task, size: str) -> Timed:
+        """What is to be timed, in its buffers: others may work meanwhile."""
         trial = self._trial
-        if self._hush is not None:
-            self._hush()
         work = workload(task, size, dtype_name=trial.dtype, seed=trial.seed)
         known = self._yardsticks.setdefault(size, Yardsticks())
         timed = Timed.prepare(compiled, work, trial.plan.mode, known)
         self._occupancy = occupancy_of(timed.bound, compiled, self._device)
+        if self._hush is not None:
+            self._hush()
+        return timed
+
+    def _measure(self, timed: Timed, task: Task, size: str) -> None:
+        trial = self._trial
         self._measurement = timed.measure(
             replace(trial.plan, seed=trial.seed), self._observer.stage_progress
         )
@@ -255,7 +250,6 @@ class Attempt:
         simulated = self._device.kind == "cpu"
         self._analysis = analyse(self._measurement, *done, simulated=simulated, peaks=peaks)
         self._expect_possible(task, self._measurement.work_ns, self._analysis.work)
-        return timed
 
     def _expect_possible(self, task: Task, time_ns: Interval, work: Throughput) -> None:
         """Raise Stopped for a time that nothing on this machine can have."""

@@ -56,28 +56,36 @@ class Need:
     seconds: float
 
 
-def need_of(task: Task, size: str, dtype_name: str, kind: str) -> Need:
-    """Estimate what checking and timing `task` takes on a device of that kind."""
+def need_of(task: Task, size: str, dtype_name: str, kind: str, *, asks: bool = True) -> Need:
+    """Estimate what checking and timing `task` takes on a device of that kind.
+
+    Without what the oracle takes if that is not asked (`asks`) at `size`.
+    """
     values, run = task.values(size), dtype(dtype_name)
     given = _bytes(task, "inputs", values, run.nbytes)
     made = _bytes(task, "outputs", values, run.nbytes)
     between = 4 * task.largest(values) if task.largest is not None else 0
     arrays = SETS * given + made
     # The oracle's copies, and what errors are compared in; then what the device and MLX hold.
-    oracle = WIDE // run.nbytes * (given + 2 * made) + WIDE // 4 * between
+    oracle = WIDE // run.nbytes * (given + 2 * made) + WIDE // 4 * between if asks else 2 * made
     on_device = 2 * arrays + between
     host = BEGIN_BYTES + arrays + oracle + (on_device if kind == "cpu" else 0)
     flops = task.flops(size)
     simulated = RUNS * flops / SIMULATED_FLOPS if kind == "cpu" else 0.0
-    seconds = simulated + ORACLES * flops / NUMPY_FLOPS
-    seconds += (RUNS + ORACLES) * (given + made) / COPIED_BYTES
+    seconds = simulated + (RUNS + ORACLES) * (given + made) / COPIED_BYTES
+    if asks:
+        seconds += ORACLES * flops / NUMPY_FLOPS
     return Need(host, on_device if kind != "cpu" else 0, seconds)
 
 
 def check_room(trial: Trial, device: Described, limits: Limits) -> None:
     """Raise DeclarationError, with the figures, for a trial that fits neither memory nor time."""
+    from metalbench.run.trial import ALL
+    from metalbench.verify import small_sizes
+
     task, size = trial.entry.task, trial.size_on(device.kind)
-    need = need_of(task, size, trial.dtype, device.kind)
+    asks = trial.oracle == ALL or size in small_sizes(task)
+    need = need_of(task, size, trial.dtype, device.kind, asks=asks)
     room = Room.of(device, limits)
     lacks = []
     if need.host_bytes > room.host_bytes:

@@ -19,6 +19,9 @@ from metalbench.task import Task
 if TYPE_CHECKING:
     from metalbench._core import Device
 
+# Sizes at which the oracle is asked.
+ALL, SMALL = "all", "small"
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -27,6 +30,8 @@ class Trial:
     `tuning` says where `tunables` come from, if a search found them; `broken` is how it fails, if
     its file could not even be read. One that is not `timed` is verified only; one that was
     `verified` on another machine is timed, with what belongs to that, and not looked at further.
+    `oracle` says at which sizes that is asked, ALL or SMALL: else the reference judges what is
+    timed.
     """
 
     entry: Entry
@@ -40,6 +45,7 @@ class Trial:
     broken: Failure | None = None
     timed: bool = True
     verified: bool = False
+    oracle: str = ALL
 
     @classmethod
     def unreadable(cls, entry: Entry, error: MetalBenchError, **options: Any) -> Trial:

@@ -20,6 +20,8 @@ from metalbench.task.sizes import is_spelled, spelled
 from metalbench.task.sizes import read as read_size
 
 Sizes = Mapping[str, Mapping[str, int]]
+# From a workload to its outputs by name.
+Judge = Callable[[Any], Mapping[str, np.ndarray[Any, Any]]]
 
 
 class Apart(Protocol):
@@ -47,7 +49,7 @@ class Task:
     numpy float64, and `scale` in float32. Each returns one array, or a tuple of one for each
     output. `largest` says how many elements the largest array on the way has, by the sizes, where
     that is known. `scale` is what rounding errors are relative to (of a sum, the sum of absolute
-    terms).
+    terms). At the sizes of `judges` those say what is right, by output, and not the oracle.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Task:
     against: tuple[str, ...] = field(default=("eager", "compiled"))
     apart: Apart | None = field(default=None)
     largest: Callable[[Mapping[str, int]], int] | None = field(default=None)
+    judges: Mapping[str, Judge] = field(default_factory=dict)
 
     def headline_on(self, kind: str) -> str:
         """The size that is timed, where none is asked for, on a device of that kind.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from metalbench.task import drawing
 from metalbench.task.dtypes import DType, dtype
 from metalbench.task.expression import Expression, parse
 from metalbench.task.variation import STANDARD, Variation, untied
@@ -76,18 +77,25 @@ def _shape(dims: tuple[str | int, ...]) -> tuple[Expression, ...]:
     return tuple(parse(each) for each in dims)
 
 
+def _stretched(
+    values: np.ndarray[Any, Any], by: np.float32, plus: np.float32
+) -> np.ndarray[Any, Any]:
+    """The values times a number and plus another, where they are."""
+    if by != 1:
+        drawing.in_place(values, lambda part: np.multiply(part, by, out=part))
+    if plus:
+        drawing.in_place(values, lambda part: np.add(part, plus, out=part))
+    return values
+
+
 def normal(*dims: str | int, mean: float = 0.0, deviation: float = 1.0) -> Input:
     """Floats from the normal distribution, with the standard variations."""
 
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
     ) -> np.ndarray[Any, Any]:
-        values = random.standard_normal(shape, dtype=np.float32)
-        if deviation != 1:
-            values *= np.float32(deviation)
-        if mean:
-            values += np.float32(mean)
-        return values
+        values = drawing.standard_normal(random, shape)
+        return _stretched(values, np.float32(deviation), np.float32(mean))
 
     return Input(_shape(dims), None, f"normal({mean:g}, {deviation:g})", draw, STANDARD)
 
@@ -101,7 +109,7 @@ def tied(*dims: str | int) -> Input:
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
     ) -> np.ndarray[Any, Any]:
-        values = random.random(shape, dtype=np.float32)
+        values = drawing.uniform(random, shape)
         half = shape[-1] // 2
         values[..., shape[-1] - half :] = values[..., :half]
         return values
@@ -115,10 +123,8 @@ def uniform(*dims: str | int, low: float = 0.0, high: float = 1.0) -> Input:
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
     ) -> np.ndarray[Any, Any]:
-        values = random.random(shape, dtype=np.float32)
-        values *= np.float32(high - low)
-        values += np.float32(low)
-        return values
+        values = drawing.uniform(random, shape)
+        return _stretched(values, np.float32(high - low), np.float32(low))
 
     return Input(_shape(dims), None, f"uniform({low:g}, {high:g})", draw)
 
@@ -129,8 +135,8 @@ def positive(*dims: str | int) -> Input:
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
     ) -> np.ndarray[Any, Any]:
-        values = random.standard_normal(shape, dtype=np.float32)
-        return np.exp(values, out=values)
+        values = drawing.standard_normal(random, shape)
+        return drawing.in_place(values, lambda part: np.exp(part, out=part))
 
     return Input(_shape(dims), None, "lognormal(0, 1)", draw)
 

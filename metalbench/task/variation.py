@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from metalbench.task import drawing
+
 Values = np.ndarray[Any, Any]
 # Of a sparse input: the share of elements that are not zero.
 _KEPT = 0.1
@@ -53,9 +55,14 @@ def coarse() -> Variation:
     """Rounded to a dozen different values: shows how ties are broken, and exact zeros."""
 
     def change(values: Values, _: np.random.Generator) -> Values:
-        step = np.float32(values.std() / 2) or np.float32(1)
-        rounded: Values = np.round(values / step) * step
-        return rounded
+        step = np.float32(drawing.spread_of(values) / 2) or np.float32(1)
+
+        def round_to_steps(part: Values) -> None:
+            part /= step
+            np.rint(part, out=part)
+            part *= step
+
+        return drawing.in_place(values.copy(), round_to_steps)
 
     return Variation("rounded to few values", change)
 

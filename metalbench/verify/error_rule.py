@@ -8,16 +8,19 @@ of the run's type: rms(e) <= 2 rms(e_ref) + 2u rms(y), and everywhere
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from metalbench.result.environment import usable_cores
 from metalbench.task.dtypes import DTYPES, DType
 from metalbench.verify.verdict import Comparison
 
 Array = np.ndarray[Any, Any]
+Made = TypeVar("Made")
 
 # Below this many elements the reference's errors are too few to be a yardstick on average.
 FEWEST_FOR_RMS = 32
@@ -29,6 +32,8 @@ RMS_DEVIATIONS = 3
 MOST_ROUNDOFFS = 32
 # Small enough for the cache, and for BLAS to start no threads for one dot product.
 _CHUNK = 1 << 13
+# What one thread compares at a time, of arrays of more.
+_PART = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -62,17 +67,21 @@ def compare(
     """Judge `got` against `expected` (of one shape); integers must be equal."""
     if not np.issubdtype(expected.dtype, np.floating):
         return _compare_integers(output, got, expected)
-    squares, worst, where, place = 0.0, -1.0, 0, 0
+    squares, worst, where = 0.0, -1.0, 0
     at = (0.0, 0.0)
-    for start, (g, y, s) in _chunks(got, expected, scale):
-        error = errors(g, y)
-        squares += float(np.dot(error, error))
-        bound = allowance.bound(s)
+
+    def examined(start: int, pieces: list[Array]) -> tuple[float, float, int, tuple[float, float]]:
+        error = errors(*pieces[:2])
+        bound = allowance.bound(pieces[2])
         ratio = error / bound
         place = int(np.argmax(ratio))
-        if ratio[place] > worst:
-            worst = float(ratio[place])
-            where, at = start + place, (float(error[place]), float(bound[place]))
+        values = float(error[place]), float(bound[place])
+        return float(np.dot(error, error)), float(ratio[place]), start + place, values
+
+    for square, ratio, place, values in _of_chunks(examined, got, expected, scale):
+        squares += square
+        if ratio > worst:
+            worst, where, at = ratio, place, values
     index = tuple(int(each) for each in np.unravel_index(where, expected.shape))
     return Comparison(
         output=output,
@@ -88,10 +97,8 @@ def compare(
 
 def yardstick(expected: Array, reference: Array, scale: Array) -> Yardstick:
     """How far the float32 `reference` is from `expected`, as far as that counts."""
-    of_error, of_scale = _Moments(), _Moments()
-    for _, (r, y, s) in _chunks(reference, expected, scale):
-        of_error.add(errors(r, y))
-        of_scale.add(s)
+    of_error = _Moments.of(lambda pieces: errors(*pieces), reference, expected)
+    of_scale = _Moments.of(_itself, scale)
     cap, count = MOST_ROUNDOFFS * DTYPES["float32"].roundoff, expected.size
     return Yardstick(
         largest=min(of_error.largest, cap * of_scale.largest),
@@ -101,9 +108,7 @@ def yardstick(expected: Array, reference: Array, scale: Array) -> Yardstick:
 
 def widest(scale: Array) -> Yardstick:
     """The errors of a reference that would widen the bound the furthest; costs no reference."""
-    of_scale = _Moments()
-    for _, (s,) in _chunks(scale):
-        of_scale.add(s)
+    of_scale = _Moments.of(_itself, scale)
     cap = MOST_ROUNDOFFS * DTYPES["float32"].roundoff
     return Yardstick(cap * of_scale.largest, cap * of_scale.rms(scale.size))
 
@@ -112,10 +117,7 @@ def allowance_for(expected: Array, reference: Yardstick, dtype: DType) -> Allowa
     """What the rule allows for `expected` in a run whose element type is `dtype`."""
     rms = math.inf
     if expected.size >= FEWEST_FOR_RMS:
-        values = _Moments()
-        for _, (y,) in _chunks(expected):
-            values.add(y)
-        of_value = values.rms(expected.size)
+        of_value = _Moments.of(_itself, expected).rms(expected.size)
         rms = 2 * reference.rms + 2 * dtype.roundoff * of_value + dtype.least
         rms *= 1 + RMS_DEVIATIONS / math.sqrt(expected.size)
     return Allowance(4 * reference.largest + dtype.least, 8 * dtype.roundoff, rms)
@@ -123,19 +125,28 @@ def allowance_for(expected: Array, reference: Yardstick, dtype: DType) -> Allowa
 
 @dataclass
 class _Moments:
-    """The largest magnitude and the sum of squares of all finite numbers seen."""
+    """The largest magnitude and the sum of squares of finite numbers."""
 
     largest: float = 0.0
     squares: float = 0.0
 
-    def add(self, values: Array) -> None:
+    @classmethod
+    def of(cls, values: Callable[[list[Array]], Array], *arrays: Array) -> _Moments:
+        """Those of what `values` makes of the arrays, piece by piece."""
+        found = _of_chunks(lambda _, pieces: cls._of_piece(values(pieces)), *arrays)
+        several = list(found)
+        largest = max((each.largest for each in several), default=0.0)
+        return cls(largest, sum(each.squares for each in several))
+
+    @classmethod
+    def _of_piece(cls, values: Array) -> _Moments:
         squares = float(np.dot(values, values))
         if not math.isfinite(squares):
             values = values[np.isfinite(values)]
             squares = float(np.dot(values, values))
-        if values.size:
-            self.largest = max(self.largest, float(values.max()), -float(values.min()))
-            self.squares += squares
+        if not values.size:
+            return cls()
+        return cls(max(0.0, float(values.max()), -float(values.min())), squares)
 
     def rms(self, count: int) -> float:
         return math.sqrt(self.squares / count)
@@ -146,7 +157,7 @@ def wrong(got: Array, expected: Array, *, allowance: Allowance, scale: Array) ->
     if not np.issubdtype(expected.dtype, np.floating):
         return np.asarray(got != expected)
     result = np.empty(expected.size, bool)
-    for start, (g, y, s) in _chunks(got, expected, scale):
+    for start, (g, y, s) in _chunks((got, expected, scale), 0, expected.size):
         result[start : start + g.size] = errors(g, y) > allowance.bound(s)
     return result.reshape(expected.shape)
 
@@ -181,10 +192,29 @@ def _compare_integers(output: str, got: Array, expected: Array) -> Comparison:
     )
 
 
-def _chunks(*arrays: Array) -> Iterator[tuple[int, list[Array]]]:
+def _itself(pieces: list[Array]) -> Array:
+    return pieces[0]
+
+
+def _of_chunks(work: Callable[[int, list[Array]], Made], *arrays: Array) -> Iterator[Made]:
+    """What `work` makes of each piece, in order; of large arrays several parts at a time."""
+    size = arrays[0].size
+    if size <= _PART:
+        yield from (work(*each) for each in _chunks(arrays, 0, size))
+        return
+
+    def of_part(start: int) -> list[Made]:
+        return [work(*each) for each in _chunks(arrays, start, min(size, start + _PART))]
+
+    with ThreadPoolExecutor(usable_cores(), thread_name_prefix="compare") as threads:
+        for several in threads.map(of_part, range(0, size, _PART)):
+            yield from several
+
+
+def _chunks(arrays: Sequence[Array], begin: int, end: int) -> Iterator[tuple[int, list[Array]]]:
     """Equal pieces of the flattened arrays as float64, small enough to stay in the cache."""
     flat = [each.reshape(-1) for each in arrays]
-    for start in range(0, flat[0].size, _CHUNK):
+    for start in range(begin, end, _CHUNK):
         with np.errstate(invalid="ignore"):  # a kernel may have stored signalling NaNs
             pieces = [each[start : start + _CHUNK].astype(np.float64, copy=False) for each in flat]
         yield start, pieces

@@ -134,3 +134,11 @@ def test_every_class_of_bad_generation(tmp_path: Path) -> None:
     with Store(shell.db) as store:
         for each in store.evaluations(plan_of(shell.root).id):
             assert bool(each.message) == (each.outcome != "correct")
+
+
+def test_problems_of_the_suite_are_found_by_level_and_number(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [[samples.PROSE]])
+    (shell.root / samples.SET).rename(shell.root / "level_3")
+    done = shell.evaluate()
+    assert done.exit_code == 0, done.output
+    assert "level_3/problem_1/sample_0 (kb3_001_" in done.output

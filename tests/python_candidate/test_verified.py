@@ -36,10 +36,12 @@ def test_what_is_known_to_be_right_is_timed_and_not_looked_at_further(tmp_path: 
     root = place.parents[1]
     library = Library([samples.tasks_in(tmp_path / "kernels")])
     (job,) = jobs_of(samples_in(root), plan_of(root, make=True), library)
-    trial = replace(trial_of(job, Conditions(sampling=Plan(seconds=0.05))), verified=True)
+    facts = device_facts(_core.open("cpu"))
+    trial = trial_of(job, Conditions(sampling=Plan(seconds=0.05)), facts)
+    trial = replace(trial, verified=True)
     noting = Noting()
     with Workers("cpu", Limits(120.0)) as workers:
-        result = workers.attempt(device_facts(_core.open("cpu")), trial, (), noting)
+        result = workers.attempt(facts, trial, (), noting)
     assert result.status is Status.CORRECT, result.failures
     assert result.measurement is not None
     assert noting.stages == [Stage.COMPILE, Stage.VERIFY, Stage.MEASURE, Stage.RECHECK]

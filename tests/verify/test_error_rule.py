@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from metalbench.task.dtypes import dtype
+from metalbench.verify import error_rule
 from metalbench.verify.error_rule import (
     FEWEST_FOR_RMS,
     RMS_DEVIATIONS,
@@ -137,3 +138,15 @@ def test_errors_of_numbers_that_are_not():
     got = np.array([1.0, np.nan, np.inf, np.inf, np.nan])
     y = np.array([1.5, np.nan, np.inf, -np.inf, 0.0])
     np.testing.assert_array_equal(errors(got, y), [0.5, 0, 0, np.inf, np.inf])
+
+
+def test_large_arrays_are_judged_part_by_part_as_a_whole(monkeypatch):
+    y, count = normal(count=40_000), 30_000
+    got = y.astype(np.float32)
+    got[count] += 1
+    whole = judge(got, y)
+    monkeypatch.setattr(error_rule, "_PART", 1 << 14)
+    parts = judge(got, y)
+    assert parts.index == whole.index == (count,)
+    assert not parts.passed
+    assert parts == whole

@@ -161,3 +161,13 @@ class Arrays:
     @staticmethod
     def _index(x: Any, dim: int, what: Any) -> tuple[Any, ...]:
         return (*(slice(None),) * (dim % x.ndim), what)
+
+    def unfold(self, x: Any, dim: int, size: int, step: int) -> Any:
+        """Windows along an axis, as a last axis of their own."""
+        axis = dim % x.ndim
+        starts = range(0, x.shape[axis] - size + 1, step)
+        before = (slice(None),) * axis
+        taken = [self._on.part(x, *before, slice(each, each + size)) for each in starts]
+        windows = self._on.stack(taken, axis)
+        rest = [each for each in range(x.ndim + 1) if each != axis + 1]
+        return self._on.transpose(windows, (*rest, axis + 1))

@@ -64,6 +64,7 @@ class Imported:
     outputs: Mapping[str, Array]
     flops: tuple[int, ...]
     depth: int
+    magnitude: float = 0.0
 
     def __call__(self, body: Callable[..., Any] | None) -> Task:
         """The task whose MLX reference is `body`; of None, PyTorch is the reference as well."""
@@ -84,7 +85,7 @@ class Imported:
         def scale(*arrays: Any, **by_name: Any) -> Any:
             several = oracle(*arrays, **by_name)
             several = several if isinstance(several, tuple) else (several,)
-            found = tuple(self.depth * np.abs(each) for each in several)
+            found = tuple(self.depth * np.maximum(np.abs(each), self.magnitude) for each in several)
             return found if len(found) > 1 else found[0]
 
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -160,13 +161,16 @@ def imported(
     outputs: Mapping[str, tuple[Any, ...]],
     flops: tuple[int, ...],
     depth: int = DEPTH,
+    magnitude: float = 0.0,
 ) -> Imported:
     """The task `name` of the `Model` in `file`, which lies beside the task's own file.
 
     Arrays are laid out as PyTorch has them, and called as in the module, with `_` for `.`. A number
     of a shape is an expression of the sizes, or a tuple with one for each size; the outputs' begin
-    with their element type. `flops` are of the sizes in order. The result decorates a body
-    `body(nn, inputs...)` over `metalbench.suites.pytorch.operations`, or is called with None.
+    with their element type. `flops` are of the sizes in order. Errors may be relative to `depth`
+    times the result, or where that cancels out to `depth` times the `magnitude`. The result
+    decorates a body `body(nn, inputs...)` over `metalbench.suites.pytorch.operations`, or is called
+    with None.
     """
     where = inspect.stack()[1].filename
     places = iter(range(len(inputs)))
@@ -182,7 +186,7 @@ def imported(
         for each, dims in outputs.items()
     }
     module = Module.of(Path(where).parent / file)
-    return Imported(name, module, sizes, inputs, found, flops, depth)
+    return Imported(name, module, sizes, inputs, found, flops, depth, magnitude)
 
 
 def _expression(dim: Dim, sizes: Sizes) -> Expression:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from metalbench.suites.pytorch.module import Module, several, torch_of
+from metalbench.suites.pytorch.module import META, Module, several, torch_of
 
 # Steps that change nothing, as what is compared is of one type and in no memory of its own.
 NOTHING = ("contiguous", "clone", "detach", "detach_", "lift_fresh_copy", "alias", "to", "type_as")
@@ -40,7 +40,8 @@ class Graph:
     """The steps, and the shapes of what goes in and comes out; names as the task has them.
 
     `parameters` and `buffers` are those that are used, by the module's names. `unknown` says what
-    cannot be written down; `elements` are those of all results of steps.
+    cannot be written down; `elements` are those of all results of steps, `numbers` the texts for
+    what forward makes of numbers, by the trace's names.
     """
 
     inputs: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -52,6 +53,7 @@ class Graph:
     input_types: dict[str, str] = field(default_factory=dict)
     unknown: str = ""
     elements: int = 0
+    numbers: dict[str, str] = field(default_factory=dict)
 
     def shapes(self) -> Iterator[tuple[int, ...]]:
         """Of all arrays that the task has."""
@@ -65,10 +67,27 @@ def argument(name: str) -> str:
     return f"{plain}_" if keyword.iskeyword(plain) or plain in ("nn", "y") else plain
 
 
-def traced(module: Module, values: Mapping[str, int]) -> Graph:
-    """The graph at a size; raises TaskError where the flow depends on values."""
+def traced(
+    module: Module, values: Mapping[str, int], numbers: Mapping[str, str] | None = None
+) -> Graph:
+    """The graph at a size; raises TaskError where the flow depends on values.
+
+    `numbers` are those of a graph with them: what forward makes of numbers has no values without
+    memory.
+    """
+    return _graph(module, values, META, numbers or {})
+
+
+def numbers_of(module: Module, values: Mapping[str, int]) -> Mapping[str, str]:
+    """What forward makes of numbers at a size, for which there has to be memory."""
+    return _graph(module, values, "cpu", {}).numbers
+
+
+def _graph(
+    module: Module, values: Mapping[str, int], device: str, numbers: Mapping[str, str]
+) -> Graph:
     torch = torch_of("import-torch")
-    model, arguments = module.built(values, "meta")
+    model, arguments = module.built(values, device)
     source = module.source
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -78,15 +97,18 @@ def traced(module: Module, values: Mapping[str, int]) -> Graph:
             "forward cannot be traced (does its flow depend on values?)",
             lambda: torch.export.export(model, tuple(arguments), strict=False),
         )
-    return _Reader(torch, exported).graph()
+    return _Reader(torch, exported, numbers).graph()
 
 
 class _Reader:
-    def __init__(self, torch: Any, exported: Any) -> None:
+    def __init__(self, torch: Any, exported: Any, numbers: Mapping[str, str]) -> None:
         self._torch = torch
+        self._numbers = numbers
         self._exported = exported
         self._found = Graph()
         self._named: dict[str, Name] = {}
+        # Arrays of which nobody knows where they come from, and what is to be said of them.
+        self._strange: dict[Name, str] = {}
 
     def graph(self) -> Graph:
         signature = self._exported.graph_signature
@@ -99,6 +121,10 @@ class _Reader:
             elif node.op == "output":
                 self._output(node, signature)
         self._found.steps = _needed(self._found.steps, self._found.results)
+        used = {*_names(tuple(each.arguments for each in self._found.steps)), *self._found.results}
+        for name, what in self._strange.items():
+            if name in used:
+                self._unknown(what)
         return self._found
 
     def _placeholder(self, node: Any, spec: Any) -> None:
@@ -118,9 +144,19 @@ class _Reader:
             held = self._found.parameters if kind == "PARAMETER" else self._found.buffers
             held[spec.target] = shape or (1,)
         else:
-            self._unknown(f"a tensor {node.name!r} that forward makes of numbers")
-            name = node.name
+            name = self._constant(node, spec)
         self._named[node.name] = Name(name)
+
+    def _constant(self, node: Any, spec: Any) -> str:
+        """What stands for a tensor that forward makes of numbers: one number itself."""
+        value: Any = self._exported.constants.get(spec.target) if spec is not None else None
+        if isinstance(value, self._torch.Tensor) and not value.is_meta and value.numel() == 1:
+            text = self._found.numbers[node.name] = f"nn.number({value.item()!r})"
+            return text
+        if node.name in self._numbers:
+            return self._numbers[node.name]
+        self._strange[Name(node.name)] = f"a tensor {node.name!r} that forward makes of numbers"
+        return str(node.name)
 
     def _step(self, node: Any) -> None:
         target = node.target
@@ -130,6 +166,11 @@ class _Reader:
             if operation != "to" or not _changes_type(node):
                 return
             operation = "cast"
+        if operation == "copy_" and _shape(node.args[0]) == _shape(node.args[1]):
+            # What was there before is nothing any more.
+            copied = self._named[node.args[1].name]
+            self._named[node.name] = self._named[node.args[0].name] = copied
+            return
         in_place = operation.endswith("_") and not operation.endswith("__")
         result = f"{argument(node.name)}"
         taken = {argument(each) for each in (*self._found.parameters, *self._found.buffers)}
@@ -188,6 +229,10 @@ def _names(value: Any) -> Iterator[Name]:
     elif isinstance(value, tuple):
         for each in value:
             yield from _names(each)
+
+
+def _shape(node: Any) -> tuple[int, ...]:
+    return tuple(node.meta["val"].shape)
 
 
 def _changes_type(node: Any) -> bool:

@@ -15,6 +15,8 @@ from metalbench.suites.pytorch.source import Source
 
 Values = np.ndarray[Any, Any]
 Sizes = Mapping[str, Mapping[str, int]]
+# PyTorch's device without memory.
+META = "meta"
 
 
 def torch_of(what: str) -> Any:
@@ -52,7 +54,21 @@ class Module:
         return cls(Source(path))
 
     def built(self, values: Mapping[str, int], device: str = "cpu", double: bool = False) -> Any:
-        """(module, arguments) with `values`, on "meta" without any memory; seed 0."""
+        """(module, arguments) with `values`, on "meta" without any memory; seed 0.
+
+        A constructor that asks for values has memory meanwhile.
+        """
+        try:
+            return self._built(values, device, double)
+        except DeclarationError as error:
+            if device != META or "meta tensors" not in str(error):
+                raise
+        torch = torch_of("import-torch")
+        model, arguments = self._built(values, "cpu", double)
+        moved = [each.to(META) if isinstance(each, torch.Tensor) else each for each in arguments]
+        return model.to(META), moved
+
+    def _built(self, values: Mapping[str, int], device: str, double: bool) -> Any:
         torch = torch_of("import-torch")
         source, before = self.source, torch.get_default_dtype()
         torch.set_default_dtype(torch.float64 if double else torch.float32)

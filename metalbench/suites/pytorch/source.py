@@ -40,6 +40,7 @@ class Source:
         for each in tree.body:
             if isinstance(each, ast.Assign):
                 each.value = _Folded().visit(each.value)
+        tree.body = [part for each in tree.body for part in _one_by_one(each)]
         return tree
 
     @cached_property
@@ -55,6 +56,17 @@ class Source:
             if not FIXED.search(name.lower())
             and (value >= LEAST_EXTENT or ("batch" in name.lower() and value > 1))
         }
+
+    @cached_property
+    def arrays(self) -> frozenset[str]:
+        """What the arguments of every `forward` are called, also as a trace calls them."""
+        parts = (
+            each
+            for each in ast.walk(self.tree)
+            if isinstance(each, ast.FunctionDef) and each.name == "forward"
+        )
+        names = [each.arg for part in parts for each in part.args.args]
+        return frozenset([*names, *map(str.lower, names)])
 
     @property
     def numbers(self) -> dict[str, int]:
@@ -103,14 +115,15 @@ class Source:
         """An error about this file."""
         return TaskError(f"[import-torch] {self.path}: {message}")
 
-    @staticmethod
-    def _constants(tree: ast.Module) -> dict[str, Any]:
+    def _constants(self, tree: ast.Module) -> dict[str, Any]:
+        """Nodes of numbers by name; of a name that an array has, too, with `_size` behind it."""
         found: dict[str, Any] = {}
         for each in tree.body:
             if isinstance(each, ast.Assign) and len(each.targets) == 1:
                 target, value = each.targets[0], each.value
                 if isinstance(target, ast.Name) and _is_extent(value):
-                    found[target.id] = value
+                    taken = target.id in self.arrays
+                    found[f"{target.id}_size" if taken else target.id] = value
         return found
 
     @staticmethod
@@ -132,6 +145,16 @@ class _Folded(ast.NodeTransformer):
         if isinstance(node.op, ast.Mult) and _is_extent(left) and _is_extent(right):
             return ast.copy_location(ast.Constant(left.value * right.value), node)
         return node
+
+
+def _one_by_one(statement: ast.stmt) -> list[ast.stmt]:
+    """`height = 128` and `width = 128` for `height = width = 128`: they may be other numbers."""
+    if not (isinstance(statement, ast.Assign) and _is_extent(statement.value)):
+        return [statement]
+    return [
+        ast.copy_location(ast.Assign([target], copy.copy(statement.value)), statement)
+        for target in statement.targets
+    ]
 
 
 def _is_extent(node: ast.AST) -> bool:

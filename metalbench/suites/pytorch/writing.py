@@ -24,6 +24,7 @@ def text_of(
     title: str,
     varied: Mapping[str, bool],
     depth: int = DEPTH,
+    magnitude: float = 0.0,
     why_not_mlx: str = "",
 ) -> str:
     """A task file; `why_not_mlx` says why PyTorch is the reference, where the body cannot be."""
@@ -44,6 +45,7 @@ def text_of(
         lines.append(f'        {called}=("{kind}", {_dims(shape)}),'.replace(", ),", ",),"))
     lines += ["    ),", f"    flops=({', '.join(map(str, flops))},),"]
     lines += [f"    depth={depth},"] if depth != DEPTH else []
+    lines += [f"    magnitude={magnitude:g},"] if magnitude else []
     if not body:
         return "\n".join([*lines, f")(None)  # {why_not_mlx}", ""])
     lines += [")", *_body(name, graph)]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,15 @@ from metalbench.errors import DeclarationError
 from metalbench.kernel.library import Entry
 from metalbench.suites.kernelbench.problems import PROBLEMS
 from metalbench.suites.pytorch.module import Module, several, torch_of
+from metalbench.task.sizes import spelled
 from metalbench.task.workload import Workload, workload
 
 Values = np.ndarray[Any, Any]
 # Weights behind flattened images, with their channels: here those come last.
 FLATTENED = {("kb3_004_lenet5", "fc1.weight"): 16}
 MOST_TRIED = 2000
+# Of all extents' product: more takes too long in float64.
+MOST_ELEMENTS = 1 << 24
 NEAR = 1e-6
 
 
@@ -37,12 +42,40 @@ def file_of(entry: Entry, folder: Path) -> Path:
 
 
 def largest_difference(entry: Entry, folder: Path, seed: int = 1) -> float:
-    """Between our float64 results at `small` and the module's, relative to the largest of them.
+    """Between our float64 results at a small size and the module's, relative to the largest.
 
     Raises Unmatched where the module cannot be brought to these shapes.
     """
-    work, plain = (workload(entry.task, "small", seed=each) for each in (seed, 0))
-    module, best = Module.of(file_of(entry, folder)), np.inf
+    module = Module.of(file_of(entry, folder))
+    for size in _sizes(entry, module):
+        with suppress(Unmatched):
+            return _difference_at(entry, module, size, seed)
+    raise Unmatched(entry.name)
+
+
+def _sizes(entry: Entry, module: Module) -> Iterator[str]:
+    """`small`; then as far as the file says the same number once for several of its extents.
+
+    What it says within its classes, or nowhere, stays as it is published.
+    """
+    yield "small"
+    own, small = PROBLEMS[entry.name].sizes["paper"], entry.task.sizes["small"]
+    said = set(module.source.numbers.values())
+    same = {
+        extent: max(small[each] for each in own if own[each] == extent)
+        for extent in said & set(own.values())
+    }
+    level = {name: same.get(extent, extent) for name, extent in own.items()}
+    if spelled(level) != spelled(small) and prod(level.values()) < MOST_ELEMENTS:
+        yield spelled(level)
+    mixed = {name: small[name] if own[name] in said else own[name] for name in own}
+    if mixed not in (level, dict(small)) and prod(mixed.values()) < MOST_ELEMENTS:
+        yield spelled(mixed)
+
+
+def _difference_at(entry: Entry, module: Module, size: str, seed: int) -> float:
+    work, plain = (workload(entry.task, size, seed=each) for each in (seed, 0))
+    best = np.inf
     for model, arguments in _models(entry, work, module):
         held = {name.replace(".", "_") for name, _ in model.named_parameters()}
         own = {*PROBLEMS[entry.name].inputs, *held}
@@ -62,11 +95,14 @@ def _difference(entry: Entry, work: Workload, model: Any, arguments: list[Any]) 
     state = _state(torch, model, work)
     inputs = [work.inputs[name] for name in PROBLEMS[entry.name].inputs]
     best = np.inf
-    for layout in _layouts(inputs, [tuple(each.shape) for each in arguments]):
-        tensors = [
+    arrays = [each for each in arguments if hasattr(each, "shape")]
+    for layout in _layouts(inputs, [tuple(each.shape) for each in arrays]):
+        given = (
             torch.from_numpy(np.array(each, order="C")).to(own.dtype)
-            for each, own in zip(layout, arguments, strict=True)
-        ]
+            for each, own in zip(layout, arrays, strict=True)
+        )
+        # Plain numbers among them are constants of our tasks.
+        tensors = [next(given) if hasattr(each, "shape") else each for each in arguments]
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as that a norm's features are not looked at
             got = several(torch.func.functional_call(model, state, tuple(tensors), strict=False))[0]
@@ -79,7 +115,7 @@ def _difference(entry: Entry, work: Workload, model: Any, arguments: list[Any]) 
 
 def _models(entry: Entry, work: Workload, module: Module) -> Iterator[tuple[Any, list[Any]]]:
     """The module with shapes as ours, in float64, and the arguments that it would draw."""
-    for values in _extents(entry, module):
+    for values in _extents(entry, work, module):
         try:
             model, arguments = module.built(values, "meta")
         except DeclarationError:
@@ -89,9 +125,9 @@ def _models(entry: Entry, work: Workload, module: Module) -> Iterator[tuple[Any,
             yield model.double(), arguments
 
 
-def _extents(entry: Entry, module: Module) -> Iterator[dict[str, int]]:
+def _extents(entry: Entry, work: Workload, module: Module) -> Iterator[dict[str, int]]:
     """The file's numbers, each as a number of ours that is as large in the published problem."""
-    own, small = PROBLEMS[entry.name].sizes["paper"], entry.task.sizes["small"]
+    own, small = PROBLEMS[entry.name].sizes["paper"], entry.task.extents(work.size)
     names = {
         name: value
         for name, value in module.source.numbers.items()
@@ -109,11 +145,9 @@ def _extents(entry: Entry, module: Module) -> Iterator[dict[str, int]]:
 
 def _fits(work: Workload, entry: Entry, model: Any, arguments: list[Any]) -> bool:
     ours = [work.inputs[name] for name in PROBLEMS[entry.name].inputs]
-    if len(ours) != len(arguments):
+    shapes = [tuple(each.shape) for each in arguments if hasattr(each, "shape")]
+    if len(ours) != len(shapes):
         return False
-    if not all(hasattr(each, "shape") for each in arguments):
-        return False
-    shapes = [tuple(each.shape) for each in arguments]
     if not all(any(True for _ in _alike(a, b)) for a, b in zip(ours, shapes, strict=True)):
         return False
     for name, each in model.named_parameters():

@@ -160,7 +160,45 @@ def get_init_inputs():
     return []
 """
 
-MODULES = {"conv": CONV, "norms": NORMS, "attention": ATTENTION, "lstm": LSTM, "unknown": UNKNOWN}
+# A number that is called as an array is, one that the constructor asks for, one that forward makes,
+# windows, and results that cancel out.
+NUMBERS = """
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.share = [each.item() for each in torch.linspace(0, 0.5, 3)][1]
+        self.norm = nn.GroupNorm(2, features)
+
+    def forward(self, x, B):
+        y = self.norm(torch.min(x + B, torch.tensor(2.0, device=x.device)) * self.share)
+        y = y.unfold(2, 4, 4)
+        return y.sum(dim=3), self.norm(x).mean(dim=[1, 2])
+
+
+b = 16
+features = 8
+
+
+def get_inputs():
+    return [torch.rand(b, features, 32), torch.rand(b, features, 32)]
+
+
+def get_init_inputs():
+    return [features]
+"""
+
+MODULES = {
+    "conv": CONV,
+    "norms": NORMS,
+    "attention": ATTENTION,
+    "lstm": LSTM,
+    "numbers": NUMBERS,
+    "unknown": UNKNOWN,
+}
 
 _REST = """
 def get_inputs():

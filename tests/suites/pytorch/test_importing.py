@@ -91,6 +91,17 @@ def test_parameters_have_the_modules_names_and_begin_as_pytorch_begins_them(tmp_
     assert (wide["norm_weight"] != 1).any()
 
 
+def test_numbers_that_forward_makes_are_written_down(tmp_path: Path) -> None:
+    path = written(tmp_path, "numbers")
+    text = path.read_text()
+    assert "nn.number(2.0)" in text
+    assert "magnitude=" in text
+    task = load_task(path)
+    assert task.baseline == "mlx"
+    assert list(task.inputs)[:2] == ["x", "b"]
+    assert "b_size" in task.sizes["small"]
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_no_module_is_told_with_file_and_place(name: str, tmp_path: Path) -> None:
     text, expected = WRONG[name]

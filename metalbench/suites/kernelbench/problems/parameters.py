@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from metalbench.task import drawing
 from metalbench.task.inputs import Array, Draw, Input
 from metalbench.task.variation import Variation, coarse
 
@@ -131,10 +132,10 @@ def rand(*dims: str | int, like: Callable[[Values], Values] | None = None) -> In
         return formed(plain.draw(random, shape, values))
 
     def standard(values: Values, random: np.random.Generator) -> Values:
-        return formed(_float(random.standard_normal(values.shape)))
+        return formed(drawing.standard_normal(random, values.shape))
 
     def ties(values: Values, random: np.random.Generator) -> Values:
-        return formed(rounded.change(_float(random.standard_normal(values.shape)), random))
+        return formed(rounded.change(drawing.standard_normal(random, values.shape), random))
 
     return replace(
         plain,

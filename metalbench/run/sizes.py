@@ -1,0 +1,42 @@
+"""At which sizes a trial is verified, and who says there what is right."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from metalbench import verify
+from metalbench.run.trial import SMALL, Trial
+from metalbench.task import Task
+
+BY_REFERENCE = (
+    "at size {} results were compared with MLX's, in float32, and not with the oracle, which was "
+    "asked at {} alone (--oracle small)"
+)
+
+
+def task_judged(trial: Trial, kind: str) -> Task:
+    """The task of `trial`; of another size than small the reference judges, if that is asked for.
+
+    `kind` is the device's, beside which MLX runs.
+    """
+    task, size = trial.entry.task, trial.size_on(kind)
+    if trial.oracle != SMALL or size in verify.small_sizes(task):
+        return task
+    from metalbench import reference  # and with it MLX
+
+    return replace(task, judges={size: partial(reference.outputs, kind=kind)})
+
+
+def further_sizes(task: Task, trial: Trial, size: str) -> tuple[list[str], str]:
+    """The declared sizes to be verified beside the timed `size`, and one that is drawn."""
+    judged = size in task.judges
+    upto = verify.small_sizes(task)[-1] if judged else size
+    *declared, drawn = verify.all_sizes(task, trial.seed, upto=upto)
+    return [each for each in declared if each != size], drawn
+
+
+def remarks(task: Task) -> list[str]:
+    """What is to be said of who has judged."""
+    small = ", ".join(verify.small_sizes(task))
+    return [BY_REFERENCE.format(size, small) for size in task.judges]

@@ -1,0 +1,67 @@
+"""Random numbers for arrays: those of large ones are drawn in blocks, several at a time.
+
+A block has a generator of its own, that follows from the array's: what is drawn depends neither on
+the machine nor on how many blocks are drawn at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+Values = np.ndarray[Any, Any]
+Fill = Callable[[np.random.Generator, Values], object]
+
+BLOCK = 1 << 22
+
+
+def standard_normal(random: np.random.Generator, shape: tuple[int, ...]) -> Values:
+    """An array, float32, from the standard normal distribution."""
+    if math.prod(shape) <= BLOCK:
+        return np.asarray(random.standard_normal(shape, dtype=np.float32))
+    return _drawn(random, shape, lambda own, out: own.standard_normal(dtype=np.float32, out=out))
+
+
+def uniform(random: np.random.Generator, shape: tuple[int, ...]) -> Values:
+    """An array, float32, spread evenly over [0, 1)."""
+    if math.prod(shape) <= BLOCK:
+        return np.asarray(random.random(shape, dtype=np.float32))
+    return _drawn(random, shape, lambda own, out: own.random(dtype=np.float32, out=out))
+
+
+def in_place(values: Values, change: Callable[[Values], object]) -> Values:
+    """The values, each changed by itself where it is, by a function of a part of them."""
+    flat = values.reshape(-1)
+    if flat.size <= BLOCK:
+        change(flat)
+    else:
+        _side_by_side(change, _blocks(flat))
+    return flat.reshape(values.shape)
+
+
+def spread_of(values: Values) -> np.floating[Any]:
+    """The standard deviation; of a large array that of its first block, which is near enough."""
+    return np.float32(values.reshape(-1)[:BLOCK].std())
+
+
+def _drawn(random: np.random.Generator, shape: tuple[int, ...], fill: Fill) -> Values:
+    values = np.empty(shape, np.float32)
+    blocks = _blocks(values.reshape(-1))
+    _side_by_side(fill, random.spawn(len(blocks)), blocks)
+    return values
+
+
+def _blocks(flat: Values) -> list[Values]:
+    return [flat[start : start + BLOCK] for start in range(0, flat.size, BLOCK)]
+
+
+def _side_by_side(work: Callable[..., object], *arguments: Sequence[Any]) -> None:
+    from metalbench.result.environment import usable_cores
+
+    with ThreadPoolExecutor(usable_cores(), thread_name_prefix="draw") as threads:
+        # What they return is waited for, so that what is raised there is raised here.
+        list(threads.map(work, *arguments))

@@ -1,0 +1,102 @@
+"""Who says what is right at the size that is timed: the oracle, or where that is slow MLX."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metalbench import _core
+from metalbench.errors import DeclarationError
+from metalbench.isolation import Limits
+from metalbench.kernel.library import Library
+from metalbench.measure import Plan
+from metalbench.result import Result, Status
+from metalbench.run.attempt import attempt
+from metalbench.run.observed import device_facts
+from metalbench.run.room import check_room
+from metalbench.run.stages import Silent
+from metalbench.run.trial import ALL, SMALL, Trial
+
+TASK = '''"""Twice the input; the oracle knows small sizes alone."""
+
+import mlx.core as mx
+
+from metalbench.task import normal, output, task
+
+
+def exact(x):
+    if x.size > 100:
+        raise ValueError("far too large")
+    return 2 * x
+
+
+@task(
+    sizes=dict(small=dict(n=100), odd=dict(n=77), seed=dict(n=5000)),
+    inputs=dict(x=normal("n")),
+    outputs=dict(y=output("n")),
+    oracle=exact,
+    flops="FLOPS",
+    headline="seed",
+    baseline="x + x",
+)
+def twice(x):
+    return x + x
+'''
+KERNEL = """// Twice the input.
+// dispatch: twice  threads_in_grid=(n)  threads=(64)
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void twice(device const float* x, device float* y, constant uint& n,
+                  uint i [[thread_position_in_grid]]) {
+  STATEMENT
+}
+"""
+
+
+def trial(folder: Path, statement: str, oracle: str, flops: str = "n") -> Trial:
+    (folder / "twice.py").write_text(TASK.replace("FLOPS", flops))
+    (folder / "twice.metal").write_text(KERNEL.replace("STATEMENT", statement))
+    entry = Library([folder]).entry("twice")
+    plan = Plan(seconds=0.01, warmup_ns=0)
+    return Trial(entry, entry.kernel(), "float32", plan=plan, oracle=oracle)
+
+
+def tried(folder: Path, statement: str, oracle: str = SMALL) -> Result:
+    return attempt(_core.open("cpu"), trial(folder, statement, oracle), Silent())
+
+
+def test_mlx_judges_what_is_timed_and_that_is_told(tmp_path: Path) -> None:
+    result = tried(tmp_path, "y[i] = 2 * x[i];")
+    assert result.status is Status.CORRECT, result.failures
+    assert result.measurement is not None
+    assert {each.size for each in result.checks} >= {"small", "odd", "seed"}
+    (note,) = (each for each in result.notes if "--oracle small" in each)
+    assert "at size seed results were compared with MLX's" in note
+
+
+@pytest.mark.parametrize(
+    ("statement", "size"),
+    [
+        ("y[i] = n > 100 ? 2.01f * x[i] : 2 * x[i];", "seed"),
+        ("y[i] = n == 77 ? 0 : 2 * x[i];", "odd"),
+    ],
+)
+def test_what_is_wrong_is_found_by_either(tmp_path: Path, statement: str, size: str) -> None:
+    result = tried(tmp_path, statement)
+    assert result.status is Status.INCORRECT
+    assert f"size {size}" in result.failures[0].message
+
+
+def test_without_that_the_oracle_is_asked_everywhere(tmp_path: Path) -> None:
+    result = tried(tmp_path, "y[i] = 2 * x[i];", ALL)
+    assert "far too large" in result.failures[0].message
+
+
+def test_the_oracle_needs_no_time_where_it_is_not_asked(tmp_path: Path) -> None:
+    device, limits = device_facts(_core.open("cpu")), Limits(600.0)
+    flops = "10000000 * n"
+    with pytest.raises(DeclarationError, match="time"):
+        check_room(trial(tmp_path, "y[i] = 2 * x[i];", ALL, flops), device, Limits(30.0))
+    check_room(trial(tmp_path, "y[i] = 2 * x[i];", SMALL, flops), device, limits)
