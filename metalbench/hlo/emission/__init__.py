@@ -10,6 +10,7 @@ from metalbench.hlo.emission.kernel import (
     map_kernel,
     stage_kernel,
 )
+from metalbench.hlo.emission.rows import rows_kernel
 from metalbench.hlo.emission.whole import WHOLE
 
 # Where stablehlo.h lies, which all kernels include.
@@ -23,5 +24,6 @@ __all__ = [
     "WHOLE",
     "Kernel",
     "map_kernel",
+    "rows_kernel",
     "stage_kernel",
 ]

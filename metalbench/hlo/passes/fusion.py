@@ -96,6 +96,8 @@ def _kept_by_operations(block: Block, whole: Collection[str]) -> set[Value]:
     for each in block.operations:
         if each.name in whole:
             kept.update(each.inputs(), each.results)
+        elif each.name == "rows":
+            kept.update(each.results)
     return kept
 
 
@@ -128,13 +130,24 @@ def _is_cheap(
     if operation.name == "constant":
         return value.type.size == 1 or is_splat(operation)
     repeats = accesses[value] / max(value.type.size, 1)
+    if _is_free(operation):
+        return True
     if operation.name in LOOPS:
         # As the beginning of an epilogue: each element is used once, in its place.
         return repeats <= 1 and all(
-            each.name not in LOOPS and each.results[0].type.size == value.type.size
+            each.name not in LOOPS
+            and each.name != "rows"
+            and each.results[0].type.size == value.type.size
             for each in users.get(value, [])
         )
     return repeats <= 1 or costs[value] * (repeats - 1) <= _SPARE
+
+
+def _is_free(operation: Operation) -> bool:
+    """Whether an element is found in the operand as fast as it would be in a copy."""
+    if operation.name == "slice":
+        return all(each == 1 for each in operation.attributes["strides"])
+    return operation.name in ("broadcast", "broadcast_in_dim")
 
 
 def is_splat(operation: Operation) -> bool:
@@ -161,6 +174,10 @@ def _accesses(
 ) -> int:
     """How many elements of an operand an operation reads."""
     result = operation.results[0]
+    if operation.name == "rows":
+        return max(
+            each.type.size for one in operation.regions[0].operations for each in one.results
+        )
     times = accesses[result] if result in inlined else max(result.type.size, 1)
     first = operation.operands[0]
     if value not in operation.operands:  # a region's

@@ -10,7 +10,7 @@ import numpy as np
 
 from metalbench import _core
 from metalbench.errors import CompileError, DispatchError
-from metalbench.hlo.emission import INCLUDE, THREADS, Kernel
+from metalbench.hlo.emission import INCLUDE, Kernel
 from metalbench.hlo.graph import Block, Operation, TensorType, Value
 from metalbench.hlo.running.plan import Plan, Step, plan, source
 
@@ -204,8 +204,8 @@ class _Run:
         return _core.Dispatch(
             self._pipelines[kernel.name],
             arguments,
-            threadgroups=-(-kernel.threads // THREADS),
-            threads=THREADS,
+            threadgroups=-(-kernel.threads // kernel.group),
+            threads=kernel.group,
         )
 
     def _read(self, buffer: _core.Buffer, value: Value) -> int:

@@ -6,13 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from metalbench.errors import Unsupported
-from metalbench.hlo.emission import EMITTERS, HEADER, WHOLE, Kernel, map_kernel, stage_kernel
+from metalbench.hlo.emission import (
+    EMITTERS,
+    HEADER,
+    WHOLE,
+    Kernel,
+    map_kernel,
+    rows_kernel,
+    stage_kernel,
+)
 from metalbench.hlo.graph import Block, Operation, Value
-from metalbench.hlo.passes import inlined_values, split_reductions, split_sorts
+from metalbench.hlo.passes import inlined_values, run_passes
 
 # What the host does itself, with plans for the regions.
 CONTROL_FLOW = ("case", "if", "while")
-LEVELS = (0, 2)
+LEVELS = (0, 2, 3)
 
 
 @dataclass
@@ -72,9 +80,7 @@ class Plan:
 
 def plan(block: Block, level: int) -> Plan:
     """The plan of a program at an optimisation level; raises Unsupported naming the operation."""
-    if level > 0:
-        split_reductions(block)
-        split_sorts(block)
+    run_passes(block, level)
     return _Planner(level).plan(block)
 
 
@@ -110,6 +116,8 @@ class _Planner:
                 stage_kernel(self._name(operation), stage, operation.results, inlined)
                 for stage in WHOLE[operation.name](operation)
             ]
+        elif operation.name == "rows":
+            kernels = [rows_kernel(self._name(operation), operation, inlined)]
         else:
             name, tiled = self._name(operation), self._level > 0
             kernels = [map_kernel(name, operation.results, inlined, tiled=tiled)]
@@ -122,7 +130,7 @@ class _Planner:
 
 def _check(operation: Operation) -> None:
     """Refuse by name what has no kernel, also in the regions that kernels take in."""
-    if operation.name not in {*EMITTERS, *WHOLE, *CONTROL_FLOW}:
+    if operation.name not in {*EMITTERS, *WHOLE, *CONTROL_FLOW, "rows"}:
         raise Unsupported(f"{operation.where}: has no kernel yet")
     if operation.name in CONTROL_FLOW:
         return
