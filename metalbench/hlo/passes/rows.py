@@ -1,4 +1,4 @@
-"""What is done to rows goes into one kernel: softmax, norms, and what stands before and behind them.
+"""What is done to rows goes into one kernel: softmax, norms, and what is before and behind them.
 
 A group is made of reductions over the same last axes of tensors of one shape, of elementwise
 operations on these tensors and on a number a row, and of broadcasts between them. It becomes one
@@ -25,7 +25,45 @@ FEWEST, MOST = 32, 8192
 MOST_OPERATIONS, MOST_BUFFERS = 64, 24
 JOINS = frozenset(("add", "maximum", "minimum", "multiply"))
 ELEMENTWISE = frozenset(
-    ["abs", "add", "and", "atan2", "cbrt", "ceil", "clamp", "compare", "convert", "cosine", "divide", "exponential", "exponential_minus_one", "floor", "is_finite", "log", "log_plus_one", "logistic", "maximum", "minimum", "multiply", "negate", "not", "or", "power", "reduce_precision", "remainder", "round_nearest_afz", "round_nearest_even", "rsqrt", "select", "sign", "sine", "sqrt", "subtract", "tan", "tanh", "xor"]
+    (
+        "abs",
+        "add",
+        "and",
+        "cbrt",
+        "ceil",
+        "clamp",
+        "compare",
+        "convert",
+        "cosine",
+        "divide",
+        "exponential",
+        "exponential_minus_one",
+        "floor",
+        "is_finite",
+        "log",
+        "log_plus_one",
+        "logistic",
+        "maximum",
+        "minimum",
+        "multiply",
+        "negate",
+        "not",
+        "or",
+        "power",
+        "reduce_precision",
+        "remainder",
+        "round_nearest_afz",
+        "round_nearest_even",
+        "rsqrt",
+        "select",
+        "sign",
+        "sine",
+        "sqrt",
+        "subtract",
+        "tan",
+        "tanh",
+        "xor",
+    )
 )
 
 
