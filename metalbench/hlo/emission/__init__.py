@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from metalbench.hlo.emission.attention import attention_kernel
 from metalbench.hlo.emission.kernel import (
     EMITTERS,
     HEADER,
@@ -23,6 +24,7 @@ __all__ = [
     "THREADS",
     "WHOLE",
     "Kernel",
+    "attention_kernel",
     "map_kernel",
     "rows_kernel",
     "stage_kernel",

@@ -25,7 +25,7 @@ def rows_kernel(name: str, operation: Operation, inlined: set[Value]) -> Kernel:
     found = rows_of(reductions[0])
     if found is None:
         raise AssertionError("a group has a reduction of rows")
-    made = _Row(writer, found)
+    made = Row(writer, found)
     for number, reduction in enumerate(reductions):
         made.join(reduction, number)
     for number, value in enumerate(region.returned):
@@ -34,14 +34,14 @@ def rows_kernel(name: str, operation: Operation, inlined: set[Value]) -> Kernel:
     return kernel_of(name, writer, operation.results, threads, max(made.threads, THREADS))
 
 
-class _Row:
+class Row:
     """The row of a thread, and the elements of it that the thread has."""
 
-    def __init__(self, writer: Writer, rows: Rows) -> None:
+    def __init__(self, writer: Writer, rows: Rows, slots: int = SLOTS) -> None:
         self._writer, self._rows = writer, rows
         width = prod(rows.inner)
         self.threads = LANES
-        while self.threads * SLOTS < width:
+        while self.threads * slots < width:
             self.threads *= 2
         writer.line(f"const uint place = i % {self.threads}u;")
         row = writer.declare("int", f"int(i / {self.threads}u)", "row")

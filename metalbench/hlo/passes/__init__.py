@@ -1,5 +1,6 @@
 """What is done to a graph before it becomes kernels, one pass a file."""
 
+from metalbench.hlo.passes.attention import fuse_attention
 from metalbench.hlo.passes.dead_code import remove_dead_code
 from metalbench.hlo.passes.fusion import inlined_values
 from metalbench.hlo.passes.merging import split_sorts
@@ -10,6 +11,7 @@ from metalbench.hlo.passes.splitting import split_concatenations
 
 __all__ = [
     "PASSES",
+    "fuse_attention",
     "fuse_rows",
     "inlined_values",
     "remove_dead_code",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from metalbench.hlo.graph import Block
+from metalbench.hlo.passes.attention import fuse_attention
 from metalbench.hlo.passes.dead_code import remove_dead_code
 from metalbench.hlo.passes.merging import split_sorts
 from metalbench.hlo.passes.partial_reductions import split_reductions
@@ -19,6 +20,7 @@ FIRST: dict[str, Callable[[Block], None]] = {
 # The level from which on a pass is done, and the pass.
 BY_LEVEL: dict[str, tuple[int, Callable[[Block], None]]] = {
     "fuse-rows": (3, fuse_rows),
+    "fuse-attention": (3, fuse_attention),
     "split-reductions": (1, split_reductions),
     "split-sorts": (1, split_sorts),
 }

@@ -214,7 +214,7 @@ def _replace(block: Block, group: set[Operation]) -> None:
     before, behind = _parted(block, group)
     new = dict(zip(region.returned, made.results, strict=True))
     for each in behind:
-        _rename(each, new)
+        rename(each, new)
     block.returned = [new.get(each, each) for each in block.returned]
     block.operations = [*before, made, *behind]
 
@@ -234,9 +234,10 @@ def _parted(block: Block, group: set[Operation]) -> tuple[list[Operation], list[
     return before, behind
 
 
-def _rename(operation: Operation, new: dict[Value, Value]) -> None:
+def rename(operation: Operation, new: dict[Value, Value]) -> None:
+    """Have an operation, and its regions, read other values instead."""
     operation.operands = [new.get(each, each) for each in operation.operands]
     for region in operation.regions:
         for each in region.operations:
-            _rename(each, new)
+            rename(each, new)
         region.returned = [new.get(each, each) for each in region.returned]

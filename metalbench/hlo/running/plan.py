@@ -11,6 +11,7 @@ from metalbench.hlo.emission import (
     HEADER,
     WHOLE,
     Kernel,
+    attention_kernel,
     map_kernel,
     rows_kernel,
     stage_kernel,
@@ -20,6 +21,7 @@ from metalbench.hlo.passes import inlined_values, run_passes
 
 # What the host does itself, with plans for the regions.
 CONTROL_FLOW = ("case", "if", "while")
+_FUSED = {"attention": attention_kernel, "rows": rows_kernel}
 LEVELS = (0, 2, 3)
 
 
@@ -116,8 +118,8 @@ class _Planner:
                 stage_kernel(self._name(operation), stage, operation.results, inlined)
                 for stage in WHOLE[operation.name](operation)
             ]
-        elif operation.name == "rows":
-            kernels = [rows_kernel(self._name(operation), operation, inlined)]
+        elif operation.name in _FUSED:
+            kernels = [_FUSED[operation.name](self._name(operation), operation, inlined)]
         else:
             name, tiled = self._name(operation), self._level > 0
             kernels = [map_kernel(name, operation.results, inlined, tiled=tiled)]
@@ -130,7 +132,7 @@ class _Planner:
 
 def _check(operation: Operation) -> None:
     """Refuse by name what has no kernel, also in the regions that kernels take in."""
-    if operation.name not in {*EMITTERS, *WHOLE, *CONTROL_FLOW, "rows"}:
+    if operation.name not in {*EMITTERS, *WHOLE, *CONTROL_FLOW, *_FUSED}:
         raise Unsupported(f"{operation.where}: has no kernel yet")
     if operation.name in CONTROL_FLOW:
         return
