@@ -177,11 +177,17 @@ def _is_cheap(
             and each.results[0].type.size == value.type.size
             for each in users.get(value, [])
         )
-    return repeats <= 1 or _is_free(operation) or costs[value] * (repeats - 1) <= _SPARE
+    return (
+        repeats <= 1
+        or _is_free(operation, users.get(value, []))
+        or costs[value] * (repeats - 1) <= _SPARE
+    )
 
 
-def _is_free(operation: Operation) -> bool:
+def _is_free(operation: Operation, users: list[Operation]) -> bool:
     """Whether an element is found in the operand as fast as it would be in a copy."""
+    if operation.name in ("transpose", "reshape"):
+        return all(each.name == "attention" for each in users)
     if operation.name == "slice":
         return all(each == 1 for each in operation.attributes["strides"])
     return operation.name in ("broadcast", "broadcast_in_dim")
@@ -211,12 +217,8 @@ def _accesses(
 ) -> int:
     """How many elements of an operand an operation reads."""
     result = operation.results[0]
-    if operation.name == "rows":
-        region = operation.regions[0].operations
-        return max(each.type.size for one in region for each in one.results)
-    if operation.name == "attention":
-        # Moves are for nothing also when read again and again; arithmetic is not.
-        return value.type.size * (_SPARE + 1)
+    if operation.name in FUSED:
+        return _accesses_of_fused(operation, value)
     times = accesses[result] if result in inlined else max(result.type.size, 1)
     first = operation.operands[0]
     if value not in operation.operands:  # a region's
@@ -231,6 +233,14 @@ def _accesses(
         # Of the result's elements only so many are the operand's own.
         return max(times * value.type.size // max(result.type.size, 1), 1)
     return times
+
+
+def _accesses_of_fused(operation: Operation, value: Value) -> int:
+    if operation.name == "attention":
+        # Every row reads it again: none of its arithmetic is to be there.
+        return value.type.size * (_SPARE + 2)
+    region = operation.regions[0].operations
+    return max(each.type.size for one in region for each in one.results)
 
 
 def _cut_large_kernels(block: Block, inlined: set[Value]) -> None:

@@ -17,11 +17,11 @@ FIRST: dict[str, Callable[[Block], None]] = {
     "split-concatenations": split_concatenations,
     "remove-dead-code": remove_dead_code,
 }
-# The level from which on a pass is done, and the pass.
-BY_LEVEL: dict[str, tuple[int, Callable[[Block], None]]] = {
-    "fuse-rows": (3, fuse_rows),
-    "fuse-attention": (3, fuse_attention),
-    "split-reductions": (1, split_reductions),
+# The level from which on a pass is done, and the pass on a block for a kind of device.
+BY_LEVEL: dict[str, tuple[int, Callable[[Block, str], None]]] = {
+    "fuse-rows": (3, lambda block, _: fuse_rows(block)),
+    "fuse-attention": (3, lambda block, _: fuse_attention(block)),
+    "split-reductions": (1, lambda block, _: split_reductions(block)),
     "split-sorts": (1, split_sorts),
 }
 PASSES = (*FIRST, *BY_LEVEL)
@@ -35,12 +35,15 @@ def run_first_passes(block: Block, until: str | None = None) -> None:
             return
 
 
-def run_passes(block: Block, level: int, until: str | None = None) -> None:
-    """What an optimisation level has, in place; `until` is the last that is done."""
+def run_passes(block: Block, level: int, until: str | None = None, *, device: str = "") -> None:
+    """What an optimisation level has, in place; `until` is the last that is done.
+
+    `device` is the kind of the device that is to run it, if that is known.
+    """
     if until in FIRST:
         return
     for name, (lowest, transform) in BY_LEVEL.items():
         if level >= lowest:
-            transform(block)
+            transform(block, device)
         if name == until:
             return

@@ -27,9 +27,9 @@ class Executable:
     def __init__(
         self, block: Block, *, level: int = 2, device: str = "auto", time_limit: float = 60.0
     ) -> None:
-        self.plan = plan(block, level)
-        self.time_limit = time_limit
         self._device = opened(device)
+        self.plan = plan(block, level, device=self._device.kind)
+        self.time_limit = time_limit
         self._pipelines = self._compiled()
         self._constants: Memory = {}
         self.free = Free(self._device)

@@ -80,9 +80,12 @@ class Plan:
         return "\n".join(lines)
 
 
-def plan(block: Block, level: int) -> Plan:
-    """The plan of a program at an optimisation level; raises Unsupported naming the operation."""
-    run_passes(block, level)
+def plan(block: Block, level: int, *, device: str = "") -> Plan:
+    """The plan of a program at an optimisation level, for a kind of device if that is known.
+
+    Raises Unsupported naming the operation.
+    """
+    run_passes(block, level, device=device)
     return _Planner(level).plan(block)
 
 
