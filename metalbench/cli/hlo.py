@@ -20,6 +20,7 @@ Examples:
   metalbench hlo run model.mlir --inputs inputs.npz --output results.npz
   metalbench hlo compile model.mlir > model.metal
   metalbench hlo compile model.mlir -O 0 --emit plan
+  metalbench hlo compile model.mlir -O 3 --dump-after fuse-rows --emit dot | dot -Tsvg > graph.svg
 
 \b
 MODEL is StableHLO: text, MLIR bytecode or a portable artifact, such as
@@ -29,11 +30,22 @@ _model = click.argument("model", type=click.Path(exists=True, dir_okay=False, pa
 _level = click.option(
     "-O",
     "level",
-    type=click.Choice(["0", "2"]),
+    type=click.Choice(["0", "2", "3"]),
     default="2",
     show_default=True,
-    help="0 gives each operation a kernel, 2 fuses them.",
+    help="0 gives each operation a kernel, 2 fuses them, 3 has one for what is done to rows.",
 )
+
+
+def _known_pass(
+    _context: click.Context, _parameter: click.Parameter, name: str | None
+) -> str | None:
+    """The passes are known only when they are asked for: they import much."""
+    from metalbench.hlo.passes import PASSES
+
+    if name is not None and name not in PASSES:
+        raise click.BadParameter(f"expected one of {', '.join(PASSES)}, got {name}")
+    return name
 
 
 @click.group(epilog=EXAMPLES, short_help="StableHLO in, Metal kernels out.")
@@ -81,23 +93,34 @@ def run(model: Path, inputs: str, output: Path | None, **options: Any) -> None:
 @_level
 @click.option(
     "--emit",
-    type=click.Choice(["msl", "graph", "plan"]),
-    default="msl",
-    show_default=True,
-    help="The kernels, the graph that they are made of, or the steps of a run.",
+    type=click.Choice(["msl", "graph", "dot", "plan"]),
+    help="The kernels, the graph that they are made of (as text or for Graphviz), or the steps of "
+    "a run.  [default: msl, with --dump-after graph]",
 )
-def compile_program(model: Path, level: str, emit: str) -> None:
+@click.option(
+    "--dump-after",
+    "until",
+    metavar="PASS",
+    callback=_known_pass,
+    help="Show the graph as it is after this pass.",
+)
+def compile_program(model: Path, level: str, emit: str | None, until: str | None) -> None:
     """Show what MODEL becomes; nothing is run."""
-    from metalbench.hlo.graph import text
+    from metalbench.hlo.graph import picture, text
+    from metalbench.hlo.passes import run_passes
     from metalbench.hlo.program import graph
     from metalbench.hlo.running import plan, source
 
-    block = graph(_read(model), str(model))
-    if emit == "graph":
-        click.echo(text(block))
+    if until and emit in ("msl", "plan"):
+        raise click.UsageError(f"--dump-after shows a graph: expected --emit graph, got {emit}")
+    block = graph(_read(model), str(model), until=until)
+    if until:
+        run_passes(block, int(level), until)
+    if until or emit in ("graph", "dot"):
+        click.echo(picture(block) if emit == "dot" else text(block))
         return
     made = plan(block, int(level))
-    click.echo(source(made) if emit == "msl" else made.text())
+    click.echo(made.text() if emit == "plan" else source(made))
 
 
 def _read(model: Path) -> bytes:

@@ -11,7 +11,7 @@ import numpy as np
 from metalbench.custom_kernel import arrays
 from metalbench.errors import DeclarationError
 from metalbench.hlo.graph import Block
-from metalbench.hlo.passes import remove_dead_code, split_concatenations
+from metalbench.hlo.passes import run_first_passes
 from metalbench.hlo.reading import read
 from metalbench.hlo.running import LEVELS, Executable
 
@@ -55,11 +55,11 @@ def compile(
     `program` is StableHLO's text, bytecode, a portable artifact, a module of jaxlib (or what
     `jax.jit(f).lower(...)` gives), or a function: that is traced by jax for each kind of
     arguments it is called with, and answers as it does itself. `level` 0 gives each operation a
-    kernel, 2 fuses them. Raises DeclarationError if it is none of these, Unsupported, naming the
-    operation, for what kernels cannot do.
+    kernel, 2 fuses them, 3 also has one for what is done to rows. Raises DeclarationError if it is
+    none of these, Unsupported, naming the operation, for what kernels cannot do.
     """
     if level not in LEVELS:
-        expected = " or ".join(str(each) for each in LEVELS)
+        expected = ", ".join(str(each) for each in LEVELS)
         raise DeclarationError(f"[hlo] level: expected {expected}, got {level!r}")
     if callable(getattr(program, "compiler_ir", None)):
         program = program.compiler_ir("stablehlo")
@@ -72,11 +72,15 @@ def compile(
     return Program(Executable(graph(program, filename), level=level, device=device))
 
 
-def graph(program: Any, filename: str = "<program>", entry: str = "main") -> Block:
-    """The graph that kernels are made of, after the passes that every level has."""
+def graph(
+    program: Any, filename: str = "<program>", entry: str = "main", *, until: str | None = None
+) -> Block:
+    """The graph that kernels are made of, after the passes that every level has.
+
+    `until` is the last pass that is done, if it is one of these.
+    """
     block = read(program, filename, entry)
-    split_concatenations(block)
-    remove_dead_code(block)
+    run_first_passes(block, until)
     return block
 
 

@@ -70,3 +70,29 @@ def test_what_is_no_program_ends_with_its_line(tmp_path):
     assert answer.exit_code == 2
     assert "wrong.mlir: is no StableHLO program" in answer.output
     assert '"-":2:3' in answer.output
+
+
+def test_the_graph_after_a_pass_is_shown_as_text_and_as_a_picture(tmp_path):
+    path = tmp_path / "sums.mlir"
+    path.write_text("""func.func @main(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]
+        : (tensor<4x64xf32>, tensor<f32>) -> tensor<4xf32>
+      %b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<4xf32>) -> tensor<4x64xf32>
+      %r = stablehlo.divide %x, %b : tensor<4x64xf32>
+      return %r : tensor<4x64xf32>
+    }""")
+    before = invoke("compile", path, "-O", "3", "--dump-after", "remove-dead-code").output
+    assert "= rows(" not in before
+    assert "= reduce(" in before
+    assert "= rows(" in invoke("compile", path, "-O", "3", "--dump-after", "fuse-rows").output
+    drawn = invoke("compile", path, "-O3", "--dump-after", "fuse-rows", "--emit", "dot").output
+    assert drawn.startswith("digraph program {")
+    assert 'subgraph "cluster_' in drawn
+    assert drawn.count("divide") == 1
+    wrong = invoke("compile", path, "--dump-after", "nothing")
+    assert wrong.exit_code == 2
+    assert "expected one of split-concatenations, remove-dead-code, fuse-rows" in wrong.output
+    assert "expected --emit graph, got plan" in (
+        invoke("compile", path, "--dump-after", "fuse-rows", "--emit", "plan").output
+    )

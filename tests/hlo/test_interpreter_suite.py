@@ -1,4 +1,4 @@
-"""openxla/stablehlo's own tests of its interpreter, at both levels.
+"""openxla/stablehlo's own tests of its interpreter, at all levels.
 
 `STABLEHLO_CHECKOUT=FOLDER pytest -m slow tests/hlo` where FOLDER is a checkout of that project.
 """
@@ -21,7 +21,7 @@ from metalbench.hlo.running import Executable
 NEEDS_CHECKOUT = pytest.mark.skipif(
     "STABLEHLO_CHECKOUT" not in os.environ, reason="needs STABLEHLO_CHECKOUT=FOLDER"
 )
-LEVELS = pytest.mark.parametrize("level", [0, 2])
+LEVELS = pytest.mark.parametrize("level", [0, 2, 3])
 
 
 @pytest.mark.slow

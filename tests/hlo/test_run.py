@@ -11,7 +11,7 @@ from metalbench import hlo
 from metalbench.errors import DeclarationError, DispatchError
 from metalbench.hlo.emission.elementwise import EXPRESSIONS, arithmetic
 
-LEVELS = pytest.mark.parametrize("level", [0, 2])
+LEVELS = pytest.mark.parametrize("level", [0, 2, 3])
 BINARY = {
     "f32": "add atan2 divide maximum minimum multiply power remainder subtract",
     "i32": "add and divide maximum minimum multiply or power remainder shift_left "
@@ -188,8 +188,8 @@ def test_arguments_that_do_not_fit_are_told_by_number():
         run(np.array(1, np.int32), x.astype(np.float64))
     with pytest.raises(DispatchError, match="expected 2 arguments, got 1"):
         run(x)
-    with pytest.raises(DeclarationError, match="level: expected 0 or 2, got 3"):
-        hlo.compile(LOOP, level=3)
+    with pytest.raises(DeclarationError, match="level: expected 0, 2, 3, got 1"):
+        hlo.compile(LOOP, level=1)
     with pytest.raises(DeclarationError, match="program: expected text"):
         hlo.compile(17)
 

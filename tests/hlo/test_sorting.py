@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from metalbench import hlo
+from metalbench.hlo.passes import merging
 from metalbench.hlo.program import graph
 from metalbench.hlo.running.plan import plan
 
@@ -30,7 +31,9 @@ def program(shape, axis, order="LT"):
 @pytest.mark.parametrize(
     ("shape", "axis"), [((1024,), 0), ((3, 1025), 1), ((1535, 2), 0), ((2, 1537, 3), 1)]
 )
-def test_long_lines_are_stable(shape, axis):
+def test_long_lines_are_stable(shape, axis, monkeypatch):
+    # Merged also here, where so few lines are sorted by insertion.
+    monkeypatch.setattr(merging, "FEWER_LINES", ())
     random = np.random.default_rng(7)
     # Few keys, so that many are equal; values say which was first.
     keys = random.integers(-9, 9, shape).astype(np.int32)
@@ -49,3 +52,12 @@ def test_a_long_line_has_a_thread_for_each_element():
     assert [each.threads for each in made.kernels()] == [8, *[2000] * 3]
     assert [each.threads for each in plan(graph(program((2000,), 0)), 0).kernels()] == [1]
     assert [each.threads for each in plan(graph(program((8, 1000), 1)), 2).kernels()] == [8]
+
+
+@pytest.mark.parametrize(
+    ("shape", "merged"), [((1, 16384), False), ((8, 2048), False), ((8, 4096), True)]
+)
+def test_few_lines_are_merged_on_a_cpu_only_if_they_are_long(shape, merged):
+    text = program(shape, 1)
+    assert (len(list(plan(graph(text), 2, device="cpu").kernels())) > 1) is merged
+    assert len(list(plan(graph(text), 2, device="metal").kernels())) > 1

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from metalbench.hlo.emission.attention import attention_kernel
 from metalbench.hlo.emission.kernel import (
     EMITTERS,
     HEADER,
@@ -10,6 +11,7 @@ from metalbench.hlo.emission.kernel import (
     map_kernel,
     stage_kernel,
 )
+from metalbench.hlo.emission.rows import rows_kernel
 from metalbench.hlo.emission.whole import WHOLE
 
 # Where stablehlo.h lies, which all kernels include.
@@ -22,6 +24,8 @@ __all__ = [
     "THREADS",
     "WHOLE",
     "Kernel",
+    "attention_kernel",
     "map_kernel",
+    "rows_kernel",
     "stage_kernel",
 ]

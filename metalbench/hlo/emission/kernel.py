@@ -29,7 +29,7 @@ EMITTERS: dict[str, Emitter] = {
     **indexing.EMITTERS,
     **normalization.EMITTERS,
 }
-HEADER = '#include "stablehlo.h"\nusing namespace metal;\n'
+HEADER = '#include "rows.h"\nusing namespace metal;\n'
 # Metal binds no more to a kernel.
 MOST_BUFFERS = 31
 THREADS = 64
@@ -37,13 +37,17 @@ THREADS = 64
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel: its text, how many threads, and which values lie in which parameter."""
+    """One kernel: its text, how many threads, and which values lie in which parameter.
+
+    `group` is how many threads a threadgroup has.
+    """
 
     name: str
     text: str
     threads: int
     inputs: dict[str, Value]
     outputs: dict[str, Value]
+    group: int = THREADS
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def map_kernel(
     found = [writer.root(root, index) for root in roots]
     for number, element in enumerate(found):
         writer.line(f"out{number}[i] = {element};")
-    return _kernel(name, writer, roots, roots[0].type.size)
+    return kernel_of(name, writer, roots, roots[0].type.size)
 
 
 def _tiled_kernel(name: str, root: Value, writer: Writer, tile: tiles.Tile) -> Kernel:
@@ -84,17 +88,20 @@ def _tiled_kernel(name: str, root: Value, writer: Writer, tile: tiles.Tile) -> K
     for index in indices:
         element = writer.root(root, index)
         writer.line(f"out0[{writer.linear(index, root.type.shape)}] = {element};")
-    return _kernel(name, writer, [root], math.prod(tile.shape))
+    return kernel_of(name, writer, [root], math.prod(tile.shape))
 
 
 def stage_kernel(name: str, stage: Stage, results: Sequence[Value], inlined: set[Value]) -> Kernel:
     """One stage of an operation that writes where it likes."""
     writer = Writer(EMITTERS, inlined)
     stage.write(writer, "int(i)", [f"out{number}" for number in range(len(results))])
-    return _kernel(name, writer, results, stage.threads)
+    return kernel_of(name, writer, results, stage.threads)
 
 
-def _kernel(name: str, writer: Writer, roots: Sequence[Value], threads: int) -> Kernel:
+def kernel_of(
+    name: str, writer: Writer, roots: Sequence[Value], threads: int, group: int = THREADS
+) -> Kernel:
+    """The kernel whose body a writer has; raises Unsupported if it needs too many buffers."""
     outputs = {f"out{number}": each for number, each in enumerate(roots)}
     inputs = {text: value for value, text in writer.buffers.items()}
     if len(inputs) + len(outputs) > MOST_BUFFERS:
@@ -111,4 +118,4 @@ def _kernel(name: str, writer: Writer, roots: Sequence[Value], threads: int) -> 
     head = ",\n    ".join([*bound, "uint i [[thread_position_in_grid]]"])
     guard = f"  if (i >= {threads}u) return;"
     text = "\n".join([f"kernel void {name}(\n    {head}) {{", guard, *writer.lines, "}\n"])
-    return Kernel(name, text, threads, inputs, outputs)
+    return Kernel(name, text, threads, inputs, outputs, group)

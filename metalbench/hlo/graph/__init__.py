@@ -1,6 +1,7 @@
 """What a program is: a graph of operations on tensors, in static single assignment."""
 
 from metalbench.hlo.graph.element import ELEMENTS, Element, element
+from metalbench.hlo.graph.picture import picture
 from metalbench.hlo.graph.program import Block, Operation, TensorType, Value, free_values, text
 
 __all__ = [
@@ -12,5 +13,6 @@ __all__ = [
     "Value",
     "element",
     "free_values",
+    "picture",
     "text",
 ]

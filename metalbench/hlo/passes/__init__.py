@@ -1,14 +1,22 @@
 """What is done to a graph before it becomes kernels, one pass a file."""
 
+from metalbench.hlo.passes.attention import fuse_attention
 from metalbench.hlo.passes.dead_code import remove_dead_code
 from metalbench.hlo.passes.fusion import inlined_values
 from metalbench.hlo.passes.merging import split_sorts
 from metalbench.hlo.passes.partial_reductions import split_reductions
+from metalbench.hlo.passes.pipeline import PASSES, run_first_passes, run_passes
+from metalbench.hlo.passes.rows import fuse_rows
 from metalbench.hlo.passes.splitting import split_concatenations
 
 __all__ = [
+    "PASSES",
+    "fuse_attention",
+    "fuse_rows",
     "inlined_values",
     "remove_dead_code",
+    "run_first_passes",
+    "run_passes",
     "split_concatenations",
     "split_reductions",
     "split_sorts",

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from metalbench.hlo.graph import Block, Operation, Value
+from metalbench.hlo.passes.rows import ELEMENTWISE
 
 # Maps of indices: free wherever they are.
 MOVES = frozenset(
@@ -42,6 +43,8 @@ LOOPS = frozenset(
         "select_and_scatter",
     )
 )
+# What passes put together, which makes its results in one kernel.
+FUSED = frozenset(("attention", "rows"))
 # What costs as much as many additions.
 _COSTLY = frozenset(
     (
@@ -86,6 +89,7 @@ def inlined_values(block: Block, level: int, whole: Collection[str]) -> set[Valu
     if level == 0:
         return inlined - kept
     found = _by_accesses(block, kept, whole)
+    _begin_epilogues(block, found, kept)
     _cut_large_kernels(block, found)
     return found
 
@@ -96,6 +100,8 @@ def _kept_by_operations(block: Block, whole: Collection[str]) -> set[Value]:
     for each in block.operations:
         if each.name in whole:
             kept.update(each.inputs(), each.results)
+        elif each.name in FUSED:
+            kept.update(each.results)
     return kept
 
 
@@ -118,6 +124,41 @@ def _by_accesses(block: Block, kept: set[Value], whole: Collection[str]) -> set[
     return inlined
 
 
+def _begin_epilogues(block: Block, inlined: set[Value], kept: set[Value]) -> None:
+    """Inline products that are used often, but in their place, and by what is one kernel.
+
+    A kernel computes an element at an index once, however often it is used.
+    """
+    users: dict[Value, list[Operation]] = {}
+    for operation in block.operations:
+        for value in operation.inputs():
+            users.setdefault(value, []).append(operation)
+    for operation in block.operations:
+        value = operation.results[0]
+        stored = operation.name == "dot_general" and value not in kept and value not in inlined
+        if stored and len(_roots(value, users, inlined)) == 1:
+            inlined.add(value)
+
+
+def _roots(
+    value: Value, users: dict[Value, list[Operation]], inlined: set[Value]
+) -> set[Value | None]:
+    """The stored values that elementwise operations make of one; None for what else uses it."""
+    found: set[Value | None] = set()
+    waiting, seen = [value], {value}
+    while waiting:
+        for each in users.get(waiting.pop(), []):
+            result = each.results[0]
+            if each.name not in ELEMENTWISE or result.type.shape != value.type.shape:
+                return {None, value}
+            if result not in inlined:
+                found.add(result)
+            elif result not in seen:
+                seen.add(result)
+                waiting.append(result)
+    return found
+
+
 def _is_cheap(
     value: Value,
     operation: Operation,
@@ -131,10 +172,25 @@ def _is_cheap(
     if operation.name in LOOPS:
         # As the beginning of an epilogue: each element is used once, in its place.
         return repeats <= 1 and all(
-            each.name not in LOOPS and each.results[0].type.size == value.type.size
+            each.name not in LOOPS
+            and each.name != "rows"
+            and each.results[0].type.size == value.type.size
             for each in users.get(value, [])
         )
-    return repeats <= 1 or costs[value] * (repeats - 1) <= _SPARE
+    return (
+        repeats <= 1
+        or _is_free(operation, users.get(value, []))
+        or costs[value] * (repeats - 1) <= _SPARE
+    )
+
+
+def _is_free(operation: Operation, users: list[Operation]) -> bool:
+    """Whether an element is found in the operand as fast as it would be in a copy."""
+    if operation.name in ("transpose", "reshape"):
+        return all(each.name == "attention" for each in users)
+    if operation.name == "slice":
+        return all(each == 1 for each in operation.attributes["strides"])
+    return operation.name in ("broadcast", "broadcast_in_dim")
 
 
 def is_splat(operation: Operation) -> bool:
@@ -161,6 +217,8 @@ def _accesses(
 ) -> int:
     """How many elements of an operand an operation reads."""
     result = operation.results[0]
+    if operation.name in FUSED:
+        return _accesses_of_fused(operation, value)
     times = accesses[result] if result in inlined else max(result.type.size, 1)
     first = operation.operands[0]
     if value not in operation.operands:  # a region's
@@ -175,6 +233,14 @@ def _accesses(
         # Of the result's elements only so many are the operand's own.
         return max(times * value.type.size // max(result.type.size, 1), 1)
     return times
+
+
+def _accesses_of_fused(operation: Operation, value: Value) -> int:
+    if operation.name == "attention":
+        # Every row reads it again: none of its arithmetic is to be there.
+        return value.type.size * (_SPARE + 2)
+    region = operation.regions[0].operations
+    return max(each.type.size for one in region for each in one.results)
 
 
 def _cut_large_kernels(block: Block, inlined: set[Value]) -> None:

@@ -14,26 +14,36 @@ from metalbench.hlo.graph import Block, Operation, Value
 RUN = 256
 # Shorter lines are in order before more kernels are launched.
 SHORTEST_LINE = 4 * RUN
+# On a CPU, where few lines are few lanes of a vector and moving words is cheap: so many lines, and
+# how often as long they may be (benchmarks/sorting.py).
+FEWER_LINES = ((1, 32), (31, 4))
 
 
-def split_sorts(block: Block) -> None:
-    """Split sorts in place, also in the regions of control flow."""
+def split_sorts(block: Block, device: str = "") -> None:
+    """Split sorts in place, also in the regions of control flow; `device` is a kind of device."""
     operations: list[Operation] = []
     for operation in block.operations:
         if operation.name in ("case", "if", "while"):
             for region in operation.regions:
-                split_sorts(region)
+                split_sorts(region, device)
         if operation.name == "sort":
-            operations += _before(operation)
+            operations += _before(operation, device)
         operations.append(operation)
     block.operations = operations
 
 
-def _before(sort: Operation) -> list[Operation]:
+def _shortest(lines: int, device: str) -> int:
+    """The least length of lines that are sorted by merging."""
+    if device != "cpu":
+        return SHORTEST_LINE
+    return SHORTEST_LINE * next((times for most, times in FEWER_LINES if lines <= most), 1)
+
+
+def _before(sort: Operation, device: str) -> list[Operation]:
     """What comes before the last merge, which the operation becomes; nothing if it stays."""
     shape = sort.operands[0].type.shape
     size = shape[sort.attributes.get("dimension", -1)] if shape else 1
-    if size < SHORTEST_LINE:
+    if size < _shortest(sort.operands[0].type.size // max(size, 1), device):
         return []
     attributes, width = sort.attributes, RUN
     made = [_stage(sort, sort.operands, {**attributes, "run": RUN})]

@@ -10,7 +10,7 @@ import numpy as np
 
 from metalbench import _core
 from metalbench.errors import CompileError, DispatchError
-from metalbench.hlo.emission import INCLUDE, THREADS, Kernel
+from metalbench.hlo.emission import INCLUDE, Kernel
 from metalbench.hlo.graph import Block, Operation, TensorType, Value
 from metalbench.hlo.running.plan import Plan, Step, plan, source
 
@@ -27,9 +27,9 @@ class Executable:
     def __init__(
         self, block: Block, *, level: int = 2, device: str = "auto", time_limit: float = 60.0
     ) -> None:
-        self.plan = plan(block, level)
-        self.time_limit = time_limit
         self._device = opened(device)
+        self.plan = plan(block, level, device=self._device.kind)
+        self.time_limit = time_limit
         self._pipelines = self._compiled()
         self._constants: Memory = {}
         self.free = Free(self._device)
@@ -204,8 +204,8 @@ class _Run:
         return _core.Dispatch(
             self._pipelines[kernel.name],
             arguments,
-            threadgroups=-(-kernel.threads // THREADS),
-            threads=THREADS,
+            threadgroups=-(-kernel.threads // kernel.group),
+            threads=kernel.group,
         )
 
     def _read(self, buffer: _core.Buffer, value: Value) -> int:

@@ -6,13 +6,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from metalbench.errors import Unsupported
-from metalbench.hlo.emission import EMITTERS, HEADER, WHOLE, Kernel, map_kernel, stage_kernel
+from metalbench.hlo.emission import (
+    EMITTERS,
+    HEADER,
+    WHOLE,
+    Kernel,
+    attention_kernel,
+    map_kernel,
+    rows_kernel,
+    stage_kernel,
+)
 from metalbench.hlo.graph import Block, Operation, Value
-from metalbench.hlo.passes import inlined_values, split_reductions, split_sorts
+from metalbench.hlo.passes import inlined_values, run_passes
 
 # What the host does itself, with plans for the regions.
 CONTROL_FLOW = ("case", "if", "while")
-LEVELS = (0, 2)
+_FUSED = {"attention": attention_kernel, "rows": rows_kernel}
+LEVELS = (0, 2, 3)
 
 
 @dataclass
@@ -70,11 +80,12 @@ class Plan:
         return "\n".join(lines)
 
 
-def plan(block: Block, level: int) -> Plan:
-    """The plan of a program at an optimisation level; raises Unsupported naming the operation."""
-    if level > 0:
-        split_reductions(block)
-        split_sorts(block)
+def plan(block: Block, level: int, *, device: str = "") -> Plan:
+    """The plan of a program at an optimisation level, for a kind of device if that is known.
+
+    Raises Unsupported naming the operation.
+    """
+    run_passes(block, level, device=device)
     return _Planner(level).plan(block)
 
 
@@ -110,6 +121,8 @@ class _Planner:
                 stage_kernel(self._name(operation), stage, operation.results, inlined)
                 for stage in WHOLE[operation.name](operation)
             ]
+        elif operation.name in _FUSED:
+            kernels = [_FUSED[operation.name](self._name(operation), operation, inlined)]
         else:
             name, tiled = self._name(operation), self._level > 0
             kernels = [map_kernel(name, operation.results, inlined, tiled=tiled)]
@@ -122,7 +135,7 @@ class _Planner:
 
 def _check(operation: Operation) -> None:
     """Refuse by name what has no kernel, also in the regions that kernels take in."""
-    if operation.name not in {*EMITTERS, *WHOLE, *CONTROL_FLOW}:
+    if operation.name not in {*EMITTERS, *WHOLE, *CONTROL_FLOW, *_FUSED}:
         raise Unsupported(f"{operation.where}: has no kernel yet")
     if operation.name in CONTROL_FLOW:
         return

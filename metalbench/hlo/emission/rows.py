@@ -1,0 +1,96 @@
+"""Rows that stay in registers: some lanes a row, its elements read once, joined by SIMD-groups."""
+
+from __future__ import annotations
+
+from math import prod
+
+from metalbench.hlo.emission.elementwise import as_float
+from metalbench.hlo.emission.kernel import EMITTERS, THREADS, Kernel, kernel_of
+from metalbench.hlo.emission.literal import literal
+from metalbench.hlo.emission.writer import Index, Writer
+from metalbench.hlo.graph import ELEMENTS, Operation, Value
+from metalbench.hlo.passes.rows import Rows, identity, rows_of
+
+LANES = 32
+# Elements of a row that a thread keeps, if as many threads as a threadgroup has are enough.
+SLOTS = 8
+
+
+def rows_kernel(name: str, operation: Operation, inlined: set[Value]) -> Kernel:
+    """One kernel for an operation `rows`; its region's values lie in registers."""
+    region = operation.regions[0]
+    inner = {each for one in region.operations for each in one.results}
+    writer = Writer(EMITTERS, inlined | inner)
+    reductions = [each for each in region.operations if each.name == "reduce"]
+    found = rows_of(reductions[0])
+    if found is None:
+        raise AssertionError("a group has a reduction of rows")
+    made = Row(writer, found)
+    for number, reduction in enumerate(reductions):
+        made.join(reduction, number)
+    for number, value in enumerate(region.returned):
+        made.write(value, f"out{number}")
+    threads = prod(found.outer) * made.threads
+    return kernel_of(name, writer, operation.results, threads, max(made.threads, THREADS))
+
+
+class Row:
+    """The row of a thread, and the elements of it that the thread has."""
+
+    def __init__(self, writer: Writer, rows: Rows, slots: int = SLOTS) -> None:
+        self._writer, self._rows = writer, rows
+        width = prod(rows.inner)
+        self.threads = LANES
+        while self.threads * slots < width:
+            self.threads *= 2
+        writer.line(f"const uint place = i % {self.threads}u;")
+        row = writer.declare("int", f"int(i / {self.threads}u)", "row")
+        self.index = writer.unravel(row, rows.outer)
+        self.slots: list[tuple[Index, str]] = []
+        for start in range(0, width, self.threads):
+            column = writer.declare("int", f"int(place) + {start}", "column")
+            inside = "true"
+            if start + self.threads > width:
+                inside = writer.declare("bool", f"{column} < {width}")
+                column = writer.declare("int", f"min({column}, {width - 1})", "column")
+            self.slots.append(((*self.index, *writer.unravel(column, rows.inner)), inside))
+
+    def join(self, reduction: Operation, number: int) -> None:
+        """A reduction's number of this row, which all threads of the row know then."""
+        writer, element = self._writer, reduction.results[0].type.element
+        (join,) = reduction.regions[0].operations
+        kind = ELEMENTS["f32"] if element.is_float else element
+        neutral = literal(identity(join.name, element), kind)
+        total = neutral
+        functor = f"shlo::{join.name.capitalize()}()"
+        for index, inside in self.slots:
+            given = writer.value(reduction.operands[0], index)
+            own = as_float(given, element) if element.is_float else given
+            own = own if inside == "true" else f"({inside} ? {own} : {neutral})"
+            joined = own if total == neutral else f"{functor}.join({total}, {own})"
+            total = writer.declare(kind.msl, joined)
+        groups = self.threads // LANES
+        text = f"{functor}.lanes({total})"
+        if groups > 1:
+            partial = f"partial{number}"
+            writer.line(f"threadgroup {kind.msl} {partial}[{groups}];")
+            text = f"shlo::row_joined<{groups}>({functor}, {total}, {partial}, place)"
+        result = writer.declare(kind.msl, text)
+        if element != kind:
+            result = writer.declare(element.msl, f"{element.msl}({result})")
+        writer.note(reduction.results[0], self.index, result)
+
+    def write(self, value: Value, output: str) -> None:
+        """Elements of a value of the group into its buffer."""
+        writer, shape = self._writer, value.type.shape
+        if shape == self._rows.whole:
+            for index, inside in self.slots:
+                name, at = writer.value(value, index), writer.linear(index, shape)
+                head = "" if inside == "true" else f"if ({inside}) "
+                writer.line(f"{head}{output}[{at}] = {name};")
+            return
+        index = self.index
+        if shape != self._rows.outer:
+            index = (*index, *("0" for _ in self._rows.inner))
+        name, at = writer.value(value, index), writer.linear(index, shape)
+        writer.line(f"if (place == 0u) {output}[{at}] = {name};")

@@ -1,0 +1,93 @@
+"""Scores, what is done to their rows, and the product with values: one operation, `attention`.
+
+Scores and weights never lie in memory. Preconditions: a `rows` operation over the last axis, of at
+most `MOST_KEYS`, gives nothing but weights, which a product of floats alone reads and contracts
+over that axis, its leading axes being batches; it reads one product of that shape, which nothing
+else reads.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from metalbench.hlo.graph import Block, Operation, Value, free_values
+from metalbench.hlo.passes.rows import rename, rows_of
+
+# The weights of a row lie in threadgroup memory, its scores in registers of at most 64 threads.
+MOST_KEYS = 2048
+
+
+def fuse_attention(block: Block) -> None:
+    """Replace such three operations by one, in place, also in regions of control flow."""
+    for operation in list(block.operations):
+        if operation.name in ("case", "if", "while"):
+            for region in operation.regions:
+                fuse_attention(region)
+        if operation.name == "rows":
+            _fuse(block, operation)
+
+
+def _fuse(block: Block, rows: Operation) -> None:
+    uses = _uses(block)
+    scores, product = _scores(block, rows, uses), _product(block, rows, uses)
+    if scores is None or product is None:
+        return
+    region = rows.regions[0]
+    product.operands = [
+        region.returned[0] if each is rows.results[0] else each for each in product.operands
+    ]
+    inner = Block([], [scores, *region.operations, product], list(product.results))
+    made = Operation("attention", [], [], {}, [inner], product.location)
+    made.results = [Value(product.results[0].type, made)]
+    at = block.operations.index(product)
+    new = {product.results[0]: made.results[0]}
+    for each in block.operations[at + 1 :]:
+        rename(each, new)
+    block.returned = [new.get(each, each) for each in block.returned]
+    block.operations[at] = made
+    block.operations = [each for each in block.operations if each not in (scores, rows)]
+
+
+def _uses(block: Block) -> Counter[Value]:
+    """How many operations of a block read a value; being returned counts too."""
+    found = Counter(block.returned)
+    for each in block.operations:
+        found.update(set(each.inputs()))
+    return found
+
+
+def _scores(block: Block, rows: Operation, uses: Counter[Value]) -> Operation | None:
+    shapes = [rows_of(each) for each in rows.regions[0].operations if each.name == "reduce"]
+    if shapes[0] is None or len(shapes[0].inner) != 1 or shapes[0].inner[0] > MOST_KEYS:
+        return None
+    own = set(block.operations)
+    found = [
+        value.operation
+        for value in dict.fromkeys(free_values(rows.regions[0]))
+        if value.operation in own
+        and value.operation.name == "dot_general"
+        and value.type.shape == shapes[0].whole
+        and value.type.element.is_float
+        and uses[value] == 1
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _product(block: Block, rows: Operation, uses: Counter[Value]) -> Operation | None:
+    weights = rows.results[0]
+    readers = [each for each in block.operations if weights in each.inputs()]
+    if len(rows.results) != 1 or uses[weights] != 1 or len(readers) != 1:
+        return None
+    (product,) = readers
+    if product.name != "dot_general" or product.operands.count(weights) != 1:
+        return None
+    side = "lhs" if product.operands[0] is weights else "rhs"
+    numbers, rank = product.attributes["dot_dimension_numbers"], len(weights.type.shape)
+    batches = tuple(numbers[f"{side}_batching_dimensions"])
+    fits = (
+        tuple(numbers[f"{side}_contracting_dimensions"]) == (rank - 1,)
+        and batches == tuple(range(len(batches)))
+        and product.results[0].type.element.is_float
+        and product.results[0].type.size > 0
+    )
+    return product if fits else None

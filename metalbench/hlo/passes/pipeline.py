@@ -1,0 +1,49 @@
+"""The passes in their order, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from metalbench.hlo.graph import Block
+from metalbench.hlo.passes.attention import fuse_attention
+from metalbench.hlo.passes.dead_code import remove_dead_code
+from metalbench.hlo.passes.merging import split_sorts
+from metalbench.hlo.passes.partial_reductions import split_reductions
+from metalbench.hlo.passes.rows import fuse_rows
+from metalbench.hlo.passes.splitting import split_concatenations
+
+# Done to every program when it has been read.
+FIRST: dict[str, Callable[[Block], None]] = {
+    "split-concatenations": split_concatenations,
+    "remove-dead-code": remove_dead_code,
+}
+# The level from which on a pass is done, and the pass on a block for a kind of device.
+BY_LEVEL: dict[str, tuple[int, Callable[[Block, str], None]]] = {
+    "fuse-rows": (3, lambda block, _: fuse_rows(block)),
+    "fuse-attention": (3, lambda block, _: fuse_attention(block)),
+    "split-reductions": (1, lambda block, _: split_reductions(block)),
+    "split-sorts": (1, split_sorts),
+}
+PASSES = (*FIRST, *BY_LEVEL)
+
+
+def run_first_passes(block: Block, until: str | None = None) -> None:
+    """What every level has, in place; `until` is the last that is done."""
+    for name, transform in FIRST.items():
+        transform(block)
+        if name == until:
+            return
+
+
+def run_passes(block: Block, level: int, until: str | None = None, *, device: str = "") -> None:
+    """What an optimisation level has, in place; `until` is the last that is done.
+
+    `device` is the kind of the device that is to run it, if that is known.
+    """
+    if until in FIRST:
+        return
+    for name, (lowest, transform) in BY_LEVEL.items():
+        if level >= lowest:
+            transform(block, device)
+        if name == until:
+            return

@@ -1,0 +1,243 @@
+"""What is done to rows goes into one kernel: softmax, norms, and what is before and behind them.
+
+A group is made of reductions over the same last axes of tensors of one shape, of elementwise
+operations on these tensors and on a number a row, and of broadcasts between them. It becomes one
+operation, `rows`, whose region has the operations; a row is read once and stays in registers.
+
+Preconditions: a reduction has one operand of 32 bits or of floats, its region is one of
+`JOINS`, and its initial value is that operation's identity; a row has from `FEWEST` to `MOST`
+elements; nothing outside of a group lies on a path from one of its operations to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from metalbench.hlo.graph import Block, Element, Operation, Value, free_values
+
+# Shorter rows leave lanes of a SIMD-group idle; longer ones do not fit into its registers.
+FEWEST, MOST = 32, 8192
+# A kernel's text and its buffers; Metal binds 31 of these.
+MOST_OPERATIONS, MOST_BUFFERS = 64, 24
+JOINS = frozenset(("add", "maximum", "minimum", "multiply"))
+ELEMENTWISE = frozenset(
+    (
+        "abs",
+        "add",
+        "and",
+        "cbrt",
+        "ceil",
+        "clamp",
+        "compare",
+        "convert",
+        "cosine",
+        "divide",
+        "exponential",
+        "exponential_minus_one",
+        "floor",
+        "is_finite",
+        "log",
+        "log_plus_one",
+        "logistic",
+        "maximum",
+        "minimum",
+        "multiply",
+        "negate",
+        "not",
+        "or",
+        "power",
+        "reduce_precision",
+        "remainder",
+        "round_nearest_afz",
+        "round_nearest_even",
+        "rsqrt",
+        "select",
+        "sign",
+        "sine",
+        "sqrt",
+        "subtract",
+        "tan",
+        "tanh",
+        "xor",
+    )
+)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The shape of what is reduced: axes that count rows, and axes of a row."""
+
+    outer: tuple[int, ...]
+    inner: tuple[int, ...]
+
+    @property
+    def whole(self) -> tuple[int, ...]:
+        """The shape of all rows."""
+        return (*self.outer, *self.inner)
+
+    @property
+    def numbers(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes that a number a row may have."""
+        return self.outer, (*self.outer, *(1 for _ in self.inner))
+
+
+def rows_of(reduce: Operation) -> Rows | None:
+    """The rows that a reduction joins; None if it has not what a group needs."""
+    if reduce.name != "reduce" or len(reduce.operands) != 2:
+        return None
+    shape, axes = reduce.operands[0].type.shape, sorted(reduce.attributes["dimensions"])
+    split = len(shape) - len(axes)
+    if axes != list(range(split, len(shape))) or not _joins(reduce):
+        return None
+    rows = Rows(shape[:split], shape[split:])
+    return rows if prod(rows.outer) and FEWEST <= prod(rows.inner) <= MOST else None
+
+
+def fuse_rows(block: Block) -> None:
+    """Put groups into operations of their own, in place, also in regions of control flow."""
+    for operation in block.operations:
+        if operation.name in ("case", "if", "while"):
+            for region in operation.regions:
+                fuse_rows(region)
+    found = [rows for each in block.operations if (rows := rows_of(each)) is not None]
+    for rows in dict.fromkeys(found):
+        for root in reversed(list(block.operations)):
+            group = _group(block, root, rows) if root in block.operations else set()
+            if group:
+                _replace(block, group)
+
+
+def _joins(reduce: Operation) -> bool:
+    region, element = reduce.regions[0], reduce.results[0].type.element
+    if len(region.operations) != 1 or not (element.is_float or element.name in ("i32", "ui32")):
+        return False
+    (join,), initial = region.operations, reduce.operands[1].operation
+    return (
+        join.name in JOINS
+        and set(join.operands) == set(region.arguments)
+        and region.returned == join.results
+        and join.results[0].type.element == element
+        and initial is not None
+        and initial.name == "constant"
+        and bool(
+            (initial.attributes["value"].reshape(-1)[:1] == identity(join.name, element)).all()
+        )
+    )
+
+
+def identity(join: str, element: Element) -> float | int:
+    """What changes nothing when it is joined."""
+    if join in ("add", "multiply"):
+        return int(join == "multiply")
+    if element.is_float:
+        return -np.inf if join == "maximum" else np.inf
+    limits = np.iinfo(element.storage)
+    return int(limits.min if join == "maximum" else limits.max)
+
+
+def _fits(operation: Operation, rows: Rows) -> bool:
+    """Whether an operation may be in a group."""
+    shape = operation.results[0].type.shape
+    if operation.name == "reduce":
+        return rows_of(operation) == rows
+    if shape != rows.whole and shape not in rows.numbers:
+        return False
+    if operation.name == "reshape":
+        # Only axes of one element come and go, so that a number of a row keeps its index.
+        return operation.operands[0].type.shape in rows.numbers
+    return operation.name in ELEMENTWISE or operation.name in ("broadcast_in_dim", "iota")
+
+
+def _group(block: Block, root: Operation, rows: Rows) -> set[Operation]:
+    """What can be in one kernel with `root`, which is its last; nothing if that is no gain."""
+    if not _fits(root, rows):
+        return set()
+    group = _above(root, block, lambda each: _fits(each, rows))
+    outside = [
+        value.operation
+        for each in group
+        for value in each.inputs()
+        if value.operation is not None and value.operation not in group
+    ]
+    # What leads to something that the group reads would have to be before it and in it.
+    for each in outside:
+        group -= _above(each, block, lambda _: True)
+    reductions = [each for each in group if each.name == "reduce"]
+    is_gain = len(reductions) > 1 or root.results[0].type.shape == rows.whole
+    if root not in group or not reductions or not is_gain or len(group) > MOST_OPERATIONS:
+        return set()
+    buffers = len(_read(block, group)) + len(_outputs(block, group))
+    return group if buffers <= MOST_BUFFERS else set()
+
+
+def _above(root: Operation, block: Block, wanted: Callable[[Operation], bool]) -> set[Operation]:
+    """An operation, and those of the block that lead to it by wanted ones only."""
+    own = set(block.operations)
+    found, waiting = {root}, [root]
+    while waiting:
+        for value in waiting.pop().inputs():
+            each = value.operation
+            if each is not None and each in own and each not in found and wanted(each):
+                found.add(each)
+                waiting.append(each)
+    return found
+
+
+def _outputs(block: Block, group: set[Operation]) -> list[Value]:
+    """What of a group is used outside of it."""
+    used = set(block.returned)
+    for each in block.operations:
+        if each not in group:
+            used.update(each.inputs())
+    return [
+        each for one in block.operations if one in group for each in one.results if each in used
+    ]
+
+
+def _inside(block: Block, group: set[Operation]) -> Block:
+    return Block([], [each for each in block.operations if each in group], _outputs(block, group))
+
+
+def _read(block: Block, group: set[Operation]) -> list[Value]:
+    return list(dict.fromkeys(free_values(_inside(block, group))))
+
+
+def _replace(block: Block, group: set[Operation]) -> None:
+    region = _inside(block, group)
+    last = region.operations[-1]
+    made = Operation("rows", [], [], {}, [region], last.location)
+    made.results = [Value(each.type, made, n) for n, each in enumerate(region.returned)]
+    before, behind = _parted(block, group)
+    new = dict(zip(region.returned, made.results, strict=True))
+    for each in behind:
+        rename(each, new)
+    block.returned = [new.get(each, each) for each in block.returned]
+    block.operations = [*before, made, *behind]
+
+
+def _parted(block: Block, group: set[Operation]) -> tuple[list[Operation], list[Operation]]:
+    """The other operations: those that need nothing of a group, and those that do, in order."""
+    made = {each for one in group for each in one.results}
+    before, behind = [], []
+    for each in block.operations:
+        if each in group:
+            continue
+        if made.isdisjoint(each.inputs()):
+            before.append(each)
+        else:
+            behind.append(each)
+            made.update(each.results)
+    return before, behind
+
+
+def rename(operation: Operation, new: dict[Value, Value]) -> None:
+    """Have an operation, and its regions, read other values instead."""
+    operation.operands = [new.get(each, each) for each in operation.operands]
+    for region in operation.regions:
+        for each in region.operations:
+            rename(each, new)
+        region.returned = [new.get(each, each) for each in region.returned]

@@ -1,0 +1,117 @@
+"""Attention as it is written in plain operations goes into one kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metalbench import hlo
+from metalbench.hlo.program import graph
+from metalbench.hlo.running import plan
+
+
+def attention(batch, queries, keys, dims, *, causal=False, returns="%o"):
+    full, one = f"tensor<{batch}x{queries}x{keys}xf32>", f"tensor<{batch}x{queries}xf32>"
+    q, k = f"tensor<{batch}x{queries}x{dims}xf32>", f"tensor<{batch}x{keys}x{dims}xf32>"
+    at = f"tensor<{batch}x{queries}x{keys}xi32>"
+    results = ", ".join({"%o": q, "%p": full, "%s": full}[each] for each in returns.split(", "))
+    mask = f"""
+      %i = stablehlo.iota dim = 1 : {at}
+      %j = stablehlo.iota dim = 2 : {at}
+      %seen = stablehlo.compare GE, %i, %j : ({at}, {at}) -> tensor<{batch}x{queries}x{keys}xi1>
+      %never = stablehlo.constant dense<0xFF800000> : {full}
+      %t = stablehlo.select %seen, %s, %never : tensor<{batch}x{queries}x{keys}xi1>, {full}"""
+    return f"""func.func @main(%q: {q}, %k: {k}, %v: {k}) -> ({results}) {{
+      %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2]
+        : ({q}, {k}) -> {full}
+      {mask if causal else f"%t = stablehlo.add %s, %s : {full}"}
+      %m = stablehlo.reduce(%t init: %low) applies stablehlo.maximum across dimensions = [2]
+        : ({full}, tensor<f32>) -> {one}
+      %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : ({one}) -> {full}
+      %d = stablehlo.subtract %t, %mb : {full}
+      %e = stablehlo.exponential %d : {full}
+      %z = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [2]
+        : ({full}, tensor<f32>) -> {one}
+      %zb = stablehlo.broadcast_in_dim %z, dims = [0, 1] : ({one}) -> {full}
+      %p = stablehlo.divide %e, %zb : {full}
+      %o = stablehlo.dot_general %p, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+        : ({full}, {k}) -> {q}
+      return {returns} : {results}
+    }}"""
+
+
+def kernels(text):
+    return [each.name.rpartition("_")[0] for each in plan(graph(text), 3).kernels()]
+
+
+def drawn(batch, queries, keys, dims):
+    generator = np.random.default_rng(0)
+    shapes = [(batch, queries, dims), (batch, keys, dims), (batch, keys, dims)]
+    return [generator.normal(size=each).astype("f4") / 2 for each in shapes]
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("sizes", [(2, 5, 40, 8), (1, 3, 1100, 70)])
+def test_it_is_one_kernel_and_right(sizes, causal):
+    text = attention(*sizes, causal=causal)
+    assert kernels(text) == ["attention"]
+    q, k, v = drawn(*sizes)
+    (found,) = hlo.compile(text, level=3, device="cpu")(q, k, v)
+    scores = np.einsum("bqd,bkd->bqk", q.astype("f8"), k)
+    seen = np.tri(*scores.shape[1:], dtype=bool) | (not causal)
+    scores = np.where(seen, scores * (1 if causal else 2), -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    np.testing.assert_allclose(found, weights @ v, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("returns", ["%o, %p", "%o, %s"])
+def test_scores_and_weights_that_are_wanted_are_written(returns):
+    text, arguments = attention(2, 5, 40, 8, returns=returns), drawn(2, 5, 40, 8)
+    assert "attention" not in kernels(text)
+    for got, wanted in zip(
+        *(hlo.compile(text, level=level, device="cpu")(*arguments) for level in (3, 0)), strict=True
+    ):
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_longer_rows_of_scores_stay_in_memory():
+    assert kernels(attention(1, 2, 2100, 8)) == ["dot_general", "rows", "dot_general"]
+
+
+def test_weights_on_the_right_of_the_product_give_a_transposed_result():
+    text = attention(2, 5, 40, 8).replace(
+        """stablehlo.dot_general %p, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+        : (tensor<2x5x40xf32>, tensor<2x40x8xf32>) -> tensor<2x5x8xf32>""",
+        """stablehlo.dot_general %v, %p, batching_dims = [0] x [0], contracting_dims = [1] x [2]
+        : (tensor<2x40x8xf32>, tensor<2x5x40xf32>) -> tensor<2x8x5xf32>""",
+    )
+    text = text.replace("-> (tensor<2x5x8xf32>)", "-> (tensor<2x8x5xf32>)")
+    text = text.replace("return %o : tensor<2x5x8xf32>", "return %o : tensor<2x8x5xf32>")
+    assert kernels(text) == ["attention"]
+    arguments = drawn(2, 5, 40, 8)
+    found, expected = (
+        hlo.compile(text, level=level, device="cpu")(*arguments)[0] for level in (3, 0)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("level", [2, 3])
+def test_a_product_used_often_in_its_place_begins_an_epilogue(level):
+    program = """
+    func.func @main(%a: tensor<4x5xf32>, %b: tensor<5x3xf32>) -> tensor<4x3xf32> {
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+        : (tensor<4x5xf32>, tensor<5x3xf32>) -> tensor<4x3xf32>
+      %1 = stablehlo.multiply %0, %0 : tensor<4x3xf32>
+      %2 = stablehlo.tanh %1 : tensor<4x3xf32>
+      %3 = stablehlo.multiply %0, %2 : tensor<4x3xf32>
+      return %3 : tensor<4x3xf32>
+    }"""
+    made = list(plan(graph(program), level).kernels())
+    assert [each.name for each in made] == ["multiply_1"]
+    generator = np.random.default_rng(0)
+    a, b = (generator.normal(size=each).astype("f4") for each in ((4, 5), (5, 3)))
+    (found,) = hlo.compile(program, level=level, device="cpu")(a, b)
+    np.testing.assert_allclose(found, (a @ b) * np.tanh((a @ b) ** 2), rtol=1e-4, atol=1e-6)
