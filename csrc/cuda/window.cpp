@@ -23,35 +23,30 @@ double ns_between(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double, std::nano>(end - begin).count();
 }
 
-class EventPair {
+// Also where a window could not be handed over.
+class Lease {
  public:
-  explicit EventPair(const Gpu& gpu) : gpu_(gpu) {
-    gpu_.check(gpu_.driver().cuEventCreate(&begin, 0), "make an event");
-    gpu_.check(gpu_.driver().cuEventCreate(&end, 0), "make an event");
-  }
-  ~EventPair() {
-    for (const Event event : {begin, end}) {
-      if (event != nullptr && gpu_.lost().empty()) (void)gpu_.driver().cuEventDestroy_v2(event);
-    }
-  }
-  EventPair(const EventPair&) = delete;
-  EventPair& operator=(const EventPair&) = delete;
+  explicit Lease(Script& script) : script_(script), events_(script.take_events()) {}
+  ~Lease() { script_.give_back(events_); }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
 
-  Event begin = nullptr, end = nullptr;
+  [[nodiscard]] const Events* operator->() const { return &events_; }
 
  private:
-  const Gpu& gpu_;
+  Script& script_;
+  Events events_;
 };
 
 class Window final : public Running {
  public:
   Window(std::shared_ptr<Script> script, const RunOptions& options)
-      : script_(std::move(script)), options_(options), gpu_(script_->gpu()), events_(gpu_) {
+      : script_(std::move(script)), options_(options), gpu_(script_->gpu()), events_(*script_) {
     script_->make_ready(options.passes);
     start_ = Clock::now();
-    record(events_.begin);
+    record(events_->begin);
     script_->hand_over(options.passes);
-    record(events_.end);
+    record(events_->end);
     handed_ = Clock::now();
   }
 
@@ -70,7 +65,7 @@ class Window final : public Running {
     landed_ = true;
     gpu_.ended(end);
     float ms = 0;
-    gpu_.check(gpu_.driver().cuEventElapsedTime(&ms, events_.begin, events_.end),
+    gpu_.check(gpu_.driver().cuEventElapsedTime(&ms, events_->begin, events_->end),
                "read the time of a window");
     return Timing{.device_ns = ms * ns_per_ms,
                   .wall_ns = ns_between(start_, end),
@@ -83,7 +78,7 @@ class Window final : public Running {
   }
 
   [[nodiscard]] bool has_ended() {
-    const Result state = gpu_.driver().cuEventQuery(events_.end);
+    const Result state = gpu_.driver().cuEventQuery(events_->end);
     if (state == result::success) return true;
     if (state == result::not_ready) return false;
     const std::string text = gpu_.driver().text(state);
@@ -116,7 +111,7 @@ class Window final : public Running {
   std::shared_ptr<Script> script_;
   RunOptions options_;
   const Gpu& gpu_;
-  EventPair events_;
+  Lease events_;
   Clock::time_point start_, handed_;
   bool landed_ = false;
 };
@@ -130,7 +125,26 @@ Script::~Script() {
   for (const auto& [passes, graph] : graphs_) {
     if (gpu_->lost().empty()) (void)gpu_->driver().cuGraphExecDestroy(graph);
   }
+  for (const Events& events : idle_) {
+    if (!gpu_->lost().empty()) break;
+    for (const Event event : {events.begin, events.end}) {
+      if (event != nullptr) (void)gpu_->driver().cuEventDestroy_v2(event);
+    }
+  }
 }
+
+Events Script::take_events() {
+  if (idle_.empty()) idle_.emplace_back();
+  // What could not be made is tried anew by the next window.
+  for (Event* event : {&idle_.back().begin, &idle_.back().end}) {
+    if (*event == nullptr) gpu_->check(gpu_->driver().cuEventCreate(event, 0), "make an event");
+  }
+  const Events events = idle_.back();
+  idle_.pop_back();
+  return events;
+}
+
+void Script::give_back(const Events& events) { idle_.push_back(events); }
 
 std::uint32_t Script::passes_per_graph() const {
   const auto launches = static_cast<std::uint32_t>(std::max<std::size_t>(launches_.size(), 1));

@@ -13,6 +13,11 @@
 
 namespace metalbench::cuda {
 
+// What a window's time is between.
+struct Events {
+  Event begin = nullptr, end = nullptr;
+};
+
 // Launches in order, as often as is asked for.
 class Script {
  public:
@@ -25,6 +30,10 @@ class Script {
   void hand_over(std::uint32_t passes);
   // Makes the graphs for so many, before any time counts.
   void make_ready(std::uint32_t passes);
+  // Two events for a window, to be given back when it has ended: windows that follow one another
+  // have the same ones, for to make and to destroy them are four calls of the driver.
+  [[nodiscard]] Events take_events();
+  void give_back(const Events& events);
   // The kernels' names, for errors.
   [[nodiscard]] const std::string& names() const { return names_; }
   [[nodiscard]] const Gpu& gpu() const { return *gpu_; }
@@ -37,6 +46,7 @@ class Script {
   std::vector<Launch> launches_;
   std::string names_;
   std::map<std::uint32_t, GraphExec> graphs_;
+  std::vector<Events> idle_;
 };
 
 // Hands a window over.

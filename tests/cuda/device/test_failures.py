@@ -67,6 +67,33 @@ def test_a_kernel_is_compiled_once_for_each_size_of_block(device, compiled, doub
     np.testing.assert_array_equal(y, [5 * number] * 64)
 
 
+def test_a_window_makes_no_event_of_its_own(device, compiled, double):
+    dispatch = dispatch_of(compiled, np.zeros(64, np.float32))
+
+    def calls_of(pairs):
+        names = (b"cuEventCreate", b"cuEventDestroy_v2", b"cuEventRecord")
+        before = [double.cuda_double_calls(name) for name in names]
+        plan = {"warmup_ns": 0, "window_ns": 1e4, "max_pairs": pairs, "min_pairs": pairs}
+        device.sample([dispatch], [dispatch], **plan)
+        after = [double.cuda_double_calls(name) for name in names]
+        return [now - then for now, then in zip(after, before, strict=True)]
+
+    few, many = calls_of(8), calls_of(40)
+    assert few[:2] == many[:2]  # the same events for all windows
+    assert many[0] == many[1]  # and none left
+    assert many[2] - few[2] >= 2 * 2 * 32  # while every window of the pairs is timed
+
+
+def test_an_event_that_was_not_made_is_made_by_the_next_window(device, compiled, double):
+    y = np.zeros(4, np.float32)
+    program = [dispatch_of(compiled, y)]
+    double.cuda_double_fail(b"cuEventCreate", 1, OUT_OF_MEMORY)
+    with pytest.raises(_core.OutOfMemoryError, match="cannot make an event"):
+        device.run(program)
+    device.run(program)
+    np.testing.assert_array_equal(y, [1] * 4)
+
+
 def test_nothing_is_copied_within_a_sampling(device, compiled, double):
     dispatch = dispatch_of(compiled, np.zeros(64, np.float32))
     up, down = (
