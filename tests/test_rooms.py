@@ -19,6 +19,7 @@ ABOVE = Path(agent_steel.__file__).parent
 ROOMS = (
     "errors",
     "kind",
+    "cores",
     "isolation.confinement",
     "isolation.encoding",
     "isolation.limits",

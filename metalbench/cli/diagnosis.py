@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metalbench.result.environment import environment, usable_cores
+from metalbench.cores import usable_cores
+from metalbench.result.environment import environment
 
 if TYPE_CHECKING:
     from metalbench._core import Device

@@ -30,8 +30,8 @@ def seats_for(options: Mapping[str, Any], log: Console) -> Iterator[Found]:
         return
     from metalbench.cluster.on_ray import RaySeats
     from metalbench.cluster.place import Wanted
+    from metalbench.cores import usable_cores
     from metalbench.msl.engine import ENGINE_VARIABLE, chosen_engine
-    from metalbench.result.environment import usable_cores
 
     limits = limits_of(options)
     # Kernels of the cpu device run everywhere in the same way, so that results are of one kind.

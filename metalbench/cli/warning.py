@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 def warn(log: Console, device: Device) -> None:
     """Print what device and machine say against measuring now, before time is spent on it."""
+    from metalbench.cores import usable_cores
     from metalbench.result.conditions import crowded, warnings
-    from metalbench.result.environment import usable_cores
 
     busy = crowded(os.getloadavg()[0], usable_cores()) if hasattr(os, "getloadavg") else None
     for each in (*warnings(device.state()), *([busy] if busy else ())):

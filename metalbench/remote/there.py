@@ -13,6 +13,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from metalbench import _core
+from metalbench.cores import usable_cores
 from metalbench.errors import (
     DeclarationError,
     EncodingError,
@@ -27,7 +28,7 @@ from metalbench.remote.messages import Job, Opened, Opening, Part
 from metalbench.remote.translated import match_outcome, trial_result
 from metalbench.remote.turn import turn
 from metalbench.result.conditions import crowded, warnings
-from metalbench.result.environment import environment, usable_cores
+from metalbench.result.environment import environment
 from metalbench.run.capture import capture, check_captures
 from metalbench.run.observed import device_facts
 from metalbench.run.stages import Stage

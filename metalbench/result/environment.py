@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from metalbench.cores import usable_cores
 from metalbench.msl.engine import chosen_engine
 
 PACKAGES = ("metalbench", "mlx", "numpy", "scipy", "ml_dtypes", "ziglang")
@@ -57,13 +58,6 @@ def environment() -> Environment:
         revision=_revision(Path(__file__).resolve().parents[2]),
         engine=chosen_engine(),
     )
-
-
-def usable_cores() -> int:
-    """Cores that this process may run on, which a container can make fewer than there are."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _cpu() -> str:

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from metalbench.cores import usable_cores
+
 Values = np.ndarray[Any, Any]
 Fill = Callable[[np.random.Generator, Values], object]
 
@@ -60,8 +62,6 @@ def _blocks(flat: Values) -> list[Values]:
 
 
 def _side_by_side(work: Callable[..., object], *arguments: Sequence[Any]) -> None:
-    from metalbench.result.environment import usable_cores
-
     with ThreadPoolExecutor(usable_cores(), thread_name_prefix="draw") as threads:
         # What they return is waited for, so that what is raised there is raised here.
         list(threads.map(work, *arguments))

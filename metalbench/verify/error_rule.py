@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from metalbench.result.environment import usable_cores
+from metalbench.cores import usable_cores
 from metalbench.task.dtypes import DTYPES, DType
 from metalbench.verify.verdict import Comparison
 

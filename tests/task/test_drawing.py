@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metalbench.result import environment
 from metalbench.task import drawing
 from metalbench.task.inputs import normal, positive, uniform
 from metalbench.task.variation import coarse
@@ -25,7 +24,7 @@ def test_what_is_drawn_does_not_depend_on_cores(declared, monkeypatch):
     monkeypatch.setattr(drawing, "BLOCK", BLOCK)
     drawn = []
     for cores in (1, 5):
-        monkeypatch.setattr(environment, "usable_cores", lambda cores=cores: cores)
+        monkeypatch.setattr(drawing, "usable_cores", lambda cores=cores: cores)
         values = declared.drawn(generator(), dict(zip("ab", SHAPE, strict=True)), 0)
         drawn.append(values)
     assert values.shape == SHAPE
