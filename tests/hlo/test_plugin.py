@@ -31,6 +31,8 @@ def python(script, *arguments, **environment):
         text=True,
         check=False,
         env={**os.environ, **variables},
+        # Not where a folder of the project's own name would be taken for the package.
+        cwd=FOLDER,
     )
 
 

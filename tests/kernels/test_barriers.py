@@ -40,11 +40,12 @@ def included(header: str) -> frozenset[str]:
 
 def users_of(header: str) -> list[Entry]:
     """Kernels that include `header`, those first that include little else."""
+    entries = [LIBRARY.entry(name) for name in LIBRARY.names("all")]
     reached = {
         entry.name: frozenset().union(*map(included, INCLUDE.findall(entry.kernel().source)))
-        for entry in LIBRARY
+        for entry in entries
     }
-    users = [entry for entry in LIBRARY if header in reached[entry.name]]
+    users = [entry for entry in entries if header in reached[entry.name]]
     return sorted(users, key=lambda entry: len(reached[entry.name]))
 
 
