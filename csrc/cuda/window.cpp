@@ -23,13 +23,13 @@ double ns_between(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double, std::nano>(end - begin).count();
 }
 
-// Also where a window could not be handed over.
-class Lease {
+// A window's two events, which go back to its script, even if it could not be handed over.
+class LentEvents {
  public:
-  explicit Lease(Script& script) : script_(script), events_(script.take_events()) {}
-  ~Lease() { script_.give_back(events_); }
-  Lease(const Lease&) = delete;
-  Lease& operator=(const Lease&) = delete;
+  explicit LentEvents(Script& script) : script_(script), events_(script.take_events()) {}
+  ~LentEvents() { script_.give_back(events_); }
+  LentEvents(const LentEvents&) = delete;
+  LentEvents& operator=(const LentEvents&) = delete;
 
   [[nodiscard]] const Events* operator->() const { return &events_; }
 
@@ -111,7 +111,7 @@ class Window final : public Running {
   std::shared_ptr<Script> script_;
   RunOptions options_;
   const Gpu& gpu_;
-  Lease events_;
+  LentEvents events_;
   Clock::time_point start_, handed_;
   bool landed_ = false;
 };

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from metalbench.generations.evaluate import Done, Evaluation, Lost
     from metalbench.generations.folder import Plan
-    from metalbench.generations.trials import Job
+    from metalbench.generations.trials import Conditions, Job
     from metalbench.store import Store
 
 EXAMPLES = """\b
@@ -76,19 +76,12 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     from metalbench.cli.seats import seats_for
     from metalbench.generations.evaluate import Evaluation
     from metalbench.generations.folder import plan_of, samples_in
-    from metalbench.generations.trials import Conditions, jobs_of, remaining
+    from metalbench.generations.trials import jobs_of, remaining
     from metalbench.kernel.library import Library
-    from metalbench.measure import Plan
     from metalbench.report.console import console
     from metalbench.store import Store, location
 
-    conditions = Conditions(
-        options["dtype"],
-        options["size"],
-        options["seed"],
-        Plan(seconds=options["seconds"]),
-        options["oracle"],
-    )
+    conditions = _conditions(options)
     plan = plan_of(folder, make=True)
     jobs = jobs_of(samples_in(folder), plan, Library(options["kernels"]))
     log = console(to_stderr=True)
@@ -105,6 +98,19 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     for each in untried:
         log.print(f"Not tried: {each}", style="red", soft_wrap=True, markup=False)
     ctx.exit(int(bool(untried)))
+
+
+def _conditions(options: Mapping[str, Any]) -> Conditions:
+    from metalbench.generations.trials import Conditions
+    from metalbench.measure import Plan
+
+    return Conditions(
+        options["dtype"],
+        options["size"],
+        options["seed"],
+        Plan(seconds=options["seconds"]),
+        options["oracle"],
+    )
 
 
 def _tell_plan(log: Console, plan: Plan, jobs: Sequence[Job], left: Sequence[Job]) -> None:

@@ -158,7 +158,7 @@ def oracle_option(command: Command) -> Command:
         default="all",
         show_default=True,
         help="Sizes at which float64 says what is right. With small, MLX in float32 does at the "
-        "size that is timed, once before and after: a size for GPUs takes seconds, not minutes.",
+        "size that is timed, once before and after: at sizes for GPUs float64 takes longest.",
     )(command)
 
 

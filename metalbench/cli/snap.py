@@ -49,12 +49,12 @@ Examples:
 def snap(ctx: click.Context, /, names: tuple[str, ...], **options: Any) -> None:
     """Run kernels on the cpu device at their least size and compare bits with a file of hashes.
 
-    Every task, with its families, in every element type. A change of one bit shows that a change of
-    a kernel, a header or the engine was none for the better or the worse alone: look why, and
-    --write it. Of inputs that are drawn differently, by another NumPy, outputs are not compared.
+    Every task, with its families, in every element type. A bit that differs shows what a change of
+    a kernel, a header or the engine has changed with it: if that is as it should be, --write it.
+    Where inputs are drawn differently, by another NumPy, outputs are not compared.
 
-    Exit codes: 0 all as before, or written; 1 some differ, fail or are not in the file; 2 wrong
-    usage or environment; 130 interrupted.
+    Exit codes: 0 all as before, or written; 1 some differ, fail or are not in the file, or could
+    not be written because they fail; 2 wrong usage or environment; 130 interrupted.
     """
     from metalbench.kernel.installed import installed_folder
     from metalbench.kernel.library import ALL, find
@@ -83,6 +83,7 @@ def snap(ctx: click.Context, /, names: tuple[str, ...], **options: Any) -> None:
     except OSError as error:
         raise Failure(f"{path} cannot be written: {error.strerror}") from error
     click.echo(f"{len(known)} snapshots in {path}")
+    ctx.exit(int(counts[Change.FAILED] > 0))
 
 
 def _cases(entries: Sequence[Entry], dtypes: Sequence[str]) -> list[tuple[Entry, str]]:

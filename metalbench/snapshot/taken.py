@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metalbench import _core
+from metalbench.cores import usable_cores
 from metalbench.errors import MetalBenchError, of_the_machine
 from metalbench.kernel.prepare import Compiled, compile_kernel
 from metalbench.task.workload import workload
@@ -48,7 +48,7 @@ def taken(cases: Sequence[Case]) -> Iterator[Taken]:
     the result; raises MachineError for that which is not their fault.
     """
     device = _core.open("cpu")
-    with ThreadPoolExecutor(os.cpu_count()) as compilers:
+    with ThreadPoolExecutor(usable_cores()) as compilers:
         futures = [compilers.submit(_compiled, device, *case) for case in cases]
         try:
             for case, future in zip(cases, futures, strict=True):

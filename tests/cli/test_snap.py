@@ -61,7 +61,7 @@ def test_what_fails_or_is_not_there_is_told_and_known_ones_stay(snap: Snap) -> N
     assert "thrice float32: not in the file" in result.output
     assert "use of undeclared identifier 'z'" in result.output
     assert result.output.endswith("1 same, 1 not in the file, 1 failed\n")
-    snap("thrice", "broken", "--write")
+    assert snap("thrice", "broken", "--write").exit_code == 1
     assert sorted(json.loads(snap.file.read_text())) == ["thrice", "twice"]
 
 

@@ -46,5 +46,6 @@ def test_a_kernel_computes_the_bits_it_did(entry: Entry, dtype: str) -> None:
     (found,) = taken([(entry, dtype)])
     change = Snapshots.read(FILE).change(found)
     assert found.fault == ""
-    if HERE:
-        assert change in (Change.SAME, Change.OTHER_INPUTS)
+    if not HERE or change is Change.OTHER_INPUTS:
+        pytest.skip("bits are compared on x86-64, with inputs as this NumPy has drawn them")
+    assert change is Change.SAME

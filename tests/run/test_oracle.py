@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from generations import samples
 
 from metalbench import _core
 from metalbench.errors import DeclarationError
@@ -43,21 +44,11 @@ def exact(x):
 def twice(x):
     return x + x
 '''
-KERNEL = """// Twice the input.
-// dispatch: twice  threads_in_grid=(n)  threads=(64)
-#include <metal_stdlib>
-using namespace metal;
-
-kernel void twice(device const float* x, device float* y, constant uint& n,
-                  uint i [[thread_position_in_grid]]) {
-  STATEMENT
-}
-"""
 
 
 def trial(folder: Path, statement: str, oracle: str, flops: str = "n") -> Trial:
     (folder / "twice.py").write_text(TASK.replace("FLOPS", flops))
-    (folder / "twice.metal").write_text(KERNEL.replace("STATEMENT", statement))
+    (folder / "twice.metal").write_text(samples.kernel(statement))
     entry = Library([folder]).entry("twice")
     plan = Plan(seconds=0.01, warmup_ns=0)
     return Trial(entry, entry.kernel(), "float32", plan=plan, oracle=oracle)

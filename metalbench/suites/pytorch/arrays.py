@@ -11,7 +11,7 @@ import numpy as np
 
 
 class Arrays:
-    """Operations that move elements and compute nothing."""
+    """Operations that make arrays or move elements, and compute nothing."""
 
     _on: ModuleType
 
@@ -115,6 +115,15 @@ class Arrays:
     def unbind(self, x: Any, dim: int = 0) -> list[Any]:
         """All places along an axis."""
         return [self.select(x, dim, i) for i in range(x.shape[dim])]
+
+    def zeros_like(self, x: Any, **_: Any) -> Any:
+        """Zeros; where they lie is nothing that is compared."""
+        return x * 0
+
+    def number(self, value: float) -> Any:
+        """An array of that number alone."""
+        kind = np.int32 if isinstance(value, int) else np.float32
+        return self._on.given(np.asarray(value, kind))
 
     def getitem(self, several: Any, index: int) -> Any:
         """One of several results."""

@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from metalbench.suites.kernelbench.problems.layers import Layers
 from metalbench.suites.pytorch.arrays import Arrays
 from metalbench.suites.pytorch.normalizing import Norms
@@ -215,15 +213,6 @@ class Operations(Arrays, Norms, Recurrent, Windowed):
         if margin != 1.0:
             raise ValueError(f"triplet_margin_loss: expected the margin 1, got {margin}")
         return self._on.triplet_margin_loss(a, near, far)
-
-    def zeros_like(self, x: Any, **_: Any) -> Any:
-        """Zeros; where they lie is nothing that is compared."""
-        return x * 0
-
-    def number(self, value: float) -> Any:
-        """An array of that number alone."""
-        kind = np.int32 if isinstance(value, int) else np.float32
-        return self._on.given(np.asarray(value, kind))
 
     def sum(self, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
         """The sum over axes."""
