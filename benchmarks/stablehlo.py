@@ -24,8 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from metalbench import hlo
-from metalbench.hlo.program import graph
-from metalbench.hlo.running.plan import Plan, plan
+from metalbench.hlo.running.plan import Plan
 
 LEVELS = (0, 2, 3)
 
@@ -74,9 +73,9 @@ def measure(name: str, function: Any, shapes: list[tuple[int, ...]], *, seconds:
     random = np.random.default_rng(0)
     arrays = [random.normal(size=each).astype(np.float32) / 8 for each in shapes]
     lowered = jax.jit(function).lower(*arrays).compiler_ir("stablehlo")
-    plans = [plan(graph(lowered), level) for level in LEVELS]
     jitted = jax.jit(function)
     programs = [hlo.compile(lowered, level=level) for level in LEVELS]
+    plans = [each.executable.plan for each in programs]
     forms: list[Callable[[], Any]] = [
         *(lambda program=each: program(*arrays) for each in programs),
         lambda: np.asarray(jitted(*arrays)),

@@ -104,8 +104,12 @@ def run(model: Path, inputs: str, output: Path | None, **options: Any) -> None:
     callback=_known_pass,
     help="Show the graph as it is after this pass.",
 )
-def compile_program(model: Path, level: str, emit: str | None, until: str | None) -> None:
-    """Show what MODEL becomes; nothing is run."""
+@device_option
+def compile_program(
+    model: Path, level: str, emit: str | None, until: str | None, device: str
+) -> None:
+    """Show what MODEL becomes for a device, which need not be here; nothing is run."""
+    from metalbench import _core
     from metalbench.hlo.graph import picture, text
     from metalbench.hlo.passes import run_passes
     from metalbench.hlo.program import graph
@@ -113,13 +117,14 @@ def compile_program(model: Path, level: str, emit: str | None, until: str | None
 
     if until and emit in ("msl", "plan"):
         raise click.UsageError(f"--dump-after shows a graph: expected --emit graph, got {emit}")
+    kind = _core.open().kind if device == "auto" else device
     block = graph(_read(model), str(model), until=until)
     if until:
-        run_passes(block, int(level), until)
+        run_passes(block, int(level), until, device=kind)
     if until or emit in ("graph", "dot"):
         click.echo(picture(block) if emit == "dot" else text(block))
         return
-    made = plan(block, int(level))
+    made = plan(block, int(level), device=kind)
     click.echo(made.text() if emit == "plan" else source(made))
 
 

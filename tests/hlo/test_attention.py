@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from metalbench import hlo
+from metalbench.cli import main
+from metalbench.hlo.passes import attention as pass_
 from metalbench.hlo.program import graph
 from metalbench.hlo.running import plan
+
+
+@pytest.fixture
+def everywhere(monkeypatch):
+    """The cpu device gets it, too, to prove it there."""
+    monkeypatch.setattr(pass_, "SLOWER_ON", ())
 
 
 def attention(batch, queries, keys, dims, *, causal=False, returns="%o"):
@@ -52,6 +61,19 @@ def drawn(batch, queries, keys, dims):
     return [generator.normal(size=each).astype("f4") / 2 for each in shapes]
 
 
+def test_it_is_not_done_where_it_is_slower(tmp_path):
+    text = attention(2, 5, 40, 8)
+    path = tmp_path / "attention.mlir"
+    path.write_text(text)
+    program = hlo.compile(text, level=3, device="cpu")
+    made = [each.name.rpartition("_")[0] for each in program.executable.plan.kernels()]
+    assert made == ["dot_general", "rows", "dot_general"]
+    for device, fused in (("cpu", False), ("metal", True), ("cuda", True)):
+        arguments = ["hlo", "compile", str(path), "-O", "3", "--device", device]
+        assert ("kernel void attention_" in CliRunner().invoke(main, arguments).output) is fused
+
+
+@pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("sizes", [(2, 5, 40, 8), (1, 3, 1100, 70)])
 def test_it_is_one_kernel_and_right(sizes, causal):
@@ -81,6 +103,7 @@ def test_longer_rows_of_scores_stay_in_memory():
     assert kernels(attention(1, 2, 2100, 8)) == ["dot_general", "rows", "dot_general"]
 
 
+@pytest.mark.usefixtures("everywhere")
 def test_weights_on_the_right_of_the_product_give_a_transposed_result():
     text = attention(2, 5, 40, 8).replace(
         """stablehlo.dot_general %p, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1]

@@ -15,14 +15,22 @@ from metalbench.hlo.passes.rows import rename, rows_of
 
 # The weights of a row lie in threadgroup memory, its scores in registers of at most 64 threads.
 MOST_KEYS = 2048
+# Kinds of devices whose tiled products, with scores in memory, are faster than such a kernel, which
+# reads all keys and values again for each row of scores.
+SLOWER_ON = ("cpu",)
 
 
-def fuse_attention(block: Block) -> None:
-    """Replace such three operations by one, in place, also in regions of control flow."""
+def fuse_attention(block: Block, device: str = "") -> None:
+    """Replace such three operations by one, in place, also in regions of control flow.
+
+    Not if `device`, the kind that is to run it, is known for being slower with it.
+    """
+    if device in SLOWER_ON:
+        return
     for operation in list(block.operations):
         if operation.name in ("case", "if", "while"):
             for region in operation.regions:
-                fuse_attention(region)
+                fuse_attention(region, device)
         if operation.name == "rows":
             _fuse(block, operation)
 

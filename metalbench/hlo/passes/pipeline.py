@@ -20,7 +20,7 @@ FIRST: dict[str, Callable[[Block], None]] = {
 # The level from which on a pass is done, and the pass on a block for a kind of device.
 BY_LEVEL: dict[str, tuple[int, Callable[[Block, str], None]]] = {
     "fuse-rows": (3, lambda block, _: fuse_rows(block)),
-    "fuse-attention": (3, lambda block, _: fuse_attention(block)),
+    "fuse-attention": (3, fuse_attention),
     "split-reductions": (1, lambda block, _: split_reductions(block)),
     "split-sorts": (1, split_sorts),
 }
