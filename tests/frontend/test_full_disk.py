@@ -94,6 +94,13 @@ def test_a_compiler_that_is_missing_is_no_kernels_fault() -> None:
         answer_of(["/no/such/clang"], "")
 
 
+def test_a_compiler_that_may_not_be_executed_is_told_as_such(tmp_path: Path) -> None:
+    program = tmp_path / "clang"
+    program.write_text("#!/bin/sh\n")
+    with pytest.raises(MachineError, match=f"{program} cannot be run: Permission denied"):
+        answer_of([str(program)], "")
+
+
 def test_other_failures_are_for_the_caller_to_judge() -> None:
     assert answer_of(saying("error: unknown type name 'flaot'"), "").returncode == 1
     with pytest.raises(CompileError):

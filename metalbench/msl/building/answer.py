@@ -47,7 +47,8 @@ def answer_of(
 
     program = shutil.which(command[0])
     if program is None:
-        raise MachineError(f"{command[0]} cannot be run: {os.strerror(errno.ENOENT)}")
+        found = errno.EACCES if Path(command[0]).exists() else errno.ENOENT
+        raise MachineError(f"{command[0]} cannot be run: {os.strerror(found)}")
     limited = _own_memory_limit()
     reach = reach_of(program, reads, writes)
     started = partial(
