@@ -70,7 +70,9 @@ def test_it_is_not_done_where_it_is_slower(tmp_path):
     assert made == ["dot_general", "rows", "dot_general"]
     for device, fused in (("cpu", False), ("metal", True), ("cuda", True)):
         arguments = ["hlo", "compile", str(path), "-O", "3", "--device", device]
-        assert ("kernel void attention_" in CliRunner().invoke(main, arguments).output) is fused
+        answer = CliRunner().invoke(main, arguments)
+        assert answer.exit_code == 0, answer.output
+        assert ("kernel void attention_" in answer.output) is fused
 
 
 @pytest.mark.usefixtures("everywhere")

@@ -47,7 +47,7 @@ def answer_of(
 
     program = shutil.which(command[0])
     if program is None:
-        found = errno.EACCES if Path(command[0]).exists() else errno.ENOENT
+        found = errno.EACCES if shutil.which(command[0], os.F_OK) else errno.ENOENT
         raise MachineError(f"{command[0]} cannot be run: {os.strerror(found)}")
     limited = _own_memory_limit()
     reach = reach_of(program, reads, writes)
