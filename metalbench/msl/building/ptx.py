@@ -8,9 +8,10 @@ from pathlib import Path
 
 from metalbench._core import CompileError
 from metalbench.msl.building import cache
-from metalbench.msl.building.compiler import Translate, assembly_of, generate
+from metalbench.msl.building.compiler import Translate, assembly_of, generate, optimised
 from metalbench.msl.building.targets import NVPTX
 from metalbench.msl.building.toolchain import GPU_FLAGS, flags, toolchain
+from metalbench.msl.matrices.lowering import has_matrices, with_tensor_cores
 from metalbench.msl.rewriting.edits import Code
 
 # Functions that the driver would have to find elsewhere; what lies in memory is the kernel's own.
@@ -22,8 +23,12 @@ def ptx_of(code: Code, translate: Translate, *, fast_math: bool, spaces: bool) -
     tools = replace(toolchain(), target=NVPTX)
     options = flags(checked=False, fast_math=fast_math, spaces=spaces, goal=NVPTX, passes=GPU_FLAGS)
     target = cache.path_of(cache.digest("ptx", tools.key, repr(options), code.text), ".ptx")
-    parsing = [*options, "-Xclang", "-disable-llvm-passes"]
-    ptx = assembly_of(generate(code, tools, parsing, translate), tools, translate, options)
+    as_it_is = [*options, "-Xclang", "-disable-llvm-passes"]
+    ir = generate(code, tools, as_it_is, translate)
+    if has_matrices(ir):
+        ir = with_tensor_cores(optimised(ir, tools, translate, options))
+        options = as_it_is
+    ptx = assembly_of(ir, tools, translate, options)
     _check_complete(ptx, translate)
     for path, text in ((target.with_suffix(".cpp"), code.text), (target, ptx)):
         with cache.replacing(path) as made:

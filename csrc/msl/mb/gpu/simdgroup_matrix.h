@@ -24,7 +24,8 @@ struct simdgroup_matrix {
   storage_type mb_pair;
   T mb_row[8];         // its own one
   T mb_columns[8][2];  // its own ones, row by row
-  bool mb_is_whole;    // whether both are there: nearly always known when it is compiled
+  storage_type mb_turned;  // the pair of the transposed matrix
+  bool mb_is_whole;    // whether they are there: nearly always known when it is compiled
 
   simdgroup_matrix() = default;
   MB_FUNC explicit simdgroup_matrix(T diagonal) {
@@ -34,6 +35,7 @@ struct simdgroup_matrix {
   MB_FUNC void mb_fill(Value value) {
     const mb::u32 row = mb::matrix_row(), column = mb::matrix_column();
     mb_pair = storage_type(value(row, column), value(row, column + 1));
+    mb_turned = storage_type(value(column, row), value(column + 1, row));
 #pragma clang loop unroll(full)
     for (mb::u32 i = 0; i < 8; ++i) {
       mb_row[i] = value(row, i);
@@ -51,6 +53,24 @@ namespace mb {
 using metal::simdgroup_matrix;
 
 template <class T>
+constexpr bool is_for_tensor_cores = __is_same(T, half) || __is_same(T, bfloat);
+
+template <class T>
+MB_FUNC u32 word_of(metal::vec<T, 2> pair) {
+  u32 word;
+  static_assert(sizeof pair == sizeof word);
+  __builtin_memcpy(&word, __builtin_addressof(pair), sizeof word);
+  return word;
+}
+
+template <class T>
+MB_FUNC metal::vec<T, 2> pair_of(u32 word) {
+  metal::vec<T, 2> pair;
+  __builtin_memcpy(__builtin_addressof(pair), &word, sizeof pair);
+  return pair;
+}
+
+template <class T>
 MB_FUNC void matrix_set(simdgroup_matrix<T, 8, 8>& m, T value, bool diagonal) {
   m.mb_fill([=](u32 row, u32 column) { return !diagonal || row == column ? value : T(0); });
 }
@@ -62,6 +82,10 @@ MB_FUNC void matrix_read(simdgroup_matrix<T, 8, 8>& m, const U* source, long str
   m.mb_fill([=](u32 row, u32 column) __attribute__((always_inline)) {
     return convert<T>(source[row * down + column * along]);
   });
+  if constexpr (__is_same(T, U) && is_for_tensor_cores<T>) {
+    m.mb_pair = pair_of<T>(mb_matrix_word(source, stride, transpose));
+    m.mb_turned = pair_of<T>(mb_matrix_word(source, stride, !transpose));
+  }
 }
 
 template <class T, class U>
@@ -144,32 +168,24 @@ MB_FUNC void add_by_lanes(const simdgroup_matrix<A, 8, 8>& a, const simdgroup_ma
   y = add_as_it_stands(y, sum[1]);
 }
 
-template <class T>
-MB_FUNC u32 word_of(metal::vec<T, 2> pair) {
-  u32 word;
-  static_assert(sizeof pair == sizeof word);
-  __builtin_memcpy(&word, __builtin_addressof(pair), sizeof word);
-  return word;
-}
-
-// The tensor cores truncate as they sum, so that sums of eight products are all that they make:
-// those are added to x and y as any float is.
+// Both matrices have elements of that one type.
 template <class T>
 MB_FUNC void add_by_tensor_cores(const simdgroup_matrix<T, 8, 8>& a,
                                  const simdgroup_matrix<T, 8, 8>& b, float& x, float& y) {
-  const u32 row = word_of(a.mb_pair), column = transposed(word_of(b.mb_pair));
-  float sum[2];
+  const u32 left = word_of(a.mb_pair);
+  const u32 right = b.mb_is_whole ? word_of(b.mb_turned) : transposed(word_of(b.mb_pair));
+  Sums sums;
   if constexpr (__is_same(T, half)) {
-    multiply_halves(sum, row, column);
+    sums = mb_add_halves(x, y, left, right);
   } else {
-    multiply_bfloats(sum, row, column);
+    sums = mb_add_bfloats(x, y, left, right);
   }
-  x += sum[0];
-  y += sum[1];
+  x = sums.x;
+  y = sums.y;
 }
 
 template <class A, class B>
-constexpr bool has_tensor_cores = __is_same(A, B) && (__is_same(A, half) || __is_same(A, bfloat));
+constexpr bool has_tensor_cores = __is_same(A, B) && is_for_tensor_cores<A>;
 
 // d = a b + c, in float, and rounded once to D.
 template <class D, class A, class B>

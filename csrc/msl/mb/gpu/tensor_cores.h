@@ -1,10 +1,15 @@
 // What a warp's tensor cores do with matrices of 8 x 8 elements of two bytes, of which each lane has
-// two in a word. There is no builtin for it.
+// two in a word. There is no builtin for it: the functions below are calls in LLVM's IR, whose
+// neighbours become one instruction in metalbench/msl/emission/tensor_cores.py.
 #pragma once
 
 #include "../names.h"
 
 namespace mb {
+
+struct Sums {
+  float x, y;
+};
 
 #ifdef __NVPTX__
 
@@ -14,30 +19,26 @@ MB_FUNC u32 transposed(u32 word) {
   return other;
 }
 
-// A lane's two sums of eight products. They have 16 rows: ours and eight of zeros.
-MB_FUNC void multiply_halves(float (&sum)[2], u32 row, u32 column) {
-  float unused[2];
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
-      "{%7, %7, %7, %7};"
-      : "=f"(sum[0]), "=f"(sum[1]), "=f"(unused[0]), "=f"(unused[1])
-      : "r"(row), "r"(0u), "r"(column), "f"(0.0f));
-}
-
-MB_FUNC void multiply_bfloats(float (&sum)[2], u32 row, u32 column) {
-  float unused[2];
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
-      "{%7, %7, %7, %7};"
-      : "=f"(sum[0]), "=f"(sum[1]), "=f"(unused[0]), "=f"(unused[1])
-      : "r"(row), "r"(0u), "r"(column), "f"(0.0f));
-}
-
 #else
 
 // Of processors that stand in for a GPU, which have none.
 u32 transposed(u32 word);
-void multiply_halves(float (&sum)[2], u32 row, u32 column);
-void multiply_bfloats(float (&sum)[2], u32 row, u32 column);
 
 #endif
 
 }  // namespace mb
+
+extern "C" {
+
+// A lane's word of the matrix at `source`, whose rows are `stride` elements apart, or of that matrix
+// transposed.
+[[gnu::pure, gnu::nothrow]] MB_EMITTED mb::u32 mb_matrix_word(const void* source, long stride,
+                                                              bool transpose);
+
+// A lane's two sums and what a product of matrices adds to them, of the words of the left one and of
+// the right one transposed.
+[[gnu::const, gnu::nothrow]] MB_EMITTED mb::Sums mb_add_halves(float x, float y, mb::u32 left,
+                                                               mb::u32 right);
+[[gnu::const, gnu::nothrow]] MB_EMITTED mb::Sums mb_add_bfloats(float x, float y, mb::u32 left,
+                                                                mb::u32 right);
+}

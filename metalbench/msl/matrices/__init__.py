@@ -1,0 +1,1 @@
+"""Products of matrices in LLVM's IR, as instructions of a GPU's tensor cores."""
