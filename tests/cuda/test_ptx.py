@@ -152,8 +152,8 @@ def test_other_matrices_stay_in_registers(ptx_of, type_name, looks):
     ptx = ptx_of(products(type_name, looks))
     check_sound(ptx, assemble=True)
     assert ".local" not in ptx.text
-    # Two elements a lane, eight products each, of two pairs of matrices at least.
-    assert sum(each.startswith("fma.rn.f32") for each in ptx.code()) >= 32
+    # Two elements a lane, eight products each, of two pairs of matrices: the first is no sum.
+    assert sum(each.startswith("fma.rn.f32") for each in ptx.code()) >= 28
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ class Node:
     after: set[int] = field(default_factory=set)
 
 
-class Cycle(Exception):
+class CycleError(Exception):
     """Instructions that cannot stay together, since another one comes between them."""
 
 
@@ -38,8 +38,8 @@ def _writes(line: Line) -> bool:
 def ordered(lines: Sequence[Line], together: Sequence[frozenset[int]]) -> list[int]:
     """Numbers of lines and, from `len(lines)` on, of groups, in an order that keeps what they do.
 
-    A group of lines comes where the first of it was, and all that it takes before it. Raises Cycle
-    with the number of a group that cannot be.
+    A group of lines comes where the first of it was, and all that it takes before it. Raises
+    CycleError with the number of a group that cannot be.
     """
     node_of = {at: len(lines) + i for i, group in enumerate(together) for at in group}
     before = _before(lines, node_of)
@@ -89,6 +89,6 @@ def _place(wanted: int, before: Mapping[int, set[int]], done: set[int], order: l
             order.append(node)
             continue
         if node in open_nodes and any(each in open_nodes for each in missing):
-            raise Cycle(max(open_nodes))
+            raise CycleError(max(open_nodes))
         open_nodes.add(node)
         stack.append(missing[0])

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from metalbench.msl.matrices import words
-from metalbench.msl.matrices.block import Cycle, ordered
+from metalbench.msl.matrices.block import CycleError, ordered
 from metalbench.msl.matrices.products import CALLED, Chain, chains, pairs
 from metalbench.msl.matrices.tensor_cores import Instructions
 from metalbench.msl.matrices.text import Line, blocks, definitions, functions, line_of, named
@@ -37,11 +37,8 @@ def with_tensor_cores(ir: str) -> str:
         made += [ir[at : function.start()], lowering.function(*function.groups())]
         at = function.end()
     text = _DECLARATION.sub("", "".join(made) + ir[at:])
-    missing = [
-        each
-        for each in sorted(lowering.declared)
-        if not _is_declared(_CALLEE.findall(each)[0], text)
-    ]
+    names = {_CALLEE.findall(each)[0]: each for each in sorted(lowering.declared)}
+    missing = [each for name, each in names.items() if not _is_declared(name, text)]
     return "\n".join([text, *missing, ""])
 
 
@@ -109,7 +106,7 @@ def _in_order(
         ]
         try:
             return groups, ordered(lines, members)
-        except Cycle as cycle:
+        except CycleError as cycle:
             group = groups.pop(int(cycle.args[0]) - len(lines))
             groups += _apart(group)
 
@@ -122,9 +119,8 @@ def _apart(group: tuple[Chain, ...]) -> list[tuple[Chain, ...]]:
 
 
 def _is_head(text: str, number: int) -> bool:
-    return (
-        number == 0 and text.rstrip().partition(";")[0].rstrip().endswith(":")
-    ) or " = phi " in text
+    label = number == 0 and text.partition(";")[0].rstrip().endswith(":")
+    return label or " = phi " in text
 
 
 _END = re.compile(r"\s*(?:br|ret|switch|unreachable|indirectbr|callbr|invoke)\b")

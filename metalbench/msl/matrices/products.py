@@ -1,7 +1,7 @@
 """Which products of 8 x 8 matrices are one instruction together.
 
-A tensor core multiplies 16 x 16 by 16 x 8 elements. So two sums over one right matrix, of which each
-has two products in a row, go together: four products of 8 x 8 in one instruction.
+A tensor core multiplies 16 x 16 by 16 x 8 elements. So two sums over one right matrix, of which
+each has two products in a row, go together: four products of 8 x 8 in one instruction.
 """
 
 from __future__ import annotations
