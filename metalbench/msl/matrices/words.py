@@ -10,8 +10,8 @@ from metalbench.msl.matrices.text import NAME, Line
 
 CALLED = "@mb_matrix_word("
 _CALL = re.compile(
-    rf"(\s*)({NAME}) = [^\n]*@mb_matrix_word\(ptr (?:(?:noundef|nonnull) )*(.+?), i64 (?:\w+ )*(\S+), "
-    r"i1 (?:\w+ )*(\S+)\)"
+    rf"(\s*)({NAME}) = [^\n]*@mb_matrix_word\(ptr (?:(?:noundef|nonnull) )*(.+?), "
+    r"i64 (?:\w+ )*(\S+), i1 (?:\w+ )*(\S+)\)"
 )
 # Powers of two: bytes of an element, and of a row that `ldmatrix` takes.
 _ELEMENT, _ROW = 1, 4
