@@ -28,7 +28,8 @@ class Xla:
             self._compiled = device.client.compile_and_load(
                 text, bindings.DeviceList((device,)), xla_client.CompileOptions()
             )
-        except (jax.errors.JaxRuntimeError, ValueError) as error:
+        except (jax.errors.JaxRuntimeError, ValueError, TypeError, AttributeError) as error:
+            # The last two are of a jaxlib whose bindings are others.
             raise Unsupported(f"[xla] {str(error).splitlines()[0]}") from error
         self._given = [jax.device_put(each, device) for each in arrays]
 
