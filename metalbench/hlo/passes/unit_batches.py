@@ -77,7 +77,7 @@ def _shifted(numbers: dict[str, tuple[int, ...]], count: int) -> dict[str, tuple
 
 
 def _raised(value: Value, count: int, like: Operation) -> tuple[Value, list[Operation]]:
-    """A value with so many axes of one element in front, and the operation that makes it, if any."""
+    """A value with so many axes of one element in front, and what makes it, if anything."""
     type_ = TensorType((1,) * count + value.type.shape, value.type.element)
     made = value.operation
     if made is not None and made.name == "reshape" and made.operands[0].type == type_:
