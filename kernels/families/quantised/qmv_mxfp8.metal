@@ -16,6 +16,6 @@ using namespace metalbench;
   const Weights<MxFp8> weights = {w, {w_scales}, cols};
   const uint first = (group * (TG / 32) + simdgroup) * ROWS;
   if (first < rows) {
-    quantised_matvec<ROWS>(weights, PlainVector<DTYPE>{x}, y, rows, first, lane);
+    quantised_matvec<ROWS, 1>(weights, PlainVector<DTYPE>{x}, y, rows, first, lane);
   }
 }
