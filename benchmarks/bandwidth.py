@@ -56,6 +56,7 @@ class Row:
 
     @property
     def gbytes_per_s(self) -> float:
+        """Bytes by time."""
         return self.bytes / self.us / 1e3
 
 
@@ -122,7 +123,7 @@ def fault(compiled: Compiled, seeds: int, size: str, yardsticks: Yardsticks) -> 
 @click.option("--tunable", "tunables", multiple=True, help="NAME=VALUE,VALUE; repeatable.")
 @click.option("--seeds", default=3, help="Seeds to verify each choice with.")
 @click.option("--json", "path", type=Path)
-def main(
+def main(  # noqa: PLR0917 - one argument an option
     name: str,
     size: str,
     dtype: str,

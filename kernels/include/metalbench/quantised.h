@@ -57,8 +57,9 @@ struct Run {
   }
 };
 
-// Whole numbers: s q + b, made before it is multiplied. A sum of q x that is scaled once a group, with b
-// times a sum of x, costs less and cancels: both are large where the codes of zero are far from zero.
+// Whole numbers: s q + b, made before it is multiplied. A sum of q x that is scaled once a group,
+// with b times a sum of x, costs less and cancels: both are large where the codes of zero are far
+// from zero.
 //
 // Below 2^23 the integers are the last bits of a float that is between 2^23 and 2^24, whichever
 // power of two they are multiples of: a code need not be moved, where its scale is divided instead.

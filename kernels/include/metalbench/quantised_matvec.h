@@ -1,10 +1,11 @@
-// A matrix of weights of few bits times a vector. A SIMD-group makes Rows rows: a lane reads runs of 32
-// codes of every row, Ahead of them along a row before the first is used, so that enough memory is
-// on its way; weights are made of the codes in registers. They are read once, and bound the speed.
+// A matrix of weights of few bits times a vector. A SIMD-group makes Rows rows: a lane reads runs
+// of 32 codes of every row, Ahead of them along a row before the first is used, so that enough
+// memory is on its way; weights are made of the codes in registers. They are read once, and bound
+// the speed.
 //
 // A lane's 32 elements of the vector lie together, where other lanes' do not: where Staged, the
-// threadgroup keeps tiles of the vector as floats in its memory, 36 apart, so that no two lanes meet
-// in a bank; else they come from the cache.
+// threadgroup keeps tiles of the vector as floats in its memory, 36 apart, so that no two lanes
+// meet in a bank; else they come from the cache.
 #pragma once
 #include "metalbench/quantised.h"
 #include "metalbench/reduce.h"
@@ -76,8 +77,7 @@ struct RunsAhead {
 
   // Adds what those before column `end` give with a vector.
   template <typename Vector>
-  INLINED void add(thread Vector& vector, uint column, uint end,
-                   thread float (&sums)[Rows]) const {
+  INLINED void add(thread Vector& vector, uint column, uint end, thread float (&sums)[Rows]) const {
     for (uint a = 0; a < Ahead; ++a) {
       if (column + a * kStep < end) {
         float4 products[Rows] = {};
