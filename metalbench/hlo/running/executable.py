@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from metalbench import _core
+from metalbench.cores import usable_cores
 from metalbench.errors import CompileError, DispatchError
 from metalbench.hlo.emission import INCLUDE, Kernel
 from metalbench.hlo.graph import Block, Operation, TensorType, Value
@@ -38,6 +40,11 @@ class Executable:
     def source(self) -> str:
         """The kernels as MSL."""
         return source(self.plan)
+
+    @property
+    def constants(self) -> list[_core.Buffer]:
+        """Buffers of the program's own, which results may be."""
+        return list(self._constants.values())
 
     @property
     def inputs(self) -> list[TensorType]:
@@ -100,7 +107,10 @@ class Executable:
             library = self._device.compile(
                 self.source, filename="<hlo>", include_dirs=[str(INCLUDE)], fast_math=False
             )
-            return {each.name: library.pipeline(each.name) for each in kernels}
+            # Builds run clang, and wait for it.
+            with ThreadPoolExecutor(usable_cores()) as pool:
+                made = pool.map(library.pipeline, [each.name for each in kernels])
+                return dict(zip([each.name for each in kernels], made, strict=True))
         except CompileError as error:
             raise CompileError(f"[hlo] the generated kernels do not compile: {error}") from error
 
