@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
-import metalbench
 from metalbench.errors import MachineError
 
 HEADER = Path("include", "metalbench", "hlo.h")
@@ -13,17 +13,17 @@ HEADER = Path("include", "metalbench", "hlo.h")
 
 def flags() -> list[str]:
     """Options that compile and link with it. Raises MachineError where it is not installed."""
-    for each in metalbench.__path__:
-        package = Path(each)
-        libraries = package / "lib"
-        if (package / HEADER).exists() and libraries.exists():
-            return [
-                f"-I{package / 'include'}",
-                f"-L{libraries}",
-                "-lmetalbench_hlo",
-                f"-Wl,-rpath,{libraries}",
-            ]
-    raise MachineError(f"{HEADER}: not in {metalbench.__path__[0]}; install metalbench again")
+    core = find_spec("metalbench._core")  # what is built lies beside it, in an editable install too
+    package = Path(core.origin).parent if core is not None and core.origin else Path()
+    libraries = package / "lib"
+    if not (package / HEADER).exists() or not libraries.exists():
+        raise MachineError(f"{HEADER}: not in {package}; install metalbench again")
+    return [
+        f"-I{package / 'include'}",
+        f"-L{libraries}",
+        "-lmetalbench_hlo",
+        f"-Wl,-rpath,{libraries}",
+    ]
 
 
 if __name__ == "__main__":
