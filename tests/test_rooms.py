@@ -71,6 +71,7 @@ ROOMS = (
     "generations",
     "cluster",
     "report",
+    "hlo.bench",
     "testing",
     "pytest_plugin",
     "cli",

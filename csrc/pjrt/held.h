@@ -12,6 +12,9 @@ inline constexpr const char* kRuntime = "metalbench.hlo.plugin.runtime";
 
 // Whether Python can still be asked: JAX lets go of its last objects when it is at its end.
 [[nodiscard]] bool python_runs();
+// Whether this library was imported as a module, without which it cannot ask Python anything.
+[[nodiscard]] bool is_imported();
+void set_imported();
 
 // Released with the GIL; never, once Python ends.
 class Held {

@@ -4,10 +4,13 @@
 #include <utility>
 
 #include "pjrt/errors.h"
+#include "pjrt/held.h"
 
 namespace metalbench::pjrt {
 
 namespace {
+
+bool module_is_ready = false;
 
 template <Function function>
 Error* lacking(void*) noexcept {
@@ -39,6 +42,10 @@ Api made() {
 
 }  // namespace
 
+bool is_imported() { return module_is_ready; }
+
+void set_imported() { module_is_ready = true; }
+
 const char* name_of(Function function) {
 #define METALBENCH_PJRT_NAME(name) "PJRT_" #name,
   static constexpr const char* names[] = {METALBENCH_PJRT_FUNCTIONS(METALBENCH_PJRT_NAME)};
@@ -62,4 +69,5 @@ NB_MODULE(_pjrt, module) {
   }
   // In the order of the table.
   module.attr("functions") = names;
+  metalbench::pjrt::set_imported();
 }

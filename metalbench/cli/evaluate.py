@@ -10,7 +10,6 @@ import click
 
 from metalbench.cli.isolation import limit_options
 from metalbench.cli.parameters import (
-    FOLDER,
     device_option,
     dtype_option,
     kernels_option,
@@ -33,12 +32,18 @@ Examples:
   metalbench evaluate runs/a
   metalbench evaluate runs/a --workers 4 --kernel-timeout 60 --memory-limit 4G
   metalbench evaluate runs/a --cluster 10.0.0.1:6379
+  metalbench evaluate runs/ours --collect kernelbench/level1 && metalbench analyse runs/ours
   metalbench analyse runs/a
 """
 
 
 @click.command(epilog=EXAMPLES, short_help="Check and time kernels that models have written.")
-@click.argument("folder", type=FOLDER, metavar="RUN")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="RUN")
+@click.option(
+    "--collect",
+    metavar="SET",
+    help="First write the kernels that there are for SET, the library's or of --kernels, to RUN.",
+)
 @click.option(
     "--workers",
     type=click.IntRange(1, 256),
@@ -74,6 +79,7 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     2 wrong usage or environment; 130 interrupted.
     """
     from metalbench.cli.seats import seats_for
+    from metalbench.generations.collect import collect
     from metalbench.generations.evaluate import Evaluation
     from metalbench.generations.folder import plan_of, samples_in
     from metalbench.generations.trials import jobs_of, remaining
@@ -81,12 +87,14 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     from metalbench.report.console import console
     from metalbench.store import Store, location
 
-    conditions = _conditions(options)
-    plan = plan_of(folder, make=True)
-    jobs = jobs_of(samples_in(folder), plan, Library(options["kernels"]))
+    conditions, library = _conditions(options), Library(options["kernels"])
     log = console(to_stderr=True)
     with Store(location(options["db"])) as store, seats_for(options, log) as found:
         facts, environment, seats = found
+        if options["collect"]:
+            collect(folder, options["collect"], library, facts.chip)
+        plan = plan_of(folder, make=True)
+        jobs = jobs_of(samples_in(folder), plan, library)
         known = [] if options["again"] else store.evaluations(plan.id)
         left = remaining(jobs, known, facts, conditions)
         _tell_plan(log, plan, jobs, left)

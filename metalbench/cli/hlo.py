@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.parameters import device_option, writable
+from metalbench.cli.parameters import device_option, time_option, writable
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from metalbench.hlo.bench import Program
     from metalbench.hlo.running import Executable
 
 EXAMPLES = """\b
@@ -20,6 +21,8 @@ Examples:
   metalbench hlo run model.mlir --inputs inputs.npz --output results.npz
   metalbench hlo compile model.mlir > model.metal
   metalbench hlo compile model.mlir -O 0 --emit plan
+  metalbench hlo bench model.mlir -O 3 --kernels
+  metalbench hlo bench transformer 'matrix/dot*' --json before.json
   metalbench hlo compile model.mlir -O 3 --dump-after fuse-rows --emit dot | dot -Tsvg > graph.svg
 
 \b
@@ -76,8 +79,12 @@ def run(model: Path, inputs: str, output: Path | None, **options: Any) -> None:
     """Run MODEL."""
     import numpy as np
 
+    from metalbench.hlo.bench.drawing import drawn
+
     made = _executable(model, options["level"], options["device"])
-    given = _random(made, options["seed"]) if inputs == "random" else _arrays(made, Path(inputs))
+    given = (
+        drawn(made.inputs, options["seed"]) if inputs == "random" else _arrays(made, Path(inputs))
+    )
     found = made(*given)
     for number, (array, type_) in enumerate(zip(found, made.outputs, strict=True)):
         text = np.array2string(array, threshold=64, edgeitems=3)
@@ -128,6 +135,98 @@ def compile_program(
     click.echo(made.text() if emit == "plan" else source(made))
 
 
+@hlo.command(short_help="Time programs against XLA on the CPU and against MLX.")
+@click.argument("names", nargs=-1, metavar="[MODEL.mlir|FAMILY|NAME|PATTERN]...")
+@_level
+@time_option(2.0, "Longest time to sample each program with each rival.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the random numbers.")
+@click.option(
+    "--against",
+    "rivals",
+    type=click.Choice(["xla", "mlx"]),
+    multiple=True,
+    default=["xla", "mlx"],
+    show_default=True,
+    help="Repeatable. MLX is left out of programs that it has no operations for.",
+)
+@click.option("--kernels", "shown", is_flag=True, help="Show each kernel's share of the time, too.")
+@click.option("--list", "listed", is_flag=True, help="Print the ids, and time nothing.")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=writable,
+    metavar="FILE",
+    help="Write all results to FILE; `metalbench compare` takes two of these.",
+)
+@click.option(
+    "--csv",
+    "csv_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=writable,
+    metavar="FILE",
+    help="Write a line for each program and rival to FILE.",
+)
+@device_option
+def bench(names: tuple[str, ...], listed: bool, **options: Any) -> None:
+    """Time programs in files, or the benchmarks that NAMES select (`matrix`, `transformer/*`).
+
+    Shown are kernels at -O 0 and now, bytes that they move in proportion to the least, the largest
+    live memory, the median, 95 and 99 % of a run's time, and XLA's and MLX's time in proportion.
+    """
+    from metalbench.hlo.bench.catalogue import selected
+
+    files = [name for name in names if Path(name).is_file()]
+    wanted = [name for name in names if name not in files]
+    programs = selected(wanted) if wanted or not files else []
+    if listed:
+        click.echo("\n".join([*files, *(each.id for each in programs)]))
+        return
+    _bench(files, programs, options)
+
+
+def _bench(files: list[str], programs: list[Program], options: dict[str, Any]) -> None:
+    from rich.console import Console
+
+    from metalbench import _core
+    from metalbench.cli.failure import Failure
+    from metalbench.hlo.bench import report
+    from metalbench.hlo.bench.timing import Subject, timed
+    from metalbench.result.environment import environment
+    from metalbench.run.observed import device_facts
+
+    subjects = [Subject(name, Path(name).read_bytes()) for name in files]
+    subjects += [Subject(each.id, each.text(), each.family) for each in programs]
+    results, log = [], Console(stderr=True)
+    for number, subject in enumerate(subjects, 1):
+        with log.status(f"{number} of {len(subjects)}: {subject.name}"):
+            results.append(
+                timed(
+                    subject,
+                    level=int(options["level"]),
+                    device=options["device"],
+                    seconds=options["seconds"],
+                    seed=options["seed"],
+                    rivals=options["rivals"],
+                )
+            )
+    console = Console(width=None if Console().is_terminal else 200)
+    console.print(report.table(results))
+    for each in results if options["shown"] else ():
+        console.print(report.kernel_table(each))
+    for text in report.remarks(results):
+        console.print(text, soft_wrap=True, markup=False)
+    facts = device_facts(_core.open(options["device"]))
+    if options["json_file"] is not None:
+        document = report.to_json(results, facts, environment(), {"seed": options["seed"]})
+        options["json_file"].write_text(document, encoding="utf-8")
+    if options["csv_file"] is not None:
+        options["csv_file"].write_text(report.to_csv(results), encoding="utf-8")
+    failed = [each.subject.name for each in results if each.why]
+    if failed:
+        raise Failure(f"{len(failed)} of {len(results)} failed: {', '.join(failed)}")
+
+
 def _read(model: Path) -> bytes:
     return model.read_bytes()
 
@@ -137,20 +236,6 @@ def _executable(model: Path, level: str, device: str) -> Executable:
     from metalbench.hlo.running import Executable
 
     return Executable(graph(_read(model), str(model)), level=int(level), device=device)
-
-
-def _random(made: Executable, seed: int) -> list[np.ndarray[Any, Any]]:
-    import numpy as np
-
-    generator = np.random.default_rng(seed)
-    arrays = []
-    for type_ in made.inputs:
-        element = type_.element
-        drawn: Any = generator.standard_normal(type_.shape)
-        if not element.is_float:
-            drawn = generator.integers(0, 2 if element.bits <= 2 else 8, type_.shape)
-        arrays.append(np.asarray(drawn).astype(element.numpy))
-    return arrays
 
 
 def _arrays(made: Executable, path: Path) -> list[np.ndarray[Any, Any]]:

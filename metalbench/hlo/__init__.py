@@ -1,5 +1,20 @@
 """StableHLO in, Metal kernels out: `compile(program)` is a callable on arrays."""
 
-from metalbench.hlo.program import Program, compile, graph
+from __future__ import annotations
 
-__all__ = ["Program", "compile", "graph"]
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from metalbench.hlo.program import Program, compile
+
+__all__ = ["Program", "compile"]
+
+if not TYPE_CHECKING:
+    # When it is asked for: JAX imports every plugin that is installed, in each program.
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from metalbench.hlo import program
+
+        found = globals()[name] = getattr(program, name)
+        return found

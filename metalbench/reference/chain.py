@@ -57,7 +57,8 @@ class Reference:
     they are there, so that the allocator hands their memory on.
 
     Several `copies` of the inputs take turns, from one call to the next. The last `keeps` outputs
-    are kept, so that MLX's allocator takes turns with their memory. `form` is what is run.
+    are kept, so that MLX's allocator takes turns with their memory. `form` is what is run. Beside a
+    GPU every copy has been passed over by the time that it is loaded.
 
     MLX's memory cache is emptied first: what earlier work left there is no part of this one's.
     """
@@ -68,7 +69,8 @@ class Reference:
         self.forms = forms_of(workload.task)
         self.form = self.forms[0]
         self._stream = stream_of(kind)
-        self._ends = plain_ends if kind == "cpu" else read_ends
+        self._on_gpu = kind != "cpu"
+        self._ends = read_ends if self._on_gpu else plain_ends
         self._turn = 0
         self._kept: deque[Any] = deque(maxlen=keeps)
         self._inputs: list[dict[str, mx.array]] = [{} for _ in range(copies)]
@@ -77,13 +79,27 @@ class Reference:
         self.load(workload)
 
     def load(self, workload: Workload, *others: Workload) -> None:
-        """Take the inputs of other seeds, by turns where there are several copies."""
+        """Take the inputs of other seeds, by turns where there are several copies.
+
+        Beside a GPU each is passed over, as `pass_over` says.
+        """
         self.workload = workload
         self._works = [each.inputs for each in (workload, *others)]
         self._holds = ""
         for copy, work in zip(self._inputs, cycle((workload, *others)), strict=False):
             copy.update({name: to_mlx(each) for name, each in work.inputs.items()})
         mx.eval(*(each for copy in self._inputs for each in copy.values()))
+        self.pass_over()
+
+    def pass_over(self) -> None:
+        """Beside a GPU, run once on every copy of the inputs; elsewhere do nothing.
+
+        A GPU fetches what it has never touched from the host's memory, and MLX builds kernels when
+        they are first asked for: a pass that waits for either takes up to a hundred times as long,
+        and what is taken for a window's length by such a pass is none.
+        """
+        if self._on_gpu:
+            self(len(self._inputs))
 
     @property
     def name(self) -> str:

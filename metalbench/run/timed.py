@@ -67,6 +67,7 @@ class Timed:
         remarks = self.remarks
         if self.reference is not None:
             settled = self._settle(self.reference, plan)
+            self.reference.pass_over()  # by the form to beat, which may be known and not yet built
             forms = settled.forms
             remarks = (*remarks, *settled.doubts)
         sides = Sides(

@@ -77,3 +77,58 @@ def test_lanes_that_return_are_not_waited_for(device, compile_kernel, monkeypatc
     first = "if (simd_is_first()) return;\n" + PARTING["loop"]
     y = parted(device, compile_kernel, first)
     np.testing.assert_array_equal(y, np.where(np.arange(64) % 32 == 0, 0, 31))
+
+
+# Some return, the others take turns of their own: in each turn all that are left meet twice, of
+# which the second time some of them.
+LEAVING = """
+kernel void leaving(device const uint* a, device uint* y,
+                    uint i [[thread_position_in_grid]],
+                    uint lane [[thread_index_in_simdgroup]]) {
+  if (a[i] > 9) return;
+  uint k = 0, found = 1;
+  while (k < a[i]) {
+    found = found * 31 + simd_sum(lane + 1);
+    if ((found + lane) % 3 != 0) found = found * 7 + simd_max(lane * k + 1);
+    ++k;
+  }
+  y[i] = found;
+}
+"""
+
+
+def left(a):
+    """What it gives, where lanes of a SIMD-group meet in each turn that they are in."""
+    y = np.zeros(len(a), np.uint32)
+    for start in range(0, len(a), 32):
+        lanes = {at: 1 for at in range(32) if a[start + at] <= 9}
+        for k in range(9):
+            inside = [at for at in lanes if k < a[start + at]]
+            sum_ = sum(at + 1 for at in inside)
+            for at in inside:
+                lanes[at] = (lanes[at] * 31 + sum_) % 2**32
+            some = [at for at in inside if (lanes[at] + at) % 2**32 % 3 != 0]
+            most = max((at * k + 1 for at in some), default=0)
+            for at in some:
+                lanes[at] = (lanes[at] * 7 + most) % 2**32
+        for at, value in lanes.items():
+            y[start + at] = value
+    return y
+
+
+FIBERS = pytest.param(
+    "fibers",
+    marks=pytest.mark.xfail(
+        strict=True, reason="on fibers lanes meet otherwise here; why is not known yet"
+    ),
+)
+
+
+@pytest.mark.parametrize("way", [FIBERS, "vectors"])
+def test_lanes_left_behind_a_return_meet_in_each_turn(device, compile_kernel, monkeypatch, way):
+    monkeypatch.setenv(ENGINE_VARIABLE, way)
+    pipeline = compile_kernel(LEAVING)
+    a = np.random.default_rng(2).integers(0, 14, 128).astype(np.uint32)
+    y = np.zeros(128, np.uint32)
+    device.run([_core.Dispatch(pipeline, {"a": a, "y": y}, threads_in_grid=128, threads=64)])
+    np.testing.assert_array_equal(y, left(a))

@@ -142,3 +142,17 @@ def test_problems_of_the_suite_are_found_by_level_and_number(tmp_path: Path) -> 
     done = shell.evaluate()
     assert done.exit_code == 0, done.output
     assert "level_3/problem_1/sample_0 (kb3_001_" in done.output
+
+
+def test_the_kernels_that_there_are_become_a_run(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [[samples.WRONG], [samples.WRONG]])
+    (shell.kernels / samples.SET / "twice01.metal").write_text(samples.RIGHT)
+    shell.root = tmp_path / "ours"
+    for evaluated_before in (0, 1):
+        done = shell.evaluate("--collect", samples.SET, "--time", 0.05)
+        assert done.exit_code == 0, done.output
+        assert f"1 of 2 samples are here, {evaluated_before} evaluated before" in done.output
+    assert shell.classes() == {(1, 0): "correct"}
+    shell.analyse("--json", tmp_path / "figures.json")
+    assert figures(tmp_path / "figures.json")["correctness_rate"]["value"] == 0.5
+    assert "--collect tinny: did you mean" in shell.evaluate("--collect", "tinny").output

@@ -129,6 +129,19 @@ def what_is_donated_is_gone():
         np.asarray(given)
 
 
+def results_have_memory_of_their_own():
+    given = jax.device_put(X)
+    same, twice, one, other = jax.jit(lambda x: (x, x, jnp.ones(64), jnp.ones(64)))(given)
+    places = [each.unsafe_buffer_pointer() for each in (given, same, twice, one, other)]
+    assert len(set(places)) == 5
+    for each in (same, twice):
+        np.testing.assert_array_equal(np.asarray(each), X)
+    place = given.unsafe_buffer_pointer()
+    (handed_on,) = jax.jit(lambda x: (x,), donate_argnums=0)(given)
+    assert handed_on.unsafe_buffer_pointer() == place
+    np.testing.assert_array_equal(np.asarray(handed_on), X)
+
+
 def results_outlive_what_they_were_made_of():
     given = jnp.arange(4.0)
     same = jax.jit(lambda x: (x, x, x + 0))(given)

@@ -213,6 +213,33 @@ def test_copies_have_results_of_their_own():
     assert len(reference._kept) == 5
 
 
+@pytest.mark.parametrize("copies", [1, 2, 5])
+def test_beside_a_gpu_no_window_is_the_first_to_touch_a_copy(copies):
+    """Those of the first look and, once inputs are exchanged, of every other one."""
+    works = [workload(doubled, "small", seed=seed) for seed in range(4)]
+    reference = Reference(works[0], kind="cuda", copies=copies, keeps=copies)
+    touched, form = [], reference.form.function
+    object.__setattr__(
+        reference.form, "function", lambda x: touched.append(np.array(x).tobytes()) or form(x=x)
+    )
+    for two in (works[:2], works[2:]):
+        touched.clear()
+        reference.load(*two)
+        taken = {each.inputs["x"].tobytes() for each in two[:copies]}
+        assert len(touched) >= copies
+        assert set(touched) == taken
+    touched.clear()
+    reference.pass_over()  # by another form
+    assert len(touched) == copies
+
+
+def test_beside_a_processor_nothing_runs_before_it_is_timed():
+    RUNS.clear()
+    reference = Reference(workload(doubled, "small"), copies=2)
+    reference.pass_over()
+    assert not RUNS
+
+
 def test_beside_a_gpu_only_mlxs_gpu_is_timed(monkeypatch):
     work = workload(doubled, "small")
     monkeypatch.setattr(mx.metal, "is_available", lambda: False)

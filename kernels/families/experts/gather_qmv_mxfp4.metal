@@ -17,7 +17,7 @@ using namespace metalbench;
   const uint first = (group.x * (TG / 32) + simdgroup) * ROWS;
   if (first < rows) {
     const PlainVector<DTYPE> vector = {x + ulong(group.y) * cols};
-    quantised_matvec<ROWS>(weights.from_row(ulong(expert[group.y]) * rows), vector,
+    quantised_matvec<ROWS, 1>(weights.from_row(ulong(expert[group.y]) * rows), vector,
                            y + ulong(group.y) * rows, rows, first, lane);
   }
 }

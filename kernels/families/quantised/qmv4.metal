@@ -1,7 +1,5 @@
-// Matrix times vector, weights of 2 to 8 bits with a scale and a bias a group. A lane reads 32
-// codes of each of ROWS rows, whole words side by side, and 32 elements of x that serve all of
-// these rows. s q + b is never made: the sum of q x is scaled once a run, and the bias takes the
-// sum of x, which rows share.
+// Matrix times vector, weights of 2 to 8 bits with a scale and a bias a group, by runs of 32 codes
+// (metalbench/quantised_matvec.h). STAGED is whether threadgroups keep the vector in their memory.
 // dispatch: qmv  threadgroups=(ceil_div(rows, ROWS * TG / 32))  threads=(TG)
 // instance: q4_g64 BITS = 4, GROUP = 64
 // instance: q4_g32 BITS = 4, GROUP = 32
@@ -14,6 +12,8 @@
 // instance: q8_g32 BITS = 8, GROUP = 32
 // tune: TG = 64, 32, 128, 256
 // tune: ROWS = 4, 1, 2, 8
+// tune: AHEAD = 1, 2, 4
+// tune: STAGED = 0, 1
 // dtypes: float32, float16, bfloat16
 #include "metalbench/quantised_matvec.h"
 using namespace metalbench;
@@ -21,12 +21,16 @@ using namespace metalbench;
 [[kernel]] void qmv(device const DTYPE* x, device const uint* w, device const DTYPE* w_scales,
                     device const DTYPE* w_biases, device DTYPE* y, constant uint& rows,
                     constant uint& cols, uint group [[threadgroup_position_in_grid]],
-                    uint lane [[thread_index_in_simdgroup]],
-                    uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+                    PLACE_ARGUMENTS) {
   using Format = WholeNumbers<DTYPE, BITS, GROUP>;
   const Weights<Format> weights = {w, {w_scales, w_biases}, cols};
   const uint first = (group * (TG / 32) + simdgroup) * ROWS;
+#if STAGED
+  threadgroup float4 quads[TileOfVector::kQuads];
+  staged_matvec<ROWS, AHEAD, TG>(weights, x, y, rows, first, quads, PLACE);
+#else
   if (first < rows) {
-    quantised_matvec<ROWS>(weights, PlainVector<DTYPE>{x}, y, rows, first, lane);
+    quantised_matvec<ROWS, AHEAD>(weights, PlainVector<DTYPE>{x}, y, rows, first, lane);
   }
+#endif
 }

@@ -1,6 +1,6 @@
 // Matrix times vector, weights in mxfp4: small floats with a scale of eight bits a group. A lane
 // reads 32 codes of each of ROWS rows, whole words side by side, and 32 elements of x that serve
-// all of these rows. Codes become floats by their bits; a group's sum is scaled once.
+// all of these rows. Codes become floats by their bits.
 // dispatch: qmv  threadgroups=(ceil_div(rows, ROWS * TG / 32))  threads=(TG)
 // tune: TG = 64, 32, 128, 256
 // tune: ROWS = 4, 1, 2, 8
@@ -16,6 +16,6 @@ using namespace metalbench;
   const Weights<MxFp4> weights = {w, {w_scales}, cols};
   const uint first = (group * (TG / 32) + simdgroup) * ROWS;
   if (first < rows) {
-    quantised_matvec<ROWS>(weights, PlainVector<DTYPE>{x}, y, rows, first, lane);
+    quantised_matvec<ROWS, 1>(weights, PlainVector<DTYPE>{x}, y, rows, first, lane);
   }
 }

@@ -21,6 +21,6 @@ using namespace metalbench;
   const uint first = (group * (TG / 32) + simdgroup) * ROWS;
   if (first < rows) {
     const NormedVector<DTYPE> vector = {x, gain, cols, 1e-5f};
-    quantised_matvec<ROWS>(weights, vector, y, rows, first, lane);
+    quantised_matvec<ROWS, 1>(weights, vector, y, rows, first, lane);
   }
 }

@@ -7,6 +7,7 @@
 // instance: logcumsumexp FUNCTION = 2
 // tune: TG = 64, 32, 128, 256
 // tune: QUADS = 4, 1, 2
+// defaults: cuda TG = 128, QUADS = 1
 // dtypes: float32, float16, bfloat16
 #include "metalbench/running.h"
 using namespace metal;

@@ -15,7 +15,18 @@ inline void reduce_columns(Op op, device const T* x, device T* y, uint rows, uin
   device const T* matrix = x + ulong(group.y) * rows * cols;
   float4 result = op.first();
   if (column < cols) {
-    for (uint row = thread_position.y; row < rows; row += Down) {
+    // Four rows at a time, which are on their way together.
+    uint row = thread_position.y;
+    for (; row + 3 * Down < rows; row += 4 * Down) {
+      float4 four[4];
+      for (uint u = 0; u < 4; ++u) {
+        four[u] = load_quad(matrix + ulong(row + u * Down) * cols, column, cols);
+      }
+      for (uint u = 0; u < 4; ++u) {
+        result = op.join(result, four[u]);
+      }
+    }
+    for (; row < rows; row += Down) {
       result = op.join(result, load_quad(matrix + ulong(row) * cols, column, cols));
     }
   }

@@ -1,12 +1,11 @@
 // Weights of few bits, in rows: codes are one little-endian stream a row, and each group of them
 // has a scale. 32 codes are kBits words, whatever kBits is: what a thread reads at once.
 //
-// A *format* makes values of codes:
+// A *format* makes weights of codes:
 //   kBits, kGroup    of a code; codes with the same scale
-//   value(code)      a code as it is, in float
 //   Scale scale(g)   what belongs to group g of the whole matrix: of it
-//   at(scale, v)     is the weight whose code is v, and
-//   sum(scale, vx, x) what a sum of products v x and a sum of x come to
+//   weight(run, i, scale)  is the weight of the i-th code of a run, and
+//   at(scale, v)     that of a code whose value(code) is v
 #pragma once
 #include <metal_stdlib>
 
@@ -19,75 +18,12 @@ using namespace metal;
 
 constant constexpr uint kRun = 32;  // codes
 
-// Whole numbers: s q + b. With b the sum of x is wanted, once a group, and nothing for each code.
-// Codes are counted from the middle one: b is about -s times that, and what would cancel in sums of
-// hundreds of products cancels once, in the scale.
-template <typename T, uint Bits, uint Group>
-struct WholeNumbers {
-  struct Scale {
-    float s;
-    float b;
-  };
-  static constant constexpr uint kBits = Bits;
-  static constant constexpr uint kGroup = Group;
-  static constant constexpr int kMiddle = 1 << (Bits - 1);
-  device const T* scales;
-  device const T* biases;
-
-  INLINED static float value(uint code) { return float(int(code) - kMiddle); }
-  INLINED Scale scale(ulong group) const {
-    const float s = float(scales[group]);
-    return {s, fma(s, float(kMiddle), float(biases[group]))};
-  }
-  INLINED static float at(Scale scale, float v) { return fma(scale.s, v, scale.b); }
-  INLINED static float sum(Scale scale, float vx, float x) { return fma(scale.s, vx, scale.b * x); }
-};
-
-// E2M1: exponent and mantissa are those of a half whose bias is larger by 14; a half has no
-// subnormals that a GPU would make zero.
-struct E2M1 {
-  static constant constexpr uint kBits = 4;
-  INLINED static float value(uint code) {
-    const float magnitude = float(as_type<half>(ushort((code & 7) << 9))) * 16384.0f;
-    return code & 8 ? -magnitude : magnitude;
-  }
-};
-
-// E4M3, the same: the bias is larger by eight.
-struct E4M3 {
-  static constant constexpr uint kBits = 8;
-  INLINED static float value(uint code) {
-    const float magnitude = float(as_type<half>(ushort((code & 127) << 7))) * 256.0f;
-    return code & 128 ? -magnitude : magnitude;
-  }
-};
-
-// Powers of two. The least of all, which no float has that is not subnormal, is taken for zero.
-struct E8M0 {
-  INLINED static float value(uint code) { return as_type<float>(code << 23); }
-};
-
-template <typename Code, typename Power, uint Group>
-struct Minifloat {
-  using Scale = float;
-  static constant constexpr uint kBits = Code::kBits;
-  static constant constexpr uint kGroup = Group;
-  device const uchar* scales;
-
-  INLINED static float value(uint code) { return Code::value(code); }
-  INLINED Scale scale(ulong group) const { return Power::value(scales[group]); }
-  INLINED static float at(Scale scale, float v) { return scale * v; }
-  INLINED static float sum(Scale scale, float vx, float) { return scale * vx; }
-};
-
-using MxFp4 = Minifloat<E2M1, E8M0, 32>;
-using MxFp8 = Minifloat<E4M3, E8M0, 32>;
-using NvFp4 = Minifloat<E2M1, E4M3, 16>;
-
 // 32 codes in registers. Where a code goes from one word into the next is known to the compiler.
 template <uint Bits>
 struct Run {
   uint words[Bits];
+
+  Run() = default;
 
   // A run begins at a multiple of its own length, so that whole vectors of words are aligned.
   INLINED explicit Run(device const uint* from) {
@@ -121,13 +57,85 @@ struct Run {
   }
 };
 
+// Whole numbers: s q + b, made before it is multiplied. A sum of q x that is scaled once a group,
+// with b times a sum of x, costs less and cancels: both are large where the codes of zero are far
+// from zero.
+//
+// Below 2^23 the integers are the last bits of a float that is between 2^23 and 2^24, whichever
+// power of two they are multiples of: a code need not be moved, where its scale is divided instead.
+template <typename T, uint Bits, uint Group>
+struct WholeNumbers {
+  struct Scale {
+    float s;
+    float b;
+  };
+  static constant constexpr uint kBits = Bits;
+  static constant constexpr uint kGroup = Group;
+  static constant constexpr bool kInPlace = 16 % Bits == 0;
+  static constant constexpr uint kMask = (1u << Bits) - 1;
+  device const T* scales;
+  device const T* biases;
+
+  INLINED static float value(uint code) { return as_type<float>(code | 0x4B000000u) - 0x1p23f; }
+  INLINED Scale scale(ulong group) const { return {float(scales[group]), float(biases[group])}; }
+  INLINED static float at(Scale scale, float v) { return fma(scale.s, v, scale.b); }
+
+  INLINED static float weight(thread const Run<Bits>& run, uint i, Scale scale) {
+    if (!kInPlace) {
+      return at(scale, value(run.code(i)));
+    }
+    const uint first = i * Bits, left = first % 16;
+    const uint code = (run.words[first / 32] >> (first % 32 - left)) & (kMask << left);
+    return fma(scale.s * (1.0f / float(1u << left)), value(code), scale.b);
+  }
+};
+
+// E2M1: exponent and mantissa are those of a half whose bias is larger by 14; a half has no
+// subnormals that a GPU would make zero.
+struct E2M1 {
+  static constant constexpr uint kBits = 4;
+  INLINED static float value(uint code) {
+    return float(as_type<half>(ushort((code & 7) << 9 | (code & 8) << 12))) * 16384.0f;
+  }
+};
+
+// E4M3, the same: the bias is larger by eight.
+struct E4M3 {
+  static constant constexpr uint kBits = 8;
+  INLINED static float value(uint code) {
+    return float(as_type<half>(ushort((code & 127) << 7 | (code & 128) << 8))) * 256.0f;
+  }
+};
+
+// Powers of two. The least of all, which no float has that is not subnormal, is taken for zero.
+struct E8M0 {
+  INLINED static float value(uint code) { return as_type<float>(code << 23); }
+};
+
+template <typename Code, typename Power, uint Group>
+struct Minifloat {
+  using Scale = float;
+  static constant constexpr uint kBits = Code::kBits;
+  static constant constexpr uint kGroup = Group;
+  device const uchar* scales;
+
+  INLINED static float value(uint code) { return Code::value(code); }
+  INLINED Scale scale(ulong group) const { return Power::value(scales[group]); }
+  INLINED static float at(Scale scale, float v) { return scale * v; }
+  INLINED static float weight(thread const Run<kBits>& run, uint i, Scale scale) {
+    return scale * value(run.code(i));
+  }
+};
+
+using MxFp4 = Minifloat<E2M1, E8M0, 32>;
+using MxFp8 = Minifloat<E4M3, E8M0, 32>;
+using NvFp4 = Minifloat<E2M1, E4M3, 16>;
+
 // A matrix of such weights; `cols` is whole runs and whole groups.
 template <typename Format>
 struct Weights {
   static constant constexpr uint kBits = Format::kBits;
   static constant constexpr uint kGroup = Format::kGroup;
-  // Parts of a run, each of one group.
-  static constant constexpr uint kPart = kGroup < kRun ? kGroup : kRun;
   device const uint* words;
   Format format;
   uint cols;
@@ -139,20 +147,6 @@ struct Weights {
   INLINED Weights from_row(ulong row) const { return {words, format, cols, first + row}; }
 
   INLINED typename Format::Scale scale(ulong place) const { return format.scale(place / kGroup); }
-
-  // What a run of a row gives with 32 elements of x, of which `totals` are the sums by parts.
-  INLINED float product(ulong place, thread const float* x, thread const float* totals) const {
-    const Run<kBits> run(words + place / kRun * kBits);
-    float sum = 0.0f;
-    for (uint part = 0; part < kRun / kPart; ++part) {
-      float products = 0.0f;
-      for (uint i = part * kPart; i < (part + 1) * kPart; ++i) {
-        products = fma(Format::value(run.code(i)), x[i], products);
-      }
-      sum += Format::sum(scale(place + part * kPart), products, totals[part]);
-    }
-    return sum;
-  }
 
   // The four weights from a column that is a multiple of four.
   INLINED float4 quad(ulong row, uint column) const {

@@ -1,8 +1,14 @@
-// A matrix of weights of few bits times a vector. A SIMD-group makes ROWS rows: a lane reads 32
-// elements of x, which serve ROWS rows before they leave its registers, and as many codes of every
-// row, kBits words side by side. The weights are read once, and bound the speed.
+// A matrix of weights of few bits times a vector. A SIMD-group makes Rows rows: a lane reads runs
+// of 32 codes of every row, Ahead of them along a row before the first is used, so that enough
+// memory is on its way; weights are made of the codes in registers. They are read once, and bound
+// the speed.
+//
+// A lane's 32 elements of the vector lie together, where other lanes' do not: where Staged, the
+// threadgroup keeps tiles of the vector as floats in its memory, 36 apart, so that no two lanes
+// meet in a bank; else they come from the cache.
 #pragma once
 #include "metalbench/quantised.h"
+#include "metalbench/reduce.h"
 
 namespace metalbench {
 
@@ -15,7 +21,7 @@ struct PlainVector {
   INLINED float factor() const { return 1.0f; }
 };
 
-// Divided by its root mean square, times a gain.
+// Divided by its root mean square, times a gain; not Staged, as each SIMD-group sums all squares.
 template <typename T>
 struct NormedVector {
   device const T* x;
@@ -32,42 +38,119 @@ struct NormedVector {
   INLINED float factor() const { return precise::rsqrt(simd_sum(squares) / float(cols) + eps); }
 };
 
-template <uint Rows, typename Format, typename Vector, typename T>
-INLINED void quantised_matvec(Weights<Format> weights, Vector vector, device T* y, uint rows,
-                              uint first, uint lane) {
-  using W = Weights<Format>;
-  constexpr uint parts = kRun / W::kPart;
-  const uint cols = weights.cols;
-  float sums[Rows];
-  for (uint r = 0; r < Rows; ++r) {
-    sums[r] = 0.0f;
+// What of a vector is in threadgroup memory, from a column on.
+struct TileOfVector {
+  static constant constexpr uint kColumns = 4096;
+  static constant constexpr uint kQuads = kColumns / kRun * 9;  // eight of a run, and a gap
+  threadgroup const float4* quads;
+  uint from;
+
+  INLINED float4 quad(uint column) const {
+    const uint at = column - from;
+    return quads[at / kRun * 9 + at % kRun / 4];
   }
-  for (uint column = kRun * lane; column < cols; column += kRun * 32) {
-    float v[kRun];
-    float totals[parts];
-    for (uint part = 0; part < parts; ++part) {
-      float4 total4 = 0.0f;
-      for (uint i = part * W::kPart; i < (part + 1) * W::kPart; i += 4) {
-        const float4 quad = vector.quad(column + i);
-        for (uint j = 0; j < 4; ++j) {
-          v[i + j] = quad[j];
+};
+
+// Runs of several rows that are on their way together.
+template <uint Rows, uint Ahead, typename Format>
+struct RunsAhead {
+  // Parts of a run, each of one group.
+  static constant constexpr uint kPart = Format::kGroup < kRun ? Format::kGroup : kRun;
+  static constant constexpr uint kParts = kRun / kPart;
+  static constant constexpr uint kStep = kRun * 32;  // columns of a SIMD-group
+  Run<Format::kBits> runs[Ahead][Rows];
+  typename Format::Scale scales[Ahead][Rows][kParts];
+
+  // Rows and columns past the last repeat it, so that nothing is tested here.
+  INLINED RunsAhead(Weights<Format> weights, uint rows, uint first, uint column) {
+    for (uint a = 0; a < Ahead; ++a) {
+      for (uint r = 0; r < Rows; ++r) {
+        const ulong place =
+            weights.place(min(first + r, rows - 1), min(column + a * kStep, weights.cols - kRun));
+        runs[a][r] = Run<Format::kBits>(weights.words + place / kRun * Format::kBits);
+        for (uint part = 0; part < kParts; ++part) {
+          scales[a][r][part] = weights.scale(place + part * kPart);
         }
-        total4 += quad;
       }
-      totals[part] = total(total4);
-    }
-    // Rows past the last one repeat it, so that the loop needs no test; they are not stored.
-    for (uint r = 0; r < Rows; ++r) {
-      sums[r] += weights.product(weights.place(min(first + r, rows - 1), column), v, totals);
     }
   }
-  const float factor = vector.factor();
+
+  // Adds what those before column `end` give with a vector.
+  template <typename Vector>
+  INLINED void add(thread Vector& vector, uint column, uint end, thread float (&sums)[Rows]) const {
+    for (uint a = 0; a < Ahead; ++a) {
+      if (column + a * kStep < end) {
+        float4 products[Rows] = {};
+        for (uint i = 0; i < kRun; i += 4) {
+          const float4 x = vector.quad(column + a * kStep + i);
+          for (uint r = 0; r < Rows; ++r) {
+            float4 w;
+            for (uint j = 0; j < 4; ++j) {
+              w[j] = Format::weight(runs[a][r], i + j, scales[a][r][i / kPart]);
+            }
+            products[r] = fma(w, x, products[r]);
+          }
+        }
+        for (uint r = 0; r < Rows; ++r) {
+          sums[r] += total(products[r]);
+        }
+      }
+    }
+  }
+};
+
+template <uint Rows, typename T>
+INLINED void store_sums(thread const float (&sums)[Rows], float factor, device T* y, uint rows,
+                        uint first, uint lane) {
   for (uint r = 0; r < Rows; ++r) {
     const float sum = simd_sum(sums[r]) * factor;
     if (lane == 0 && first + r < rows) {
       y[first + r] = T(sum);
     }
   }
+}
+
+// Rows first .. of the SIMD-group.
+template <uint Rows, uint Ahead, typename Format, typename Vector, typename T>
+INLINED void quantised_matvec(Weights<Format> weights, Vector vector, device T* y, uint rows,
+                              uint first, uint lane) {
+  using Runs = RunsAhead<Rows, Ahead, Format>;
+  float sums[Rows] = {};
+  for (uint column = kRun * lane; column < weights.cols; column += Ahead * Runs::kStep) {
+    const Runs runs(weights, rows, first, column);
+    runs.add(vector, column, weights.cols, sums);
+  }
+  store_sums(sums, vector.factor(), y, rows, first, lane);
+}
+
+// The same for all Threads of a threadgroup, with the vector in its memory.
+template <uint Rows, uint Ahead, uint Threads, typename Format, typename V, typename T>
+INLINED void staged_matvec(Weights<Format> weights, device const V* x, device T* y, uint rows,
+                           uint first, threadgroup float4* quads, Place place) {
+  using Runs = RunsAhead<Rows, Ahead, Format>;
+  constexpr uint tile = TileOfVector::kColumns;
+  float sums[Rows] = {};
+  for (uint from = 0; from < weights.cols; from += tile) {
+    const uint end = min(weights.cols, from + tile);
+    uint column = from + kRun * place.lane;
+    Runs runs(weights, rows, first, column);  // on their way while the vector is
+    if (from > 0) {
+      threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
+    for (uint i = place.thread_index; from + 4 * i < end; i += Threads) {
+      quads[i / 8 * 9 + i % 8] = quad_at(x, from / 4 + i);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    TileOfVector vector = {quads, from};
+    while (column < end) {
+      runs.add(vector, column, end, sums);
+      column += Ahead * Runs::kStep;
+      if (column < end) {
+        runs = Runs(weights, rows, first, column);
+      }
+    }
+  }
+  store_sums(sums, 1.0f, y, rows, first, place.lane);
 }
 
 }  // namespace metalbench

@@ -16,6 +16,13 @@ struct Place {
   uint simdgroup;
 };
 
+// What tells a kernel its threads' places.
+#define PLACE_ARGUMENTS                                                                       \
+  uint thread_index [[thread_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]], \
+      uint simdgroup [[simdgroup_index_in_threadgroup]]
+#define PLACE \
+  metalbench::Place { thread_index, lane, simdgroup }
+
 // The sum of `value` over all threads. `partial` has SimdGroups elements, and may be used again
 // only behind another barrier: a kernel that reduces twice has two of them.
 template <uint SimdGroups, typename T>

@@ -112,14 +112,18 @@ struct SplitDecode {
   template <typename Cache>
   float4 weighted(Cache cache, uint g, thread const float4 (&rows)[kKeys][kQuads], uint i,
                   uint end) {
-    float4 scores;
+    // Summed together: four shuffles at a time are on their way, and one test of who takes part.
+    float4 products;
     for (uint u = 0; u < kKeys; ++u) {
       float4 product = 0.0f;
       for (uint j = 0; j < kQuads; ++j) {
         product = fma(query[g][j], rows[u][j], product);
       }
-      const float score = simd_sum(total(product));
-      scores[u] = i + u < end && cache.seen(i + u) ? score : -INFINITY;
+      products[u] = total(product);
+    }
+    float4 scores = simd_sum(products);
+    for (uint u = 0; u < kKeys; ++u) {
+      scores[u] = i + u < end && cache.seen(i + u) ? scores[u] : -INFINITY;
     }
     const float higher = max(peak[g], largest(scores));
     // Where no key was seen yet, -inf - -inf would be NaN.

@@ -27,13 +27,6 @@ using namespace metal;
 
 constant constexpr uint kTileThreads = 128;
 
-// What tells a kernel its threads' places.
-#define PLACE_ARGUMENTS                                                                       \
-  uint thread_index [[thread_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]], \
-      uint simdgroup [[simdgroup_index_in_threadgroup]]
-#define PLACE \
-  metalbench::Place { thread_index, lane, simdgroup }
-
 // The rows of a row-major matrix, along depth: A as it is, or a B that is stored transposed.
 template <typename T, typename As = T>
 struct MatrixRows {

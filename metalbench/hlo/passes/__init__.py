@@ -8,6 +8,7 @@ from metalbench.hlo.passes.partial_reductions import split_reductions
 from metalbench.hlo.passes.pipeline import PASSES, run_first_passes, run_passes
 from metalbench.hlo.passes.rows import fuse_rows
 from metalbench.hlo.passes.splitting import split_concatenations
+from metalbench.hlo.passes.unit_batches import restore_unit_batches
 
 __all__ = [
     "PASSES",
@@ -15,6 +16,7 @@ __all__ = [
     "fuse_rows",
     "inlined_values",
     "remove_dead_code",
+    "restore_unit_batches",
     "run_first_passes",
     "run_passes",
     "split_concatenations",

@@ -11,14 +11,24 @@ from metalbench.hlo.passes.merging import split_sorts
 from metalbench.hlo.passes.partial_reductions import split_reductions
 from metalbench.hlo.passes.rows import fuse_rows
 from metalbench.hlo.passes.splitting import split_concatenations
+from metalbench.hlo.passes.unit_batches import restore_unit_batches
 
 # Done to every program when it has been read.
 FIRST: dict[str, Callable[[Block], None]] = {
     "split-concatenations": split_concatenations,
     "remove-dead-code": remove_dead_code,
 }
+
+
+def _restore(block: Block) -> None:
+    """A reshape may be read by nothing any more."""
+    restore_unit_batches(block)
+    remove_dead_code(block)
+
+
 # The level from which on a pass is done, and the pass on a block for a kind of device.
 BY_LEVEL: dict[str, tuple[int, Callable[[Block, str], None]]] = {
+    "restore-unit-batches": (3, lambda block, _: _restore(block)),
     "fuse-rows": (3, lambda block, _: fuse_rows(block)),
     "fuse-attention": (3, fuse_attention),
     "split-reductions": (1, lambda block, _: split_reductions(block)),

@@ -107,8 +107,21 @@ class Client:
                     f"[{program.name}] argument {number}: expected {type_}, got {argument.type}"
                 )
         with program.lock:
-            found = executable.run([each.buffer for each in arguments])
-        return [Tensor(*each) for each in zip(executable.outputs, found, strict=True)]
+            given = [each.buffer for each in arguments]
+            found = executable.run(given)
+            # What the caller keeps, and what the program does, is no result's memory.
+            kept = [each for number, each in enumerate(given) if number not in program.donated]
+            shared = {*kept, *executable.constants}
+            results = []
+            for buffer in found:
+                results.append(self._copied(buffer) if buffer in shared else buffer)
+                shared.add(buffer)
+        return [Tensor(*each) for each in zip(executable.outputs, results, strict=True)]
+
+    def _copied(self, buffer: _core.Buffer) -> _core.Buffer:
+        made = self._device.allocate(buffer.nbytes)
+        made.numpy("uint8")[:] = buffer.numpy("uint8")
+        return made
 
     def from_host(
         self, address: int, number: int, shape: tuple[int, ...], strides: tuple[int, ...] | None

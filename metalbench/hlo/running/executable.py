@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from metalbench import _core
+from metalbench.cores import usable_cores
 from metalbench.errors import CompileError, DispatchError
 from metalbench.hlo.emission import INCLUDE, Kernel
 from metalbench.hlo.graph import Block, Operation, TensorType, Value
@@ -38,6 +40,11 @@ class Executable:
     def source(self) -> str:
         """The kernels as MSL."""
         return source(self.plan)
+
+    @property
+    def constants(self) -> list[_core.Buffer]:
+        """Buffers of the program's own, which results may be."""
+        return list(self._constants.values())
 
     @property
     def inputs(self) -> list[TensorType]:
@@ -79,6 +86,19 @@ class Executable:
         run.flush()
         return found
 
+    @property
+    def device(self) -> _core.Device:
+        """What it runs on."""
+        return self._device
+
+    def launches(self, given: Sequence[_core.Buffer]) -> list[_core.Dispatch] | None:
+        """What `run` does, to be timed as often as one likes; None where the host decides."""
+        if any(step.plans for step in self.plan.steps):
+            return None
+        run = _Run(self._device, self._pipelines, self._constants, self.free, self.time_limit)
+        run.block(self.plan, given, {})
+        return run.pending
+
     def _compiled(self) -> Mapping[str, _core.Pipeline]:
         kernels = list(self.plan.kernels())
         if not kernels:
@@ -87,7 +107,10 @@ class Executable:
             library = self._device.compile(
                 self.source, filename="<hlo>", include_dirs=[str(INCLUDE)], fast_math=False
             )
-            return {each.name: library.pipeline(each.name) for each in kernels}
+            # Builds run clang, and wait for it.
+            with ThreadPoolExecutor(usable_cores()) as pool:
+                made = pool.map(library.pipeline, [each.name for each in kernels])
+                return dict(zip([each.name for each in kernels], made, strict=True))
         except CompileError as error:
             raise CompileError(f"[hlo] the generated kernels do not compile: {error}") from error
 
@@ -158,7 +181,7 @@ class _Run:
     ) -> None:
         self._device, self._pipelines = device, pipelines
         self._constants, self._free, self._time_limit = constants, free, time_limit
-        self._pending: list[_core.Dispatch] = []
+        self.pending: list[_core.Dispatch] = []
 
     def block(
         self, made: Plan, arguments: Sequence[_core.Buffer], outer: Mapping[Value, _core.Buffer]
@@ -178,9 +201,9 @@ class _Run:
 
     def flush(self) -> None:
         """Run what is pending."""
-        if self._pending:
-            self._device.run(self._pending, time_limit=self._time_limit)
-            self._pending = []
+        if self.pending:
+            self._device.run(self.pending, time_limit=self._time_limit)
+            self.pending = []
 
     def _constant(self, operation: Operation) -> _core.Buffer:
         value = operation.results[0]
@@ -193,7 +216,7 @@ class _Run:
         made = {each: self._free.take(each.type.nbytes) for each in results}
         for kernel in step.kernels:
             if kernel.threads:
-                self._pending.append(self._dispatch(kernel, memory, made))
+                self.pending.append(self._dispatch(kernel, memory, made))
         return list(made.values())
 
     def _dispatch(self, kernel: Kernel, memory: Memory, made: Memory) -> _core.Dispatch:

@@ -1,0 +1,315 @@
+// The functions of metalbench/hlo.h, over PJRT's table: each fills a structure and calls.
+#include "metalbench/hlo.h"
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "c_api/loading.h"
+#include "pjrt/abi.h"
+
+namespace pjrt = metalbench::pjrt;
+using pjrt::Function;
+
+struct mb_hlo_error {
+  mb_hlo_code code;
+  std::string message;
+};
+
+// Outlives the client's handle where buffers and executables do.
+struct Session {
+  pjrt::Client* client = nullptr;
+  Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+};
+
+struct mb_hlo_client {
+  std::shared_ptr<Session> session;
+  std::string device;
+};
+
+struct mb_hlo_executable {
+  std::shared_ptr<Session> session;
+  pjrt::LoadedExecutable* loaded;
+  std::size_t results;
+};
+
+struct mb_hlo_buffer {
+  std::shared_ptr<Session> session;
+  pjrt::Buffer* buffer;
+};
+
+namespace {
+
+struct Failed {
+  mb_hlo_code code;
+  std::string message;
+};
+
+template <class Arguments>
+Arguments made() {
+  Arguments arguments{};
+  arguments.head.size = sizeof(Arguments);
+  return arguments;
+}
+
+template <class Arguments>
+pjrt::Error* raw(Function function, Arguments& arguments) {
+  return metalbench::c_api::table().functions[static_cast<int>(function)](&arguments);
+}
+
+template <class Of>
+void destroy(Function function, Of* of) {
+  auto arguments = made<pjrt::Only<Of>>();
+  arguments.of = of;
+  raw(function, arguments);
+}
+
+Failed taken(pjrt::Error* error) {
+  auto code = made<pjrt::Ask<pjrt::Error, mb_hlo_code>>();
+  auto message = made<pjrt::Text<pjrt::Error>>();
+  code.of = message.of = error;
+  raw(Function::Error_GetCode, code);
+  raw(Function::Error_Message, message);
+  Failed found{code.out, std::string(message.text, message.size)};
+  destroy(Function::Error_Destroy, error);
+  return found;
+}
+
+template <class Arguments>
+void call(Function function, Arguments& arguments) {
+  if (pjrt::Error* error = raw(function, arguments)) throw taken(error);
+}
+
+template <class T>
+T& given(T* pointer, const char* what) {
+  if (pointer == nullptr) {
+    throw Failed{MB_HLO_INVALID_ARGUMENT, std::string("expected ") + what + ", got null"};
+  }
+  return *pointer;
+}
+
+template <class Body>
+mb_hlo_error* guarded(Body body) noexcept {
+  try {
+    body();
+    return nullptr;
+  } catch (const Failed& failed) {
+    return new mb_hlo_error{failed.code, failed.message};
+  } catch (const std::exception& error) {
+    return new mb_hlo_error{MB_HLO_INTERNAL, error.what()};
+  }
+}
+
+// Work is done when the plugin returns: its events only say so.
+void forget(pjrt::Event* event) {
+  if (event != nullptr) destroy(Function::Event_Destroy, event);
+}
+
+pjrt::NamedValue option(const std::string& name, const std::string& value) {
+  auto made_of = made<pjrt::NamedValue>();
+  made_of.name = name.data();
+  made_of.name_size = name.size();
+  made_of.kind = pjrt::NamedValueKind::kString;
+  made_of.text = value.data();
+  made_of.size = value.size();
+  return made_of;
+}
+
+std::string device_of(pjrt::Client* client) {
+  auto devices = made<pjrt::List<pjrt::Client, pjrt::Device*>>();
+  devices.of = client;
+  call(Function::Client_Devices, devices);
+  auto description = made<pjrt::Ask<pjrt::Device, pjrt::DeviceDescription*>>();
+  description.of = devices.items[0];
+  call(Function::Device_GetDescription, description);
+  auto text = made<pjrt::Text<pjrt::DeviceDescription>>();
+  text.of = description.out;
+  call(Function::DeviceDescription_ToString, text);
+  return {text.text, text.size};
+}
+
+std::size_t results_of(pjrt::LoadedExecutable* loaded) {
+  auto executable = made<pjrt::Ask<pjrt::LoadedExecutable, pjrt::Executable*>>();
+  executable.of = loaded;
+  call(Function::LoadedExecutable_GetExecutable, executable);
+  auto count = made<pjrt::Ask<pjrt::Executable, std::size_t>>();
+  count.of = executable.out;
+  call(Function::Executable_NumOutputs, count);
+  destroy(Function::Executable_Destroy, executable.out);
+  return count.out;
+}
+
+void check_results(const mb_hlo_executable& executable, mb_hlo_buffer** results,
+                   std::size_t count) {
+  if (count > 0) given(results, "room for results");
+  if (count == executable.results) return;
+  throw Failed{MB_HLO_INVALID_ARGUMENT, "result_count: expected " +
+                                            std::to_string(executable.results) + ", got " +
+                                            std::to_string(count)};
+}
+
+}  // namespace
+
+Session::~Session() {
+  if (client != nullptr) destroy(Function::Client_Destroy, client);
+}
+
+mb_hlo_code mb_hlo_error_code(const mb_hlo_error* error) {
+  return error == nullptr ? MB_HLO_INVALID_ARGUMENT : error->code;
+}
+
+const char* mb_hlo_error_message(const mb_hlo_error* error) {
+  return error == nullptr ? "expected an error, got null" : error->message.c_str();
+}
+
+void mb_hlo_error_destroy(mb_hlo_error* error) { delete error; }
+
+mb_hlo_error* mb_hlo_client_create(const char* device, mb_hlo_client** client) {
+  return guarded([&] {
+    const std::string name = "device", value = &given(device, "a device's name");
+    given(client, "room for a client");
+    const pjrt::NamedValue options = option(name, value);
+    auto arguments = made<pjrt::ClientCreate>();
+    arguments.options = &options;
+    arguments.option_count = 1;
+    call(Function::Client_Create, arguments);
+    auto session = std::make_shared<Session>();
+    session->client = arguments.client;
+    std::string text = device_of(session->client);
+    *client = new mb_hlo_client{std::move(session), std::move(text)};
+  });
+}
+
+void mb_hlo_client_destroy(mb_hlo_client* client) { delete client; }
+
+mb_hlo_error* mb_hlo_client_device(mb_hlo_client* client, const char** name) {
+  return guarded([&] { given(name, "room") = given(client, "a client").device.c_str(); });
+}
+
+mb_hlo_error* mb_hlo_compile(mb_hlo_client* client, const char* code, std::size_t size,
+                             mb_hlo_executable** executable) {
+  return guarded([&] {
+    const auto& session = given(client, "a client").session;
+    given(executable, "room for an executable");
+    constexpr std::string_view format = "mlir";
+    auto program = made<pjrt::Program>();
+    // The plugin only reads it.
+    program.code = const_cast<char*>(&given(code, "a program"));
+    program.code_size = size;
+    program.format = format.data();
+    program.format_size = format.size();
+    auto arguments = made<pjrt::Compile>();
+    arguments.client = session->client;
+    arguments.program = &program;
+    call(Function::Client_Compile, arguments);
+    const std::size_t results = results_of(arguments.executable);
+    *executable = new mb_hlo_executable{session, arguments.executable, results};
+  });
+}
+
+void mb_hlo_executable_destroy(mb_hlo_executable* executable) {
+  if (executable != nullptr) destroy(Function::LoadedExecutable_Destroy, executable->loaded);
+  delete executable;
+}
+
+mb_hlo_error* mb_hlo_executable_results(mb_hlo_executable* executable, std::size_t* count) {
+  return guarded([&] { given(count, "room") = given(executable, "an executable").results; });
+}
+
+mb_hlo_error* mb_hlo_execute(mb_hlo_executable* executable, mb_hlo_buffer* const* arguments,
+                             std::size_t argument_count, mb_hlo_buffer** results,
+                             std::size_t result_count) {
+  return guarded([&] {
+    check_results(given(executable, "an executable"), results, result_count);
+    if (argument_count > 0) given(arguments, "arguments");
+    std::vector<pjrt::Buffer*> buffers(argument_count), found(result_count);
+    for (std::size_t number = 0; number < argument_count; ++number) {
+      buffers[number] = given(arguments[number], "a buffer").buffer;
+    }
+    pjrt::Buffer* const* list = buffers.data();
+    pjrt::Buffer** room = found.data();
+    auto run = made<pjrt::Execute>();
+    run.executable = executable->loaded;
+    run.arguments = &list;
+    run.devices = 1;
+    run.argument_count = argument_count;
+    run.results = &room;
+    call(Function::LoadedExecutable_Execute, run);
+    for (std::size_t number = 0; number < result_count; ++number) {
+      results[number] = new mb_hlo_buffer{executable->session, found[number]};
+    }
+  });
+}
+
+mb_hlo_error* mb_hlo_buffer_create(mb_hlo_client* client, mb_hlo_type type,
+                                   const std::int64_t* sizes, std::size_t rank,
+                                   const void* elements, mb_hlo_buffer** buffer) {
+  return guarded([&] {
+    const auto& session = given(client, "a client").session;
+    given(buffer, "room for a buffer");
+    auto arguments = made<pjrt::FromHost>();
+    arguments.client = session->client;
+    arguments.data = elements;
+    arguments.type = type;
+    arguments.dimensions = sizes;
+    arguments.rank = rank;
+    call(Function::Client_BufferFromHostBuffer, arguments);
+    forget(arguments.done);
+    *buffer = new mb_hlo_buffer{session, arguments.buffer};
+  });
+}
+
+void mb_hlo_buffer_destroy(mb_hlo_buffer* buffer) {
+  if (buffer != nullptr) destroy(Function::Buffer_Destroy, buffer->buffer);
+  delete buffer;
+}
+
+mb_hlo_error* mb_hlo_buffer_type(mb_hlo_buffer* buffer, mb_hlo_type* type) {
+  return guarded([&] {
+    auto arguments = made<pjrt::Ask<pjrt::Buffer, mb_hlo_type>>();
+    arguments.of = given(buffer, "a buffer").buffer;
+    given(type, "room for a type");
+    call(Function::Buffer_ElementType, arguments);
+    *type = arguments.out;
+  });
+}
+
+mb_hlo_error* mb_hlo_buffer_shape(mb_hlo_buffer* buffer, const std::int64_t** sizes,
+                                  std::size_t* rank) {
+  return guarded([&] {
+    auto arguments = made<pjrt::List<pjrt::Buffer, std::int64_t>>();
+    arguments.of = given(buffer, "a buffer").buffer;
+    given(sizes, "room for sizes");
+    given(rank, "room for a rank");
+    call(Function::Buffer_Dimensions, arguments);
+    *sizes = arguments.items;
+    *rank = arguments.count;
+  });
+}
+
+mb_hlo_error* mb_hlo_buffer_bytes(mb_hlo_buffer* buffer, std::size_t* bytes) {
+  return guarded([&] {
+    auto arguments = made<pjrt::Ask<pjrt::Buffer, std::size_t>>();
+    arguments.of = given(buffer, "a buffer").buffer;
+    given(bytes, "room for a size");
+    call(Function::Buffer_OnDeviceSizeInBytes, arguments);
+    *bytes = arguments.out;
+  });
+}
+
+mb_hlo_error* mb_hlo_buffer_read(mb_hlo_buffer* buffer, void* elements, std::size_t bytes) {
+  return guarded([&] {
+    auto arguments = made<pjrt::ToHost>();
+    arguments.buffer = given(buffer, "a buffer").buffer;
+    arguments.data = elements;
+    arguments.size = bytes;
+    // Null would ask for the size.
+    if (elements == nullptr) given(static_cast<char*>(nullptr), "room for elements");
+    call(Function::Buffer_ToHostBuffer, arguments);
+    forget(arguments.done);
+  });
+}

@@ -1,0 +1,50 @@
+// Python in a process that has none: where a program in C loads the plugin.
+#include <Python.h>
+
+#include <mutex>
+
+#include "pjrt/errors.h"
+#include "pjrt/held.h"
+
+namespace metalbench::pjrt {
+
+namespace {
+
+const char* started(const char* path) {
+  PyConfig config;
+  PyConfig_InitPythonConfig(&config);
+  // Signals are the program's own.
+  config.install_signal_handlers = 0;
+  // Knows its environment by where it lies.
+  PyStatus status = PyConfig_SetBytesString(&config, &config.program_name, path);
+  if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
+  PyConfig_Clear(&config);
+  if (PyStatus_Exception(status)) return status.err_msg != nullptr ? status.err_msg : "it exits";
+  PyEval_SaveThread();
+  return nullptr;
+}
+
+// What this library is as a module is made ready when it is imported.
+const char* imported() {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  PyObject* module = PyImport_ImportModule("metalbench.hlo.plugin._pjrt");
+  if (module == nullptr) PyErr_Print();
+  Py_XDECREF(module);
+  PyGILState_Release(state);
+  if (module == nullptr) return "it does not import metalbench.hlo.plugin";
+  return is_imported() ? nullptr : "metalbench of another place is installed for it";
+}
+
+}  // namespace
+
+}  // namespace metalbench::pjrt
+
+// Starts the interpreter at `path` unless Python runs. What went wrong, or null; the GIL is free
+// afterwards if it was started here.
+extern "C" __attribute__((visibility("default"))) const char* metalbench_start_python(
+    const char* path) {
+  static std::mutex once;
+  const std::lock_guard lock(once);
+  const char* wrong = Py_IsInitialized() ? nullptr : metalbench::pjrt::started(path);
+  return wrong != nullptr ? wrong : metalbench::pjrt::imported();
+}

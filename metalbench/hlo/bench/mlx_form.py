@@ -1,0 +1,205 @@
+"""A graph as calls of MLX, where MLX has all of its operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.custom_kernel import arrays
+from metalbench.errors import Unsupported
+from metalbench.hlo.graph import Block, Element, Operation, Value
+
+Array = np.ndarray[Any, Any]
+_UNARY: dict[str, Callable[..., Any]] = {
+    "abs": mx.abs,
+    "ceil": mx.ceil,
+    "cosine": mx.cos,
+    "exponential": mx.exp,
+    "exponential_minus_one": mx.expm1,
+    "floor": mx.floor,
+    "is_finite": mx.isfinite,
+    "log": mx.log,
+    "log_plus_one": mx.log1p,
+    "logistic": mx.sigmoid,
+    "negate": mx.negative,
+    "round_nearest_even": mx.round,
+    "rsqrt": mx.rsqrt,
+    "sign": mx.sign,
+    "sine": mx.sin,
+    "sqrt": mx.sqrt,
+    "tan": mx.tan,
+    "tanh": mx.tanh,
+}
+_BINARY: dict[str, Callable[..., Any]] = {
+    "add": mx.add,
+    "atan2": mx.arctan2,
+    "maximum": mx.maximum,
+    "minimum": mx.minimum,
+    "multiply": mx.multiply,
+    "power": mx.power,
+    "subtract": mx.subtract,
+}
+_COMPARED: dict[str, Callable[..., Any]] = {
+    "EQ": mx.equal,
+    "NE": mx.not_equal,
+    "GE": mx.greater_equal,
+    "GT": mx.greater,
+    "LE": mx.less_equal,
+    "LT": mx.less,
+}
+_REDUCED: dict[str, Callable[..., Any]] = {
+    "add": mx.sum,
+    "maximum": mx.max,
+    "minimum": mx.min,
+    "multiply": mx.prod,
+}
+# Of one argument each: the operation and MLX's arrays of its operands.
+Form = Callable[[Operation, list[Any]], Any]
+
+
+class Mlx:
+    """A program as `mx.compile` has it, on arrays that are there already.
+
+    Raises Unsupported, naming the operation, where MLX has none of this meaning.
+    """
+
+    name = "MLX"
+    version = metadata.version("mlx")
+
+    def __init__(self, block: Block, given: Sequence[Array]) -> None:
+        for operation in block.operations:
+            _form(operation)
+        self._given = [arrays.to_mlx(each) for each in given]
+        self._compiled = mx.compile(lambda *each: _evaluated(block, each))
+        mx.eval(self._given)
+
+    def results(self) -> list[Array]:
+        """What it gives."""
+        return [arrays.as_numpy(each, "[mlx] result") for each in self._compiled(*self._given)]
+
+    def __call__(self, times: int) -> None:
+        """Run it so many times to its end."""
+        for _ in range(times):
+            mx.eval(self._compiled(*self._given))
+
+
+def _evaluated(block: Block, given: Sequence[Any]) -> list[Any]:
+    known: dict[Value, Any] = dict(zip(block.arguments, given, strict=True))
+    for operation in block.operations:
+        operands = [known[each] for each in operation.operands]
+        known[operation.results[0]] = _form(operation)(operation, operands)
+    return [known[each] for each in block.returned]
+
+
+def _form(operation: Operation) -> Form:
+    found = _FORMS.get(operation.name)
+    fits = len(operation.results) == 1 and all(
+        each.type.element.bits < 64 and not each.type.element.is_narrow
+        for each in (*operation.results, *operation.operands)
+    )
+    if found is None or not fits or (operation.name == "reduce" and not _is_known(operation)):
+        raise Unsupported(f"[mlx] {operation.where}: MLX has no operation of this meaning here")
+    return found
+
+
+def _type(element: Element) -> Any:
+    names = {"i1": "bool_", "bf16": "bfloat16"}
+    return getattr(mx, names.get(element.name, element.numpy.name))
+
+
+def _is_known(reduce: Operation) -> bool:
+    region = reduce.regions[0]
+    initial = reduce.operands[-1].operation
+    return (
+        len(reduce.operands) == 2
+        and len(region.operations) == 1
+        and region.operations[0].name in _REDUCED
+        and set(region.operations[0].operands) == set(region.arguments)
+        and initial is not None
+        and initial.name == "constant"
+    )
+
+
+def _reduce(operation: Operation, operands: list[Any]) -> Any:
+    (join,) = operation.regions[0].operations
+    found = _REDUCED[join.name](operands[0], axis=operation.attributes["dimensions"])
+    return _BINARY[join.name](found, operands[1]).astype(operands[0].dtype)
+
+
+def _broadcast(operation: Operation, operands: list[Any]) -> Any:
+    shape = operation.results[0].type.shape
+    places = operation.attributes["broadcast_dimensions"]
+    order = sorted(range(len(places)), key=lambda axis: places[axis])
+    sizes = [1] * len(shape)
+    for axis, place in enumerate(places):
+        sizes[place] = operation.operands[0].type.shape[axis]
+    return mx.broadcast_to(mx.transpose(operands[0], order).reshape(sizes), shape)
+
+
+def _product(operation: Operation, operands: list[Any]) -> Any:
+    numbers = operation.attributes["dot_dimension_numbers"]
+    letters = iter("abcdefghijklmnopqrstuvwxyz")
+    sides = [[""] * each.ndim for each in operands]
+    batch = [next(letters) for _ in numbers["lhs_batching_dimensions"]]
+    shared = [next(letters) for _ in numbers["lhs_contracting_dimensions"]]
+    rest = []
+    for side, name in zip(sides, ("lhs", "rhs"), strict=True):
+        for kind, own in (("batching", batch), ("contracting", shared)):
+            for axis, letter in zip(numbers[f"{name}_{kind}_dimensions"], own, strict=True):
+                side[axis] = letter
+        for axis, letter in enumerate(side):
+            if not letter:
+                side[axis] = next(letters)
+                rest.append(side[axis])
+    left, right = ("".join(each) for each in sides)
+    return mx.einsum(f"{left},{right}->{''.join([*batch, *rest])}", *operands)
+
+
+def _slice(operation: Operation, operands: list[Any]) -> Any:
+    names = ("start_indices", "limit_indices", "strides")
+    places = zip(*(operation.attributes[each] for each in names), strict=True)
+    return operands[0][tuple(slice(*each) for each in places)]
+
+
+def _constant(operation: Operation, _: list[Any]) -> Any:
+    value = operation.results[0].type
+    bits = operation.attributes["value"]
+    return arrays.to_mlx(np.asarray(bits).view(value.element.numpy).reshape(value.shape))
+
+
+def _iota(operation: Operation, _: list[Any]) -> Any:
+    type_, axis = operation.results[0].type, operation.attributes["iota_dimension"]
+    sizes = [size if each == axis else 1 for each, size in enumerate(type_.shape)]
+    numbers = mx.arange(type_.shape[axis]).reshape(sizes)
+    return mx.broadcast_to(numbers, type_.shape).astype(_type(type_.element))
+
+
+def _divide(operation: Operation, operands: list[Any]) -> Any:
+    if not operation.results[0].type.element.is_float:
+        raise Unsupported(f"[mlx] {operation.where}: MLX divides integers as floats")
+    return mx.divide(*operands)
+
+
+_FORMS: dict[str, Form] = {
+    **{name: lambda _, given, f=f: f(*given) for name, f in _UNARY.items()},  # type: ignore[misc]
+    **{name: lambda _, given, f=f: f(*given) for name, f in _BINARY.items()},  # type: ignore[misc]
+    "broadcast_in_dim": _broadcast,
+    "clamp": lambda _, given: mx.clip(given[1], given[0], given[2]),
+    "compare": lambda each, given: _COMPARED[each.attributes["comparison_direction"]](*given),
+    "concatenate": lambda each, given: mx.concatenate(given, axis=each.attributes["dimension"]),
+    "constant": _constant,
+    "convert": lambda each, given: given[0].astype(_type(each.results[0].type.element)),
+    "divide": _divide,
+    "dot_general": _product,
+    "iota": _iota,
+    "optimization_barrier": lambda _, given: given[0],
+    "reduce": _reduce,
+    "reshape": lambda each, given: given[0].reshape(each.results[0].type.shape),
+    "select": lambda _, given: mx.where(*given),
+    "slice": _slice,
+    "transpose": lambda each, given: mx.transpose(given[0], each.attributes["permutation"]),
+}

@@ -1,0 +1,215 @@
+"""Timed programs as a table, and for other programs.
+
+JSON is as that of `metalbench run --json`, as far as `metalbench compare` reads it, so that two
+files compare; `task` is the program's id, `size` the level (`O2`). Each result has also
+
+    p95_ns, p99_ns   percentiles of the windows' times of one run, or null
+    rivals           [{name, version, reference_ns, ratio, verdict, why}]
+    utilization      {kernels_before, kernels, moved_bytes, least_bytes, flops, live_bytes,
+                      has_loops, flops_per_second}, or null
+    kernels          [{name, time_ns, share, moved_bytes}]: each alone
+
+CSV has a line for each program and rival, with the columns of `CSV_COLUMNS`.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from metalbench.hlo.bench.timing import Against, Timed
+from metalbench.report import numbers
+from metalbench.report.export import SCHEMA, interval_json
+from metalbench.report.notice import simulation_notice
+
+if TYPE_CHECKING:
+    from metalbench.result import DeviceFacts
+    from metalbench.result.environment import Environment
+
+CSV_COLUMNS = (
+    *("program", "level", "status", "rival", "median_ns", "p95_ns", "p99_ns", "rival_ns"),
+    *("ratio", "ratio_low", "ratio_high", "verdict", "kernels_before", "kernels", "moved"),
+    *("flops", "live_bytes", "why"),
+)
+
+
+def table(results: Sequence[Timed]) -> Table:
+    """A line for each program."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    names = list(dict.fromkeys(each.name for one in results for each in one.against if each.name))
+    for name in ("program", "kernels", "bytes", "live", "time", "p95", "p99"):
+        made.add_column(name, no_wrap=True)
+    made.add_column("GFLOP/s", justify="right", no_wrap=True)
+    for name in names:
+        made.add_column(name, no_wrap=True)
+    for each in results:
+        made.add_row(*_cells(each, names))
+    return made
+
+
+def _cells(one: Timed, names: Sequence[str]) -> Iterator[str]:
+    use, measured = one.use, one.measurement
+    yield one.subject.name
+    if use is None or measured is None:
+        yield "failed"
+        return
+    yield f"{use.kernels_before} -> {use.kernels}"
+    yield f"{use.moved:.2f}x" + (" *" if use.has_loops else "")
+    yield numbers.size(use.live_bytes)
+    yield numbers.time(measured.work_ns)
+    for percent in (95, 99):
+        yield numbers.short_time(one.percentile(percent) or 0.0)
+    rate = one.flops_per_second()
+    yield numbers.MISSING if rate is None else numbers.significant(rate / 1e9)
+    for name in names:
+        yield _against(next((each for each in one.against if each.name == name), None))
+
+
+def _against(rival: Against | None) -> str:
+    if rival is None or rival.measurement is None:
+        return numbers.MISSING
+    measured = rival.measurement
+    verdict = f" {measured.verdict.value}" if measured.verdict else ""
+    return f"{numbers.ratio(measured.ratio)}{verdict}"
+
+
+def kernel_table(one: Timed) -> Table:
+    """Each kernel of a program: its share of their time, and what it moves."""
+    made = Table(box=None, pad_edge=False, header_style="bold", title_justify="left")
+    for name in (one.subject.name, "alone", "share", "bytes"):
+        made.add_column(name, no_wrap=True)
+    for each in one.kernels:
+        size = numbers.size(each.moved_bytes)
+        made.add_row(each.name, numbers.short_time(each.time_ns), f"{each.share:.0%}", size)
+    return made
+
+
+def remarks(results: Sequence[Timed]) -> Iterator[str]:
+    """What is to be said beneath the table."""
+    for one in results:
+        if one.why:
+            yield f"{one.subject.name}: {one.why}"
+        for each in one.against:
+            if each.why:
+                yield f"{one.subject.name}: not against {each.name}: {each.why}"
+    yield (
+        "bytes: of all kernels' buffers, in proportion to arguments and results; a ratio above 1 "
+        "is for the kernels."
+    )
+    if any(one.use is not None and one.use.has_loops for one in results):
+        yield "*: loops and branches count once."
+
+
+def to_json(
+    results: Sequence[Timed],
+    device: DeviceFacts,
+    environment: Environment,
+    options: Mapping[str, Any],
+) -> str:
+    """Results as the JSON described above."""
+    document = {
+        "schema": SCHEMA,
+        "metalbench": environment.versions.get("metalbench"),
+        "note": simulation_notice(device),
+        "device": asdict(device),
+        "environment": environment.as_dict(),
+        "options": dict(options),
+        "results": [_as_dict(each) for each in results],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _as_dict(one: Timed) -> dict[str, Any]:
+    measured, compared = one.measurement, one.compared
+    forms = [
+        {"name": f"{each.name} {each.version}", "compared": each is compared}
+        for each in one.against
+        if each.name
+    ]
+    rate = one.flops_per_second()
+    return {
+        "task": one.subject.name,
+        "set": one.subject.family,
+        "size": f"O{one.level}",
+        "dtype": one.inputs[0].element.numpy.name if one.inputs else "none",
+        "sizes": {
+            f"arg{n}_{axis}": size
+            for n, each in enumerate(one.inputs)
+            for axis, size in enumerate(each.shape)
+        },
+        "source_hash": hashlib.sha256(one.source.encode()).hexdigest(),
+        "status": "failed" if one.why else "correct",
+        "why": one.why,
+        "mode": measured.mode.value if measured else None,
+        "clock": measured.clock if measured else None,
+        "kernel_ns": interval_json(measured.candidate_ns if measured else None),
+        "gpu_ns": interval_json(measured.gpu_ns if measured else None),
+        "reference_ns": interval_json(measured.reference_ns if measured else None),
+        "ratio": interval_json(measured.ratio if measured else None),
+        "verdict": measured.verdict.value if measured and measured.verdict else None,
+        "pairs": measured.pairs if measured else None,
+        "p95_ns": one.percentile(95),
+        "p99_ns": one.percentile(99),
+        "forms": forms,
+        "rivals": [_rival(each) for each in one.against if each.name],
+        "utilization": {**asdict(one.use), "flops_per_second": rate} if one.use else None,
+        "kernels": [asdict(each) for each in one.kernels],
+    }
+
+
+def _rival(each: Against) -> dict[str, Any]:
+    measured = each.measurement
+    return {
+        "name": each.name,
+        "version": each.version,
+        "reference_ns": interval_json(measured.reference_ns if measured else None),
+        "ratio": interval_json(measured.ratio if measured else None),
+        "verdict": measured.verdict.value if measured and measured.verdict else None,
+        "why": each.why,
+    }
+
+
+def to_csv(results: Sequence[Timed]) -> str:
+    """Results as the CSV described above."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for one in results:
+        for each in one.against or (Against(""),):
+            writer.writerow(_line(one, each))
+    return text.getvalue()
+
+
+def _line(one: Timed, each: Against) -> dict[str, Any]:
+    measured, use = each.measurement or one.measurement, one.use
+    ratio = each.measurement.ratio if each.measurement else None
+    rival_ns = each.measurement.reference_ns if each.measurement else None
+    return {
+        "program": one.subject.name,
+        "level": one.level,
+        "status": "failed" if one.why else "correct",
+        "rival": each.name,
+        "median_ns": measured.work_ns.value if measured else None,
+        "p95_ns": one.percentile(95),
+        "p99_ns": one.percentile(99),
+        "rival_ns": rival_ns.value if rival_ns else None,
+        "ratio": ratio.value if ratio else None,
+        "ratio_low": ratio.low if ratio and ratio.bounded else None,
+        "ratio_high": ratio.high if ratio and ratio.bounded else None,
+        "verdict": each.measurement.verdict.value
+        if each.measurement and each.measurement.verdict
+        else None,
+        "kernels_before": use.kernels_before if use else None,
+        "kernels": use.kernels if use else None,
+        "moved": use.moved if use else None,
+        "flops": use.flops if use else None,
+        "live_bytes": use.live_bytes if use else None,
+        "why": one.why or each.why,
+    }

@@ -1,0 +1,219 @@
+"""A program on a device of ours in pairs with XLA and with MLX, and each of its kernels alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from metalbench.errors import MetalBenchError, Unsupported
+from metalbench.hlo.bench.drawing import drawn
+from metalbench.hlo.bench.mlx_form import Mlx
+from metalbench.hlo.bench.utilisation import Utilisation, launches, moved_by, utilisation
+from metalbench.hlo.bench.xla import Xla
+from metalbench.hlo.graph import TensorType
+from metalbench.hlo.program import graph
+from metalbench.hlo.running import Executable, plan
+from metalbench.hlo.running.executable import stored, upload
+from metalbench.measure import Measurement, Plan, Sides, measure
+from metalbench.measure.probe import probe_of
+
+Array = np.ndarray[Any, Any]
+# Of the time of a program, for all of its kernels alone.
+SHARE_OF_KERNELS = 0.5
+# Largest difference from a rival's results, in proportion to these' largest number.
+TOLERANCES = {"f16": 2e-2, "bf16": 8e-2, "f32": 2e-3}
+
+
+class Rival(Protocol):
+    """Something else that runs the same program on the same arrays."""
+
+    name: str
+    version: str
+
+    def results(self) -> list[Array]:
+        """What it gives."""
+
+    def __call__(self, times: int) -> None:
+        """Run it so many times to its end."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A program to time: what it is called, and its text; `family` is empty of a file."""
+
+    name: str
+    text: str | bytes
+    family: str = ""
+
+
+@dataclass(frozen=True)
+class KernelTime:
+    """One kernel of a program without control flow, alone: its time and its share of all."""
+
+    name: str
+    time_ns: float
+    share: float
+    moved_bytes: int
+
+
+@dataclass(frozen=True)
+class Against:
+    """A program in pairs with one rival; without a measurement `why` says why there is none."""
+
+    name: str
+    version: str = ""
+    measurement: Measurement | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What became of a program; `why` says of what failed what is wrong, and is empty else."""
+
+    subject: Subject
+    level: int
+    inputs: tuple[TensorType, ...] = ()
+    source: str = ""
+    use: Utilisation | None = None
+    against: tuple[Against, ...] = ()
+    kernels: tuple[KernelTime, ...] = ()
+    why: str = ""
+
+    @property
+    def measurement(self) -> Measurement | None:
+        """That against the first rival that there is, else that of the program alone."""
+        found = [each.measurement for each in self.against if each.measurement is not None]
+        return found[0] if found else None
+
+    @property
+    def compared(self) -> Against | None:
+        """The rival that `measurement` is against."""
+        return next((each for each in self.against if each.measurement is not None), None)
+
+    def percentile(self, percent: float) -> float | None:
+        """Of a run's times in ns, by `measurement`'s samples."""
+        found = self.measurement
+        return None if found is None else float(np.percentile(found.samples.candidate_ns, percent))
+
+    def flops_per_second(self) -> float | None:
+        """Operations a second; None without a time or with loops."""
+        found, use = self.measurement, self.use
+        if found is None or use is None or use.has_loops:
+            return None
+        return use.flops / found.work_ns.value * 1e9
+
+
+def timed(
+    subject: Subject,
+    *,
+    level: int = 2,
+    device: str = "auto",
+    seconds: float = 2.0,
+    seed: int = 0,
+    rivals: Sequence[str] = ("xla", "mlx"),
+) -> Timed:
+    """Compile, check against the rivals, and time; `seconds` is for each rival."""
+    made = Timed(subject, level)
+    try:
+        executable = Executable(graph(subject.text, subject.name), level=level, device=device)
+        made = replace(made, inputs=tuple(executable.inputs), source=executable.source)
+        unfused = plan(graph(subject.text, subject.name), 0, device=executable.device.kind)
+        made = replace(made, use=utilisation(unfused, executable.plan))
+        given = drawn(executable.inputs, seed)
+        found = executable(*given)
+        bench = _Bench(executable, given, Plan(seconds=seconds, seed=seed))
+        against = [
+            bench.against(kind, partial, found)
+            for kind, partial in _rivals(subject, given).items()
+            if kind in rivals
+        ]
+        if all(each.measurement is None for each in against):
+            against.append(Against("", measurement=bench.alone()))
+        return replace(made, against=tuple(against), kernels=tuple(bench.kernels()))
+    except MetalBenchError as error:
+        return replace(made, why=str(error))
+
+
+def _rivals(subject: Subject, given: Sequence[Array]) -> dict[str, Callable[[], Rival]]:
+    def xla() -> Rival:
+        return Xla(subject.text, given)
+
+    def mlx() -> Rival:
+        return Mlx(graph(subject.text, subject.name), given)
+
+    return {"xla": xla, "mlx": mlx}
+
+
+class _Bench:
+    """One program on its device, with its arguments there."""
+
+    def __init__(self, executable: Executable, given: Sequence[Array], plan: Plan) -> None:
+        self._executable, self._plan = executable, plan
+        self._device = executable.device
+        types = executable.inputs
+        self._given = [
+            upload(executable.free, stored(array, type_, "[hlo] argument"))
+            for array, type_ in zip(given, types, strict=True)
+        ]
+        self._launches = executable.launches(self._given)
+
+    def alone(self) -> Measurement:
+        """Its time without a rival."""
+        return self._measured(None)
+
+    def against(self, kind: str, make: Callable[[], Rival], found: Sequence[Array]) -> Against:
+        """In pairs with a rival, whose results it must have."""
+        try:
+            rival = make()
+            wrong = _difference(found, rival.results(), self._executable.outputs)
+        except Unsupported as error:
+            return Against({"xla": "XLA:CPU", "mlx": "MLX"}[kind], why=str(error))
+        if wrong:
+            return Against(rival.name, rival.version, why=f"other results: {wrong}")
+        return Against(rival.name, rival.version, self._measured(rival))
+
+    def kernels(self) -> list[KernelTime]:
+        """Each kernel alone; none of a program with control flow."""
+        if self._launches is None or not self._launches:
+            return []
+        seconds = SHARE_OF_KERNELS * self._plan.seconds / len(self._launches)
+        short = replace(self._plan, seconds=seconds, long_windows=0, half_width=0.05)
+        times = [
+            measure(self._device, Sides([each]), short).work_ns.value for each in self._launches
+        ]
+        named = zip(launches(self._executable.plan), times, strict=True)
+        return [
+            KernelTime(kernel.name, time, time / sum(times), moved_by(kernel))
+            for kernel, time in named
+        ]
+
+    def _measured(self, rival: Rival | None) -> Measurement:
+        sides = Sides(self._launches or self._run, rival, probe=probe_of(self._device))
+        return measure(self._device, sides, self._plan)
+
+    def _run(self, times: int) -> None:
+        for _ in range(times):
+            self._executable.run(self._given)
+
+
+def _difference(
+    found: Sequence[Array], expected: Sequence[Array], types: Sequence[TensorType]
+) -> str:
+    """What differs too much; empty if nothing does."""
+    for number, (ours, theirs, type_) in enumerate(zip(found, expected, types, strict=True)):
+        if not type_.element.is_float:
+            share = float(np.mean(ours.reshape(-1) != theirs.reshape(-1))) if ours.size else 0.0
+            if share > 0:
+                return f"result{number}: {share:.1%} of {type_} differ"
+            continue
+        a, b = (np.asarray(each, np.float64).reshape(-1) for each in (ours, theirs))
+        if not np.array_equal(np.isfinite(a), np.isfinite(b)):
+            return f"result{number}: not finite in other places"
+        finite = np.isfinite(b)
+        error = np.abs(a - b)[finite].max(initial=0.0) / (np.abs(b)[finite].max(initial=0.0) or 1.0)
+        if error > TOLERANCES[type_.element.name]:
+            return f"result{number}: by {error:.2g} of the largest number"
+    return ""

@@ -1,0 +1,113 @@
+"""What a plan's kernels move, compute and hold, as far as shapes tell it.
+
+A kernel counts each buffer that it reads or writes once, whole; what a loop or a branch does counts
+once, too, for how often it is done is known when it runs. The least bytes are those of arguments
+and results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from metalbench.hlo.emission import Kernel
+from metalbench.hlo.graph import Block, Operation, Value
+from metalbench.hlo.passes.fusion import FUSED, MOVES
+from metalbench.hlo.running import CONTROL_FLOW, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Utilisation:
+    """Numbers of one program; `kernels_before` are those of -O 0.
+
+    `live_bytes` is the most that arguments, constants and what is still needed take at one time.
+    `flops` counts an operation an element, and two for each product that is added. `has_loops` says
+    that loops or branches make bytes and flops those of one time around.
+    """
+
+    kernels_before: int
+    kernels: int
+    moved_bytes: int
+    least_bytes: int
+    flops: int
+    live_bytes: int
+    has_loops: bool
+
+    @property
+    def moved(self) -> float:
+        """Bytes that kernels move, in proportion to the least."""
+        return self.moved_bytes / max(self.least_bytes, 1)
+
+
+def utilisation(unfused: Plan, made: Plan) -> Utilisation:
+    """Of a plan; `unfused` is that of the same program at -O 0."""
+    ends = dict.fromkeys([*made.block.arguments, *made.block.returned])
+    return Utilisation(
+        kernels_before=len(list(unfused.kernels())),
+        kernels=len(list(made.kernels())),
+        moved_bytes=sum(moved_by(each) for each in made.kernels()),
+        least_bytes=sum(each.type.nbytes for each in ends),
+        flops=flops(unfused.block),
+        live_bytes=live_bytes(made),
+        has_loops=any(step.plans for step in made.steps),
+    )
+
+
+def moved_by(kernel: Kernel) -> int:
+    """Bytes of the buffers that a kernel reads and writes."""
+    return sum(each.type.nbytes for each in (*kernel.inputs.values(), *kernel.outputs.values()))
+
+
+def flops(block: Block) -> int:
+    """Operations on elements that a block has, those of its regions included."""
+    return sum(_flops(each) for each in block.operations)
+
+
+def _flops(operation: Operation) -> int:
+    if operation.name in (*CONTROL_FLOW, *FUSED):
+        return sum(flops(each) for each in operation.regions)
+    size = sum(each.type.size for each in operation.results)
+    return 0 if operation.name in MOVES else size * _of_an_element(operation)
+
+
+def _of_an_element(operation: Operation) -> int:
+    """How many operations one element of a result is."""
+    numbers, operands = operation.attributes, [each.type for each in operation.operands]
+    found = 1
+    if operation.name == "dot_general":
+        axes = numbers["dot_dimension_numbers"]["lhs_contracting_dimensions"]
+        found = 2 * prod(operands[0].shape[axis] for axis in axes)
+    elif operation.name == "convolution":
+        axis = numbers["dimension_numbers"]["kernel_output_feature_dimension"]
+        found = 2 * operands[1].size // max(operands[1].shape[axis], 1)
+    elif operation.name == "reduce":
+        found = operands[0].size // max(operation.results[0].type.size, 1)
+    elif operation.name in ("reduce_window", "select_and_scatter"):
+        found = prod(numbers["window_dimensions"])
+    return int(found)
+
+
+def live_bytes(made: Plan) -> int:
+    """The most bytes that are held at one time while a plan runs."""
+    ends = [*made.block.arguments, *(each.results[0] for each in made.constants)]
+    held = dict.fromkeys(ends)
+    most = _bytes(held)
+    for step in made.steps:
+        held.update(dict.fromkeys(step.operation.results))
+        inside = max((live_bytes(each) for each in step.plans), default=0)
+        most = max(most, _bytes(held) + inside)
+        for value in step.last_of:
+            if value in made.temporary:
+                held.pop(value, None)
+    return most
+
+
+def _bytes(values: dict[Value, None]) -> int:
+    return sum(each.type.nbytes for each in values)
+
+
+def launches(made: Plan) -> Iterator[Kernel]:
+    """The kernels of a plan without control flow, in the order of their launches."""
+    for step in made.steps:
+        yield from (each for each in step.kernels if each.threads)

@@ -1,0 +1,54 @@
+"""A program as XLA compiles it for the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from metalbench.errors import Unsupported
+
+Array = np.ndarray[Any, Any]
+
+
+class Xla:
+    """A program; called, it runs so many times on arrays that its device has already."""
+
+    name = "XLA:CPU"
+
+    def __init__(self, text: str | bytes, arrays: Sequence[Array]) -> None:
+        jax = _jax()
+        from jaxlib import _jax as bindings
+        from jaxlib import xla_client
+
+        device = jax.devices("cpu")[0]
+        self.version = str(jax.lib.__version__)
+        try:
+            self._compiled = device.client.compile_and_load(
+                text, bindings.DeviceList((device,)), xla_client.CompileOptions()
+            )
+        except (jax.errors.JaxRuntimeError, ValueError, TypeError, AttributeError) as error:
+            # The last two are of a jaxlib whose bindings are others.
+            raise Unsupported(f"[xla] {str(error).splitlines()[0]}") from error
+        self._given = [jax.device_put(each, device) for each in arrays]
+
+    def results(self) -> list[Array]:
+        """What it gives."""
+        found = self._compiled.execute_sharded(self._given)
+        return [np.asarray(each[0]) for each in found.disassemble_into_single_device_arrays()]
+
+    def __call__(self, times: int) -> None:
+        """Run it so many times to its end."""
+        for _ in range(times):
+            found = self._compiled.execute_sharded(self._given)
+            for each in found.disassemble_into_single_device_arrays():
+                each[0].block_until_ready()
+
+
+def _jax() -> Any:
+    try:
+        import jax
+    except ImportError as error:
+        raise Unsupported(f"[xla] {error}; install it: pip install 'metalbench[jax]'") from error
+    return jax

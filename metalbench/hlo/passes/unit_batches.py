@@ -1,0 +1,87 @@
+"""Batches of one, which a product has lost, are given back to it.
+
+Tracers leave axes of one element out of a product, and put them in again behind it; rows and
+products around it then have other shapes, and are not recognised as attention. Precondition: the
+product has no batches, and all that reads it is one reshape or broadcast that only puts axes of one
+element in front.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from metalbench.hlo.graph import Block, Operation, TensorType, Value
+from metalbench.hlo.passes.rows import rename
+
+
+def restore_unit_batches(block: Block) -> None:
+    """Give products such axes as batches, in place, also in regions of control flow."""
+    uses = Counter(block.returned)
+    for each in block.operations:
+        uses.update(each.inputs())
+    for operation in list(block.operations):
+        if operation.name in ("case", "if", "while"):
+            for region in operation.regions:
+                restore_unit_batches(region)
+        product = operation.operands[0].operation if operation.operands else None
+        if (
+            product in block.operations
+            and _fits(operation, product)
+            and uses[product.results[0]] == 1
+        ):
+            _restore(block, product, operation)
+
+
+def _fits(reader: Operation, product: Operation) -> bool:
+    if product.name != "dot_general" or reader.name not in ("reshape", "broadcast_in_dim"):
+        return False
+    old, new = product.results[0].type.shape, reader.results[0].type.shape
+    count = len(new) - len(old)
+    places = tuple(range(count, len(new)))
+    return (
+        count > 0
+        and new == (1,) * count + old
+        and tuple(reader.attributes.get("broadcast_dimensions", places)) == places
+        and not product.attributes["dot_dimension_numbers"]["lhs_batching_dimensions"]
+    )
+
+
+def _restore(block: Block, product: Operation, reader: Operation) -> None:
+    type_ = reader.results[0].type
+    count = len(type_.shape) - len(product.results[0].type.shape)
+    given = [_raised(each, count, product) for each in product.operands]
+    numbers = product.attributes["dot_dimension_numbers"]
+    made = replace(
+        product,
+        operands=[each for each, _ in given],
+        results=[],
+        attributes={**product.attributes, "dot_dimension_numbers": _shifted(numbers, count)},
+    )
+    made.results = [Value(type_, made)]
+    at = block.operations.index(product)
+    new = {reader.results[0]: made.results[0]}
+    for each in block.operations[at + 1 :]:
+        rename(each, new)
+    block.returned = [new.get(each, each) for each in block.returned]
+    block.operations[at : at + 1] = [*(each for _, one in given for each in one), made]
+    block.operations.remove(reader)
+
+
+def _shifted(numbers: dict[str, tuple[int, ...]], count: int) -> dict[str, tuple[int, ...]]:
+    found = {}
+    for name, axes in numbers.items():
+        later = tuple(each + count for each in axes)
+        found[name] = tuple(range(count)) if "batching" in name else later
+    return found
+
+
+def _raised(value: Value, count: int, like: Operation) -> tuple[Value, list[Operation]]:
+    """A value with so many axes of one element in front, and what makes it, if anything."""
+    type_ = TensorType((1,) * count + value.type.shape, value.type.element)
+    made = value.operation
+    if made is not None and made.name == "reshape" and made.operands[0].type == type_:
+        return made.operands[0], []
+    found = Operation("reshape", [value], [], {}, [], like.location)
+    found.results = [Value(type_, found)]
+    return found.results[0], [found]

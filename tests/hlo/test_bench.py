@@ -1,0 +1,118 @@
+"""`metalbench hlo bench`: what it counts, and what it writes."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from metalbench.cli.group import main
+from metalbench.errors import Unsupported
+from metalbench.hlo.bench.mlx_form import Mlx
+from metalbench.hlo.bench.utilisation import utilisation
+from metalbench.hlo.program import graph
+from metalbench.hlo.running import Executable, plan
+
+TWO = """func.func @main(%a: tensor<64x32xf32>, %b: tensor<32x16xf32>) -> tensor<64x16xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+    : (tensor<64x32xf32>, tensor<32x16xf32>) -> tensor<64x16xf32>
+  %1 = stablehlo.exponential %0 : tensor<64x16xf32>
+  %2 = stablehlo.negate %1 : tensor<64x16xf32>
+  return %2 : tensor<64x16xf32>
+}"""
+LOOP = """func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.while(%x = %a) : tensor<4xf32>
+    cond {
+      %zero = stablehlo.constant dense<9.0> : tensor<f32>
+      %s = stablehlo.slice %x [0:1] : (tensor<4xf32>) -> tensor<1xf32>
+      %r = stablehlo.reshape %s : (tensor<1xf32>) -> tensor<f32>
+      %c = stablehlo.compare LT, %r, %zero : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %y = stablehlo.add %x, %x : tensor<4xf32>
+      stablehlo.return %y : tensor<4xf32>
+    }
+  return %0 : tensor<4xf32>
+}"""
+RANDOM = """func.func @main(%a: tensor<2xui64>) -> tensor<2xui64> {
+  %s, %r = stablehlo.rng_bit_generator %a, algorithm = THREE_FRY
+    : (tensor<2xui64>) -> (tensor<2xui64>, tensor<2xui64>)
+  return %r : tensor<2xui64>
+}"""
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(main, ["hlo", "bench", *(str(each) for each in arguments)])
+
+
+def test_numbers_of_a_program_are_those_of_its_shapes():
+    unfused, made = (plan(graph(TWO), level) for level in (0, 2))
+    found = utilisation(unfused, made)
+    a, b, y = 64 * 32 * 4, 32 * 16 * 4, 64 * 16 * 4
+    assert (found.kernels_before, found.kernels) == (3, 1)
+    assert found.moved_bytes == found.least_bytes == found.live_bytes == a + b + y
+    assert found.flops == 2 * 64 * 32 * 16 + 2 * 64 * 16
+    assert not found.has_loops
+    slow = utilisation(unfused, unfused)
+    assert slow.moved_bytes == a + b + y + 4 * y
+    assert slow.live_bytes == a + b + 2 * y
+
+
+def test_a_program_of_mlx_is_the_same():
+    rng = np.random.default_rng(0)
+    given = [rng.normal(size=each).astype("f4") for each in ((64, 32), (32, 16))]
+    (found,) = Mlx(graph(TWO), given).results()
+    np.testing.assert_allclose(found, -np.exp(given[0] @ given[1]), rtol=1e-4)
+
+
+def test_mlx_is_left_out_by_name():
+    with pytest.raises(Unsupported, match=r"\[mlx\] \[stablehlo.rng_bit_generator\]"):
+        Mlx(graph(RANDOM), [np.zeros(2, "u8")])
+
+
+def test_launches_can_be_run_again_and_loops_have_none():
+    executable = Executable(graph(TWO), device="cpu")
+    rng = np.random.default_rng(0)
+    given = [rng.normal(size=each).astype("f4") for each in ((64, 32), (32, 16))]
+    from metalbench.hlo.running.executable import upload
+
+    buffers = [upload(executable.free, each) for each in given]
+    launches = executable.launches(buffers)
+    executable.device.run(launches)
+    executable.device.run(launches)
+    assert len(launches) == 1
+    assert Executable(graph(LOOP), device="cpu").launches(buffers[:1]) is None
+
+
+def test_results_are_written_and_compare(tmp_path):
+    for name, text in (("two", TWO), ("loop", LOOP)):
+        (tmp_path / f"{name}.mlir").write_text(text)
+    options = ["--device", "cpu", "--time", "0.05", "--against", "mlx", "--kernels"]
+    files = [tmp_path / "two.mlir", tmp_path / "loop.mlir"]
+    document, lines = tmp_path / "a.json", tmp_path / "a.csv"
+    answer = invoke(*files, *options, "--json", document, "--csv", lines)
+    assert answer.exit_code == 0, answer.output
+    two, loop = json.loads(document.read_text())["results"]
+    assert two["status"] == loop["status"] == "correct"
+    assert 0 < two["kernel_ns"]["value"] <= two["p95_ns"] <= two["p99_ns"]
+    assert two["ratio"]["value"] > 0
+    assert [each["share"] for each in two["kernels"]] == [1.0]
+    assert loop["kernels"] == []
+    assert loop["utilization"]["has_loops"]
+    assert "not against MLX: [mlx] [stablehlo.while]" in answer.output
+    rows = list(csv.DictReader(lines.read_text().splitlines()))
+    assert [row["kernels"] for row in rows[:1]] == ["1"]
+    compared = CliRunner().invoke(main, ["compare", str(document), str(document)])
+    assert compared.exit_code == 0, compared.output
+    assert "two.mlir" in compared.output
+
+
+def test_a_program_that_is_none_fails_by_name(tmp_path):
+    (tmp_path / "wrong.mlir").write_text("nonsense")
+    answer = invoke(tmp_path / "wrong.mlir", "--device", "cpu")
+    assert answer.exit_code == 2
+    assert "1 of 1 failed" in answer.output
+    assert "is no StableHLO program" in answer.output

@@ -1,0 +1,75 @@
+"""metalbench/hlo.h: programs in C, which have no Python of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from metalbench.hlo.plugin.flags import flags
+
+pytest.importorskip("jaxlib", reason="pip install 'metalbench[hlo]'")
+
+FOLDER = Path(__file__).parent
+DOCS = FOLDER.parents[1] / "docs" / "stablehlo.md"
+WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
+
+
+def built(source, target, *, language="c", standard="c99"):
+    """A program of C or C++, by the compiler that comes with metalbench."""
+    driver = "cc" if language == "c" else "c++"
+    command = [sys.executable, "-m", "ziglang", driver, "-x", language, f"-std={standard}"]
+    done = subprocess.run(
+        [*command, *WARNINGS, str(source), "-o", str(target), *flags()],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+def ran(program, *arguments, folder, **environment):
+    return subprocess.run(
+        [program, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env={**os.environ, "METALBENCH_PYTHON": sys.executable, **environment},
+    )
+
+
+@pytest.mark.xdist_group("c_api")
+def test_a_program_in_c_gets_results_and_errors(tmp_path):
+    done = ran(built(FOLDER / "calls_of_c.c", tmp_path / "calls"), folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+@pytest.mark.xdist_group("c_api")
+def test_the_example_of_the_docs_runs_from_c_and_from_cpp(tmp_path):
+    (example,) = re.findall(r"```c\n(.*?)```", DOCS.read_text(), re.S)
+    (tmp_path / "example.c").write_text(example)
+    (tmp_path / "twice.mlir").write_text(
+        "func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> {\n"
+        "  %0 = stablehlo.add %a, %a : tensor<3xf32>\n  return %0 : tensor<3xf32>\n}"
+    )
+    for language, standard in (("c", "c99"), ("c++", "c++17")):
+        program = built(
+            tmp_path / "example.c", tmp_path / "example", language=language, standard=standard
+        )
+        done = ran(program, "twice.mlir", folder=tmp_path)
+        assert (done.returncode, done.stdout) == (0, "2 4 6\n"), done.stderr
+
+
+@pytest.mark.xdist_group("c_api")
+def test_a_python_that_is_not_there_is_an_error(tmp_path):
+    program = built(FOLDER / "calls_of_c.c", tmp_path / "calls")
+    done = ran(program, folder=tmp_path, METALBENCH_PYTHON=str(tmp_path / "no python"))
+    assert done.returncode == 1
+    assert "expected a Python with a shared library" in done.stderr
+    assert "METALBENCH_PYTHON" in done.stderr
