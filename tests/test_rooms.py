@@ -29,6 +29,7 @@ ROOMS = (
     "msl.ir",
     "msl.vector",
     "msl.emission",
+    "msl.matrices",
     "msl.rewriting",
     "msl.building",
     "msl",
