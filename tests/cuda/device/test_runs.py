@@ -173,7 +173,7 @@ def test_a_checked_build_is_refused(device):
 def test_the_device_tells_of_itself(device):
     assert device.kind == "cuda"
     assert device.own_clock
-    assert device.chip is None
+    assert device.chip is None or device.chip in device.name.lower()  # the double has no model
     assert device.cores > 0
     assert device.lost == ""
     facts = device.capabilities
