@@ -153,7 +153,7 @@ def test_a_call_that_fails_is_told_and_leaves_nothing_behind(device, compiled, d
     ("registers", "threads", "times"),
     [(132, 128, 2), (160, 128, 1), (134, 256, 2), (128, 256, 1), (40, 128, 1)],
 )
-def test_a_few_registers_less_make_room_for_one_more_block(  # noqa: PLR0917
+def test_a_few_registers_less_make_room_for_one_more_block(
     device, compiled, double, monkeypatch, registers, threads, times
 ):
     monkeypatch.setenv("CUDA_DOUBLE_REGISTERS", str(registers))
