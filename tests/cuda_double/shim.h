@@ -14,6 +14,7 @@ static inline unsigned __nvvm_read_ptx_sreg_ctaid_x() { return mb_double_group.x
 static inline unsigned __nvvm_read_ptx_sreg_ctaid_y() { return mb_double_group.y; }
 static inline unsigned __nvvm_read_ptx_sreg_ctaid_z() { return mb_double_group.z; }
 static inline unsigned __nvvm_read_ptx_sreg_laneid() { return mb_double_thread.x % 32; }
+static inline float __nvvm_ex2_approx_f(float x) { return __builtin_exp2f(x); }
 
 unsigned __nvvm_shfl_sync_idx_i32(unsigned, unsigned, unsigned, unsigned);
 unsigned __nvvm_vote_ballot_sync(unsigned, bool);

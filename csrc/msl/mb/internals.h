@@ -127,7 +127,7 @@ namespace metal {
 // clang-format off
 MB_BOTH(abs) MB_BOTH(acos) MB_BOTH(acosh) MB_BOTH(asin) MB_BOTH(asinh) MB_BOTH(atan)
 MB_BOTH(atan2) MB_BOTH(atanh) MB_BOTH(ceil) MB_BOTH(clamp) MB_BOTH(copysign) MB_BOTH(cosh)
-MB_BOTH(cospi) MB_BOTH(divide) MB_BOTH(exp) MB_BOTH(exp10) MB_BOTH(exp2) MB_BOTH(fabs)
+MB_BOTH(cospi) MB_BOTH(divide) MB_BOTH(exp) MB_BOTH(exp10) MB_BOTH(fabs)
 MB_BOTH(fdim) MB_BOTH(floor) MB_BOTH(fma) MB_BOTH(fmax) MB_BOTH(fmax3) MB_BOTH(fmedian3)
 MB_BOTH(fmin) MB_BOTH(fmin3) MB_BOTH(fract) MB_BOTH(frexp) MB_BOTH(ilogb) MB_BOTH(ldexp)
 MB_BOTH(log) MB_BOTH(log10) MB_BOTH(log2) MB_BOTH(max) MB_BOTH(max3) MB_BOTH(median3)

@@ -6,6 +6,11 @@
 #include "relational.h"
 #include "rounding.h"
 #include "trigonometric.h"
+#if MB_GPU
+#include "gpu/exponential.h"
+#else
+#include "cpu/exponential.h"
+#endif
 
 #define MB_MATH1(name, ...) MB_MAP1(name, mb::floating, __VA_ARGS__)
 #define MB_MATH2(name, ...) MB_MAP2(name, mb::floating2, __VA_ARGS__)
@@ -13,7 +18,6 @@
 namespace metal {
 
 MB_LANES1(exp, mb::exp_of(x))
-MB_LANES1(exp2, mb::exp2_of(x))
 MB_LANES1(exp10, mb::exp10_of(x))
 MB_LANES1(log, mb::log_of(x))
 MB_LANES1(log2, mb::log2_of(x))
@@ -84,6 +88,7 @@ MB_FUNC R frexp(A a, mb::rebind<mb::same<R>, int>& exponent) {
 }
 
 namespace fast {
+MB_LANES1(exp2, mb::exp2_fast(x))
 MB_LANES1(sin, mb::sin_of(mb::reduce(x)))
 MB_LANES1(cos, mb::cos_of(mb::reduce(x)))
 MB_MATH1(tan, mb::tan_of(mb::reduce(float(x))))
@@ -97,6 +102,7 @@ MB_FUNC R sincos(A a, mb::same<R>& cosine) {
 }  // namespace fast
 
 namespace precise {
+MB_LANES1(exp2, mb::exp2_of(x))
 MB_MATH1(sin, mb::sin_of(mb::reduce_any(x)))
 MB_MATH1(cos, mb::cos_of(mb::reduce_any(x)))
 MB_MATH1(tan, mb::tan_of(mb::reduce_any(x)))
@@ -115,6 +121,7 @@ MB_FUNC R sincos(A a, mb::same<R>& cosine) {
 #define MB_DEFAULT precise
 #endif
 using MB_DEFAULT::cos;
+using MB_DEFAULT::exp2;
 using MB_DEFAULT::fmod;
 using MB_DEFAULT::rsqrt;
 using MB_DEFAULT::sin;

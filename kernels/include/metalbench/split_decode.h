@@ -128,8 +128,8 @@ struct SplitDecode {
     const float higher = max(peak[g], largest(scores));
     // Where no key was seen yet, -inf - -inf would be NaN.
     const float level = higher > -INFINITY ? higher : 0.0f;
-    const float shrink = exp2(peak[g] - level);
-    const float4 weights = exp2(scores - level);
+    const float shrink = fast::exp2(peak[g] - level);
+    const float4 weights = fast::exp2(scores - level);
     for (uint j = 0; j < kQuads; ++j) {
       out[g][j] *= shrink;
     }
@@ -163,7 +163,7 @@ struct SplitDecode {
     float whole = 0.0f;
     float factors[SimdGroups];
     for (uint i = 0; i < SimdGroups; ++i) {
-      factors[i] = levels[i].x > -INFINITY ? exp2(levels[i].x - level) : 0.0f;
+      factors[i] = levels[i].x > -INFINITY ? fast::exp2(levels[i].x - level) : 0.0f;
       whole = fma(factors[i], levels[i].y, whole);
     }
     for (uint c = place.thread_index; 4 * c < to.dims; c += 32 * SimdGroups) {
@@ -197,7 +197,7 @@ inline void merge_partials(device const T* out, Levels levels, device Out* y, ui
       level = max(level, levels(min(i + u, spans - 1)).x);
     }
   }
-  float whole = logit > -INFINITY ? exp2(logit - level) : 0.0f;
+  float whole = logit > -INFINITY ? fast::exp2(logit - level) : 0.0f;
   float4 sum = 0.0f;
   for (uint i = 0; i < spans; i += 8) {
     float2 levels8[8];
@@ -208,7 +208,7 @@ inline void merge_partials(device const T* out, Levels levels, device Out* y, ui
     }
     for (uint u = 0; u < 8; ++u) {
       const bool counts = i + u < spans && levels8[u].x > -INFINITY;
-      const float factor = counts ? exp2(levels8[u].x - level) : 0.0f;
+      const float factor = counts ? fast::exp2(levels8[u].x - level) : 0.0f;
       whole = fma(factor, levels8[u].y, whole);
       sum = fma(factor, sums[u], sum);
     }

@@ -1,0 +1,21 @@
+// Powers of two by the GPU's own unit, which is off by 2^-22.5 at most (PTX ISA, ex2.approx.f32): less
+// than Metal allows, and one instruction instead of fifteen.
+#pragma once
+
+#include "../lanes.h"
+
+namespace mb {
+
+template <class F>
+MB_FUNC F exp2_fast(F x) {
+  if constexpr (__is_same(F, float)) {
+    return __nvvm_ex2_approx_f(x);
+  } else {
+    F result;
+#pragma clang loop unroll(full)
+    for (int i = 0; i < lane_types<F>::count; ++i) result[i] = __nvvm_ex2_approx_f(x[i]);
+    return result;
+  }
+}
+
+}  // namespace mb
