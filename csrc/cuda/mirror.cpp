@@ -70,10 +70,25 @@ Mirror::~Mirror() {
 
 void Mirror::enter() {
   const std::lock_guard lock(mutex_);
-  if (stays_ == 0 && !host_.empty()) {
-    gpu_->copy_in(device_, host_.data(), host_.size());
-  }
+  if (stays_ == 0) copy_in();
   ++stays_;
+}
+
+// What is marked as unwritten is not written here either: compute-sanitizer sees reads of it.
+void Mirror::copy_in() {
+  const Unwritten* first = unwritten();
+  if (first == nullptr) {
+    if (!host_.empty()) gpu_->copy_in(device_, host_.data(), host_.size());
+    return;
+  }
+  const auto is_written = [](const Unwritten& mark) { return mark == 0; };
+  const Unwritten* last = first + host_.size();
+  for (const Unwritten* end = first; end != last;) {
+    const Unwritten* begin = std::find_if(end, last, is_written);
+    end = std::find_if_not(begin, last, is_written);
+    const std::ptrdiff_t at = begin - first;
+    if (begin != end) gpu_->copy_in(device_ + at, host_.data() + at, end - begin);
+  }
 }
 
 void Mirror::leave(bool wanted) {

@@ -33,6 +33,8 @@ class Mirror : public Storage {
   void set_host(std::span<std::byte> host) { host_ = host; }
 
  private:
+  void copy_in();
+
   std::shared_ptr<const Gpu> gpu_;
   Address device_ = 0;
   std::span<std::byte> host_;

@@ -23,6 +23,7 @@ from metalbench.task import normal, output, task, with_special
     dtypes=("float32", "float16", "bfloat16"),
     flops="rows * cols",
     baseline="mx.abs",
+    torch=lambda torch, x: torch.abs(x),
 )
 def abs(x):
     return mx.abs(x)

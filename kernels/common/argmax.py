@@ -25,6 +25,7 @@ from metalbench.task import coarse, output, shifted, task, tied, with_special
     dtypes=("float32", "float16", "bfloat16"),
     flops="rows * cols",
     baseline="mx.argmax",
+    torch=lambda torch, x: torch.argmax(x, dim=-1),
 )
 def argmax(x):
     return mx.argmax(x, axis=-1)

@@ -21,6 +21,7 @@ from metalbench.task.oracles import blocks
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * batch * (height / 2) * (width / 2) * channels",
     baseline="reshape and mean",
+    torch=lambda torch, x: torch.nn.functional.avg_pool2d(x.movedim(-1, 1), 2).movedim(1, -1),
 )
 def avg_pool2d(x):
     return mx.mean(blocks(x), axis=(2, 4))

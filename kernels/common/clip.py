@@ -23,6 +23,7 @@ from metalbench.task import normal, output, task, with_special
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * rows * cols",
     baseline="mx.clip",
+    torch=lambda torch, x: torch.clamp(x, -1, 1),
 )
 def clip(x):
     return mx.clip(x, -1, 1)

@@ -23,6 +23,7 @@ from metalbench.task.oracles import convolution
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * (length - 2) * filters * 3 * channels",
     baseline="mx.conv1d",
+    torch=lambda torch, x, w: torch.nn.functional.conv1d(x.mT, w.mT).mT,
 )
 def conv1d(x, w):
     return mx.conv1d(x, w)

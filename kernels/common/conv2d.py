@@ -28,6 +28,9 @@ from metalbench.task.oracles import convolution
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * (height - 2) * (width - 2) * filters * 9 * channels",
     baseline="mx.conv2d",
+    torch=lambda torch, x, w: torch.nn.functional.conv2d(
+        x.movedim(-1, 1), w.movedim(-1, 1)
+    ).movedim(1, -1),
 )
 def conv2d(x, w):
     return mx.conv2d(x, w)

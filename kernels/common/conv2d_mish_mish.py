@@ -33,6 +33,9 @@ def mish(x):
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * (height - 2) * (width - 2) * filters * 9 * channels",
     baseline="mx.conv2d, x tanh(logaddexp(x, 0)) twice",
+    torch=lambda torch, x, w: torch.nn.functional.mish(
+        torch.nn.functional.mish(torch.nn.functional.conv2d(x.movedim(-1, 1), w.movedim(-1, 1)))
+    ).movedim(1, -1),
 )
 def conv2d_mish_mish(x, w):
     y = mx.conv2d(x, w)

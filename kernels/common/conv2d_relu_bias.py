@@ -29,6 +29,9 @@ from metalbench.task.oracles import convolution
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * (height - 2) * (width - 2) * filters * 9 * channels",
     baseline="mx.conv2d, maximum, add",
+    torch=lambda torch, x, w, bias: (
+        torch.nn.functional.conv2d(x.movedim(-1, 1), w.movedim(-1, 1)).relu().movedim(1, -1) + bias
+    ),
 )
 def conv2d_relu_bias(x, w, bias):
     return mx.maximum(mx.conv2d(x, w), 0) + bias

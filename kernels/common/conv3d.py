@@ -28,6 +28,9 @@ from metalbench.task.oracles import convolution
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * (depth - 2) * (height - 2) * (width - 2) * filters * 27 * channels",
     baseline="mx.conv3d",
+    torch=lambda torch, x, w: torch.nn.functional.conv3d(
+        x.movedim(-1, 1), w.movedim(-1, 1)
+    ).movedim(1, -1),
 )
 def conv3d(x, w):
     return mx.conv3d(x, w)

@@ -28,6 +28,9 @@ from metalbench.task.oracles import transposed_convolution
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * height * width * filters * 9 * channels",
     baseline="mx.conv_transpose2d",
+    torch=lambda torch, x, w: torch.nn.functional.conv_transpose2d(
+        x.movedim(-1, 1), w.movedim(-1, 0), stride=2
+    ).movedim(1, -1),
 )
 def conv_transpose2d(x, w):
     return mx.conv_transpose2d(x, w, stride=2)

@@ -38,6 +38,7 @@ def magnitude(x, y, eps):
     scale=magnitude,
     flops="6 * rows * cols",
     baseline="mx.sum(x * y) / (mx.sqrt(mx.sum(x * x)) * mx.sqrt(mx.sum(y * y)))",
+    torch=lambda torch, x, y, eps: torch.nn.functional.cosine_similarity(x, y, dim=-1, eps=eps),
 )
 def cosine_similarity(x, y, eps):
     lengths = mx.sqrt(mx.sum(x * x, axis=-1)) * mx.sqrt(mx.sum(y * y, axis=-1))

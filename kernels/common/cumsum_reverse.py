@@ -26,6 +26,7 @@ def from_right(x):
     scale=lambda x: from_right(np.abs(x)),
     flops="rows * cols",
     baseline="mx.cumsum(reverse=True)",
+    torch=lambda torch, x: torch.cumsum(x.flip(-1), dim=-1).flip(-1),
 )
 def cumsum_reverse(x):
     return mx.cumsum(x, axis=-1, reverse=True)

@@ -32,6 +32,9 @@ def depthwise(x, w):
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * (height - 2) * (width - 2) * 9 * channels",
     baseline="mx.conv2d with groups",
+    torch=lambda torch, x, w: torch.nn.functional.conv2d(
+        x.movedim(-1, 1), w.movedim(-1, 1), groups=x.shape[-1]
+    ).movedim(1, -1),
 )
 def depthwise_conv2d(x, w):
     return mx.conv2d(x, w, groups=x.shape[-1])

@@ -23,6 +23,7 @@ from metalbench.task import normal, output, task
     baseline="mx.sum(a * b)",
     fast=lambda a, b: mx.inner(a, b).reshape(1),
     against=("eager", "compiled", "fast"),
+    torch=lambda torch, a, b: torch.dot(a, b).reshape(1),
 )
 def dot_product(a, b):
     return mx.sum(a * b).reshape(1)

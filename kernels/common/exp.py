@@ -27,6 +27,7 @@ from metalbench.task import coarse, even, normal, output, scaled, task, with_spe
     dtypes=("float32", "float16", "bfloat16"),
     flops="rows * cols",
     baseline="mx.exp",
+    torch=lambda torch, x: torch.exp(x),
 )
 def exp(x):
     return mx.exp(x)

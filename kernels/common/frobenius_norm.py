@@ -24,6 +24,7 @@ from metalbench.task import heavy_tailed, output, positive, scaled, sparse, task
     baseline="mx.sqrt(mx.sum(x * x))",
     fast=lambda x: mx.linalg.norm(x).reshape(1),
     against=("eager", "compiled", "fast"),
+    torch=lambda torch, x: torch.linalg.vector_norm(x).reshape(1),
 )
 def frobenius_norm(x):
     return mx.sqrt(mx.sum(x * x)).reshape(1)

@@ -23,6 +23,7 @@ from metalbench.task import normal, output, task
     dtypes=("float32", "float16", "bfloat16"),
     flops="8 * rows * cols",
     baseline="x * (1 + mx.erf(x / sqrt(2))) / 2",
+    torch=lambda torch, x: torch.nn.functional.gelu(x),
 )
 def gelu(x):
     return x * (1 + mx.erf(x / math.sqrt(2))) / 2

@@ -23,6 +23,7 @@ from metalbench.task import normal, output, task, with_special
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * rows * cols",
     baseline="mx.clip(x / 6 + 0.5, 0, 1)",
+    torch=lambda torch, x: torch.nn.functional.hardsigmoid(x),
 )
 def hardsigmoid(x):
     return mx.clip(x / 6 + 0.5, 0, 1)

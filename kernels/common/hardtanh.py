@@ -23,6 +23,7 @@ from metalbench.task import normal, output, task, with_special
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * rows * cols",
     baseline="mx.maximum(mx.minimum(x, 1), -1)",
+    torch=lambda torch, x: torch.nn.functional.hardtanh(x),
 )
 def hardtanh(x):
     return mx.maximum(mx.minimum(x, 1), -1)

@@ -30,6 +30,7 @@ signs = replace(
     dtypes=("float32", "float16", "bfloat16"),
     flops="3 * rows * cols",
     baseline="mx.maximum(0, 1 - p * t)",
+    torch=lambda torch, prediction, target: torch.clamp(1 - prediction * target, min=0),
 )
 def hinge_loss(prediction, target):
     return mx.maximum(0, 1 - prediction * target)

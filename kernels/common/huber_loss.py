@@ -27,6 +27,9 @@ def huber_of(prediction, target):
     dtypes=("float32", "float16", "bfloat16"),
     flops="5 * rows * cols",
     baseline="mx.where(|d| <= 1, d * d / 2, |d| - 1/2)",
+    torch=lambda torch, prediction, target: torch.nn.functional.huber_loss(
+        prediction, target, reduction="none"
+    ),
 )
 def huber_loss(prediction, target):
     size = mx.abs(prediction - target)

@@ -23,6 +23,9 @@ probabilities = uniform("rows", "cols", low=1e-3, high=1).also(scaled(0.01))
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * rows * cols",
     baseline="t * (mx.log(t) - mx.log(p))",
+    torch=lambda torch, prediction, target: torch.nn.functional.kl_div(
+        torch.log(prediction), target, reduction="none"
+    ),
 )
 def kl_div_loss(prediction, target):
     return target * (mx.log(target) - mx.log(prediction))

@@ -20,6 +20,7 @@ from metalbench.task import normal, output, task
     oracle=lambda x: np.abs(x).sum(axis=-1),
     flops="2 * rows * cols",
     baseline="mx.sum(mx.abs(x))",
+    torch=lambda torch, x: torch.linalg.vector_norm(x, 1, dim=-1),
 )
 def l1_norm(x):
     return mx.sum(mx.abs(x), axis=-1)

@@ -22,6 +22,7 @@ from metalbench.task import normal, output, task
     baseline="mx.sqrt(mx.sum(x * x))",
     fast=lambda x: mx.linalg.norm(x, axis=-1),
     against=("eager", "compiled", "fast"),
+    torch=lambda torch, x: torch.linalg.vector_norm(x, dim=-1),
 )
 def l2_norm(x):
     return mx.sqrt(mx.sum(x * x, axis=-1))

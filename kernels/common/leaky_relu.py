@@ -24,6 +24,7 @@ from metalbench.task import normal, output, task, with_special
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * rows * cols",
     baseline="mx.maximum(slope * x, x)",
+    torch=lambda torch, x, slope: torch.nn.functional.leaky_relu(x, slope),
 )
 def leaky_relu(x, slope):
     return mx.maximum(slope * x, x)

@@ -25,6 +25,7 @@ from metalbench.task import output, positive, scaled, task, with_special
     dtypes=("float32", "float16", "bfloat16"),
     flops="rows * cols",
     baseline="mx.log",
+    torch=lambda torch, x: torch.log(x),
 )
 def log(x):
     return mx.log(x)

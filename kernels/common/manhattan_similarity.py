@@ -20,6 +20,7 @@ from metalbench.task import normal, output, task
     oracle=lambda x, y: np.abs(x - y).sum(axis=-1),
     flops="3 * rows * cols",
     baseline="mx.sum(mx.abs(x - y))",
+    torch=lambda torch, x, y: torch.sum(torch.abs(x - y), dim=-1),
 )
 def manhattan_similarity(x, y):
     return mx.sum(mx.abs(x - y), axis=-1)

@@ -21,6 +21,7 @@ from metalbench.task import integers, normal, output, task
     scale=lambda x, mask: np.cumsum(np.where(mask, np.abs(x), 0), axis=-1),
     flops="2 * rows * cols",
     baseline="mx.cumsum(mx.where(mask, x, 0))",
+    torch=lambda torch, x, mask: torch.cumsum(torch.where(mask, x, 0), dim=-1),
 )
 def masked_cumsum(x, mask):
     return mx.cumsum(mx.where(mask, x, 0), axis=-1)

@@ -22,6 +22,7 @@ from metalbench.task import normal, output, task
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * rows * cols",
     baseline="mx.matmul",
+    torch=lambda torch, a, x: torch.matmul(a, x),
 )
 def matvec(a, x):
     return mx.matmul(a, x)

@@ -23,6 +23,7 @@ from metalbench.task import normal, output, task, with_special
     dtypes=("float32", "float16", "bfloat16"),
     flops="3 * batch * ((width - 3) / 2 + 1) * channels",
     baseline="mx.maximum of three strided views",
+    torch=lambda torch, x: torch.nn.functional.max_pool1d(x.mT, 3, 2).mT,
 )
 def max_pool1d(x):
     count = (x.shape[1] - 3) // 2 + 1

@@ -25,6 +25,7 @@ from metalbench.task.oracles import blocks
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * batch * (height / 2) * (width / 2) * channels",
     baseline="reshape and max",
+    torch=lambda torch, x: torch.nn.functional.max_pool2d(x.movedim(-1, 1), 2).movedim(1, -1),
 )
 def max_pool2d(x):
     return mx.max(blocks(x), axis=(2, 4))

@@ -23,6 +23,7 @@ from metalbench.task import normal, output, task, with_special
     dtypes=("float32", "float16", "bfloat16"),
     flops="8 * rows * cols",
     baseline="x * mx.tanh(mx.logaddexp(x, 0))",
+    torch=lambda torch, x: torch.nn.functional.mish(x),
 )
 def mish(x):
     return x * mx.tanh(mx.logaddexp(x, 0))

@@ -23,6 +23,9 @@ from metalbench.task import normal, output, task
     oracle=lambda prediction, target: np.square(prediction - target).mean().reshape(1),
     flops="3 * rows * cols",
     baseline="mx.mean(mx.square)",
+    torch=lambda torch, prediction, target: torch.nn.functional.mse_loss(
+        prediction, target
+    ).reshape(1),
 )
 def mse_loss(prediction, target):
     return mx.mean(mx.square(prediction - target)).reshape(1)

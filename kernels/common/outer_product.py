@@ -23,6 +23,7 @@ from metalbench.task import normal, output, task
     baseline="a[:, None] * b",
     fast=lambda a, b: mx.outer(a, b),
     against=("eager", "compiled", "fast"),
+    torch=lambda torch, a, b: torch.outer(a, b),
 )
 def outer_product(a, b):
     return a[:, None] * b

@@ -21,6 +21,7 @@ from metalbench.task import normal, output, task
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * rows * cols",
     baseline="mx.maximum(x, 0) + slope * mx.minimum(x, 0)",
+    torch=lambda torch, x, slope: torch.where(x > 0, x, slope * x),
 )
 def prelu(x, slope):
     return mx.maximum(x, 0) + slope * mx.minimum(x, 0)

@@ -23,6 +23,7 @@ from metalbench.task import normal, output, task, with_special
     dtypes=("float32", "float16", "bfloat16"),
     flops="rows * cols",
     baseline="mx.maximum",
+    torch=lambda torch, x: torch.relu(x),
 )
 def relu(x):
     return mx.maximum(x, 0)

@@ -25,6 +25,7 @@ from metalbench.task import output, positive, scaled, task, with_special
     dtypes=("float32", "float16", "bfloat16"),
     flops="rows * cols",
     baseline="mx.rsqrt",
+    torch=lambda torch, x: torch.rsqrt(x),
 )
 def rsqrt(x):
     return mx.rsqrt(x)

@@ -31,6 +31,7 @@ def selu_of(x):
     dtypes=("float32", "float16", "bfloat16"),
     flops="5 * rows * cols",
     baseline="mx.expm1, mx.where",
+    torch=lambda torch, x: torch.nn.functional.selu(x),
 )
 def selu(x):
     below = alpha * mx.expm1(x)

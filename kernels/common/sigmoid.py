@@ -23,6 +23,7 @@ from metalbench.task import normal, output, task, with_special
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * rows * cols",
     baseline="mx.sigmoid",
+    torch=lambda torch, x: torch.sigmoid(x),
 )
 def sigmoid(x):
     return mx.sigmoid(x)

@@ -23,6 +23,7 @@ from metalbench.task import normal, output, task, with_special
     dtypes=("float32", "float16", "bfloat16"),
     flops="5 * rows * cols",
     baseline="mx.softmax",
+    torch=lambda torch, x: torch.softmax(x, dim=-1),
 )
 def softmax(x):
     return mx.softmax(x, axis=-1)

@@ -23,6 +23,7 @@ from metalbench.task import normal, output, task, with_special
     dtypes=("float32", "float16", "bfloat16"),
     flops="5 * rows * cols",
     baseline="x * mx.sigmoid(x)",
+    torch=lambda torch, x: torch.nn.functional.silu(x),
 )
 def swish(x):
     return x * mx.sigmoid(x)

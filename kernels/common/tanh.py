@@ -23,6 +23,7 @@ from metalbench.task import normal, output, task, with_special
     dtypes=("float32", "float16", "bfloat16"),
     flops="5 * rows * cols",
     baseline="mx.tanh",
+    torch=lambda torch, x: torch.tanh(x),
 )
 def tanh(x):
     return mx.tanh(x)

@@ -22,6 +22,7 @@ from metalbench.task import normal, output, task, with_special
     dtypes=("float32", "float16", "bfloat16"),
     flops="0",
     baseline="mx.contiguous(mx.transpose)",
+    torch=lambda torch, x: x.mT.contiguous(),
 )
 def transpose_2d(x):
     return mx.contiguous(mx.transpose(x))

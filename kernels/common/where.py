@@ -25,6 +25,7 @@ from metalbench.task import integers, normal, output, task
     dtypes=("float32", "float16", "bfloat16"),
     flops="rows * cols",
     baseline="mx.where",
+    torch=lambda torch, mask, a, b: torch.where(mask, a, b),
 )
 def where(mask, a, b):
     return mx.where(mask, a, b)

@@ -39,6 +39,9 @@ def magnitude(x, residual, eps):
     dtypes=("float32", "float16", "bfloat16"),
     flops="8 * rows * cols",
     baseline="mx.fast.layer_norm(x + residual)",
+    torch=lambda torch, x, residual, eps: torch.nn.functional.layer_norm(
+        x + residual, x.shape[-1:], eps=eps
+    ),
 )
 def add_norm(x, residual, eps):
     return mx.fast.layer_norm(x + residual, None, None, eps)

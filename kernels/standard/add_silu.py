@@ -27,6 +27,7 @@ def silu_of_sum(x, a):
     dtypes=("float32", "float16", "bfloat16"),
     flops="6 * n",
     baseline="(x + a) * mx.sigmoid(x + a)",
+    torch=lambda torch, x, a: torch.nn.functional.silu(x + a),
 )
 def add_silu(x, a):
     return (x + a) * mx.sigmoid(x + a)

@@ -39,6 +39,7 @@ def magnitude(q, k):
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * queries * keys * dims + 5 * queries * keys",
     baseline="matmul, mx.softmax",
+    torch=lambda torch, q, k: torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, dim=-1),
 )
 def attention_scores(q, k):
     return mx.softmax(q @ k.T / math.sqrt(q.shape[-1]), axis=-1)

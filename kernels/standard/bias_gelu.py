@@ -23,6 +23,7 @@ from metalbench.task import normal, output, task
     dtypes=("float32", "float16", "bfloat16"),
     flops="9 * rows * cols",
     baseline="(x + bias) * (1 + mx.erf((x + bias) / sqrt(2))) / 2",
+    torch=lambda torch, x, bias: torch.nn.functional.gelu(x + bias),
 )
 def bias_gelu(x, bias):
     return (x + bias) * (1 + mx.erf((x + bias) / math.sqrt(2))) / 2

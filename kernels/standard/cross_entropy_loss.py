@@ -40,6 +40,9 @@ def magnitude(logits, target):
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * rows * cols",
     baseline="mx.logsumexp(logits) - logits[target]",
+    torch=lambda torch, logits, target: torch.nn.functional.cross_entropy(
+        logits, target, reduction="none"
+    ),
 )
 def cross_entropy_loss(logits, target):
     chosen = mx.take_along_axis(logits, target[:, None], axis=-1)[:, 0]

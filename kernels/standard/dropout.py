@@ -27,6 +27,7 @@ from metalbench.task import integers, normal, output, task, with_special
     dtypes=("float32", "float16", "bfloat16"),
     flops="rows * cols",
     baseline="mx.where(mask, x / (1 - p), 0)",
+    torch=lambda torch, mask, x, p: torch.where(mask, x * (1 / (1 - p)), 0),
 )
 def dropout(mask, x, p):
     return mx.where(mask, x * (1 / (1 - p)), 0)

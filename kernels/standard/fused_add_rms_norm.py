@@ -37,6 +37,9 @@ def magnitude(x, residual, eps):
     dtypes=("float32", "float16", "bfloat16"),
     flops="5 * rows * cols",
     baseline="mx.fast.rms_norm(x + residual)",
+    torch=lambda torch, x, residual, eps: torch.nn.functional.rms_norm(
+        x + residual, x.shape[-1:], eps=eps
+    ),
 )
 def fused_add_rms_norm(x, residual, eps):
     return mx.fast.rms_norm(x + residual, None, eps)

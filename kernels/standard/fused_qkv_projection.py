@@ -25,6 +25,7 @@ from metalbench.task import normal, output, task
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * tokens * dims * columns",
     baseline="mx.matmul",
+    torch=lambda torch, x, w_qkv: torch.matmul(x, w_qkv),
 )
 def fused_qkv_projection(x, w_qkv):
     return mx.matmul(x, w_qkv)

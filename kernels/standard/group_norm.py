@@ -38,6 +38,7 @@ def magnitude(x, groups, eps):
     dtypes=("float32", "float16", "bfloat16"),
     flops="7 * batch * channels * height * width",
     baseline="mx.fast.layer_norm",
+    torch=lambda torch, x, groups, eps: torch.nn.functional.group_norm(x, groups, eps=eps),
 )
 def group_norm(x, groups, eps):
     rows = x.reshape(x.shape[0], groups, -1)

@@ -35,6 +35,7 @@ def magnitude(x, eps):
     dtypes=("float32", "float16", "bfloat16"),
     flops="7 * batch * channels * height * width",
     baseline="mx.fast.layer_norm",
+    torch=lambda torch, x, eps: torch.nn.functional.instance_norm(x, eps=eps),
 )
 def instance_norm(x, eps):
     rows = x.reshape(*x.shape[:2], -1)

@@ -26,6 +26,7 @@ from metalbench.task import normal, output, task
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * rows * inputs * outputs + rows * outputs",
     baseline="mx.addmm",
+    torch=lambda torch, x, w, bias: torch.addmm(bias, x, w),
 )
 def linear_bias(x, w, bias):
     return mx.addmm(bias, x, w)

@@ -31,6 +31,7 @@ mask = replace(
     dtypes=("float32", "float16", "bfloat16"),
     flops="6 * rows * cols",
     baseline="mx.softmax(x + mask)",
+    torch=lambda torch, x, mask: torch.softmax(x + mask, dim=-1),
 )
 def masked_softmax(x, mask):
     return mx.softmax(x + mask, axis=-1)

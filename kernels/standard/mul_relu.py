@@ -21,6 +21,7 @@ from metalbench.task import normal, output, task
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * n",
     baseline="mx.maximum(x * a, 0)",
+    torch=lambda torch, x, a: torch.relu(x * a),
 )
 def mul_relu(x, a):
     return mx.maximum(x * a, 0)

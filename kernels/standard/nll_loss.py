@@ -28,6 +28,9 @@ def loss_of_rows(log_probability, target):
     flops="rows",
     bytes="rows * (4 + 2 * itemsize)",
     baseline="-mx.take_along_axis",
+    torch=lambda torch, log_probability, target: torch.nn.functional.nll_loss(
+        log_probability, target, reduction="none"
+    ),
 )
 def nll_loss(log_probability, target):
     return -mx.take_along_axis(log_probability, target[:, None], axis=-1)[:, 0]

@@ -19,6 +19,7 @@ from metalbench.task import normal, output, task
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * rows * cols",
     baseline="x + alpha * residual",
+    torch=lambda torch, x, residual, alpha: torch.add(x, residual, alpha=alpha),
 )
 def residual_add(x, residual, alpha):
     return x + alpha * residual

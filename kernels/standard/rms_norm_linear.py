@@ -31,6 +31,7 @@ def normed(x, eps):
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * rows * inputs * outputs + 3 * rows * inputs",
     baseline="mx.fast.rms_norm, matmul",
+    torch=lambda torch, x, w, eps: torch.nn.functional.rms_norm(x, x.shape[-1:], eps=eps) @ w.mT,
 )
 def rms_norm_linear(x, w, eps):
     return mx.fast.rms_norm(x, None, eps) @ w.T

@@ -29,6 +29,9 @@ from metalbench.task.oracles import attention, attention_magnitude
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * queries * keys * dims + 5 * queries * keys",
     baseline="mx.fast.scaled_dot_product_attention",
+    torch=lambda torch, q, k, v: torch.nn.functional.scaled_dot_product_attention(
+        q[None, None], k[None, None], v[None, None]
+    )[0, 0],
 )
 def scaled_dot_product(q, k, v):
     scale = 1 / math.sqrt(q.shape[-1])

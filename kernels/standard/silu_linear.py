@@ -32,6 +32,7 @@ def silu_of_product(x, w):
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * rows * inputs * outputs + 4 * rows * outputs",
     baseline="matmul, mx.sigmoid",
+    torch=lambda torch, x, w: torch.nn.functional.silu(x @ w),
 )
 def silu_linear(x, w):
     z = x @ w

@@ -21,6 +21,7 @@ from metalbench.task import normal, output, task
     dtypes=("float32", "float16", "bfloat16"),
     flops="6 * n",
     baseline="x + a * mx.sigmoid(a)",
+    torch=lambda torch, x, a: x + torch.nn.functional.silu(a),
 )
 def silu_residual(x, a):
     return x + a * mx.sigmoid(a)

@@ -39,6 +39,7 @@ def magnitude(x, w_gate, w_up):
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * rows * dims * hidden + 5 * rows * hidden",
     baseline="matmul, mx.sigmoid",
+    torch=lambda torch, x, w_gate, w_up: torch.nn.functional.silu(x @ w_gate) * (x @ w_up),
 )
 def swiglu(x, w_gate, w_up):
     gate = x @ w_gate

@@ -26,6 +26,8 @@ Examples:
   metalbench check scan.metal
   metalbench check scan.metal --buffers inputs.npz --sarif scan.sarif
   metalbench check scan.metal --tune BLOCK=64 --json -
+  metalbench check softmax --device cuda --tool compute-sanitizer
+  metalbench check softmax --device cuda --tool compute-sanitizer,race
 
 \b
 Tools (all of them, unless --tool names some):
@@ -35,6 +37,8 @@ Tools (all of them, unless --tool names some):
   init        reads of what nothing has written, elements of outputs that nothing writes
   sync        barriers that not every thread reaches, kernels that do not end
   arithmetic  divisions by zero, quotients that do not fit, failed assertions
+  compute-sanitizer
+              NVIDIA's, with --device cuda: mem, race, init and sync as the GPU itself runs it
 
 \b
 A FILE.metal says above its code what it takes, and how it is launched:
@@ -76,6 +80,13 @@ def _tunables(
     multiple=True,
     default=["all"],
     help="Which findings count: mem, race, init, sync, arithmetic, with commas; else all.",
+)
+@click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda"]),
+    default="cpu",
+    show_default=True,
+    help="Whose runs are looked at; cuda, an NVIDIA GPU, needs --tool compute-sanitizer.",
 )
 @click.option(
     "--size",
@@ -120,15 +131,18 @@ def check(ctx: click.Context, /, kernel: str, **options: Any) -> None:
 
     NAME is a kernel of the library or of --kernels; its task says what goes in. A FILE.metal needs
     no task. The kernel runs on the cpu device, in a process that has nothing else; the run goes on
-    after a finding.
+    after a finding. On an NVIDIA GPU compute-sanitizer looks at the kernel as it is.
     """
     from metalbench.checking import check as check_kernel
+    from metalbench.checking.sanitizer import check_sanitized, sanitizer_tools
     from metalbench.report.findings import findings_json, findings_text
     from metalbench.report.sarif import to_sarif
 
-    findings = check_kernel(
+    nvidias = sanitizer_tools(options["tools"], options["device"])
+    checked = check_kernel if nvidias is None else check_sanitized
+    findings = checked(
         kernel,
-        tools=options["tools"],
+        tools=nvidias or options["tools"],
         sizes=options["sizes"],
         dtype=options["dtype"],
         buffers=options["buffers"],

@@ -50,6 +50,7 @@ Examples:
   metalbench run relu softmax --dtype all
   metalbench run --set standard --json results.json
   metalbench run relu --size seed --size large
+  metalbench run softmax --against torch
   metalbench run softmax --tuned
   metalbench run --save main
   metalbench run --record --html run.html
@@ -90,6 +91,11 @@ Examples:
 @seed_option("Of the inputs and of the order of samples.")
 @time_option(2.0, "Longest time to sample each kernel; the sampling of a steady one ends sooner.")
 @oracle_option
+@click.option(
+    "--against",
+    type=click.Choice(["torch"]),
+    help="One more to be timed against: PyTorch's form of the task, on the same device.",
+)
 @result_options
 @gate_options
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong, and the summary.")

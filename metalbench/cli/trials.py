@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -32,11 +33,16 @@ def trials_for(options: Mapping[str, Any], device: Described) -> list[Trial]:
     from metalbench.measure import Mode, Plan
     from metalbench.run.trial import Trial
 
+    if options.get("against") and find_spec(options["against"]) is None:
+        raise click.UsageError(
+            "--against torch: PyTorch is not installed; `pip install 'metalbench[kernelbench]'`"
+        )
     names, files = files_among(options["names"])
     entries = find(names, options["set_name"], options["kernels"]) if names or not files else []
     common: dict[str, Any] = {
         "seed": options["seed"],
         "oracle": options.get("oracle", "all"),
+        "against": options.get("against") or "",
         "plan": Plan(seconds=options["seconds"], mode=Mode.COLD if options["cold"] else Mode.WARM),
     }
     trials = trials_of_files(files, options, common) if files else []

@@ -22,21 +22,28 @@ _CHUNK = 1 << 20
 class GuardedBuffer:
     """Memory of one array on a device, with 16 KiB on both sides that no kernel may touch."""
 
-    def __init__(self, device: _core.Device, shape: tuple[int, ...], dtype: DType) -> None:
+    def __init__(
+        self,
+        device: _core.Device,
+        shape: tuple[int, ...],
+        dtype: DType,
+        guard_bytes: int = GUARD_BYTES,
+    ) -> None:
         self.shape = shape
+        self._guard = guard_bytes
         self.dtype = dtype
         self._poison = _PATTERN
         self.nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.nbytes
         # Rounded up, so that the pattern's two bytes fit a whole number of times.
-        self._whole = device.allocate(2 * GUARD_BYTES + self.nbytes + self.nbytes % 2)
+        self._whole = device.allocate(2 * guard_bytes + self.nbytes + self.nbytes % 2)
         self._memory: np.ndarray[Any, Any] = self._whole.numpy("uint8")
         self._memory.view(np.uint16).fill(_PATTERN)
-        self.buffer = self._whole.slice(GUARD_BYTES, self.nbytes)
+        self.buffer = self._whole.slice(guard_bytes, self.nbytes)
 
     @property
     def bytes(self) -> np.ndarray[Any, Any]:
         """The array's own bytes: a writable view, uint8."""
-        return self._memory[GUARD_BYTES : GUARD_BYTES + self.nbytes]
+        return self._memory[self._guard : self._guard + self.nbytes]
 
     @property
     def array(self) -> np.ndarray[Any, Any]:
@@ -74,11 +81,11 @@ class GuardedBuffer:
 
     def broken_guard(self) -> str:
         """Where a guard zone was written to, as a phrase; empty if both are intact."""
-        front = self._memory[:GUARD_BYTES]
-        hit = np.flatnonzero(front != _GUARD[:GUARD_BYTES])
+        front = self._memory[: self._guard]
+        hit = np.flatnonzero(front != _GUARD[: self._guard])
         if hit.size:
-            return f"{GUARD_BYTES - int(hit[-1])} bytes before its start"
-        back = self._memory[GUARD_BYTES + self.nbytes :]
+            return f"{self._guard - int(hit[-1])} bytes before its start"
+        back = self._memory[self._guard + self.nbytes :]
         # The pattern goes on through the array: behind an odd number of bytes with its second one.
         odd = self.nbytes % 2
         hit = np.flatnonzero(back != _GUARD[odd : odd + back.size])

@@ -15,7 +15,7 @@ from metalbench.kernel.binding import check_coverage, check_names, pixel_formats
 from metalbench.kernel.counts import COUNTS, CountsBuffer, Table, tables_of
 from metalbench.kernel.directives import Dispatch
 from metalbench.kernel.geometry import Geometry, extent_of, extents_of, threads_of, value_of
-from metalbench.kernel.guard import GuardedBuffer
+from metalbench.kernel.guard import GUARD_BYTES, GuardedBuffer
 from metalbench.kernel.header import Kernel
 from metalbench.kernel.installed import include_folders
 from metalbench.task import Task
@@ -71,6 +71,8 @@ class Compiled:
     tables: Mapping[str, Table] = field(default_factory=dict)
     # How many accesses of each dispatch are recorded one by one.
     traced: int = 0
+    # On both sides of every buffer; none for tools that look beside buffers themselves.
+    guard_bytes: int = GUARD_BYTES
 
     def bind(self, workload: Workload) -> Bound:
         """Allocate guarded buffers, fill the inputs, poison the rest and bind every dispatch.
@@ -109,13 +111,16 @@ class Compiled:
         inputs = {}
         for name, array in workload.inputs.items():
             kind = self.task.inputs[name].type_in(self.dtype)
-            inputs[name] = GuardedBuffer(self.device, array.shape, kind)
+            inputs[name] = self._buffer(array.shape, kind)
             inputs[name].fill(array)
         return inputs
 
+    def _buffer(self, shape: tuple[int, ...], kind: DType) -> GuardedBuffer:
+        return GuardedBuffer(self.device, shape, kind, self.guard_bytes)
+
     def _outputs(self, workload: Workload) -> dict[str, GuardedBuffer]:
         return {
-            name: GuardedBuffer(self.device, shape, self.task.outputs[name].type_in(self.dtype))
+            name: self._buffer(shape, self.task.outputs[name].type_in(self.dtype))
             for name, shape in workload.output_shapes.items()
         }
 
@@ -177,7 +182,7 @@ class Compiled:
         for each in self.kernel.scratches:
             where = f"[{self.task.name}] {self.kernel.path.name}:{each.line}: {each.name}"
             shape = tuple(extent_of(extent, values, where) for extent in each.shape)
-            result[each.name] = GuardedBuffer(self.device, shape, each.type_in(self.dtype))
+            result[each.name] = self._buffer(shape, each.type_in(self.dtype))
         return result
 
     def _dispatch(

@@ -66,6 +66,8 @@ class Reference:
     def __init__(
         self, workload: Workload, *, kind: str = "cpu", copies: int = 1, keeps: int = 0
     ) -> None:
+        if workload.task.apart is not None:
+            workload.task.apart.beside(kind)
         self.forms = forms_of(workload.task)
         self.form = self.forms[0]
         self._stream = stream_of(kind)

@@ -245,6 +245,8 @@ class Attempt:
         )
         self._state = self._device.state()
         self._notes += (*warnings(self._state), *self._measurement.doubts)
+        if trial.against and task.apart is None:
+            self._notes += (f"no form of it on {trial.against} is declared: only MLX's are timed",)
         done = task.flops(size), task.bytes(size, trial.dtype)
         peaks = peaks_of(self._device, done[1], trial.dtype, trial.plan.mode)
         simulated = self._device.kind == "cpu"

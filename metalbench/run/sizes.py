@@ -20,7 +20,7 @@ def task_judged(trial: Trial, kind: str) -> Task:
 
     `kind` is the device's, beside which MLX runs.
     """
-    task, size = trial.entry.task, trial.size_on(kind)
+    task, size = trial.task, trial.size_on(kind)
     if trial.oracle != SMALL or size in verify.small_sizes(task):
         return task
     from metalbench import reference  # and with it MLX

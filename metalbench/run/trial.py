@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 # Sizes at which the oracle is asked.
 ALL, SMALL = "all", "small"
+# What besides MLX a kernel may be timed against.
+TORCH = "torch"
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Trial:
     its file could not even be read. One that is not `timed` is verified only; one that was
     `verified` on another machine is timed, with what belongs to that, and not looked at further.
     `oracle` says at which sizes that is asked, ALL or SMALL: else the reference judges what is
-    timed.
+    timed. `against` is TORCH where PyTorch's form is one more to be timed against.
     """
 
     entry: Entry
@@ -46,6 +49,19 @@ class Trial:
     timed: bool = True
     verified: bool = False
     oracle: str = ALL
+    against: str = ""
+
+    @cached_property
+    def task(self) -> Task:
+        """What is to be solved, with all forms that it is timed against.
+
+        Raises TaskError for a wrong task, DeclarationError where PyTorch is missing.
+        """
+        if self.against != TORCH:
+            return self.entry.task
+        from metalbench.reference.on_torch import with_torch  # and with it MLX
+
+        return with_torch(self.entry.task)
 
     @classmethod
     def unreadable(cls, entry: Entry, error: MetalBenchError, **options: Any) -> Trial:
@@ -76,7 +92,7 @@ class Trial:
         return compile_kernel(
             device,
             self.kernel,
-            self.entry.task,
+            self.task,
             dtype_name=self.dtype,
             tunables=self.tunables,
             checked=checked,
@@ -106,7 +122,7 @@ def case_of(trial: Trial, task: Task | None, kind: str) -> Case:
 def task_of(trial: Trial) -> Task | None:
     """Load the task of `trial`; None if its file is wrong."""
     try:
-        return trial.entry.task
+        return trial.task
     except MetalBenchError:
         return None
 

@@ -31,6 +31,9 @@ class Apart(Protocol):
     def name(self) -> str:
         """What reports call it."""
 
+    def beside(self, kind: str) -> None:
+        """Run from here on where it is to be timed: beside a device of that kind."""
+
     def load(self, *works: Mapping[str, np.ndarray[Any, Any]]) -> None:
         """Take inputs by name; several take turns."""
 
@@ -72,6 +75,7 @@ class Task:
     fast: Callable[..., Any] | None = field(default=None)
     against: tuple[str, ...] = field(default=("eager", "compiled"))
     apart: Apart | None = field(default=None)
+    torch: Callable[..., Any] | None = field(default=None)
     largest: Callable[[Mapping[str, int]], int] | None = field(default=None)
     judges: Mapping[str, Judge] = field(default_factory=dict)
 
@@ -182,6 +186,7 @@ def task(
     fast: Callable[..., Any] | None = None,
     against: Sequence[str] = ("eager", "compiled"),
     apart: Apart | None = None,
+    torch: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Task]:
     """Declare the task whose MLX reference is the decorated function.
 
@@ -196,6 +201,9 @@ def task(
     A candidate is timed against the fastest of the forms that `against` names: "eager" (the
     reference as it is), "compiled" (by mx.compile), "fast", "apart" (the same by another library,
     which `apart` runs); the others are timed beside it.
+
+    `torch` is the same by PyTorch, for those who ask to be timed against it, too: it takes the
+    module itself, and then inputs (as tensors) and constants in their order.
 
     Raises DeclarationError if the parts do not fit together.
     """
@@ -222,6 +230,7 @@ def task(
             fast=fast,
             against=tuple(against),
             apart=apart,
+            torch=torch,
         )
         _check(declared)
         return declared
@@ -255,15 +264,14 @@ def _names_fault(declared: Task) -> str:
     if not declared.outputs:
         return "outputs: expected at least one, got none"
     arguments = [*declared.inputs, *declared.constants]
-    functions = {"reference": declared.reference, "oracle": declared.oracle}
-    if declared.scale:
-        functions["scale"] = declared.scale
-    if declared.fast:
-        functions["fast"] = declared.fast
-    for what, function in functions.items():
+    for what in ("reference", "oracle", "scale", "fast", "torch"):
+        function = getattr(declared, what)
+        if function is None:
+            continue
+        expected = ["torch", *arguments] if what == "torch" else arguments
         signature = inspect.signature(function)
-        if list(signature.parameters) != arguments:
-            return f"{what}: expected the arguments ({', '.join(arguments)}), got {signature}"
+        if list(signature.parameters) != expected:
+            return f"{what}: expected the arguments ({', '.join(expected)}), got {signature}"
     return ""
 
 

@@ -4,25 +4,15 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
+from metalbench.task.rope import frequencies, magnitude, turned
 
 
-def turned(x, part, offset, base):
-    """Columns i and i + half of the first `part` of every row are a point; others stay."""
-    half = part // 2
-    position = offset + np.arange(x.shape[1])
-    angle = position[:, None] * float(base) ** (-2 * np.arange(half) / part)
-    cosine, sine = np.cos(angle), np.sin(angle)
-    first, second, rest = x[..., :half], x[..., half:part], x[..., part:]
-    return np.concatenate(
-        [first * cosine - second * sine, first * sine + second * cosine, rest], axis=-1
-    )
-
-
-def magnitude(x, part, offset, base):
-    """The terms of both coordinates."""
-    half = part // 2
-    whole = np.abs(x[..., :half]) + np.abs(x[..., half:part])
-    return np.concatenate([whole, whole, np.abs(x[..., part:])], axis=-1)
+def of_first_half(function, x, base, offset):
+    """`function` of the columns that turn and of their angles, and the other columns."""
+    turning, rest = np.split(x, [x.shape[-1] // 2], axis=-1)
+    positions = offset + np.arange(x.shape[1])
+    angle = positions[:, None] * frequencies(turning.shape[-1], base)
+    return np.concatenate([function(turning, angle), rest], axis=-1)
 
 
 @task(
@@ -38,8 +28,8 @@ def magnitude(x, part, offset, base):
     outputs=dict(y=output("heads", "tokens", "dims")),
     constants=dict(base=10000.0, offset=100),
     multiples=dict(dims=4),
-    oracle=lambda x, base, offset: turned(x, x.shape[-1] // 2, offset, base),
-    scale=lambda x, base, offset: magnitude(x, x.shape[-1] // 2, offset, base),
+    oracle=lambda x, base, offset: of_first_half(turned, x, base, offset),
+    scale=lambda x, base, offset: of_first_half(magnitude, x, base, offset),
     dtypes=("float32", "float16", "bfloat16"),
     flops="3 * heads * tokens * (dims / 2)",
     baseline="mx.fast.rope",

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from metalbench.suites.pytorch.module import META, Module, several, torch_of
+from metalbench.reference.on_torch import torch_of
+from metalbench.suites.pytorch.module import META, Module, several
 
 # Steps that change nothing, as what is compared is of one type and in no memory of its own.
 NOTHING = ("contiguous", "clone", "detach", "detach_", "lift_fresh_copy", "alias", "to", "type_as")

@@ -11,24 +11,13 @@ from typing import Any
 import numpy as np
 
 from metalbench.errors import DeclarationError
+from metalbench.reference.on_torch import torch_of
 from metalbench.suites.pytorch.source import Source
 
 Values = np.ndarray[Any, Any]
 Sizes = Mapping[str, Mapping[str, int]]
 # PyTorch's device without memory.
 META = "meta"
-
-
-def torch_of(what: str) -> Any:
-    """PyTorch; DeclarationError where it is not installed."""
-    try:
-        import torch
-    except ImportError as error:
-        raise DeclarationError(
-            f"[{what}] PyTorch is needed, and is not installed: `pip install "
-            "'metalbench[kernelbench]'`"
-        ) from error
-    return torch
 
 
 @dataclass

@@ -10,8 +10,9 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
+from metalbench.reference.on_torch import finish, torch_device, torch_of
 from metalbench.suites.pytorch.drawing import Part
-from metalbench.suites.pytorch.module import Module, several, torch_of
+from metalbench.suites.pytorch.module import Module, several
 
 Values = np.ndarray[Any, Any]
 ExtentsOf = Callable[[Mapping[str, Any]], Mapping[str, int]]
@@ -27,6 +28,7 @@ class OnPyTorch:
         self._module = module
         self._parts = parts
         self._extents_of = extents_of
+        self._kind = ""
         self._loaded: Any = None
         self._built: dict[tuple[int, ...], Any] = {}
 
@@ -38,11 +40,12 @@ class OnPyTorch:
 
     @property
     def device(self) -> str:
-        """The GPU's where it has one."""
-        torch = torch_of(self._name)
-        if torch.backends.mps.is_available():
-            return "mps"
-        return "cuda" if torch.cuda.is_available() else "cpu"
+        """The GPU's where it has one, but beside the cpu device."""
+        return torch_device(torch_of(self._name), self._kind)
+
+    def beside(self, kind: str) -> None:
+        """Run from here on beside a device of that kind."""
+        self._kind = kind
 
     def exact(self, arrays: Mapping[str, Values]) -> Any:
         """The outputs in float64, one array or several."""
@@ -68,13 +71,9 @@ class OnPyTorch:
 
     def __call__(self, repetitions: int) -> None:
         """Run `repetitions` to completion."""
-        torch = torch_of(self._name)
         for _ in range(repetitions):
             next(self._loaded)()
-        if self.device == "mps":
-            torch.mps.synchronize()
-        elif self.device == "cuda":
-            torch.cuda.synchronize()
+        finish(torch_of(self._name), self.device)
 
     def _runner(self, arrays: Mapping[str, Values]) -> Callable[[], Any]:
         torch = torch_of(self._name)

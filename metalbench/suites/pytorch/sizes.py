@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from metalbench.errors import DeclarationError
-from metalbench.suites.pytorch.module import Module, several, torch_of
+from metalbench.reference.on_torch import torch_of
+from metalbench.suites.pytorch.module import Module, several
 
 Extents = dict[str, int]
 # What a size may come to at most: products' arithmetic, and elements of all arrays.

@@ -1,0 +1,32 @@
+"""``metalbench run --against torch``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from metalbench.cli import main
+
+KERNEL = "softmax"
+
+
+def test_pytorchs_form_is_timed_beside_those_of_mlx(tmp_path) -> None:
+    pytest.importorskip("torch")
+    told = tmp_path / "told.json"
+    arguments = ["--against", "torch", "--size", "small", "--time", "0.05", "--json", str(told)]
+    done = CliRunner().invoke(main, ["run", KERNEL, *arguments, "--db", str(tmp_path / "store.db")])
+    assert done.exit_code == 0, done.output
+    (result,) = json.loads(told.read_text())["results"]
+    names = [each["name"].partition(" ")[0] for each in result["forms"]]
+    assert names == ["mx.softmax", "mx.compile:", "torch"]
+    # Of one that was timed in an earlier run this one says how slow it was.
+    assert "differs" not in result["forms"][-1]["fault"]
+
+
+def test_without_pytorch_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("metalbench.cli.trials.find_spec", lambda _: None)
+    done = CliRunner().invoke(main, ["run", KERNEL, "--against", "torch"])
+    assert done.exit_code == 2
+    assert "PyTorch is not installed" in done.output

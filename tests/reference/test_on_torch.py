@@ -1,0 +1,101 @@
+"""PyTorch's forms of the library's tasks, and what is timed of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from metalbench.errors import DeclarationError
+from metalbench.kernel.library import Library
+from metalbench.reference import Reference
+from metalbench.reference.on_torch import with_torch
+from metalbench.run.contest import _fault
+from metalbench.task.workload import workload
+
+pytest.importorskip("torch")
+
+LIBRARY = Library()
+NAMES = [name for name in LIBRARY.names() if LIBRARY.entry(name).task.torch is not None]
+
+
+def reference_of(name: str, dtype: str, size: str = "odd1") -> Reference:
+    return Reference(workload(with_torch(LIBRARY.entry(name).task), size, dtype_name=dtype))
+
+
+def test_most_of_the_library_has_one() -> None:
+    assert len(NAMES) >= 100
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_computes_what_the_reference_does(name: str) -> None:
+    reference = reference_of(name, "float32")
+    eager, *_, torch = reference.forms
+    assert torch.kind == "apart"
+    assert torch.name.startswith("torch ")
+    assert not _fault(reference, torch, reference.outputs_of(eager))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_its_results_are_of_the_runs_types(name: str) -> None:
+    # In half types some are rounded on the way; a run then leaves them out.
+    for dtype in LIBRARY.entry(name).task.dtypes[1:]:
+        reference = reference_of(name, dtype)
+        eager, *_, torch = reference.forms
+        try:
+            found = reference.outputs_of(torch)
+        except NotImplementedError:  # PyTorch's CPU has not everything in half types
+            continue
+        kinds = [(each.shape, each.dtype) for each in reference.outputs_of(eager)]
+        assert [(each.shape, each.dtype) for each in found] == kinds
+
+
+def test_copies_of_inputs_take_turns() -> None:
+    seen: list[float] = []
+
+    def form(torch, x):
+        seen.append(float(x[0, 0]))
+        return torch.relu(x)
+
+    task = with_torch(replace(LIBRARY.entry("relu").task, torch=form))
+    works = [workload(task, "small", dtype_name="float32", seed=seed) for seed in (1, 2)]
+    reference = Reference(works[0], copies=2)
+    reference.load(*works)
+    reference.form = reference.forms[-1]
+    seen.clear()
+    reference(3)
+    first, second = (float(np.ravel(each.inputs["x"])[0]) for each in works)
+    assert seen == [first, second, first]
+
+
+def test_it_may_be_the_one_to_beat_and_only_if_asked_for() -> None:
+    task = LIBRARY.entry("softmax").task
+    assert task.apart is None
+    assert "apart" not in task.against
+    assert with_torch(task).against == ("eager", "compiled", "apart")
+
+
+def test_a_task_without_one_stays_as_it_is() -> None:
+    task = replace(LIBRARY.entry("softmax").task, torch=None)
+    assert with_torch(task) is task
+
+
+def test_its_arguments_are_the_module_and_the_tasks() -> None:
+    from metalbench.task import normal, output, task
+
+    declare = task(
+        sizes=dict(seed=dict(n=4)),
+        inputs=dict(x=normal("n")),
+        outputs=dict(y=output("n")),
+        oracle=lambda x: x,
+        flops="n",
+        torch=lambda x: x,
+    )
+
+    def same(x):
+        return x
+
+    with pytest.raises(DeclarationError, match=r"torch: expected the arguments \(torch, x\)"):
+        declare(same)
