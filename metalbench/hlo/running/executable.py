@@ -107,10 +107,12 @@ class Executable:
             library = self._device.compile(
                 self.source, filename="<hlo>", include_dirs=[str(INCLUDE)], fast_math=False
             )
-            # Builds run clang, and wait for it.
+            names = list(dict.fromkeys(each.name for each in kernels))
+            library.prepare(names)
+            # Where that does nothing, each is compiled here.
             with ThreadPoolExecutor(usable_cores()) as pool:
-                made = pool.map(library.pipeline, [each.name for each in kernels])
-                return dict(zip([each.name for each in kernels], made, strict=True))
+                made = pool.map(library.pipeline, names)
+                return dict(zip(names, made, strict=True))
         except CompileError as error:
             raise CompileError(f"[hlo] the generated kernels do not compile: {error}") from error
 
