@@ -196,7 +196,8 @@ static_assert(sizeof(Fiber) == 64);
   return fiber_of(sp);
 }
 
-// A kernel's shared object exports these by C name.
+// A kernel's shared object exports these by C name; where several kernels lie in one, each of them has
+// mb_span and mb_info with an ending of its own.
 //
 // mb_thread: run one thread of a group, on its own fiber; of kernels that synchronise, and of checked
 //            builds.
