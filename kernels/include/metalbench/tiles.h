@@ -5,14 +5,9 @@
 // which hides the latency of memory and takes one barrier per step. Padding of 16 bytes per row
 // keeps the eight rows of a matrix load in different banks.
 //
-// What is multiplied is a template parameter, and so is what becomes of the sums. A *source*
-// fetches an operand in quads, zeros outside of it, so that nothing else knows its size:
-//   element         the type of its tile in threadgroup memory, the same of both sources
-//   kAlongDepth     whether the four elements of a quad follow each other in depth
-//   Line line(i)    what is to be known of row i of A or column i of B, found once
-//   quad(line, k)   the quad at depth k
-// An *epilogue* (epilogues.h) is called with the row, the column and the place in threadgroup
-// memory of each quad of C.
+// What is multiplied is a template parameter, a *source* (tile_sources.h), and so is what becomes
+// of the sums. An *epilogue* (epilogues.h) is called with the row, the column and the place in
+// threadgroup memory of each quad of C.
 #pragma once
 #include <metal_simdgroup_matrix>
 #include <metal_stdlib>
@@ -20,94 +15,13 @@
 #include "metalbench/inlined.h"
 #include "metalbench/quads.h"
 #include "metalbench/reduce.h"
+#include "metalbench/tile_sources.h"
 
 namespace metalbench {
 
 using namespace metal;
 
 constant constexpr uint kTileThreads = 128;
-
-// The rows of a row-major matrix, along depth: A as it is, or a B that is stored transposed.
-template <typename T, typename As = T>
-struct MatrixRows {
-  using element = As;
-  using Line = device const T*;
-  static constant constexpr bool kAlongDepth = true;
-  device const T* data;
-  uint rows;
-  uint depth;
-
-  INLINED Line line(uint row) const { return row < rows ? data + ulong(row) * depth : nullptr; }
-
-  INLINED Quad<As> quad(thread const Line& from, uint k) const {
-    if (!from || k >= depth) {
-      return Quad<As>(As(0));
-    }
-    return Quad<As>(depth % 4 == 0 ? quad_at(from + k, 0) : load_quad(from, k, depth));
-  }
-};
-
-// The columns of a row-major matrix whose rows are `pitch` elements apart: B as it is.
-template <typename T, typename As = T>
-struct MatrixColumns {
-  using element = As;
-  using Line = uint;
-  static constant constexpr bool kAlongDepth = false;
-  device const T* data;
-  uint depth;
-  uint cols;
-  uint pitch;
-
-  INLINED Line line(uint column) const { return column; }
-
-  INLINED Quad<As> quad(thread const Line& column, uint k) const {
-    device const T* row = data + ulong(k) * pitch;
-    if (k >= depth || column >= cols) {
-      return Quad<As>(As(0));
-    }
-    return Quad<As>((cols | pitch) % 4 == 0 ? quad_at(row + column, 0)
-                                            : load_quad(row, column, cols));
-  }
-};
-
-// Two matrices as one, four columns of the first and then four of the second: a SIMD-group has both
-// products of an element in neighbouring quads.
-template <typename T, typename As = T>
-struct PairedColumns {
-  using element = As;
-  struct Line {
-    device const T* data;
-    uint column;
-  };
-  static constant constexpr bool kAlongDepth = false;
-  device const T* first;
-  device const T* second;
-  uint depth;
-  uint cols;
-  uint pitch;
-
-  INLINED Line line(uint column) const { return {column % 8 ? second : first, column / 8 * 4}; }
-
-  INLINED Quad<As> quad(thread const Line& of, uint k) const {
-    device const T* row = of.data + ulong(k) * pitch;
-    return Quad<As>(k < depth ? load_quad(row, of.column, cols) : float4(0.0f));
-  }
-};
-
-// A source from depth `first` on, which is a multiple of four.
-template <typename Source>
-struct FromDepth {
-  using element = typename Source::element;
-  using Line = typename Source::Line;
-  static constant constexpr bool kAlongDepth = Source::kAlongDepth;
-  Source source;
-  uint first;
-
-  INLINED Line line(uint i) const { return source.line(i); }
-  INLINED Quad<element> quad(thread const Line& from, uint k) const {
-    return source.quad(from, first + k);
-  }
-};
 
 // One operand on its way: a thread's share of the tile to come, and the tile in threadgroup memory.
 template <typename Source, uint Extent, uint Depth, bool IsLeft>
@@ -120,39 +34,70 @@ struct Operand {
   static constant constexpr uint kTile = kRows * kPitch;
   static constant constexpr uint kQuads = kRows * kRowQuads;
   static constant constexpr uint kShare = (kQuads + kTileThreads - 1) / kTileThreads;
+  // Quads that a thread has beside each other.
+  static constant constexpr uint kRun = has_runs<Source>(0) && sizeof(T) == 2 &&
+                                                kRowQuads % 2 == 0 &&
+                                                kQuads % (2 * kTileThreads) == 0
+                                            ? 2
+                                            : 1;
 
   Source source;
   typename Source::Line lines[kShare];
   Quad<T> share[kShare];
+  bool whole;
+
+  // The quad of the tile that number `i` of a thread's share is.
+  INLINED static uint index_of(uint i, uint thread_index) {
+    return (i / kRun * kTileThreads + thread_index) * kRun + i % kRun;
+  }
 
   INLINED void begin(uint first, uint thread_index) {
     for (uint i = 0; i < kShare; ++i) {
-      const uint index = thread_index + i * kTileThreads;
+      const uint index = index_of(i, thread_index);
       lines[i] = source.line(first + (kAlong ? index / kRowQuads : 4 * (index % kRowQuads)));
     }
+    whole = kQuads % kTileThreads == 0 && is_whole(source, first, Extent, Depth, 0);
   }
 
   INLINED void fetch(uint k, uint thread_index) {
+    if (whole) {
+      for (uint i = 0; i < kShare; i += kRun) {
+        take_run<kRun>(source, share + i, lines[i], k + depth_of(index_of(i, thread_index)), 0);
+      }
+      return;
+    }
     for (uint i = 0; i < kShare; ++i) {
-      const uint index = thread_index + i * kTileThreads;
-      share[i] = source.quad(lines[i], k + (kAlong ? 4 * (index % kRowQuads) : index / kRowQuads));
+      share[i] = source.quad(lines[i], k + depth_of(index_of(i, thread_index)));
     }
   }
 
+  INLINED static uint depth_of(uint index) {
+    return kAlong ? 4 * (index % kRowQuads) : index / kRowQuads;
+  }
+
   INLINED void put(threadgroup T* tile, uint thread_index) const {
-    for (uint i = 0; i < kShare; ++i) {
-      const uint index = thread_index + i * kTileThreads;
+    for (uint i = 0; i < kShare; i += kRun) {
+      const uint index = index_of(i, thread_index);
       if (index < kQuads) {
-        ((threadgroup Quad<T>*)tile)[index / kRowQuads * (kPitch / 4) + index % kRowQuads] =
-            share[i];
+        QuadRun<T, kRun> run;
+        for (uint j = 0; j < kRun; ++j) {
+          run.quads[j] = share[i + j];
+        }
+        ((threadgroup QuadRun<T, kRun>*)
+             tile)[index / kRowQuads * (kPitch / (4 * kRun)) + index % kRowQuads / kRun] = run;
       }
     }
   }
 
-  // The 8 x 8 matrix at row or column `at` of the operand and depth `k`.
-  INLINED static void load(thread simdgroup_matrix<T, 8, 8>& block, threadgroup const T* tile,
+  // Where the rows or columns from `at` on begin in a tile.
+  INLINED static threadgroup const T* part_of(threadgroup const T* tile, uint at) {
+    return tile + (kAlong ? at * kPitch : at);
+  }
+
+  // The 8 x 8 matrix at row or column `at` of such a part, and at depth `k`.
+  INLINED static void load(thread simdgroup_matrix<T, 8, 8>& block, threadgroup const T* part,
                            uint at, uint k) {
-    threadgroup const T* from = kAlong ? tile + at * kPitch + k : tile + k * kPitch + at;
+    threadgroup const T* from = part + (kAlong ? at * kPitch + k : k * kPitch + at);
     if (kAlong == IsLeft) {
       simdgroup_load(block, from, kPitch);
     } else {
@@ -216,8 +161,10 @@ struct Product {
       rows.put(pair, thread_index);
       columns.put(pair + Left::kTile, thread_index);
       threadgroup_barrier(mem_flags::mem_threadgroup);
-      rows.fetch(k + TileK, thread_index);
-      columns.fetch(k + TileK, thread_index);
+      if (k + TileK < depth) {
+        rows.fetch(k + TileK, thread_index);
+        columns.fetch(k + TileK, thread_index);
+      }
       accumulate(pair, own);
       current ^= 1;
     }
@@ -227,14 +174,16 @@ struct Product {
 
   // Adds the product of the SIMD-group's part of both tiles.
   INLINED void accumulate(threadgroup const T* pair, uint2 own) {
+    threadgroup const T* rows = Left::part_of(pair, own.y);
+    threadgroup const T* columns = Right::part_of(pair + Left::kTile, own.x);
     for (uint k = 0; k < TileK; k += 8) {
       simdgroup_matrix<T, 8, 8> a[kDown];
       simdgroup_matrix<T, 8, 8> b[kAcross];
       for (uint i = 0; i < kDown; ++i) {
-        Left::load(a[i], pair, own.y + 8 * i, k);
+        Left::load(a[i], rows, 8 * i, k);
       }
       for (uint j = 0; j < kAcross; ++j) {
-        Right::load(b[j], pair + Left::kTile, own.x + 8 * j, k);
+        Right::load(b[j], columns, 8 * j, k);
       }
       for (uint i = 0; i < kDown; ++i) {
         for (uint j = 0; j < kAcross; ++j) {

@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 
 from metalbench.msl.matrices.text import Line
 
-_PURE_CALLS = ("@mb_add_halves(", "@mb_add_bfloats(", "@llvm.nvvm.read.ptx.sreg.")
+_PURE_CALLS = (
+    "@mb_add_halves(",
+    "@mb_add_bfloats(",
+    "@llvm.nvvm.mma.",
+    "@llvm.nvvm.read.ptx.sreg.",
+)
 _READING_CALLS = ("@mb_matrix_word(",)
 _READING = ("load",)
 _WRITING = ("store", "call", "fence", "atomicrmw", "cmpxchg", "invoke")
@@ -29,7 +34,8 @@ def _reads(line: Line) -> bool:
     return line.opcode in _READING or any(each in line.text for each in _READING_CALLS)
 
 
-def _writes(line: Line) -> bool:
+def writes(line: Line) -> bool:
+    """Whether it may change memory, or wait for others who do."""
     if line.opcode not in _WRITING or any(each in line.text for each in _READING_CALLS):
         return False
     return not any(each in line.text for each in _PURE_CALLS)
@@ -64,7 +70,7 @@ def _before(lines: Sequence[Line], node_of: Mapping[int, int]) -> Mapping[int, s
         if _reads(line):
             needs |= {last_write} if last_write is not None else set()
             reads.append(own)
-        elif _writes(line):
+        elif writes(line):
             needs |= {*reads} if last_write is None else {*reads, last_write}
             last_write, reads = own, []
     for own, needs in before.items():

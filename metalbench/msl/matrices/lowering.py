@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from metalbench.msl.matrices import words
+from metalbench.msl.matrices import joined, words
 from metalbench.msl.matrices.block import CycleError, ordered
 from metalbench.msl.matrices.products import CALLED, Chain, chains, pairs
 from metalbench.msl.matrices.tensor_cores import Instructions
@@ -48,6 +48,8 @@ class _Lowering:
     def __init__(self) -> None:
         self.declared: set[str] = set()
         self._products = 0
+        self._groups = 0
+        self._lanes = joined.Lanes()
 
     def function(self, head: str, body: str) -> str:
         if not has_matrices(body):
@@ -57,7 +59,10 @@ class _Lowering:
         lines = [line for block in found for line in block]
         uses = Counter(name for line in lines for name in line_of(line).uses)
         given = definitions(lines)
-        text = "\n".join("\n".join(self._block(each, uses, given)) for each in found)
+        self._lanes = joined.Lanes()
+        first, *others = [self._block(each, uses, given) for each in found]
+        made = [*first[:1], *self._lanes.lines, *first[1:]]
+        text = "\n".join("\n".join(each) for each in (made, *others))
         return f"{head}{text}\n}}"
 
     def _block(
@@ -65,13 +70,21 @@ class _Lowering:
     ) -> Sequence[str]:
         if CALLED.search("\n".join(texts)):
             texts = self._multiplied(texts, uses)
+        lines = [line_of(text) for text in texts]
+        groups = joined.groups_of(lines, given)
+        done = {each.word.result for group in groups.values() for each in group.matrices}
         made: list[str] = []
-        for text in texts:
-            made += self._word(line_of(text), given) if words.CALLED in text else [text]
+        for at, line in enumerate(lines):
+            if at in groups:
+                made += self._declaring(joined.read(groups[at], self._lanes, self._groups))
+                self._groups += 1
+            elif words.CALLED not in line.text:
+                made.append(line.text)
+            elif line.result not in done:
+                made += self._declaring(words.lowered(line, given))
         return made
 
-    def _word(self, line: Line, given: Mapping[str, Line]) -> list[str]:
-        lines = words.lowered(line, given)
+    def _declaring(self, lines: list[str]) -> list[str]:
         text = "\n".join(lines)
         self.declared |= {each for name, each in words.DECLARATIONS.items() if f"{name}(" in text}
         return lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from metalbench.msl.matrices.alignment import Alignment
 from metalbench.msl.matrices.text import NAME, Line
@@ -18,11 +19,21 @@ _ELEMENT, _ROW = 1, 4
 _SHARED = "addrspacecast (ptr addrspace(3) @"
 _POINTER = re.compile(rf"\bptr (?:\w+ )*({NAME})")
 _INCOMING = re.compile(rf"\[ ({NAME}|\S.*?), {NAME} \]")
-_LANE = "@llvm.nvvm.read.ptx.sreg.laneid()"
-LDMATRIX = "@llvm.nvvm.ldmatrix.sync.aligned.m8n8.x1.{}b16.p3"
+LANE = "@llvm.nvvm.read.ptx.sreg.laneid()"
+# What several matrices at once come as.
+TYPES = {1: "i32", 2: "{ i32, i32 }", 4: "{ i32, i32, i32, i32 }"}
+
+
+def ldmatrix(count: int, transpose: bool) -> str:
+    """The function that reads so many matrices."""
+    way = "trans." if transpose else ""
+    return f"@llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{count}.{way}b16.p3"
+
+
 DECLARATIONS = {
-    LDMATRIX.format(way): f"declare i32 {LDMATRIX.format(way)}(ptr addrspace(3))"
-    for way in ("", "trans.")
+    ldmatrix(count, way): f"declare {kind} {ldmatrix(count, way)}(ptr addrspace(3))"
+    for count, kind in TYPES.items()
+    for way in (False, True)
 } | {"@llvm.nvvm.read.ptx.sreg.laneid": "declare i32 @llvm.nvvm.read.ptx.sreg.laneid()"}
 
 
@@ -62,18 +73,39 @@ def _origins(line: Line) -> list[str] | None:
     return None
 
 
-def lowered(line: Line, given: Mapping[str, Line]) -> list[str]:
-    """The instructions that a call becomes."""
+@dataclass(frozen=True)
+class Word:
+    """A call: what it gives, of which matrix."""
+
+    result: str
+    pointer: str
+    stride: str
+    transpose: bool
+
+    def is_for_ldmatrix(self, given: Mapping[str, Line]) -> bool:
+        """Whether its rows lie in threadgroup memory and begin where that takes them."""
+        known = Alignment(given)
+        apart = known.zeros(self.stride) + _ELEMENT
+        aligned = min(known.pointer(self.pointer), apart) >= _ROW
+        return aligned and in_threadgroup(self.pointer, given)
+
+
+def word_of(line: Line) -> Word:
+    """What a call asks for."""
     call = _CALL.match(line.text)
     assert call is not None, line.text
     _, result, pointer, stride, transpose = call.groups()
     assert transpose in ("true", "false"), line.text
-    made = _Maker(result)
-    known = Alignment(given)
-    apart = known.zeros(stride) + _ELEMENT
-    if min(known.pointer(pointer), apart) >= _ROW and in_threadgroup(pointer, given):
-        return made.ldmatrix(pointer, stride, transpose == "true")
-    return made.elements(pointer, stride, transpose == "true")
+    return Word(result, pointer, stride, transpose == "true")
+
+
+def lowered(line: Line, given: Mapping[str, Line]) -> list[str]:
+    """The instructions that a call becomes."""
+    word = word_of(line)
+    made = _Maker(word.result)
+    if word.is_for_ldmatrix(given):
+        return made.ldmatrix(word.pointer, word.stride, word.transpose)
+    return made.elements(word.pointer, word.stride, word.transpose)
 
 
 class _Maker:
@@ -99,7 +131,7 @@ class _Maker:
         return self.value(f"getelementptr i16, ptr {pointer}, i64 {at}")
 
     def lane(self) -> str:
-        lane = self.value(f"call i32 {_LANE}")
+        lane = self.value(f"call i32 {LANE}")
         return self.value(f"zext i32 {lane} to i64")
 
     def ldmatrix(self, pointer: str, stride: str, transpose: bool) -> list[str]:
@@ -107,8 +139,7 @@ class _Maker:
         row = self.value(f"and i64 {self.lane()}, 7")
         address = self.element(row, "0", pointer, stride)
         shared = self.value(f"addrspacecast ptr {address} to ptr addrspace(3)")
-        name = LDMATRIX.format("trans." if transpose else "")
-        return self.last(f"call i32 {name}(ptr addrspace(3) {shared})")
+        return self.last(f"call i32 {ldmatrix(1, transpose)}(ptr addrspace(3) {shared})")
 
     def elements(self, pointer: str, stride: str, transpose: bool) -> list[str]:
         lane = self.lane()

@@ -27,6 +27,29 @@ MB_FUNC u32 first_of_part() {
   return size == simd_width ? 0 : lane() & ~(size - 1);
 }
 
+template <class T>
+constexpr bool is_four_words = false;
+template <class E>
+constexpr bool is_four_words<metal::vec<E, 4>> = sizeof(E) == 4;
+
+// Of all lanes, four values at a time: halves of a warp go on with two of them each, quarters with one,
+// and tell it all in the end. That is half the shuffles, and the same sums.
+template <class Op, class E>
+MB_FUNC metal::vec<E, 4> reduce_four(metal::vec<E, 4> x) {
+  const u32 own = lane();
+  const bool high = own & 16, odd = own & 8;
+  const auto joined = [own](E kept, E sent, u32 width) __attribute__((always_inline)) {
+    return Op::of(kept, value_of(all_lanes, sent, own ^ width));
+  };
+  const E first = joined(high ? x.z : x.x, high ? x.x : x.z, 16);
+  const E second = joined(high ? x.w : x.y, high ? x.y : x.w, 16);
+  E one = joined(odd ? second : first, odd ? first : second, 8);
+#pragma clang loop unroll(full)
+  for (u32 width = 4; width; width /= 2) one = joined(one, one, width);
+  return metal::vec<E, 4>(value_of(all_lanes, one, 0), value_of(all_lanes, one, 8),
+                          value_of(all_lanes, one, 16), value_of(all_lanes, one, 24));
+}
+
 // Rolled: it is rare, and ptxas finds no registers for the predicates of 32 lanes at once.
 #define MB_LANE_BY_LANE _Pragma("clang loop unroll(disable)")
 
@@ -34,6 +57,7 @@ template <u32 size, class Op, class T>
 MB_FUNC T reduce(T x) {
   const u32 active = active_lanes();
   if (active == all_lanes) {
+    if constexpr (size == simd_width && is_four_words<T>) return reduce_four<Op>(x);
 #pragma clang loop unroll(full)
     for (u32 width = size / 2; width; width /= 2) x = Op::of(x, value_of(all_lanes, x, lane() ^ width));
     return x;
