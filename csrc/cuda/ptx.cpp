@@ -24,6 +24,16 @@ constexpr int error_log_bytes = 6;
 constexpr int line_numbers = 13;
 constexpr int input_ptx = 1;
 constexpr std::size_t log_bytes = 8192;
+// CUfunction_attribute.
+constexpr int local_size_bytes = 3;
+constexpr int num_regs = 4;
+// Of a multiprocessor, for compute capability 8.0 to 12.0, by NVIDIA's table of technical
+// specifications; of threads and threadgroup memory the least. Warps get registers by eights a
+// lane.
+constexpr std::uint32_t all_registers = 65536, by_eights = 8, warp = 32;
+constexpr std::uint32_t most_threads = 1536, all_threadgroup_bytes = 100 << 10, own_bytes = 1024;
+// More blocks hide no more latency, and what is spilled for them costs.
+constexpr std::uint32_t most_blocks = 4, most_spilled = 64;
 
 std::uint32_t number_after(const std::string& text, std::size_t at) {
   return static_cast<std::uint32_t>(std::strtoul(text.c_str() + at, nullptr, 10));
@@ -87,12 +97,25 @@ mb::Info info_of(const std::string& ptx) {
   return info;
 }
 
-std::string for_threads(const std::string& ptx, std::uint32_t threads) {
+std::string for_threads(const std::string& ptx, std::uint32_t threads, std::uint32_t blocks) {
   const std::size_t entry = ptx.find(std::string(".entry ") + entry_name);
   const std::size_t end = entry == std::string::npos ? entry : ptx.find(')', entry);
   if (end == std::string::npos) throw Error("cuda: the PTX has no entry; remove it from the cache");
-  return ptx.substr(0, end + 1) + "\n.maxntid " + std::to_string(threads) + ", 1, 1" +
+  const std::string room = blocks == 0 ? "" : " .minnctapersm " + std::to_string(blocks);
+  return ptx.substr(0, end + 1) + "\n.maxntid " + std::to_string(threads) + ", 1, 1" + room +
          ptx.substr(end + 1);
+}
+
+std::uint32_t blocks_with_less(const Needs& needs, std::uint32_t threads,
+                               std::uint32_t threadgroup_bytes) {
+  const std::uint32_t lanes = (threads + warp - 1) / warp * warp;
+  const std::uint32_t own = (needs.registers + by_eights - 1) / by_eights * by_eights;
+  if (own == 0 || lanes == 0) return 0;
+  const std::uint32_t blocks = all_registers / (own * lanes) + 1;
+  const std::uint32_t fewer = all_registers / (blocks * lanes) / by_eights * by_eights;
+  const bool fits = blocks > 1 && blocks <= most_blocks && blocks * lanes <= most_threads &&
+                    blocks * (threadgroup_bytes + own_bytes) <= all_threadgroup_bytes;
+  return fits && fewer * 10 >= own * 9 ? blocks : 0;
 }
 
 const std::string& empty_kernel() {
@@ -109,6 +132,15 @@ Module::Module(std::shared_ptr<const Gpu> gpu, const std::string& image) : gpu_(
   if (found == result::success) return;
   (void)gpu_->driver().cuModuleUnload(handle_);
   gpu_->check(found, "find a kernel in what was compiled");
+}
+
+Needs Module::needs() const {
+  int registers = 0, bytes = 0;
+  gpu_->check(gpu_->driver().cuFuncGetAttribute(&registers, num_regs, function_),
+              "ask for a kernel's registers");
+  gpu_->check(gpu_->driver().cuFuncGetAttribute(&bytes, local_size_bytes, function_),
+              "ask for a kernel's own memory");
+  return {static_cast<std::uint32_t>(registers), static_cast<std::uint32_t>(bytes)};
 }
 
 Module::~Module() {
@@ -132,9 +164,9 @@ std::shared_ptr<const Module> Modules::of_threads(std::uint32_t threads) const {
 std::shared_ptr<const Module> Modules::load(std::uint32_t threads) const {
   gpu_->use();
   const std::string text = for_threads(ptx_, threads);
-  const std::string path = cache_->path(
-      {"cubin with lines", text, gpu_->architecture(), std::to_string(gpu_->driver_version())},
-      ".cubin");
+  const std::string path = cache_->path({"cubin with lines and room", text, gpu_->architecture(),
+                                         std::to_string(gpu_->driver_version())},
+                                        ".cubin");
   if (const auto image = contents_of(path)) {
     try {
       return std::make_shared<const Module>(gpu_, *image);
@@ -143,9 +175,22 @@ std::shared_ptr<const Module> Modules::load(std::uint32_t threads) const {
       gpu_->use();
     }
   }
-  const std::string image = compile(text);
+  std::string image = compile(text);
+  const std::shared_ptr<const Module> module = made(threads, image);
   keep(path, image);
-  return std::make_shared<const Module>(gpu_, image);
+  return module;
+}
+
+std::shared_ptr<const Module> Modules::made(std::uint32_t threads, std::string& image) const {
+  auto module = std::make_shared<const Module>(gpu_, image);
+  const Needs needs = module->needs();
+  const std::uint32_t blocks = blocks_with_less(needs, threads, threadgroup_bytes(ptx_));
+  if (blocks == 0) return module;
+  std::string closer = compile(for_threads(ptx_, threads, blocks));
+  auto other = std::make_shared<const Module>(gpu_, closer);
+  if (other->needs().local_bytes > needs.local_bytes + most_spilled) return module;
+  image = std::move(closer);
+  return other;
 }
 
 std::string Modules::compile(const std::string& ptx) const {

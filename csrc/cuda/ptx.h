@@ -17,8 +17,20 @@ namespace metalbench::cuda {
 // Throws Error for what is no kernel's PTX.
 [[nodiscard]] mb::Info info_of(const std::string& ptx);
 
-// The same for blocks of so many threads: the driver gives each as many registers as then fit.
-[[nodiscard]] std::string for_threads(const std::string& ptx, std::uint32_t threads);
+// The same for blocks of so many threads: the driver gives each as many registers as then fit, or
+// as fit where a multiprocessor is to hold so many `blocks`.
+[[nodiscard]] std::string for_threads(const std::string& ptx, std::uint32_t threads,
+                                      std::uint32_t blocks = 0);
+
+// What a thread of a compiled kernel takes.
+struct Needs {
+  std::uint32_t registers, local_bytes;
+};
+
+// How many blocks a multiprocessor would hold if the threads of a kernel took a few registers less,
+// where that is one more; else 0.
+[[nodiscard]] std::uint32_t blocks_with_less(const Needs& needs, std::uint32_t threads,
+                                             std::uint32_t threadgroup_bytes);
 
 // A kernel that does nothing, for grids of every kind.
 [[nodiscard]] const std::string& empty_kernel();
@@ -32,6 +44,7 @@ class Module {
   Module& operator=(const Module&) = delete;
 
   [[nodiscard]] FunctionHandle function() const { return function_; }
+  [[nodiscard]] Needs needs() const;
 
  private:
   std::shared_ptr<const Gpu> gpu_;
@@ -50,6 +63,8 @@ class Modules {
 
  private:
   [[nodiscard]] std::shared_ptr<const Module> load(std::uint32_t threads) const;
+  // The better one of what the driver makes of it, which `image` is.
+  [[nodiscard]] std::shared_ptr<const Module> made(std::uint32_t threads, std::string& image) const;
   [[nodiscard]] std::string compile(const std::string& ptx) const;
 
   std::shared_ptr<const Gpu> gpu_;

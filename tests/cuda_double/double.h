@@ -30,7 +30,7 @@ using Entry = void (*)(const mb::gpu::Launch*, const unsigned* group, const unsi
 struct ModuleOf {
   void* library = nullptr;
   Entry entry = nullptr;  // null: it does nothing
-  unsigned threads = 0;
+  unsigned threads = 0, blocks = 0;
 };
 
 // By address, with their sizes.

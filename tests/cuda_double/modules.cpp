@@ -17,10 +17,12 @@ struct LinkOf {
   char* log = nullptr;
 };
 
-std::string without_threads(const std::string& ptx, unsigned& threads) {
+std::string without_threads(const std::string& ptx, unsigned& threads, unsigned& blocks) {
   const std::size_t at = ptx.find("\n.maxntid ");
   if (at == std::string::npos) return ptx;
   threads = std::strtoul(ptx.c_str() + at + 10, nullptr, 10);
+  const std::size_t room = ptx.find(".minnctapersm ", at), end = ptx.find('\n', at + 1);
+  if (room < end) blocks = std::strtoul(ptx.c_str() + room + 14, nullptr, 10);
   return ptx.substr(0, at) + ptx.substr(ptx.find('\n', at + 1));
 }
 
@@ -71,7 +73,7 @@ int cuModuleLoadData(ModuleOf** made, const void* image) {
   const std::string text = static_cast<const char*>(image);
   if (text.rfind("CUBIN ", 0) != 0) return no_binary;
   auto module = std::make_unique<ModuleOf>();
-  const std::string ptx = without_threads(text.substr(6), module->threads);
+  const std::string ptx = without_threads(text.substr(6), module->threads, module->blocks);
   if (ptx.find("mb_info") != std::string::npos) {
     const std::string path = std::string(std::getenv("CUDA_DOUBLE_KERNELS")) + "/" + digest(ptx) + ".so";
     module->library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -96,5 +98,16 @@ int cuModuleGetFunction(ModuleOf** function, ModuleOf* module, const char* name)
   BEGIN;
   *function = module;
   return std::strcmp(name, "mb_entry") == 0 ? ok : invalid;
+}
+// Registers are those of CUDA_DOUBLE_REGISTERS, or as many as were asked to fit; what is spilled for
+// it is a word for each. Nothing without it.
+int cuFuncGetAttribute(int* value, int attribute, ModuleOf* module) {
+  BEGIN;
+  const char* given = std::getenv("CUDA_DOUBLE_REGISTERS");
+  const int wanted = given == nullptr ? 0 : std::atoi(given);
+  const int fit = module->blocks == 0 ? wanted : 65536 / int(module->blocks * module->threads);
+  const int registers = fit < wanted ? fit : wanted;
+  *value = attribute == 4 ? registers : attribute == 3 ? 4 * (wanted - registers) : 0;
+  return ok;
 }
 }

@@ -1,9 +1,9 @@
 // A threadgroup's tile of a matrix product C = A B, with simdgroup_matrix.
-// Four SIMD-groups hold a TileM x TileN tile of C, a quarter each, in registers as 8 x 8 matrices
-// of float. Tiles of A and B of depth TileK pass through threadgroup memory twice buffered: while
-// one pair is multiplied the next is on its way in registers, and it goes into the other buffer,
-// which hides the latency of memory and takes one barrier per step. Padding of 16 bytes per row
-// keeps the eight rows of a matrix load in different banks.
+// SIMD-groups, four if nothing else is said, hold a TileM x TileN tile of C, two beside each other,
+// in registers as 8 x 8 matrices of float. Tiles of A and B of depth TileK pass through threadgroup
+// memory twice buffered: while one pair is multiplied the next is on its way in registers, and it
+// goes into the other buffer, which hides the latency of memory and takes one barrier per step.
+// Padding of 16 bytes per row keeps the eight rows of a matrix load in different banks.
 //
 // What is multiplied is a template parameter, a *source* (tile_sources.h), and so is what becomes
 // of the sums. An *epilogue* (epilogues.h) is called with the row, the column and the place in
@@ -24,7 +24,7 @@ using namespace metal;
 constant constexpr uint kTileThreads = 128;
 
 // One operand on its way: a thread's share of the tile to come, and the tile in threadgroup memory.
-template <typename Source, uint Extent, uint Depth, bool IsLeft>
+template <typename Source, uint Extent, uint Depth, bool IsLeft, uint Threads = kTileThreads>
 struct Operand {
   using T = typename Source::element;
   static constant constexpr bool kAlong = Source::kAlongDepth;
@@ -33,13 +33,12 @@ struct Operand {
   static constant constexpr uint kPitch = 4 * kRowQuads + 16 / sizeof(T);
   static constant constexpr uint kTile = kRows * kPitch;
   static constant constexpr uint kQuads = kRows * kRowQuads;
-  static constant constexpr uint kShare = (kQuads + kTileThreads - 1) / kTileThreads;
+  static constant constexpr uint kShare = (kQuads + Threads - 1) / Threads;
   // Quads that a thread has beside each other.
-  static constant constexpr uint kRun = has_runs<Source>(0) && sizeof(T) == 2 &&
-                                                kRowQuads % 2 == 0 &&
-                                                kQuads % (2 * kTileThreads) == 0
-                                            ? 2
-                                            : 1;
+  static constant constexpr uint kRun =
+      has_runs<Source>(0) && sizeof(T) == 2 && kRowQuads % 2 == 0 && kQuads % (2 * Threads) == 0
+          ? 2
+          : 1;
 
   Source source;
   typename Source::Line lines[kShare];
@@ -48,7 +47,7 @@ struct Operand {
 
   // The quad of the tile that number `i` of a thread's share is.
   INLINED static uint index_of(uint i, uint thread_index) {
-    return (i / kRun * kTileThreads + thread_index) * kRun + i % kRun;
+    return (i / kRun * Threads + thread_index) * kRun + i % kRun;
   }
 
   INLINED void begin(uint first, uint thread_index) {
@@ -56,7 +55,7 @@ struct Operand {
       const uint index = index_of(i, thread_index);
       lines[i] = source.line(first + (kAlong ? index / kRowQuads : 4 * (index % kRowQuads)));
     }
-    whole = kQuads % kTileThreads == 0 && is_whole(source, first, Extent, Depth, 0);
+    whole = kQuads % Threads == 0 && is_whole(source, first, Extent, Depth, 0);
   }
 
   INLINED void fetch(uint k, uint thread_index) {
@@ -107,16 +106,17 @@ struct Operand {
 };
 
 // The product of the rows of A from corner.y and the columns of B from corner.x.
-template <typename A, typename B, uint TileM, uint TileN, uint TileK>
+template <typename A, typename B, uint TileM, uint TileN, uint TileK, uint Threads = kTileThreads>
 struct Product {
   using T = typename A::element;
-  using Left = Operand<A, TileM, TileK, true>;
-  using Right = Operand<B, TileN, TileK, false>;
+  using Left = Operand<A, TileM, TileK, true, Threads>;
+  using Right = Operand<B, TileN, TileK, false, Threads>;
   // 8 x 8 matrices down and across that a SIMD-group holds.
-  static constant constexpr uint kDown = TileM / 16;
+  static constant constexpr uint kPartM = TileM / (Threads / 64);
+  static constant constexpr uint kDown = kPartM / 8;
   static constant constexpr uint kAcross = TileN / 16;
   static constant constexpr uint kTilesBytes = 2 * (Left::kTile + Right::kTile) * sizeof(T);
-  static constant constexpr uint kStripsBytes = 4 * 8 * (TileN / 2) * sizeof(float);
+  static constant constexpr uint kStripsBytes = Threads / 32 * 8 * (TileN / 2) * sizeof(float);
   // What `multiply` and `store` need of threadgroup memory, in float4.
   static constant constexpr uint kMemory =
       (kTilesBytes > kStripsBytes ? kTilesBytes : kStripsBytes) / 16;
@@ -130,9 +130,9 @@ struct Product {
   Product(uint2 corner, threadgroup float4* memory, Place place)
       : corner(corner), memory(memory), place(place) {}
 
-  // Where the SIMD-group's quarter begins in the tile.
+  // Where the SIMD-group's part begins in the tile.
   uint2 part() const {
-    return uint2(place.simdgroup % 2, place.simdgroup / 2) * uint2(TileN / 2, TileM / 2);
+    return uint2(place.simdgroup % 2, place.simdgroup / 2) * uint2(TileN / 2, kPartM);
   }
 
   // `memory` may be used again afterwards, by all threads, and `left` knows the lines of A. What

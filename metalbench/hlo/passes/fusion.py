@@ -44,6 +44,8 @@ LOOPS = frozenset(
         "select_and_scatter",
     )
 )
+# Maps of indices that may take divisions.
+_REORDERS = ("transpose", "reshape")
 # What passes put together, which makes its results in one kernel.
 FUSED = frozenset(("attention", "rows"))
 # What costs as much as many additions.
@@ -113,7 +115,7 @@ def _by_accesses(block: Block, kept: set[Value], whole: Collection[str]) -> set[
     inlined: set[Value] = set()
     for operation in reversed(block.operations):
         for value in operation.results:
-            if value not in kept and _is_cheap(value, operation, accesses, users, costs):
+            if value not in kept and _is_cheap(value, accesses, users, costs, inlined):
                 inlined.add(value)
         for value in operation.inputs():
             users.setdefault(value, []).append(operation)
@@ -163,11 +165,14 @@ def _roots(
 
 def _is_cheap(
     value: Value,
-    operation: Operation,
     accesses: Counter[Value],
     users: dict[Value, list[Operation]],
     costs: dict[Value, int],
+    inlined: set[Value],
 ) -> bool:
+    operation = value.operation
+    if operation is None:
+        return False
     if operation.name == "constant":
         return value.type.size == 1 or splat(operation.attributes["value"]) is not None
     repeats = accesses[value] / max(value.type.size, 1)
@@ -181,15 +186,18 @@ def _is_cheap(
         )
     return (
         repeats <= 1
-        or _is_free(operation, users.get(value, []))
+        or _is_free(operation, users.get(value, []), inlined)
         or costs[value] * (repeats - 1) <= _SPARE
     )
 
 
-def _is_free(operation: Operation, users: list[Operation]) -> bool:
+def _is_free(operation: Operation, users: list[Operation], inlined: set[Value]) -> bool:
     """Whether an element is found in the operand as fast as it would be in a copy."""
-    if operation.name in ("transpose", "reshape"):
-        return all(each.name == "attention" for each in users)
+    if operation.name in _REORDERS:
+        return all(
+            each.name == "attention" or (each.name in _REORDERS and each.results[0] in inlined)
+            for each in users
+        )
     if operation.name == "slice":
         return all(each == 1 for each in operation.attributes["strides"])
     return operation.name in ("broadcast", "broadcast_in_dim")

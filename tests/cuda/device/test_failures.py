@@ -147,3 +147,19 @@ def test_a_call_that_fails_is_told_and_leaves_nothing_behind(device, compiled, d
     y[:] = 0
     device.run([dispatch])
     np.testing.assert_array_equal(y, [1] * 4)
+
+
+@pytest.mark.parametrize(
+    ("registers", "threads", "times"),
+    [(132, 128, 2), (160, 128, 1), (134, 256, 2), (128, 256, 1), (40, 128, 1)],
+)
+def test_a_few_registers_less_make_room_for_one_more_block(
+    device, compiled, double, monkeypatch, registers, threads, times
+):
+    monkeypatch.setenv("CUDA_DOUBLE_REGISTERS", str(registers))
+    y = np.zeros(1024, np.float32)
+    number, text = text_of_its_own()
+    before = double.cuda_double_calls(b"cuLinkComplete")
+    device.run([_core.Dispatch(compiled(text), {"y": y}, threads_in_grid=1024, threads=threads)])
+    assert double.cuda_double_calls(b"cuLinkComplete") == before + times
+    np.testing.assert_array_equal(y, [number] * 1024)
