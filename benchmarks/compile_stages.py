@@ -31,6 +31,7 @@ from metalbench.kernel.installed import include_folders
 from metalbench.kernel.library import Library
 from metalbench.msl.building import parse, vectors
 from metalbench.msl.building.compiler import Translate, assemble, generate
+from metalbench.msl.building.passes import left_out
 from metalbench.msl.building.toolchain import LANE_FLAGS, VECTOR_FLAGS, flags, toolchain
 from metalbench.msl.building.undefined import unknown
 from metalbench.msl.emission.body import Launch
@@ -125,7 +126,7 @@ def stages(kernel: Kernel) -> tuple[list[float], int] | None:
         Path(kept.name).write_text(lane)
         launch = Launch(vectors.widths_of(Path(kept.name))[0], rows=True)
     writing, module = processor_ms(lambda: vectorise(lane, launch))
-    back = flags(**kind, passes=VECTOR_FLAGS)
+    back = [*flags(**kind, passes=VECTOR_FLAGS), *left_out(tools)]
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "kernel.so"
         making, _ = processor_ms(lambda: assemble(module, target, tools, translate, back))

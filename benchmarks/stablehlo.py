@@ -1,12 +1,11 @@
-"""Programs of StableHLO as kernels on this device, against XLA on the CPU and without optimisation.
+"""What plain jnp is compiled to, against our kernels written by hand and XLA on the CPU.
 
-    python benchmarks/stablehlo.py [--seconds S] [NAME ...]
+    python benchmarks/stablehlo.py [--seconds S] [--level N] [--device D] [NAME ...]
 
-Needs `pip install 'metalbench[hlo]' jax`. Each program is called at -O 0, 2 and 3 and by XLA:CPU in
-turn, with arrays of the host and results of the host. Printed are the kernels at the three levels,
-what those of -O 3 read and write (each buffer of a kernel once) in proportion to the arguments and
-results, the median of a call's time at -O 3, and the medians of the ratios to the same turn's other
-calls (below 1 is faster).
+Needs `pip install 'metalbench[jax]'`. The two compute the same, of the same inputs, and are checked
+against each other first. Printed are the kernels of a pass and the bytes of the buffers that they
+read and write, each as ours / by hand; the median of a pass, and the medians of the ratios to the
+same turn's other passes (below 1 is faster). `metalbench hlo bench` has more programs, and MLX.
 """
 
 from __future__ import annotations
@@ -14,101 +13,146 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from metalbench import hlo
-from metalbench.hlo.running.plan import Plan
-
-LEVELS = (0, 2, 3)
-
-
-def norm(x: Any) -> Any:
-    centred = x - x.mean(axis=-1, keepdims=True)
-    return centred / jnp.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
-
-
-def attention(x: Any, w: Any) -> Any:
-    q, k, v = jnp.split(x @ w, 3, axis=-1)
-    return jax.nn.softmax(q @ k.T / 8.0, axis=-1) @ v
+from metalbench import _core
+from metalbench.hlo.bench.families import normalization, transformer
+from metalbench.hlo.bench.utilisation import moved_by
+from metalbench.hlo.bench.xla import Xla
+from metalbench.hlo.compiling import executable_of
+from metalbench.hlo.running import Executable
+from metalbench.hlo.running.executable import upload
+from metalbench.kernel.library import find
+from metalbench.kernel.prepare import Bound, compile_kernel
+from metalbench.task.workload import workload
 
 
-PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
-    "elementwise": (lambda x, y: jnp.tanh(x * y) + x, [(1024, 1024), (1024, 1024)]),
-    "transpose": (lambda x: x.T + 1, [(1024, 1024)]),
-    "sum of all": (lambda x: (x * x).sum(), [(1024, 1024)]),
-    "softmax": (lambda x: jax.nn.softmax(x, axis=-1), [(1024, 1024)]),
-    "layer norm": (norm, [(1024, 1024)]),
-    "product": (jnp.matmul, [(512, 512), (512, 512)]),
-    "feed-forward": (
-        lambda x, w, v: jax.nn.gelu(x @ w) @ v,
-        [(128, 256), (256, 1024), (1024, 256)],
+@dataclass(frozen=True)
+class Case:
+    """A kernel of the library at a size, and the same in jnp, of the same arguments."""
+
+    kernel: str
+    size: dict[str, int]
+    function: Callable[..., Any]
+
+
+def rms(x: Any) -> Any:
+    return normalization.rms_norm(x, 1.0)
+
+
+CASES = {
+    "softmax": Case("softmax", {"rows": 1024, "cols": 1024}, lambda x: jax.nn.softmax(x, axis=-1)),
+    "layer norm": Case("layer_norm", {"rows": 1024, "cols": 1024}, transformer.layer_norm),
+    "rms norm": Case("rms_norm", {"rows": 1024, "cols": 1024}, rms),
+    "attention": Case(
+        "softmax_attention", {"queries": 256, "keys": 256, "dims": 64}, transformer.attention
     ),
-    "attention": (attention, [(256, 64), (64, 192)]),
+    "one query": Case(
+        "softmax_attention", {"queries": 1, "keys": 2048, "dims": 64}, transformer.attention
+    ),
+    "gelu of product": Case(
+        "gelu_linear",
+        {"rows": 128, "inputs": 256, "outputs": 1024},
+        lambda x, w: jax.nn.gelu(x @ w, approximate=False),
+    ),
+    "block, 64 tokens": Case(
+        "transformer_block", {"tokens": 64, "dims": 128, "hidden": 256}, transformer.block
+    ),
+    "block, 640 tokens": Case(
+        "transformer_block", {"tokens": 640, "dims": 512, "hidden": 2048}, transformer.block
+    ),
 }
+
+
+def by_hand(device: _core.Device, case: Case) -> Bound:
+    """The kernel of the library, with inputs."""
+    (entry,) = find([case.kernel])
+    task = replace(entry.task, sizes={**entry.task.sizes, "benchmark": case.size})
+    return compile_kernel(device, entry.kernel(), task).bind(workload(task, "benchmark"))
+
+
+def bytes_of(bound: Bound, device: _core.Device, case: Case) -> int:
+    """What its launches read and write, each buffer of a launch once."""
+    (entry,) = find([case.kernel])
+    compiled = compile_kernel(device, entry.kernel(), bound.workload.task)
+    buffers = {**bound.inputs, **bound.outputs, **bound.scratches}
+    return sum(
+        buffers[each.name].array.nbytes
+        for launch in bound.geometry
+        for each in compiled.pipelines[launch.function].arguments
+        if each.name in buffers
+    )
+
+
+def check(ours: list[Any], bound: Bound) -> None:
+    """Raise AssertionError unless both give the same."""
+    for found, name in zip(ours, bound.outputs, strict=True):
+        wanted = bound.read(name).reshape(found.shape)
+        np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=2e-4 * np.abs(wanted).max())
+
+
+def pass_ns(device: _core.Device, launches: list[_core.Dispatch]) -> float:
+    """The median time of a pass."""
+    samples = device.sample(launches, max_pairs=12, time_limit_ns=2e8, warmup_ns=1e7)
+    times = samples.device_ns if len(samples.device_ns) else samples.candidate_ns
+    return float(np.median(times))
+
+
+def xla_ns(form: Xla, times: int) -> float:
+    start = perf_counter()
+    form(times)
+    return (perf_counter() - start) / times * 1e9
+
+
+def measure(name: str, case: Case, device: _core.Device, level: int, seconds: float) -> None:
+    """One line of the table."""
+    bound = by_hand(device, case)
+    arrays = [np.asarray(each, np.float32) for each in bound.workload.inputs.values()]
+    module = jax.jit(case.function).lower(*arrays).compiler_ir("stablehlo")
+    program: Executable = executable_of(module, level=level, device=device.kind)
+    device.run(bound.dispatches)
+    check(program(*arrays), bound)
+    launches = program.launches([upload(program.free, each) for each in arrays])
+    assert launches is not None
+    xla = Xla(str(module), arrays)
+    first = pass_ns(device, launches)
+    times = max(1, int(5e7 / max(first, 1.0)))
+    turns = []
+    end = perf_counter() + seconds
+    while perf_counter() < end or len(turns) < 5:
+        passes = pass_ns(device, launches), pass_ns(device, bound.dispatches)
+        turns.append([*passes, xla_ns(xla, times)])
+    ours, hand, other = np.array(turns).T
+    moved = sum(map(moved_by, program.plan.kernels()))
+    theirs = bytes_of(bound, device, case)
+    kernels = f"{len(launches)} / {len(bound.dispatches)}"
+    told = f"{moved / 1e6:.2f} / {theirs / 1e6:.2f} MB = {moved / theirs:.2f}"
+    ratios = f"{np.median(ours / hand):10.2f}{np.median(ours / other):10.2f}"
+    print(f"{name:20}{kernels:>9}{told:>26}{np.median(ours) / 1e6:10.3f} ms{ratios}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PROGRAMS)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(CASES)}")
     parser.add_argument("--seconds", type=float, default=3.0, help="for each program")
+    parser.add_argument("--level", type=int, default=3, help="of optimisation")
+    parser.add_argument("--device", default="auto")
     options = parser.parse_args()
-    unknown = {*options.names} - {*PROGRAMS}
+    unknown = {*options.names} - {*CASES}
     if unknown:
-        parser.error(f"expected of {', '.join(PROGRAMS)}, got {', '.join(sorted(unknown))}")
-    print(
-        f"{'':14}{'kernels':>14}{'bytes':>8}{'time':>12}{'/ -O 0':>10}{'/ -O 2':>10}{'/ XLA':>10}"
-    )
-    for name in options.names or PROGRAMS:
-        measure(name, *PROGRAMS[name], seconds=options.seconds)
-
-
-def measure(name: str, function: Any, shapes: list[tuple[int, ...]], *, seconds: float) -> None:
-    random = np.random.default_rng(0)
-    arrays = [random.normal(size=each).astype(np.float32) / 8 for each in shapes]
-    lowered = jax.jit(function).lower(*arrays).compiler_ir("stablehlo")
-    jitted = jax.jit(function)
-    programs = [hlo.compile(lowered, level=level) for level in LEVELS]
-    plans = [each.executable.plan for each in programs]
-    forms: list[Callable[[], Any]] = [
-        *(lambda program=each: program(*arrays) for each in programs),
-        lambda: np.asarray(jitted(*arrays)),
-    ]
-    *ours, xla = (np.asarray(form()).reshape(-1) for form in forms)
-    for found in ours:
-        np.testing.assert_allclose(found, xla, rtol=1e-3, atol=1e-4)
-    turns = []
-    end = perf_counter() + seconds
-    while perf_counter() < end or len(turns) < 3:
-        turns.append([timed(form) for form in forms])
-    slow, middle, fast, other = np.array(turns).T
-    ratios = "".join(f"{np.median(fast / each):10.3f}" for each in (slow, middle, other))
-    counts = " -> ".join(str(len(list(each.kernels()))) for each in plans)
-    times = f"{moved(plans[-1]):8.2f}{np.median(fast) * 1e3:9.2f} ms"
-    print(f"{name:14}{counts:>14}{times}{ratios}", flush=True)
-
-
-def moved(made: Plan) -> float:
-    """Bytes that the kernels read and write, in proportion to arguments and results."""
-    ends = [*made.block.arguments, *made.block.returned]
-    touched = [
-        value
-        for kernel in made.kernels()
-        for value in (*kernel.inputs.values(), *kernel.outputs.values())
-    ]
-    return sum(each.type.nbytes for each in touched) / sum(each.type.nbytes for each in ends)
-
-
-def timed(form: Callable[[], Any]) -> float:
-    start = perf_counter()
-    form()
-    return perf_counter() - start
+        parser.error(f"expected of {', '.join(CASES)}, got {', '.join(sorted(unknown))}")
+    device = _core.open() if options.device == "auto" else _core.open(options.device)
+    print(f"{device.name}, -O {options.level}")
+    print(f"{'':20}{'kernels':>9}{'bytes':>26}{'a pass':>13}{'/ by hand':>10}{'/ XLA':>10}")
+    for name in options.names or CASES:
+        measure(name, CASES[name], device, options.level, options.seconds)
 
 
 if __name__ == "__main__":

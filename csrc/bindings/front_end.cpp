@@ -100,6 +100,7 @@ class PythonSource final : public cpu::ParsedSource {
                    nb::arg("counted") = options_.counted);
     cpu::Built built;
     built.path = nb::cast<std::string>(result.attr("path"));
+    built.entry = nb::cast<std::string>(result.attr("entry_name"));
     Signature signature = signature_from(result);
     built.arguments = std::move(signature.arguments);
     built.attributes = std::move(signature.attributes);
@@ -111,6 +112,12 @@ class PythonSource final : public cpu::ParsedSource {
     built.any_order = nb::cast<bool>(result.attr("any_order"));
     if (built.engine == "vectors") built.shapes = std::make_shared<PythonShapes>(result);
     return built;
+  }
+
+  void build_many(const std::vector<std::string>& functions) const override {
+    if (gpu_ || options_.checked || options_.counted) return;
+    const nb::gil_scoped_acquire gil;
+    engine().attr("build_many")(handle_, functions, nb::arg("fast_math") = options_.fast_math);
   }
 
  private:

@@ -218,6 +218,15 @@ NB_MODULE(_core, module) {
           "functions", [](const BoundLibrary& self) { return self.library->functions(); },
           "Names of its kernels.")
       .def(
+          "prepare",
+          [](const BoundLibrary& self, const std::vector<std::string>& functions) {
+            const nb::gil_scoped_release released;
+            self.library->prepare(functions);
+          },
+          nb::arg("functions"),
+          "Say that pipelines without constants will be made of these, which some devices compile\n"
+          "faster at once.")
+      .def(
           "pipeline", &make_pipeline, nb::arg("name") = nb::none(),
           nb::arg("constants") = nb::dict(),
           nb::sig(

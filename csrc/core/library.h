@@ -51,6 +51,9 @@ class Library {
  public:
   virtual ~Library() = default;
   [[nodiscard]] virtual std::vector<std::string> functions() const = 0;
+  // Says that pipelines of these are going to be asked for, which some devices compile faster at
+  // once.
+  virtual void prepare(const std::vector<std::string>& /*functions*/) {}
   // Throws CompileError; DispatchError when there is no such function.
   [[nodiscard]] virtual std::shared_ptr<const Pipeline> pipeline(
       const std::string& function, const FunctionConstants& constants) = 0;

@@ -40,6 +40,7 @@ class Shapes {
 // A kernel that was lowered and compiled for this machine.
 struct Built {
   std::string path;                       // of the shared object
+  std::string entry;                      // what its names there end in, if others are in it
   std::vector<Argument> arguments;        // element_bytes not yet known
   std::vector<std::uint32_t> parameters;  // position of each argument in the parameter list
   std::vector<Attribute> attributes;
@@ -56,6 +57,8 @@ class ParsedSource {
   [[nodiscard]] virtual std::vector<std::string> functions() const = 0;
   [[nodiscard]] virtual Built build(const std::string& function,
                                     const FunctionConstants& constants) const = 0;
+  // Build these at once, without constants, as far as that can be done.
+  virtual void build_many(const std::vector<std::string>& /*functions*/) const {}
 };
 
 // The compiler behind the cpu device. It is not written in C++: the bindings supply it.

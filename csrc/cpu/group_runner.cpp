@@ -24,19 +24,36 @@ void* first_stack(const mb::Bundle& bundle) {
   return bundle.stack_pointer[std::countr_zero(bundle.ready)];
 }
 
-// All live lanes wait. Lanes at one site go on together; where there are several sites, the first
-// in the code goes first: the others then catch up with those that wait behind the branch or loop.
+// Whether a lane that waits is to go on before another: it is behind in a loop that both are in, or
+// its site stands in front of the other's in the code.
+bool is_behind(const mb::Bundle& bundle, std::uint32_t lane, std::uint32_t other) {
+  const mb::u32* one = bundle.turns[lane];
+  const mb::u32* two = bundle.turns[other];
+  if (one != nullptr && two != nullptr) {
+    for (; *one == *two && *one != mb::no_loop; one += 2, two += 2) {
+      if (one[1] != two[1]) return one[1] < two[1];
+    }
+  }
+  return bundle.site[lane] < bundle.site[other];
+}
+
+bool are_together(const mb::Bundle& bundle, std::uint32_t lane, std::uint32_t other) {
+  return !is_behind(bundle, lane, other) && !is_behind(bundle, other, lane);
+}
+
+// All live lanes wait. Lanes at one site and in one turn go on together; where there are several,
+// the first goes first: the others then catch up with those that wait behind the branch or loop.
 void release_meeting(mb::Bundle& bundle) {
   std::uint32_t mask = bundle.meeting;
   auto chosen = static_cast<std::uint32_t>(std::countr_zero(mask));
   if (bundle.diverged) {
     for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
       const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
-      if (bundle.site[lane] < bundle.site[chosen]) chosen = lane;
+      if (is_behind(bundle, lane, chosen)) chosen = lane;
     }
     for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
       const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
-      if (bundle.site[lane] != bundle.site[chosen]) mask &= ~(1u << lane);
+      if (!are_together(bundle, lane, chosen)) mask &= ~(1u << lane);
     }
   }
   const mb::Combine combine = bundle.combine[chosen];
@@ -50,7 +67,9 @@ void release_meeting(mb::Bundle& bundle) {
   if (bundle.meeting == 0) {
     bundle.diverged = false;
   } else {
-    bundle.meeting_site = bundle.site[std::countr_zero(bundle.meeting)];
+    const auto next = static_cast<std::uint32_t>(std::countr_zero(bundle.meeting));
+    bundle.meeting_site = bundle.site[next];
+    bundle.meeting_turns = bundle.turns[next];
     bundle.diverged = true;
   }
   ++bundle.rounds;
@@ -131,6 +150,7 @@ void GroupRunner::clear_fault() {
   if (!fault_) return;
   stacks_->forget_frames();
   shadow_.reset();
+  laid_out_ = {};
   fault_ = {};
 }
 

@@ -46,6 +46,7 @@ void GroupRunner::lay_out(mb::Dim3 size, std::uint32_t threads_per_fiber) {
     fiber->lane = i % mb::simd_width;
     fiber->index = i * threads_per_fiber;
     fiber->reads = 0;
+    fiber->turns = nullptr;
     fiber->shadow = shadow_ == nullptr ? nullptr : shadow_->of(i);
     fiber->position = position;
     advance(position, threads_per_fiber, size);

@@ -15,11 +15,14 @@ class CpuLibrary final : public metalbench::Library {
       : source_(std::move(source)), options_(std::move(options)) {}
 
   [[nodiscard]] std::vector<std::string> functions() const override { return source_->functions(); }
+  void prepare(const std::vector<std::string>& functions) override {
+    source_->build_many(functions);
+  }
 
   [[nodiscard]] std::shared_ptr<const Pipeline> pipeline(
       const std::string& function, const FunctionConstants& constants) override {
     Built built = source_->build(function, constants);
-    auto module = std::make_shared<const Module>(built.path);
+    auto module = std::make_shared<const Module>(built.path, built.entry);
     PipelineInfo info = info_of(function, options_.filename, built, module->info());
     return std::make_shared<CpuPipeline>(std::move(info), std::move(module),
                                          std::move(built.shapes), options_.checked,

@@ -8,22 +8,22 @@ namespace metalbench::cpu {
 namespace {
 
 template <typename Function>
-Function symbol(void* handle, const char* name) {
-  return reinterpret_cast<Function>(dlsym(handle, name));
+Function symbol(void* handle, const std::string& name) {
+  return reinterpret_cast<Function>(dlsym(handle, name.c_str()));
 }
 
 }  // namespace
 
-Module::Module(const std::string& path) : path_(path) {
+Module::Module(const std::string& path, const std::string& entry) : path_(path) {
   handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr)
     throw MachineError("cpu device: cannot load a compiled kernel: " + std::string(dlerror()));
-  const auto info = symbol<mb::InfoEntry>(handle_, "mb_info");
+  const auto info = symbol<mb::InfoEntry>(handle_, "mb_info" + entry);
   thread_ = symbol<mb::ThreadEntry>(handle_, "mb_thread");
   lanes_ = symbol<mb::ThreadEntry>(handle_, "mb_lanes");
   parts_ = symbol<mb::PartsEntry>(handle_, "mb_threadgroup_parts");
   has_shadow_ = dlsym(handle_, "mb_shadowed") != nullptr;
-  span_ = symbol<mb::SpanEntry>(handle_, "mb_span");
+  span_ = symbol<mb::SpanEntry>(handle_, "mb_span" + entry);
   Dl_info where{};
   if (info == nullptr || dladdr(reinterpret_cast<void*>(info), &where) == 0) {
     dlclose(handle_);

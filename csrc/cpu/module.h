@@ -10,10 +10,11 @@
 
 namespace metalbench::cpu {
 
-// A lowered kernel's shared object, loaded.
+// A lowered kernel's shared object, loaded. What it exports ends in `entry`, if it has more
+// kernels.
 class Module {
  public:
-  explicit Module(const std::string& path);
+  explicit Module(const std::string& path, const std::string& entry = "");
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;

@@ -45,6 +45,9 @@ class JudgedLibrary final : public metalbench::Library {
       : source_(std::move(source)), options_(std::move(options)), judge_(std::move(judge)) {}
 
   [[nodiscard]] std::vector<std::string> functions() const override { return source_->functions(); }
+  void prepare(const std::vector<std::string>& functions) override {
+    source_->build_many(functions);
+  }
 
   [[nodiscard]] std::shared_ptr<const Pipeline> pipeline(
       const std::string& function, const FunctionConstants& constants) override {

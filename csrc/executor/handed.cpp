@@ -56,6 +56,7 @@ void put(Writer& message, const Handed& handed) {
   message.put_text(handed.filename);
   message.put(std::uint32_t{handed.checked});
   message.put_text(handed.built.path);
+  message.put_text(handed.built.entry);
   message.put_text(handed.built.engine);
   message.put(static_cast<std::uint32_t>(handed.built.arguments.size()));
   for (std::size_t i = 0; i < handed.built.arguments.size(); ++i) {
@@ -78,6 +79,7 @@ Handed handed_from(Reader& message) {
   handed.filename = message.get_text();
   handed.checked = message.get<std::uint32_t>() != 0;
   handed.built.path = message.get_text();
+  handed.built.entry = message.get_text();
   handed.built.engine = message.get_text();
   const auto arguments = message.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < arguments; ++i) {

@@ -8,7 +8,10 @@ namespace nb = nanobind;
 
 namespace {
 
-void destroy(Only<Buffer>& arguments) { delete arguments.of; }
+void destroy(Only<Buffer>& arguments) { destroy_given(arguments.of, "a buffer"); }
+
+// It may be gone before what it made.
+Client& owner(const Buffer* buffer) { return given(given(buffer, "a buffer").client, "a client"); }
 
 void type(Ask<Buffer, int>& arguments) { arguments.out = given(arguments.of, "a buffer").type; }
 
@@ -38,13 +41,9 @@ void size(Ask<Buffer, std::size_t>& arguments) {
   arguments.out = given(arguments.of, "a buffer").bytes;
 }
 
-void device(Ask<Buffer, Device*>& arguments) {
-  arguments.out = &given(arguments.of, "a buffer").client->device;
-}
+void device(Ask<Buffer, Device*>& arguments) { arguments.out = &owner(arguments.of).device; }
 
-void memory(Ask<Buffer, Memory*>& arguments) {
-  arguments.out = &given(arguments.of, "a buffer").client->memory;
-}
+void memory(Ask<Buffer, Memory*>& arguments) { arguments.out = &owner(arguments.of).memory; }
 
 void remove(Only<Buffer>& arguments) {
   Buffer& buffer = given(arguments.of, "a buffer");

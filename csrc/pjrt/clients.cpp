@@ -80,7 +80,7 @@ void create(ClientCreate& arguments) {
   arguments.client = client.release();
 }
 
-void destroy(Only<Client>& arguments) { delete arguments.of; }
+void destroy(Only<Client>& arguments) { destroy_given(arguments.of, "a client"); }
 
 void platform_name(Text<Client>& arguments) {
   given(arguments.of, "a client");
@@ -139,13 +139,13 @@ void topology_name(Text<const Topology>& arguments) {
 }
 
 void topology_version(Text<Topology>& arguments) {
-  const Client& client = *given(arguments.of, "a topology").client;
+  const Client& client = given(given(arguments.of, "a topology").client, "a client");
   arguments.text = client.version.c_str();
   arguments.size = client.version.size();
 }
 
 void topology_devices(List<const Topology, DeviceDescription*>& arguments) {
-  const Client& client = *given(arguments.of, "a topology").client;
+  const Client& client = given(given(arguments.of, "a topology").client, "a client");
   arguments.items = client.descriptions.data();
   arguments.count = client.descriptions.size();
 }

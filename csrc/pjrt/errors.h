@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "pjrt/abi.h"
+#include "pjrt/live.h"
 
 namespace metalbench::pjrt {
 
@@ -22,13 +23,27 @@ class Failure : public std::runtime_error {
   Code code;
 };
 
-// What a caller handed in as a pointer; throws Failure if it is null. `what` as in "a buffer".
+// What a caller handed in as a pointer; throws Failure if it is null, or a handle of nothing that
+// lives. `what` as in "a buffer".
 template <class T>
 T& given(T* pointer, const char* what) {
   if (pointer == nullptr) {
     throw Failure(Code::kInvalidArgument, std::string("expected ") + what + ", got null");
   }
+  using Of = std::remove_const_t<T>;
+  if constexpr (std::is_base_of_v<Live<Of>, Of>) {
+    if (!Live<Of>::is(pointer)) {
+      throw Failure(Code::kInvalidArgument,
+                    std::string("expected ") + what + ", got a handle of none that lives");
+    }
+  }
   return *pointer;
+}
+
+// Null is destroyed already.
+template <class T>
+void destroy_given(T* pointer, const char* what) {
+  if (pointer != nullptr) delete &given(pointer, what);
 }
 
 // Bytes that a caller handed in, which may be null if there are none. Throws Failure else.

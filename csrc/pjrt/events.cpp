@@ -6,7 +6,7 @@ namespace {
 
 Error* error_of(const Event& event) { return event.error ? new Error(*event.error) : nullptr; }
 
-void destroy(Only<Event>& arguments) { delete arguments.of; }
+void destroy(Only<Event>& arguments) { destroy_given(arguments.of, "an event"); }
 
 void is_ready(Ask<Event, bool>& arguments) {
   given(arguments.of, "an event");

@@ -61,7 +61,7 @@ void load(DeserializeAndLoad& arguments) {
   arguments.executable = compiled_by(client, made).release();
 }
 
-void destroy(Only<Executable>& arguments) { delete arguments.of; }
+void destroy(Only<Executable>& arguments) { destroy_given(arguments.of, "an executable"); }
 
 void name(Text<Executable>& arguments) {
   const std::string& found = of(arguments.of).name;
@@ -169,14 +169,16 @@ void assignment(Bytes<LoadedExecutable>& arguments) {
   give_bytes(arguments, std::string(kAssignment, sizeof(kAssignment)));
 }
 
-void destroy_loaded(Only<LoadedExecutable>& arguments) { delete arguments.of; }
+void destroy_loaded(Only<LoadedExecutable>& arguments) {
+  destroy_given(arguments.of, "an executable");
+}
 
 void executable(Ask<LoadedExecutable, Executable*>& arguments) {
-  arguments.out = new Executable{given(arguments.of, "an executable").compiled};
+  arguments.out = new Executable(given(arguments.of, "an executable").compiled);
 }
 
 void devices(List<LoadedExecutable, Device*>& arguments) {
-  const Client& client = *of(arguments.of).client;
+  const Client& client = given(of(arguments.of).client, "a client");
   arguments.items = client.devices.data();
   arguments.count = client.devices.size();
 }

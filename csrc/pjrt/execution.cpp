@@ -47,7 +47,7 @@ void donate(const Compiled& compiled, const ExecuteOptions* options,
 
 void execute(Execute& arguments) {
   const Compiled& compiled = *given(arguments.executable, "an executable").compiled;
-  Client& client = *compiled.client;
+  Client& client = given(compiled.client, "a client");
   check(arguments, compiled);
   const std::size_t count = arguments.argument_count;
   const std::span<Buffer* const> buffers(count > 0 ? arguments.arguments[0] : nullptr, count);

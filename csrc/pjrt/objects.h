@@ -7,11 +7,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pjrt/abi.h"
 #include "pjrt/errors.h"
 #include "pjrt/held.h"
+#include "pjrt/live.h"
 
 namespace metalbench::pjrt {
 
@@ -19,32 +21,36 @@ inline constexpr const char* kPlatform = "metalbench";
 inline constexpr const char* kMemoryKind = "device";
 
 // Work is done by the time that anybody is told of it, so that events are ready when they are made.
-struct Event {
+struct Event : Live<Event> {
   std::optional<Error> error;
 };
 
-struct DeviceDescription {
+struct DeviceDescription : Live<DeviceDescription> {
+  explicit DeviceDescription(Client* client) : client(client) {}
   Client* client;
   int id = 0;
   std::string kind{};
   std::string text{};
 };
 
-struct Device {
+struct Device : Live<Device> {
+  explicit Device(Client* client) : client(client) {}
   Client* client;
 };
 
-struct Memory {
+struct Memory : Live<Memory> {
+  explicit Memory(Client* client) : client(client) {}
   Client* client;
   std::string text{};
 };
 
-struct Topology {
+struct Topology : Live<Topology> {
+  explicit Topology(Client* client) : client(client) {}
   Client* client;
 };
 
 // One device with one memory.
-struct Client {
+struct Client : Live<Client> {
   Held runtime;
   std::string version;
   DeviceDescription description{this};
@@ -77,16 +83,17 @@ struct Compiled {
   [[nodiscard]] std::vector<std::int64_t> shape(std::size_t output) const;
 };
 
-struct Executable {
+struct Executable : Live<Executable> {
+  explicit Executable(std::shared_ptr<const Compiled> compiled) : compiled(std::move(compiled)) {}
   std::shared_ptr<const Compiled> compiled;
 };
 
-struct LoadedExecutable {
+struct LoadedExecutable : Live<LoadedExecutable> {
   std::shared_ptr<const Compiled> compiled;
   std::atomic<bool> deleted = false;
 };
 
-struct Buffer {
+struct Buffer : Live<Buffer> {
   Client* client;
   int type;
   std::vector<std::int64_t> dimensions;

@@ -76,8 +76,10 @@ void to_host(ToHost& arguments) {
   nb::gil_scoped_acquire held;
   const nb::object tensor = tensor_of(buffer);
   const nb::tuple order = order_of(arguments.layout, buffer.dimensions.size());
-  buffer.client->runtime.get().attr("to_host")(
-      tensor, reinterpret_cast<std::uintptr_t>(arguments.data), arguments.size, order[0], order[1]);
+  given(buffer.client, "a client")
+      .runtime.get()
+      .attr("to_host")(tensor, reinterpret_cast<std::uintptr_t>(arguments.data), arguments.size,
+                       order[0], order[1]);
   arguments.done = new Event;
 }
 
@@ -85,27 +87,29 @@ void raw_to_host(CopyRawToHost& arguments) {
   const Buffer& buffer = given(arguments.buffer, "a buffer");
   if (arguments.size > 0) given(static_cast<char*>(arguments.data), "memory");
   nb::gil_scoped_acquire held;
-  buffer.client->runtime.get().attr("raw_to_host")(tensor_of(buffer),
-                                                   reinterpret_cast<std::uintptr_t>(arguments.data),
-                                                   arguments.offset, arguments.size);
+  given(buffer.client, "a client")
+      .runtime.get()
+      .attr("raw_to_host")(tensor_of(buffer), reinterpret_cast<std::uintptr_t>(arguments.data),
+                           arguments.offset, arguments.size);
   arguments.done = new Event;
 }
 
 // Buffers never change, so that a copy on the same device shares the elements.
 Buffer* copied(const Buffer& buffer) {
   nb::gil_scoped_acquire held;
-  return buffer_of(*buffer.client, tensor_of(buffer), buffer.type, buffer.dimensions).release();
+  Client& client = given(buffer.client, "a client");
+  return buffer_of(client, tensor_of(buffer), buffer.type, buffer.dimensions).release();
 }
 
 void copy_to_device(CopyToDevice& arguments) {
   const Buffer& buffer = given(arguments.buffer, "a buffer");
-  check_own(*buffer.client, &given(arguments.device, "a device"), nullptr);
+  check_own(given(buffer.client, "a client"), &given(arguments.device, "a device"), nullptr);
   arguments.made = copied(buffer);
 }
 
 void copy_to_memory(CopyToMemory& arguments) {
   const Buffer& buffer = given(arguments.buffer, "a buffer");
-  check_own(*buffer.client, nullptr, &given(arguments.memory, "a memory"));
+  check_own(given(buffer.client, "a client"), nullptr, &given(arguments.memory, "a memory"));
   arguments.made = copied(buffer);
 }
 

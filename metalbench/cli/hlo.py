@@ -117,9 +117,9 @@ def compile_program(
 ) -> None:
     """Show what MODEL becomes for a device, which need not be here; nothing is run."""
     from metalbench import _core
+    from metalbench.hlo.compiling import graph
     from metalbench.hlo.graph import picture, text
     from metalbench.hlo.passes import run_passes
-    from metalbench.hlo.program import graph
     from metalbench.hlo.running import plan, source
 
     if until and emit in ("msl", "plan"):
@@ -232,10 +232,9 @@ def _read(model: Path) -> bytes:
 
 
 def _executable(model: Path, level: str, device: str) -> Executable:
-    from metalbench.hlo.program import graph
-    from metalbench.hlo.running import Executable
+    from metalbench.hlo.compiling import executable_of
 
-    return Executable(graph(_read(model), str(model)), level=int(level), device=device)
+    return executable_of(_read(model), level=int(level), device=device, filename=str(model))
 
 
 def _arrays(made: Executable, path: Path) -> list[np.ndarray[Any, Any]]:

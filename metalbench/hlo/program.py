@@ -10,10 +10,10 @@ import numpy as np
 
 from metalbench.custom_kernel import arrays
 from metalbench.errors import DeclarationError
-from metalbench.hlo.graph import Block
-from metalbench.hlo.passes import run_first_passes
-from metalbench.hlo.reading import read
+from metalbench.hlo.compiling import executable_of, graph
 from metalbench.hlo.running import LEVELS, Executable
+
+__all__ = ["Program", "Traced", "compile", "graph"]
 
 
 class Program:
@@ -69,19 +69,7 @@ def compile(
         raise DeclarationError(
             f"[hlo] program: expected text, bytes, a module or a function, got {program!r}"
         )
-    return Program(Executable(graph(program, filename), level=level, device=device))
-
-
-def graph(
-    program: Any, filename: str = "<program>", entry: str = "main", *, until: str | None = None
-) -> Block:
-    """The graph that kernels are made of, after the passes that every level has.
-
-    `until` is the last pass that is done, if it is one of these.
-    """
-    block = read(program, filename, entry)
-    run_first_passes(block, until)
-    return block
+    return Program(executable_of(program, level=level, device=device, filename=filename))
 
 
 class Traced:
@@ -102,8 +90,8 @@ class Traced:
             # Arguments that are not used would be dropped, and the rest not fit any more.
             jitted = jax.jit(self._function, keep_unused=True)
             lowered = jitted.lower(*arguments)
-            block = graph(lowered.compiler_ir("stablehlo"))
-            made = Program(Executable(block, level=self._level, device=self._device))
-            self._programs[key] = made, lowered.out_tree
+            module = lowered.compiler_ir("stablehlo")
+            executable = executable_of(module, level=self._level, device=self._device)
+            self._programs[key] = Program(executable), lowered.out_tree
         program, answer = self._programs[key]
         return jax.tree.unflatten(answer, program(*leaves))

@@ -17,7 +17,8 @@ class Built:
     `fibers`, as `vectors`, or by a GPU (`cuda`); `reason` is why not as vectors.
     Of `vectors`, `widths` are how many threads along x one call may run, the largest first, and
     `lane` is the file with the LLVM IR of one of them. Threadgroups of what has `any_order` cannot
-    wait for each other.
+    wait for each other. What the object exports of it ends in `entry_name`, where other kernels lie
+    in there too.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Built:
     fast_math: bool = True
     spaces: bool = False
     any_order: bool = False
+    entry_name: str = ""
 
     def entry(self, width: int, rows: bool) -> str:
         """Return the shared object that runs `width` threads a call, compiled at first need.

@@ -29,6 +29,7 @@ __all__ = [
     "Toolchain",
     "build",
     "build_for_gpu",
+    "build_many",
     "chosen_engine",
     "frames",
     "parse",
@@ -169,16 +170,50 @@ def _build(
     constants: Mapping[str | int, Value] | None,
     options: BuildOptions,
 ) -> Built:
+    key = _key(program, function, constants, options)
+    record = _kept(key)
+    if record is not None:
+        return _built(record)
     from metalbench.msl.building.kernel import compile_kernel
 
-    key = cache.digest("kernel", program.key, function, _given(constants), repr(options))
-    record = cache.load(key)
-    if record is not None and cache.file_digest(record["path"]) == record["object"]:
-        return _built(record)
     with _own_failures(program.filename):
         record = compile_kernel(program.source, function, constants or {}, options)
         cache.store(key, record)
         return _built(record)
+
+
+def build_many(program: Program, functions: Sequence[str], *, fast_math: bool = True) -> None:
+    """Compile kernels without constants at once, for `build` to find: faster than one by one.
+
+    What is wrong with one of them `build` tells.
+    """
+    options = BuildOptions(chosen_engine(), fast_math=fast_math)
+    keys = {name: _key(program, name, None, options) for name in functions}
+    missing = [name for name, key in keys.items() if _kept(key) is None]
+    if not missing:
+        return
+    from metalbench.msl.building.many import compile_many
+
+    with _own_failures(program.filename):
+        for name, record in compile_many(program.source, missing, options).items():
+            cache.store(keys[name], record)
+
+
+def _key(
+    program: Program,
+    function: str,
+    constants: Mapping[str | int, Value] | None,
+    options: BuildOptions,
+) -> str:
+    return cache.digest("kernel", program.key, function, _given(constants), repr(options))
+
+
+def _kept(key: str) -> cache.Record | None:
+    """What was built before, if its object is still what it was."""
+    record = cache.load(key)
+    if record is None or cache.file_digest(record["path"]) != record["object"]:
+        return None
+    return record
 
 
 def signature(  # noqa: PLR0917 - `_core` calls it

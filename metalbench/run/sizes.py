@@ -10,8 +10,8 @@ from metalbench.run.trial import SMALL, Trial
 from metalbench.task import Task
 
 BY_REFERENCE = (
-    "at size {} results were compared with MLX's, in float32, and not with the oracle, which was "
-    "asked at {} alone (--oracle small)"
+    "at size {} results were compared with MLX's, in float32, and the oracle, which judges at {}, "
+    "was asked only where those two differ (--oracle small)"
 )
 
 

@@ -74,6 +74,11 @@ class Workload:
         return results
 
     @cached_property
+    def by_oracle(self) -> Workload:
+        """The same inputs, with the oracle as the judge at every size."""
+        return replace(self, task=replace(self.task, judges={}))
+
+    @cached_property
     def scale(self) -> dict[str, np.ndarray[Any, Any]]:
         """What rounding errors are relative to: the task's `scale`, else the expected magnitude."""
         if self.task.scale is None:
@@ -129,7 +134,9 @@ class Workload:
     def nbytes(self) -> int:
         """Memory of everything computed so far."""
         held = (self.inputs, self.__dict__.get("expected", {}), self.__dict__.get("scale", {}))
-        return sum(array.nbytes for each in held for array in each.values())
+        exact = self.__dict__.get("by_oracle")
+        further = exact.nbytes if exact is not None else 0
+        return further + sum(array.nbytes for each in held for array in each.values())
 
 
 def some_places(count: int) -> np.ndarray[Any, Any]:

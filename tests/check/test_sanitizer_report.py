@@ -10,7 +10,8 @@ OUT_OF_BOUNDS = """\
 =========     at out_of_bounds_function()+0xb0 in memcheck_demo.cu:39
 =========     by thread (0,1,0) in block (2,0,0)
 =========     Address 0x87654320 is out of bounds
-=========     and is 137,179,965,340,896 bytes before the nearest allocation at 0x7cc4 of size 1,024 bytes
+=========     and is 137,179,965,340,896 bytes \
+before the nearest allocation at 0x7cc4 of size 1,024 bytes
 =========         Device Frame: out_of_bounds_kernel()+0x30 in memcheck_demo.cu:44
 =========     Saved host backtrace up to driver entry point at kernel launch time
 =========         Host Frame: run_out_of_bounds() [0xadb6] in memcheck_demo
@@ -25,8 +26,10 @@ WITHOUT_LINES = """\
 =========     Address 0x710fdca00001 is misaligned
 """
 RACE = """\
-========= Error: Race reported between Write access at sumKernel(int *, int *)+0x90 in a/block_error.cu:41
-=========     and Read access at sumKernel(int *, int *)+0x100 in a/block_error.cu:51 [1,508 hazards]
+========= Error: Race reported between Write access at \
+sumKernel(int *, int *)+0x90 in a/block_error.cu:41
+=========     and Read access at sumKernel(int *, int *)+0x100 \
+in a/block_error.cu:51 [1,508 hazards]
 =========
 ========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
 """

@@ -116,17 +116,8 @@ def left(a):
     return y
 
 
-FIBERS_DIFFER = pytest.mark.xfail(
-    strict=True, reason="on fibers lanes meet otherwise here; why is not known yet"
-)
-
-
 @pytest.mark.parametrize("way", ["fibers", "vectors"])
-def test_lanes_left_behind_a_return_meet_in_each_turn(
-    device, compile_kernel, monkeypatch, request, way
-):
-    if way == "fibers" and device.kind != "cuda":  # a GPU knows no ways, and agrees with the model
-        request.applymarker(FIBERS_DIFFER)
+def test_lanes_left_behind_a_return_meet_in_each_turn(device, compile_kernel, monkeypatch, way):
     monkeypatch.setenv(ENGINE_VARIABLE, way)
     pipeline = compile_kernel(LEAVING)
     a = np.random.default_rng(2).integers(0, 14, 128).astype(np.uint32)

@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from metalbench.msl.building.compiler import Translate, assemble
+from metalbench.msl.building.passes import left_out
 from metalbench.msl.building.toolchain import VECTOR_FLAGS, flags, toolchain
 from metalbench.msl.emission.body import Launch
 from metalbench.msl.emission.vectorise import vectorise
@@ -144,8 +145,9 @@ def run(
 def verified(module: str, path: Path) -> None:
     """Compile and link a module that LLVM's verifier accepts. Raises RuntimeError."""
     llvmlite.binding.parse_assembly(module).verify()
-    options = flags(checked=False, fast_math=False, passes=VECTOR_FLAGS)
-    assemble(module, path, toolchain(), Translate(), options)
+    tools = toolchain()
+    options = [*flags(checked=False, fast_math=False, passes=VECTOR_FLAGS), *left_out(tools)]
+    assemble(module, path, tools, Translate(), options)
 
 
 def call(path: Path, form: Form, pointers: list[int], numbers: list[int]) -> ctypes.CDLL:

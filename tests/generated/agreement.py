@@ -8,8 +8,6 @@ from generated import syntax as s
 from generated.syntax import every
 
 _MEETINGS = (s.Together, s.Fence)
-_PARTINGS = (s.If, s.Switch, s.For, s.While, s.Choice, s.Logic)
-_JUMPS = (s.Break, s.Continue, s.Return)
 
 
 def _calls(node: s.Node, program: s.Program) -> Iterator[s.Node]:
@@ -27,24 +25,19 @@ def meets(node: s.Node, program: s.Program) -> bool:
 
 
 def suits_fibers(program: s.Program) -> bool:
-    """Whether lanes that part in loops never meet there.
+    """Whether no loop in which lanes meet is left in the middle of a turn.
 
-    Fibers wait at the return address of a call. They cannot tell one turn of a loop from another,
-    and let the first call in the code go first: lanes that pass by a call in a loop, or are in
-    another turn, come to meet those that do not.
+    What always leaves a loop is no part of it to LLVM: fibers that leave it there in different
+    turns meet before they have left it, if they meet on their way.
     """
     loops = [each for each in every(program) if isinstance(each, s.For | s.While)]
-    return not any(_parts(each, program) and meets(each, program) for each in loops)
+    return not any(_is_left(each, program) and meets(each, program) for each in loops)
 
 
-def _parts(loop: s.For | s.While, program: s.Program) -> bool:
-    """Whether some lanes may pass by a meeting within a loop, or come to it again earlier."""
+def _is_left(loop: s.For | s.While, program: s.Program) -> bool:
+    """Whether some lanes may leave it by a jump."""
     inside = [part for each in loop.body for part in _calls(each, program)]
-    if isinstance(loop, s.While):
-        inside += _calls(loop.condition, program)
-    ways = [each for each in inside if isinstance(each, _PARTINGS)]
-    jumps = any(isinstance(each, _JUMPS) for each in inside)
-    return jumps or any(meets(each, program) for each in ways)
+    return any(isinstance(each, s.Break | s.Return) for each in inside)
 
 
 def is_settled(program: s.Program) -> bool:

@@ -140,3 +140,33 @@ def test_a_product_used_often_in_its_place_begins_an_epilogue(level):
     a, b = (generator.normal(size=each).astype("f4") for each in ((4, 5), (5, 3)))
     (found,) = hlo.compile(program, level=level, device="cpu")(a, b)
     np.testing.assert_allclose(found, (a @ b) * np.tanh((a @ b) ** 2), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_heads_are_put_beside_each_other_where_they_are_made():
+    """And the values are read where they lie, whatever axes they came with."""
+    batch, queries, keys, dims = 3, 5, 40, 8
+    of_keys, turned = f"tensor<{batch}x{keys}x{dims}xf32>", f"tensor<{keys}x{batch}x{dims}xf32>"
+    out, moved = f"tensor<{batch}x{queries}x{dims}xf32>", f"tensor<{queries}x{batch}x{dims}xf32>"
+    flat = f"tensor<{queries}x{batch * dims}xf32>"
+    text = attention(batch, queries, keys, dims)
+    text = text.replace(f"%k: {of_keys}", f"%kt: {turned}").replace(
+        f") -> ({out})", f") -> ({flat})"
+    )
+    text = text.replace(
+        "%low =",
+        f"%k = stablehlo.transpose %kt, dims = [1, 0, 2] : ({turned}) -> {of_keys}\n%low =",
+    )
+    text = text.replace(
+        f"return %o : {out}",
+        f"""%turned = stablehlo.transpose %o, dims = [1, 0, 2] : ({out}) -> {moved}
+        %flat = stablehlo.reshape %turned : ({moved}) -> {flat}
+        return %flat : {flat}""",
+    )
+    assert kernels(text) == ["attention"]
+    q, k, v = drawn(batch, queries, keys, dims)
+    plain, fused = (
+        hlo.compile(text, level=level, device="cpu")(q, k.transpose(1, 0, 2).copy(), v)[0]
+        for level in (0, 3)
+    )
+    np.testing.assert_allclose(fused, plain, rtol=1e-5, atol=1e-6)

@@ -11,6 +11,7 @@ from metalbench.hlo.passes import inlined_values, remove_dead_code
 from metalbench.hlo.passes.splitting import MOST_OPERANDS
 from metalbench.hlo.program import graph
 from metalbench.hlo.running import CONTROL_FLOW, plan
+from metalbench.hlo.running.plan import source
 
 SOFTMAX = """
 func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
@@ -40,6 +41,26 @@ def test_level_0_gives_each_operation_a_kernel():
 
 def test_level_2_computes_what_is_used_often_once():
     assert kernels(SOFTMAX, 2) == ["reduce", "exponential", "reduce", "divide"]
+
+
+def test_kernels_that_are_the_same_are_written_once():
+    program = """
+    func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+      %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0]
+        : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      %1 = stablehlo.dot_general %0, %0, contracting_dims = [1] x [0]
+        : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      %2 = stablehlo.dot_general %1, %0, contracting_dims = [1] x [0]
+        : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      return %2 : tensor<4x4xf32>
+    }"""
+    made = plan(graph(program), 2)
+    assert [each.name for each in made.kernels()] == [
+        "dot_general_1",
+        "dot_general_1",
+        "dot_general_3",
+    ]
+    assert source(made).count("kernel void") == 2
 
 
 def test_an_elementwise_epilogue_is_part_of_the_product():

@@ -77,6 +77,26 @@ def test_careless_callers_get_errors(name):
     check("calls_of_pjrt.py", name)
 
 
+def random_calls(seed, calls):
+    """What went well in a process that made so many."""
+    done = python([str(FOLDER / "fuzz_of_pjrt.py"), "--seed", str(seed), str(calls)])
+    assert done.returncode == 0, f"{done.stdout.splitlines()[-1:]} {done.stderr}"
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_random_calls_end_no_process():
+    found = random_calls(0, 3000)
+    # Much of it has to be right, or nothing is tried behind the first look at the arguments.
+    assert found["LoadedExecutable_Execute"] > 5
+    assert len(found) > 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 41))
+def test_many_random_calls_end_no_process(seed):
+    random_calls(seed, 3000)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["gpt", "resnet"])
 def test_models_train_as_under_xla(model):

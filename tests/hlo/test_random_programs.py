@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from many_programs import wrong
 from oracle import evaluate
-from random_programs import programs
+from random_programs import Example, programs
 
 from metalbench import hlo
+from metalbench.hlo.program import graph
 
 
 def examples(count):
@@ -34,7 +38,21 @@ def test_a_few_programs(drawn):
 @examples(25)
 @given(st.lists(programs(length=25), min_size=8, max_size=8))
 def test_many_programs(drawn):
-    check(drawn)
+    """More of them: tests/hlo/many_programs.py."""
+    assert list(wrong(drawn)) == []
+
+
+def test_a_wrong_result_is_noticed(monkeypatch):
+    """The program that is run is another than the one that the reference has."""
+    text = """func.func @main(%x: tensor<3xi32>) -> tensor<3xi32> {
+      %0 = stablehlo.OPERATION %x, %x : tensor<3xi32>
+      return %0 : tensor<3xi32>
+    }"""
+    example = Example(text.replace("OPERATION", "add"), [np.arange(3, dtype=np.int32)])
+    assert list(wrong([example])) == []
+    other = graph(text.replace("OPERATION", "multiply"))
+    monkeypatch.setattr("many_programs.graph", lambda _: copy.deepcopy(other))
+    assert [level for level, *_ in wrong([example])] == [0, 2, 3]
 
 
 def check(drawn):

@@ -68,3 +68,28 @@ def test_a_product_with_a_vector_has_a_thread_an_element():
     text = program([CASES["matrix and vector"]], "f32")
     (kernel,) = plan(graph(text), 2).kernels()
     assert kernel.threads == 9
+
+
+def test_a_long_epilogue_is_a_loop_over_the_tile_and_changes_no_bit():
+    """Of two tiles' shapes: whole ones, and ragged ones whose last elements are computed twice."""
+    for rows, columns in ((8, 32), (7, 37)):
+        shape = f"tensor<{rows}x{columns}xf32>"
+        lines = [f"%y0 = stablehlo.add %p, %p : {shape}"]
+        for number in range(20):
+            # Both are read again and again, always in their place.
+            lines.append(f"%z{number} = stablehlo.multiply %y{number}, %p : {shape}")
+            lines.append(f"%y{number + 1} = stablehlo.subtract %z{number}, %y{number} : {shape}")
+        body = "\n".join(lines)
+        text = f"""
+        func.func @main(%a: tensor<{rows}x3xf32>, %b: tensor<3x{columns}xf32>) -> {shape} {{
+          %p = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+            : (tensor<{rows}x3xf32>, tensor<3x{columns}xf32>) -> {shape}
+          {body}
+          return %y20 : {shape}
+        }}"""
+        (kernel,) = plan(graph(text), 2).kernels()
+        assert kernel.text.count("out0[") == 1
+        random = np.random.default_rng(2)
+        given = [random.normal(size=each).astype(np.float32) for each in ((rows, 3), (3, columns))]
+        plain, tiled = (hlo.compile(text, level=level, device="cpu")(*given) for level in (0, 2))
+        np.testing.assert_array_equal(plain[0], tiled[0])

@@ -46,16 +46,16 @@ def twice(x):
 '''
 
 
-def trial(folder: Path, statement: str, oracle: str, flops: str = "n") -> Trial:
-    (folder / "twice.py").write_text(TASK.replace("FLOPS", flops))
+def trial(folder: Path, statement: str, oracle: str, flops: str = "n", task: str = TASK) -> Trial:
+    (folder / "twice.py").write_text(task.replace("FLOPS", flops))
     (folder / "twice.metal").write_text(samples.kernel(statement))
     entry = Library([folder]).entry("twice")
     plan = Plan(seconds=0.01, warmup_ns=0)
     return Trial(entry, entry.kernel(), "float32", plan=plan, oracle=oracle)
 
 
-def tried(folder: Path, statement: str, oracle: str = SMALL) -> Result:
-    return attempt(_core.open("cpu"), trial(folder, statement, oracle), Silent())
+def tried(folder: Path, statement: str, oracle: str = SMALL, task: str = TASK) -> Result:
+    return attempt(_core.open("cpu"), trial(folder, statement, oracle, task=task), Silent())
 
 
 def test_mlx_judges_what_is_timed_and_that_is_told(tmp_path: Path) -> None:
@@ -65,6 +65,15 @@ def test_mlx_judges_what_is_timed_and_that_is_told(tmp_path: Path) -> None:
     assert {each.size for each in result.checks} >= {"small", "odd", "seed"}
     (note,) = (each for each in result.notes if "--oracle small" in each)
     assert "at size seed results were compared with MLX's" in note
+
+
+def test_where_mlx_and_the_kernel_differ_the_oracle_decides(tmp_path: Path) -> None:
+    wrong = TASK.replace("100", "10_000").replace(
+        "return x + x", "return mx.where(x > 0, 2.01, 2) * x"
+    )
+    result = tried(tmp_path, "y[i] = 2 * x[i];", task=wrong.replace('    baseline="x + x",\n', ""))
+    assert result.status is Status.CORRECT, result.failures
+    assert {each.size for each in result.checks} >= {"small", "odd", "seed"}
 
 
 @pytest.mark.parametrize(

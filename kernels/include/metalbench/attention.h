@@ -1,43 +1,21 @@
 // Attention of one head, softmax(Q K^T / sqrt(dims)) V, in one pass over K and V: no score leaves
 // the threadgroup. Each SIMD-group owns eight queries: Q and the output live in its registers as 8
-// x 8 matrices. The threadgroup walks through the keys in blocks of 32, which pass through one tile
-// of threadgroup memory, first K, then V. Softmax is online: when the maximum of a row rises, its
-// output so far is scaled by a multiplication with a diagonal matrix, which needs no knowledge of
-// how a matrix lies in registers. Four lanes share a row of scores, so its maximum and sum take two
-// shuffles each. Keys past the end score -inf, queries past the end are zeros and are not stored.
-// Which keys a query sees is a template parameter, Sight: blocks that none of the queries sees are
-// left out. Values may have other dims than keys, and a softmax may begin with a logit of its own.
-//   first(query)                where it begins, no later than for any query behind
-//   end(query, keys)            where it ends, no earlier than for any query before
-//   scores(raw, query, key)     four scores, before scaling: -inf where a key is out of sight
+// x 8 matrices. The keys pass in blocks of 32 through one tile of threadgroup memory, first K, then
+// V. Softmax is online: when the maximum of a row rises, its output so far is multiplied with a
+// diagonal matrix, which needs no knowledge of how a matrix lies in registers. Keys past the end
+// score -inf, queries past the end are zeros and are not stored. What a query sees is a Sight.
+// Values may have other dims than keys, and a softmax may begin with a logit of its own.
 #pragma once
 #include <metal_simdgroup_matrix>
 #include <metal_stdlib>
 
+#include "metalbench/attention_rows.h"
 #include "metalbench/quads.h"
 #include "metalbench/tiles.h"
 
 namespace metalbench {
 
 using namespace metal;
-
-// One head: its first element, how many rows it has and how many elements these are apart.
-template <typename T>
-struct Head {
-  device T* data;
-  uint rows;
-  uint pitch;
-};
-
-// All keys; or with Causal those up to the query itself, which is number `earlier` among them if it
-// is the first.
-template <bool Causal>
-struct Seen {
-  uint earlier = 0;
-  uint first(uint) const { return 0; }
-  uint end(uint query, uint keys) const { return Causal ? min(keys, query + earlier + 1) : keys; }
-  float4 scores(float4 raw, uint, uint) const { return raw; }
-};
 
 // MaxDims bounds the dims of a head: four SIMD-groups with 192 fill threadgroup memory.
 template <typename T, uint SimdGroups, uint MaxDims, typename Sight, uint MaxValueDims = MaxDims>
@@ -87,19 +65,8 @@ struct SightedAttention {
     return memory.diagonals[place.simdgroup] + place.lane / 4 * 9;
   }
 
-  // Rows first.. of a matrix, zeros past its end and past its `cols`.
   void fill(Head<const T> from, uint first, uint cols) const {
-    const uint quads = (cols + 7) / 8 * 2;
-    for (uint index = place.thread_index; index < kKeys * quads; index += kThreads) {
-      const uint row = index / quads;
-      const uint column = index % quads;
-      float4 v = float4(0.0f);
-      if (first + row < from.rows) {
-        device const T* data = from.data + ulong(first + row) * from.pitch;
-        v = load_quad(data, 4 * column, cols);
-      }
-      memory.tile[row * (kPitch / 4) + column] = v;
-    }
+    fill_rows<kKeys, kPitch / 4, kThreads>(memory.tile, from, first, cols, place.thread_index);
   }
 
   // out = diagonal * out, row by row.
@@ -116,38 +83,20 @@ struct SightedAttention {
 
   // The eight scores of a lane, in row lane / 4, become weights relative to the new maximum; the
   // keys from `first_key` on end at `end` for its query.
-  void update(thread float& peak, thread float& sum, float scale, uint first_key, uint end) const {
+  void update(thread OnlineRow& softmax, float scale, uint first_key, uint end) const {
     const uint first = 8 * (place.lane % 4);
     const uint left = end > first_key ? end - first_key : 0;
     threadgroup float4* mine =
         memory.scores[place.simdgroup] + place.lane / 4 * (kScorePitch / 4) + first / 4;
     const uint4 key = first + uint4(0, 1, 2, 3);
-    const uint query = own_query();
-    const uint at = first_key + first;
-    const float4 a = select(float4(-INFINITY), sight.scores(mine[0], query, at), key < left);
-    const float4 b =
-        select(float4(-INFINITY), sight.scores(mine[1], query, at + 4), key + 4 < left);
-    const float4 larger = max(a, b);
-    float higher = max(max(larger.x, larger.y), max(larger.z, larger.w));
-    higher = max(higher, simd_shuffle_xor(higher, 1));
-    higher = max(peak, max(higher, simd_shuffle_xor(higher, 2)));
-    // Where no key was in sight yet, -inf - -inf would be NaN.
-    const float level = higher > -INFINITY ? higher : 0.0f;
-    // Scaling the difference keeps large scores from losing digits to one more rounding.
-    const float4 p = exp2((a - level) * scale);
-    const float4 q = exp2((b - level) * scale);
-    mine[0] = p;
-    mine[1] = q;
-    const float4 both = p + q;
-    float added = (both.x + both.y) + (both.z + both.w);
-    added += simd_shuffle_xor(added, 1);
-    added += simd_shuffle_xor(added, 2);
-    const float shrink = exp2((peak - level) * scale);
+    const float4 a = sight.scores(mine[0], own_query(), first_key + first);
+    const float4 b = sight.scores(mine[1], own_query(), first_key + first + 4);
+    mine[0] = select(float4(-INFINITY), a, key < left);
+    mine[1] = select(float4(-INFINITY), b, key + 4 < left);
+    const float shrink = softmax.take(mine, scale);
     if (place.lane % 4 == 0) {
       *correction() = shrink;
     }
-    sum = sum * shrink + added;
-    peak = higher;
   }
 
   // The scores of the keys in the tile.
@@ -203,8 +152,7 @@ struct SightedAttention {
     // Exponentials to base two: log2(e) is part of the scale.
     const float scale = 1.44269504f * precise::rsqrt(float(dims));
     const uint end = sight.end(first_query + kQueries - 1, k.rows);
-    float peak = logit * precise::sqrt(float(dims));
-    float sum = logit > -INFINITY ? 1.0f : 0.0f;
+    OnlineRow softmax = {logit * precise::sqrt(float(dims)), logit > -INFINITY ? 1.0f : 0.0f};
     for (uint first = sight.first(first_query) / kKeys * kKeys; first < end; first += kKeys) {
       fill(k, first, dims);
       threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -212,14 +160,14 @@ struct SightedAttention {
       threadgroup_barrier(mem_flags::mem_threadgroup);
 
       fill(v, first, value_dims);
-      update(peak, sum, scale, first, sight.end(own_query(), k.rows));
+      update(softmax, scale, first, sight.end(own_query(), k.rows));
       threadgroup_barrier(mem_flags::mem_threadgroup);
       rescale(out);
       gather(out);
       threadgroup_barrier(mem_flags::mem_threadgroup);
     }
     if (place.lane % 4 == 0) {
-      *correction() = 1.0f / sum;
+      *correction() = 1.0f / softmax.sum;
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
     rescale(out);

@@ -1,5 +1,7 @@
 """Products of every row up to each element."""
 
+import numpy as np
+
 from metalbench.suites.kernelbench.problems import drawn, problem
 
 # Of numbers over [0, 1) products vanish after some hundred columns: about 1 they do not.
@@ -12,6 +14,11 @@ near_one = drawn(
 )
 
 
+def chance(x):
+    """Of as many roundings as there are factors about the square root is left, over so many."""
+    return np.maximum(1, np.sqrt(np.arange(1, x.shape[1] + 1)) / 4)
+
+
 @problem(
     inputs=dict(x=near_one),
     small=dict(rows=2, cols=64),
@@ -19,6 +26,7 @@ near_one = drawn(
     cpu=dict(rows=64, cols=4096),
     paper=dict(rows=32768, cols=32768),
     cut="rows",
+    depth=chance,
 )
 def kb1_090_cumprod(nn, x):
     return nn.cumprod(x, 1)

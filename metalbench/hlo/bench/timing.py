@@ -13,8 +13,8 @@ from metalbench.hlo.bench.drawing import drawn
 from metalbench.hlo.bench.mlx_form import Mlx
 from metalbench.hlo.bench.utilisation import Utilisation, launches, moved_by, utilisation
 from metalbench.hlo.bench.xla import Xla
+from metalbench.hlo.compiling import graph
 from metalbench.hlo.graph import TensorType
-from metalbench.hlo.program import graph
 from metalbench.hlo.running import Executable, plan
 from metalbench.hlo.running.executable import stored, upload
 from metalbench.measure import Measurement, Plan, Sides, measure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from metalbench.hlo.emission.kernel import EMITTERS, Kernel, kernel_of
@@ -37,13 +38,19 @@ def attention_kernel(name: str, operation: Operation, inlined: set[Value]) -> Ke
         head = "" if inside == "true" else f"if ({inside}) "
         writer.line(f"{head}weights[{index[-1]}] = {writer.value(weights, index)};")
     writer.line("threadgroup_barrier(mem_flags::mem_threadgroup);")
-    _add_values(writer, product, side, row)
+    order = operation.attributes["permutation"]
+    _add_values(writer, product, side, row, order)
     threads = prod(rows.outer) * row.threads
     return kernel_of(name, writer, operation.results, threads, row.threads)
 
 
-def _add_values(writer: Writer, product: Operation, side: int, row: Row) -> None:
-    """Each thread has some of the result's elements of this row; they share a weight's reading."""
+def _add_values(
+    writer: Writer, product: Operation, side: int, row: Row, order: Sequence[int]
+) -> None:
+    """Each thread has some of the result's elements of this row; they share a weight's reading.
+
+    They are stored in another order of axes.
+    """
     weights, values = product.operands[side], product.operands[1 - side]
     of_values, of_weights = ("rhs", "lhs") if side == 0 else ("lhs", "rhs")
     numbers = product.attributes["dot_dimension_numbers"]
@@ -77,5 +84,6 @@ def _add_values(writer: Writer, product: Operation, side: int, row: Row) -> None
         index = (*row.index, *column_index)
         if side == 1:
             index = (*row.index[:shared], *column_index, *row.index[shared:])
-        at = writer.linear(index, product.results[0].type.shape)
+        stored = product.results[0].type.shape
+        at = writer.linear([index[axis] for axis in order], [stored[axis] for axis in order])
         writer.line(f"{inside}out0[{at}] = {total.result()};")

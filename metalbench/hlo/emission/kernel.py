@@ -33,6 +33,8 @@ HEADER = '#include "rows.h"\nusing namespace metal;\n'
 # Metal binds no more to a kernel.
 MOST_BUFFERS = 31
 THREADS = 64
+# Expressions of an epilogue that are written for each element of a tile; more are in a loop.
+MOST_UNROLLED = 12
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,13 @@ def map_kernel(
 
 
 def _tiled_kernel(name: str, root: Value, writer: Writer, tile: tiles.Tile) -> Kernel:
-    indices = tile.indices(writer, writer.unravel("int(i)", tile.shape))
+    at = writer.unravel("int(i)", tile.shape)
+    if tile.epilogue > MOST_UNROLLED:
+        with tile.looped(writer, at) as index:
+            element = writer.root(root, index)
+            writer.line(f"out0[{writer.linear(index, root.type.shape)}] = {element};")
+        return kernel_of(name, writer, [root], math.prod(tile.shape))
+    indices = tile.indices(writer, at)
     tile.write(writer, indices)
     for index in indices:
         element = writer.root(root, index)

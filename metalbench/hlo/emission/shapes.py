@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metalbench.errors import Unsupported
-from metalbench.hlo.emission.elementwise import converted
+from metalbench.hlo.emission.elementwise import converted, narrowed
 from metalbench.hlo.emission.literal import literal
 from metalbench.hlo.emission.writer import Emitter, Index, Writer, msl
-from metalbench.hlo.graph import ELEMENTS, Operation
+from metalbench.hlo.graph import ELEMENTS, Element, Operation
 
 
 def constant(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
@@ -143,23 +143,37 @@ def bitcast_convert(writer: Writer, operation: Operation, index: Index) -> Seque
     operand, type_ = operation.operands[0], operation.results[0].type
     source, target = operand.type.element, type_.element
     for each in (source, target):
-        if each.bits < 8:
+        if each.kind == "b":
             raise Unsupported(f"{operation.where}: bits of {each.name} are not packed here")
     if source.bits == target.bits:
-        return [
-            writer.declare(msl(type_), f"as_type<{target.msl}>({writer.value(operand, index)})")
+        bits = _bits(writer.value(operand, index), source)
+    elif source.bits > target.bits:
+        whole = _bits(writer.value(operand, index[:-1]), source)
+        bits = f"{whole} >> ({index[-1]} * {target.bits})"
+    else:
+        word = _WORDS[max(target.bits, 8)]
+        parts = [
+            f"({word}({_bits(writer.value(operand, [*index, str(n)]), source)}) << "
+            f"{n * source.bits})"
+            for n in range(target.bits // source.bits)
         ]
-    words = {8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}
-    if source.bits > target.bits:
-        whole = writer.value(operand, index[:-1])
-        bits = f"as_type<{words[source.bits]}>({whole}) >> ({index[-1]} * {target.bits})"
-        return [writer.declare(msl(type_), f"as_type<{target.msl}>({words[target.bits]}({bits}))")]
-    word, parts = words[target.bits], []
-    for number in range(target.bits // source.bits):
-        part = writer.value(operand, [*index, str(number)])
-        bits = f"{word}(as_type<{words[source.bits]}>({part}))"
-        parts.append(f"({bits} << {number * source.bits})")
-    return [writer.declare(msl(type_), f"as_type<{target.msl}>({word}({' | '.join(parts)}))")]
+        bits = " | ".join(parts)
+    return [writer.declare(msl(type_), _of_bits(bits, target))]
+
+
+_WORDS = {8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}
+
+
+def _bits(name: str, element: Element) -> str:
+    """An element's bits as an unsigned number; those of a few lie in a byte."""
+    bits = f"as_type<{_WORDS[max(element.bits, 8)]}>({name})"
+    return f"({bits} & {2**element.bits - 1})" if element.is_narrow else bits
+
+
+def _of_bits(bits: str, element: Element) -> str:
+    if element.is_narrow:
+        return narrowed(bits, element)
+    return f"as_type<{element.msl}>({_WORDS[element.bits]}({bits}))"
 
 
 EMITTERS: dict[str, Emitter] = {

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from metalbench.hlo.emission import elementwise
 from metalbench.hlo.emission.reductions import products
-from metalbench.hlo.emission.writer import Index, Writer
+from metalbench.hlo.emission.writer import Index, Writer, loop, msl
 from metalbench.hlo.graph import Operation, Value
 
 # Sums that a thread keeps in registers: so many rows and columns.
@@ -19,10 +20,14 @@ MOST_WASTE = 1.2
 
 @dataclass(frozen=True)
 class Tile:
-    """A product of which a thread computes `extents` elements along each axis of the result."""
+    """A product of which a thread computes `extents` elements along each axis of the result.
+
+    `epilogue` is how many operations are done to each of them.
+    """
 
     product: Operation
     extents: tuple[int, ...]
+    epilogue: int = 0
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -47,13 +52,31 @@ class Tile:
         for index, name in zip(indices, names, strict=True):
             writer.note(self.product.results[0], index, name)
 
+    @contextmanager
+    def looped(self, writer: Writer, tile: Index) -> Iterator[Index]:
+        """Compute the product, and loop over its elements; gives the index of one."""
+        result = self.product.results[0]
+        names = products(writer, self.product, self.indices(writer, tile))
+        sums, element = writer.fresh("sums"), writer.fresh("e")
+        writer.line(f"{msl(result.type)} {sums}[{len(names)}] = {{{', '.join(names)}}};")
+        with writer.block(loop(element, len(names))):
+            inside = writer.unravel(element, self.extents)
+            places = []
+            shape = result.type.shape
+            for at, size, extent, one in zip(tile, shape, self.extents, inside, strict=True):
+                text = at if extent == 1 else f"{at} * {extent} + {one}"
+                places.append(writer.index(f"min({text}, {size - 1})" if size % extent else text))
+            index = tuple(places)
+            writer.note(result, index, f"{sums}[{element}]")
+            yield index
+
 
 def tile_of(roots: Sequence[Value], inlined: set[Value]) -> Tile | None:
     """How to compute the roots of a kernel by tiles, if they are a product or made of one.
 
     What is done to the product must be elementwise, and the product be of two matrices.
     """
-    product = _product(roots[0], inlined) if len(roots) == 1 else None
+    product, epilogue = _product(roots[0], inlined) if len(roots) == 1 else (None, 0)
     if product is None:
         return None
     numbers = product.attributes["dot_dimension_numbers"]
@@ -68,7 +91,7 @@ def tile_of(roots: Sequence[Value], inlined: set[Value]) -> Tile | None:
     extents = [1] * len(shape)
     extents[row] = _extent(shape[row], MOST_ROWS)
     extents[-1] = _extent(shape[-1], MOST_COLUMNS)
-    return Tile(product, tuple(extents)) if max(extents) > 1 else None
+    return Tile(product, tuple(extents), epilogue) if max(extents) > 1 else None
 
 
 def _extent(size: int, most: int) -> int:
@@ -78,9 +101,10 @@ def _extent(size: int, most: int) -> int:
     return most
 
 
-def _product(root: Value, inlined: set[Value]) -> Operation | None:
-    """The product of the root's shape from which it is made, element by element."""
-    waiting = [root]
+def _product(root: Value, inlined: set[Value]) -> tuple[Operation | None, int]:
+    """The product of the root's shape from which it is made, and by how many operations."""
+    waiting, seen = [root], {root}
+    product, count = None, 0
     while waiting:
         value = waiting.pop()
         operation = value.operation
@@ -89,7 +113,10 @@ def _product(root: Value, inlined: set[Value]) -> Operation | None:
         if value is not root and value not in inlined:
             continue
         if operation.name == "dot_general":
-            return operation
-        if operation.name in elementwise.EMITTERS:
-            waiting += operation.operands
-    return None
+            product = product or operation
+        elif operation.name in elementwise.EMITTERS:
+            count += 1
+            new = [each for each in operation.operands if each not in seen]
+            waiting += new
+            seen.update(new)
+    return product, count

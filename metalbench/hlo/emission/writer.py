@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from metalbench.hlo.emission.literal import literal
-from metalbench.hlo.graph import Block, Operation, TensorType, Value
+from metalbench.hlo.graph import Block, Operation, TensorType, Value, splat
 
 Index = tuple[str, ...]
 # Writes an operation at an index of its results; gives the names of their elements.
@@ -159,11 +159,8 @@ def splat_of(operation: Operation | None) -> str | None:
     """The literal that a constant is everywhere; None of all else."""
     if operation is None or operation.name != "constant":
         return None
-    array = operation.attributes["value"]
-    bits = array.reshape(-1).view(f"u{array.itemsize}")
-    if not bits.size or (bits != bits[0]).any():
-        return None
-    return literal(array.reshape(-1)[0], operation.results[0].type.element)
+    found = splat(operation.attributes["value"])
+    return None if found is None else literal(found[()], operation.results[0].type.element)
 
 
 def loop(name: str, size: int) -> str:

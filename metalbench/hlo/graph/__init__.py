@@ -3,6 +3,7 @@
 from metalbench.hlo.graph.element import ELEMENTS, Element, element
 from metalbench.hlo.graph.picture import picture
 from metalbench.hlo.graph.program import Block, Operation, TensorType, Value, free_values, text
+from metalbench.hlo.graph.splat import splat
 
 __all__ = [
     "ELEMENTS",
@@ -14,5 +15,6 @@ __all__ = [
     "element",
     "free_values",
     "picture",
+    "splat",
     "text",
 ]

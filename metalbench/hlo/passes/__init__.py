@@ -2,6 +2,7 @@
 
 from metalbench.hlo.passes.attention import fuse_attention
 from metalbench.hlo.passes.dead_code import remove_dead_code
+from metalbench.hlo.passes.folding import fold_splats
 from metalbench.hlo.passes.fusion import inlined_values
 from metalbench.hlo.passes.merging import split_sorts
 from metalbench.hlo.passes.partial_reductions import split_reductions
@@ -12,6 +13,7 @@ from metalbench.hlo.passes.unit_batches import restore_unit_batches
 
 __all__ = [
     "PASSES",
+    "fold_splats",
     "fuse_attention",
     "fuse_rows",
     "inlined_values",

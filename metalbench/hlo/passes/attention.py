@@ -54,6 +54,36 @@ def _fuse(block: Block, rows: Operation) -> None:
     block.returned = [new.get(each, each) for each in block.returned]
     block.operations[at] = made
     block.operations = [each for each in block.operations if each not in (scores, rows)]
+    _take_in_moves(block, made)
+
+
+def _take_in_moves(block: Block, made: Operation) -> None:
+    """Have the result stored as a transpose and then reshapes of it would be.
+
+    `permutation` are the axes of the product in their order in memory.
+    """
+    order = tuple(range(len(made.results[0].type.shape)))
+    reshaped = False
+    while True:
+        result = made.results[0]
+        readers = [each for each in block.operations if result in each.inputs()]
+        if len(readers) != 1 or result in block.returned:
+            break
+        (reader,) = readers
+        if reader.name == "transpose" and not reshaped:
+            order = tuple(order[axis] for axis in reader.attributes["permutation"])
+        elif reader.name == "reshape":
+            reshaped = True
+        else:
+            break
+        moved = reader.results[0]
+        made.results = [Value(moved.type, made)]
+        new = {moved: made.results[0]}
+        block.operations.remove(reader)
+        for each in block.operations:
+            rename(each, new)
+        block.returned = [new.get(each, each) for each in block.returned]
+    made.attributes["permutation"] = order
 
 
 def _uses(block: Block) -> Counter[Value]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass, field
 
-from metalbench.hlo.graph import Block, Operation, Value
-from metalbench.hlo.passes.rows import ELEMENTWISE
+from metalbench.hlo.graph import Block, Operation, Value, splat
+from metalbench.hlo.passes.elementwise import ELEMENTWISE
 
 # Maps of indices: free wherever they are.
 MOVES = frozenset(
@@ -43,6 +44,8 @@ LOOPS = frozenset(
         "select_and_scatter",
     )
 )
+# Maps of indices that may take divisions.
+_REORDERS = ("transpose", "reshape")
 # What passes put together, which makes its results in one kernel.
 FUSED = frozenset(("attention", "rows"))
 # What costs as much as many additions.
@@ -112,7 +115,7 @@ def _by_accesses(block: Block, kept: set[Value], whole: Collection[str]) -> set[
     inlined: set[Value] = set()
     for operation in reversed(block.operations):
         for value in operation.results:
-            if value not in kept and _is_cheap(value, operation, accesses, users, costs):
+            if value not in kept and _is_cheap(value, accesses, users, costs, inlined):
                 inlined.add(value)
         for value in operation.inputs():
             users.setdefault(value, []).append(operation)
@@ -125,7 +128,7 @@ def _by_accesses(block: Block, kept: set[Value], whole: Collection[str]) -> set[
 
 
 def _begin_epilogues(block: Block, inlined: set[Value], kept: set[Value]) -> None:
-    """Inline products that are used often, but in their place, and by what is one kernel.
+    """Inline arithmetic and products that are used often, but in their place and by one kernel.
 
     A kernel computes an element at an index once, however often it is used.
     """
@@ -133,9 +136,10 @@ def _begin_epilogues(block: Block, inlined: set[Value], kept: set[Value]) -> Non
     for operation in block.operations:
         for value in operation.inputs():
             users.setdefault(value, []).append(operation)
-    for operation in block.operations:
+    for operation in reversed(block.operations):
         value = operation.results[0]
-        stored = operation.name == "dot_general" and value not in kept and value not in inlined
+        may_be = operation.name == "dot_general" or operation.name in ELEMENTWISE
+        stored = may_be and value not in kept and value not in inlined
         if stored and len(_roots(value, users, inlined)) == 1:
             inlined.add(value)
 
@@ -161,13 +165,16 @@ def _roots(
 
 def _is_cheap(
     value: Value,
-    operation: Operation,
     accesses: Counter[Value],
     users: dict[Value, list[Operation]],
     costs: dict[Value, int],
+    inlined: set[Value],
 ) -> bool:
+    operation = value.operation
+    if operation is None:
+        return False
     if operation.name == "constant":
-        return value.type.size == 1 or is_splat(operation)
+        return value.type.size == 1 or splat(operation.attributes["value"]) is not None
     repeats = accesses[value] / max(value.type.size, 1)
     if operation.name in LOOPS:
         # As the beginning of an epilogue: each element is used once, in its place.
@@ -179,25 +186,21 @@ def _is_cheap(
         )
     return (
         repeats <= 1
-        or _is_free(operation, users.get(value, []))
+        or _is_free(operation, users.get(value, []), inlined)
         or costs[value] * (repeats - 1) <= _SPARE
     )
 
 
-def _is_free(operation: Operation, users: list[Operation]) -> bool:
+def _is_free(operation: Operation, users: list[Operation], inlined: set[Value]) -> bool:
     """Whether an element is found in the operand as fast as it would be in a copy."""
-    if operation.name in ("transpose", "reshape"):
-        return all(each.name == "attention" for each in users)
+    if operation.name in _REORDERS:
+        return all(
+            each.name == "attention" or (each.name in _REORDERS and each.results[0] in inlined)
+            for each in users
+        )
     if operation.name == "slice":
         return all(each == 1 for each in operation.attributes["strides"])
     return operation.name in ("broadcast", "broadcast_in_dim")
-
-
-def is_splat(operation: Operation) -> bool:
-    """Whether a constant has one value everywhere."""
-    array = operation.attributes["value"]
-    bits = array.reshape(-1).view(f"u{array.itemsize}")
-    return bool(bits.size) and bool((bits == bits[0]).all())
 
 
 def _costs(block: Block) -> dict[Value, int]:
@@ -243,23 +246,47 @@ def _accesses_of_fused(operation: Operation, value: Value) -> int:
     return max(each.type.size for one in region for each in one.results)
 
 
+@dataclass
+class _Text:
+    """What is written for an element: the values that it is loaded from, and expressions.
+
+    `lengths` are how many each operation makes. One that is at the same index as another user's is
+    written once for both.
+    """
+
+    leaves: set[Value] = field(default_factory=set)
+    lengths: dict[Operation, int] = field(default_factory=dict)
+
+    @property
+    def length(self) -> int:
+        return sum(self.lengths.values())
+
+    def fits_with(self, other: _Text) -> bool:
+        """Whether one kernel can have both."""
+        length = sum((self.lengths | other.lengths).values())
+        return len(self.leaves | other.leaves) <= _MOST_LEAVES and length < _MOST_OPERATIONS
+
+    def take(self, other: _Text) -> None:
+        self.leaves |= other.leaves
+        self.lengths |= other.lengths
+
+
 def _cut_large_kernels(block: Block, inlined: set[Value]) -> None:
     """Give buffers to what would make a kernel too long, or read from too many buffers."""
-    leaves: dict[Value, set[Value]] = {}
-    lengths: dict[Value, int] = {}
+    texts: dict[Value, _Text] = {}
     for operation in block.operations:
-        found: set[Value] = set()
-        length = 1
+        found = _Text()
         for value in operation.inputs():
-            inner = leaves.get(value, {value}) if value in inlined else {value}
-            long = lengths.get(value, 1) if value in inlined else 1
-            too_much = len(found | inner) > _MOST_LEAVES or length + long > _MOST_OPERATIONS
-            if too_much and value in inlined and operation.name != "constant":
-                made = value.operation
-                if made is not None and made.name != "constant":
-                    inlined.difference_update(made.results)
-                    inner, long = {value}, 1
-            found |= inner
-            length += long
-        for value in operation.results:
-            leaves[value], lengths[value] = found, length
+            inner = texts.get(value, _Text({value})) if value in inlined else _Text({value})
+            made = value.operation
+            is_part = made is not None and made.name != "constant" and value in inlined
+            if is_part and made is not None and not found.fits_with(inner):
+                inlined.difference_update(made.results)
+                inner = _Text({value})
+            found.take(inner)
+        if operation.name not in ELEMENTWISE:
+            # At indices of its own, which no other operation has.
+            found = _Text(found.leaves, {operation: found.length + 1})
+        else:
+            found.lengths[operation] = 1
+        texts.update(dict.fromkeys(operation.results, found))

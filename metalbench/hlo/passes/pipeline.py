@@ -7,6 +7,7 @@ from collections.abc import Callable
 from metalbench.hlo.graph import Block
 from metalbench.hlo.passes.attention import fuse_attention
 from metalbench.hlo.passes.dead_code import remove_dead_code
+from metalbench.hlo.passes.folding import fold_splats
 from metalbench.hlo.passes.merging import split_sorts
 from metalbench.hlo.passes.partial_reductions import split_reductions
 from metalbench.hlo.passes.rows import fuse_rows
@@ -28,6 +29,7 @@ def _restore(block: Block) -> None:
 
 # The level from which on a pass is done, and the pass on a block for a kind of device.
 BY_LEVEL: dict[str, tuple[int, Callable[[Block, str], None]]] = {
+    "fold-splats": (1, lambda block, _: fold_splats(block)),
     "restore-unit-batches": (3, lambda block, _: _restore(block)),
     "fuse-rows": (3, lambda block, _: fuse_rows(block)),
     "fuse-attention": (3, fuse_attention),

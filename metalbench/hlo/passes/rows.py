@@ -18,53 +18,13 @@ from math import prod
 import numpy as np
 
 from metalbench.hlo.graph import Block, Element, Operation, Value, free_values
+from metalbench.hlo.passes.elementwise import ELEMENTWISE
 
 # Shorter rows leave lanes of a SIMD-group idle; longer ones do not fit into its registers.
 FEWEST, MOST = 32, 8192
 # A kernel's text and its buffers; Metal binds 31 of these.
 MOST_OPERATIONS, MOST_BUFFERS = 64, 24
 JOINS = frozenset(("add", "maximum", "minimum", "multiply"))
-ELEMENTWISE = frozenset(
-    (
-        "abs",
-        "add",
-        "and",
-        "cbrt",
-        "ceil",
-        "clamp",
-        "compare",
-        "convert",
-        "cosine",
-        "divide",
-        "exponential",
-        "exponential_minus_one",
-        "floor",
-        "is_finite",
-        "log",
-        "log_plus_one",
-        "logistic",
-        "maximum",
-        "minimum",
-        "multiply",
-        "negate",
-        "not",
-        "or",
-        "power",
-        "reduce_precision",
-        "remainder",
-        "round_nearest_afz",
-        "round_nearest_even",
-        "rsqrt",
-        "select",
-        "sign",
-        "sine",
-        "sqrt",
-        "subtract",
-        "tan",
-        "tanh",
-        "xor",
-    )
-)
 
 
 @dataclass(frozen=True)

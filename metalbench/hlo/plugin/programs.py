@@ -62,23 +62,22 @@ def unpack(serialized: bytes) -> tuple[bytes, bytes]:
     return serialized[start + length :], serialized[start : start + length]
 
 
-def read(code: bytes, options: bytes) -> Program:
-    """A program that is not compiled yet.
+def facts_of(code: bytes) -> dict[str, Any]:
+    """A program's `name` and the numbers of the arguments that are `donated`.
 
-    Raises DeclarationError if the code is no StableHLO, Unsupported if it is for several devices.
+    Raises DeclarationError if the code is no StableHLO.
     """
-    _check(options)
     module = parse(code, "<program>")
     from jaxlib.mlir import ir
 
     name = "program"
     if "sym_name" in module.operation.attributes:
         name = ir.StringAttr(module.operation.attributes["sym_name"]).value
-    return Program(code, options, name, _donated(module))
+    return {"name": name, "donated": _donated(module)}
 
 
-def _check(options: bytes) -> None:
-    """Refuse what is for several devices: there is one."""
+def check(options: bytes) -> None:
+    """Raise Unsupported for what is for several devices: there is one."""
     if not options:
         return
     from jaxlib import _jax

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from threading import Lock
 from typing import Any
@@ -20,11 +21,10 @@ from metalbench.errors import (
     TimeLimitExceeded,
     Unsupported,
 )
+from metalbench.hlo.compiling import executable_and_facts
 from metalbench.hlo.graph import ELEMENTS, Element, TensorType, element
-from metalbench.hlo.plugin.programs import Program, read, unpack
-from metalbench.hlo.program import graph
+from metalbench.hlo.plugin.programs import Program, check, facts_of, unpack
 from metalbench.hlo.reading.graph import MOST_ELEMENTS
-from metalbench.hlo.running import Executable
 from metalbench.hlo.running.executable import opened, stored, view
 
 Array = np.ndarray[Any, Any]
@@ -79,8 +79,11 @@ class Client:
 
     def compile(self, code: bytes, options: bytes) -> Program:
         """A program of StableHLO, compiled. Raises Unsupported, naming what kernels cannot do."""
-        program = read(code, options)
-        executable = Executable(graph(code), device=self._kind)
+        check(options)
+        executable, facts = executable_and_facts(
+            code, partial(facts_of, code), which="plugin", device=self._kind
+        )
+        program = Program(code, options, **facts)
         program.types = [NUMBERS[each.element.name] for each in executable.outputs]
         program.shapes = [each.shape for each in executable.outputs]
         program.argument_bytes = sum(each.nbytes for each in executable.inputs)

@@ -22,8 +22,11 @@ def constant(operation: Any, type_: TensorType) -> Array:
         values = _decoded(found.group(1) if found else "", type_)
     else:
         values = np.array(operation.attributes["value"])
-    array = np.broadcast_to(values.reshape(-1), type_.size) if values.size == 1 else values
-    return np.array(array.reshape(type_.shape), type_.element.storage, order="C")
+    if values.size == 1 or (values.size and not any(values.strides)):
+        # One number for all, however many these are.
+        first = np.array(values[(0,) * values.ndim], type_.element.storage)
+        return np.broadcast_to(first, type_.shape)
+    return np.array(values.reshape(type_.shape), type_.element.storage, order="C")
 
 
 def _decoded(text: str, type_: TensorType) -> Array:

@@ -23,14 +23,22 @@ Memory = dict[Value, _core.Buffer]
 class Executable:
     """A program that is compiled for a device; call it with numpy arrays.
 
-    Its kernels are built when it is made, and kept on disk as all builds are.
+    Its kernels are built when it is made, and kept on disk as all builds are. A graph is planned
+    first, at a level; of a plan this was done.
     """
 
     def __init__(
-        self, block: Block, *, level: int = 2, device: str = "auto", time_limit: float = 60.0
+        self,
+        program: Block | Plan,
+        *,
+        level: int = 2,
+        device: str = "auto",
+        time_limit: float = 60.0,
     ) -> None:
         self._device = opened(device)
-        self.plan = plan(block, level, device=self._device.kind)
+        if isinstance(program, Block):
+            program = plan(program, level, device=self._device.kind)
+        self.plan: Plan = program
         self.time_limit = time_limit
         self._pipelines = self._compiled()
         self._constants: Memory = {}
@@ -107,10 +115,12 @@ class Executable:
             library = self._device.compile(
                 self.source, filename="<hlo>", include_dirs=[str(INCLUDE)], fast_math=False
             )
-            # Builds run clang, and wait for it.
+            names = list(dict.fromkeys(each.name for each in kernels))
+            library.prepare(names)
+            # Where that does nothing, each is compiled here.
             with ThreadPoolExecutor(usable_cores()) as pool:
-                made = pool.map(library.pipeline, [each.name for each in kernels])
-                return dict(zip([each.name for each in kernels], made, strict=True))
+                made = pool.map(library.pipeline, names)
+                return dict(zip(names, made, strict=True))
         except CompileError as error:
             raise CompileError(f"[hlo] the generated kernels do not compile: {error}") from error
 
@@ -157,7 +167,7 @@ class Free:
 def upload(free: Free, array: Array) -> _core.Buffer:
     """A buffer with these elements."""
     buffer = free.take(array.nbytes)
-    buffer.numpy("uint8")[: array.nbytes] = array.reshape(-1).view(np.uint8)
+    buffer.numpy("uint8")[: array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return buffer
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from metalbench.errors import Unsupported
 from metalbench.hlo.emission import (
@@ -90,14 +90,16 @@ def plan(block: Block, level: int, *, device: str = "") -> Plan:
 
 
 def source(whole: Plan) -> str:
-    """All kernels of a plan as one file of MSL."""
-    return "\n".join([HEADER, *(kernel.text for kernel in whole.kernels())])
+    """All kernels of a plan as one file of MSL; those that are the same are in it once."""
+    texts = {kernel.name: kernel.text for kernel in whole.kernels()}
+    return "\n".join([HEADER, *texts.values()])
 
 
 class _Planner:
     def __init__(self, level: int) -> None:
         self._level = level
         self._count = 0
+        self._known: dict[str, Kernel] = {}
 
     def plan(self, block: Block) -> Plan:
         inlined = inlined_values(block, self._level, {*WHOLE, *CONTROL_FLOW})
@@ -126,7 +128,12 @@ class _Planner:
         else:
             name, tiled = self._name(operation), self._level > 0
             kernels = [map_kernel(name, operation.results, inlined, tiled=tiled)]
-        return Step(operation, kernels)
+        return Step(operation, [self._once(each) for each in kernels])
+
+    def _once(self, kernel: Kernel) -> Kernel:
+        """A kernel by the name of the first one whose text is the same."""
+        known = self._known.setdefault(kernel.text.replace(kernel.name, "", 1), kernel)
+        return replace(kernel, name=known.name, text=known.text)
 
     def _name(self, operation: Operation) -> str:
         self._count += 1

@@ -13,7 +13,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from metalbench.msl.ir.flow import flow_of
+from metalbench.msl.building import turns
+from metalbench.msl.ir.flow import Flow, flow_of
 from metalbench.msl.ir.model import Block, Function
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import Layout
@@ -89,23 +90,37 @@ def _meeting(ir: str) -> set[str]:
 
 
 def in_order(ir: str) -> str:
-    """A module with the blocks of every function in which lanes may meet in order."""
-    return _DEFINITION.sub(_function_in_order, ir)
+    """A module with the blocks of every function in which lanes may meet in order.
+
+    Its calls are told the turns of loops that they are in, if the module has a function for that.
+    """
+    has_turns = f"void {turns.TELL}(" in ir
+
+    def ordered(definition: re.Match[str]) -> str:
+        return _in_order(definition, has_turns=has_turns)
+
+    return _DEFINITION.sub(ordered, ir)
 
 
-def _function_in_order(definition: re.Match[str]) -> str:
+def _in_order(definition: re.Match[str], *, has_turns: bool) -> str:
     head, body = definition[1], definition[2]
-    if sum(1 for _ in _MEETING.finditer(body)) < 2:
+    meetings = sum(1 for _ in _MEETING.finditer(body))
+    if meetings < (1 if has_turns else 2):
         return definition[0]
     # Unnamed values are counted, parameters first: the entry has the number behind theirs.
     entry = len({*_UNNAMED.findall(head)})
     if _LABEL.match(body) is None:
         body = f"{entry}:\n{body}"
     texts = dict(_blocks(body))
-    order = _order(texts)
-    if order == [*texts]:
+    flow = _flow(texts)
+    if flow is None:
         return definition[0]
-    return _named(head + "".join(texts[each] for each in order) + "}")
+    found = turns.counted(texts, flow, _MEETING) if has_turns else texts
+    reached = [each.name for each in flow.order]
+    order = [*reached, *(label for label in texts if label not in {*reached})]
+    if meetings < 2 or order == [*texts]:
+        return definition[0] if found == texts else head + "".join(found.values()) + "}"
+    return _named(head + "".join(found[each] for each in order) + "}")
 
 
 def _named(text: str) -> str:
@@ -122,16 +137,14 @@ def _blocks(body: str) -> Iterator[tuple[str, str]]:
         yield label[1], body[label.start() : end]
 
 
-def _order(texts: dict[str, str]) -> list[str]:
-    """Labels in order; as they are where loops have several entries, or no end."""
+def _flow(texts: dict[str, str]) -> Flow | None:
+    """How control flows; None where loops have several entries, or no end."""
     blocks = {label: Block(label) for label in texts}
     for label, text in texts.items():
         for target in dict.fromkeys(_TARGET.findall(text)):
             blocks[label].successors.append(blocks[target])
             blocks[target].predecessors.append(blocks[label])
     try:
-        flow = flow_of(Function("", "", (), dict(blocks), Layout({})))
+        return flow_of(Function("", "", (), dict(blocks), Layout({})))
     except IrError:
-        return [*texts]
-    reached = [each.name for each in flow.order]
-    return [*reached, *(label for label in texts if label not in {*reached})]
+        return None

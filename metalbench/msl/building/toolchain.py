@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import platform
@@ -15,8 +14,10 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from metalbench._core import Unsupported
+from metalbench.msl.building.cache import digest
 from metalbench.msl.building.targets import ELF, LLD_FLAGS, Target, target
 from metalbench.msl.building.tools import checked_flags
+from metalbench.msl.building.trees import tree_digest
 
 COMMON_FLAGS = [
     "-std=c++17",
@@ -147,16 +148,10 @@ class Toolchain:
     @cached_property
     def key(self) -> str:
         """Changes with the compiler, the headers, this front end and the processor."""
-        digest = hashlib.blake2b(digest_size=16)
         program = os.stat(self.clang[0])
-        digest.update(f"{self.clang}{program.st_size}{program.st_mtime_ns}{_processor()}".encode())
+        clang = f"{self.clang}{program.st_size}{program.st_mtime_ns}{_processor()}"
         own = Path(__file__).parents[1]
-        for folder, pattern in ((self.headers, "**/*"), (own, "**/*.py")):
-            for path in sorted(folder.glob(pattern)):
-                if path.is_file():
-                    digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
-                    digest.update(path.read_bytes())
-        return digest.hexdigest()
+        return digest(clang, tree_digest([(self.headers, ("",)), (own, (".py",))]))
 
     @property
     def include_flags(self) -> list[str]:

@@ -9,6 +9,7 @@ from metalbench._core import CompileError
 from metalbench.msl.building import cache
 from metalbench.msl.building.compiler import Translate, assemble, generate
 from metalbench.msl.building.frames import check_frames
+from metalbench.msl.building.passes import left_out
 from metalbench.msl.building.toolchain import (
     LANE_FLAGS,
     VECTOR_FLAGS,
@@ -67,6 +68,7 @@ def entry_of(lane: Path, launch: Launch, kernel: str, *, fast_math: bool) -> Pat
     if target.exists():
         return target
     module = vectorise(lane.read_text(), launch)
+    options += left_out(tools)
     with cache.replacing(target) as path:
         try:
             frames = assemble(module, path, tools, Translate(linker=unknown), options)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from metalbench.msl.emission.addresses import address, variable
@@ -58,6 +60,23 @@ _GROUP_OF = re.compile(r" #(\d+)")
 
 def vectorise(module: str, launch: Launch) -> str:
     """The module for launches of this shape. Raises IrError for what cannot be done here."""
+    with _uncollected():
+        return _vectorise(module, launch)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Python looks for cycles a fifth of the time, in objects that are all in use."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _vectorise(module: str, launch: Launch) -> str:
     function = read_function(module, SOURCE)
     split_variables(function)
     join_halves(function)

@@ -58,39 +58,55 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
 
     Raises CompileError or Unsupported, naming the line of the user's own file.
     """
-    tokens = source.tokens
-    refuse_double(tokens)
+    refuse_double(source.tokens)
     kernel = source.kernel(name)
-    reached = source.references.reached(_roots(source, kernel))
+    reached = reached_by(source, kernel)
     literals = _literals(source, kernel, constants, reached)
     bindings = bind(source, kernel, literals)
+    edits, (scope,), spaces = edited(source, [kernel], reached, literals)
+    fibers = needs_fibers(source.tokens, source.by_name, reached)
+    limit_text, limit = max_threads(source, kernel)
+    entry = ", ".join(["mb_entry_function", str(int(fibers)), f"({limit_text})", *bindings.macros])
+    code = code_of(source, edits, f"{scope}MB_KERNEL({entry})\n")
+    return Lowered(code, kernel, bindings, limit, fibers, spaces, is_any_order(reached))
+
+
+def reached_by(source: Source, kernel: Kernel) -> set[str]:
+    """The names that a kernel mentions, and those that these do."""
+    return source.references.reached(_roots(source, kernel))
+
+
+def is_any_order(reached: set[str]) -> bool:
+    """Whether what is reached lets no threadgroup wait for another."""
+    return not any("atomic" in name for name in reached)
+
+
+def edited(
+    source: Source, kernels: Sequence[Kernel], reached: set[str], literals: Mapping[str, str]
+) -> tuple[Edits, list[str], bool]:
+    """The source with these kernels alone, what names each, and whether spaces are kept."""
+    tokens = source.tokens
     edits = Edits(tokens.source)
-    redundant, spaces = _redundant(source, reached)
-    removed = _unsupported(source, kernel, reached) + redundant
+    removed, spaces = _redundant(source, reached)
+    for kernel in kernels:
+        removed += _unsupported(source, kernel, reached)
     removed += _other_kernels(source, reached)
-    for declaration in removed:
+    for declaration in {each.first: each for each in removed}.values():
         edits.blank(tokens.start[declaration.first], tokens.end(declaration.last - 1))
     _function_constants(source, edits, literals)
-    scope = name_kernel(source, edits, kernel, spaces=spaces)
+    scopes = [name_kernel(source, edits, kernel, spaces=spaces) for kernel in kernels]
     _linkage(source, edits, {declaration.first for declaration in removed})
     for index in constructor_qualifiers(tokens, source.declared):
         edits.blank(tokens.start[index], tokens.end(index))
     _rewrite(source, edits, spaces=spaces)
-    fibers = needs_fibers(tokens, source.by_name, reached)
-    limit_text, limit = max_threads(source, kernel)
-    opening = prologue(tokens, own_names(source))
-    parts = [
-        opening,
-        edits.apply(),
-        '\n# 1 "<metalbench>"\n',
-        scope,
-        f"MB_KERNEL(mb_entry_function, {int(fibers)}, ({limit_text})",
-        *(f", {macro}" for macro in bindings.macros),
-        ")\n",
-    ]
-    code = Code("".join(parts), edits, len(opening))
-    any_order = not any("atomic" in name for name in reached)
-    return Lowered(code, kernel, bindings, limit, fibers, spaces, any_order)
+    return edits, scopes, spaces
+
+
+def code_of(source: Source, edits: Edits, entries: str) -> Code:
+    """The whole text: headers, the source as it is edited, and the entry points."""
+    opening = prologue(source.tokens, own_names(source))
+    text = f'{opening}{edits.apply()}\n# 1 "<metalbench>"\n{entries}'
+    return Code(text, edits, len(opening))
 
 
 def _rewrite(source: Source, edits: Edits, *, spaces: bool) -> None:

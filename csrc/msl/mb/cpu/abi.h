@@ -146,15 +146,19 @@ struct Bundle {
   u32 at_barrier;  // wait in threadgroup_barrier
   u32 rounds;      // how many meetings were released
   u32 device_rounds;  // and how many of them were barriers with mem_device
-  bool diverged;   // the lanes in `meeting` are not all at one site
+  bool diverged;   // the lanes in `meeting` are not all at one site and in the same turns of loops
   const void* meeting_site;
+  const u32* meeting_turns;
   // By lane: where to continue, and for those that wait, where and with what. The site is the return
   // address of the call: lanes at different sites never meet. A barrier's operand is its mem_flags.
   void* stack_pointer[simd_width];
   const void* site[simd_width];
+  const u32* turns[simd_width];  // see Fiber
   void* operand[simd_width];
   Combine combine[simd_width];
 };
+
+inline constexpr u32 no_loop = ~0u;  // behind the last of turns
 
 struct alignas(64) Fiber {
   Bundle* bundle;
@@ -164,6 +168,9 @@ struct alignas(64) Fiber {
   u32 reads;      // of atomics; see mb::spin()
   u8* shadow;     // see shadow_abi.h; null in most builds
   u32* executions;  // of counted builds: how often it has run each segment of code
+  // Of the loops around the call that it comes to next, the outermost first, the number and the turn
+  // of each, and no_loop; null if they are not known.
+  const u32* turns;
 };
 static_assert(sizeof(Fiber) == 64);
 
@@ -196,7 +203,8 @@ static_assert(sizeof(Fiber) == 64);
   return fiber_of(sp);
 }
 
-// A kernel's shared object exports these by C name.
+// A kernel's shared object exports these by C name; where several kernels lie in one, each of them has
+// mb_span and mb_info with an ending of its own.
 //
 // mb_thread: run one thread of a group, on its own fiber; of kernels that synchronise, and of checked
 //            builds.

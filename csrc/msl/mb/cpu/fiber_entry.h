@@ -37,6 +37,19 @@ MB_UNTRACED MB_FUNC void run_span(const Launch* launch, Group* group, u64 first,
                          unsigned long long n) {                                  \
     mb::run_span<mb_kernel>(l, g, i, n);                                          \
   }
+// One of several kernels in a shared object, none of which synchronises or has threadgroup memory: its
+// entry points end in a name of its own.
+#define MB_ONE_OF_MANY(name, function, max_threads, ...)                                    \
+  using mb_kernel##name = mb::Kernel<&function, decltype(&function), ##__VA_ARGS__>;        \
+  MB_EXPORT const mb::Info* mb_info##name() {                                               \
+    static constexpr mb::Info info = mb_kernel##name::info(false, max_threads);             \
+    return &info;                                                                           \
+  }                                                                                         \
+  MB_EXPORT void mb_span##name(const mb::Launch* l, mb::Group* g, unsigned long long i,     \
+                               unsigned long long n) {                                      \
+    mb::run_span<mb_kernel##name>(l, g, i, n);                                              \
+  }
+
 // One of the two: each is the whole kernel, and a good part of the time that it takes to compile.
 #define MB_ENTRIES(needs_fibers) MB_ENTRY_##needs_fibers
 #define MB_ENTRY_1 MB_THREAD_ENTRY

@@ -8,6 +8,20 @@ namespace mb {
 // The call site identifies a meeting, so calls must be neither merged, duplicated nor turned into jumps.
 #define MB_SITE [[gnu::noinline, clang::convergent, clang::nomerge, clang::not_tail_called]] MB_UNTRACED
 
+// Whether lanes are in the same turns of the same loops.
+MB_FUNC MB_UNTRACED bool are_same(const u32* turns, const u32* others) {
+  if (turns == nullptr || others == nullptr) return turns == others;
+  for (; *turns == *others && *turns != no_loop; turns += 2, others += 2) {
+    if (turns[1] != others[1]) return false;
+  }
+  return *turns == *others;
+}
+
+// Behind the optimiser, calls of this one are put in front of calls of meet(): building/turns.py.
+[[gnu::used, gnu::noinline]] MB_UNTRACED static void in_turns(const u32* turns) {
+  current()->turns = turns;
+}
+
 MB_SITE static void meet(void* operand, Combine combine) {
   Fiber* self = current();
   Bundle* bundle = self->bundle;
@@ -16,8 +30,14 @@ MB_SITE static void meet(void* operand, Combine combine) {
   bundle->operand[lane] = operand;
   bundle->combine[lane] = combine;
   bundle->site[lane] = site;
-  if (bundle->meeting == 0) bundle->meeting_site = site;
-  else if (bundle->meeting_site != site) bundle->diverged = true;
+  const u32* turns = bundle->turns[lane] = self->turns;
+  self->turns = nullptr;
+  if (bundle->meeting == 0) {
+    bundle->meeting_site = site;
+    bundle->meeting_turns = turns;
+  } else if (bundle->meeting_site != site || !are_same(bundle->meeting_turns, turns)) {
+    bundle->diverged = true;
+  }
   bundle->meeting |= 1u << lane;
   leave(self, bundle, bundle->ready & ~(1u << lane));
 }

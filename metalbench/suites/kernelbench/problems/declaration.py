@@ -42,7 +42,8 @@ class problem:  # noqa: N801 - a decorator
     steps are not what one would write there; `check` raises ValueError for inputs that the problem
     excludes. An output that cancels out is judged as if it were `magnitude` large, and that of a
     network in which rounding errors go through `depth` layers, each of which makes more of them, as
-    if it were so many times as large. `indices`: the output is whole numbers. `avoidable`: the
+    if it were so many times as large; where that is not the same everywhere, `depth` makes it of
+    the inputs. `indices`: the output is whole numbers. `avoidable`: the
     products are, by algebra, and count for no speed.
     `divides` says of which size another is a divisor: dict(features="groups"). `lifted` parameters
     are so much larger in the seeds after the first. `constants` are what a kernel of another task
@@ -58,7 +59,7 @@ class problem:  # noqa: N801 - a decorator
     oracle: Body | None = None
     check: Callable[..., None] | None = None
     magnitude: float = 0.0
-    depth: int = 1
+    depth: int | Callable[..., Any] = 1
     outputs: Sequence[str] = (OUTPUT,)
     indices: bool = False
     multiples: Mapping[str, int] | None = None
@@ -91,7 +92,7 @@ class problem:  # noqa: N801 - a decorator
             inputs=asked,
             outputs=_outputs_of(known, self.outputs, indices=self.indices),
             oracle=exact,
-            scale=scale if self.magnitude or self.depth > 1 else None,
+            scale=scale if self.magnitude or self.depth != 1 else None,
             constants=self.constants,
             flops="0",
             headline="cpu",
@@ -117,7 +118,11 @@ class problem:  # noqa: N801 - a decorator
             return plain.run(on_numpy, given)
 
         def scale(*arrays: Any, **by_name: Any) -> Any:
-            return self.depth * np.maximum(np.abs(exact(*arrays, **by_name)), self.magnitude)
+            depth = self.depth
+            if callable(depth):
+                given = _bound(asked, arrays, by_name)
+                depth = depth(**{name: given[name] for name in self.inputs})
+            return depth * np.maximum(np.abs(exact(*arrays, **by_name)), self.magnitude)
 
         for each in (reference, exact, scale):
             named = _signature([*asked, *(self.constants or {})])

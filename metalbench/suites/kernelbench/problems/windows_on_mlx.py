@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -12,6 +13,10 @@ import mlx.core as mx
 from metalbench.suites.kernelbench.problems.steps import Steps
 
 Numbers = Sequence[int]
+
+# Elements of windows of which MLX makes an array of its own, 16 GiB of floats: of images of half a
+# thousand pixels' side, each pixel in 16 windows, they would be more than a GPU has.
+MOST_COPIED = 1 << 32
 
 
 def convolution(x: mx.array, w: mx.array, steps: Steps) -> mx.array:
@@ -47,27 +52,35 @@ def max_pool(
         borders.append((p, p + (-(n + 2 * p - k) % s if ceil else 0)))
     if any(high or low for low, high in borders):
         x = mx.pad(x, [(0, 0), *borders, (0, 0)], constant_values=-math.inf)
-    if not dilation and _fits(x):
+    if not dilation and _fits(x, kernel, stride):
         return _windows_of(x, kernel, stride).max(axis=_within(x))
-    windows = _windows(x, kernel, stride, dilation or [1] * len(kernel))
-    y = next(windows)
-    for each in windows:
-        y = mx.maximum(y, each)
-    return y
+    # Along one axis after the other: so the largest of four by four are six steps, and not fifteen.
+    one = [1] * len(kernel)
+    for axis in range(len(kernel)):
+        here = [axis == other for other in range(len(kernel))]
+        windows = _windows(
+            x,
+            [k if is_here else 1 for k, is_here in zip(kernel, here, strict=True)],
+            [s if is_here else 1 for s, is_here in zip(stride, here, strict=True)],
+            dilation or one,
+        )
+        x = functools.reduce(mx.maximum, windows)
+    return x
 
 
 def avg_pool(x: mx.array, kernel: Numbers, stride: Numbers, padding: Numbers) -> mx.array:
     """The mean of every window, zeros outside included."""
     if any(padding):
         x = mx.pad(x, [(0, 0), *((p, p) for p in padding), (0, 0)])
-    if _fits(x):
+    if _fits(x, kernel, stride):
         return _windows_of(x, kernel, stride).mean(axis=_within(x))
     return mx.mean(mx.stack(list(_windows(x, kernel, stride, [1] * len(kernel)))), axis=0)
 
 
-def _fits(x: mx.array) -> bool:
-    """Whether MLX can see windows of `x`: their places are 32-bit numbers."""
-    return x.size < 1 << 31
+def _fits(x: mx.array, kernel: Numbers, stride: Numbers) -> bool:
+    """Whether MLX can see windows of `x`: their places are 32-bit numbers, and GPUs copy them."""
+    copied = x.size * math.prod(kernel) // math.prod(stride)
+    return x.size < 1 << 31 and copied < MOST_COPIED
 
 
 def _within(x: mx.array) -> tuple[int, ...]:

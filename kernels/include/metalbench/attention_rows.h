@@ -1,0 +1,82 @@
+// Heads, which keys their queries see, and the softmax of a row of scores as they come
+// (attention.h).
+#pragma once
+#include <metal_stdlib>
+
+#include "metalbench/quads.h"
+
+namespace metalbench {
+
+using namespace metal;
+
+// One head: its first element, how many rows it has and how many elements these are apart.
+template <typename T>
+struct Head {
+  device T* data;
+  uint rows;
+  uint pitch;
+};
+
+// Which keys a query sees, a Sight:
+//   first(query)                where it begins, no later than for any query behind
+//   end(query, keys)            where it ends, no earlier than for any query before
+//   scores(raw, query, key)     four scores, before scaling: -inf where a key is out of sight
+// Here all keys; or with Causal those up to the query itself, which is number `earlier` among them
+// if it is the first.
+template <bool Causal>
+struct Seen {
+  uint earlier = 0;
+  uint first(uint) const { return 0; }
+  uint end(uint query, uint keys) const { return Causal ? min(keys, query + earlier + 1) : keys; }
+  float4 scores(float4 raw, uint, uint) const { return raw; }
+};
+
+// Rows first.. of a matrix, into a tile whose rows are Pitch quads apart; zeros past its end and
+// past its `cols`.
+template <uint Rows, uint Pitch, uint Threads, typename T>
+inline void fill_rows(threadgroup float4* tile, Head<const T> from, uint first, uint cols,
+                      uint thread_index) {
+  const uint quads = (cols + 7) / 8 * 2;
+  for (uint index = thread_index; index < Rows * quads; index += Threads) {
+    const uint row = index / quads;
+    const uint column = index % quads;
+    float4 v = float4(0.0f);
+    if (first + row < from.rows) {
+      device const T* data = from.data + ulong(first + row) * from.pitch;
+      v = load_quad(data, 4 * column, cols);
+    }
+    tile[row * Pitch + column] = v;
+  }
+}
+
+// The softmax so far of a row that four neighbouring lanes share, so that its maximum and its sum
+// take two shuffles each: the largest score, and the sum of weights relative to it.
+struct OnlineRow {
+  float peak;
+  float sum;
+
+  // Eight scores of each lane become weights; returns by what those of before have shrunk.
+  float take(threadgroup float4* scores, float scale) {
+    const float4 larger = max(scores[0], scores[1]);
+    float higher = max(max(larger.x, larger.y), max(larger.z, larger.w));
+    higher = max(higher, simd_shuffle_xor(higher, 1));
+    higher = max(peak, max(higher, simd_shuffle_xor(higher, 2)));
+    // Where no key was in sight yet, -inf - -inf would be NaN.
+    const float level = higher > -INFINITY ? higher : 0.0f;
+    // Scaling the difference keeps large scores from losing digits to one more rounding.
+    const float4 a = exp2((scores[0] - level) * scale);
+    const float4 b = exp2((scores[1] - level) * scale);
+    scores[0] = a;
+    scores[1] = b;
+    const float4 both = a + b;
+    float added = (both.x + both.y) + (both.z + both.w);
+    added += simd_shuffle_xor(added, 1);
+    added += simd_shuffle_xor(added, 2);
+    const float shrink = exp2((peak - level) * scale);
+    sum = sum * shrink + added;
+    peak = higher;
+    return shrink;
+  }
+};
+
+}  // namespace metalbench

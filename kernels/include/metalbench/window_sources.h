@@ -1,0 +1,152 @@
+// What a convolution as a matrix product is multiplied from, as sources of tiles.h: patches of an
+// image and filters, each quad found where it lies. `Steps` is a Forward or a Backward of
+// windows.h.
+#pragma once
+#include "metalbench/convolution.h"
+#include "metalbench/quads.h"
+#include "metalbench/windows.h"
+
+namespace metalbench {
+
+// Patches of the pixels of one phase. With Pool > 1 a tile holds whole windows of a pool, Pool in
+// each direction that the kernel extends in: they follow each other as those of pixel_of. Of
+// several phases each has one pixel of a window, as many as there are strides: there a row is that
+// pixel, and Pool the stride.
+template <typename T, typename Steps, uint Pool = 1>
+struct Windows {
+  using element = T;
+  struct Line {
+    device const T* origin;  // where the first tap lies or would lie; null past the last pixel
+    int3 at;
+  };
+  static constant constexpr bool kAlongDepth = true;
+  static constant constexpr uint kInRow = Steps::kPhases == 1 ? Pool : 1;
+  device const T* data;
+  Volume volume;
+  Steps steps;
+
+  uint3 input() const { return uint3(volume.width, volume.height, volume.depth); }
+  uint depth() const {
+    const uint3 taps = steps.taps();
+    return taps.x * taps.y * taps.z * volume.channels;
+  }
+  uint3 own() const { return Pool > kInRow ? steps.blocks(input()) : steps.own(input()); }
+  uint rows() const {
+    return pixel_count<Steps::kDeep, Steps::kHigh, Steps::kWide, kInRow>(volume.batch, own());
+  }
+
+  Pixel pixel(uint row) const {
+    return pixel_of<Steps::kDeep, Steps::kHigh, Steps::kWide, kInRow>(row, own());
+  }
+
+  INLINED Line line(uint row) const {
+    if (row >= rows()) {
+      return {nullptr, int3(0)};
+    }
+    const Pixel output = pixel(row);
+    const int3 at = steps.first(uint3(output.at));
+    const long image = long(output.image) * volume.depth * volume.height * volume.width;
+    const long inside = (long(at.z) * volume.height + at.y) * volume.width + at.x;
+    return {data + (image + inside) * long(volume.pitch), at};
+  }
+
+  INLINED Quad<T> quad(thread const Line& from, uint k) const {
+    Quad<T> v = T(0);
+    if (!from.origin || k >= depth()) {
+      return v;
+    }
+    if ((volume.channels | volume.pitch) % 4 == 0) {
+      const int3 move = move_of(k / volume.channels);
+      if (inside(from.at + move)) {
+        v = *(device const Quad<T>*)(from.origin + offset(move, k));
+      }
+      return v;
+    }
+    if (Steps::kNeighbours && volume.pitch == volume.channels) {
+      const uint last = k + 3;
+      const int3 move = move_of(k / volume.channels);
+      const int3 end = move_of(last / volume.channels);
+      if (last < depth() && all(move.yz == end.yz) && inside(from.at + move) &&
+          inside(from.at + end)) {
+        return Quad<T>(load_quad(from.origin + offset(move, k), 0, 4));
+      }
+    }
+    for (uint i = 0; i < min(4u, depth() - k); ++i) {
+      const int3 move = move_of((k + i) / volume.channels);
+      if (inside(from.at + move)) {
+        v[i] = from.origin[offset(move, k + i)];
+      }
+    }
+    return v;
+  }
+
+  // From the first tap to tap `tap`.
+  INLINED int3 move_of(uint tap) const {
+    const uint3 n = steps.taps();
+    return int3(uint3(tap % n.x, tap / n.x % n.y, tap / n.x / n.y)) * steps.step();
+  }
+
+  INLINED int offset(int3 move, uint k) const {
+    return ((move.z * int(volume.height) + move.y) * int(volume.width) + move.x) *
+               int(volume.pitch) +
+           int(k % volume.channels);
+  }
+
+  INLINED bool inside(int3 at) const {
+    return Steps::kInside ||
+           (uint(at.x) < volume.width && uint(at.y) < volume.height && uint(at.z) < volume.depth);
+  }
+
+  // Which pixel of the whole output has the sums of row `row`.
+  ulong output_row(uint row) const {
+    if (Steps::kPhases == 1 && Pool == 1) {
+      return row;
+    }
+    const Pixel own = pixel(row);
+    const uint3 whole = steps.whole(input());
+    const ulong3 at = ulong3(steps.output(uint3(own.at)));
+    return ((own.image * ulong(whole.z) + at.z) * whole.y + at.y) * whole.x + at.x;
+  }
+};
+
+// The taps of the filters that one phase takes; `pitch` elements a filter.
+template <typename T, typename Steps>
+struct WindowFilters {
+  using element = T;
+  using Line = device const T*;
+  static constant constexpr bool kAlongDepth = true;
+  device const T* data;
+  uint filters;
+  uint channels;
+  uint pitch;
+  uint depth;
+  Steps steps;
+
+  INLINED Line line(uint filter) const {
+    return filter < filters ? data + ulong(filter) * pitch : nullptr;
+  }
+
+  INLINED Quad<T> quad(thread const Line& from, uint k) const {
+    Quad<T> v = T(0);
+    if (!from || k >= depth) {
+      return v;
+    }
+    if (Steps::kPhases == 1) {
+      return depth % 4 == 0 ? *(device const Quad<T>*)(from + k)
+                            : Quad<T>(load_quad(from, k, depth));
+    }
+    if (channels % 4 == 0) {
+      return *(device const Quad<T>*)(from + offset(k));
+    }
+    for (uint i = 0; i < min(4u, depth - k); ++i) {
+      v[i] = from[offset(k + i)];
+    }
+    return v;
+  }
+
+  INLINED uint offset(uint k) const {
+    return steps.filter_tap(k / channels) * channels + k % channels;
+  }
+};
+
+}  // namespace metalbench

@@ -1,0 +1,61 @@
+"""From a program to an executable: as it was planned before, if it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from metalbench.hlo.graph import Block
+from metalbench.hlo.passes import run_first_passes
+from metalbench.hlo.reading import read
+from metalbench.hlo.running import Executable, kept, plan
+from metalbench.hlo.running.executable import opened
+
+
+def graph(
+    program: Any, filename: str = "<program>", entry: str = "main", *, until: str | None = None
+) -> Block:
+    """The graph that kernels are made of, after the passes that every level has.
+
+    `until` is the last pass that is done, if it is one of these.
+    """
+    block = read(program, filename, entry)
+    run_first_passes(block, until)
+    return block
+
+
+def executable_of(
+    program: Any, *, level: int = 2, device: str = "auto", filename: str = "<program>"
+) -> Executable:
+    """A program, compiled for a device, from text, bytes or a module.
+
+    Raises DeclarationError, Unsupported and CompileError.
+    """
+    return executable_and_facts(
+        program, dict, which="none", level=level, device=device, filename=filename
+    )[0]
+
+
+def executable_and_facts(
+    program: Any,
+    facts_of: Callable[[], dict[str, Any]],
+    *,
+    which: str,
+    level: int = 2,
+    device: str = "auto",
+    filename: str = "<program>",
+) -> tuple[Executable, dict[str, Any]]:
+    """The same, and what `facts_of` tells of the program, which is kept beside its plan.
+
+    These are what JSON has; `which` names those that are asked for.
+    """
+    code = program if isinstance(program, (str, bytes)) else program.operation.get_asm()
+    kind = opened(device).kind
+    key = kept.key_of(code, f"-O {level}", kind, which)
+    found = kept.load(key)
+    if found is None:
+        made, facts = plan(graph(program, filename), level, device=kind), facts_of()
+        kept.store(key, made, facts)
+        found = made, facts
+    made, facts = found
+    return Executable(made, device=device), facts

@@ -1,0 +1,88 @@
+"""What is the same number everywhere, and known, is a constant: no kernel, and no other's operand.
+
+Only what IEEE 754 leaves no choice about is computed here, so that results stay what they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from metalbench.hlo.graph import Block, Element, Operation, Value, splat
+from metalbench.hlo.passes.elementwise import ELEMENTWISE
+
+Scalar = np.ndarray[Any, Any]
+_FLOAT: dict[str, Callable[..., Any]] = {
+    "abs": np.abs,
+    "add": np.add,
+    "divide": np.divide,
+    "multiply": np.multiply,
+    "negate": np.negative,
+    "sqrt": np.sqrt,
+    "subtract": np.subtract,
+}
+_MOVES = ("broadcast", "broadcast_in_dim", "reshape", "transpose")
+
+
+def fold_splats(block: Block) -> None:
+    """Fold, in place, also in the regions of control flow.
+
+    A broadcast stays where something else than arithmetic reads it, which would need a buffer.
+    """
+    for operation in block.operations:
+        if operation.name in ("case", "if", "while"):
+            for region in operation.regions:
+                fold_splats(region)
+    users: dict[Value, list[Operation]] = {}
+    for operation in block.operations:
+        for value in operation.inputs():
+            users.setdefault(value, []).append(operation)
+    known: dict[Value, Scalar] = {}
+    returned = set(block.returned)
+    for number, operation in enumerate(block.operations):
+        found = _folded(operation, known)
+        if found is None:
+            continue
+        (result,) = operation.results
+        known[result] = found
+        read = users.get(result, [])
+        arithmetic = all(each.name in ELEMENTWISE or each.name in _MOVES for each in read)
+        if operation.name != "constant" and arithmetic and result not in returned:
+            array = np.broadcast_to(found, result.type.shape)
+            made = Operation("constant", [], [result], {"value": array}, [], operation.location)
+            result.operation = block.operations[number] = made
+
+
+def _folded(operation: Operation, known: dict[Value, Scalar]) -> Scalar | None:
+    """The number that all elements of a result are; None if it is not known."""
+    if operation.name == "constant":
+        return splat(operation.attributes["value"])
+    given = [known.get(each) for each in operation.operands]
+    numbers = [each for each in given if each is not None]
+    if not numbers or len(numbers) != len(given):
+        return None
+    if operation.name in _MOVES:
+        return numbers[0]
+    return _computed(operation, numbers)
+
+
+def _computed(operation: Operation, numbers: list[Scalar]) -> Scalar | None:
+    element = operation.results[0].type.element
+    if operation.name == "convert" and element.is_float:
+        source = operation.operands[0].type.element
+        # Whether integers are rounded once or twice to a half depends on who does it.
+        exact = source.is_float or (element.name == "f32" and not source.is_narrow)
+        return _rounded(numbers[0], element) if exact else None
+    if operation.name not in _FLOAT or not element.is_float:
+        return None
+    with np.errstate(all="ignore"):
+        # As kernels do: halves are computed as floats, and rounded.
+        found = _FLOAT[operation.name](*(each.astype(np.float32) for each in numbers))
+        return _rounded(np.asarray(found), element)
+
+
+def _rounded(number: Scalar, element: Element) -> Scalar:
+    with np.errstate(all="ignore"):
+        return np.asarray(number.astype(element.storage))

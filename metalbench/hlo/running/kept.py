@@ -1,0 +1,181 @@
+"""Plans on disk: what a program was compiled to is read again without MLIR, passes and emission.
+
+A plan is kept by the program's bytes, the level, the kind of device, and by what could make another
+one of them: the sources of this package and the version of jaxlib. Of its graph only that is kept
+which a run needs: arguments, results, and the operations of the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metalbench.errors import MetalBenchError
+from metalbench.hlo.emission import Kernel
+from metalbench.hlo.graph import ELEMENTS, Block, Operation, TensorType, Value, splat
+from metalbench.hlo.running.plan import Plan, Step
+from metalbench.msl.building import cache
+from metalbench.msl.building.trees import tree_digest
+
+Record = dict[str, Any]
+# Constants of more bytes are read again from the program, which has them too.
+MOST_CONSTANT_BYTES = 1 << 26
+
+
+def key_of(code: str | bytes, *parts: str) -> str:
+    """Where the plan of a program is; `parts` are what else it depends on."""
+    try:
+        reader = version("jaxlib")
+    except PackageNotFoundError:
+        reader = ""
+    own = tree_digest([(Path(__file__).parents[1], (".py", ".h"))])
+    return cache.digest("hlo plan", own, reader, *parts, code)
+
+
+def store(key: str, made: Plan, facts: Mapping[str, Any]) -> None:
+    """Keep a plan and what else is to be known of its program, as far as the disk lets us."""
+    writer = _Writer()
+    plan = writer.plan(made)
+    constants = b"".join(writer.arrays)
+    if len(constants) > MOST_CONSTANT_BYTES:
+        return
+    record = {
+        "facts": dict(facts),
+        "plan": plan,
+        "values": [[list(each.type.shape), each.type.element.name] for each in writer.numbers],
+        "texts": writer.texts,
+        "constants": cache.digest(constants),
+    }
+    try:
+        with cache.replacing(cache.path_of(key, ".bin")) as path:
+            path.write_bytes(constants)
+        cache.store(key, record)
+    except MetalBenchError:
+        return  # The kernels' own builds need the cache, and say what is wrong with it.
+
+
+def load(key: str) -> tuple[Plan, dict[str, Any]] | None:
+    """A plan that was kept, and what is known of its program; None if there is none."""
+    record = cache.load(key)
+    if record is None:
+        return None
+    try:
+        constants = cache.path_of(key, ".bin").read_bytes()
+    except OSError:
+        return None
+    if cache.digest(constants) != record["constants"]:
+        return None
+    return _Reader(record, constants).plan(record["plan"]), record["facts"]
+
+
+class _Writer:
+    """A plan as what JSON has; values by number, kernels' texts by name, constants as bytes."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[Value, int] = {}
+        self.texts: dict[str, str] = {}
+        self.arrays: list[bytes] = []
+
+    def number(self, value: Value) -> int:
+        return self.numbers.setdefault(value, len(self.numbers))
+
+    def plan(self, made: Plan) -> Record:
+        return {
+            "arguments": list(map(self.number, made.block.arguments)),
+            "constants": [
+                {**self.operation(each), "value": self.constant(each.attributes["value"])}
+                for each in made.constants
+            ],
+            "steps": list(map(self.step, made.steps)),
+            "returned": list(map(self.number, made.block.returned)),
+            "temporary": sorted(map(self.number, made.temporary)),
+        }
+
+    def step(self, step: Step) -> Record:
+        return {
+            "operation": self.operation(step.operation),
+            "kernels": list(map(self.kernel, step.kernels)),
+            "plans": list(map(self.plan, step.plans)),
+            "last_of": list(map(self.number, step.last_of)),
+        }
+
+    def operation(self, operation: Operation) -> Record:
+        return {
+            "name": operation.name,
+            "operands": list(map(self.number, operation.operands)),
+            "results": list(map(self.number, operation.results)),
+            "location": operation.location,
+        }
+
+    def kernel(self, kernel: Kernel) -> Record:
+        self.texts[kernel.name] = kernel.text
+        return {
+            "name": kernel.name,
+            "threads": kernel.threads,
+            "group": kernel.group,
+            "inputs": {name: self.number(each) for name, each in kernel.inputs.items()},
+            "outputs": {name: self.number(each) for name, each in kernel.outputs.items()},
+        }
+
+    def constant(self, array: np.ndarray[Any, Any]) -> list[int]:
+        """Where its bytes begin, and how many elements are there: one, if all are that."""
+        start = sum(map(len, self.arrays))
+        one = splat(array)
+        kept = array if one is None else one
+        self.arrays.append(kept.tobytes())
+        return [start, kept.size]
+
+
+class _Reader:
+    """The way back."""
+
+    def __init__(self, record: Record, constants: bytes) -> None:
+        self._values = [
+            Value(TensorType(tuple(shape), ELEMENTS[name])) for shape, name in record["values"]
+        ]
+        self._texts, self._constants = record["texts"], constants
+
+    def values(self, numbers: list[int]) -> list[Value]:
+        return [self._values[each] for each in numbers]
+
+    def plan(self, record: Record) -> Plan:
+        block = Block(self.values(record["arguments"]), [], self.values(record["returned"]))
+        constants = [self.constant(each) for each in record["constants"]]
+        steps = [self.step(each) for each in record["steps"]]
+        return Plan(block, steps, constants, set(self.values(record["temporary"])))
+
+    def step(self, record: Record) -> Step:
+        return Step(
+            self.operation(record["operation"]),
+            [self.kernel(each) for each in record["kernels"]],
+            [self.plan(each) for each in record["plans"]],
+            self.values(record["last_of"]),
+        )
+
+    def operation(self, record: Record) -> Operation:
+        operands, results = self.values(record["operands"]), self.values(record["results"])
+        made = Operation(record["name"], operands, results, {}, [], record["location"])
+        for number, each in enumerate(results):
+            each.operation, each.number = made, number
+        return made
+
+    def kernel(self, record: Record) -> Kernel:
+        name = record["name"]
+        inputs, outputs = (
+            {parameter: self._values[each] for parameter, each in record[side].items()}
+            for side in ("inputs", "outputs")
+        )
+        text, threads, group = self._texts[name], record["threads"], record["group"]
+        return Kernel(name, text, threads, inputs, outputs, group)
+
+    def constant(self, record: Record) -> Operation:
+        made = self.operation(record)
+        type_, (start, count) = made.results[0].type, record["value"]
+        array = np.frombuffer(self._constants, type_.element.storage, count, start)
+        shaped = array.reshape(type_.shape) if count == type_.size else array.reshape(())
+        made.attributes["value"] = np.broadcast_to(shaped, type_.shape)
+        return made

@@ -1,0 +1,50 @@
+"""Passes that are left out: only where the compiler can be told so, and by names that it has."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+
+from metalbench.msl.building import toolchain
+from metalbench.msl.building.passes import left_out
+
+MODULE = """
+define i32 @one() {
+  ret i32 1
+}
+"""
+
+
+def named(version, tmp_path):
+    program = tmp_path / "clang"
+    program.write_text(f"#!/bin/sh\necho '{version}'\n")
+    program.chmod(0o755)
+    return toolchain.Toolchain((str(program),), (), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [
+        ("clang version 22.1.8", True),
+        ("Ubuntu clang version 23.0.0 (1)", True),
+        ("clang version 21.1.0", False),
+        ("Apple clang version 17.0.0 (clang-1700.0.13.5)", False),
+        ("something else", False),
+    ],
+)
+def test_a_compiler_is_told_what_it_knows(version, told, tmp_path):
+    assert bool(left_out(named(version, tmp_path))) is told
+
+
+def test_those_are_left_out_and_no_others():
+    tools = toolchain.toolchain()
+    given = left_out(tools)
+    command = [*tools.clang, "-x", "ir", "-S", "-emit-llvm", "-o", "-", "-", "-O1", *given]
+    told = [*command, "-mllvm", "-opt-disable-enable-verbosity"]
+    said = subprocess.run(told, input=MODULE, capture_output=True, text=True, check=True).stderr
+    skipped = {*re.findall(r"NOT running pass ([\w-]+)", said)}
+    assert {"ipsccp", "globalopt", "sccp", "reassociate"} <= skipped
+    assert skipped <= {*given[-1].partition("=")[2].split(",")}
+    assert {"simplifycfg", "sroa", "early-cse"} <= {*re.findall(r": running pass ([\w-]+)", said)}

@@ -1,0 +1,57 @@
+"""Digests of folders: of names and contents, read again only when a file is another."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from metalbench.msl.building.trees import tree_digest
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path / "cache"))
+    made = tmp_path / "tree"
+    (made / "inner").mkdir(parents=True)
+    (made / "a.py").write_text("a")
+    (made / "inner/b.py").write_text("b")
+    (made / "c.txt").write_text("c")
+    return made
+
+
+def digest(folder):
+    return tree_digest([(folder, (".py",))])
+
+
+def test_contents_and_names_count_of_the_suffixes_alone(folder):
+    one = digest(folder)
+    (folder / "c.txt").write_text("other")
+    assert digest(folder) == one
+    (folder / "inner/b.py").write_text("x")
+    other = digest(folder)
+    assert other != one
+    (folder / "inner/b.py").rename(folder / "inner/d.py")
+    assert len({one, other, digest(folder)}) == 3
+
+
+def test_files_that_are_the_same_are_not_read_again(folder, monkeypatch):
+    one = digest(folder)
+    read = []
+    original = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda self: read.append(self.name) or original(self))
+    assert digest(folder) == one
+    assert not [each for each in read if each.endswith(".py")]
+
+
+def test_a_copy_with_other_times_has_the_same_digest(folder):
+    one = digest(folder)
+    os.utime(folder / "a.py", (1, 1))
+    assert digest(folder) == one
+
+
+def test_without_a_cache_there_is_a_digest_too(folder, tmp_path, monkeypatch):
+    one = digest(folder)
+    monkeypatch.setenv("METALBENCH_CACHE", str(folder / "c.txt"))
+    assert digest(folder) == one

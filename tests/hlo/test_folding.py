@@ -1,0 +1,83 @@
+"""What is one known number everywhere becomes a constant, of the value that kernels give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metalbench import hlo
+from metalbench.hlo.passes import fold_splats
+from metalbench.hlo.program import graph
+from metalbench.hlo.running import plan
+
+SCALED = """
+func.func @main(%x: tensor<4x64x{type}>) -> tensor<4x64x{type}> {{
+  %width = stablehlo.constant dense<48.0> : tensor<{type}>
+  %root = stablehlo.sqrt %width : tensor<{type}>
+  %third = stablehlo.constant dense<3.0> : tensor<{type}>
+  %odd = stablehlo.divide %root, %third : tensor<{type}>
+  %all = stablehlo.broadcast_in_dim %odd, dims = [] : (tensor<{type}>) -> tensor<4x64x{type}>
+  %minus = stablehlo.negate %all : tensor<4x64x{type}>
+  %y = stablehlo.divide %x, %minus : tensor<4x64x{type}>
+  return %y : tensor<4x64x{type}>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("name", "type_"), [("f32", np.float32), ("f16", np.float16), ("bf16", "bfloat16")]
+)
+def test_folded_numbers_are_those_of_kernels(name, type_):
+    text = SCALED.format(type=name)
+    x = np.random.default_rng(1).normal(size=(4, 64)).astype(np.float32)
+    if type_ == "bfloat16":
+        import ml_dtypes
+
+        type_ = ml_dtypes.bfloat16
+    plain, folded = (hlo.compile(text, level=n, device="cpu")(x.astype(type_)) for n in (0, 2))
+    np.testing.assert_array_equal(*(each[0].astype(np.float32) for each in (plain, folded)))
+
+
+def test_a_chain_of_known_numbers_leaves_one_operation():
+    block = graph(SCALED.format(type="f32"))
+    fold_splats(block)
+    assert {each.name for each in block.operations} == {"constant", "divide"}
+    assert [each.name for each in plan(block, 2).kernels()] == ["divide_1"]
+
+
+def test_a_broadcast_that_is_returned_stays_one():
+    block = graph("""
+    func.func @main() -> tensor<1000xf32> {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %all = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<1000xf32>
+      return %all : tensor<1000xf32>
+    }""")
+    fold_splats(block)
+    assert [each.name for each in block.operations] == ["constant", "broadcast_in_dim"]
+
+
+def test_what_two_norms_share_is_no_result_of_the_first():
+    """A width that is broadcast for both would be written by one kernel for the other."""
+    norm = """
+      %s{n} = stablehlo.reduce({x} init: %zero) applies stablehlo.add across dimensions = [1]
+        : (tensor<8x64xf32>, tensor<f32>) -> tensor<8xf32>
+      %b{n} = stablehlo.broadcast_in_dim %s{n}, dims = [0] : (tensor<8xf32>) -> tensor<8x1xf32>
+      %m{n} = stablehlo.divide %b{n}, %widths : tensor<8x1xf32>
+      %a{n} = stablehlo.broadcast_in_dim %m{n}, dims = [0, 1]
+        : (tensor<8x1xf32>) -> tensor<8x64xf32>
+      %y{n} = stablehlo.subtract {x}, %a{n} : tensor<8x64xf32>"""
+    made = plan(
+        graph(f"""
+    func.func @main(%x: tensor<8x64xf32>, %w: tensor<64x64xf32>) -> tensor<8x64xf32> {{
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %width = stablehlo.constant dense<64.0> : tensor<f32>
+      %widths = stablehlo.broadcast_in_dim %width, dims = [] : (tensor<f32>) -> tensor<8x1xf32>
+      {norm.format(n=0, x="%x")}
+      %p = stablehlo.dot_general %y0, %w, contracting_dims = [1] x [0]
+        : (tensor<8x64xf32>, tensor<64x64xf32>) -> tensor<8x64xf32>
+      {norm.format(n=1, x="%p")}
+      return %y1 : tensor<8x64xf32>
+    }}"""),
+        3,
+    )
+    first, _, second = made.kernels()
+    assert (len(first.outputs), len(second.inputs)) == (1, 1)
