@@ -1,0 +1,99 @@
+// One operand of a product (tiles.h): from its source (tile_sources.h) to threadgroup memory, and
+// from there as 8 x 8 matrices.
+#pragma once
+#include <metal_simdgroup_matrix>
+#include <metal_stdlib>
+
+#include "metalbench/inlined.h"
+#include "metalbench/quads.h"
+#include "metalbench/tile_sources.h"
+
+namespace metalbench {
+
+using namespace metal;
+
+constant constexpr uint kTileThreads = 128;
+
+// One operand on its way: a thread's share of the tile to come, and the tile in threadgroup memory.
+template <typename Source, uint Extent, uint Depth, bool IsLeft, uint Threads = kTileThreads>
+struct Operand {
+  using T = typename Source::element;
+  static constant constexpr bool kAlong = Source::kAlongDepth;
+  static constant constexpr uint kRows = kAlong ? Extent : Depth;
+  static constant constexpr uint kRowQuads = (kAlong ? Depth : Extent) / 4;
+  static constant constexpr uint kPitch = 4 * kRowQuads + 16 / sizeof(T);
+  static constant constexpr uint kTile = kRows * kPitch;
+  static constant constexpr uint kQuads = kRows * kRowQuads;
+  static constant constexpr uint kShare = (kQuads + Threads - 1) / Threads;
+  // Quads that a thread has beside each other.
+  static constant constexpr uint kRun =
+      has_runs<Source>(0) && sizeof(T) == 2 && kRowQuads % 2 == 0 && kQuads % (2 * Threads) == 0
+          ? 2
+          : 1;
+
+  Source source;
+  typename Source::Line lines[kShare];
+  Quad<T> share[kShare];
+  bool whole;
+
+  // The quad of the tile that number `i` of a thread's share is.
+  INLINED static uint index_of(uint i, uint thread_index) {
+    return (i / kRun * Threads + thread_index) * kRun + i % kRun;
+  }
+
+  INLINED void begin(uint first, uint thread_index) {
+    for (uint i = 0; i < kShare; ++i) {
+      const uint index = index_of(i, thread_index);
+      lines[i] = source.line(first + (kAlong ? index / kRowQuads : 4 * (index % kRowQuads)));
+    }
+    whole = kQuads % Threads == 0 && is_whole(source, first, Extent, Depth, 0);
+  }
+
+  INLINED void fetch(uint k, uint thread_index) {
+    if (whole) {
+      for (uint i = 0; i < kShare; i += kRun) {
+        take_run<kRun>(source, share + i, lines[i], k + depth_of(index_of(i, thread_index)), 0);
+      }
+      return;
+    }
+    for (uint i = 0; i < kShare; ++i) {
+      share[i] = source.quad(lines[i], k + depth_of(index_of(i, thread_index)));
+    }
+  }
+
+  INLINED static uint depth_of(uint index) {
+    return kAlong ? 4 * (index % kRowQuads) : index / kRowQuads;
+  }
+
+  INLINED void put(threadgroup T* tile, uint thread_index) const {
+    for (uint i = 0; i < kShare; i += kRun) {
+      const uint index = index_of(i, thread_index);
+      if (index < kQuads) {
+        QuadRun<T, kRun> run;
+        for (uint j = 0; j < kRun; ++j) {
+          run.quads[j] = share[i + j];
+        }
+        ((threadgroup QuadRun<T, kRun>*)
+             tile)[index / kRowQuads * (kPitch / (4 * kRun)) + index % kRowQuads / kRun] = run;
+      }
+    }
+  }
+
+  // Where the rows or columns from `at` on begin in a tile.
+  INLINED static threadgroup const T* part_of(threadgroup const T* tile, uint at) {
+    return tile + (kAlong ? at * kPitch : at);
+  }
+
+  // The 8 x 8 matrix at row or column `at` of such a part, and at depth `k`.
+  INLINED static void load(thread simdgroup_matrix<T, 8, 8>& block, threadgroup const T* part,
+                           uint at, uint k) {
+    threadgroup const T* from = part + (kAlong ? at * kPitch + k : k * kPitch + at);
+    if (kAlong == IsLeft) {
+      simdgroup_load(block, from, kPitch);
+    } else {
+      simdgroup_load(block, from, kPitch, ulong2(0), true);
+    }
+  }
+};
+
+}  // namespace metalbench
