@@ -16,24 +16,15 @@ struct Product {
 
 [[kernel]] void sum_products(device const float* a, device const float* b, device float* partial,
                              constant uint& n, uint group [[threadgroup_position_in_grid]],
-                             uint thread_index [[thread_index_in_threadgroup]],
-                             uint lane [[thread_index_in_simdgroup]],
-                             uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+                             PLACE_ARGUMENTS) {
   threadgroup float sums[TG / 32];
-  const Place place = {thread_index, lane, simdgroup};
-  const float sum = sum_of_share<TG, QUADS>(Product(), n, group, sums, place, a, b);
-  if (thread_index == 0) {
-    partial[group] = sum;
-  }
+  store_share<TG, QUADS>(Product(), n, group, partial, sums, PLACE, a, b);
 }
 
 [[kernel]] void finish(device const float* partial, device float* y, constant uint& n,
-                       uint thread_index [[thread_index_in_threadgroup]],
-                       uint lane [[thread_index_in_simdgroup]],
-                       uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+                       PLACE_ARGUMENTS) {
   threadgroup float sums[Finishers / 32];
-  const Place place = {thread_index, lane, simdgroup};
-  const float sum = sum_of_shares(partial, shares_of<TG, QUADS>(n), sums, place);
+  const float sum = sum_of_shares(partial, shares_of<TG, QUADS>(n), sums, PLACE);
   if (thread_index == 0) {
     y[0] = sum;
   }

@@ -16,24 +16,15 @@ struct Square {
 
 [[kernel]] void sum_squares(device const float* x, device float* partial, constant uint& rows,
                             constant uint& cols, uint group [[threadgroup_position_in_grid]],
-                            uint thread_index [[thread_index_in_threadgroup]],
-                            uint lane [[thread_index_in_simdgroup]],
-                            uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+                            PLACE_ARGUMENTS) {
   threadgroup float sums[TG / 32];
-  const Place place = {thread_index, lane, simdgroup};
-  const float sum = sum_of_share<TG, QUADS>(Square(), rows * cols, group, sums, place, x);
-  if (thread_index == 0) {
-    partial[group] = sum;
-  }
+  store_share<TG, QUADS>(Square(), rows * cols, group, partial, sums, PLACE, x);
 }
 
 [[kernel]] void finish(device const float* partial, device float* norm, constant uint& rows,
-                       constant uint& cols, uint thread_index [[thread_index_in_threadgroup]],
-                       uint lane [[thread_index_in_simdgroup]],
-                       uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+                       constant uint& cols, PLACE_ARGUMENTS) {
   threadgroup float sums[Finishers / 32];
-  const Place place = {thread_index, lane, simdgroup};
-  const float sum = sum_of_shares(partial, shares_of<TG, QUADS>(rows * cols), sums, place);
+  const float sum = sum_of_shares(partial, shares_of<TG, QUADS>(rows * cols), sums, PLACE);
   if (thread_index == 0) {
     norm[0] = precise::sqrt(sum);
   }

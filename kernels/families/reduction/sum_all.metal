@@ -14,25 +14,16 @@ using namespace metalbench;
 
 [[kernel]] void first(device const DTYPE* x, device float* partial, constant uint& rows,
                       constant uint& cols, uint group [[threadgroup_position_in_grid]],
-                      uint thread_index [[thread_index_in_threadgroup]],
-                      uint lane [[thread_index_in_simdgroup]],
-                      uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  const Place place = {thread_index, lane, simdgroup};
+                      PLACE_ARGUMENTS) {
   threadgroup float memory[TG / 32];
-  const float sum = sum_of_share<TG, QUADS>(Identity(), rows * cols, group, memory, place, x);
-  if (thread_index == 0) {
-    partial[group] = sum;
-  }
+  store_share<TG, QUADS>(Identity(), rows * cols, group, partial, memory, PLACE, x);
 }
 
 [[kernel]] void finish(device const float* partial, device DTYPE* y, constant uint& rows,
-                       constant uint& cols, uint thread_index [[thread_index_in_threadgroup]],
-                       uint lane [[thread_index_in_simdgroup]],
-                       uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  const Place place = {thread_index, lane, simdgroup};
+                       constant uint& cols, PLACE_ARGUMENTS) {
   threadgroup float memory[Finishers / 32];
   const uint shares = shares_of<TG, QUADS>(rows * cols);
-  const float sum = sum_of_shares(partial, shares, memory, place);
+  const float sum = sum_of_shares(partial, shares, memory, PLACE);
   if (thread_index == 0) {
     y[0] = DTYPE(sum);
   }

@@ -30,6 +30,16 @@ inline float sum_of_share(F f, uint count, uint group, threadgroup float* partia
   return group_sum<Threads / 32>(total(sum), partial, place);
 }
 
+// The same, left where the second dispatch finds it.
+template <uint Threads, uint Quads, typename F, typename... Inputs>
+inline void store_share(F f, uint count, uint group, device float* shares,
+                        threadgroup float* partial, Place place, device const Inputs*... x) {
+  const float sum = sum_of_share<Threads, Quads>(f, count, group, partial, place, x...);
+  if (place.thread_index == 0) {
+    shares[group] = sum;
+  }
+}
+
 // The sum of what `groups` threadgroups have left, by a threadgroup of Finishers threads.
 constant constexpr uint Finishers = 128;
 

@@ -26,28 +26,18 @@ struct Over {
 
 [[kernel]] void sum_squares(device const float* x, device float* partial, constant uint& batch,
                             constant uint& height, constant uint& width, constant uint& channels,
-                            uint group [[threadgroup_position_in_grid]],
-                            uint thread_index [[thread_index_in_threadgroup]],
-                            uint lane [[thread_index_in_simdgroup]],
-                            uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+                            uint group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   threadgroup float sums[TG / 32];
-  const Place place = {thread_index, lane, simdgroup};
   const uint count = batch * height * width * channels;
-  const float sum = sum_of_share<TG, QUADS>(Square(), count, group, sums, place, x);
-  if (thread_index == 0) {
-    partial[group] = sum;
-  }
+  store_share<TG, QUADS>(Square(), count, group, partial, sums, PLACE, x);
 }
 
 [[kernel]] void finish(device const float* partial, device float* norm, constant uint& batch,
                        constant uint& height, constant uint& width, constant uint& channels,
-                       uint thread_index [[thread_index_in_threadgroup]],
-                       uint lane [[thread_index_in_simdgroup]],
-                       uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+                       PLACE_ARGUMENTS) {
   threadgroup float sums[Finishers / 32];
-  const Place place = {thread_index, lane, simdgroup};
   const uint shares = shares_of<TG, QUADS>(batch * height * width * channels);
-  const float sum = sum_of_shares(partial, shares, sums, place);
+  const float sum = sum_of_shares(partial, shares, sums, PLACE);
   if (thread_index == 0) {
     norm[0] = precise::sqrt(sum);
   }

@@ -12,13 +12,9 @@ using namespace metalbench;
 
 [[kernel]] void row_losses(device const float* predictions, device const uint* targets,
                            device float* losses, constant uint& classes,
-                           uint row [[threadgroup_position_in_grid]],
-                           uint thread_index [[thread_index_in_threadgroup]],
-                           uint lane [[thread_index_in_simdgroup]],
-                           uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  const Place place = {thread_index, lane, simdgroup};
+                           uint row [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   threadgroup float2 partial[TG / 32];
-  const ExpSum all = row_exp_sum<TG>(row_of(predictions, row, classes, -INFINITY), partial, place);
+  const ExpSum all = row_exp_sum<TG>(row_of(predictions, row, classes, -INFINITY), partial, PLACE);
   if (thread_index == 0) {
     const float chosen = predictions[ulong(row) * classes + targets[row]];
     losses[row] = precise::log(all.sum) + (all.peak - chosen);
@@ -26,12 +22,9 @@ using namespace metalbench;
 }
 
 [[kernel]] void finish(device const float* losses, device float* y, constant uint& rows,
-                       uint thread_index [[thread_index_in_threadgroup]],
-                       uint lane [[thread_index_in_simdgroup]],
-                       uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+                       PLACE_ARGUMENTS) {
   threadgroup float sums[Finishers / 32];
-  const Place place = {thread_index, lane, simdgroup};
-  const float sum = sum_of_shares(losses, rows, sums, place);
+  const float sum = sum_of_shares(losses, rows, sums, PLACE);
   if (thread_index == 0) {
     y[0] = sum / float(rows);
   }

@@ -19,26 +19,16 @@ struct Divergence {
 
 [[kernel]] void add_terms(device const float* predictions, device const float* targets,
                           device float* partial, constant uint& rows, constant uint& cols,
-                          uint group [[threadgroup_position_in_grid]],
-                          uint thread_index [[thread_index_in_threadgroup]],
-                          uint lane [[thread_index_in_simdgroup]],
-                          uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+                          uint group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   threadgroup float sums[TG / 32];
-  const Place place = {thread_index, lane, simdgroup};
-  const float sum =
-      sum_of_share<TG, QUADS>(Divergence(), rows * cols, group, sums, place, predictions, targets);
-  if (thread_index == 0) {
-    partial[group] = sum;
-  }
+  store_share<TG, QUADS>(Divergence(), rows * cols, group, partial, sums, PLACE, predictions,
+                         targets);
 }
 
 [[kernel]] void finish(device const float* partial, device float* y, constant uint& rows,
-                       constant uint& cols, uint thread_index [[thread_index_in_threadgroup]],
-                       uint lane [[thread_index_in_simdgroup]],
-                       uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+                       constant uint& cols, PLACE_ARGUMENTS) {
   threadgroup float sums[Finishers / 32];
-  const Place place = {thread_index, lane, simdgroup};
-  const float sum = sum_of_shares(partial, shares_of<TG, QUADS>(rows * cols), sums, place);
+  const float sum = sum_of_shares(partial, shares_of<TG, QUADS>(rows * cols), sums, PLACE);
   if (thread_index == 0) {
     y[0] = sum / (float(rows));
   }

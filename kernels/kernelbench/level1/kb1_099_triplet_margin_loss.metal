@@ -15,11 +15,7 @@ constant constexpr float kOffset = 1e-6f;
 
 [[kernel]] void row_losses(device const float* anchor, device const float* positive,
                            device const float* negative, device float* losses, constant uint& cols,
-                           uint row [[threadgroup_position_in_grid]],
-                           uint thread_index [[thread_index_in_threadgroup]],
-                           uint lane [[thread_index_in_simdgroup]],
-                           uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  const Place place = {thread_index, lane, simdgroup};
+                           uint row [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   threadgroup float3 partial[TG / 32];
   const Row<float> anchors = row_of(anchor, row, cols);
   // Beyond the row a - p + 1e-6 is 0.
@@ -39,7 +35,7 @@ constant constexpr float kOffset = 1e-6f;
     to_negative = fma(far, far, to_negative);
   }
   const float3 mine = float3(total(to_positive), total(to_negative), total(difference));
-  const float3 all = group_sum<TG / 32>(mine, partial, place);
+  const float3 all = group_sum<TG / 32>(mine, partial, PLACE);
   if (thread_index == 0) {
     const float distances = precise::sqrt(all.x) + precise::sqrt(all.y);
     losses[row] = max((distances > 0.0f ? all.z / distances : 0.0f) + 1.0f, 0.0f);
@@ -47,12 +43,9 @@ constant constexpr float kOffset = 1e-6f;
 }
 
 [[kernel]] void finish(device const float* losses, device float* y, constant uint& rows,
-                       uint thread_index [[thread_index_in_threadgroup]],
-                       uint lane [[thread_index_in_simdgroup]],
-                       uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+                       PLACE_ARGUMENTS) {
   threadgroup float sums[Finishers / 32];
-  const Place place = {thread_index, lane, simdgroup};
-  const float sum = sum_of_shares(losses, rows, sums, place);
+  const float sum = sum_of_shares(losses, rows, sums, PLACE);
   if (thread_index == 0) {
     y[0] = sum / float(rows);
   }

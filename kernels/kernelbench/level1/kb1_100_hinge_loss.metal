@@ -12,11 +12,7 @@ using namespace metalbench;
 
 [[kernel]] void row_losses(device const float* predictions, device const float* targets,
                            device float* losses, constant uint& n,
-                           uint row [[threadgroup_position_in_grid]],
-                           uint thread_index [[thread_index_in_threadgroup]],
-                           uint lane [[thread_index_in_simdgroup]],
-                           uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  const Place place = {thread_index, lane, simdgroup};
+                           uint row [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   threadgroup float partial[TG / 32];
   // Beyond the row p = t = 1, of which the loss is 0.
   const Row<float> p = row_of(predictions, row, n, 1.0f);
@@ -25,19 +21,16 @@ using namespace metalbench;
   for (uint column = 4 * thread_index; column < n; column += 4 * TG) {
     sums += max(1.0f - p(column) * t(column), 0.0f);
   }
-  const float sum = group_sum<TG / 32>(total(sums), partial, place);
+  const float sum = group_sum<TG / 32>(total(sums), partial, PLACE);
   if (thread_index == 0) {
     losses[row] = sum;
   }
 }
 
 [[kernel]] void finish(device const float* losses, device float* y, constant uint& n,
-                       uint thread_index [[thread_index_in_threadgroup]],
-                       uint lane [[thread_index_in_simdgroup]],
-                       uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+                       PLACE_ARGUMENTS) {
   threadgroup float sums[Finishers / 32];
-  const Place place = {thread_index, lane, simdgroup};
-  const float sum = sum_of_shares(losses, n, sums, place);
+  const float sum = sum_of_shares(losses, n, sums, PLACE);
   if (thread_index == 0) {
     y[0] = sum / (float(n) * float(n));
   }
