@@ -1,8 +1,8 @@
 """LLVM's passes that the module of all lanes is not put through once more.
 
 It is made of code that went through all of them as one lane's; they find next to nothing in it and
-take an eighth of the time that machine code is made in. Kept is what the vectors themselves leave
-to be done: variables into registers, addresses out of loops, what was computed twice.
+take about a tenth of the time that machine code is made in. Kept is what the vectors themselves
+leave to be done: variables into registers, addresses out of loops, what was computed twice.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def vectorise(module: str, launch: Launch) -> str:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Python looks for cycles a fifth of the time, in objects that are all in use."""
+    """Python looks for no cycles meanwhile: of so many objects nearly all are in use."""
     was_on = gc.isenabled()
     gc.disable()
     try:
