@@ -6,8 +6,9 @@
 // dispatch: sqr_mm  threadgroups=(ceil_div(n, BN), ceil_div(n, BM))  threads=(THREADS)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
-// tune: BK = 16, 8
+// tune: BK = 16, 8, 32
 // tune: THREADS = 128, 256
+// defaults: cuda BK = 32
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/epilogues.h"
@@ -17,7 +18,7 @@ using namespace metalbench;
 [[kernel, max_total_threads_per_threadgroup(THREADS)]] void sqr_mm(
     device const DTYPE* a, device const DTYPE* b, device DTYPE* c, constant uint& n,
     uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Tile = Product<MatrixRows<DTYPE>, MatrixColumns<DTYPE>, BM, BN, BK, THREADS>;
+  using Tile = Product<MatrixRows<DTYPE>, MatrixColumns<DTYPE>, BM, BN, tile_depth<DTYPE>(BK), THREADS>;
   threadgroup float4 memory[Tile::kMemory];
   Tile product(tile * uint2(BN, BM), memory, PLACE);
   product.multiply({a, n, n}, {b, n, n, n}, n);

@@ -14,6 +14,13 @@ using namespace metal;
 
 constant constexpr uint kTileThreads = 128;
 
+// As deep as asked for, and at most 64 bytes: deeper tiles of float have no room in threadgroup
+// memory.
+template <typename T>
+constexpr uint tile_depth(uint asked) {
+  return asked < 64 / sizeof(T) ? asked : 64 / sizeof(T);
+}
+
 // One operand on its way: a thread's share of the tile to come, and the tile in threadgroup memory.
 template <typename Source, uint Extent, uint Depth, bool IsLeft, uint Threads = kTileThreads>
 struct Operand {
