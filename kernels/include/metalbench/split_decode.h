@@ -1,7 +1,7 @@
 // Attention of few queries over a long cache, in two dispatches, so that there is work for a whole
 // GPU however few heads there are. In the first a threadgroup has a span of the keys of one kv head
 // and several queries that share them: every row of the cache is read once for all of these. Its
-// SIMD-groups take turns at four keys at a time, whose rows and values are on their way together.
+// SIMD-groups take turns at four keys at a time, whose rows are on their way together.
 // What a span comes to is a *partial*: a sum of values that is not divided yet, as floats; its
 // largest score, to base two; and the sum of weights relative to that. In the second dispatch
 // partials are joined.
@@ -81,11 +81,10 @@ struct SplitDecode {
   template <typename Cache>
   void walk(Cache cache, uint begin, uint end, Place place) {
     for (uint i = begin + kKeys * place.simdgroup; i < end; i += kKeys * SimdGroups) {
-      float4 rows[kKeys][kQuads], values[kKeys][kQuads];
+      float4 rows[kKeys][kQuads];
       for (uint u = 0; u < kKeys; ++u) {
         for (uint j = 0; j < kQuads; ++j) {
           rows[u][j] = cache.key(min(i + u, end - 1), 4 * (place.lane + 32 * j));
-          values[u][j] = cache.value(min(i + u, end - 1), 4 * (place.lane + 32 * j));
         }
       }
       float4 weights[Queries];
@@ -94,8 +93,9 @@ struct SplitDecode {
       }
       for (uint u = 0; u < kKeys; ++u) {
         for (uint j = 0; j < kQuads; ++j) {
+          const float4 value = cache.value(min(i + u, end - 1), 4 * (place.lane + 32 * j));
           for (uint g = 0; g < Queries; ++g) {
-            out[g][j] = fma(weights[g][u], values[u][j], out[g][j]);
+            out[g][j] = fma(weights[g][u], value, out[g][j]);
           }
         }
       }
