@@ -1,10 +1,10 @@
 """How long kernels take to compile: our library's, and MLX's from the headers of its wheel.
 
-    python benchmarks/compile_times.py
+    python benchmarks/compile_times.py [--every 1]
 
 Each is compiled with an empty cache, with one where the MSL headers are precompiled by others like
 it, and then found there, in one process, one after the other. Front end is the time until the list
-of kernels is known; clang sees the kernel after that.
+of kernels is known; clang sees the kernel after that. Of all kernels, or of every so many.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import click
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
@@ -101,15 +102,18 @@ def report(title: str, kernels: list[Steps], cache: str) -> None:
         print(f"  {label:32}{median:8.1f} ms {most:8.1f} ms  {worst}")
 
 
-def main() -> None:
+@click.command()
+@click.option("--every", default=1, show_default=True, help="Only each so many kernels.")
+def main(every: int) -> None:
+    """Tell how long kernels of the library and of MLX take to compile."""
     device = _core.open("cpu")
     try:
-        sets = {"the library": list(ours(device)), "MLX": list(of_mlx(device, headers()))}
+        sets = {"the library": [*ours(device)], "MLX": [*of_mlx(device, headers())]}
     except OutOfReachError as problem:
         sys.exit(str(problem))
     with tempfile.TemporaryDirectory() as cache:
         for title, kernels in sets.items():
-            report(title, kernels, cache)
+            report(title, kernels[::every], cache)
 
 
 if __name__ == "__main__":

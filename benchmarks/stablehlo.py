@@ -4,8 +4,9 @@
 
 Needs `pip install 'metalbench[jax]'`. The two compute the same, of the same inputs, and are checked
 against each other first. Printed are the kernels of a pass and the bytes of the buffers that they
-read and write, each as ours / by hand; the median of a pass, and the medians of the ratios to the
-same turn's other passes (below 1 is faster). `metalbench hlo bench` has more programs, and MLX.
+read and write, each as ours / by hand, here and as they would be on a GPU, where attention is one
+kernel; the median of a pass, and the medians of the ratios to the same turn's other passes (below 1
+is faster). `metalbench hlo bench` has more programs, and MLX.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from metalbench import _core
 from metalbench.hlo.bench.families import normalization, transformer
 from metalbench.hlo.bench.utilisation import moved_by
 from metalbench.hlo.bench.xla import Xla
-from metalbench.hlo.compiling import executable_of
-from metalbench.hlo.running import Executable
+from metalbench.hlo.compiling import executable_of, graph
+from metalbench.hlo.running import Executable, plan
 from metalbench.hlo.running.executable import upload
 from metalbench.kernel.library import find
 from metalbench.kernel.prepare import Bound, compile_kernel
@@ -130,12 +131,17 @@ def measure(name: str, case: Case, device: _core.Device, level: int, seconds: fl
         passes = pass_ns(device, launches), pass_ns(device, bound.dispatches)
         turns.append([*passes, xla_ns(xla, times)])
     ours, hand, other = np.array(turns).T
-    moved = sum(map(moved_by, program.plan.kernels()))
     theirs = bytes_of(bound, device, case)
-    kernels = f"{len(launches)} / {len(bound.dispatches)}"
-    told = f"{moved / 1e6:.2f} / {theirs / 1e6:.2f} MB = {moved / theirs:.2f}"
+    told = [
+        f"{len(kernels)} / {len(bound.dispatches)}, {sum(map(moved_by, kernels)) / theirs:.2f}"
+        for kernels in (
+            list(program.plan.kernels()),
+            list(plan(graph(module), level, device="metal").kernels()),
+        )
+    ]
     ratios = f"{np.median(ours / hand):10.2f}{np.median(ours / other):10.2f}"
-    print(f"{name:20}{kernels:>9}{told:>26}{np.median(ours) / 1e6:10.3f} ms{ratios}", flush=True)
+    texts = f"{theirs / 1e6:8.2f} MB{told[0]:>14}{told[1]:>14}"
+    print(f"{name:18}{texts}{np.median(ours) / 1e6:11.3f} ms{ratios}", flush=True)
 
 
 def main() -> None:
@@ -150,7 +156,8 @@ def main() -> None:
         parser.error(f"expected of {', '.join(CASES)}, got {', '.join(sorted(unknown))}")
     device = _core.open() if options.device == "auto" else _core.open(options.device)
     print(f"{device.name}, -O {options.level}")
-    print(f"{'':20}{'kernels':>9}{'bytes':>26}{'a pass':>13}{'/ by hand':>10}{'/ XLA':>10}")
+    heads = f"{'by hand':>11}{'here':>14}{'on a GPU':>14}{'a pass':>14}"
+    print(f"{'':18}{heads}{'/ by hand':>10}{'/ XLA':>10}")
     for name in options.names or CASES:
         measure(name, CASES[name], device, options.level, options.seconds)
 

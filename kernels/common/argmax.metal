@@ -4,6 +4,7 @@
 // groups in the same way by the first thread: the order of execution cannot show.
 // dispatch: argmax  threadgroups=(rows)  threads=(TG)
 // tune: TG = 32, 64, 128, 256
+// defaults: cuda TG = 64
 // dtypes: float32, float16, bfloat16
 #include "metalbench/arg_rows.h"
 using namespace metal;

@@ -5,7 +5,8 @@
 // dispatch: rect_mm  threadgroups=(ceil_div(n, BN), ceil_div(m, BM))  threads=(128)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
-// tune: BK = 16, 8
+// tune: BK = 16, 8, 32
+// defaults: cuda BK = 32
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/epilogues.h"
@@ -16,7 +17,7 @@ using namespace metalbench;
     device const DTYPE* a, device const DTYPE* b, device DTYPE* c, constant uint& m,
     constant uint& n, constant uint& k, uint2 tile [[threadgroup_position_in_grid]],
     PLACE_ARGUMENTS) {
-  using Tile = Product<MatrixRows<DTYPE>, MatrixColumns<DTYPE>, BM, BN, BK>;
+  using Tile = Product<MatrixRows<DTYPE>, MatrixColumns<DTYPE>, BM, BN, tile_depth<DTYPE>(BK)>;
   threadgroup float4 memory[Tile::kMemory];
   Tile product(tile * uint2(BN, BM), memory, PLACE);
   product.multiply({a, m, k}, {b, k, n, n}, k);

@@ -6,6 +6,7 @@
 // dispatch: softmax  threadgroups=(rows)  threads=(TG)
 // tune: TG = 32, 64, 128, 256
 // tune: KEEP = 8, 1, 4
+// defaults: cuda KEEP = 4
 // dtypes: float32, float16, bfloat16
 #include "metalbench/softmax.h"
 using namespace metal;

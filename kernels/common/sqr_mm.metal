@@ -1,23 +1,23 @@
 // C = A B for square matrices, with simdgroup_matrix.
-// The plain case of metalbench/tiles.h, which tells how: SIMD-groups hold a BM x BN tile of C
+// The plain case of metalbench/tiles.h, which tells how: four SIMD-groups hold a BM x BN tile of C
 // in registers, tiles of A and B pass through threadgroup memory twice buffered, one barrier per
 // step. Larger tiles use what they load more often, smaller ones make more threadgroups: the values
 // below are where one or the other wins.
-// dispatch: sqr_mm  threadgroups=(ceil_div(n, BN), ceil_div(n, BM))  threads=(THREADS)
+// dispatch: sqr_mm  threadgroups=(ceil_div(n, BN), ceil_div(n, BM))  threads=(128)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
-// tune: BK = 16, 8
-// tune: THREADS = 128, 256
+// tune: BK = 16, 8, 32
+// defaults: cuda BK = 32
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/epilogues.h"
 #include "metalbench/tiles.h"
 using namespace metalbench;
 
-[[kernel, max_total_threads_per_threadgroup(THREADS)]] void sqr_mm(
+[[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void sqr_mm(
     device const DTYPE* a, device const DTYPE* b, device DTYPE* c, constant uint& n,
     uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Tile = Product<MatrixRows<DTYPE>, MatrixColumns<DTYPE>, BM, BN, BK, THREADS>;
+  using Tile = Product<MatrixRows<DTYPE>, MatrixColumns<DTYPE>, BM, BN, tile_depth<DTYPE>(BK)>;
   threadgroup float4 memory[Tile::kMemory];
   Tile product(tile * uint2(BN, BM), memory, PLACE);
   product.multiply({a, n, n}, {b, n, n, n}, n);

@@ -1,7 +1,7 @@
 // Runs one kernel that is compiled as vectors for arm64 Linux, under an emulator: no library, no threads. Reads a launch and its
 // buffers from standard input, and writes the buffers to standard output.
-#include <mb/abi.h>
-#include <mb/switch.h>
+#include <mb/cpu/abi.h>
+#include <mb/cpu/switch.h>
 
 using namespace mb;
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from metalbench.msl import engine
 from metalbench.msl.building.compiler import Translate, generate
+from metalbench.msl.building.passes import left_out
 from metalbench.msl.building.targets import ELF
 from metalbench.msl.building.toolchain import LANE_FLAGS, VECTOR_FLAGS, flags, toolchain
 from metalbench.msl.building.vectors import widths_of
@@ -63,7 +64,9 @@ def kernel(program: engine.Program, function: str, folder: Path, *, fast_math: b
 def compiled(of: Kernel, module: str, target: Path, *more: str) -> None:
     """Machine code of a module: an object, or text with `-S`."""
     options = flags(checked=False, fast_math=of.fast_math, goal=ARM64, passes=VECTOR_FLAGS)
-    command = [*toolchain().clang, "-c", *more, "-x", "ir", *options, "-o", str(target), "-"]
+    tools = toolchain()
+    options += left_out(tools)
+    command = [*tools.clang, "-c", *more, "-x", "ir", *options, "-o", str(target), "-"]
     subprocess.run(command, input=module, text=True, check=True)
 
 

@@ -62,6 +62,13 @@ def test_kernels_that_do_not_synchronise_lie_in_objects_together(monkeypatch):
     assert found["squared"].arguments[0]["name"] == "y"
 
 
+def test_an_object_has_no_more_than_one_run_of_clang_is_good_for(monkeypatch):
+    monkeypatch.setattr("metalbench.msl.building.many.usable_cores", lambda: 1)
+    monkeypatch.setattr("metalbench.msl.building.many._MOST", 2)
+    found = built(SOURCE, NAMES[:3])
+    assert len({each.path for each in found.values()}) == 2
+
+
 def test_they_compute_what_they_did():
     device = _core.open("cpu")
     library = device.compile(SOURCE, filename="many.metal", fast_math=False)

@@ -93,3 +93,16 @@ def test_a_long_epilogue_is_a_loop_over_the_tile_and_changes_no_bit():
         given = [random.normal(size=each).astype(np.float32) for each in ((rows, 3), (3, columns))]
         plain, tiled = (hlo.compile(text, level=level, device="cpu")(*given) for level in (0, 2))
         np.testing.assert_array_equal(plain[0], tiled[0])
+
+
+def test_a_product_whose_elements_are_moved_is_still_made_by_tiles():
+    """As those of heads are, which would otherwise be made one by one."""
+    text = """func.func @main(%a: tensor<8x5xf32>, %b: tensor<5x32xf32>) -> tensor<4x8x8xf32> {
+      %p = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+        : (tensor<8x5xf32>, tensor<5x32xf32>) -> tensor<8x32xf32>
+      %r = stablehlo.reshape %p : (tensor<8x32xf32>) -> tensor<8x4x8xf32>
+      %t = stablehlo.transpose %r, dims = [1, 0, 2] : (tensor<8x4x8xf32>) -> tensor<4x8x8xf32>
+      return %t : tensor<4x8x8xf32>
+    }"""
+    product, moved = plan(graph(text), 2).kernels()
+    assert (product.threads, moved.threads) == (4, 256)

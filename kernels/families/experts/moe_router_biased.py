@@ -30,7 +30,8 @@ def steps(*dims):
         odd1=dict(tokens=37, experts=9),
         odd2=dict(tokens=5, experts=61),
         seed=dict(tokens=2048, experts=64),
-        large=dict(tokens=65536, experts=256),
+        # Beyond 65 535 rows MLX does not sort on an NVIDIA GPU.
+        large=dict(tokens=32768, experts=256),
     ),
     gpu_headline="large",
     inputs=dict(scores=uniform("tokens", "experts"), bias=steps("experts")),

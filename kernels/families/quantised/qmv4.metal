@@ -1,7 +1,6 @@
 // Matrix times vector, weights of 2 to 8 bits with a scale and a bias a group, by runs of 32 codes
-// (metalbench/quantised_matvec.h). STAGED is whether threadgroups keep the vector in their memory;
-// where GROUPS are fewer than the rows take, these go through the rows by turns.
-// dispatch: qmv  threadgroups=(min(ceil_div(rows, ROWS * TG / 32), GROUPS))  threads=(TG)
+// (metalbench/quantised_matvec.h). STAGED is whether threadgroups keep the vector in their memory.
+// dispatch: qmv  threadgroups=(ceil_div(rows, ROWS * TG / 32))  threads=(TG)
 // instance: q4_g64 BITS = 4, GROUP = 64
 // instance: q4_g32 BITS = 4, GROUP = 32
 // instance: q4_g128 BITS = 4, GROUP = 128
@@ -15,7 +14,6 @@
 // tune: ROWS = 4, 1, 2, 8
 // tune: AHEAD = 1, 2, 4
 // tune: STAGED = 0, 1
-// tune: GROUPS = 1048576, 264, 528
 // dtypes: float32, float16, bfloat16
 #include "metalbench/quantised_matvec.h"
 using namespace metalbench;
@@ -23,29 +21,16 @@ using namespace metalbench;
 [[kernel]] void qmv(device const DTYPE* x, device const uint* w, device const DTYPE* w_scales,
                     device const DTYPE* w_biases, device DTYPE* y, constant uint& rows,
                     constant uint& cols, uint group [[threadgroup_position_in_grid]],
-                    uint groups [[threadgroups_per_grid]], PLACE_ARGUMENTS) {
+                    PLACE_ARGUMENTS) {
   using Format = WholeNumbers<DTYPE, BITS, GROUP>;
   const Weights<Format> weights = {w, {w_scales, w_biases}, cols};
-  const PlainVector<DTYPE> plain = {x};
   const uint first = (group * (TG / 32) + simdgroup) * ROWS;
 #if STAGED
   threadgroup float4 quads[TileOfVector::kQuads];
-#endif
-#if STAGED && GROUPS < 65536
-  const uint stride = groups * (TG / 32) * ROWS;
-  if (cols <= TileOfVector::kColumns) {
-    TileOfVector::put(x, cols, quads, TG, thread_index);
-    flowing_matvec<ROWS, AHEAD>(weights, TileOfVector{quads, 0}, y, rows, first, stride, lane);
-  } else {
-    flowing_matvec<ROWS, AHEAD>(weights, plain, y, rows, first, stride, lane);
-  }
-#elif STAGED
   staged_matvec<ROWS, AHEAD, TG>(weights, x, y, rows, first, quads, PLACE);
-#elif GROUPS < 65536
-  flowing_matvec<ROWS, AHEAD>(weights, plain, y, rows, first, groups * (TG / 32) * ROWS, lane);
 #else
   if (first < rows) {
-    quantised_matvec<ROWS, AHEAD>(weights, plain, y, rows, first, lane);
+    quantised_matvec<ROWS, AHEAD>(weights, PlainVector<DTYPE>{x}, y, rows, first, lane);
   }
 #endif
 }

@@ -35,6 +35,8 @@ struct WindowKeys {
 template <uint SimdGroups, uint MaxDims>
 struct Decode {
   static constant constexpr uint kQuads = (MaxDims + 127) / 128;  // of a lane
+  // What so many turns come to is summed apart: of ten thousands of keys few digits would be left.
+  static constant constexpr uint kTurns = 64;
 
   struct Memory {
     float peaks[SimdGroups];
@@ -56,21 +58,34 @@ struct Decode {
     }
     float peak = place.simdgroup == 0 ? logit : -INFINITY;
     float sum = peak > -INFINITY ? 1.0f : 0.0f;
-    for (uint i = place.simdgroup; i < keys.count(); i += SimdGroups) {
-      const ulong row = ulong(keys.place(i)) * dims;
-      float4 product = 0.0f;
-      for (uint j = 0; j < kQuads; ++j) {
-        product = fma(query[j], load_quad(k + row, 4 * (place.lane + 32 * j), dims), product);
+    for (uint begin = 0; begin < keys.count(); begin += kTurns * SimdGroups) {
+      const uint end = min(keys.count(), begin + kTurns * SimdGroups);
+      float higher = peak;
+      float added = 0.0f;
+      float4 more[kQuads] = {};
+      for (uint i = begin + place.simdgroup; i < end; i += SimdGroups) {
+        const ulong row = ulong(keys.place(i)) * dims;
+        float4 product = 0.0f;
+        for (uint j = 0; j < kQuads; ++j) {
+          product = fma(query[j], load_quad(k + row, 4 * (place.lane + 32 * j), dims), product);
+        }
+        const float score = simd_sum(total(product));
+        const float before = higher;
+        higher = max(higher, score);
+        const float shrink = precise::exp(before - higher);
+        const float weight = precise::exp(score - higher);
+        for (uint j = 0; j < kQuads; ++j) {
+          const float4 value = load_quad(v + row, 4 * (place.lane + 32 * j), dims);
+          more[j] = fma(weight, value, more[j] * shrink);
+        }
+        added = fma(added, shrink, weight);
       }
-      const float score = simd_sum(total(product));
-      const float higher = max(peak, score);
-      const float shrink = precise::exp(peak - higher);
-      const float weight = precise::exp(score - higher);
+      // Where there was no key yet, -inf - -inf would be NaN.
+      const float shrink = peak > -INFINITY ? precise::exp(peak - higher) : 0.0f;
       for (uint j = 0; j < kQuads; ++j) {
-        const float4 value = load_quad(v + row, 4 * (place.lane + 32 * j), dims);
-        out[j] = fma(weight, value, out[j] * shrink);
+        out[j] = fma(out[j], shrink, more[j]);
       }
-      sum = fma(sum, shrink, weight);
+      sum = fma(sum, shrink, added);
       peak = higher;
     }
     for (uint j = 0; j < kQuads; ++j) {

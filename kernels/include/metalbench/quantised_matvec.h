@@ -49,17 +49,6 @@ struct TileOfVector {
     const uint at = column - from;
     return quads[at / kRun * 9 + at % kRun / 4];
   }
-  INLINED float factor() const { return 1.0f; }
-
-  // Puts all `cols` columns of a vector there, at most kColumns.
-  template <typename V>
-  INLINED static void put(device const V* x, uint cols, threadgroup float4* quads, uint threads,
-                          uint thread_index) {
-    for (uint i = thread_index; 4 * i < cols; i += threads) {
-      quads[i / 8 * 9 + i % 8] = quad_at(x, i);
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-  }
 };
 
 // Runs of several rows that are on their way together.
@@ -162,38 +151,6 @@ INLINED void staged_matvec(Weights<Format> weights, device const V* x, device T*
     }
   }
   store_sums(sums, 1.0f, y, rows, first, place.lane);
-}
-
-// The rows from `first` on, and those `stride` further each, by a SIMD-group of a grid that is as
-// large as the GPU: the next runs are on their way while those before them are multiplied, also
-// from the last of some rows to the first of the next.
-template <uint Rows, uint Ahead, typename Format, typename Vector, typename T>
-INLINED void flowing_matvec(Weights<Format> weights, Vector vector, device T* y, uint rows,
-                            uint first, uint stride, uint lane) {
-  using Runs = RunsAhead<Rows, Ahead, Format>;
-  float sums[Rows] = {};
-  uint from = 0;
-  Runs next(weights, rows, first, kRun * lane);
-  while (first < rows) {
-    const Runs runs = next;
-    const uint own = first, column = from + kRun * lane;
-    from += Ahead * Runs::kStep;
-    const bool is_last = from >= weights.cols;
-    if (is_last) {
-      from = 0;
-      first += stride;
-    }
-    if (first < rows) {
-      next = Runs(weights, rows, first, from + kRun * lane);
-    }
-    runs.add(vector, column, weights.cols, sums);
-    if (is_last) {
-      store_sums(sums, vector.factor(), y, rows, own, lane);
-      for (uint r = 0; r < Rows; ++r) {
-        sums[r] = 0.0f;
-      }
-    }
-  }
 }
 
 }  // namespace metalbench

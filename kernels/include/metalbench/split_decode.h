@@ -1,9 +1,10 @@
 // Attention of few queries over a long cache, in two dispatches, so that there is work for a whole
 // GPU however few heads there are. In the first a threadgroup has a span of the keys of one kv head
 // and several queries that share them: every row of the cache is read once for all of these. Its
-// SIMD-groups take turns at four keys at a time, whose rows are on their way together. What a span
-// comes to is a *partial*: a sum of values that is not divided yet, as floats; its largest score,
-// to base two; and the sum of weights relative to that. In the second dispatch partials are joined.
+// SIMD-groups take turns at four keys at a time, whose rows are on their way together.
+// What a span comes to is a *partial*: a sum of values that is not divided yet, as floats; its
+// largest score, to base two; and the sum of weights relative to that. In the second dispatch
+// partials are joined.
 //
 // A cache is a template parameter:
 //   key(i, column)    four elements of the i-th key; zeros past its end

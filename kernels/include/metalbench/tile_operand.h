@@ -14,8 +14,15 @@ using namespace metal;
 
 constant constexpr uint kTileThreads = 128;
 
+// As deep as asked for, and at most 64 bytes: deeper tiles of float have no room in threadgroup
+// memory.
+template <typename T>
+constexpr uint tile_depth(uint asked) {
+  return asked < 64 / sizeof(T) ? asked : 64 / sizeof(T);
+}
+
 // One operand on its way: a thread's share of the tile to come, and the tile in threadgroup memory.
-template <typename Source, uint Extent, uint Depth, bool IsLeft, uint Threads = kTileThreads>
+template <typename Source, uint Extent, uint Depth, bool IsLeft>
 struct Operand {
   using T = typename Source::element;
   static constant constexpr bool kAlong = Source::kAlongDepth;
@@ -24,12 +31,13 @@ struct Operand {
   static constant constexpr uint kPitch = 4 * kRowQuads + 16 / sizeof(T);
   static constant constexpr uint kTile = kRows * kPitch;
   static constant constexpr uint kQuads = kRows * kRowQuads;
-  static constant constexpr uint kShare = (kQuads + Threads - 1) / Threads;
+  static constant constexpr uint kShare = (kQuads + kTileThreads - 1) / kTileThreads;
   // Quads that a thread has beside each other.
-  static constant constexpr uint kRun =
-      has_runs<Source>(0) && sizeof(T) == 2 && kRowQuads % 2 == 0 && kQuads % (2 * Threads) == 0
-          ? 2
-          : 1;
+  static constant constexpr uint kRun = has_runs<Source>(0) && sizeof(T) == 2 &&
+                                                kRowQuads % 2 == 0 &&
+                                                kQuads % (2 * kTileThreads) == 0
+                                            ? 2
+                                            : 1;
 
   Source source;
   typename Source::Line lines[kShare];
@@ -38,7 +46,7 @@ struct Operand {
 
   // The quad of the tile that number `i` of a thread's share is.
   INLINED static uint index_of(uint i, uint thread_index) {
-    return (i / kRun * Threads + thread_index) * kRun + i % kRun;
+    return (i / kRun * kTileThreads + thread_index) * kRun + i % kRun;
   }
 
   INLINED void begin(uint first, uint thread_index) {
@@ -46,7 +54,7 @@ struct Operand {
       const uint index = index_of(i, thread_index);
       lines[i] = source.line(first + (kAlong ? index / kRowQuads : 4 * (index % kRowQuads)));
     }
-    whole = kQuads % Threads == 0 && is_whole(source, first, Extent, Depth, 0);
+    whole = kQuads % kTileThreads == 0 && is_whole(source, first, Extent, Depth, 0);
   }
 
   INLINED void fetch(uint k, uint thread_index) {

@@ -1,6 +1,6 @@
 // A threadgroup's tile of a matrix product C = A B, with simdgroup_matrix.
-// SIMD-groups, four if nothing else is said, hold a TileM x TileN tile of C, two beside each other,
-// in registers as 8 x 8 matrices of float. Tiles of A and B of depth TileK pass through threadgroup
+// Four SIMD-groups hold a TileM x TileN tile of C, a quarter each, in registers as 8 x 8 matrices
+// of float. Tiles of A and B of depth TileK pass through threadgroup
 // memory twice buffered: while one pair is multiplied the next is on its way in registers, and it
 // goes into the other buffer, which hides the latency of memory and takes one barrier per step.
 // Padding of 16 bytes per row keeps the eight rows of a matrix load in different banks.
@@ -21,17 +21,16 @@ namespace metalbench {
 using namespace metal;
 
 // The product of the rows of A from corner.y and the columns of B from corner.x.
-template <typename A, typename B, uint TileM, uint TileN, uint TileK, uint Threads = kTileThreads>
+template <typename A, typename B, uint TileM, uint TileN, uint TileK>
 struct Product {
   using T = typename A::element;
-  using Left = Operand<A, TileM, TileK, true, Threads>;
-  using Right = Operand<B, TileN, TileK, false, Threads>;
+  using Left = Operand<A, TileM, TileK, true>;
+  using Right = Operand<B, TileN, TileK, false>;
   // 8 x 8 matrices down and across that a SIMD-group holds.
-  static constant constexpr uint kPartM = TileM / (Threads / 64);
-  static constant constexpr uint kDown = kPartM / 8;
+  static constant constexpr uint kDown = TileM / 16;
   static constant constexpr uint kAcross = TileN / 16;
   static constant constexpr uint kTilesBytes = 2 * (Left::kTile + Right::kTile) * sizeof(T);
-  static constant constexpr uint kStripsBytes = Threads / 32 * 8 * (TileN / 2) * sizeof(float);
+  static constant constexpr uint kStripsBytes = 4 * 8 * (TileN / 2) * sizeof(float);
   // What `multiply` and `store` need of threadgroup memory, in float4.
   static constant constexpr uint kMemory =
       (kTilesBytes > kStripsBytes ? kTilesBytes : kStripsBytes) / 16;
@@ -45,9 +44,9 @@ struct Product {
   Product(uint2 corner, threadgroup float4* memory, Place place)
       : corner(corner), memory(memory), place(place) {}
 
-  // Where the SIMD-group's part begins in the tile.
+  // Where the SIMD-group's quarter begins in the tile.
   uint2 part() const {
-    return uint2(place.simdgroup % 2, place.simdgroup / 2) * uint2(TileN / 2, kPartM);
+    return uint2(place.simdgroup % 2, place.simdgroup / 2) * uint2(TileN / 2, TileM / 2);
   }
 
   // `memory` may be used again afterwards, by all threads, and `left` knows the lines of A. What

@@ -25,7 +25,8 @@ _PLACE = re.compile(
     r"(?: in (?P<file>.+?):(?P<line>\d+))?(?:\s|$)"
 )
 _WHO = re.compile(r"by thread \((\d+),(\d+),(\d+)\) in block \((\d+),(\d+),(\d+)\)")
-_ADDRESS = re.compile(r"Address (0x[0-9a-f]+)")
+# Versions differ in the words before it.
+_ADDRESS = re.compile(r"Address (0x[0-9a-f]+)|(0x[0-9a-f]+) is (?:out of bounds|misaligned)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ def _blocks(text: str) -> Iterator[str]:
 def _report(block: str) -> Report | None:
     head, _, rest = block.partition("\n")
     frames, address, who = _frames(block), _ADDRESS.search(rest), _who(rest)
-    at = int(address[1], 16) if address else None
+    at = int(address[1] or address[2], 16) if address else None
     if found := _ACCESS.search(head):
         kind = "misaligned" if "is misaligned" in rest else "out-of-bounds"
         what = f"{found[2]} of {_number(found[3])} bytes"

@@ -16,8 +16,11 @@ from metalbench.hlo.passes.rows import rows_of
 SLOTS = 32
 
 
-def attention_kernel(name: str, operation: Operation, inlined: set[Value]) -> Kernel:
-    """A threadgroup a row of scores; `passes.attention` says what the region has."""
+def attention_kernel(
+    name: str, operation: Operation, inlined: set[Value], *, device: str = ""
+) -> Kernel:
+    """A threadgroup a row of scores, on any device; `passes.attention` says what the region has."""
+    del device
     region = operation.regions[0]
     scores, *between, product = region.operations
     writer = Writer(EMITTERS, inlined | {each for one in region.operations for each in one.results})

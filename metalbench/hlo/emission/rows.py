@@ -14,9 +14,13 @@ from metalbench.hlo.passes.rows import Rows, identity, rows_of
 LANES = 32
 # Elements of a row that a thread keeps, if as many threads as a threadgroup has are enough.
 SLOTS = 8
+# On a kind of device: where SIMD-groups that wait for each other are the longest part of it.
+SLOTS_ON = {"cpu": 32}
 
 
-def rows_kernel(name: str, operation: Operation, inlined: set[Value]) -> Kernel:
+def rows_kernel(
+    name: str, operation: Operation, inlined: set[Value], *, device: str = ""
+) -> Kernel:
     """One kernel for an operation `rows`; its region's values lie in registers."""
     region = operation.regions[0]
     inner = {each for one in region.operations for each in one.results}
@@ -25,7 +29,7 @@ def rows_kernel(name: str, operation: Operation, inlined: set[Value]) -> Kernel:
     found = rows_of(reductions[0])
     if found is None:
         raise AssertionError("a group has a reduction of rows")
-    made = Row(writer, found)
+    made = Row(writer, found, SLOTS_ON.get(device, SLOTS))
     for number, reduction in enumerate(reductions):
         made.join(reduction, number)
     for number, value in enumerate(region.returned):

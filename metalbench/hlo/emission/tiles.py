@@ -57,18 +57,25 @@ class Tile:
         """Compute the product, and loop over its elements; gives the index of one."""
         result = self.product.results[0]
         names = products(writer, self.product, self.indices(writer, tile))
-        sums, element = writer.fresh("sums"), writer.fresh("e")
+        sums, row, column = (writer.fresh(each) for each in ("sums", "row", "column"))
         writer.line(f"{msl(result.type)} {sums}[{len(names)}] = {{{', '.join(names)}}};")
-        with writer.block(loop(element, len(names))):
-            inside = writer.unravel(element, self.extents)
-            places = []
-            shape = result.type.shape
-            for at, size, extent, one in zip(tile, shape, self.extents, inside, strict=True):
-                text = at if extent == 1 else f"{at} * {extent} + {one}"
-                places.append(writer.index(f"min({text}, {size - 1})" if size % extent else text))
-            index = tuple(places)
-            writer.note(result, index, f"{sums}[{element}]")
-            yield index
+        columns = self.extents[-1]
+        with writer.block(loop(row, len(names) // columns)):
+            # The columns of a row lie beside each other.
+            writer.line("#pragma clang loop vectorize(assume_safety)")
+            with writer.block(loop(column, columns)):
+                inside = (*writer.unravel(row, self.extents[:-1]), column)
+                index = tuple(self._places(writer, tile, inside))
+                element = writer.declare(msl(result.type), f"{sums}[{row} * {columns} + {column}]")
+                writer.note(result, index, element)
+                yield index
+
+    def _places(self, writer: Writer, tile: Index, inside: Index) -> Iterator[str]:
+        """The index of one element of a tile; what is beyond the last of an axis is the last."""
+        shape = self.product.results[0].type.shape
+        for at, size, extent, one in zip(tile, shape, self.extents, inside, strict=True):
+            text = at if extent == 1 else f"{at} * {extent} + {one}"
+            yield writer.index(f"min({text}, {size - 1})" if size % extent else text)
 
 
 def tile_of(roots: Sequence[Value], inlined: set[Value]) -> Tile | None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, field
 
 from metalbench.hlo.graph import Block, Operation, Value, splat
 from metalbench.hlo.passes.elementwise import ELEMENTWISE
+from metalbench.hlo.passes.kernel_sizes import cut_large_kernels
 
 # Maps of indices: free wherever they are.
 MOVES = frozenset(
@@ -44,8 +44,6 @@ LOOPS = frozenset(
         "select_and_scatter",
     )
 )
-# Maps of indices that may take divisions.
-_REORDERS = ("transpose", "reshape")
 # What passes put together, which makes its results in one kernel.
 FUSED = frozenset(("attention", "rows"))
 # What costs as much as many additions.
@@ -72,10 +70,6 @@ _COSTLY = frozenset(
 )
 # How much arithmetic an element may be in vain, in additions; a read of memory costs as much.
 _SPARE = 16
-# A kernel's parameters: Metal has 31, of which some are for results.
-_MOST_LEAVES = 20
-# Expressions of a kernel; compilers take their time for long ones.
-_MOST_OPERATIONS = 120
 
 
 def inlined_values(block: Block, level: int, whole: Collection[str]) -> set[Value]:
@@ -93,7 +87,7 @@ def inlined_values(block: Block, level: int, whole: Collection[str]) -> set[Valu
         return inlined - kept
     found = _by_accesses(block, kept, whole)
     _begin_epilogues(block, found, kept)
-    _cut_large_kernels(block, found)
+    cut_large_kernels(block, found)
     return found
 
 
@@ -176,6 +170,13 @@ def _is_cheap(
     if operation.name == "constant":
         return value.type.size == 1 or splat(operation.attributes["value"]) is not None
     repeats = accesses[value] / max(value.type.size, 1)
+    if is_matrices(operation):
+        # Tiles are the product's own: what moves its elements would have to take them one by one.
+        shape = value.type.shape
+        return repeats <= 1 and all(
+            each.name in ELEMENTWISE and each.results[0].type.shape == shape
+            for each in users.get(value, [])
+        )
     if operation.name in LOOPS:
         # As the beginning of an epilogue: each element is used once, in its place.
         return repeats <= 1 and all(
@@ -184,23 +185,43 @@ def _is_cheap(
             and each.results[0].type.size == value.type.size
             for each in users.get(value, [])
         )
-    return (
-        repeats <= 1
-        or _is_free(operation, users.get(value, []), inlined)
-        or costs[value] * (repeats - 1) <= _SPARE
-    )
+    return repeats <= 1 or _is_free(value, users, inlined) or costs[value] * (repeats - 1) <= _SPARE
 
 
-def _is_free(operation: Operation, users: list[Operation], inlined: set[Value]) -> bool:
+def is_matrices(operation: Operation) -> bool:
+    """Whether it is a product both of whose operands are read for many elements of the result."""
+    if operation.name != "dot_general":
+        return False
+    numbers = operation.attributes["dot_dimension_numbers"]
+    shared = sum(len(numbers[f"lhs_{each}_dimensions"]) for each in ("batching", "contracting"))
+    return all(len(each.type.shape) > shared for each in operation.operands)
+
+
+def _is_free(value: Value, users: dict[Value, list[Operation]], inlined: set[Value]) -> bool:
     """Whether an element is found in the operand as fast as it would be in a copy."""
-    if operation.name in _REORDERS:
-        return all(
-            each.name == "attention" or (each.name in _REORDERS and each.results[0] in inlined)
-            for each in users
-        )
+    operation = value.operation
+    if operation is None:
+        return False
+    if operation.name in ("transpose", "reshape"):
+        return _is_for_attention(value, users, inlined)
     if operation.name == "slice":
         return all(each == 1 for each in operation.attributes["strides"])
     return operation.name in ("broadcast", "broadcast_in_dim")
+
+
+def _is_for_attention(
+    value: Value, users: dict[Value, list[Operation]], inlined: set[Value]
+) -> bool:
+    """Whether nothing else reads it, itself or moved: that reads rows of it, and often."""
+    return all(
+        each.name == "attention"
+        or (
+            each.name in ("transpose", "reshape", "slice")
+            and each.results[0] in inlined
+            and _is_for_attention(each.results[0], users, inlined)
+        )
+        for each in users.get(value, [])
+    )
 
 
 def _costs(block: Block) -> dict[Value, int]:
@@ -244,49 +265,3 @@ def _accesses_of_fused(operation: Operation, value: Value) -> int:
         return value.type.size * (_SPARE + 2)
     region = operation.regions[0].operations
     return max(each.type.size for one in region for each in one.results)
-
-
-@dataclass
-class _Text:
-    """What is written for an element: the values that it is loaded from, and expressions.
-
-    `lengths` are how many each operation makes. One that is at the same index as another user's is
-    written once for both.
-    """
-
-    leaves: set[Value] = field(default_factory=set)
-    lengths: dict[Operation, int] = field(default_factory=dict)
-
-    @property
-    def length(self) -> int:
-        return sum(self.lengths.values())
-
-    def fits_with(self, other: _Text) -> bool:
-        """Whether one kernel can have both."""
-        length = sum((self.lengths | other.lengths).values())
-        return len(self.leaves | other.leaves) <= _MOST_LEAVES and length < _MOST_OPERATIONS
-
-    def take(self, other: _Text) -> None:
-        self.leaves |= other.leaves
-        self.lengths |= other.lengths
-
-
-def _cut_large_kernels(block: Block, inlined: set[Value]) -> None:
-    """Give buffers to what would make a kernel too long, or read from too many buffers."""
-    texts: dict[Value, _Text] = {}
-    for operation in block.operations:
-        found = _Text()
-        for value in operation.inputs():
-            inner = texts.get(value, _Text({value})) if value in inlined else _Text({value})
-            made = value.operation
-            is_part = made is not None and made.name != "constant" and value in inlined
-            if is_part and made is not None and not found.fits_with(inner):
-                inlined.difference_update(made.results)
-                inner = _Text({value})
-            found.take(inner)
-        if operation.name not in ELEMENTWISE:
-            # At indices of its own, which no other operation has.
-            found = _Text(found.leaves, {operation: found.length + 1})
-        else:
-            found.lengths[operation] = 1
-        texts.update(dict.fromkeys(operation.results, found))

@@ -86,7 +86,7 @@ def plan(block: Block, level: int, *, device: str = "") -> Plan:
     Raises Unsupported naming the operation.
     """
     run_passes(block, level, device=device)
-    return _Planner(level).plan(block)
+    return _Planner(level, device).plan(block)
 
 
 def source(whole: Plan) -> str:
@@ -96,8 +96,8 @@ def source(whole: Plan) -> str:
 
 
 class _Planner:
-    def __init__(self, level: int) -> None:
-        self._level = level
+    def __init__(self, level: int, device: str) -> None:
+        self._level, self._device = level, device
         self._count = 0
         self._known: dict[str, Kernel] = {}
 
@@ -124,7 +124,8 @@ class _Planner:
                 for stage in WHOLE[operation.name](operation)
             ]
         elif operation.name in _FUSED:
-            kernels = [_FUSED[operation.name](self._name(operation), operation, inlined)]
+            write = _FUSED[operation.name]
+            kernels = [write(self._name(operation), operation, inlined, device=self._device)]
         else:
             name, tiled = self._name(operation), self._level > 0
             kernels = [map_kernel(name, operation.results, inlined, tiled=tiled)]

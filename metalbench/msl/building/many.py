@@ -19,8 +19,8 @@ from metalbench.msl.building.undefined import undefined
 from metalbench.msl.reading.program import Source
 from metalbench.msl.rewriting.lower_many import lower_many, may_be_one_of_many
 
-# Fewer are compiled as fast by themselves.
-_FEWEST = 2
+# Fewer are compiled as fast by themselves; more might be too much for one run of clang.
+_FEWEST, _MOST = 2, 64
 
 
 def compile_many(
@@ -32,7 +32,7 @@ def compile_many(
     why. Raises CompileError if there is no such kernel.
     """
     fit = [name for name in names if may_be_one_of_many(source, name)]
-    count = min(usable_cores(), len(fit) // _FEWEST)
+    count = max(min(usable_cores(), len(fit) // _FEWEST), -(-len(fit) // _MOST))
     # The long ones lie beside each other in a source as often as not.
     parts = [fit[number::count] for number in range(count)]
     together = {name for part in parts for name in part}

@@ -1,0 +1,59 @@
+"""Kernels that would be too long, or read too many buffers, in parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from metalbench.hlo.graph import Block, Operation, Value
+from metalbench.hlo.passes.elementwise import ELEMENTWISE
+
+# A kernel's parameters: Metal has 31, of which some are for results.
+_MOST_LEAVES = 20
+# Expressions of a kernel; compilers take their time for long ones.
+_MOST_OPERATIONS = 120
+
+
+@dataclass
+class _Text:
+    """What is written for an element: the values that it is loaded from, and expressions.
+
+    `lengths` are how many each operation makes. One that is at the same index as another user's is
+    written once for both.
+    """
+
+    leaves: set[Value] = field(default_factory=set)
+    lengths: dict[Operation, int] = field(default_factory=dict)
+
+    @property
+    def length(self) -> int:
+        return sum(self.lengths.values())
+
+    def fits_with(self, other: _Text) -> bool:
+        """Whether one kernel can have both."""
+        length = sum((self.lengths | other.lengths).values())
+        return len(self.leaves | other.leaves) <= _MOST_LEAVES and length < _MOST_OPERATIONS
+
+    def take(self, other: _Text) -> None:
+        self.leaves |= other.leaves
+        self.lengths |= other.lengths
+
+
+def cut_large_kernels(block: Block, inlined: set[Value]) -> None:
+    """Give buffers to what would make a kernel too long, or read from too many buffers."""
+    texts: dict[Value, _Text] = {}
+    for operation in block.operations:
+        found = _Text()
+        for value in operation.inputs():
+            inner = texts.get(value, _Text({value})) if value in inlined else _Text({value})
+            made = value.operation
+            is_part = made is not None and made.name != "constant" and value in inlined
+            if is_part and made is not None and not found.fits_with(inner):
+                inlined.difference_update(made.results)
+                inner = _Text({value})
+            found.take(inner)
+        if operation.name not in ELEMENTWISE:
+            # At indices of its own, which no other operation has.
+            found = _Text(found.leaves, {operation: found.length + 1})
+        else:
+            found.lengths[operation] = 1
+        texts.update(dict.fromkeys(operation.results, found))
