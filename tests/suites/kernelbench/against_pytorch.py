@@ -16,8 +16,8 @@ import numpy as np
 
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import Entry
-from metalbench.suites.kernelbench.problems import PROBLEMS
 from metalbench.reference.on_torch import torch_of
+from metalbench.suites.kernelbench.problems import PROBLEMS
 from metalbench.suites.pytorch.module import Module, several
 from metalbench.task.sizes import spelled
 from metalbench.task.workload import Workload, workload
