@@ -90,7 +90,7 @@ LANE_FLAGS = [
     *WRAPPING_FLAGS,
     *_LOOPS_AS_THEY_ARE,
     "-mllvm",
-    "-inline-threshold=5000",
+    "-inline-threshold=20000",
     "-mllvm",
     "-jump-threading-threshold=0",
     "-DMB_VECTOR=1",
