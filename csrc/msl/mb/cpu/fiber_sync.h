@@ -18,11 +18,14 @@ MB_FUNC MB_UNTRACED bool are_same(const u32* turns, const u32* others) {
 }
 
 // Behind the optimiser, calls of this one are put in front of calls of meet(): building/turns.py.
-[[gnu::used, gnu::noinline]] MB_UNTRACED static void in_turns(const u32* turns) {
+[[gnu::noinline]] MB_UNTRACED static void in_turns(const u32* turns) {
   current()->turns = turns;
 }
 
 MB_SITE static void meet(void* operand, Combine combine) {
+  // So that it is there. As a function that is always used it would come elsewhere in the object with
+  // precompiled headers than without.
+  asm volatile("" : : "r"(&in_turns));
   Fiber* self = current();
   Bundle* bundle = self->bundle;
   const u32 lane = self->lane;
