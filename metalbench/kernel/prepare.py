@@ -110,8 +110,7 @@ class Compiled:
         """Guarded buffers with the inputs of a workload."""
         inputs = {}
         for name, array in workload.inputs.items():
-            kind = self.task.inputs[name].type_in(self.dtype)
-            inputs[name] = self._buffer(array.shape, kind)
+            inputs[name] = self._buffer(array.shape, self.task.inputs[name].type_in(self.dtype))
             inputs[name].fill(array)
         return inputs
 

@@ -265,12 +265,10 @@ def _names_fault(declared: Task) -> str:
         return "outputs: expected at least one, got none"
     arguments = [*declared.inputs, *declared.constants]
     for what in ("reference", "oracle", "scale", "fast", "torch"):
-        function = getattr(declared, what)
-        if function is None:
-            continue
         expected = ["torch", *arguments] if what == "torch" else arguments
-        signature = inspect.signature(function)
-        if list(signature.parameters) != expected:
+        function = getattr(declared, what)
+        signature = inspect.signature(function) if function is not None else None
+        if signature is not None and list(signature.parameters) != expected:
             return f"{what}: expected the arguments ({', '.join(expected)}), got {signature}"
     return ""
 

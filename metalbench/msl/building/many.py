@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 from metalbench._core import CompileError
 from metalbench.cores import usable_cores
@@ -55,23 +56,10 @@ def _alone(source: Source, name: str, options: BuildOptions) -> dict[str, cache.
 def _together(source: Source, names: Sequence[str], *, fast_math: bool) -> dict[str, cache.Record]:
     try:
         many = lower_many(source, names)
-        if many is None:
-            return {}
-        translate = Translate(
-            Diagnostics(source, many.code).translate,
-            lambda said: undefined(said, source),
-            lambda ir: refuse_host_calls(ir, source),
-        )
-        path = threads_of(
-            many.code,
-            " ".join(names),
-            translate,
-            fibers=False,
-            checked=False,
-            fast_math=fast_math,
-            spaces=False,
-        )
+        path = _object_of(source, names, many.code, fast_math=fast_math) if many else None
     except CompileError:
+        return {}
+    if many is None or path is None:
         return {}
     common = {
         "path": str(path),
@@ -96,3 +84,20 @@ def _together(source: Source, names: Sequence[str], *, fast_math: bool) -> dict[
         }
         for one in many.kernels
     }
+
+
+def _object_of(source: Source, names: Sequence[str], code: str, *, fast_math: bool) -> Path:
+    translate = Translate(
+        Diagnostics(source, code).translate,
+        lambda said: undefined(said, source),
+        lambda ir: refuse_host_calls(ir, source),
+    )
+    return threads_of(
+        code,
+        " ".join(names),
+        translate,
+        fibers=False,
+        checked=False,
+        fast_math=fast_math,
+        spaces=False,
+    )
