@@ -1,4 +1,4 @@
-"""Tasks of making weights of few bits of plain rows, in groups of 64."""
+"""Tasks of making weights of few bits of plain rows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.formats.affine import Affine
+from metalbench.formats.minifloats import MODES
 from metalbench.formats.problems import MATRICES
-from metalbench.task import Task, normal, output, task
+from metalbench.task import Task, even, heavy_tailed, normal, output, task
 
 Array = np.ndarray[Any, Any]
 GROUP = 64
@@ -44,5 +45,38 @@ def quantize(name: str, bits: int) -> Task:
         dtypes=("float32", "float16", "bfloat16"),
         flops="8 * rows * cols",
         bytes=f"rows * cols * (itemsize + {bits} / 8 + 2 * itemsize / {GROUP})",
+        baseline="mx.quantize",
+    )(reference)
+
+
+def quantize_small_floats(name: str, mode: str) -> Task:
+    """The task of `mx.quantize(mode=mode)`: words (rows, cols * bits / 32), scales of groups.
+
+    Codes and scales are exact. Zeros in plenty are not drawn: of a group of nothing else, MLX's
+    back ends choose different scales.
+    """
+    form = MODES[mode]
+
+    def reference(x: mx.array) -> Any:
+        words, scales = mx.quantize(x, mode=mode)[:2]
+        return words, scales
+
+    def oracle(x: Array) -> Any:
+        return form.quantised(x)
+
+    reference.__name__ = name
+    return task(
+        sizes=MATRICES,
+        gpu_headline="large",
+        inputs=dict(x=normal("rows", "cols").only(heavy_tailed(), even())),
+        outputs=dict(
+            y=output("rows", f"cols * {form.bits} / 32", dtype="uint32"),
+            y_scales=output("rows", f"cols / {form.group}", dtype="uint8"),
+        ),
+        multiples=dict(cols=form.group),
+        oracle=oracle,
+        dtypes=("float32", "float16", "bfloat16"),
+        flops="4 * rows * cols",
+        bytes=f"rows * cols * (itemsize + {form.bits} / 8 + 1 / {form.group})",
         baseline="mx.quantize",
     )(reference)

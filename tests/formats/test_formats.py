@@ -92,6 +92,21 @@ def test_what_is_quantised_is_as_mlx_quantises(bits: int, group: int) -> None:
         np.testing.assert_array_equal(one, np.array(other))
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("mode", ["mxfp4", "mxfp8"])
+def test_small_floats_are_quantised_as_by_mlx(mode: str, dtype: str) -> None:
+    """Half types, in which many lie in the middle of two codes, and signs of zeros."""
+    plain = random().standard_normal((256, 384), dtype=np.float32)
+    plain[0] = 0
+    plain[1] = -np.abs(plain[1]) * (np.arange(384) % 32 == 0)
+    plain[2:8] *= np.float32(2.0) ** np.arange(-18, 12, 5)[:, None]
+    typed = mx.array(plain).astype(TYPES[dtype])
+    theirs = mx.quantize(typed, mode=mode)
+    ours = MODES[mode].quantised(as_numpy(typed))
+    for one, other in zip(ours, theirs[:2], strict=True):
+        np.testing.assert_array_equal(one, np.array(other))
+
+
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
 def test_small_floats_are_the_nearest(mode: Mode) -> None:
     plain = random().standard_normal((64, 384), dtype=np.float32)

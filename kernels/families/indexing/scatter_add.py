@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import mlx.core as mx
 import numpy as np
 
 from metalbench.task import integers, normal, output, task
