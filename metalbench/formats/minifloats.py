@@ -83,7 +83,8 @@ def _least_power(most: Array, largest: Array) -> Array:
     mantissa, exponent = np.frexp(most)
     of_largest, less = np.frexp(largest)
     powers = np.where(most == 0, 0, exponent - less + (mantissa > of_largest))
-    return np.clip(powers + 127, 0, 254).astype(np.uint8)
+    scales: Array = np.clip(powers + 127, 0, 254).astype(np.uint8)
+    return scales
 
 
 def _nearest(ascending: Array, wanted: Array, *, even: bool = False) -> Array:
