@@ -7,6 +7,7 @@
 // tune: BM = 32, 64
 // tune: BN = 64, 32
 // tune: BK = 16, 8
+// defaults: cuda BM = 64, BN = 64
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/convolution.h"

@@ -12,6 +12,7 @@
 // tune: BM = 32, 64
 // tune: BN = 32, 64
 // tune: SG = 2, 1, 4
+// defaults: cuda BN = 64, SG = 4
 // dtypes: float32, float16, bfloat16
 #include "metalbench/attention.h"
 #include "metalbench/epilogues.h"

@@ -5,6 +5,7 @@
 // dispatch: group_norm  threadgroups=(batch * groups)  threads=(TG)
 // tune: TG = 128, 64, 256, 512
 // tune: KEEP = 16, 1, 8
+// defaults: cuda TG = 512, KEEP = 8
 // dtypes: float32, float16, bfloat16
 #include "metalbench/norm.h"
 using namespace metal;
