@@ -51,8 +51,9 @@ class Mode:
         """Words (..., count * bits / 32) and scales, uint8, of plain rows, float32 (..., count).
 
         A power of two is the least that no element of the group exceeds the largest code of; of
-        nvfp4 it is the nearest E4M3. Codes are the nearest; of two as near, E4M3 has the even one
-        and E2M1 the smaller. Zero has a sign in E4M3. Source: mx.quantize of MLX 0.32 on the CPU.
+        nvfp4 it is the nearest E4M3. Codes are the nearest; of two as near, E4M3 (of scales, too)
+        has the even one and E2M1 the smaller. Zero has a sign in E4M3. Source: mx.quantize of MLX
+        0.32 on the CPU.
         """
         groups = plain.astype(np.float32).reshape(*plain.shape[:-1], -1, self.group)
         positive = self.values[: len(self.values) // 2]
@@ -61,7 +62,7 @@ class Mode:
         if self.scales is E8M0:
             scales = _least_power(most, known[-1])
         else:
-            scales = _nearest(self.scales[:_LARGEST_E4M3], most / known[-1])
+            scales = _nearest(self.scales[: _LARGEST_E4M3 + 1], most / known[-1], even=True)
         unit = self.scales[scales][..., None]
         scaled = np.divide(groups, unit, out=np.zeros_like(groups), where=unit != 0)
         even = self.values is E4M3
