@@ -99,7 +99,7 @@ def test_small_floats_are_quantised_as_by_mlx(mode: str, dtype: str) -> None:
     plain = random().standard_normal((256, 384), dtype=np.float32)
     plain[0] = 0
     plain[1] = -np.abs(plain[1]) * (np.arange(384) % 32 == 0)
-    # Where scales would be subnormal in float16, MLX has zero for them.
+    # Where scales would be subnormal in float16, all of MLX's codes are zero.
     plain[2:7] *= np.float32(2.0) ** np.arange(-3, 12, 3)[:, None]
     plain[7] *= 3000  # more than the largest code times the largest scale of nvfp4
     typed = mx.array(plain).astype(TYPES[dtype])
