@@ -18,6 +18,7 @@ from metalbench.msl.building.options import BuildOptions
 from metalbench.msl.building.threads import threads_of
 from metalbench.msl.building.undefined import undefined
 from metalbench.msl.reading.program import Source
+from metalbench.msl.rewriting.edits import Code
 from metalbench.msl.rewriting.lower_many import lower_many, may_be_one_of_many
 
 # Fewer are compiled as fast by themselves; more might be too much for one run of clang.
@@ -86,7 +87,7 @@ def _together(source: Source, names: Sequence[str], *, fast_math: bool) -> dict[
     }
 
 
-def _object_of(source: Source, names: Sequence[str], code: str, *, fast_math: bool) -> Path:
+def _object_of(source: Source, names: Sequence[str], code: Code, *, fast_math: bool) -> Path:
     translate = Translate(
         Diagnostics(source, code).translate,
         lambda said: undefined(said, source),
