@@ -1,4 +1,5 @@
-// What is said where a kernel was compiled with other MSL headers than this extension was built from.
+// What is said where a kernel was compiled with other MSL headers than this extension was built
+// from.
 #pragma once
 
 #include <cstdint>
