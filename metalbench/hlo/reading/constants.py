@@ -45,7 +45,7 @@ def _decoded(text: str, type_: TensorType) -> Array:
     return np.array(numbers, np.int64)
 
 
-def _single(word: str) -> np.float32:
+def _single(word: str) -> Any:
     """A float, as decimals or as its bits."""
     if word.startswith("0x"):
         return np.array(int(word, 16), np.uint32).view(np.float32)[()]
