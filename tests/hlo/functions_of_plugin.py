@@ -151,11 +151,10 @@ def results_outlive_what_they_were_made_of():
 
 
 def refusals_are_exceptions_that_name_the_operation_and_its_place():
-    # In single precision: there is none of it in Metal's language.
     with pytest.raises(
-        jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED: \[stablehlo\.\w+\] .*fft"
+        jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED: \[stablehlo.rng\] .*rng_uniform"
     ):
-        jax.jit(jnp.fft.rfft)(X)
+        jax.jit(lambda low: lax.rng_uniform(low, 1.0, (4,)))(0.0)
     with (
         jax.enable_x64(True),
         pytest.raises(jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED.* complex<f64>"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from metalbench.hlo.emission.fourier import fft
 from metalbench.hlo.emission.kernel import Stage, Whole
 from metalbench.hlo.emission.number import Number
 from metalbench.hlo.emission.random_bits import rng_bit_generator
@@ -84,6 +85,7 @@ def triangular_solve(operation: Operation) -> list[Stage]:
 
 WHOLE: dict[str, Whole] = {
     "cholesky": cholesky,
+    "fft": fft,
     "rng_bit_generator": rng_bit_generator,
     "scatter": scatter,
     "sort": sort,
