@@ -63,8 +63,6 @@ inline float2 divide(float2 a, float2 b) {
 
 inline float2 exponential(float2 a) {
   if (a.y == 0.0f) return float2(precise::exp(a.x), a.y);
-  // Of minus infinity all is zero, in whatever direction.
-  if (a.x == -INFINITY && !isfinite(a.y)) return float2(0.0f, 0.0f);
   if (a.x == INFINITY && !isfinite(a.y)) return float2(INFINITY, NAN);
   // In two factors: the whole may be in range where the exponential alone is not.
   const float half_way = precise::exp(0.5f * a.x);
@@ -127,7 +125,7 @@ inline float2 power(float2 a, float2 b) {
 inline float2 sign(float2 a) {
   if (a.x == 0.0f && a.y == 0.0f) return a;
   const float length = absolute(a);
-  return isfinite(length) ? float2(a.x / length, a.y / length) : divide(a, float2(length, 0.0f));
+  return float2(a.x / length, a.y / length);
 }
 
 inline float hyperbolic_sine(float x) {
@@ -150,6 +148,7 @@ inline float2 cosine(float2 a) {
 }
 // Of the same paper by Kahan.
 inline float2 tanh(float2 a) {
+  if (isfinite(a.x) && !isfinite(a.y)) return float2(NAN, NAN);
   if (fabs(a.x) > 11.0f) {
     const float turn = isfinite(a.y) ? precise::sin(a.y) * precise::cos(a.y) : 0.0f;
     return float2(copysign(1.0f, a.x), 4.0f * turn * precise::exp(-2.0f * fabs(a.x)));
