@@ -55,6 +55,8 @@ typedef enum mb_hlo_type {
   MB_HLO_F16 = 10,
   MB_HLO_F32 = 11,
   MB_HLO_BF16 = 13,
+  /* Two floats, the real part first. */
+  MB_HLO_COMPLEX_F32 = 14,
   MB_HLO_I4 = 21,
   MB_HLO_UI4 = 22,
   MB_HLO_I2 = 24,

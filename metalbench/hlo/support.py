@@ -45,7 +45,7 @@ def table() -> str:
         "|---|---|",
         f"| as they are | {_listed(kept)} |",
         f"| in a byte an element, cut after each operation | {_listed(narrow)} |",
-        "| refused by name | `f64`, complex, quantised, eight bits of floats and fewer |",
+        "| refused by name | `f64`, `complex<f64>`, quantised, eight bits of floats and fewer |",
     ]
     return "\n".join(lines)
 

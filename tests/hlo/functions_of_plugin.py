@@ -151,16 +151,27 @@ def results_outlive_what_they_were_made_of():
 
 
 def refusals_are_exceptions_that_name_the_operation_and_its_place():
-    # In single precision: there is none of it in Metal's language.
     with pytest.raises(
-        jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED: \[stablehlo\.\w+\] .*fft"
+        jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED: \[stablehlo.rng\] .*rng_uniform"
     ):
-        jax.jit(jnp.fft.rfft)(X)
-    with pytest.raises(jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED.* complex<f32>"):
-        jax.device_put(np.array([1j], np.complex64))
+        jax.jit(lambda low: lax.rng_uniform(low, 1.0, (4,)))(0.0)
+    with (
+        jax.enable_x64(True),
+        pytest.raises(jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED.* complex<f64>"),
+    ):
+        jax.device_put(np.array([1j], np.complex128))
     with pytest.raises(NotImplementedError, match="eigh"):
         jnp.linalg.eigh(X @ X.T)
     check(lambda x: x + 1, X)
+
+
+def complex_numbers_are_xlas():
+    z = (X + 1j * X[::-1]).astype(np.complex64)
+    np.testing.assert_array_equal(np.asarray(jax.device_put(z.T)), z.T)
+    check(lambda z: (jnp.exp(z) @ z.T.conj(), jnp.abs(z), jnp.angle(z), jnp.sort(z)), z)
+    check(jax.grad(lambda z: jnp.sum(jnp.abs(z * z))), z)
+    check(jnp.linalg.inv, z @ z.T.conj() + 4 * np.eye(4, dtype=np.complex64))
+    check(lambda z: lax.scan(lambda c, s: (c * s, c + s), z[0], z), z)
 
 
 def threads_get_their_own_answers():

@@ -34,7 +34,7 @@ def test_outcomes_are_counted_by_cause(tmp_path):
     lines = [
         ("a", "begun", ""),
         ("a", "passed", ""),
-        ("b", "failed", "E  JaxRuntimeError: UNIMPLEMENTED: [x] element type complex<f32>: no"),
+        ("b", "failed", "E  JaxRuntimeError: UNIMPLEMENTED: [x] element type complex<f64>: no"),
         ("c", "failed", "E   AssertionError: \nE   Not equal to tolerance complex64"),
         ("d", "skipped", "why"),
         ("e", "begun", ""),

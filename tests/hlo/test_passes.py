@@ -143,7 +143,7 @@ def test_calls_and_composites_are_inlined_and_chlo_legalised():
     ("type_", "operation", "message"),
     [
         ("tensor<2xf64>", "stablehlo.negate %x", "element type f64: Metal has no double"),
-        ("tensor<2xcomplex<f32>>", "stablehlo.negate %x", "element type complex<f32>"),
+        ("tensor<2xcomplex<f64>>", "stablehlo.negate %x", "element type complex<f64>"),
         ("tensor<2xf32>", "stablehlo.rng", ""),
         ("tensor<?xf32>", "stablehlo.negate %x", "shape that is not known"),
     ],

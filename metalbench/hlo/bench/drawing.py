@@ -13,13 +13,15 @@ Array = np.ndarray[Any, Any]
 
 
 def drawn(inputs: Sequence[TensorType], seed: int) -> list[Array]:
-    """Random numbers: normal ones of floats, small ones of integers."""
+    """Random numbers: normal ones of floats, also in pairs, small ones of integers."""
     generator = np.random.default_rng(seed)
     arrays = []
     for type_ in inputs:
         element = type_.element
         numbers: Any = generator.standard_normal(type_.shape)
-        if not element.is_float:
+        if element.is_complex:
+            numbers = numbers + 1j * generator.standard_normal(type_.shape)
+        elif not element.is_float:
             numbers = generator.integers(0, 2 if element.bits <= 2 else 8, type_.shape)
         arrays.append(np.asarray(numbers).astype(element.numpy))
     return arrays

@@ -24,7 +24,7 @@ Array = np.ndarray[Any, Any]
 # Of the time of a program, for all of its kernels alone.
 SHARE_OF_KERNELS = 0.5
 # Largest difference from a rival's results, in proportion to these' largest number.
-TOLERANCES = {"f16": 2e-2, "bf16": 8e-2, "f32": 2e-3}
+TOLERANCES = {"f16": 2e-2, "bf16": 8e-2, "f32": 2e-3, "complex<f32>": 2e-3}
 
 
 class Rival(Protocol):
@@ -204,12 +204,13 @@ def _difference(
 ) -> str:
     """What differs too much; empty if nothing does."""
     for number, (ours, theirs, type_) in enumerate(zip(found, expected, types, strict=True)):
-        if not type_.element.is_float:
+        if not type_.element.is_float and not type_.element.is_complex:
             share = float(np.mean(ours.reshape(-1) != theirs.reshape(-1))) if ours.size else 0.0
             if share > 0:
                 return f"result{number}: {share:.1%} of {type_} differ"
             continue
-        a, b = (np.asarray(each, np.float64).reshape(-1) for each in (ours, theirs))
+        wide = np.complex128 if type_.element.is_complex else np.float64
+        a, b = (np.asarray(each, wide).reshape(-1) for each in (ours, theirs))
         if not np.array_equal(np.isfinite(a), np.isfinite(b)):
             return f"result{number}: not finite in other places"
         finite = np.isfinite(b)

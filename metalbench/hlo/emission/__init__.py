@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from metalbench.hlo.emission import complex
 from metalbench.hlo.emission.attention import attention_kernel
 from metalbench.hlo.emission.kernel import (
     EMITTERS,
@@ -25,6 +26,7 @@ __all__ = [
     "WHOLE",
     "Kernel",
     "attention_kernel",
+    "complex",
     "map_kernel",
     "rows_kernel",
     "stage_kernel",

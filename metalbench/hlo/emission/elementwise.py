@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from metalbench.errors import Unsupported
+from metalbench.hlo.emission import complex as complex_numbers
 from metalbench.hlo.emission.literal import literal, lowest
 from metalbench.hlo.emission.writer import Emitter, Index, Writer, msl
-from metalbench.hlo.graph import Element, Operation
+from metalbench.hlo.graph import ELEMENTS, Element, Operation
 
 # Of {0}, {1} as floats.
 _FLOAT = {
@@ -77,6 +78,13 @@ _BOOL = {
     "or": "{0} || {1}",
     "xor": "{0} != {1}",
 }
+_TABLES = {
+    "f": _FLOAT,
+    "i": _INTEGER,
+    "u": _INTEGER,
+    "b": _BOOL,
+    "c": complex_numbers.ARITHMETIC,
+}
 _DIRECTIONS = {"EQ": "==", "NE": "!=", "GE": ">=", "GT": ">", "LE": "<=", "LT": "<"}
 Expression = Callable[[Operation, Sequence[str]], str]
 
@@ -99,7 +107,9 @@ def as_float(name: str, element: Element) -> str:
 def arithmetic(operation: Operation, names: Sequence[str]) -> str:
     """The expression of an operation of the tables."""
     element = operation.results[0].type.element
-    table = _FLOAT if element.is_float else _INTEGER if element.is_integer else _BOOL
+    if operation.name == "abs" and operation.operands[0].type.element.is_complex:
+        return f"shlo::absolute({names[0]})"
+    table = _TABLES[element.kind]
     if operation.name not in table:
         raise Unsupported(f"{operation.where}: has no meaning for {element.name}")
     form = table[operation.name]
@@ -133,6 +143,8 @@ def _integer(form: str, element: Element, names: Sequence[str]) -> str:
 def compare(operation: Operation, names: Sequence[str]) -> str:
     """A comparison; that of TOTALORDER is one of bits."""
     element = operation.operands[0].type.element
+    if element.is_complex:
+        return complex_numbers.compared(operation, names)
     direction = _DIRECTIONS[operation.attributes["comparison_direction"]]
     if element.is_float and operation.attributes.get("compare_type") == "TOTALORDER":
         names = [f"shlo::total_order({each})" for each in names]
@@ -159,6 +171,8 @@ def converted(name: str, source: Element, target: Element) -> str:
     """The expression of an element in another type."""
     if source == target:
         return name
+    if source.is_complex or target.is_complex:
+        return _converted_complex(name, source, target)
     if target.kind == "b":
         zero = "0.0f" if source.is_float else f"{source.msl}(0)"
         return f"{as_float(name, source) if source.is_float else name} != {zero}"
@@ -174,6 +188,15 @@ def converted(name: str, source: Element, target: Element) -> str:
     return f"shlo::to_integer<{target.msl}>({as_float(name, source)}, {limits}, {ends})"
 
 
+def _converted_complex(name: str, source: Element, target: Element) -> str:
+    single = ELEMENTS["f32"]
+    if target.is_complex:
+        return f"float2({converted(name, source, single)}, 0.0f)"
+    if target.kind == "b":
+        return f"{name}.x != 0.0f || {name}.y != 0.0f"
+    return converted(f"{name}.x", single, target)
+
+
 def select(operation: Operation, names: Sequence[str]) -> str:
     """One of two by a bool."""
     return f"{names[0]} ? {names[1]} : {names[2]}"
@@ -183,13 +206,13 @@ def clamp(operation: Operation, names: Sequence[str]) -> str:
     """The second no less than the first and no more than the third; NaNs stay."""
     element = operation.results[0].type.element
     low, middle, high = (as_float(each, element) if element.is_float else each for each in names)
-    if not element.is_float:
+    if not element.is_float and not element.is_complex:
         if element.kind == "b":
             return f"({middle} || {low}) && {high}"
         above = f"({middle} > {low} ? {middle} : {low})"
         return f"{above} < {high} ? {above} : {high}"
     found = f"shlo::minimum(shlo::maximum({middle}, {low}), {high})"
-    return found if element.name == "f32" else f"{element.msl}({found})"
+    return found if element.name == "f32" or element.is_complex else f"{element.msl}({found})"
 
 
 def reduce_precision(operation: Operation, names: Sequence[str]) -> str:
@@ -225,6 +248,9 @@ def map_(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
 EXPRESSIONS: dict[str, Expression] = {
     **dict.fromkeys([*_FLOAT, *_INTEGER, *_BOOL], arithmetic),
     "compare": compare,
+    "complex": complex_numbers.made,
+    "imag": complex_numbers.imaginary,
+    "real": complex_numbers.real,
     "is_finite": is_finite,
     "convert": convert,
     "select": select,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from metalbench.hlo.graph import Element
+from metalbench.hlo.graph import ELEMENTS, Element
 
 
 def literal(value: Any, element: Element) -> str:
@@ -15,6 +15,8 @@ def literal(value: Any, element: Element) -> str:
         return "true" if value else "false"
     if element.is_float:
         return _floating(value, element)
+    if element.is_complex:
+        return f"float2({', '.join(_floating(each, ELEMENTS['f32']) for each in parts(value))})"
     number = int(value)
     if element.bits == 64:
         text = f"{number & (2**64 - 1)}ul" if element.kind == "u" else f"{number}l"
@@ -32,6 +34,12 @@ def _floating(value: Any, element: Element) -> str:
     text = f"{np.float32(value)!s}"
     single = f"{text}f" if "." in text or "e" in text else f"{text}.0f"
     return single if element.name == "f32" else f"{element.msl}({single})"
+
+
+def parts(value: Any) -> tuple[Any, Any]:
+    """The real and the imaginary part of a complex number."""
+    number = np.complex64(value)
+    return number.real, number.imag
 
 
 def lowest(element: Element) -> str:

@@ -91,14 +91,17 @@ class Sum:
     def __init__(self, writer: Writer, type_: TensorType) -> None:
         self._writer, self._element = writer, type_.element
         self._type = "float" if type_.element.is_float else type_.element.wrapping
-        if type_.element.kind == "b":
-            self._type = "bool"
-        self._name = writer.variable(self._type, "0")
+        if type_.element.kind in "bc":
+            self._type = type_.element.msl
+        self._name = writer.variable(self._type, f"{self._type}(0)")
 
     def add_product(self, names: Sequence[str], types: Sequence[TensorType]) -> None:
         """Add the product of two elements."""
         if self._element.kind == "b":
             self._writer.line(f"{self._name} = {self._name} || ({names[0]} && {names[1]});")
+            return
+        if self._element.is_complex:
+            self._writer.line(f"{self._name} += shlo::times({names[0]}, {names[1]});")
             return
         factors = [
             as_float(name, each.element) if each.element.is_float else f"{self._type}({name})"
@@ -108,7 +111,9 @@ class Sum:
 
     def result(self) -> str:
         """The name of the sum as an element of the result."""
-        if self._element.is_float:
+        if self._element.is_complex:
+            text = self._name
+        elif self._element.is_float:
             text = (
                 self._name if self._element.name == "f32" else f"{self._element.msl}({self._name})"
             )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from metalbench.hlo.emission.fourier import fft
 from metalbench.hlo.emission.kernel import Stage, Whole
+from metalbench.hlo.emission.number import Number
 from metalbench.hlo.emission.random_bits import rng_bit_generator
 from metalbench.hlo.emission.scattering import scatter
 from metalbench.hlo.emission.sorting import sort
@@ -15,6 +17,7 @@ def cholesky(operation: Operation) -> list[Stage]:
     (matrix,) = operation.operands
     *batch, size, _ = matrix.type.shape
     kind, lower = msl(matrix.type), operation.attributes.get("lower", False)
+    number = Number(matrix.type.element)
 
     def write(writer: Writer, thread: str, outputs: list[str]) -> None:
         index, output = writer.unravel(thread, batch), outputs[0]
@@ -28,11 +31,13 @@ def cholesky(operation: Operation) -> list[Stage]:
                 writer.line(f"{at('r', 'c')} = {kind}(0);")
             with writer.block(f"for (int r = c; r < {size}; ++r)"):
                 place = ("r", "c") if lower else ("c", "r")
-                total = writer.variable("float", f"float({writer.value(matrix, [*index, *place])})")
+                given = number.wide(writer.value(matrix, [*index, *place]))
+                total = writer.variable(number.type, given)
                 with writer.block("for (int k = 0; k < c; ++k)"):
-                    writer.line(f"{total} -= float({at('r', 'k')}) * float({at('c', 'k')});")
-                diagonal = f"precise::sqrt({total})"
-                other = f"{total} / float({at('c', 'c')})"
+                    left, right = (number.wide(at(each, "k")) for each in "rc")
+                    writer.line(f"{total} -= {number.times(left, number.conjugate(right))};")
+                diagonal = number.root(total)
+                other = number.over_real(total, number.wide(at("c", "c")))
                 writer.line(f"{at('r', 'c')} = {kind}(r == c ? {diagonal} : {other});")
 
     count = matrix.type.size // max(size * size, 1)
@@ -45,6 +50,8 @@ def triangular_solve(operation: Operation) -> list[Stage]:
     left = operation.attributes["left_side"]
     transposed = "NO_TRANSPOSE" not in str(operation.attributes.get("transpose_a", "NO_TRANSPOSE"))
     unit = operation.attributes["unit_diagonal"]
+    adjoint = operation.attributes.get("transpose_a") == "ADJOINT"
+    number = Number(b.type.element)
     *batch, rows, columns = b.type.shape
     size, sides = (rows, columns) if left else (columns, rows)
     # X A = B is A' X' = B'.
@@ -59,16 +66,17 @@ def triangular_solve(operation: Operation) -> list[Stage]:
 
         def coefficient(row: str, column: str) -> str:
             place = (column, row) if flipped else (row, column)
-            return f"float({writer.value(a, [*index, *place])})"
+            given = number.wide(writer.value(a, [*index, *place]))
+            return number.conjugate(given) if adjoint else given
 
         with writer.block(f"for (int n = 0; n < {size}; ++n)"):
             row = writer.declare("int", "n" if forwards else f"{size - 1} - n")
-            total = writer.variable("float", f"float({writer.value(b, pair(row))})")
+            total = writer.variable(number.type, number.wide(writer.value(b, pair(row))))
             bounds = f"int k = 0; k < {row}" if forwards else f"int k = {row} + 1; k < {size}"
             with writer.block(f"for ({bounds}; ++k)"):
-                known = f"float({outputs[0]}[{writer.linear(pair('k'), b.type.shape)}])"
-                writer.line(f"{total} -= {coefficient(row, 'k')} * {known};")
-            found = total if unit else f"{total} / {coefficient(row, row)}"
+                known = number.wide(f"{outputs[0]}[{writer.linear(pair('k'), b.type.shape)}]")
+                writer.line(f"{total} -= {number.times(coefficient(row, 'k'), known)};")
+            found = total if unit else number.divided(total, coefficient(row, row))
             place = writer.linear(pair(row), b.type.shape)
             writer.line(f"{outputs[0]}[{place}] = {msl(b.type)}({found});")
 
@@ -77,6 +85,7 @@ def triangular_solve(operation: Operation) -> list[Stage]:
 
 WHOLE: dict[str, Whole] = {
     "cholesky": cholesky,
+    "fft": fft,
     "rng_bit_generator": rng_bit_generator,
     "scatter": scatter,
     "sort": sort,

@@ -13,7 +13,7 @@ from metalbench.errors import Unsupported
 
 @dataclass(frozen=True)
 class Element:
-    """One element type: `kind` is b(ool), i(nteger), u(nsigned) or f(loat)."""
+    """One element type: `kind` is b(ool), i(nteger), u(nsigned), f(loat) or c(omplex)."""
 
     name: str
     kind: str
@@ -50,6 +50,11 @@ class Element:
         return self.kind == "f"
 
     @property
+    def is_complex(self) -> bool:
+        """Whether it is a pair of floats, the real part first."""
+        return self.kind == "c"
+
+    @property
     def is_narrow(self) -> bool:
         """Whether it has fewer bits than a byte, and so must be cut after each operation."""
         return self.is_integer and self.bits < 8
@@ -70,6 +75,7 @@ ELEMENTS = {
         Element("f16", "f", 16, "half"),
         Element("bf16", "f", 16, "bfloat"),
         Element("f32", "f", 32, "float"),
+        Element("complex<f32>", "c", 64, "float2"),
     )
 }
 

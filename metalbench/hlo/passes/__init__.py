@@ -3,6 +3,7 @@
 from metalbench.hlo.passes.attention import fuse_attention
 from metalbench.hlo.passes.dead_code import remove_dead_code
 from metalbench.hlo.passes.folding import fold_splats
+from metalbench.hlo.passes.fourier import split_transforms
 from metalbench.hlo.passes.fusion import inlined_values
 from metalbench.hlo.passes.merging import split_sorts
 from metalbench.hlo.passes.partial_reductions import split_reductions
@@ -24,4 +25,5 @@ __all__ = [
     "split_concatenations",
     "split_reductions",
     "split_sorts",
+    "split_transforms",
 ]

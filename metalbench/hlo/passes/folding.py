@@ -70,6 +70,8 @@ def _folded(operation: Operation, known: dict[Value, Scalar]) -> Scalar | None:
 
 def _computed(operation: Operation, numbers: list[Scalar]) -> Scalar | None:
     element = operation.results[0].type.element
+    if any(each.type.element.is_complex for each in operation.operands):
+        return None
     if operation.name == "convert" and element.is_float:
         source = operation.operands[0].type.element
         # Whether integers are rounded once or twice to a half depends on who does it.

@@ -46,6 +46,8 @@ LOOPS = frozenset(
 )
 # What passes put together, which makes its results in one kernel.
 FUSED = frozenset(("attention", "rows"))
+# What reads each element of its operand once, wherever it goes: makes only its results.
+_STREAMED = frozenset(("fft",))
 # What costs as much as many additions.
 _COSTLY = frozenset(
     (
@@ -95,9 +97,9 @@ def _kept_by_operations(block: Block, whole: Collection[str]) -> set[Value]:
     """What operations read that are no maps, and what these make."""
     kept: set[Value] = set()
     for each in block.operations:
-        if each.name in whole:
+        if each.name in whole and each.name not in _STREAMED:
             kept.update(each.inputs(), each.results)
-        elif each.name in FUSED:
+        elif each.name in whole or each.name in FUSED:
             kept.update(each.results)
     return kept
 
@@ -253,6 +255,9 @@ def _accesses(
         return times * max(value.type.size // max(result.type.size, 1), 1) if inside else times
     if operation.name in LOOPS:
         return times * 10**4
+    if operation.attributes.get("looped"):
+        # A step of a transform by a large factor is a sum in each element.
+        times *= operation.attributes["radix"]
     if operation.name in ("pad", "concatenate", "dynamic_update_slice"):
         # Of the result's elements only so many are the operand's own.
         return max(times * value.type.size // max(result.type.size, 1), 1)

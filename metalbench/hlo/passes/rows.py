@@ -102,6 +102,8 @@ def identity(join: str, element: Element) -> float | int:
 def _fits(operation: Operation, rows: Rows) -> bool:
     """Whether an operation may be in a group."""
     shape = operation.results[0].type.shape
+    if any(each.type.element.is_complex for each in (*operation.operands, *operation.results)):
+        return False
     if operation.name == "reduce":
         return rows_of(operation) == rows
     if shape != rows.whole and shape not in rows.numbers:

@@ -11,7 +11,7 @@ from metalbench.hlo.graph import TensorType
 
 _TEXT = re.compile(r"dense<(.*)> : tensor<", re.DOTALL)
 # Types whose elements jaxlib gives as text only.
-_AS_TEXT = ("bf16", "i2", "i4", "ui2", "ui4")
+_AS_TEXT = ("bf16", "i2", "i4", "ui2", "ui4", "complex<f32>")
 Array = np.ndarray[Any, Any]
 
 
@@ -35,11 +35,21 @@ def _decoded(text: str, type_: TensorType) -> Array:
     if text.startswith('"0x'):
         # Little-endian and row-major; a splat has one element.
         return np.frombuffer(bytes.fromhex(text[3:-1]), element.storage)
-    words = re.findall(r"[^\s,\[\]]+", text)
+    words = re.findall(r"[^\s,\[\]()]+", text)
+    if element.is_complex:
+        # Pairs, the real part first.
+        return np.array([_single(word) for word in words], np.float32).view(element.storage)
     numbers = [_number(word, element.name) for word in words]
     if element.name == "bf16":
         return np.array(numbers, np.uint16).view(element.storage)
     return np.array(numbers, np.int64)
+
+
+def _single(word: str) -> Any:
+    """A float, as decimals or as its bits."""
+    if word.startswith("0x"):
+        return np.array(int(word, 16), np.uint32).view(np.float32)[()]
+    return np.float32(word)
 
 
 def _number(word: str, name: str) -> int:

@@ -12,6 +12,7 @@ from metalbench.hlo.emission import (
     WHOLE,
     Kernel,
     attention_kernel,
+    complex,
     map_kernel,
     rows_kernel,
     stage_kernel,
@@ -92,7 +93,9 @@ def plan(block: Block, level: int, *, device: str = "") -> Plan:
 def source(whole: Plan) -> str:
     """All kernels of a plan as one file of MSL; those that are the same are in it once."""
     texts = {kernel.name: kernel.text for kernel in whole.kernels()}
-    return "\n".join([HEADER, *texts.values()])
+    kernels = "\n".join(texts.values())
+    head = f"{complex.HEADER}{HEADER}" if complex.TYPE in kernels else HEADER
+    return f"{head}\n{kernels}"
 
 
 class _Planner:

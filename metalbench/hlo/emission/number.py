@@ -1,0 +1,39 @@
+"""Arithmetic of loops over matrices: in float, or on complex numbers."""
+
+from __future__ import annotations
+
+from metalbench.hlo.graph import Element
+
+
+class Number:
+    """Expressions on numbers of one element type, in the `type` that is wide enough for sums."""
+
+    def __init__(self, element: Element) -> None:
+        self._is_complex = element.is_complex
+        self.type = element.msl if element.is_complex else "float"
+
+    def wide(self, name: str) -> str:
+        """An element in the wide type."""
+        return f"{self.type}({name})"
+
+    def times(self, left: str, right: str) -> str:
+        """A product."""
+        return f"shlo::times({left}, {right})" if self._is_complex else f"{left} * {right}"
+
+    def divided(self, left: str, right: str) -> str:
+        """A quotient."""
+        return f"shlo::divide({left}, {right})" if self._is_complex else f"{left} / {right}"
+
+    def over_real(self, left: str, right: str) -> str:
+        """A quotient by a number that has no imaginary part."""
+        return f"{left} / {right}.x" if self._is_complex else f"{left} / {right}"
+
+    def conjugate(self, name: str) -> str:
+        """The complex conjugate."""
+        return f"shlo::conjugate({name})" if self._is_complex else name
+
+    def root(self, name: str) -> str:
+        """The square root of a number that has no imaginary part."""
+        if self._is_complex:
+            return f"float2(precise::sqrt({name}.x), 0.0f)"
+        return f"precise::sqrt({name})"

@@ -1,0 +1,163 @@
+"""Complex numbers: their arithmetic against numpy's in double precision, and what moves them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metalbench import hlo
+from metalbench.errors import Unsupported
+from metalbench.hlo.emission.complex import ARITHMETIC
+
+UNARY = {
+    "cbrt": lambda z: z ** (1 / 3),
+    "cosine": np.cos,
+    "exponential": np.exp,
+    "exponential_minus_one": np.expm1,
+    "log": np.log,
+    "log_plus_one": np.log1p,
+    "logistic": lambda z: 1 / (1 + np.exp(-z)),
+    "negate": np.negative,
+    "rsqrt": lambda z: 1 / np.sqrt(z),
+    "sign": lambda z: z / np.abs(z),
+    "sine": np.sin,
+    "sqrt": np.sqrt,
+    "tan": np.tan,
+    "tanh": np.tanh,
+}
+BINARY = {
+    "add": np.add,
+    "atan2": lambda y, x: -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y)),
+    "divide": np.divide,
+    "maximum": lambda a, b: np.where(a.real < b.real, b, a),
+    "minimum": lambda a, b: np.where(b.real < a.real, b, a),
+    "multiply": np.multiply,
+    "power": np.power,
+    "subtract": np.subtract,
+}
+# Of a result; that of atan2 is a logarithm of what is near one, and so has an error of its own.
+TOLERANCES = {"atan2": 4e-6, "power": 2e-6}
+LEVELS = pytest.mark.parametrize("level", [0, 2, 3])
+
+
+def drawn(*shape, seed=0):
+    generator = np.random.default_rng(seed)
+    pairs = generator.standard_normal((*shape, 2)).astype(np.float32)
+    return pairs.view(np.complex64)[..., 0]
+
+
+def test_arithmetic_is_numpys_in_double_precision():
+    assert {*UNARY, *BINARY} == set(ARITHMETIC)
+    # About the unit circle too, where a logarithm loses its digits; and small and large ones.
+    circle = np.exp(1j * np.linspace(-3, 3, 40)).astype(np.complex64)
+    z = np.concatenate([drawn(40), circle, drawn(20) * np.float32(1e-3), 8 * drawn(20)])
+    w = np.roll(drawn(120, seed=1), 1)
+    type_, names = "tensor<120xcomplex<f32>>", [*BINARY, *UNARY]
+    operands = [", ".join(["%a", "%b"][: 1 + (name in BINARY)]) for name in names]
+    lines = [
+        f"%{number} = stablehlo.{name} {given} : {type_}"
+        for number, (name, given) in enumerate(zip(names, operands, strict=True))
+    ]
+    whole = f"tensor<{120 * len(names)}xcomplex<f32>>"
+    results = ", ".join(f"%{number}" for number in range(len(names)))
+    text = f"""func.func @main(%a: {type_}, %b: {type_}) -> {whole} {{
+      {chr(10).join(lines)}
+      %all = stablehlo.concatenate {results}, dim = 0
+        : ({", ".join([type_] * len(names))}) -> {whole}
+      return %all : {whole}
+    }}"""
+    (found,) = hlo.compile(text, device="cpu")(z, w)
+    wide = z.astype(np.complex128), w.astype(np.complex128)
+    for name, got in zip(names, found.reshape(-1, 120), strict=True):
+        wanted = UNARY[name](wide[0]) if name in UNARY else BINARY[name](*wide)
+        error = np.abs(got - wanted) / np.maximum(np.abs(wanted), float(name == "atan2"))
+        assert error.max() < TOLERANCES.get(name, 6e-7), (name, z[error.argmax()], error.max())
+
+
+def test_what_is_large_small_or_infinite_is_not_lost_on_the_way():
+    text = """
+    func.func @main(%a: tensor<5xcomplex<f32>>, %b: tensor<5xcomplex<f32>>)
+        -> (tensor<5xf32>, tensor<5xcomplex<f32>>, tensor<5xcomplex<f32>>) {
+      %0 = stablehlo.abs %a : (tensor<5xcomplex<f32>>) -> tensor<5xf32>
+      %1 = stablehlo.divide %a, %b : tensor<5xcomplex<f32>>
+      %2 = stablehlo.sqrt %a : tensor<5xcomplex<f32>>
+      return %0, %1, %2 : tensor<5xf32>, tensor<5xcomplex<f32>>, tensor<5xcomplex<f32>>
+    }"""
+    a = np.array([2e38 + 2e38j, 1e-30 - 1e-30j, np.inf + 1j, -4, complex(-4, -0.0)], np.complex64)
+    b = np.array([1e38 - 1e38j, 1e-25 + 1e-25j, 2, 1e-20j, 2j], np.complex64)
+    size, quotient, root = hlo.compile(text, device="cpu")(a, b)
+    np.testing.assert_allclose(size, np.abs(a.astype(np.complex128)).astype(np.float32), rtol=3e-7)
+    np.testing.assert_allclose(quotient[:2], [2j, -1e-5j], rtol=3e-7, atol=1e-12)
+    assert np.isinf(quotient[2])
+    assert root[3:].tolist() == [2j, -2j]
+    np.testing.assert_allclose(root[:3], np.sqrt(a[:3].astype(np.complex128)), rtol=3e-7)
+
+
+@LEVELS
+def test_movements_products_and_reductions_take_pairs(level):
+    text = """
+    func.func @main(%a: tensor<5x3xcomplex<f32>>, %b: tensor<3x4xcomplex<f32>>, %i: tensor<2x1xi32>)
+        -> (tensor<5x4xcomplex<f32>>, tensor<4xcomplex<f32>>, tensor<6x4xcomplex<f32>>,
+            tensor<5x4xi1>) {
+      %zero = stablehlo.constant dense<(0.0, 0.0)> : tensor<complex<f32>>
+      %c = stablehlo.constant dense<[(1.0, -2.0), (0.5, 0x7F800000), (0.0, 1.0), (-1.0, 0.0)]>
+        : tensor<4xcomplex<f32>>
+      %p = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+        : (tensor<5x3xcomplex<f32>>, tensor<3x4xcomplex<f32>>) -> tensor<5x4xcomplex<f32>>
+      %s = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0]
+        : (tensor<5x4xcomplex<f32>>, tensor<complex<f32>>) -> tensor<4xcomplex<f32>>
+      %d = stablehlo.add %s, %c : tensor<4xcomplex<f32>>
+      %rows = "stablehlo.gather"(%p, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1],
+        collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
+        slice_sizes = array<i64: 1, 4>}
+        : (tensor<5x4xcomplex<f32>>, tensor<2x1xi32>) -> tensor<2x4xcomplex<f32>>
+      %more = stablehlo.pad %rows, %zero, low = [1, 0], high = [3, 0], interior = [0, 0]
+        : (tensor<2x4xcomplex<f32>>, tensor<complex<f32>>) -> tensor<6x4xcomplex<f32>>
+      %q = stablehlo.compare EQ, %p, %p : (tensor<5x4xcomplex<f32>>, tensor<5x4xcomplex<f32>>)
+        -> tensor<5x4xi1>
+      return %p, %d, %more, %q : tensor<5x4xcomplex<f32>>, tensor<4xcomplex<f32>>,
+        tensor<6x4xcomplex<f32>>, tensor<5x4xi1>
+    }"""
+    a, b, places = drawn(5, 3), drawn(3, 4, seed=1), np.array([[4], [1]], np.int32)
+    product, summed, moved, same = hlo.compile(text, level=level, device="cpu")(a, b, places)
+    np.testing.assert_allclose(product, a @ b, rtol=1e-5, atol=1e-6)
+    constant = np.array([1 - 2j, complex(0.5, np.inf), 1j, -1], np.complex64)
+    np.testing.assert_allclose(summed, product.sum(0) + constant, rtol=1e-5, atol=1e-6)
+    zeros = np.zeros((1, 4))
+    np.testing.assert_array_equal(moved, np.concatenate([zeros, product[[4, 1]], *[zeros] * 3]))
+    assert same.all()
+
+
+def test_matrices_are_factored_and_solved():
+    text = """
+    func.func @main(%h: tensor<4x4xcomplex<f32>>, %b: tensor<4x2xcomplex<f32>>)
+        -> (tensor<4x4xcomplex<f32>>, tensor<4x4xcomplex<f32>>, tensor<4x2xcomplex<f32>>) {
+      %l = stablehlo.cholesky %h, lower = true : tensor<4x4xcomplex<f32>>
+      %u = stablehlo.cholesky %h, lower = false : tensor<4x4xcomplex<f32>>
+      %x = "stablehlo.triangular_solve"(%l, %b) {left_side = true, lower = true,
+        unit_diagonal = false, transpose_a = #stablehlo<transpose ADJOINT>}
+        : (tensor<4x4xcomplex<f32>>, tensor<4x2xcomplex<f32>>) -> tensor<4x2xcomplex<f32>>
+      return %l, %u, %x : tensor<4x4xcomplex<f32>>, tensor<4x4xcomplex<f32>>,
+        tensor<4x2xcomplex<f32>>
+    }"""
+    a, b = drawn(4, 4), drawn(4, 2, seed=1)
+    hermitian = a @ a.conj().T + 4 * np.eye(4, dtype=np.complex64)
+    lower, upper, solved = hlo.compile(text, device="cpu")(hermitian, b)
+    expected = np.linalg.cholesky(hermitian.astype(np.complex128))
+    np.testing.assert_allclose(lower, expected, atol=1e-5)
+    np.testing.assert_allclose(upper, expected.conj().T, atol=1e-5)
+    np.testing.assert_allclose(expected.conj().T @ solved, b, atol=1e-5)
+
+
+def test_double_precision_and_orders_of_complex_numbers_are_refused_by_name():
+    text = "func.func @main(%x: tensor<2xcomplex<f64>>) -> tensor<2xcomplex<f64>> {\n"
+    with pytest.raises(Unsupported, match="element type complex<f64>: Metal has no double"):
+        hlo.compile(f"{text} return %x : tensor<2xcomplex<f64>> }}", device="cpu")
+    text = """
+    func.func @main(%x: tensor<2xcomplex<f32>>) -> tensor<2xi1> {
+      %0 = stablehlo.compare LT, %x, %x
+        : (tensor<2xcomplex<f32>>, tensor<2xcomplex<f32>>) -> tensor<2xi1>
+      return %0 : tensor<2xi1>
+    }"""
+    with pytest.raises(Unsupported, match="complex numbers have no order, got LT"):
+        hlo.compile(text, device="cpu")
