@@ -6,7 +6,8 @@
 // scratch: moments float32 (rows, 2)
 // tune: TG = 64, 32, 128, 256
 // tune: QUADS = 16, 8, 32
-// tune: DOWN = 8, 4, 16
+// tune: DOWN = 8, 4, 16, 64
+// defaults: cuda TG = 256, QUADS = 8, DOWN = 64
 // dtypes: float32, float16, bfloat16
 #include "metalbench/norm_gradients.h"
 using namespace metal;

@@ -2,6 +2,7 @@
 // normalised it and g the gradient of y = w v: that of x is r (w g - mean(w g v) v), and for layer
 // norm less mean(w g) too. The row and the gradient are read twice, the second time from the cache.
 #pragma once
+#include "metalbench/columns.h"
 #include "metalbench/norm.h"
 
 namespace metalbench {
@@ -43,6 +44,22 @@ struct ColumnSums {
   float4 all;
 };
 
+// Of every Down-th row, from the first on.
+template <uint Down, bool Whole, typename T>
+inline ColumnSums sums_down(device const T* x, device const T* gradient,
+                            device const float2* moments, uint first, uint rows, uint column,
+                            uint cols) {
+  ColumnSums sums = {0.0f, 0.0f};
+  for (uint row = first; row < rows; row += Down) {
+    const float2 moment = moments[row];
+    const float4 g = quad_of<Whole>(gradient + ulong(row) * cols, column, cols);
+    const float4 v = quad_of<Whole>(x + ulong(row) * cols, column, cols);
+    sums.along = fma(g, (v - moment.x) * moment.y, sums.along);
+    sums.all += g;
+  }
+  return sums;
+}
+
 // Of the weights, strips of columns as in columns.h: the sums of g v, and of g, over all rows, of
 // which `moments` has mean and factor.
 template <uint Quads, uint Down, typename T>
@@ -50,17 +67,13 @@ inline ColumnSums column_sums(device const T* x, device const T* gradient,
                               device const float2* moments, uint rows, uint cols, uint column,
                               uint2 thread_position,
                               threadgroup float4 (&partial)[2][Down][Quads]) {
-  float4 along = 0.0f;
-  float4 all = 0.0f;
+  ColumnSums sums = {0.0f, 0.0f};
   if (column < cols) {
-    for (uint row = thread_position.y; row < rows; row += Down) {
-      const float2 moment = moments[row];
-      const float4 g = load_quad(gradient + ulong(row) * cols, column, cols);
-      const float4 v = load_quad(x + ulong(row) * cols, column, cols);
-      along = fma(g, (v - moment.x) * moment.y, along);
-      all += g;
-    }
+    const uint first = thread_position.y;
+    sums = cols % 4 == 0 ? sums_down<Down, true>(x, gradient, moments, first, rows, column, cols)
+                         : sums_down<Down, false>(x, gradient, moments, first, rows, column, cols);
   }
+  float4 along = sums.along, all = sums.all;
   partial[0][thread_position.y][thread_position.x] = along;
   partial[1][thread_position.y][thread_position.x] = all;
   threadgroup_barrier(mem_flags::mem_threadgroup);
