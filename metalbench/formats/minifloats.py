@@ -15,7 +15,8 @@ from metalbench.formats.bits import packed, unpacked
 
 Array = np.ndarray[Any, Any]
 _E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
-_LARGEST_E4M3 = 0x7E  # 448; what is above is no number
+_LARGEST_E4M3 = 0x7E  # LARGEST; what is above is no number
+LARGEST = 448.0
 
 
 def _e4m3() -> Array:
@@ -94,6 +95,16 @@ def _nearest(ascending: Array, wanted: Array) -> Array:
     above = np.searchsorted(between, wanted, side="right")
     nearest: Array = np.where(below % 2 == 0, below, above).astype(np.uint8)
     return nearest
+
+
+def e4m3_of(values: Array) -> Array:
+    """The nearest E4M3 of each, of two as near the even one; 448 of what is larger, with its sign.
+
+    As `mx.to_fp8`. Codes are uint8.
+    """
+    codes = _nearest(E4M3[: _LARGEST_E4M3 + 1], np.abs(values))
+    codes |= np.where(np.signbit(values), len(E4M3) // 2, 0).astype(np.uint8)
+    return codes
 
 
 MODES = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metalbench.hlo.emission import EMITTERS, WHOLE
+from metalbench.hlo.emission import EMITTERS, WHOLE, factorizations
 from metalbench.hlo.graph import ELEMENTS
 from metalbench.hlo.passes.fusion import LOOPS, MOVES
 from metalbench.hlo.running import CONTROL_FLOW
@@ -31,6 +31,7 @@ def table() -> str:
         ("movement", "maps of indices, no kernel of their own", sorted(MOVES)),
         ("reductions, windows, products", "a loop in each thread; elementwise epilogues", LOOPS),
         ("whole tensors", "kernels in one or more stages", WHOLE),
+        ("matrices", "a threadgroup a matrix; XLA's custom calls", factorizations.FACTORIZATIONS),
         ("control flow", "decided by the host, which reads the predicate", CONTROL_FLOW),
         ("legalised before", "shapes must be constants by then", _BEFORE),
     ]

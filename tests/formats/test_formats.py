@@ -11,7 +11,7 @@ import pytest
 from metalbench.formats import MODES, Affine, Mode, minifloat, quantised
 from metalbench.formats.affine import BITS, GROUPS
 from metalbench.formats.bits import packed, unpacked
-from metalbench.formats.minifloats import E4M3
+from metalbench.formats.minifloats import E4M3, e4m3_of
 from metalbench.task import normal, output, task
 from metalbench.task.dtypes import dtype as dtype_of
 from metalbench.task.workload import workload
@@ -144,6 +144,14 @@ def test_small_floats_are_the_nearest(mode: Mode) -> None:
 def test_e4m3_is_that_of_mlx() -> None:
     theirs = np.array(mx.from_fp8(mx.arange(256).astype(mx.uint8), mx.float32))
     np.testing.assert_array_equal(E4M3, theirs)
+
+
+def test_codes_of_e4m3_are_those_of_mlx() -> None:
+    middles = (E4M3[:126] + E4M3[1:127]) / 2
+    drawn = random().standard_normal(10_000).astype(np.float32) * 100
+    values = np.concatenate([middles, -middles, drawn, [0, -0.0, 448, 449, 1e9, -500]])
+    theirs = np.array(mx.to_fp8(mx.array(values.astype(np.float32))))
+    np.testing.assert_array_equal(e4m3_of(values.astype(np.float32)), theirs)
 
 
 @pytest.mark.parametrize("bad", [dict(bits=7), dict(bits=4, group=48)])

@@ -160,8 +160,8 @@ def refusals_are_exceptions_that_name_the_operation_and_its_place():
         pytest.raises(jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED.* complex<f64>"),
     ):
         jax.device_put(np.array([1j], np.complex128))
-    with pytest.raises(NotImplementedError, match="eigh"):
-        jnp.linalg.eigh(X @ X.T)
+    with pytest.raises(NotImplementedError, match="schur"):
+        jax.scipy.linalg.schur(X @ X.T)
     check(lambda x: x + 1, X)
 
 
@@ -172,6 +172,13 @@ def complex_numbers_are_xlas():
     check(jax.grad(lambda z: jnp.sum(jnp.abs(z * z))), z)
     check(jnp.linalg.inv, z @ z.T.conj() + 4 * np.eye(4, dtype=np.complex64))
     check(lambda z: lax.scan(lambda c, s: (c * s, c + s), z[0], z), z)
+
+
+def factorizations_are_xlas_but_for_signs():
+    # Also through the singular values of jax's own, which are made of eigenvalues.
+    check(lambda a: jnp.abs(jnp.linalg.qr(a)[1]), X, tolerance=1e-4)
+    check(lambda a: jnp.linalg.eigvalsh(a @ a.T), X, tolerance=1e-4)
+    check(jnp.linalg.pinv, X, tolerance=1e-4)
 
 
 def threads_get_their_own_answers():

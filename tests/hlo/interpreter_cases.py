@@ -151,7 +151,10 @@ def opened(block: Block) -> list[np.ndarray]:
 
 
 def agree(got: np.ndarray, expected: np.ndarray, kind: str) -> bool:
-    """Whether a result is as a check of this kind wants it."""
+    """Whether a result is as a check of this kind wants it; complex numbers by their parts."""
+    if got.dtype.kind == "c":
+        ours, theirs = (np.stack([each.real, each.imag]) for each in (got, expected))
+        return agree(ours, theirs, kind)
     if kind == "expect_eq" or got.dtype.kind in "biu" or "int" in got.dtype.name:
         return np.array_equal(got, expected) or _same_floats(got, expected)
     tolerance = 1e-3 if got.dtype.itemsize >= 4 else 2e-2 if got.dtype.name == "bfloat16" else 2e-3

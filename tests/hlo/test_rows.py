@@ -64,6 +64,28 @@ def test_halves_add_up_in_float(kind, low):
     assert (found.astype("f4") == 2.0**-12).all()
 
 
+@pytest.mark.parametrize(("join", "low"), [("maximum", "0xFF800000"), ("minimum", "0x7F800000")])
+def test_extrema_of_a_row_know_the_sign_of_zero(join, low):
+    full, one = "tensor<4x40xf32>", "tensor<4xf32>"
+    text = f"""func.func @main(%x: {full}) -> {full} {{
+      %low = stablehlo.constant dense<{low}> : tensor<f32>
+      %m = stablehlo.reduce(%x init: %low) applies {joined(join, 1, full, "f32", one)}
+      %mb = stablehlo.broadcast_in_dim %m, dims = [0] : ({one}) -> {full}
+      %r = stablehlo.multiply %mb, %x : {full}
+      return %r : {full}
+    }}"""
+    assert kernels(text) == ["rows"]
+    # A one beside what is looked for, so that the product tells its sign.
+    x = np.zeros((4, 40), "f4")
+    x[1] = -0.0
+    x[2, 7], x[3, 33] = -0.0, -0.0
+    x[:, 39] = -1.0 if join == "maximum" else 1.0
+    (found,) = hlo.compile(text, level=3, device="cpu")(x)
+    extreme = found[:, 39] * x[0, 39]
+    negative = [False, True, False, False] if join == "maximum" else [False, True, True, True]
+    assert np.signbit(extreme).tolist() == negative
+
+
 def test_a_nan_makes_its_row_and_no_other():
     x = np.zeros((3, 70), "f4")
     x[1, 69] = np.nan

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from metalbench.hlo.emission import complex
+from metalbench.hlo.emission import complex, factorizations
 from metalbench.hlo.emission.attention import attention_kernel
 from metalbench.hlo.emission.kernel import (
     EMITTERS,
@@ -27,6 +27,7 @@ __all__ = [
     "Kernel",
     "attention_kernel",
     "complex",
+    "factorizations",
     "map_kernel",
     "rows_kernel",
     "stage_kernel",

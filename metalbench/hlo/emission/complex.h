@@ -112,9 +112,7 @@ inline float2 reciprocal_root(float2 a) { return divide(float2(1.0f, 0.0f), squa
 inline float2 polar(float length, float angle) {
   return float2(length * precise::cos(angle), length * precise::sin(angle));
 }
-inline float2 cbrt(float2 a) {
-  return polar(cbrt(absolute(a)), precise::atan2(a.y, a.x) / 3.0f);
-}
+inline float2 cbrt(float2 a) { return polar(cbrt(absolute(a)), precise::atan2(a.y, a.x) / 3.0f); }
 inline float2 power(float2 a, float2 b) {
   if (b.x == 0.0f && b.y == 0.0f) return float2(1.0f, 0.0f);
   if (a.x == 0.0f && a.y == 0.0f) {
@@ -136,7 +134,8 @@ inline float hyperbolic_sine(float x) {
 }
 inline float hyperbolic_cosine(float x) {
   const float root = precise::exp(0.5f * fabs(x)), whole = root * root;
-  return isinf(whole) ? 0.5f * root * root : 0.5f * (precise::exp(fabs(x)) + precise::exp(-fabs(x)));
+  return isinf(whole) ? 0.5f * root * root
+                      : 0.5f * (precise::exp(fabs(x)) + precise::exp(-fabs(x)));
 }
 inline float2 sine(float2 a) {
   return float2(precise::sin(a.x) * hyperbolic_cosine(a.y),
@@ -182,4 +181,4 @@ inline bool is_less(float2 a, float2 b) { return a.x < b.x || (a.x == b.x && a.y
 inline float2 maximum(float2 a, float2 b) { return is_less(a, b) ? b : a; }
 inline float2 minimum(float2 a, float2 b) { return is_less(b, a) ? b : a; }
 
-} // namespace shlo
+}  // namespace shlo

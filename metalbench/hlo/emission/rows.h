@@ -4,12 +4,12 @@
 
 namespace shlo {
 
-// By exchange, so that every lane has the result and joins in the same pairs.
-template <typename Join, typename T> inline T exchanged(Join op, T value) {
-  for (ushort distance = 16; distance > 0; distance /= 2) {
-    value = op.join(value, simd_shuffle_xor(value, distance));
-  }
-  return value;
+// Of all lanes, whose largest or least number is known: a NaN wins, and the zero with `sign` loses.
+inline float with_corners(float found, float value, uint sign) {
+  if (simd_any(isnan(value))) return as_type<float>(0x7fc00000u);
+  const uint other = sign ^ 0x80000000u;
+  if (found == 0.0f) return as_type<float>(simd_any(as_type<uint>(value) == other) ? other : sign);
+  return found;
 }
 struct Add {
   template <typename T> T join(T a, T b) const { return a + b; }
@@ -23,13 +23,15 @@ struct Maximum {
   float join(float a, float b) const { return maximum(a, b); }
   int join(int a, int b) const { return max(a, b); }
   uint join(uint a, uint b) const { return max(a, b); }
-  template <typename T> T lanes(T v) const { return exchanged(*this, v); }
+  float lanes(float v) const { return with_corners(simd_max(v), v, 0x80000000u); }
+  template <typename T> T lanes(T v) const { return simd_max(v); }
 };
 struct Minimum {
   float join(float a, float b) const { return minimum(a, b); }
   int join(int a, int b) const { return min(a, b); }
   uint join(uint a, uint b) const { return min(a, b); }
-  template <typename T> T lanes(T v) const { return exchanged(*this, v); }
+  float lanes(float v) const { return with_corners(simd_min(v), v, 0u); }
+  template <typename T> T lanes(T v) const { return simd_min(v); }
 };
 
 // Of a row that several SIMD-groups have: `partial` has an element for each, and is used once.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from metalbench.hlo.emission.factorizations import householder_product
 from metalbench.hlo.emission.fourier import fft
 from metalbench.hlo.emission.kernel import Stage, Whole
 from metalbench.hlo.emission.number import Number
@@ -86,6 +87,7 @@ def triangular_solve(operation: Operation) -> list[Stage]:
 WHOLE: dict[str, Whole] = {
     "cholesky": cholesky,
     "fft": fft,
+    "householder_product": householder_product,
     "rng_bit_generator": rng_bit_generator,
     "scatter": scatter,
     "sort": sort,

@@ -111,10 +111,13 @@ class Writer:
         """Write an operation's results at an index."""
         return self._emitters[operation.name](self, operation, index)
 
+    def buffer(self, value: Value) -> str:
+        """The parameter that a value's buffer is."""
+        return self.buffers.setdefault(value, f"in{len(self.buffers)}")
+
     def load(self, value: Value, index: Sequence[str]) -> str:
         """The expression of an element in its buffer."""
-        name = self.buffers.setdefault(value, f"in{len(self.buffers)}")
-        return f"{name}[{self.linear(index, value.type.shape)}]"
+        return f"{self.buffer(value)}[{self.linear(index, value.type.shape)}]"
 
     def region(self, block: Block, arguments: Sequence[str]) -> list[str]:
         """Write a region of scalars in place; the names of what it returns."""

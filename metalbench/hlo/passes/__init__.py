@@ -1,6 +1,7 @@
 """What is done to a graph before it becomes kernels, one pass a file."""
 
 from metalbench.hlo.passes.attention import fuse_attention
+from metalbench.hlo.passes.custom_calls import name_custom_calls
 from metalbench.hlo.passes.dead_code import remove_dead_code
 from metalbench.hlo.passes.folding import fold_splats
 from metalbench.hlo.passes.fourier import split_transforms
@@ -18,6 +19,7 @@ __all__ = [
     "fuse_attention",
     "fuse_rows",
     "inlined_values",
+    "name_custom_calls",
     "remove_dead_code",
     "restore_unit_batches",
     "run_first_passes",

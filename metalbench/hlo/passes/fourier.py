@@ -2,7 +2,7 @@
 
 A length of small prime factors is gone through factor by factor, in order (Stockham). Any other is
 a convolution with a chirp, by transforms of a power of two (L. Bluestein, 1970). Roots of unity and
-chirps are constants, rounded from double precision. What is real is transformed as complex.
+chirps are constants, rounded from double precision.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from metalbench.hlo.graph import ELEMENTS, Block, Operation, TensorType, Value
+from metalbench.hlo.graph import Block, Operation, Value
+from metalbench.hlo.passes.building import Builder
+from metalbench.hlo.passes.real_fourier import mirrored, numbers_of, paired, pairs_of, unpaired
 
 # Powers of two that a thread has of a line at a time, and primes; larger ones are sums in a loop.
 MOST_RADIX, MOST_IN_REGISTERS = 8, 13
@@ -20,7 +22,6 @@ MOST_RADIX, MOST_IN_REGISTERS = 8, 13
 MOST_PRIME = 61
 # Products of a step's indices are 32-bit integers.
 MOST_LENGTH = 2**31 // MOST_PRIME
-_COMPLEX, _REAL = ELEMENTS["complex<f32>"], ELEMENTS["f32"]
 Array = np.ndarray[Any, Any]
 
 
@@ -58,41 +59,59 @@ class _Transform:
 
     def __init__(self, whole: Operation) -> None:
         self._whole = whole
-        self.operations: list[Operation] = []
+        self._to = Builder(whole.location)
+        self.operations = self._to.operations
         kind, lengths = whole.attributes["fft_type"], tuple(whole.attributes["fft_length"])
         (value,) = whole.operands
         rank = len(value.type.shape)
-        first, last = rank - len(lengths), rank - 1
+        first = rank - len(lengths)
         backwards = kind in ("IFFT", "IRFFT")
-        shape = whole.results[0].type.shape
+        size = lengths[-1]
         if kind == "RFFT":
-            value = self._made("convert", [value], value.type.shape)
-            value = self._along(value, last, backwards=False)
-            value = self._cut(value, last, 0, shape[last])
+            value = self._of_real(value, size)
         for axis in range(first, rank - (kind in ("RFFT", "IRFFT"))):
             value = self._along(value, axis, backwards=backwards)
         if kind == "IRFFT":
-            value = self._along(self._mirrored(value, shape[last]), last, backwards=True)
+            value = self._to_real(value, size)
         self._give(value, 1 / prod(lengths) if backwards else 1)
+
+    def _of_real(self, value: Value, size: int) -> Value:
+        """The first half of a transform of real numbers, by one of half as many pairs of them."""
+        to, last = self._to, len(value.type.shape) - 1
+        if size % 2 or not value.type.size:
+            whole = self._along(to.made("convert", [value], value.type.shape), last)
+            return to.cut(whole, last, 0, size // 2 + 1)
+        return unpaired(to, self._along(pairs_of(to, value), last), roots(size))
+
+    def _to_real(self, value: Value, size: int) -> Value:
+        """The way back, without what divides by the length."""
+        to, last = self._to, len(value.type.shape) - 1
+        value = to.cut(value, last, 0, size // 2 + 1)
+        if size % 2 or not value.type.size:
+            return self._along(mirrored(to, value, size), last, backwards=True)
+        given = paired(to, value, roots(size, backwards=True))
+        return numbers_of(to, self._along(given, last, backwards=True))
 
     def _give(self, value: Value, scale: float) -> None:
         """The result in place of the whole's own."""
         (result,) = self._whole.results
         shape, element = value.type.shape, result.type.element
         if value.type.element != element:
-            value = self._made("real", [value], shape, element)
+            value = self._to.made("real", [value], shape, element)
         if scale != 1:
-            given = self._constant(np.full((), scale), element)
-            given = self._made("broadcast_in_dim", [given], shape, element, broadcast_dimensions=())
-            value = self._made("multiply", [value, given], shape, element)
+            given = self._to.constant(np.full((), scale), element)
+            given = self._to.made(
+                "broadcast_in_dim", [given], shape, element, broadcast_dimensions=()
+            )
+            value = self._to.made("multiply", [value, given], shape, element)
         elif value.operation not in self.operations:
-            value = self._made("optimization_barrier", [value], shape, element)
+            value = self._to.made("optimization_barrier", [value], shape, element)
         made = value.operation
         assert made is not None
         made.results = [result]
         result.operation = made
 
-    def _along(self, value: Value, axis: int, *, backwards: bool) -> Value:
+    def _along(self, value: Value, axis: int, *, backwards: bool = False) -> Value:
         """The transform along an axis, without what divides by its length."""
         length = value.type.shape[axis]
         if length < 2 or not value.type.size:
@@ -100,18 +119,19 @@ class _Transform:
         radices = factors(length)
         if radices is None:
             return self._by_chirp(value, axis, backwards=backwards)
-        table = self._constant(roots(length, backwards=backwards))
+        table = self._to.constant(roots(length, backwards=backwards))
         done = 1
         for radix in radices:
-            value = self._made("fft", [value, table], value.type.shape)
-            assert value.operation is not None
-            value.operation.attributes = {
-                "axis": axis,
-                "backwards": backwards,
-                "done": done,
-                "looped": radix > MOST_IN_REGISTERS,
-                "radix": radix,
-            }
+            value = self._to.made(
+                "fft",
+                [value, table],
+                value.type.shape,
+                axis=axis,
+                backwards=backwards,
+                done=done,
+                looped=radix > MOST_IN_REGISTERS,
+                radix=radix,
+            )
             done *= radix
         return value
 
@@ -122,74 +142,15 @@ class _Transform:
         other = np.zeros(size, np.complex128)
         other[:length] = chirp.conj()
         other[size - length + 1 :] = chirp[:0:-1].conj()
-        given = self._times(value, chirp, axis)
-        given = self._padded(given, axis, size - length)
-        given = self._along(given, axis, backwards=False)
-        given = self._times(given, np.fft.fft(other) / size, axis)
+        given = self._to.times(value, chirp, axis)
+        given = self._to.padded(given, axis, size - length)
+        given = self._along(given, axis)
+        given = self._to.times(given, np.fft.fft(other) / size, axis)
         given = self._along(given, axis, backwards=True)
-        return self._times(self._cut(given, axis, 0, length), chirp, axis)
-
-    def _mirrored(self, value: Value, length: int) -> Value:
-        """All of a line whose second half is the first's conjugate, backwards."""
-        axis = len(value.type.shape) - 1
-        value = self._cut(value, axis, 0, length // 2 + 1)
-        rest = self._cut(value, axis, 1, (length + 1) // 2)
-        shape = rest.type.shape
-        real, imaginary = (self._made(part, [rest], shape, _REAL) for part in ("real", "imag"))
-        negative = self._made("negate", [imaginary], shape, _REAL)
-        rest = self._made("complex", [real, negative], shape)
-        rest = self._made("reverse", [rest], shape, dimensions=(axis,))
-        whole = (*shape[:-1], length)
-        return self._made("concatenate", [value, rest], whole, dimension=axis)
-
-    def _cut(self, value: Value, axis: int, start: int, stop: int) -> Value:
-        shape = list(value.type.shape)
-        if (start, stop) == (0, shape[axis]):
-            return value
-        starts = [start if each == axis else 0 for each in range(len(shape))]
-        limits = [stop if each == axis else size for each, size in enumerate(shape)]
-        shape[axis] = stop - start
-        attributes = {"start_indices": starts, "limit_indices": limits, "strides": [1] * len(shape)}
-        return self._made("slice", [value], tuple(shape), **attributes)
-
-    def _padded(self, value: Value, axis: int, more: int) -> Value:
-        shape = list(value.type.shape)
-        high = [more if each == axis else 0 for each in range(len(shape))]
-        shape[axis] += more
-        none = [0] * len(shape)
-        attributes = {
-            "edge_padding_low": none,
-            "edge_padding_high": high,
-            "interior_padding": none,
-        }
-        zero = self._constant(np.complex64(0))
-        return self._made("pad", [value, zero], tuple(shape), **attributes)
-
-    def _times(self, value: Value, numbers: Array, axis: int) -> Value:
-        """Each element along an axis times a number of its own."""
-        given, shape = self._constant(numbers), value.type.shape
-        given = self._made("broadcast_in_dim", [given], shape, broadcast_dimensions=(axis,))
-        return self._made("multiply", [value, given], shape)
-
-    def _constant(self, numbers: Any, element: Any = _COMPLEX) -> Value:
-        array = np.asarray(numbers, element.storage)
-        return self._made("constant", [], array.shape, element, value=array)
-
-    def _made(
-        self,
-        name: str,
-        operands: list[Value],
-        shape: tuple[int, ...],
-        element: Any = _COMPLEX,
-        **attributes: Any,
-    ) -> Value:
-        made = Operation(name, operands, [], attributes, [], self._whole.location)
-        made.results = [Value(TensorType(shape, element), made)]
-        self.operations.append(made)
-        return made.results[0]
+        return self._to.times(self._to.cut(given, axis, 0, length), chirp, axis)
 
 
-def roots(length: int, *, backwards: bool) -> Array:
+def roots(length: int, *, backwards: bool = False) -> Array:
     """exp(-2 pi i k / length) for each k, in double precision; the conjugates backwards."""
     turns = np.arange(length) / length
     found: Array = np.exp((2j if backwards else -2j) * np.pi * turns)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from metalbench.hlo.graph import Block
 from metalbench.hlo.passes.attention import fuse_attention
+from metalbench.hlo.passes.custom_calls import name_custom_calls
 from metalbench.hlo.passes.dead_code import remove_dead_code
 from metalbench.hlo.passes.folding import fold_splats
 from metalbench.hlo.passes.fourier import split_transforms
@@ -17,6 +18,7 @@ from metalbench.hlo.passes.unit_batches import restore_unit_batches
 
 # Done to every program when it has been read.
 FIRST: dict[str, Callable[[Block], None]] = {
+    "name-custom-calls": name_custom_calls,
     "split-concatenations": split_concatenations,
     "split-transforms": split_transforms,
     "remove-dead-code": remove_dead_code,

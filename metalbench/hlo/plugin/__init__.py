@@ -30,3 +30,13 @@ def initialize() -> None:
     donating = mlir._platforms_with_donation
     if NAME not in donating:
         donating.append(NAME)
+    _register_rules()
+
+
+def _register_rules() -> None:
+    """Rules of jax's own for platforms without LAPACK, where it registers them for one alone."""
+    from jax._src.interpreters import mlir
+    from jax._src.lax import linalg
+    from jax._src.tpu.linalg import eigh
+
+    mlir.register_lowering(linalg.eigh_p, eigh._eigh_tpu_lowering, platform=NAME)

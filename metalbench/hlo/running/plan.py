@@ -13,6 +13,7 @@ from metalbench.hlo.emission import (
     Kernel,
     attention_kernel,
     complex,
+    factorizations,
     map_kernel,
     rows_kernel,
     stage_kernel,
@@ -23,6 +24,7 @@ from metalbench.hlo.passes import inlined_values, run_passes
 # What the host does itself, with plans for the regions.
 CONTROL_FLOW = ("case", "if", "while")
 _FUSED = {"attention": attention_kernel, "rows": rows_kernel}
+_KERNELS = {**_FUSED, **factorizations.FACTORIZATIONS}
 LEVELS = (0, 2, 3)
 
 
@@ -94,8 +96,12 @@ def source(whole: Plan) -> str:
     """All kernels of a plan as one file of MSL; those that are the same are in it once."""
     texts = {kernel.name: kernel.text for kernel in whole.kernels()}
     kernels = "\n".join(texts.values())
-    head = f"{complex.HEADER}{HEADER}" if complex.TYPE in kernels else HEADER
-    return f"{head}\n{kernels}"
+    heads = [HEADER]
+    if complex.TYPE in kernels:
+        heads.insert(0, complex.HEADER)
+    if any(each in kernels for each in factorizations.CALLS):
+        heads.insert(0, factorizations.HEADER)
+    return "\n".join(["".join(heads), kernels])
 
 
 class _Planner:
@@ -105,7 +111,8 @@ class _Planner:
         self._known: dict[str, Kernel] = {}
 
     def plan(self, block: Block) -> Plan:
-        inlined = inlined_values(block, self._level, {*WHOLE, *CONTROL_FLOW})
+        whole = {*WHOLE, *CONTROL_FLOW, *factorizations.FACTORIZATIONS}
+        inlined = inlined_values(block, self._level, whole)
         made = Plan(block, [], [])
         for operation in block.operations:
             if operation.name == "constant" and operation.results[0] not in inlined:
@@ -126,8 +133,8 @@ class _Planner:
                 stage_kernel(self._name(operation), stage, operation.results, inlined)
                 for stage in WHOLE[operation.name](operation)
             ]
-        elif operation.name in _FUSED:
-            write = _FUSED[operation.name]
+        elif operation.name in _KERNELS:
+            write = _KERNELS[operation.name]
             kernels = [write(self._name(operation), operation, inlined, device=self._device)]
         else:
             name, tiled = self._name(operation), self._level > 0
@@ -146,8 +153,10 @@ class _Planner:
 
 def _check(operation: Operation) -> None:
     """Refuse by name what has no kernel, also in the regions that kernels take in."""
-    if operation.name not in {*EMITTERS, *WHOLE, *CONTROL_FLOW, *_FUSED}:
-        raise Unsupported(f"{operation.where}: has no kernel yet")
+    if operation.name not in {*EMITTERS, *WHOLE, *CONTROL_FLOW, *_KERNELS}:
+        target = operation.attributes.get("call_target_name")
+        what = f"@{target} " if target else ""
+        raise Unsupported(f"{operation.where}: {what}has no kernel yet")
     if operation.name in CONTROL_FLOW:
         return
     for region in operation.regions:

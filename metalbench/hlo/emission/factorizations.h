@@ -1,0 +1,235 @@
+// Factorizations of matrices in row-major order, of floats or of complex numbers: a threadgroup of
+// Threads a matrix, of which this is the thread number `place`.
+#pragma once
+#include "complex.h"
+
+namespace shlo {
+
+inline float conjugate(float a) { return a; }
+inline float times(float a, float b) { return a * b; }
+inline float real_part(float a) { return a; }
+inline float real_part(float2 a) { return a.x; }
+inline float imaginary_part(float) { return 0.0f; }
+inline float imaginary_part(float2 a) { return a.y; }
+inline float absolute(float a) { return fabs(a); }
+inline float squared(float a) { return a * a; }
+inline float squared(float2 a) { return a.x * a.x + a.y * a.y; }
+inline float reciprocal(float a) { return 1.0f / a; }
+inline float2 reciprocal(float2 a) { return divide(float2(1.0f, 0.0f), a); }
+template <typename T>
+T of_real(float a);
+template <>
+inline float of_real<float>(float a) {
+  return a;
+}
+template <>
+inline float2 of_real<float2>(float a) {
+  return float2(a, 0.0f);
+}
+
+inline void wait_for_all() {
+  threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+}
+
+// Of the numbers of all threads, the sum and the largest.
+template <uint Threads>
+float2 joined(float2 sum_and_most, threadgroup float2* partial, uint place) {
+  const float2 own = float2(simd_sum(sum_and_most.x), simd_max(sum_and_most.y));
+  wait_for_all();
+  if (place % 32u == 0u) partial[place / 32u] = own;
+  wait_for_all();
+  float2 found = partial[0];
+  for (uint k = 1; k < Threads / 32u; ++k) {
+    found = float2(found.x + partial[k].x, fmax(found.y, partial[k].y));
+  }
+  return found;
+}
+
+// In place: R in the upper triangle, and below it vectors v, whose first element is 1, of the
+// reflectors I - tau v v* whose product is Q (as LAPACK's geqrf has them).
+template <uint Rows, uint Columns, uint Threads, typename T>
+void qr(device T* a, device T* taus, threadgroup float2* partial, uint place) {
+  for (uint k = 0; k < (Rows < Columns ? Rows : Columns); ++k) {
+    float most = 0.0f, below = 0.0f;
+    for (uint row = k + place; row < Rows; row += Threads) {
+      most = fmax(most, absolute(a[row * Columns + k]));
+    }
+    most = joined<Threads>(float2(0.0f, most), partial, place).y;
+    for (uint row = k + 1 + place; row < Rows; row += Threads) {
+      below += squared(a[row * Columns + k] / most);
+    }
+    below = joined<Threads>(float2(below, 0.0f), partial, place).x;
+    const T alpha = a[k * Columns + k];
+    // What is a multiple of the first unit vector already is left as it is.
+    const bool turns = below != 0.0f || imaginary_part(alpha) != 0.0f;
+    if (most == 0.0f || !turns) {
+      if (place == 0) taus[k] = of_real<T>(0.0f);
+      continue;
+    }
+    const float norm = most * precise::sqrt(below + squared(alpha / most));
+    const float beta = -copysign(norm, real_part(alpha));
+    const T tau = (of_real<T>(beta) - alpha) / beta, scale = reciprocal(alpha - of_real<T>(beta));
+    wait_for_all();
+    for (uint row = k + 1 + place; row < Rows; row += Threads) {
+      a[row * Columns + k] = times(a[row * Columns + k], scale);
+    }
+    if (place == 0) {
+      a[k * Columns + k] = of_real<T>(beta);
+      taus[k] = tau;
+    }
+    wait_for_all();
+    for (uint column = k + 1 + place; column < Columns; column += Threads) {
+      T sum = a[k * Columns + column];
+      for (uint row = k + 1; row < Rows; ++row) {
+        sum += times(conjugate(a[row * Columns + k]), a[row * Columns + column]);
+      }
+      sum = times(conjugate(tau), sum);
+      a[k * Columns + column] -= sum;
+      for (uint row = k + 1; row < Rows; ++row) {
+        a[row * Columns + column] -= times(a[row * Columns + k], sum);
+      }
+    }
+    wait_for_all();
+  }
+}
+
+// A column of the product of such reflectors, by one thread.
+template <uint Rows, uint Columns, uint Count, typename T>
+void reflectors_column(device const T* a, device const T* taus, device T* q, uint column) {
+  for (uint row = 0; row < Rows; ++row) q[row * Columns + column] = of_real<T>(row == column);
+  for (uint k = Count; k-- > 0;) {
+    T sum = q[k * Columns + column];
+    for (uint row = k + 1; row < Rows; ++row) {
+      sum += times(conjugate(a[row * Columns + k]), q[row * Columns + column]);
+    }
+    sum = times(taus[k], sum);
+    q[k * Columns + column] -= sum;
+    for (uint row = k + 1; row < Rows; ++row) {
+      q[row * Columns + column] -= times(a[row * Columns + k], sum);
+    }
+  }
+}
+
+// Of rows and columns p and q: by the conjugate of `phase`, which makes their common element real,
+// and by an angle, which makes it zero: its sine, and the tangent of its half.
+template <typename T>
+struct Rotation {
+  uint p, q;
+  float sine, half_tangent;
+  T phase;
+};
+
+template <uint N, typename T>
+Rotation<T> rotation(device const T* a, uint p, uint q) {
+  Rotation<T> found = {p, q, 0.0f, 0.0f, of_real<T>(1.0f)};
+  if (q >= N) return found;
+  const float size = absolute(a[p * N + q]);
+  if (size == 0.0f) return found;
+  const float ratio = (real_part(a[q * N + q]) - real_part(a[p * N + p])) / (2.0f * size);
+  const float tangent = copysign(1.0f, ratio) / (fabs(ratio) + precise::sqrt(1.0f + ratio * ratio));
+  const float cosine = 1.0f / precise::sqrt(1.0f + tangent * tangent);
+  found.sine = tangent * cosine;
+  found.half_tangent = found.sine / (1.0f + cosine);
+  found.phase = a[p * N + q] / size;
+  return found;
+}
+
+// As differences, whose rounding is small where the angle is: lengths do not drift.
+template <typename T>
+void rotate(device T& p, device T& q, T phase, Rotation<T> turn) {
+  const T first = p, second = times(phase, q);
+  p = first - turn.sine * (second + turn.half_tangent * first);
+  q = second + turn.sine * (first - turn.half_tangent * second);
+}
+
+// Every pair of rows and columns is turned once, by all threads: a number of pairs at a time that
+// have none in common, as players of a tournament. A vector is a row of `v`.
+template <uint N, uint Threads, typename T>
+void sweep(device T* a, device T* v, threadgroup Rotation<T>* turns, uint place) {
+  constexpr uint players = N + N % 2, pairs = players / 2;
+  for (uint round = 0; round + 1 < players; ++round) {
+    for (uint k = place; k < pairs; k += Threads) {
+      const uint one = k == 0 ? players - 1 : (round + k) % (players - 1);
+      const uint other = (round + players - 1 - k) % (players - 1);
+      turns[k] = rotation<N>(a, min(one, other), max(one, other));
+    }
+    wait_for_all();
+    for (uint k = place; k < N * pairs; k += Threads) {
+      const uint row = k / pairs * N;
+      const Rotation<T> turn = turns[k % pairs];
+      if (turn.sine != 0.0f) {
+        rotate(a[row + turn.p], a[row + turn.q], conjugate(turn.phase), turn);
+      }
+    }
+    wait_for_all();
+    for (uint k = place; k < N * pairs; k += Threads) {
+      const uint column = k % N;
+      const Rotation<T> turn = turns[k / N];
+      if (turn.sine != 0.0f) {
+        const uint p = turn.p * N + column, q = turn.q * N + column;
+        rotate(a[p], a[q], turn.phase, turn);
+        rotate(v[p], v[q], conjugate(turn.phase), turn);
+        // What is zero or real is so exactly.
+        if (column == turn.q) a[p] = of_real<T>(0.0f);
+        if (column == turn.p) a[q] = of_real<T>(0.0f);
+        if (column == turn.p) a[p] = of_real<T>(real_part(a[p]));
+        if (column == turn.q) a[q] = of_real<T>(real_part(a[q]));
+      }
+    }
+    wait_for_all();
+  }
+}
+
+// C. Jacobi's method (1846): the eigenvalues and, as columns, the eigenvectors of a Hermitian
+// matrix of which one triangle is read. `a` and `v` have room for a matrix.
+template <uint N, uint Threads, bool Lower, bool Sorted, typename T>
+void eigh(device const T* given, device T* a, device T* v, device T* vectors, device float* values,
+          threadgroup Rotation<T>* turns, threadgroup float2* partial, uint place) {
+  constexpr uint most_sweeps = 30;
+  float most = 0.0f;
+  for (uint k = place; k < N * N; k += Threads) {
+    const bool own = Lower ? k % N <= k / N : k % N >= k / N;
+    most = own ? fmax(most, absolute(given[k])) : most;
+  }
+  const float largest = joined<Threads>(float2(0.0f, most), partial, place).y;
+  const float scale = largest == 0.0f ? 1.0f : largest;
+  for (uint k = place; k < N * N; k += Threads) {
+    const uint row = k / N, column = k % N;
+    const bool own = Lower ? column <= row : column >= row;
+    const T x = (own ? given[k] : conjugate(given[column * N + row])) / scale;
+    a[k] = row == column ? of_real<T>(real_part(x)) : x;
+    v[k] = of_real<T>(row == column);
+  }
+  wait_for_all();
+  float2 squares = float2(0.0f, 0.0f);
+  for (uint count = 0; count < most_sweeps; ++count) {
+    float aside = 0.0f, all = 0.0f;
+    for (uint k = place; k < N * N; k += Threads) {
+      all += squared(a[k]);
+      aside += k % (N + 1) ? squared(a[k]) : 0.0f;
+    }
+    squares = float2(joined<Threads>(float2(aside, 0.0f), partial, place).x,
+                     joined<Threads>(float2(all, 0.0f), partial, place).x);
+    // Below the rounding of all; a NaN is not to be turned.
+    if (!(squares.x > 1.0e-16f * squares.y)) break;
+    sweep<N, Threads>(a, v, turns, place);
+  }
+  const bool known = !isnan(squares.y);
+  for (uint k = place; k < N; k += Threads) {
+    const float value = real_part(a[k * (N + 1)]);
+    uint rank = k;
+    if (Sorted && known) {
+      rank = 0;
+      for (uint other = 0; other < N; ++other) {
+        const float theirs = real_part(a[other * (N + 1)]);
+        rank += theirs < value || (theirs == value && other < k);
+      }
+    }
+    values[rank] = known ? value * scale : NAN;
+    for (uint row = 0; row < N; ++row) {
+      vectors[row * N + rank] = known ? v[k * N + row] : of_real<T>(NAN);
+    }
+  }
+}
+
+}  // namespace shlo

@@ -1,0 +1,85 @@
+"""Operations that a pass makes, one after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from metalbench.hlo.graph import ELEMENTS, Element, Operation, TensorType, Value
+
+Array = np.ndarray[Any, Any]
+COMPLEX, REAL = ELEMENTS["complex<f32>"], ELEMENTS["f32"]
+
+
+class Builder:
+    """Operations in order; what they make is complex unless it is said to be something else."""
+
+    def __init__(self, location: str) -> None:
+        self._location = location
+        self.operations: list[Operation] = []
+
+    def cut(self, value: Value, axis: int, start: int, stop: int) -> Value:
+        """What lies from one place on an axis to another."""
+        shape = list(value.type.shape)
+        if (start, stop) == (0, shape[axis]):
+            return value
+        starts = [start if each == axis else 0 for each in range(len(shape))]
+        limits = [stop if each == axis else size for each, size in enumerate(shape)]
+        shape[axis] = stop - start
+        return self.made(
+            "slice",
+            [value],
+            tuple(shape),
+            value.type.element,
+            start_indices=starts,
+            limit_indices=limits,
+            strides=[1] * len(shape),
+        )
+
+    def padded(self, value: Value, axis: int, more: int) -> Value:
+        """So many zeros behind each line of an axis."""
+        shape = list(value.type.shape)
+        high = [more if each == axis else 0 for each in range(len(shape))]
+        shape[axis] += more
+        none = [0] * len(shape)
+        zero = self.constant(0)
+        return self.made(
+            "pad",
+            [value, zero],
+            tuple(shape),
+            edge_padding_low=none,
+            edge_padding_high=high,
+            interior_padding=none,
+        )
+
+    def times(self, value: Value, numbers: Array, axis: int) -> Value:
+        """Each element along an axis times a number of its own."""
+        given, shape = self.constant(numbers), value.type.shape
+        given = self.made("broadcast_in_dim", [given], shape, broadcast_dimensions=(axis,))
+        return self.made("multiply", [value, given], shape)
+
+    def constant(self, numbers: Any, element: Element = COMPLEX) -> Value:
+        """What is known."""
+        array = np.asarray(numbers, element.storage)
+        return self.made("constant", [], array.shape, element, value=array)
+
+    def made(
+        self,
+        name: str,
+        operands: list[Value],
+        shape: tuple[int, ...],
+        element: Element = COMPLEX,
+        **attributes: Any,
+    ) -> Value:
+        """The result of an operation with these operands and attributes."""
+        made = Operation(name, operands, [], attributes, [], self._location)
+        made.results = [Value(TensorType(shape, element), made)]
+        self.operations.append(made)
+        return made.results[0]
+
+    def conjugate(self, value: Value) -> Value:
+        """The complex conjugate of each element."""
+        shape = value.type.shape
+        real, imaginary = (self.made(part, [value], shape, REAL) for part in ("real", "imag"))
+        return self.made("complex", [real, self.made("negate", [imaginary], shape, REAL)], shape)

@@ -1,0 +1,99 @@
+"""Factorizations that jax asks for by XLA's custom calls, judged by what they are to be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metalbench import hlo
+from metalbench.errors import Unsupported
+
+NAMES = {np.float32: "f32", np.complex64: "complex<f32>", np.float16: "f16"}
+
+
+def drawn(type_, *shape):
+    pairs = np.random.default_rng(sum(shape)).standard_normal((*shape, 2))
+    return (pairs @ [1, 1j]).astype(type_) if type_ is np.complex64 else pairs[..., 0].astype(type_)
+
+
+def tensor(shape, type_):
+    return f"tensor<{''.join(f'{each}x' for each in shape)}{NAMES[type_]}>"
+
+
+def adjoint(array):
+    return np.swapaxes(array, -1, -2).conj()
+
+
+def eigh(matrix, config="1,1,100,1e-6"):
+    type_ = matrix.dtype.type
+    whole, line = tensor(matrix.shape, type_), tensor(matrix.shape[:-1], np.float32)
+    text = f"""func.func @main(%x: {whole}) -> ({whole}, {line}) {{
+      %r:2 = stablehlo.custom_call @Eigh(%x) {{backend_config = "{config}"}}
+        : ({whole}) -> ({whole}, {line})
+      return %r#0, %r#1 : {whole}, {line}
+    }}"""
+    return hlo.compile(text, device="cpu")(matrix)
+
+
+def qr(matrix):
+    *batch, rows, columns = matrix.shape
+    type_ = matrix.dtype.type
+    whole, taus = tensor(matrix.shape, type_), tensor((*batch, min(rows, columns)), type_)
+    text = f"""func.func @main(%x: {whole}) -> ({whole}, {whole}) {{
+      %r:2 = stablehlo.custom_call @Qr(%x) : ({whole}) -> ({whole}, {taus})
+      %q = stablehlo.custom_call @ProductOfElementaryHouseholderReflectors(%r#0, %r#1)
+        : ({whole}, {taus}) -> {whole}
+      return %q, %r#0 : {whole}, {whole}
+    }}"""
+    return hlo.compile(text, device="cpu")(matrix)
+
+
+@pytest.mark.parametrize("type_", [np.float32, np.complex64])
+@pytest.mark.parametrize("shape", [(5, 5), (2, 3, 24, 24)])
+def test_eigenvectors_are_turned_into_each_other_by_nothing(type_, shape):
+    matrix = drawn(type_, *shape)
+    matrix += adjoint(matrix)
+    vectors, values = eigh(matrix)
+    wide = np.linalg.eigvalsh(matrix.astype(np.complex128))
+    size = np.abs(wide).max()
+    assert np.abs(values - wide).max() < 3e-6 * size
+    assert np.abs(matrix @ vectors - vectors * values[..., None, :]).max() < 4e-6 * size
+    assert np.abs(adjoint(vectors) @ vectors - np.eye(shape[-1])).max() < 5e-6
+
+
+def test_one_triangle_is_read_and_equal_large_and_missing_numbers_are_as_they_are():
+    matrix = np.array([[2e30, 1e30], [np.inf, 2e30]], np.float32)
+    vectors, values = eigh(matrix, "0,1,100,1e-6")
+    np.testing.assert_allclose(values, [1e30, 3e30], rtol=1e-6)
+    np.testing.assert_allclose(np.abs(vectors), np.sqrt(0.5), rtol=1e-6)
+    vectors, values = eigh(np.diag(np.array([3, 1, 3, 0], np.float32)))
+    assert values.tolist() == [0, 1, 3, 3]
+    assert vectors.argmax(0).tolist() == [3, 1, 0, 2]
+    vectors, values = eigh(np.array([[1, np.nan], [np.nan, 1]], np.float32))
+    assert np.isnan(values).all()
+    assert np.isnan(vectors).all()
+
+
+@pytest.mark.parametrize("type_", [np.float32, np.complex64])
+@pytest.mark.parametrize("shape", [(2, 9, 5), (40, 20), (3, 3)])
+def test_reflectors_make_a_matrix_triangular(type_, shape):
+    matrix = drawn(type_, *shape)
+    if shape == (3, 3):
+        matrix[:, 1] = 0
+    q, r = qr(matrix)
+    triangle = np.triu(r[..., : shape[-1], :])
+    np.testing.assert_allclose(q @ triangle, matrix, atol=4e-6)
+    assert np.abs(adjoint(q) @ q - np.eye(shape[-1])).max() < 2e-6
+    # As LAPACK has them.
+    assert np.abs(np.diagonal(r, 0, -2, -1).imag).max() == 0
+
+
+def test_halves_and_other_custom_calls_are_refused_by_name():
+    with pytest.raises(Unsupported, match=r"\[stablehlo.qr\].*matrices of f32 or complex<f32>"):
+        qr(drawn(np.float16, 3, 3))
+    text = """func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %y = stablehlo.custom_call @Other(%x) : (tensor<2xf32>) -> tensor<2xf32>
+      return %y : tensor<2xf32>
+    }"""
+    with pytest.raises(Unsupported, match=r"\[stablehlo.custom_call\] .*@Other has no kernel yet"):
+        hlo.compile(text, device="cpu")
