@@ -4,8 +4,8 @@
 // step. Larger tiles use what they load more often, smaller ones make more threadgroups: the values
 // below are where one or the other wins.
 // dispatch: sqr_mm  threadgroups=(ceil_div(n, BN), ceil_div(n, BM))  threads=(128)
-// tune: BM = 64, 32
-// tune: BN = 64, 32
+// tune: BM = 64, 32, 128
+// tune: BN = 64, 32, 128
 // tune: BK = 16, 8, 32
 // defaults: cuda BK = 32
 // dtypes: float32, float16, bfloat16

@@ -3,6 +3,7 @@
 // of float. Tiles of A and B of depth TileK pass through threadgroup
 // memory twice buffered: while one pair is multiplied the next is on its way in registers, and it
 // goes into the other buffer, which hides the latency of memory and takes one barrier per step.
+// Pairs of which two have no room have one buffer and two barriers.
 // Padding of 16 bytes per row keeps the eight rows of a matrix load in different banks.
 //
 // What is multiplied is a template parameter, a *source* (tile_sources.h), and so is what becomes
@@ -20,6 +21,9 @@ namespace metalbench {
 
 using namespace metal;
 
+// What a threadgroup has on every device.
+constant constexpr uint kThreadgroupBytes = 32768;
+
 // The product of the rows of A from corner.y and the columns of B from corner.x.
 template <typename A, typename B, uint TileM, uint TileN, uint TileK>
 struct Product {
@@ -29,7 +33,9 @@ struct Product {
   // 8 x 8 matrices down and across that a SIMD-group holds.
   static constant constexpr uint kDown = TileM / 16;
   static constant constexpr uint kAcross = TileN / 16;
-  static constant constexpr uint kTilesBytes = 2 * (Left::kTile + Right::kTile) * sizeof(T);
+  static constant constexpr uint kPairBytes = (Left::kTile + Right::kTile) * sizeof(T);
+  static constant constexpr bool kIsTwice = 2 * kPairBytes <= kThreadgroupBytes;
+  static constant constexpr uint kTilesBytes = (kIsTwice ? 2 : 1) * kPairBytes;
   static constant constexpr uint kStripsBytes = 4 * 8 * (TileN / 2) * sizeof(float);
   // What `multiply` and `store` need of threadgroup memory, in float4.
   static constant constexpr uint kMemory =
@@ -72,6 +78,9 @@ struct Product {
     uint current = 0;
     for (uint k = 0; k < depth; k += TileK) {
       threadgroup T* pair = tile + current * (Left::kTile + Right::kTile);
+      if (!kIsTwice) {
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+      }
       rows.put(pair, thread_index);
       columns.put(pair + Left::kTile, thread_index);
       threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -80,7 +89,7 @@ struct Product {
         columns.fetch(k + TileK, thread_index);
       }
       accumulate(pair, own);
-      current ^= 1;
+      current ^= kIsTwice;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     left = rows;
