@@ -209,6 +209,26 @@ def test_what_goes_while_clang_starts_is_done_without(
     assert kinds[-2:] == ["begin", "parse"]
 
 
+def test_what_another_process_made_meanwhile_is_used(
+    in_cache: Callable[[str], None], kinds: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both put their file into one folder, from where only one of them can move it."""
+    write = cache.replacing
+
+    @contextmanager
+    def overtaken(target: Path) -> Iterator[Path]:
+        with write(target) as path:
+            yield path
+        if target.parent.suffix == ".new":
+            target.replace(target.parent.with_suffix(target.suffix))
+
+    in_cache("overtaken")
+    monkeypatch.setattr(cache, "replacing", overtaken)
+    built(3)
+    built(4)
+    assert kinds == ["parse", "precompile", "try", "begin"]
+
+
 @pytest.fixture
 def own_headers(tmp_path: Path) -> Toolchain:
     folder = tmp_path / "msl"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,7 +85,9 @@ def _made(found: Precompiled, tools: Toolchain, options: Sequence[str]) -> cache
         command += ["-o", str(path), str(found.lines)]
         reads = [tools.headers, found.lines]
         answer_of(command, "", found.path.parent, reads=reads, writes=[folder])
-    (folder / found.path.name).replace(found.path)
+    # Another process that makes the same may have moved this one already.
+    with suppress(FileNotFoundError):
+        (folder / found.path.name).replace(found.path)
     reading = [*tools.clang, "-x", "c++", *options, *found.flags, "-fsyntax-only", "-"]
     usable = answer_of(reading, "", reads=[tools.headers, *found.files]).returncode == 0
     record = {"object": cache.file_digest(found.path) if usable else None}
