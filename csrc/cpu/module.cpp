@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "core/errors.h"
+#include "core/other_headers.h"
 
 namespace metalbench::cpu {
 namespace {
@@ -32,10 +33,9 @@ Module::Module(const std::string& path, const std::string& entry) : path_(path) 
   info_ = info();
   base_ = reinterpret_cast<mb::uptr>(where.dli_fbase);
   if (info_->abi != mb::abi_version) {
-    const std::string found = std::to_string(info_->abi);
+    const std::uint32_t found = info_->abi;
     dlclose(handle_);
-    throw Error("cpu device: the MSL headers are of version " + found + ", the runtime of " +
-                std::to_string(mb::abi_version) + "; install metalbench again");
+    throw other_headers("cpu device", found);
   }
 }
 

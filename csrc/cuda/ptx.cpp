@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "core/other_headers.h"
 
 namespace metalbench::cuda {
 namespace {
@@ -88,11 +89,7 @@ mb::Info info_of(const std::string& ptx) {
   }
   mb::Info info{};
   std::memcpy(&info, bytes.data(), sizeof info);
-  if (info.abi != mb::abi_version) {
-    throw Error("cuda: the MSL headers are of version " + std::to_string(info.abi) +
-                ", the runtime of " + std::to_string(mb::abi_version) +
-                "; install metalbench again");
-  }
+  if (info.abi != mb::abi_version) throw other_headers("cuda", info.abi);
   info.threadgroup_bytes = threadgroup_bytes(ptx);
   return info;
 }

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from metalbench.formats.affine import Affine
-from metalbench.formats.minifloats import MODES
+from metalbench.formats.minifloats import LARGEST, MODES, e4m3_of
 from metalbench.task.dtypes import DType, dtype
 from metalbench.task.expression import parse
 from metalbench.task.inputs import Input, normal
@@ -95,6 +95,21 @@ def minifloat(
         ("_scales", (*rows, f"({last}) / {chosen.group}"), dtype("uint8")),
     ]
     return _parts(name, plain or _weights(*dims), chosen.quantised, shapes, mode)
+
+
+def fp8(*dims: str | int, name: str, plain: Input | None = None) -> dict[str, Input]:
+    """The inputs `name`, uint8 in E4M3, and `name`_scales (first of dims) in the type of the run.
+
+    The largest of what is under one scale becomes the largest E4M3.
+    """
+    shapes = [("", tuple(map(str, dims)), dtype("uint8")), ("_scales", (str(dims[0]),), None)]
+    return _parts(name, plain or _weights(*dims), _as_fp8, shapes, "fp8")
+
+
+def _as_fp8(plain: Array) -> Parts:
+    most = np.abs(plain).reshape(len(plain), -1).max(-1).astype(np.float32)
+    scales = np.where(most == 0, 1, most / np.float32(LARGEST)).astype(np.float32)
+    return e4m3_of(plain / scales.reshape(-1, *[1] * (plain.ndim - 1))), scales
 
 
 def _weights(*dims: str | int) -> Input:

@@ -15,7 +15,8 @@ from metalbench.formats.bits import packed, unpacked
 
 Array = np.ndarray[Any, Any]
 _E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
-_LARGEST_E4M3 = 0x7E  # 448; what is above is no number
+_LARGEST_E4M3 = 0x7E  # LARGEST; what is above is no number
+LARGEST = 448.0
 
 
 def _e4m3() -> Array:
@@ -51,9 +52,10 @@ class Mode:
         """Words (..., count * bits / 32) and scales, uint8, of plain rows, float32 (..., count).
 
         A power of two is the least that no element of the group exceeds the largest code of; of
-        nvfp4 it is the nearest E4M3. Codes are the nearest; of two as near, E4M3 (of scales, too)
-        has the even one and E2M1 the smaller. Zero has a sign in E4M3. Source: mx.quantize of MLX
-        0.32 on the CPU.
+        nvfp4 it is the nearest E4M3. Codes are the nearest, of two as near the even one, and zero
+        has a sign, as in the Microscaling specification and MLX's Metal kernels. On
+        the CPU MLX 0.32 has the same scales and codes but for E2M1, where it takes the smaller of
+        two as near, and no sign of what becomes zero. Elements are finite.
         """
         groups = plain.astype(np.float32).reshape(*plain.shape[:-1], -1, self.group)
         positive = self.values[: len(self.values) // 2]
@@ -62,13 +64,11 @@ class Mode:
         if self.scales is E8M0:
             scales = _least_power(most, known[-1])
         else:
-            scales = _nearest(self.scales[: _LARGEST_E4M3 + 1], most / known[-1], even=True)
+            scales = _nearest(self.scales[: _LARGEST_E4M3 + 1], most / known[-1])
         unit = self.scales[scales][..., None]
         scaled = np.divide(groups, unit, out=np.zeros_like(groups), where=unit != 0)
-        even = self.values is E4M3
-        codes = _nearest(known, np.abs(scaled), even=even)
-        negative = np.signbit(scaled) & ((codes > 0) | even)
-        codes |= np.where(negative, len(positive), 0).astype(np.uint8)
+        codes = _nearest(known, np.abs(scaled))
+        codes |= np.where(np.signbit(scaled), len(positive), 0).astype(np.uint8)
         return packed(codes.reshape(plain.shape), self.bits), scales
 
     def dequantised(self, words: Array, scales: Array, dtype: Any = np.float64) -> Array:
@@ -88,14 +88,23 @@ def _least_power(most: Array, largest: Array) -> Array:
     return scales
 
 
-def _nearest(ascending: Array, wanted: Array, *, even: bool = False) -> Array:
-    """The number of the nearest of these values, of two as near the smaller or the even one."""
+def _nearest(ascending: Array, wanted: Array) -> Array:
+    """The number of the nearest of these values, of two as near the even one."""
     between = (ascending[1:] + ascending[:-1]) / 2
     below = np.searchsorted(between, wanted, side="left")
-    if even:
-        above = np.searchsorted(between, wanted, side="right")
-        below = np.where(below % 2 == 0, below, above)
-    return below.astype(np.uint8)
+    above = np.searchsorted(between, wanted, side="right")
+    nearest: Array = np.where(below % 2 == 0, below, above).astype(np.uint8)
+    return nearest
+
+
+def e4m3_of(values: Array) -> Array:
+    """The nearest E4M3 of each, of two as near the even one; 448 of what is larger, with its sign.
+
+    As `mx.to_fp8`. Codes are uint8.
+    """
+    codes = _nearest(E4M3[: _LARGEST_E4M3 + 1], np.abs(values))
+    codes |= np.where(np.signbit(values), len(E4M3) // 2, 0).astype(np.uint8)
+    return codes
 
 
 MODES = {

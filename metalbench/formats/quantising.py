@@ -52,8 +52,11 @@ def quantize(name: str, bits: int) -> Task:
 def quantize_small_floats(name: str, mode: str) -> Task:
     """The task of `mx.quantize(mode=mode)`: words (rows, cols * bits / 32), scales of groups.
 
-    Codes and scales are exact. Zeros in plenty are not drawn: of a group of nothing else, MLX's
-    back ends choose different scales.
+    Codes and scales are exact, as `Mode.quantised` has them: of two codes as near the even one.
+    That is what MLX's Metal kernels choose, too; of codes of four bits its CPU takes the smaller
+    one, and so the reference is no judge there. Zeros in plenty are not drawn: of a group of
+    nothing else, MLX's back ends choose different scales. Nor is what is not finite, which groups
+    of these formats do not have.
     """
     form = MODES[mode]
 
@@ -73,7 +76,8 @@ def quantize_small_floats(name: str, mode: str) -> Task:
             y=output("rows", f"cols * {form.bits} / 32", dtype="uint32"),
             y_scales=output("rows", f"cols / {form.group}", dtype="uint8"),
         ),
-        multiples=dict(cols=form.group),
+        # MLX reshapes what it packs to whole words of eight codes by 32 elements.
+        multiples=dict(cols=32),
         oracle=oracle,
         dtypes=("float32", "float16", "bfloat16"),
         flops="4 * rows * cols",

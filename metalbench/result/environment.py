@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from importlib import metadata
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +51,10 @@ def environment() -> Environment:
         machine=platform.machine(),
         cpu=_cpu(),
         cores=usable_cores(),
-        memory_bytes=_memory_bytes(),
+        memory_bytes=memory_bytes(),
         os=f"{platform.system()} {platform.release()}",
         python=platform.python_version(),
-        versions=_versions(),
+        versions=dict(_versions()),
         revision=_revision(Path(__file__).resolve().parents[2]),
         engine=chosen_engine(),
     )
@@ -71,14 +71,19 @@ def _cpu() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def _memory_bytes() -> int | None:
+def memory_bytes() -> int | None:
+    """The memory that this machine has; None where the system does not tell."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         return None
 
 
-def _versions() -> dict[str, str]:
+@cache
+def _versions() -> Mapping[str, str]:
+    # It takes longer to import than to ask, and who wants to know of memory alone need not wait.
+    from importlib import metadata
+
     found = {}
     for package in PACKAGES:
         try:
@@ -88,7 +93,9 @@ def _versions() -> dict[str, str]:
     return found
 
 
+@cache
 def _revision(root: Path) -> str | None:
+    """Of the code that runs: what is edited meanwhile is not in it."""
     if not (root / ".git").exists():
         return None
     return _output("git", "-C", str(root), "describe", "--always", "--abbrev=40", "--dirty") or None

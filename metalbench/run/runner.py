@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from metalbench.errors import DeclarationError
 from metalbench.result import DeviceFacts, Result, Status
 from metalbench.result.environment import Environment
-from metalbench.run.attempt import attempt, precompile
 from metalbench.run.observed import device_facts
 from metalbench.run.stages import Observer, Stage
 from metalbench.run.trial import Trial
@@ -134,6 +133,9 @@ class _InProcess:
         self, _: DeviceFacts, trial: Trial, following: Sequence[Trial], observer: Observer
     ) -> Result:
         """Take one kernel through all stages but the recording."""
+        # Where kernels have processes of their own, this one need not wait for the import.
+        from metalbench.run.attempt import attempt
+
         if trial.kernel.is_python:
             raise DeclarationError(
                 f"[{trial.entry.name}] {trial.kernel.path.name}: expected a process of its own for "
@@ -144,6 +146,8 @@ class _InProcess:
 
     def _compile_ahead(self, current: Trial, following: Sequence[Trial]) -> None:
         """Begin with the checked build of `current`, which is needed after its plain one."""
+        from metalbench.run.attempt import precompile
+
         jobs = [(current, True), *((each, kind) for each in following for kind in (False, True))]
         self._pending = [
             self._executor.submit(precompile, self._device, trial, checked=checked)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from metalbench.kernel.prepare import Bound, Compiled
 from metalbench.measure import Mode
 from metalbench.measure.cache import Rotation, last_level_cache_bytes, of_two_sets, rotation
-from metalbench.result.environment import environment
+from metalbench.result.environment import memory_bytes
 from metalbench.task import Task
 from metalbench.task.workload import Workload, workload
 from metalbench.verify import TIME_LIMIT, Report
@@ -203,7 +203,7 @@ class _Sizes:
             for arrays in (task.inputs, task.outputs)
         )
         chip = device.chip if device.kind == "metal" else None
-        installed = int(memory) if isinstance(memory, int) else environment().memory_bytes
+        installed = int(memory) if isinstance(memory, int) else memory_bytes()
         told = device.capabilities.get("l2_bytes")
         cache_bytes = int(told) if isinstance(told, int) else last_level_cache_bytes(chip)
         return cls(inputs, outputs, cache_bytes, installed)

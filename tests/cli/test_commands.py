@@ -204,7 +204,10 @@ def test_an_examination_that_fails_is_a_finding(monkeypatch: pytest.MonkeyPatch)
             "from metalbench.cli import main; main(['list'], standalone_mode=False)",
             "scipy mlx.core sqlite3",
         ),
-        ("import metalbench.stats, metalbench.store, metalbench.run.runner", "scipy mlx.core"),
+        (
+            "import metalbench.stats, metalbench.store, metalbench.run.runner",
+            "scipy mlx.core metalbench.run.attempt metalbench.verify importlib.metadata",
+        ),
     ],
 )
 def test_imports_are_as_late_as_they_can_be(code: str, absent: str) -> None:

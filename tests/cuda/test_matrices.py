@@ -50,6 +50,20 @@ def test_four_products_are_one_instruction_and_words_come_by_ldmatrix(ptx_of):
     assert count(code, "ldmatrix") == 2
 
 
+def test_an_operand_s_words_come_side_by_side_whatever_the_order_of_loads(ptx_of):
+    turned = tiles(24).replace("A[i][k], a + 0 + 8 * i", "A[1 - i][1 - k], a + 8 * (1 - i)")
+    text = ptx_of(turned.replace("* 24 + 8 * k, 24", "* 24 + 8 * (1 - k), 24")).text
+    read = _READ.search(text)
+    product = _PRODUCT.search(text)
+    assert read is not None
+    assert product is not None
+    assert read[1].split() == product[1].split()
+
+
+_READ = re.compile(r"ldmatrix\.sync\.aligned\.m8n8\.x4\.shared\.b16\s*\{([^}]*)\}")
+_PRODUCT = re.compile(r"mma\.sync[^{]*\{[^}]*\},\s*\{([^}]*)\}")
+
+
 @pytest.mark.slow
 def test_of_bfloat_as_well(ptx_of):
     ptx = ptx_of(tiles(24, type_name="bfloat"))

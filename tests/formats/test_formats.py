@@ -11,7 +11,7 @@ import pytest
 from metalbench.formats import MODES, Affine, Mode, minifloat, quantised
 from metalbench.formats.affine import BITS, GROUPS
 from metalbench.formats.bits import packed, unpacked
-from metalbench.formats.minifloats import E4M3
+from metalbench.formats.minifloats import E4M3, e4m3_of
 from metalbench.task import normal, output, task
 from metalbench.task.dtypes import dtype as dtype_of
 from metalbench.task.workload import workload
@@ -95,7 +95,10 @@ def test_what_is_quantised_is_as_mlx_quantises(bits: int, group: int) -> None:
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("mode", MODES)
 def test_small_floats_are_quantised_as_by_mlx(mode: str, dtype: str) -> None:
-    """Half types, in which many lie in the middle of two codes, signs of zeros, and too much."""
+    """Half types, in which many lie in the middle of two codes, signs of zeros, and too much.
+
+    MLX's CPU takes the smaller of two codes of four bits as near, where ours is the even one.
+    """
     plain = random().standard_normal((256, 384), dtype=np.float32)
     plain[0] = 0
     plain[1] = -np.abs(plain[1]) * (np.arange(384) % 32 == 0)
@@ -104,9 +107,24 @@ def test_small_floats_are_quantised_as_by_mlx(mode: str, dtype: str) -> None:
     plain[7] *= 3000  # more than the largest code times the largest scale of nvfp4
     typed = mx.array(plain).astype(TYPES[dtype])
     theirs = mx.quantize(typed, mode=mode)
-    ours = MODES[mode].quantised(as_numpy(typed))
-    for one, other in zip(ours, theirs[:2], strict=True):
-        np.testing.assert_array_equal(one, np.array(other))
+    form = MODES[mode]
+    words, scales = form.quantised(as_numpy(typed))
+    np.testing.assert_array_equal(scales, np.array(theirs[1]))
+    if form.bits == 8:
+        np.testing.assert_array_equal(words, np.array(theirs[0]))
+        return
+    ours, others = unpacked(words, 4), unpacked(np.array(theirs[0]), 4)
+    negative = np.signbit(as_numpy(typed))
+    np.testing.assert_array_equal(ours >= 8, negative & (np.repeat(scales, form.group, -1) != 0))
+    ours, others = ours % 8, others % 8
+    rounded_up = ours != others
+    assert rounded_up.any() == (dtype != "float32")
+    # One more than theirs, even, and as near as theirs.
+    np.testing.assert_array_equal(ours[rounded_up], others[rounded_up] + 1)
+    assert (ours[rounded_up] % 2 == 0).all()
+    units = np.repeat(form.scales[scales], form.group, -1)
+    middle = (form.values[ours] + form.values[others]) / 2 * units
+    np.testing.assert_array_equal(np.abs(as_numpy(typed))[rounded_up], middle[rounded_up])
 
 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
@@ -126,6 +144,14 @@ def test_small_floats_are_the_nearest(mode: Mode) -> None:
 def test_e4m3_is_that_of_mlx() -> None:
     theirs = np.array(mx.from_fp8(mx.arange(256).astype(mx.uint8), mx.float32))
     np.testing.assert_array_equal(E4M3, theirs)
+
+
+def test_codes_of_e4m3_are_those_of_mlx() -> None:
+    middles = (E4M3[:126] + E4M3[1:127]) / 2
+    drawn = random().standard_normal(10_000).astype(np.float32) * 100
+    values = np.concatenate([middles, -middles, drawn, [0, -0.0, 448, 449, 1e9, -500]])
+    theirs = np.array(mx.to_fp8(mx.array(values.astype(np.float32))))
+    np.testing.assert_array_equal(e4m3_of(values.astype(np.float32)), theirs)
 
 
 @pytest.mark.parametrize("bad", [dict(bits=7), dict(bits=4, group=48)])

@@ -47,8 +47,8 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                 raise outcome
             return outcome
 
-        monkeypatch.setattr(runner, "attempt", attempt)
-        monkeypatch.setattr(runner, "precompile", lambda *_, **__: None)
+        monkeypatch.setattr("metalbench.run.attempt.attempt", attempt)
+        monkeypatch.setattr("metalbench.run.attempt.precompile", lambda *_, **__: None)
 
     return install
 

@@ -4,6 +4,7 @@
 // dispatch: layer_norm_affine  threadgroups=(rows)  threads=(TG)
 // tune: TG = 32, 64, 128, 256
 // tune: KEEP = 8, 1, 4
+// defaults: cuda TG = 128
 // dtypes: float32, float16, bfloat16
 #include "metalbench/weighted_norm.h"
 using namespace metal;
@@ -17,6 +18,12 @@ using namespace metalbench;
                                   uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const Place place = {thread_index, lane, simdgroup};
   threadgroup MomentMemory<TG / 32> memory;
-  const Weighted<DTYPE> finish = {y + ulong(row) * cols, weight, bias, cols};
-  finish_by_moments<TG, KEEP>(row_of(x, row, cols), finish, eps, memory, place);
+  device DTYPE* to = y + ulong(row) * cols;
+  if (cols % 4 == 0) {
+    const Weighted<DTYPE, true> finish = {to, weight, bias, cols};
+    finish_by_moments<TG, KEEP>(row_of<true>(x, row, cols), finish, eps, memory, place);
+  } else {
+    const Weighted<DTYPE> finish = {to, weight, bias, cols};
+    finish_by_moments<TG, KEEP>(row_of(x, row, cols), finish, eps, memory, place);
+  }
 }

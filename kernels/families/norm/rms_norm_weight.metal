@@ -4,6 +4,7 @@
 // dispatch: rms_norm_weight  threadgroups=(rows)  threads=(TG)
 // tune: TG = 32, 64, 128, 256
 // tune: KEEP = 8, 1, 4
+// defaults: cuda TG = 128
 // dtypes: float32, float16, bfloat16
 #include "metalbench/weighted_norm.h"
 using namespace metal;
@@ -17,6 +18,12 @@ using namespace metalbench;
                                 uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const Place place = {thread_index, lane, simdgroup};
   threadgroup float partial[TG / 32];
-  const Weighted<DTYPE> finish = {y + ulong(row) * cols, weight, nullptr, cols};
-  finish_by_rms<TG, KEEP>(row_of(x, row, cols), finish, eps, partial, place);
+  device DTYPE* to = y + ulong(row) * cols;
+  if (cols % 4 == 0) {
+    const Weighted<DTYPE, true> finish = {to, weight, nullptr, cols};
+    finish_by_rms<TG, KEEP>(row_of<true>(x, row, cols), finish, eps, partial, place);
+  } else {
+    const Weighted<DTYPE> finish = {to, weight, nullptr, cols};
+    finish_by_rms<TG, KEEP>(row_of(x, row, cols), finish, eps, partial, place);
+  }
 }

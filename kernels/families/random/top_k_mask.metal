@@ -1,17 +1,16 @@
 // Logits but the count largest of each row become -inf; what equals the smallest of these stays
-// too. The cut is found bit by bit, by counting what is above: exact, and a row is not sorted. One
-// threadgroup a row.
+// too. The cut is found by counting what is above (metalbench/ranks.h): exact, and a row is not
+// sorted. One threadgroup a row.
 // dispatch: top_k_mask  threadgroups=(rows)  threads=(TG)
-// tune: TG = 128, 64, 256, 512
+// tune: TG = 128, 32, 64, 256, 512, 1024
+// tune: KEEP = 4, 1, 8
+// defaults: cpu TG = 32, KEEP = 8
+// defaults: cuda TG = 1024
 // dtypes: float32, float16, bfloat16
 #include "metalbench/cut.h"
-#include "metalbench/softmax.h"
+#include "metalbench/ranks.h"
 using namespace metal;
 using namespace metalbench;
-
-struct One {
-  float4 operator()(float4) const { return float4(1.0f); }
-};
 
 [[kernel]] void top_k_mask(device const DTYPE* x, device DTYPE* y, constant uint& cols,
                            constant int& count, uint row [[threadgroup_position_in_grid]],
@@ -21,7 +20,8 @@ struct One {
   const Place place = {thread_index, lane, simdgroup};
   device const DTYPE* from = x + ulong(row) * cols;
   device DTYPE* to = y + ulong(row) * cols;
-  threadgroup float partial[2 * (TG / 32)];
-  const uint key = cut_of_row<TG>(One(), float(min(uint(count), cols)), from, cols, partial, place);
+  threadgroup RankMemory<TG> memory;
+  const RowKeys<TG, KEEP, DTYPE> keys(from, cols, thread_index);
+  const uint key = key_of_rank(keys, min(uint(count), cols), memory, place);
   keep_from<TG>(key, from, to, cols, place);
 }

@@ -3,6 +3,8 @@
 // that is not stable becomes one. Rows of up to 4096 elements, one threadgroup each.
 // dispatch: argsort_rows  threadgroups=(rows)  threads=(TG)
 // tune: TG = 128, 64, 256, 512
+// tune: HELD = 0, 4, 8
+// defaults: cuda HELD = 8
 // dtypes: float32, float16, bfloat16
 #include "metalbench/sort.h"
 using namespace metal;
@@ -15,11 +17,11 @@ constant constexpr uint MOST = 4096;
                              uint thread_index [[thread_index_in_threadgroup]]) {
   threadgroup ulong keys[MOST];
   const ulong start = ulong(row) * cols;
-  const uint n = power_of_two_from(cols);
+  const uint n = sorted_length<HELD>(cols);
   for (uint i = thread_index; i < n; i += TG) {
     keys[i] = i < cols ? ulong(sort_key(float(x[start + i]))) << 32 | i : ~ulong(0);
   }
-  bitonic_sort<TG>(keys, n, thread_index);
+  bitonic_sort<TG, HELD>(keys, n, thread_index);
   for (uint i = thread_index; i < cols; i += TG) {
     y[start + i] = uint(keys[i]);
   }

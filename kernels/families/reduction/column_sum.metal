@@ -5,9 +5,12 @@
 // dispatch: total_of_shares  threads_in_grid=(cols)  threads=(64)
 // scratch: partial float32 (SHARES, cols)
 // tune: TG = 256, 128, 512
-// tune: SHARES = 16, 1, 4, 64
+// tune: SHARES = 16, 1, 4, 32, 64
+// defaults: cpu SHARES = 4, TG = 128
+// defaults: cuda SHARES = 32
 // dtypes: float32, float16, bfloat16
-#include "metalbench/quads.h"
+#include "metalbench/columns.h"
+#include "metalbench/joins.h"
 using namespace metal;
 using namespace metalbench;
 
@@ -22,9 +25,7 @@ constant constexpr uint SIMDGROUPS = TG / 32;
   float4 sum = 0.0f;
   const uint first = group.y * SIMDGROUPS + simdgroup;
   if (column < cols) {
-    for (uint row = first; row < rows; row += SHARES * SIMDGROUPS) {
-      sum += load_quad(x + ulong(row) * cols, column, cols);
-    }
+    sum = joined_rows<SHARES * SIMDGROUPS>(Sum(), x, first, rows, column, cols);
   }
   sums[simdgroup][lane] = sum;
   threadgroup_barrier(mem_flags::mem_threadgroup);

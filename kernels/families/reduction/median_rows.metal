@@ -1,29 +1,31 @@
-// The median of each row, without a sort: the values in the middle are found bit by bit, as
-// integers of the same order, by counting how many are at or above (metalbench/cut.h). A row comes
-// from memory once, then from the cache, and may be of any length. Of an odd number there is one in
-// the middle, of an even number two, whose mean is taken.
+// The median of each row, without a sort: the value in the middle is found by counting how many are
+// at or above (metalbench/ranks.h). A row comes from memory once, then from registers, or where it
+// is longer from the cache, and may be of any length. Of an even number of elements the other one
+// in the middle is the same or the next below, and the mean is taken.
 // dispatch: median_rows  threadgroups=(rows)  threads=(TG)
-// tune: TG = 128, 64, 256
+// tune: TG = 128, 32, 64, 256
+// tune: KEEP = 2, 1, 4, 8
+// defaults: cpu TG = 32, KEEP = 8
 // dtypes: float32, float16, bfloat16
-#include "metalbench/cut.h"
-#include "metalbench/tiles.h"
+#include "metalbench/ranks.h"
 using namespace metalbench;
-
-struct One {
-  float4 operator()(float4) const { return 1.0f; }
-};
 
 [[kernel]] void median_rows(device const DTYPE* x, device DTYPE* y, constant uint& cols,
                             uint row [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  threadgroup float partial[2 * TG / 32];
-  device const DTYPE* from = x + ulong(row) * cols;
-  const float above = float(cols - cols / 2);
-  const float upper = of_sort_key(cut_of_row<TG>(One(), above, from, cols, partial, PLACE));
-  float lower = upper;
+  threadgroup RankMemory<TG> memory;
+  threadgroup float4 at_or_above[TG / 32];
+  const RowKeys<TG, KEEP, DTYPE> keys(x + ulong(row) * cols, cols, thread_index);
+  const uint above = cols - cols / 2;
+  const uint upper = key_of_rank(keys, above, memory, PLACE);
+  uint lower = upper;
   if (cols % 2 == 0) {
-    lower = of_sort_key(cut_of_row<TG>(One(), above + 1.0f, from, cols, partial, PLACE));
+    CountFrom from = {uint4(upper), 0};
+    keys.visit(from);
+    const uint below = key_below(keys, upper, memory, PLACE);
+    const float4 counts = group_sum<TG / 32>(float4(from.counts), at_or_above, PLACE);
+    lower = counts.x > float(above) ? upper : below;
   }
   if (thread_index == 0) {
-    y[row] = DTYPE(0.5f * lower + 0.5f * upper);
+    y[row] = DTYPE(0.5f * of_sort_key(lower) + 0.5f * of_sort_key(upper));
   }
 }

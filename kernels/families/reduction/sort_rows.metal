@@ -1,8 +1,11 @@
 // Each row in ascending order, NaN last: a row of up to 8192 elements is sorted by one threadgroup
 // in its memory, as integers of the same order, padded to a power of two with what no number is
-// above. Exchanges are the same for all data, so equal elements cost what others do.
+// above. Exchanges are the same for all data, so equal elements cost what others do. Where a lane
+// has HELD neighbours in registers, most of them are shuffles and wait for nobody.
 // dispatch: sort_rows  threadgroups=(rows)  threads=(TG)
 // tune: TG = 128, 64, 256, 512
+// tune: HELD = 0, 4, 8
+// defaults: cuda HELD = 8
 // dtypes: float32, float16, bfloat16
 #include "metalbench/sort.h"
 using namespace metal;
@@ -15,11 +18,11 @@ constant constexpr uint MOST = 8192;
                           uint thread_index [[thread_index_in_threadgroup]]) {
   threadgroup uint keys[MOST];
   const ulong start = ulong(row) * cols;
-  const uint n = power_of_two_from(cols);
+  const uint n = sorted_length<HELD>(cols);
   for (uint i = thread_index; i < n; i += TG) {
     keys[i] = i < cols ? sort_key(float(x[start + i])) : ~uint(0);
   }
-  bitonic_sort<TG>(keys, n, thread_index);
+  bitonic_sort<TG, HELD>(keys, n, thread_index);
   for (uint i = thread_index; i < cols; i += TG) {
     y[start + i] = DTYPE(of_sort_key(keys[i]));
   }

@@ -1,8 +1,9 @@
 // Attention of one head, softmax(Q K^T / sqrt(dims)) V, in one pass over K and V: no score leaves
 // the threadgroup. Each SIMD-group owns eight queries: Q and the output live in its registers as 8
 // x 8 matrices. The keys pass in blocks of 32 through one tile of threadgroup memory, first K, then
-// V. Softmax is online: when the maximum of a row rises, its output so far is multiplied with a
-// diagonal matrix, which needs no knowledge of how a matrix lies in registers. Keys past the end
+// V. Softmax is online: when the level of a row rises, its output so far is multiplied with a
+// diagonal matrix, which needs no knowledge of how a matrix lies in registers. Products go in steps
+// of four blocks of dims by four of keys, of which no sum waits for another. Keys past the end
 // score -inf, queries past the end are zeros and are not stored. What a query sees is a Sight.
 // Values may have other dims than keys, and a softmax may begin with a logit of its own.
 #pragma once
@@ -10,6 +11,7 @@
 #include <metal_stdlib>
 
 #include "metalbench/attention_rows.h"
+#include "metalbench/inlined.h"
 #include "metalbench/quads.h"
 #include "metalbench/tiles.h"
 
@@ -26,6 +28,8 @@ struct SightedAttention {
   // 8 x 8 matrices in a row of Q, K, V and the output.
   static constant constexpr uint kMaxBlocks = MaxDims / 8;
   static constant constexpr uint kMaxValueBlocks = MaxValueDims / 8;
+  static constant constexpr uint kStep = 4;
+  static_assert(MaxDims % 32 == 0 && MaxValueDims % 32 == 0, "steps are 32 dims");
   // Rows in threadgroup memory, padded so that the rows of a matrix load lie in different banks.
   static constant constexpr uint kPitch = MaxDims + 4;
   static constant constexpr uint kScorePitch = kKeys + 4;
@@ -70,7 +74,7 @@ struct SightedAttention {
   }
 
   // out = diagonal * out, row by row.
-  void rescale(thread simdgroup_float8x8 (&out)[kMaxValueBlocks]) const {
+  INLINED void rescale(thread simdgroup_float8x8 (&out)[kMaxValueBlocks]) const {
     simdgroup_float8x8 factor;
     simdgroup_load(factor, memory.diagonals[place.simdgroup], 8);
     for (uint j = 0; j < kMaxValueBlocks; ++j) {
@@ -81,9 +85,9 @@ struct SightedAttention {
     }
   }
 
-  // The eight scores of a lane, in row lane / 4, become weights relative to the new maximum; the
-  // keys from `first_key` on end at `end` for its query.
-  void update(thread OnlineRow& softmax, float scale, uint first_key, uint end) const {
+  // The eight scores of a lane, in row lane / 4, become weights relative to the level; the keys from
+  // `first_key` on end at `end` for its query. Tells by what earlier weights of the row shrink.
+  float update(thread OnlineRow& softmax, float scale, uint first_key, uint end) const {
     const uint first = 8 * (place.lane % 4);
     const uint left = end > first_key ? end - first_key : 0;
     threadgroup float4* mine =
@@ -97,33 +101,44 @@ struct SightedAttention {
     if (place.lane % 4 == 0) {
       *correction() = shrink;
     }
+    return shrink;
   }
 
   // The scores of the keys in the tile.
-  void score(thread const simdgroup_float8x8 (&query)[kMaxBlocks]) const {
-    for (uint c = 0; c < kKeys; c += 8) {
-      simdgroup_float8x8 sums = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
-      for (uint j = 0; j < kMaxBlocks; ++j) {
-        if (j < blocks()) {
-          simdgroup_float8x8 key;
-          simdgroup_load(key, tile_rows() + c * kPitch + 8 * j, kPitch, ulong2(0), true);
-          simdgroup_multiply_accumulate(sums, query[j], key, sums);
+  INLINED void score(thread const simdgroup_float8x8 (&query)[kMaxBlocks]) const {
+    simdgroup_float8x8 sums[kKeys / 8];
+    for (uint c = 0; c < kKeys / 8; ++c) {
+      sums[c] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
+    }
+#pragma clang loop unroll(full)
+    for (uint step = 0; step < kMaxBlocks; step += kStep) {
+      if (step < blocks()) {
+        for (uint j = step; j < step + kStep; ++j) {
+          for (uint c = 0; c < kKeys / 8; ++c) {
+            simdgroup_float8x8 key;
+            simdgroup_load(key, tile_rows() + 8 * c * kPitch + 8 * j, kPitch, ulong2(0), true);
+            simdgroup_multiply_accumulate(sums[c], query[j], key, sums[c]);
+          }
         }
       }
-      simdgroup_store(sums, own_scores() + c, kScorePitch);
+    }
+    for (uint c = 0; c < kKeys / 8; ++c) {
+      simdgroup_store(sums[c], own_scores() + 8 * c, kScorePitch);
     }
   }
 
   // Adds the values in the tile, by their weights.
-  void gather(thread simdgroup_float8x8 (&out)[kMaxValueBlocks]) const {
-    for (uint c = 0; c < kKeys; c += 8) {
-      simdgroup_float8x8 weight;
-      simdgroup_load(weight, own_scores() + c, kScorePitch);
-      for (uint j = 0; j < kMaxValueBlocks; ++j) {
-        if (j < value_blocks()) {
-          simdgroup_float8x8 value;
-          simdgroup_load(value, tile_rows() + c * kPitch + 8 * j, kPitch);
-          simdgroup_multiply_accumulate(out[j], weight, value, out[j]);
+  INLINED void gather(thread simdgroup_float8x8 (&out)[kMaxValueBlocks]) const {
+    for (uint step = 0; step < kMaxValueBlocks; step += kStep) {
+      if (step < value_blocks()) {
+        for (uint c = 0; c < kKeys; c += 8) {
+          simdgroup_float8x8 weight;
+          simdgroup_load(weight, own_scores() + c, kScorePitch);
+          for (uint j = step; j < step + kStep; ++j) {
+            simdgroup_float8x8 value;
+            simdgroup_load(value, tile_rows() + c * kPitch + 8 * j, kPitch);
+            simdgroup_multiply_accumulate(out[j], weight, value, out[j]);
+          }
         }
       }
     }
@@ -143,7 +158,7 @@ struct SightedAttention {
       out[j] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
     }
     for (uint j = 0; j < kMaxBlocks; ++j) {
-      if (j < blocks()) {
+      if (j / kStep * kStep < blocks()) {
         simdgroup_load(query[j], own_rows() + 8 * j, kPitch);
       }
     }
@@ -160,9 +175,11 @@ struct SightedAttention {
       threadgroup_barrier(mem_flags::mem_threadgroup);
 
       fill(v, first, value_dims);
-      update(softmax, scale, first, sight.end(own_query(), k.rows));
+      const float shrink = update(softmax, scale, first, sight.end(own_query(), k.rows));
       threadgroup_barrier(mem_flags::mem_threadgroup);
-      rescale(out);
+      if (simd_any(shrink != 1.0f)) {
+        rescale(out);
+      }
       gather(out);
       threadgroup_barrier(mem_flags::mem_threadgroup);
     }

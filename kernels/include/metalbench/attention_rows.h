@@ -32,11 +32,11 @@ struct Seen {
 };
 
 // Rows first.. of a matrix, into a tile whose rows are Pitch quads apart; zeros past its end and
-// past its `cols`.
+// past its `cols`, up to a multiple of 32 columns.
 template <uint Rows, uint Pitch, uint Threads, typename T>
 inline void fill_rows(threadgroup float4* tile, Head<const T> from, uint first, uint cols,
                       uint thread_index) {
-  const uint quads = (cols + 7) / 8 * 2;
+  const uint quads = (cols + 31) / 32 * 8;
   for (uint index = thread_index; index < Rows * quads; index += Threads) {
     const uint row = index / quads;
     const uint column = index % quads;
@@ -50,9 +50,11 @@ inline void fill_rows(threadgroup float4* tile, Head<const T> from, uint first, 
 }
 
 // The softmax so far of a row that four neighbouring lanes share, so that its maximum and its sum
-// take two shuffles each: the largest score, and the sum of weights relative to it.
+// take two shuffles each: a level, and the sum of weights relative to it. The level follows the
+// largest score once that is 2^8 times as heavy, which loses no digit of a float; so the output so
+// far is seldom rescaled.
 struct OnlineRow {
-  float peak;
+  float level;
   float sum;
 
   // Eight scores of each lane become weights; returns by what those of before have shrunk.
@@ -60,21 +62,24 @@ struct OnlineRow {
     const float4 larger = max(scores[0], scores[1]);
     float higher = max(max(larger.x, larger.y), max(larger.z, larger.w));
     higher = max(higher, simd_shuffle_xor(higher, 1));
-    higher = max(peak, max(higher, simd_shuffle_xor(higher, 2)));
+    higher = max(higher, simd_shuffle_xor(higher, 2));
+    const float old = level;
+    if (higher * scale > level * scale + 8.0f) {
+      level = higher;
+    }
     // Where no key was in sight yet, -inf - -inf would be NaN.
-    const float level = higher > -INFINITY ? higher : 0.0f;
+    const float base = level > -INFINITY ? level : 0.0f;
     // Scaling the difference keeps large scores from losing digits to one more rounding.
-    const float4 a = exp2((scores[0] - level) * scale);
-    const float4 b = exp2((scores[1] - level) * scale);
+    const float4 a = exp2((scores[0] - base) * scale);
+    const float4 b = exp2((scores[1] - base) * scale);
     scores[0] = a;
     scores[1] = b;
     const float4 both = a + b;
     float added = (both.x + both.y) + (both.z + both.w);
     added += simd_shuffle_xor(added, 1);
     added += simd_shuffle_xor(added, 2);
-    const float shrink = exp2((peak - level) * scale);
+    const float shrink = old == level ? 1.0f : exp2((old - base) * scale);
     sum = sum * shrink + added;
-    peak = higher;
     return shrink;
   }
 };

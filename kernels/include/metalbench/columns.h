@@ -7,7 +7,42 @@
 
 namespace metalbench {
 
-// `op` has first(), join(a, b) and finish(v, count), as those of pool.h.
+// Four columns, the first of which there is; where rows are `Whole` quads the others are, too.
+template <bool Whole, typename T>
+inline float4 quad_of(device const T* row, uint column, uint cols) {
+  return Whole ? quad_at(row + column, 0) : load_quad(row, column, cols);
+}
+
+// Every Step-th row of four columns, from the first on: `op` has first(), join(a, b) and
+// finish(v, count), as those of pool.h. Four rows at a time are on their way together.
+template <uint Step, bool Whole, typename Op, typename T>
+inline float4 joined_rows(Op op, device const T* matrix, uint first, uint rows, uint column,
+                          uint cols) {
+  float4 result = op.first();
+  uint row = first;
+  for (; row + 3 * Step < rows; row += 4 * Step) {
+    float4 four[4];
+    for (uint u = 0; u < 4; ++u) {
+      four[u] = quad_of<Whole>(matrix + ulong(row + u * Step) * cols, column, cols);
+    }
+    for (uint u = 0; u < 4; ++u) {
+      result = op.join(result, four[u]);
+    }
+  }
+  for (; row < rows; row += Step) {
+    result = op.join(result, quad_of<Whole>(matrix + ulong(row) * cols, column, cols));
+  }
+  return result;
+}
+
+// Of a matrix of any width.
+template <uint Step, typename Op, typename T>
+inline float4 joined_rows(Op op, device const T* matrix, uint first, uint rows, uint column,
+                          uint cols) {
+  return cols % 4 == 0 ? joined_rows<Step, true>(op, matrix, first, rows, column, cols)
+                       : joined_rows<Step, false>(op, matrix, first, rows, column, cols);
+}
+
 template <uint Quads, uint Down, typename Op, typename T>
 inline void reduce_columns(Op op, device const T* x, device T* y, uint rows, uint cols, uint2 group,
                            uint2 thread_position, threadgroup float4 (&partial)[Down][Quads]) {
@@ -15,20 +50,7 @@ inline void reduce_columns(Op op, device const T* x, device T* y, uint rows, uin
   device const T* matrix = x + ulong(group.y) * rows * cols;
   float4 result = op.first();
   if (column < cols) {
-    // Four rows at a time, which are on their way together.
-    uint row = thread_position.y;
-    for (; row + 3 * Down < rows; row += 4 * Down) {
-      float4 four[4];
-      for (uint u = 0; u < 4; ++u) {
-        four[u] = load_quad(matrix + ulong(row + u * Down) * cols, column, cols);
-      }
-      for (uint u = 0; u < 4; ++u) {
-        result = op.join(result, four[u]);
-      }
-    }
-    for (; row < rows; row += Down) {
-      result = op.join(result, load_quad(matrix + ulong(row) * cols, column, cols));
-    }
+    result = joined_rows<Down>(op, matrix, thread_position.y, rows, column, cols);
   }
   partial[thread_position.y][thread_position.x] = result;
   threadgroup_barrier(mem_flags::mem_threadgroup);

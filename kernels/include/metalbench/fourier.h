@@ -95,9 +95,10 @@ struct FourierSteps<N, 1, Stride, Threads> {
   static uint run(threadgroup FourierMemory<N>&, uint from, uint) { return from; }
 };
 
-template <uint N, uint Threads>
+// Transforms of N / Every numbers, Every of them beside each other, need no others.
+template <uint N, uint Threads, uint Every = 1>
 inline void make_roots(threadgroup FourierMemory<N>& memory, uint thread_index) {
-  for (uint k = thread_index; k < N; k += Threads) {
+  for (uint k = thread_index * Every; k < N; k += Threads * Every) {
     const float angle = 6.283185307f * float(k) / float(N);
     memory.roots[k] = float2(precise::cos(angle), -precise::sin(angle));
   }

@@ -61,14 +61,16 @@ inline void put_quad(device T* array, uint i, float4 v) {
 
 // Four columns of a row; `beyond` is what lies past its end. A row need not begin where vectors are
 // aligned, but packed ones are aligned as their elements, and Apple's GPUs load four elements from
-// wherever one may be.
-template <typename T>
+// wherever one may be. Others load packed ones one at a time: where rows are `Whole` quads and begin
+// where vectors may be loaded, they need not.
+template <bool Whole, typename T>
 inline typename Widened<T>::Four load_quad(device const T* row, uint column, uint cols,
                                            typename Widened<T>::One beyond = 0) {
   using W = Widened<T>;
   using Four = typename W::Four;
   if (column + 4 <= cols) {
-    return Four(typename W::Loaded(*(device const typename W::Packed*)(row + column)));
+    return Whole ? quad_at(row + column, 0)
+                 : Four(typename W::Loaded(*(device const typename W::Packed*)(row + column)));
   }
   Four v = Four(beyond);
   for (uint i = 0; i < 3; ++i) {
@@ -79,12 +81,22 @@ inline typename Widened<T>::Four load_quad(device const T* row, uint column, uin
   return v;
 }
 
-// Stores those of four columns that the row has.
 template <typename T>
+inline typename Widened<T>::Four load_quad(device const T* row, uint column, uint cols,
+                                           typename Widened<T>::One beyond = 0) {
+  return load_quad<false>(row, column, cols, beyond);
+}
+
+// Stores those of four columns that the row has.
+template <bool Whole, typename T>
 inline void store_quad(device T* row, uint column, uint cols, float4 v) {
   if (column + 4 <= cols) {
-    using Packed = typename Widened<T>::Packed;
-    *(device Packed*)(row + column) = Packed(Quad<T>(v));
+    if (Whole) {
+      put_quad(row + column, 0, v);
+    } else {
+      using Packed = typename Widened<T>::Packed;
+      *(device Packed*)(row + column) = Packed(Quad<T>(v));
+    }
     return;
   }
   for (uint i = 0; i < 3; ++i) {
@@ -92,6 +104,11 @@ inline void store_quad(device T* row, uint column, uint cols, float4 v) {
       row[column + i] = T(v[i]);
     }
   }
+}
+
+template <typename T>
+inline void store_quad(device T* row, uint column, uint cols, float4 v) {
+  store_quad<false>(row, column, cols, v);
 }
 
 }  // namespace metalbench

@@ -22,4 +22,28 @@ struct QuantisedCache {
   }
 };
 
+// Rows of E4M3 with one scale, of a multiple of four elements.
+struct Fp8Rows {
+  device const uint* words;
+  float scale;
+  uint dims;
+
+  float4 quad(uint i, uint column) const {
+    const uint codes = column < dims ? words[(ulong(i) * dims + column) / 4] : 0;
+    const ushort4 of_halves = ushort4(as_type<uchar4>(codes)) << 7;
+    // Exponents of halves are larger by eight; a code's sign is where the largest bit of them is.
+    const ushort4 bits = (of_halves & ushort(0x3F80)) | (of_halves & ushort(0x4000)) << 1;
+    return float4(as_type<half4>(bits)) * (256.0f * scale);
+  }
+};
+
+// What is not there is zero, as a code too.
+struct Fp8Cache {
+  Fp8Rows k;
+  Fp8Rows v;
+  float4 key(uint i, uint column) const { return k.quad(i, column); }
+  float4 value(uint i, uint column) const { return v.quad(i, column); }
+  bool seen(uint) const { return true; }
+};
+
 }  // namespace metalbench

@@ -6,13 +6,14 @@
 
 namespace metalbench {
 
-// A row; `beyond` its end it has a value that changes nothing.
-template <typename T>
+// A row; `beyond` its end it has a value that changes nothing. Where `Whole` it is one of a matrix
+// whose rows are whole quads.
+template <typename T, bool Whole = false>
 struct Row {
   device const T* at;
   uint cols;
   float beyond;
-  float4 operator()(uint column) const { return load_quad(at, column, cols, beyond); }
+  float4 operator()(uint column) const { return load_quad<Whole>(at, column, cols, beyond); }
 };
 
 // The sum of two rows, which is never stored.
@@ -27,8 +28,8 @@ struct RowSum {
   }
 };
 
-template <typename T>
-inline Row<T> row_of(device const T* matrix, uint row, uint cols, float beyond = 0.0f) {
+template <bool Whole = false, typename T>
+inline Row<T, Whole> row_of(device const T* matrix, uint row, uint cols, float beyond = 0.0f) {
   return {matrix + ulong(row) * cols, cols, beyond};
 }
 

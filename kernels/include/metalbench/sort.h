@@ -1,6 +1,7 @@
 // Bitonic sorting of one row in threadgroup memory: compare and exchange at distances that are
-// powers of two, the same for all data. Floats are sorted by integers of the same order, with NaN
-// last and both zeros alike.
+// powers of two, the same for all data. Where lanes hold neighbours in registers, only what is
+// further apart than a SIMD-group's goes through memory, behind a barrier each time. Floats are
+// sorted by integers of the same order, with NaN last and both zeros alike.
 #pragma once
 #include <metal_stdlib>
 
@@ -20,11 +21,123 @@ inline float of_sort_key(uint key) {
 
 inline uint power_of_two_from(uint n) { return n <= 1 ? 1 : 1u << (32 - clz(n - 1)); }
 
-// The `n` keys, ascending; a power of two. Threads are behind a barrier at the end.
-template <uint Threads, typename Key>
+inline uint from_lane(uint key, uint apart) { return simd_shuffle_xor(key, ushort(apart)); }
+inline ulong from_lane(ulong key, uint apart) {
+  return as_type<ulong>(simd_shuffle_xor(as_type<uint2>(key), ushort(apart)));
+}
+
+// What a lane holds, Held neighbours from `first` on, in runs of keys that ascend and descend in
+// turns: exchanges at distances from Held Lanes down to Held, with other lanes.
+template <uint Held, uint Lanes>
+struct AmongLanes {
+  template <typename Key>
+  static void run(thread Key (&keys)[Held], uint lane, bool ascending) {
+    const bool has_lower = ((lane & Lanes) == 0) == ascending;
+    for (uint i = 0; i < Held; ++i) {
+      const Key other = from_lane(keys[i], Lanes);
+      keys[i] = has_lower ? min(keys[i], other) : max(keys[i], other);
+    }
+    AmongLanes<Held, Lanes / 2>::run(keys, lane, ascending);
+  }
+};
+template <uint Held>
+struct AmongLanes<Held, 0> {
+  template <typename Key>
+  static void run(thread Key (&)[Held], uint, bool) {}
+};
+
+// The same at distances from Distance down to 1, within a lane. Where runs are shorter than what it
+// holds, of Run keys, it has several.
+template <uint Held, uint Distance, uint Run>
+struct WithinLane {
+  template <typename Key>
+  static void run(thread Key (&keys)[Held], bool ascending) {
+    for (uint i = 0; i < Held; ++i) {
+      if ((i & Distance) == 0) {
+        const bool up = Run < Held ? (i & Run) == 0 : ascending;
+        const Key lower = min(keys[i], keys[i + Distance]);
+        const Key upper = max(keys[i], keys[i + Distance]);
+        keys[i] = up ? lower : upper;
+        keys[i + Distance] = up ? upper : lower;
+      }
+    }
+    WithinLane<Held, Distance / 2, Run>::run(keys, ascending);
+  }
+};
+template <uint Held, uint Run>
+struct WithinLane<Held, 0, Run> {
+  template <typename Key>
+  static void run(thread Key (&)[Held], bool) {}
+};
+
+// Runs of 2 keys, then of twice as many, up to Run.
+template <uint Held, uint Run>
+struct Runs {
+  template <typename Key>
+  static void run(thread Key (&keys)[Held], uint first, uint lane) {
+    Runs<Held, Run / 2>::run(keys, first, lane);
+    const bool ascending = (first & Run) == 0;
+    AmongLanes<Held, Run / (2 * Held)>::run(keys, lane, ascending);
+    WithinLane<Held, (Run < Held ? Run : Held) / 2, Run>::run(keys, ascending);
+  }
+};
+template <uint Held>
+struct Runs<Held, 1> {
+  template <typename Key>
+  static void run(thread Key (&)[Held], uint, uint) {}
+};
+
+// What a SIMD-group holds, from `first` on.
+template <uint Held>
+struct HeldBlock {
+  static constant constexpr uint kLength = 32 * Held;
+
+  // From whatever order (`size` 0), or as the last steps of runs of `size`.
+  template <typename Key>
+  static void sort(threadgroup Key* keys, uint first, uint lane, uint size) {
+    const uint own = first + Held * lane;
+    Key held[Held];
+    for (uint i = 0; i < Held; ++i) {
+      held[i] = keys[own + i];
+    }
+    if (size == 0) {
+      Runs<Held, kLength>::run(held, own, lane);
+    } else {
+      const bool ascending = (first & size) == 0;
+      AmongLanes<Held, 16>::run(held, lane, ascending);
+      WithinLane<Held, Held / 2, kLength>::run(held, ascending);
+    }
+    for (uint i = 0; i < Held; ++i) {
+      keys[own + i] = held[i];
+    }
+  }
+};
+template <>
+struct HeldBlock<0> {
+  static constant constexpr uint kLength = 1;
+  template <typename Key>
+  static void sort(threadgroup Key*, uint, uint, uint) {}
+};
+
+// To how many keys a row of `count` is padded.
+template <uint Held>
+inline uint sorted_length(uint count) {
+  return max(uint(HeldBlock<Held>::kLength), power_of_two_from(count));
+}
+
+// The `n` keys, ascending; a sorted_length. Threads are behind a barrier at the end.
+template <uint Threads, uint Held, typename Key>
 inline void bitonic_sort(threadgroup Key* keys, uint n, uint thread_index) {
-  for (uint size = 2; size <= n; size *= 2) {
-    for (uint distance = size / 2; distance > 0; distance /= 2) {
+  constexpr uint length = HeldBlock<Held>::kLength;
+  const uint lane = thread_index % 32, begin = thread_index / 32 * length;
+  if (Held > 0) {
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    for (uint first = begin; first < n; first += Threads / 32 * length) {
+      HeldBlock<Held>::sort(keys, first, lane, 0);
+    }
+  }
+  for (uint size = 2 * length; size <= n; size *= 2) {
+    for (uint distance = size / 2; distance >= length; distance /= 2) {
       threadgroup_barrier(mem_flags::mem_threadgroup);
       for (uint i = thread_index; i < n / 2; i += Threads) {
         const uint low = 2 * i - (i & (distance - 1));
@@ -33,6 +146,12 @@ inline void bitonic_sort(threadgroup Key* keys, uint n, uint thread_index) {
         const bool swap = (a > b) == ((low & size) == 0);
         keys[low] = swap ? b : a;
         keys[low + distance] = swap ? a : b;
+      }
+    }
+    if (Held > 0) {
+      threadgroup_barrier(mem_flags::mem_threadgroup);
+      for (uint first = begin; first < n; first += Threads / 32 * length) {
+        HeldBlock<Held>::sort(keys, first, lane, size);
       }
     }
   }

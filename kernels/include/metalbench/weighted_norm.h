@@ -50,8 +50,8 @@ inline void finish_by_moments(Source source, Finish finish, float eps,
 }
 
 // The row itself, times a weight for each column and, where there is one, plus a bias or what else
-// lies beside it.
-template <typename T>
+// lies beside it; of whole quads, if `Whole`.
+template <typename T, bool Whole = false>
 struct Weighted {
   device T* y;
   device const T* weight;
@@ -59,11 +59,11 @@ struct Weighted {
   uint cols;
 
   void operator()(uint column, float4 v) const {
-    v *= load_quad(weight, column, cols);
+    v *= load_quad<Whole>(weight, column, cols);
     if (added) {
-      v += load_quad(added, column, cols);
+      v += load_quad<Whole>(added, column, cols);
     }
-    store_quad(y, column, cols, v);
+    store_quad<Whole>(y, column, cols, v);
   }
 };
 

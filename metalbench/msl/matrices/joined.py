@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from metalbench.msl.matrices import words
 from metalbench.msl.matrices.block import writes
@@ -54,30 +55,53 @@ class Group:
         return stride, tuple(each.offset - first.offset for each in self.matrices)
 
 
-def groups_of(lines: Sequence[Line], given: Mapping[str, Line]) -> dict[int, Group]:
-    """The groups of a block, by the number of the line where the first of each is asked for."""
+# The number of the line that asks for a matrix, and that.
+_Asked: TypeAlias = tuple[int, Matrix]
+
+
+def groups_of(
+    lines: Sequence[Line], given: Mapping[str, Line], operands: Sequence[tuple[str, ...]] = ()
+) -> dict[int, Group]:
+    """The groups of a block, by the number of the line where the first of each is asked for.
+
+    The words of one of `operands` come from one group, in its order, where they can: what is read
+    at once lies in neighbouring registers, as an instruction wants its operand's words to, and
+    takes a move a word elsewhere.
+    """
     found: dict[int, Group] = {}
-    waiting: dict[tuple[str, str, bool], list[tuple[int, Matrix]]] = {}
+    waiting: dict[tuple[str, str, bool], list[_Asked]] = {}
     for at, line in enumerate(lines):
         if words.CALLED in line.text:
             matrix = _matrix(words.word_of(line), given)
             if matrix is not None:
                 waiting.setdefault(matrix.key, []).append((at, matrix))
         elif writes(line):
-            found |= _grouped(waiting.values())
+            found |= _grouped(waiting.values(), operands)
             waiting = {}
-    return found | _grouped(waiting.values())
+    return found | _grouped(waiting.values(), operands)
 
 
-def _grouped(several: Iterable[list[tuple[int, Matrix]]]) -> dict[int, Group]:
+def _grouped(
+    several: Iterable[Sequence[_Asked]], operands: Sequence[tuple[str, ...]]
+) -> dict[int, Group]:
     found = {}
     for asked in several:
-        left = asked
+        left = _by_operands(asked, operands)
         while len(left) > 1:
             count = _MOST if len(left) >= _MOST else 2
             taken, left = left[:count], left[count:]
-            found[taken[0][0]] = Group(tuple(matrix for _, matrix in taken))
+            found[min(at for at, _ in taken)] = Group(tuple(matrix for _, matrix in taken))
     return found
+
+
+def _by_operands(asked: Sequence[_Asked], operands: Sequence[tuple[str, ...]]) -> list[_Asked]:
+    """Matrices in the order of the operands that they are, fours before twos, and the others."""
+    left = {matrix.word.result: (at, matrix) for at, matrix in asked}
+    order: list[_Asked] = []
+    for operand in sorted(operands, key=len, reverse=True):
+        if all(word in left for word in operand):
+            order += [left.pop(word) for word in operand]
+    return order + list(left.values())
 
 
 def _matrix(word: words.Word, given: Mapping[str, Line]) -> Matrix | None:

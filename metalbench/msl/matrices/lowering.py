@@ -68,10 +68,11 @@ class _Lowering:
     def _block(
         self, texts: Sequence[str], uses: Counter[str], given: Mapping[str, Line]
     ) -> Sequence[str]:
+        operands: dict[tuple[str, ...], None] = {}
         if CALLED.search("\n".join(texts)):
-            texts = self._multiplied(texts, uses)
+            texts, operands = self._multiplied(texts, uses)
         lines = [line_of(text) for text in texts]
-        groups = joined.groups_of(lines, given)
+        groups = joined.groups_of(lines, given, list(operands))
         done = {each.word.result for group in groups.values() for each in group.matrices}
         made: list[str] = []
         for at, line in enumerate(lines):
@@ -89,8 +90,13 @@ class _Lowering:
         self.declared |= {each for name, each in words.DECLARATIONS.items() if f"{name}(" in text}
         return lines
 
-    def _multiplied(self, texts: Sequence[str], uses: Counter[str]) -> list[str]:
-        """A block whose products are instructions. Its head and its end stay where they are."""
+    def _multiplied(
+        self, texts: Sequence[str], uses: Counter[str]
+    ) -> tuple[list[str], dict[tuple[str, ...], None]]:
+        """A block whose products are instructions, and the operands of these.
+
+        Its head and its end stay where they are.
+        """
         first = next(i for i, text in enumerate(texts) if not _is_head(text, i))
         last = next((i for i, text in enumerate(texts) if _is_end(text)), len(texts))
         lines = [line_of(text) for text in texts[first:last]]
@@ -98,6 +104,7 @@ class _Lowering:
         groups = pairs(chains(lines, uses))
         groups, order = _in_order(lines, groups, at)
         made: list[str] = []
+        operands: dict[tuple[str, ...], None] = {}
         for number in order:
             if number < len(lines):
                 made.append(lines[number].text)
@@ -105,8 +112,9 @@ class _Lowering:
             instructions = Instructions(groups[number - len(lines)], self._products)
             self._products += 1
             self.declared |= instructions.declared
+            operands |= instructions.operands
             made += instructions.lines
-        return [*texts[:first], *made, *texts[last:]]
+        return [*texts[:first], *made, *texts[last:]], operands
 
 
 def _in_order(

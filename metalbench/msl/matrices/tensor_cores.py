@@ -24,6 +24,8 @@ class Instructions:
         self._sums = [list(chain.products[0].sums) for chain in group]
         self.lines: list[str] = []
         self.declared: set[str] = set()
+        # Words that one instruction takes side by side, each such row once.
+        self.operands: dict[tuple[str, ...], None] = {}
         self._make()
 
     def _value(self, text: str) -> str:
@@ -51,6 +53,7 @@ class Instructions:
             words = [chain.products[k].left for chain in self._chains]
             left += [*words, "0"][:2]
         right = [self._chains[0].products[k].right for k in range(at, at + step)]
+        self.operands |= dict.fromkeys([tuple(each for each in left if each != "0"), tuple(right)])
         taken = [f"{kind} {self._as(kind, each)}" for each in (*left, *right)]
         if partial:
             old = [self._value(f"extractvalue {_FLOATS} {partial}, {i}") for i in range(4)]

@@ -1,0 +1,1 @@
+// kernel: quantize_mxfp8.metal mxfp4
