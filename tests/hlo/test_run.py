@@ -123,6 +123,21 @@ def test_loops_and_cases_are_decided_by_the_host(level):
 
 
 @LEVELS
+def test_a_slice_starts_and_steps_as_numbers_of_the_program_say(level):
+    text = """
+    func.func @main(%x: tensor<3x8xf32>, %a: tensor<2xi32>, %b: tensor<2xi32>, %c: tensor<2xi32>)
+        -> tensor<2x3xf32> {
+      %y = stablehlo.real_dynamic_slice %x, %a, %b, %c
+        : (tensor<3x8xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x3xf32>
+      return %y : tensor<2x3xf32>
+    }"""
+    x = np.arange(24, dtype=np.float32).reshape(3, 8)
+    places = [np.array(each, np.int32) for each in ([1, 1], [3, 8], [1, 3])]
+    (found,) = hlo.compile(text, level=level, device="cpu")(x, *places)
+    np.testing.assert_array_equal(found, x[1:3, 1:8:3])
+
+
+@LEVELS
 def test_a_stable_sort_of_pairs_and_a_scatter_with_repeats(level):
     text = """
     func.func @main(%k: tensor<2x5xi32>, %v: tensor<2x5xi32>, %i: tensor<4x1xi64>)

@@ -31,6 +31,20 @@ def dynamic_slice(writer: Writer, operation: Operation, index: Index) -> Sequenc
     return [writer.value(operand, places)]
 
 
+def real_dynamic_slice(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+    """A part of known size, whose starts and strides are numbers of the program.
+
+    Nothing outside of the operand is read, whatever these are.
+    """
+    operand, starts, _, strides = operation.operands
+    places = []
+    for axis, (each, whole) in enumerate(zip(index, operand.type.shape, strict=True)):
+        start, stride = (writer.value(one, (str(axis),)) for one in (starts, strides))
+        place = f"long({start}) + long({each}) * long({stride})"
+        places.append(writer.declare("int", f"int(clamp({place}, 0l, {whole - 1}l))", "i"))
+    return [writer.value(operand, places)]
+
+
 def dynamic_update_slice(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
     """The operand with a part replaced, from starts that are clamped."""
     operand, update, *starts = operation.operands
@@ -82,4 +96,5 @@ EMITTERS: dict[str, Emitter] = {
     "dynamic_slice": dynamic_slice,
     "dynamic_update_slice": dynamic_update_slice,
     "gather": gather,
+    "real_dynamic_slice": real_dynamic_slice,
 }

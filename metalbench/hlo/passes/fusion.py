@@ -28,6 +28,7 @@ MOVES = frozenset(
         "slice",
         "transpose",
         "dynamic_slice",
+        "real_dynamic_slice",
         "dynamic_update_slice",
         "gather",
         "bitcast_convert",
