@@ -12,7 +12,7 @@ NODES = [
     '!2 = distinct !DISubprogram(name: "k", scope: !1, file: !1)',
     *(f"!{line} = !DILocation(line: {line}, scope: !2)" for line in (10, 11)),
 ]
-TEXT = """define internal void @{name}(ptr %rows) cold {{
+TEXT = """define internal void @{name}(ptr %rows) cold !dbg {function} {{
 start:
   %v.{a} = load {type}, ptr %rows, !dbg {place}
   br label %b{b}, !dbg {nowhere}
@@ -31,7 +31,9 @@ def first():
         places = function.of_function(name)
         given = {**PLAIN, **changed}
         place = places.of(str(given.pop("line")))
-        text = TEXT.format(name=name, place=place, nowhere=places.nowhere, **given)
+        text = TEXT.format(
+            name=name, place=place, nowhere=places.nowhere, function=places.subprogram, **given
+        )
         return alike.first(name, text.splitlines(), places)
 
     return first

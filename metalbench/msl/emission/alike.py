@@ -49,7 +49,9 @@ class Alike:
 
 def _form(function: _Known) -> str:
     """The text with names by their order, and places by file and line."""
-    text = "\n".join((function.lines[0].replace(f"@{function.name}(", "@("), *function.lines[1:]))
+    head = function.lines[0].replace(f"@{function.name}(", "@(")
+    head = head.replace(f"!dbg {function.places.subprogram} ", "")
+    text = "\n".join((head, *function.lines[1:]))
     own = {one or other for one, other in _DEFINED.findall(text)}
     order: dict[str, str] = {}
 
