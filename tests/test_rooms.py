@@ -20,6 +20,7 @@ ROOMS = (
     "errors",
     "kind",
     "cores",
+    "uncollected",
     "isolation.confinement",
     "isolation.encoding",
     "isolation.limits",

@@ -196,6 +196,39 @@ def test_branches_within_each_other_share_a_function(check, a):
     assert "i32 1, label %from.1" in text
 
 
+def test_what_lanes_do_twice_alone_is_written_once(check, a):
+    """Each call brings its own values, and takes its own results."""
+    twice = """
+    br label %first
+  first:
+    %v = load i32, ptr %a.lane
+    %c = icmp ult i32 %v, 8
+    br i1 %c, label %then, label %between
+  then:
+    %w = mul i32 %v, 3
+    br label %between
+  between:
+    %x = phi i32 [ %w, %then ], [ %v, %first ]
+    %d = icmp ult i32 %x, 8
+    br i1 %d, label %again, label %end
+  again:
+    %y = mul i32 %x, 3
+    br label %end
+  end:
+    %z = phi i32 [ %y, %again ], [ %x, %between ]
+    store i32 %z, ptr %out.lane
+    ret void"""
+
+    def want(t, a, out):
+        once = np.where(a[t.lane] < 8, 3 * a[t.lane], a[t.lane])
+        out[t.lane] = np.where(once < 8, 3 * once, once)
+
+    check(twice, want, a=a, out=OUT)
+    text = vectorise(module(twice, "", {"a": a, "out": OUT}), ROWS.launch)
+    assert text.count("define internal void @mb_alone") == 1
+    assert text.count("call void @mb_alone.0(") == 2
+
+
 def test_what_is_computed_again_is_not_brought():
     """In a loop that lanes leave at different times: of a turn, only what the next one takes."""
     body = """

@@ -13,6 +13,7 @@ from typing import Any
 from metalbench.errors import Unsupported
 from metalbench.isolation.confinement import landlock, policies, seccomp
 from metalbench.isolation.confinement.landlock import Files
+from metalbench.uncollected import uncollected
 
 
 def start_compiler(
@@ -32,8 +33,11 @@ def start_compiler(
             with suppress(Unsupported):
                 rules = held.enter_context(landlock.rules(files))
         starter = _Starter(lambda: subprocess.Popen(command, **options), rules)
-        starter.start()
-        starter.join()
+        # Whose garbage is collected in that thread may have processes to end, which it may not
+        # signal: it is confined as what it starts.
+        with uncollected():
+            starter.start()
+            starter.join()
     return starter.started()
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from metalbench.msl.emission.addresses import address, variable
@@ -39,6 +37,7 @@ from metalbench.msl.vector.pieces import split_variables
 from metalbench.msl.vector.private import Analysed, analyse_with_memory
 from metalbench.msl.vector.quads import join_quads
 from metalbench.msl.vector.uses import idle, in_threadgroup, loaded, used_elsewhere
+from metalbench.uncollected import uncollected
 
 SOURCE = "mb_vector_source"
 BODY = "mb_vector_body"
@@ -60,20 +59,9 @@ _GROUP_OF = re.compile(r" #(\d+)")
 
 def vectorise(module: str, launch: Launch) -> str:
     """The module for launches of this shape. Raises IrError for what cannot be done here."""
-    with _uncollected():
+    # Of so many objects nearly all are in use.
+    with uncollected():
         return _vectorise(module, launch)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Python looks for no cycles meanwhile: of so many objects nearly all are in use."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _vectorise(module: str, launch: Launch) -> str:

@@ -7,9 +7,11 @@ share a function, which is entered for any of them and left where the lanes of t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from metalbench.msl.emission.alike import Alike
 from metalbench.msl.emission.alone import Alone
 from metalbench.msl.emission.body import Body, bits_of
 from metalbench.msl.emission.code import Code
@@ -19,6 +21,7 @@ from metalbench.msl.emission.parcels import Parcel, Parcels
 from metalbench.msl.emission.trails import Result, brought, outermost, results_of
 from metalbench.msl.emission.ways import choose
 from metalbench.msl.ir.model import Block, Instruction, Phi, Value
+from metalbench.msl.ir.places import Places
 from metalbench.msl.vector.divergence import Region
 from metalbench.msl.vector.shapes import VARYING, Known, Linear
 
@@ -26,6 +29,7 @@ Emit = Callable[[Body, Instruction], None]
 ROWS = "%alone.rows"  # where lanes leave for each other what they bring and what they take along
 _ALIGNMENT = 64
 _FEW = 24  # instructions
+_CALLED = re.compile(r"@mb_alone\.\d+\(")
 
 
 @dataclass
@@ -123,15 +127,37 @@ class Walks:
             room = f"[{size} x i8], align {_ALIGNMENT}"
             self._body.code.entry.append(f"  {rows} = alloca {room}")
         found: list[str] = []
+        alike, same = Alike(), dict[str, str]()
         for number, (region, branches) in enumerate(self._walks.items()):
-            found += self._function(f"mb_alone.{number}", region, branches, attributes)
+            name = f"mb_alone.{number}"
+            places = self._body.places.of_function(name)
+            lines = self._function(name, region, branches, attributes, places)
+            first = alike.first(name, lines, places)
+            if first == name:
+                found += lines
+            else:
+                same[f"@{name}("] = f"@{first}("
+        if same:
+            self._call_instead(same)
         return found
 
+    def _call_instead(self, same: Mapping[str, str]) -> None:
+        """Call functions by these other names, where all lanes do."""
+        lines = self._body.code.lines
+        for at, line in enumerate(lines):
+            found = _CALLED.search(line)
+            if found is not None and found[0] in same:
+                lines[at] = line.replace(found[0], same[found[0]], 1)
+
     def _function(
-        self, name: str, region: Region, branches: list[_Branch], attributes: str
+        self,
+        name: str,
+        region: Region,
+        branches: list[_Branch],
+        attributes: str,
+        places: Places,
     ) -> list[str]:
-        body = self._body
-        code, places = Code(body.width), body.places.of_function(name)
+        body, code = self._body, Code(self._body.width)
         code.declarations, code.place = body.code.declarations, places.nowhere
 
         def run(lane: str) -> None:

@@ -123,6 +123,10 @@ class Places:
             self._places[key] = self._metadata.add(f"!DILocation(line: {line}, scope: {scope})")
         return self._places[key]
 
+    def line_of(self, place: str) -> tuple[str, int] | None:
+        """The file's node and the line of what `of` has given; None of what stands for no line."""
+        return next((key for key, each in self._places.items() if each == place), None)
+
     def of_function(self, name: str) -> Places:
         """Those of a new function."""
         if not self._subprogram:
