@@ -76,6 +76,7 @@ def plain(module: Any, entry: str = "main", filename: str = "<program>") -> Any:
 
     with module.context, ir.Location.unknown():
         _drop_shardings(module)
+        _refuse_backward_scans(module)
         _run(module, f"builtin.module(func.func({','.join(_NESTED)}))", filename)
         _inline_calls(module, entry, filename)
         _decompose(module)
@@ -129,6 +130,16 @@ def _drop_sharding_of(operation: Any) -> None:
                 for mark in marks
             ]
             operation.attributes[name] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in kept])
+
+
+def _refuse_backward_scans(module: Any) -> None:
+    """The pass of StableHLO that legalises scans would make forward ones of them."""
+    from jaxlib.mlir import ir
+
+    for each in operations(module.operation):
+        backward = each.name == "chlo.scan" and "is_reverse" in each.attributes
+        if backward and ir.BoolAttr(each.attributes["is_reverse"]).value:
+            raise Unsupported(f"[chlo.scan] {location(each)}: is_reverse is not legalised rightly")
 
 
 def _decompose(module: Any) -> None:
