@@ -1,4 +1,4 @@
-"""Attention over the last 512 keys of a 4-bit cache, with logits that have no value."""
+"""Attention over the last 500 keys of a 4-bit cache, with logits that have no value."""
 
 from metalbench.formats.decoding import SIZES, attended, drawn, expected, inputs, traffic
 from metalbench.task import normal, output, task
@@ -9,7 +9,7 @@ from metalbench.task import normal, output, task
     gpu_headline="large",
     inputs=dict(inputs(4), sinks=normal("heads", mean=3.0).only()),
     outputs=dict(y=output("heads", "dims")),
-    constants=dict(window=512),
+    constants=dict(window=500),
     draw=drawn,
     oracle=lambda q, k, k_scales, k_biases, v, v_scales, v_biases, sinks, window: expected(
         4,
@@ -29,8 +29,8 @@ from metalbench.task import normal, output, task
         sizes=True,
     ),
     dtypes=("float32", "float16", "bfloat16"),
-    flops="4 * heads * min(keys, 512) * dims",
-    bytes=traffic(4, "min(keys, 512)"),
+    flops="4 * heads * min(keys, 500) * dims",
+    bytes=traffic(4, "min(keys, 500)"),
     baseline="mx.quantized_matmul, mx.softmax",
 )
 def qsdpa_decode4_sinks(q, k, k_scales, k_biases, v, v_scales, v_biases, sinks, window):
