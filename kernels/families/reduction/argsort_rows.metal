@@ -4,7 +4,7 @@
 // dispatch: argsort_rows  threadgroups=(rows)  threads=(TG)
 // tune: TG = 128, 64, 256, 512
 // tune: HELD = 0, 4, 8
-// defaults: cuda HELD = 8
+// defaults: cuda HELD = 4
 // dtypes: float32, float16, bfloat16
 #include "metalbench/sort.h"
 using namespace metal;
