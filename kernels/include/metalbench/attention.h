@@ -85,18 +85,13 @@ struct SightedAttention {
     }
   }
 
-  // The eight scores of a lane, in row lane / 4, become weights relative to the level; the keys from
-  // `first_key` on end at `end` for its query. Tells by what earlier weights of the row shrink.
+  // The eight scores of a lane, in row lane / 4, become weights relative to the level; keys end at
+  // `end` for its query. Tells by what earlier weights of the row shrink.
   float update(thread OnlineRow& softmax, float scale, uint first_key, uint end) const {
     const uint first = 8 * (place.lane % 4);
-    const uint left = end > first_key ? end - first_key : 0;
     threadgroup float4* mine =
         memory.scores[place.simdgroup] + place.lane / 4 * (kScorePitch / 4) + first / 4;
-    const uint4 key = first + uint4(0, 1, 2, 3);
-    const float4 a = sight.scores(mine[0], own_query(), first_key + first);
-    const float4 b = sight.scores(mine[1], own_query(), first_key + first + 4);
-    mine[0] = select(float4(-INFINITY), a, key < left);
-    mine[1] = select(float4(-INFINITY), b, key + 4 < left);
+    show(mine, sight, own_query(), first_key + first, end);
     const float shrink = softmax.take(mine, scale);
     if (place.lane % 4 == 0) {
       *correction() = shrink;
@@ -188,26 +183,14 @@ struct SightedAttention {
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
     rescale(out);
-    store(out, y);
-  }
-
-  template <typename Out>
-  void store(thread const simdgroup_float8x8 (&out)[kMaxValueBlocks], Head<Out> y) const {
     for (uint j = 0; j < kMaxValueBlocks; ++j) {
       if (j < value_blocks()) {
         simdgroup_store(out[j], own_rows() + 8 * j, kPitch);
       }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    const uint quads = (value_dims + 3) / 4;
-    for (uint index = place.lane; index < 8 * quads; index += 32) {
-      const uint row = 8 * place.simdgroup + index / quads;
-      const uint column = index % quads;
-      if (first_query + row < y.rows) {
-        device Out* to = y.data + ulong(first_query + row) * y.pitch;
-        store_quad(to, 4 * column, value_dims, memory.tile[row * (kPitch / 4) + column]);
-      }
-    }
+    store_rows<kPitch / 4>(y, memory.tile, 8 * place.simdgroup, first_query, value_dims,
+                           place.lane);
   }
 };
 

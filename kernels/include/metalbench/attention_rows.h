@@ -49,6 +49,33 @@ inline void fill_rows(threadgroup float4* tile, Head<const T> from, uint first, 
   }
 }
 
+// The other way: a SIMD-group's eight rows of such a tile from `row` on, the tile's first row being
+// number `first` of the matrix.
+template <uint Pitch, typename Out>
+inline void store_rows(Head<Out> to, threadgroup const float4* tile, uint row, uint first,
+                       uint cols, uint lane) {
+  const uint quads = (cols + 3) / 4;
+  for (uint index = lane; index < 8 * quads; index += 32) {
+    const uint at = row + index / quads;
+    const uint column = index % quads;
+    if (first + at < to.rows) {
+      store_quad(to.data + ulong(first + at) * to.pitch, 4 * column, cols,
+                 tile[at * Pitch + column]);
+    }
+  }
+}
+
+// Eight scores as a query sees them, of the keys from `first` on that end at `end`.
+template <typename Sight>
+inline void show(threadgroup float4* scores, thread const Sight& sight, uint query, uint first,
+                 uint end) {
+  for (uint i = 0; i < 2; ++i) {
+    const uint4 key = first + 4 * i + uint4(0, 1, 2, 3);
+    const float4 seen = sight.scores(scores[i], query, first + 4 * i);
+    scores[i] = select(float4(-INFINITY), seen, key < end);
+  }
+}
+
 // The softmax so far of a row that four neighbouring lanes share, so that its maximum and its sum
 // take two shuffles each: a level, and the sum of weights relative to it. The level follows the
 // largest score once that is 2^8 times as heavy, which loses no digit of a float; so the output so
