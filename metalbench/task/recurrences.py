@@ -6,13 +6,15 @@ Every oracle also has the sums of absolute terms along its own way, which errors
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from metalbench.task.dtypes import dtype
-from metalbench.task.inputs import Input, normal
+from metalbench.task.inputs import Array as TaskArray
+from metalbench.task.inputs import Input, normal, output, uniform
 
 Array = np.ndarray[Any, Any]
 
@@ -31,6 +33,37 @@ def unit(*dims: str) -> Input:
 def state_of(*dims: str) -> Input:
     """A state from before, float32 whatever the run's type is: in half types it would drift."""
     return replace(normal(*dims).only(), dtype=dtype("float32"))
+
+
+def delta_inputs(*decay: str) -> Mapping[str, Input]:
+    """What `delta_rule` takes; `decay` are the dims of its decay."""
+    return dict(
+        q=unit("tokens", "k_heads", "cols"),
+        k=unit("tokens", "k_heads", "cols"),
+        v=normal("tokens", "heads", "rows"),
+        decay=uniform(*decay, low=0.8, high=1.0),
+        beta=uniform("tokens", "heads", low=0.1, high=1.0),
+        state=state_of("heads", "rows", "cols"),
+    )
+
+
+def delta_outputs() -> Mapping[str, TaskArray]:
+    """What `delta_rule` gives."""
+    return dict(
+        y=output("tokens", "heads", "rows"),
+        left=output("heads", "rows", "cols", dtype="float32"),
+    )
+
+
+def drawn_delta(longest: int) -> Callable[[np.random.Generator], dict[str, int]]:
+    """Sizes of up to so many tokens."""
+    return lambda random: dict(
+        tokens=int(random.integers(5, longest + 1)),
+        heads=4,
+        k_heads=int(2 ** random.integers(0, 3)),
+        rows=int(random.integers(8, 65)),
+        cols=int(random.integers(16, 129)),
+    )
 
 
 def delta_rule(

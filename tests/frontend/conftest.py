@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 
 import numpy as np
@@ -43,3 +44,22 @@ def run_body(request):
         return given["out"].tolist()
 
     return run
+
+
+@pytest.fixture
+def kinds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What each run of clang that sees the MSL headers did: parse, precompile, try, begin."""
+    seen: list[str] = []
+    start = subprocess.Popen
+
+    def noted(command: list[str], **options: object) -> object:
+        if "c++-header" in command:
+            seen.append("precompile")
+        elif "-include-pch" in command:
+            seen.append("try" if "-fsyntax-only" in command else "begin")
+        elif "-emit-llvm" in command and "ir" not in command:
+            seen.append("parse")
+        return start(command, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", noted)
+    return seen

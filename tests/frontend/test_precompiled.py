@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from frontend.precompiling import TEXT
 
 from metalbench._core import CompileError, MachineError
 from metalbench.msl import engine
@@ -22,19 +19,9 @@ from metalbench.msl.building.compiler import Translate, compile_shared_object
 from metalbench.msl.building.precompiled import precompiled
 from metalbench.msl.building.symbolize import _lines
 from metalbench.msl.building.targets import ELF, MACH_O, Target
-from metalbench.msl.building.toolchain import Toolchain, flags
+from metalbench.msl.building.toolchain import flags
 from metalbench.msl.rewriting.lower import lower
 
-TEXT = """#include <metal_stdlib>
-using namespace metal;
-float g(float x) { return exp(x) / 3; }
-kernel void f(device float* a, constant int& n, uint i [[thread_position_in_grid]]) {
-  threadgroup float t[32];
-  t[i] = simd_sum(g(a[i]));
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  a[i] = t[31 - i] + i / n;
-}
-"""
 SPACES = """float by(device float* x) { return *x; }
 float by(threadgroup float* x) { return 2 * *x; }
 kernel void f(device float* a) { threadgroup float t[1]; t[0] = VALUE; *a = by(a) + by(t); }
@@ -59,25 +46,6 @@ def in_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
         monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path / name))
 
     return change
-
-
-@pytest.fixture
-def kinds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What each run of clang that sees the MSL headers did: parse, precompile, try, begin."""
-    seen: list[str] = []
-    start = subprocess.Popen
-
-    def noted(command: list[str], **options: object) -> object:
-        if "c++-header" in command:
-            seen.append("precompile")
-        elif "-include-pch" in command:
-            seen.append("try" if "-fsyntax-only" in command else "begin")
-        elif "-emit-llvm" in command and "ir" not in command:
-            seen.append("parse")
-        return start(command, **options)
-
-    monkeypatch.setattr(subprocess, "Popen", noted)
-    return seen
 
 
 @pytest.mark.parametrize(
@@ -118,10 +86,12 @@ def test_functions_and_lines_are_those_of_the_whole_text(
     precompiled = [built(value, text, checked=checked) for value in range(3)][-1]
     assert (kinds[0], kinds[-1]) == ("parse", "begin")
     assert whole.lowered == precompiled.lowered
-    assert functions(whole.path) == functions(precompiled.path)
+    assert functions(whole.path).keys() == functions(precompiled.path).keys()
     assert lines(whole.path) == lines(precompiled.path)
-    # What is checked has functions that are never inlined, and these change places.
+    # What is checked has functions that are never inlined, and these change places; how long a jump
+    # to one is depends on how far it is.
     if not checked:
+        assert functions(whole.path) == functions(precompiled.path)
         assert Path(whole.path).read_bytes() == Path(precompiled.path).read_bytes()
 
 
@@ -227,62 +197,6 @@ def test_what_another_process_made_meanwhile_is_used(
     built(3)
     built(4)
     assert kinds == ["parse", "precompile", "try", "begin"]
-
-
-@pytest.fixture
-def own_headers(tmp_path: Path) -> Toolchain:
-    folder = tmp_path / "msl"
-    shutil.copytree(engine.toolchain().headers, folder)
-    return replace(engine.toolchain(), headers=folder)
-
-
-def compiled(tools: Toolchain, folder: Path, text: str = TEXT) -> bytes:
-    lowered = lower(engine.parse(text, "k.metal").source, "f", {})
-    options = flags(checked=False, fast_math=True)
-    target = folder / "k.so"
-    compile_shared_object(lowered.code, target, tools, Translate(), options, checked=False)
-    return target.read_bytes()
-
-
-def test_headers_that_are_only_touched_are_the_same(
-    kinds: list[str], own_headers: Toolchain, tmp_path: Path
-) -> None:
-    before = [compiled(own_headers, tmp_path) for _ in range(3)]
-    for path in own_headers.headers.rglob("*.h"):
-        os.utime(path, (1, 1))
-    assert compiled(own_headers, tmp_path) == before[0]
-    assert kinds[-2:] == ["begin", "begin"]
-
-
-def test_headers_that_change_under_a_running_process_are_read(
-    kinds: list[str], own_headers: Toolchain, tmp_path: Path
-) -> None:
-    known = own_headers.key
-    before = [compiled(own_headers, tmp_path) for _ in range(3)]
-    header = own_headers.headers / "mb" / "exponential.h"
-    text = header.read_text()
-    header.write_text(text + "\n#error changed\n")
-    with pytest.raises(CompileError, match="changed"):
-        compiled(own_headers, tmp_path)
-    header.write_text(text)
-    assert own_headers.key == known
-    assert compiled(own_headers, tmp_path) == before[0]
-    assert kinds[-3:] == ["begin", "parse", "begin"]
-
-
-def test_a_clang_that_refuses_its_own_is_asked_once(
-    kinds: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clang = " ".join(engine.toolchain().clang)
-    script = tmp_path / "clang"
-    script.write_text(
-        f'#!/bin/sh\ncase "$*" in *-include-pch*) kill -SEGV $$;; esac\nexec {clang} "$@"\n'
-    )
-    script.chmod(0o755)
-    tools = replace(engine.toolchain(), clang=(str(script),))
-    for _ in range(4):
-        compiled(tools, tmp_path)
-    assert kinds == ["parse", "precompile", "try", "parse", "parse", "parse"]
 
 
 @pytest.mark.parametrize("suffix", [".h", ".pch", ".json"])

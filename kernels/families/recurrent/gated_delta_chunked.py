@@ -2,8 +2,8 @@
 
 import mlx.core as mx
 
-from metalbench.task import normal, output, task, uniform
-from metalbench.task.recurrences import delta_rule, state_of, unit
+from metalbench.task import task
+from metalbench.task.recurrences import delta_inputs, delta_outputs, delta_rule, drawn_delta
 
 
 @task(
@@ -15,25 +15,9 @@ from metalbench.task.recurrences import delta_rule, state_of, unit
         large=dict(tokens=2048, heads=32, k_heads=16, rows=128, cols=128),
     ),
     gpu_headline="large",
-    inputs=dict(
-        q=unit("tokens", "k_heads", "cols"),
-        k=unit("tokens", "k_heads", "cols"),
-        v=normal("tokens", "heads", "rows"),
-        decay=uniform("tokens", "heads", low=0.8, high=1.0),
-        beta=uniform("tokens", "heads", low=0.1, high=1.0),
-        state=state_of("heads", "rows", "cols"),
-    ),
-    outputs=dict(
-        y=output("tokens", "heads", "rows"),
-        left=output("heads", "rows", "cols", dtype="float32"),
-    ),
-    draw=lambda random: dict(
-        tokens=int(random.integers(5, 257)),
-        heads=4,
-        k_heads=int(2 ** random.integers(0, 3)),
-        rows=int(random.integers(8, 65)),
-        cols=int(random.integers(16, 129)),
-    ),
+    inputs=delta_inputs("tokens", "heads"),
+    outputs=delta_outputs(),
+    draw=drawn_delta(256),
     oracle=lambda q, k, v, decay, beta, state: delta_rule(q, k, v, decay, beta, state=state),
     scale=lambda q, k, v, decay, beta, state: delta_rule(
         q, k, v, decay, beta, state=state, terms=True

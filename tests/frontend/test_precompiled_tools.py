@@ -1,0 +1,73 @@
+"""Precompiled headers where the headers or clang are others than they were."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from frontend.precompiling import TEXT
+
+from metalbench._core import CompileError
+from metalbench.msl import engine
+from metalbench.msl.building.compiler import Translate, compile_shared_object
+from metalbench.msl.building.toolchain import Toolchain, flags
+from metalbench.msl.rewriting.lower import lower
+
+
+@pytest.fixture
+def own_headers(tmp_path: Path) -> Toolchain:
+    folder = tmp_path / "msl"
+    shutil.copytree(engine.toolchain().headers, folder)
+    return replace(engine.toolchain(), headers=folder)
+
+
+def compiled(tools: Toolchain, folder: Path, text: str = TEXT) -> bytes:
+    lowered = lower(engine.parse(text, "k.metal").source, "f", {})
+    options = flags(checked=False, fast_math=True)
+    target = folder / "k.so"
+    compile_shared_object(lowered.code, target, tools, Translate(), options, checked=False)
+    return target.read_bytes()
+
+
+def test_headers_that_are_only_touched_are_the_same(
+    kinds: list[str], own_headers: Toolchain, tmp_path: Path
+) -> None:
+    before = [compiled(own_headers, tmp_path) for _ in range(3)]
+    for path in own_headers.headers.rglob("*.h"):
+        os.utime(path, (1, 1))
+    assert compiled(own_headers, tmp_path) == before[0]
+    assert kinds[-2:] == ["begin", "begin"]
+
+
+def test_headers_that_change_under_a_running_process_are_read(
+    kinds: list[str], own_headers: Toolchain, tmp_path: Path
+) -> None:
+    known = own_headers.key
+    before = [compiled(own_headers, tmp_path) for _ in range(3)]
+    header = own_headers.headers / "mb" / "exponential.h"
+    text = header.read_text()
+    header.write_text(text + "\n#error changed\n")
+    with pytest.raises(CompileError, match="changed"):
+        compiled(own_headers, tmp_path)
+    header.write_text(text)
+    assert own_headers.key == known
+    assert compiled(own_headers, tmp_path) == before[0]
+    assert kinds[-3:] == ["begin", "parse", "begin"]
+
+
+def test_a_clang_that_refuses_its_own_is_asked_once(
+    kinds: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clang = " ".join(engine.toolchain().clang)
+    script = tmp_path / "clang"
+    script.write_text(
+        f'#!/bin/sh\ncase "$*" in *-include-pch*) kill -SEGV $$;; esac\nexec {clang} "$@"\n'
+    )
+    script.chmod(0o755)
+    tools = replace(engine.toolchain(), clang=(str(script),))
+    for _ in range(4):
+        compiled(tools, tmp_path)
+    assert kinds == ["parse", "precompile", "try", "parse", "parse", "parse"]
