@@ -4,8 +4,13 @@
 // A *format* makes weights of codes:
 //   kBits, kGroup    of a code; codes with the same scale
 //   Scale scale(g)   what belongs to group g of the whole matrix: of it
-//   weight(run, i, scale)  is the weight of the i-th code of a run, and
-//   at(scale, v)     that of a code whose value(code) is v
+//   from(g)          is the format of what begins at group g
+//   at(scale, v)     is the weight of a code whose value(code) is v
+// and for sums of products, the i-th code of a run at a time,
+//   factor(run, i, scale)  is what a number is multiplied by, if it was
+//   less(i, x)       made that before, and
+//   sum(scale, products, seen)  what such products are worth, with the sum of the numbers.
+// Where kSummedFirst, a factor knows nothing of the scale, which a sum of them is multiplied by.
 #pragma once
 #include <metal_stdlib>
 
@@ -57,12 +62,14 @@ struct Run {
   }
 };
 
-// Whole numbers: s q + b, made before it is multiplied. A sum of q x that is scaled once a group,
-// with b times a sum of x, costs less and cancels: both are large where the codes of zero are far
-// from zero.
+// Whole numbers: s q + b. A sum of q x that is scaled once a group, with b times a sum of x, costs
+// less and cancels: both are large where the codes of zero are far from zero. So that is for
+// elements of two bytes, which sums in float are far more exact than; else weights are made before
+// they are multiplied.
 //
 // Below 2^23 the integers are the last bits of a float that is between 2^23 and 2^24, whichever
-// power of two they are multiples of: a code need not be moved, where its scale is divided instead.
+// power of two they are multiples of: a code need not be moved, where its scale is divided instead,
+// or what it is multiplied with.
 template <typename T, uint Bits, uint Group>
 struct WholeNumbers {
   struct Scale {
@@ -72,21 +79,32 @@ struct WholeNumbers {
   static constant constexpr uint kBits = Bits;
   static constant constexpr uint kGroup = Group;
   static constant constexpr bool kInPlace = 16 % Bits == 0;
+  static constant constexpr bool kSummedFirst = sizeof(T) == 2;
   static constant constexpr uint kMask = (1u << Bits) - 1;
   device const T* scales;
   device const T* biases;
 
   INLINED static float value(uint code) { return as_type<float>(code | 0x4B000000u) - 0x1p23f; }
-  INLINED Scale scale(ulong group) const { return {float(scales[group]), float(biases[group])}; }
+  INLINED Scale scale(uint group) const { return {float(scales[group]), float(biases[group])}; }
+  INLINED WholeNumbers from(ulong group) const { return {scales + group, biases + group}; }
   INLINED static float at(Scale scale, float v) { return fma(scale.s, v, scale.b); }
 
-  INLINED static float weight(thread const Run<Bits>& run, uint i, Scale scale) {
-    if (!kInPlace) {
-      return at(scale, value(run.code(i)));
-    }
+  // Of the power of two that the i-th code of a run is multiplied by where it lies.
+  INLINED static float undone(uint i) {
+    return kInPlace ? 1.0f / float(1u << (i * Bits % 16)) : 1.0f;
+  }
+  INLINED static float lying(thread const Run<Bits>& run, uint i) {
     const uint first = i * Bits, left = first % 16;
-    const uint code = (run.words[first / 32] >> (first % 32 - left)) & (kMask << left);
-    return fma(scale.s * (1.0f / float(1u << left)), value(code), scale.b);
+    return value(kInPlace ? (run.words[first / 32] >> (first % 32 - left)) & (kMask << left)
+                          : run.code(i));
+  }
+
+  INLINED static float less(uint i, float x) { return kSummedFirst ? x * undone(i) : x; }
+  INLINED static float factor(thread const Run<Bits>& run, uint i, Scale scale) {
+    return kSummedFirst ? lying(run, i) : fma(scale.s * undone(i), lying(run, i), scale.b);
+  }
+  INLINED static float sum(Scale scale, float products, float seen) {
+    return kSummedFirst ? fma(scale.s, products, scale.b * seen) : products;
   }
 };
 
@@ -117,19 +135,38 @@ struct Minifloat {
   using Scale = float;
   static constant constexpr uint kBits = Code::kBits;
   static constant constexpr uint kGroup = Group;
+  static constant constexpr bool kSummedFirst = true;
   device const uchar* scales;
 
   INLINED static float value(uint code) { return Code::value(code); }
-  INLINED Scale scale(ulong group) const { return Power::value(scales[group]); }
+  INLINED Scale scale(uint group) const { return Power::value(scales[group]); }
+  INLINED Minifloat from(ulong group) const { return {scales + group}; }
   INLINED static float at(Scale scale, float v) { return scale * v; }
-  INLINED static float weight(thread const Run<kBits>& run, uint i, Scale scale) {
-    return scale * value(run.code(i));
+
+  INLINED static float less(uint, float x) { return x; }
+  INLINED static float factor(thread const Run<kBits>& run, uint i, Scale) {
+    return value(run.code(i));
   }
+  INLINED static float sum(Scale scale, float products, float) { return scale * products; }
 };
 
 using MxFp4 = Minifloat<E2M1, E8M0, 32>;
 using MxFp8 = Minifloat<E4M3, E8M0, 32>;
 using NvFp4 = Minifloat<E2M1, E4M3, 16>;
+
+// A row of such weights.
+template <typename Format>
+struct RowOfWeights {
+  device const uint* words;
+  Format format;
+
+  INLINED Run<Format::kBits> run(uint column) const {
+    return Run<Format::kBits>(words + column / kRun * Format::kBits);
+  }
+  INLINED typename Format::Scale scale(uint column) const {
+    return format.scale(column / Format::kGroup);
+  }
+};
 
 // A matrix of such weights; `cols` is whole runs and whole groups.
 template <typename Format>
@@ -146,7 +183,10 @@ struct Weights {
   // The matrix from a row on: one of several that follow each other.
   INLINED Weights from_row(ulong row) const { return {words, format, cols, first + row}; }
 
-  INLINED typename Format::Scale scale(ulong place) const { return format.scale(place / kGroup); }
+  INLINED RowOfWeights<Format> row(ulong row) const {
+    const ulong from = place(row, 0);
+    return {words + from / kRun * kBits, format.from(from / kGroup)};
+  }
 
   // The four weights from a column that is a multiple of four.
   INLINED float4 quad(ulong row, uint column) const {
@@ -158,7 +198,7 @@ struct Weights {
     if (32 % (4 * kBits) != 0 && shift + 4 * kBits > 32) {
       low |= word[1] << (32 - shift);
     }
-    const typename Format::Scale of = scale(from);
+    const typename Format::Scale of = format.from(from / kGroup).scale(0);
     float4 values;
     for (uint i = 0; i < 4; ++i) {
       values[i] = Format::at(of, Format::value((low >> (i * kBits)) & ((1u << kBits) - 1)));
