@@ -20,6 +20,8 @@ from metalbench.msl.rewriting.lower_many import among_others
 
 # Fewer are compiled as fast by themselves; more might be too much for one run of clang.
 _FEWEST, _MOST = 2, 64
+# Of what was parsed together: so many can be shared out evenly, each is a run of clang.
+_PIECES = 4
 
 
 @dataclass(order=True)
@@ -52,11 +54,13 @@ def compile_many(
     loops = [name for name in names if kinds[name] is False]
     if len(lanes) < _FEWEST:
         lanes = []
-    parts = [(part, True) for part in _parts(lanes, cores // 2)]
-    parts += [(part, False) for part in _parts(loops, cores - bool(lanes))]
     tasks = [
-        _Task(0, partial(_front, source, part, options, synchronise=synchronise, pieces=cores))
-        for part, synchronise in parts
+        _Task(0, partial(_front, source, part, options, synchronise=kind, first=part is parts[0]))
+        for kind, parts in (
+            (True, _parts(lanes, cores // 2)),
+            (False, _parts(loops, cores - bool(lanes))),
+        )
+        for part in parts
     ]
     rest = [name for name in names if name not in {*lanes, *loops}]
     tasks += [_Task(1, partial(_alone, source, each, options)) for each in rest]
@@ -95,10 +99,13 @@ def _alone(source: Source, name: str, options: BuildOptions) -> _Step:
 
 
 def _front(
-    source: Source, names: Sequence[str], options: BuildOptions, *, synchronise: bool, pieces: int
+    source: Source, names: Sequence[str], options: BuildOptions, *, synchronise: bool, first: bool
 ) -> _Step:
-    """One run of clang over some kernels, and then one for each of several pieces of them."""
-    kind = {"synchronise": synchronise, "fast_math": options.fast_math}
+    """One run of clang over some kernels, and then one for each of several pieces of them.
+
+    Of those that run beside each other the `first` may precompile the headers.
+    """
+    kind = {"synchronise": synchronise, "fast_math": options.fast_math, "make_head": first}
     try:
         parsed = together(source, names, **kind)
     except CompileError:
@@ -107,7 +114,9 @@ def _front(
         return _Step()
     # Those that synchronise are short, and fill what time there is behind the others.
     rank = 3 if synchronise else 2
-    return _Step(then=[_Task(rank, partial(_back, parsed, each)) for each in parsed.pieces(pieces)])
+    return _Step(
+        then=[_Task(rank, partial(_back, parsed, each)) for each in parsed.pieces(_PIECES)]
+    )
 
 
 def _back(parsed: Together, piece: Sequence[str]) -> _Step:

@@ -26,10 +26,12 @@ _LOOPS, _LANES = ("mb_span", "mb_info"), ("mb_vector_source", "mb_info")
 class Together:
     """Kernels of a source, of which all threads `synchronise`, or none: parsed.
 
-    Raises CompileError unless clang can.
+    With `make_head` the headers may be precompiled for it. Raises CompileError unless clang can.
     """
 
-    def __init__(self, source: Source, many: Many, *, synchronise: bool, fast_math: bool) -> None:
+    def __init__(
+        self, source: Source, many: Many, *, synchronise: bool, fast_math: bool, make_head: bool
+    ) -> None:
         self._many, self._synchronise, self._fast_math = many, synchronise, fast_math
         self._tools = toolchain()
         self._translate = Translate(
@@ -43,7 +45,7 @@ class Together:
         else:
             self._options = flags(checked=False, fast_math=fast_math)
             parsing = [*self._options, "-Xclang", "-disable-llvm-passes"]
-        text = generate(many.code, self._tools, parsing, self._translate)
+        text = generate(many.code, self._tools, parsing, self._translate, make_head=make_head)
         if not synchronise:
             text = rewrite(text, checked=False)
         self._kernels = {one.kernel.name: one for one in many.kernels}
@@ -139,7 +141,7 @@ class Together:
 
 
 def together(
-    source: Source, names: Sequence[str], *, synchronise: bool, fast_math: bool
+    source: Source, names: Sequence[str], *, synchronise: bool, fast_math: bool, make_head: bool
 ) -> Together | None:
     """Kernels that `among_others` says can be; None where they cannot for what they all are.
 
@@ -148,4 +150,5 @@ def together(
     many = lower_many(source, names, synchronise=synchronise)
     if many is None:
         return None
-    return Together(source, many, synchronise=synchronise, fast_math=fast_math)
+    kind = {"synchronise": synchronise, "fast_math": fast_math, "make_head": make_head}
+    return Together(source, many, **kind)

@@ -78,8 +78,8 @@ MB_FUNC void run_lanes(const Launch* launch, const Group* group, const Fiber* fi
   }
 #define MB_ENTRIES(needs_fibers) MB_LANE_ENTRY() MB_LANES_ENTRY
 
-// One of several kernels in a text, all of which synchronise: they are taken apart when they are LLVM
-// IR. Behind the last of them follows what they have in common.
+// One of several kernels in a text, all of which synchronise: they are taken apart when they are
+// LLVM IR. Behind the last of them follows what they have in common.
 #define MB_ONE_OF_MANY(name, function, max_threads, ...)                             \
   using mb_kernel##name = mb::Kernel<&function, decltype(&function), ##__VA_ARGS__>; \
   MB_INFO_ENTRY(name, true, max_threads)                                             \
