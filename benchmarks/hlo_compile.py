@@ -3,9 +3,9 @@
     python benchmarks/hlo_compile.py [--level N] [--times N] [NAME ...]
 
 Each time is that of `metalbench.hlo.compile` in a process of its own, whose imports are told apart.
-Cold is with an empty cache, into which the headers are precompiled, too; warm with those there, and
-the program new; cached with the program there. The modules' bytecode is on disk, as it is of what is
-installed. Names are those of `metalbench hlo bench --list`.
+Cold is with an empty cache; warm with precompiled headers there, and the program new; cached with
+the program there. The modules' bytecode is on disk, as it is of what is installed. Names are those
+of `metalbench hlo bench --list`.
 """
 
 from __future__ import annotations
