@@ -2,20 +2,14 @@
 #include "metalbench/hlo.h"
 
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "c_api/loading.h"
-#include "pjrt/abi.h"
+#include "c_api/calls.h"
 
 namespace pjrt = metalbench::pjrt;
 using pjrt::Function;
-
-struct mb_hlo_error {
-  mb_hlo_code code;
-  std::string message;
-};
+using namespace metalbench::c_api;
 
 // Outlives the client's handle where buffers and executables do.
 struct Session {
@@ -43,71 +37,6 @@ struct mb_hlo_buffer {
 };
 
 namespace {
-
-struct Failed {
-  mb_hlo_code code;
-  std::string message;
-};
-
-template <class Arguments>
-Arguments made() {
-  Arguments arguments{};
-  arguments.head.size = sizeof(Arguments);
-  return arguments;
-}
-
-template <class Arguments>
-pjrt::Error* raw(Function function, Arguments& arguments) {
-  return metalbench::c_api::table().functions[static_cast<int>(function)](&arguments);
-}
-
-template <class Of>
-void destroy(Function function, Of* of) {
-  auto arguments = made<pjrt::Only<Of>>();
-  arguments.of = of;
-  raw(function, arguments);
-}
-
-Failed taken(pjrt::Error* error) {
-  auto code = made<pjrt::Ask<pjrt::Error, mb_hlo_code>>();
-  auto message = made<pjrt::Text<pjrt::Error>>();
-  code.of = message.of = error;
-  raw(Function::Error_GetCode, code);
-  raw(Function::Error_Message, message);
-  Failed found{code.out, std::string(message.text, message.size)};
-  destroy(Function::Error_Destroy, error);
-  return found;
-}
-
-template <class Arguments>
-void call(Function function, Arguments& arguments) {
-  if (pjrt::Error* error = raw(function, arguments)) throw taken(error);
-}
-
-template <class T>
-T& given(T* pointer, const char* what) {
-  if (pointer == nullptr) {
-    throw Failed{MB_HLO_INVALID_ARGUMENT, std::string("expected ") + what + ", got null"};
-  }
-  return *pointer;
-}
-
-template <class Body>
-mb_hlo_error* guarded(Body body) noexcept {
-  try {
-    body();
-    return nullptr;
-  } catch (const Failed& failed) {
-    return new mb_hlo_error{failed.code, failed.message};
-  } catch (const std::exception& error) {
-    return new mb_hlo_error{MB_HLO_INTERNAL, error.what()};
-  }
-}
-
-// Work is done when the plugin returns: its events only say so.
-void forget(pjrt::Event* event) {
-  if (event != nullptr) destroy(Function::Event_Destroy, event);
-}
 
 pjrt::NamedValue option(const std::string& name, const std::string& value) {
   auto made_of = made<pjrt::NamedValue>();

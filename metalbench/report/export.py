@@ -63,7 +63,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +109,21 @@ def to_json(
     options: Mapping[str, Any],
 ) -> str:
     """Results as the JSON described above."""
+    of_all = {
+        "geometric_mean": interval_json(suite_ratio(results)),
+        "left_out": left_out(results),
+        "results": [as_dict(result) for result in results],
+    }
+    return document_json(device, environment, options, of_all)
+
+
+def document_json(
+    device: DeviceFacts,
+    environment: Environment,
+    options: Mapping[str, Any],
+    of_results: Mapping[str, Any],
+) -> str:
+    """The whole object: what every run tells of itself, and what it found."""
     document = {
         "schema": SCHEMA,
         "metalbench": environment.versions.get("metalbench"),
@@ -116,30 +131,36 @@ def to_json(
         "device": asdict(device),
         "environment": environment.as_dict(),
         "options": dict(options),
-        "geometric_mean": interval_json(suite_ratio(results)),
-        "left_out": left_out(results),
-        "results": [as_dict(result) for result in results],
+        **of_results,
     }
     return json.dumps(document, indent=2) + "\n"
 
 
+def lines_of_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """A header and the rows; of these what is in no column is left out."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
 def to_csv(results: Sequence[Result]) -> str:
     """Results as the CSV described above."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n", extrasaction="ignore")
-    writer.writeheader()
-    for result in results:
-        row = as_dict(result)
-        for name in INTERVALS:
-            interval = row[name] or {"value": None, "low": None, "high": None}
-            row[name] = interval["value"]
-            row[f"{name}_low"], row[f"{name}_high"] = interval["low"], interval["high"]
-        worst = result.worst_check
-        row["worst_error"] = worst.worst if worst else None
-        row["device"] = result.device.kind
-        row["failure"] = "; ".join(failure.message for failure in result.failures)
-        writer.writerow(row)
-    return text.getvalue()
+    return lines_of_csv(CSV_COLUMNS, map(_row, results))
+
+
+def _row(result: Result) -> dict[str, Any]:
+    row = as_dict(result)
+    for name in INTERVALS:
+        interval = row[name] or {"value": None, "low": None, "high": None}
+        row[name] = interval["value"]
+        row[f"{name}_low"], row[f"{name}_high"] = interval["low"], interval["high"]
+    worst = result.worst_check
+    row["worst_error"] = worst.worst if worst else None
+    row["device"] = result.device.kind
+    row["failure"] = "; ".join(failure.message for failure in result.failures)
+    return row
 
 
 def as_dict(result: Result) -> dict[str, Any]:
@@ -159,12 +180,10 @@ def as_dict(result: Result) -> dict[str, Any]:
         "checks": [asdict(check) for check in result.checks],
         "occupancy": [asdict(dispatch) for dispatch in result.occupancy],
         "kernel_ns": interval_json(measured.candidate_ns if measured else None),
-        "reference_ns": interval_json(measured.reference_ns if measured else None),
-        "ratio": interval_json(measured.ratio if measured else None),
+        **judged(measured),
         "gflops": interval_json(work.gflops if work else None),
         "gbytes_per_s": interval_json(work.gbytes_per_s if work else None),
         **_clocks(measured),
-        "verdict": measured.verdict.value if measured and measured.verdict else None,
         **_certainty(measured),
         "stability": measured.stability if measured else None,
         "scores": asdict(analysis.scores) if analysis else None,
@@ -172,6 +191,15 @@ def as_dict(result: Result) -> dict[str, Any]:
         "roofline": asdict(analysis.roofline) if analysis else None,
         **_sampling(measured),
         "seconds": result.seconds,
+    }
+
+
+def judged(measured: Measurement | None) -> dict[str, Any]:
+    """What a comparison came to."""
+    return {
+        "reference_ns": interval_json(measured.reference_ns if measured else None),
+        "ratio": interval_json(measured.ratio if measured else None),
+        "verdict": measured.verdict.value if measured and measured.verdict else None,
     }
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from metalbench import _core
 from metalbench.errors import CompileError
 from metalbench.msl import engine
+from metalbench.msl.building import compiler, together
 
 SOURCE = """
 #include <metal_stdlib>
@@ -30,6 +33,13 @@ kernel void swapped(device const float* x, device float* y, uint i [[thread_posi
   kept[i] = x[i];
   threadgroup_barrier(mem_flags::mem_threadgroup);
   y[i] = kept[63 - i];
+}
+kernel void summed(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+  threadgroup float parts[2];
+  const float total = simd_sum(scaled(x[i]));
+  if (i % 32 == 0) parts[i / 32] = total;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  y[i] = parts[0] + parts[1];
 }
 """
 BROKEN = (
@@ -54,6 +64,7 @@ def built(source, names):
 
 def test_kernels_that_do_not_synchronise_lie_in_objects_together(monkeypatch):
     monkeypatch.setattr("metalbench.msl.building.many.usable_cores", lambda: 1)
+    monkeypatch.setattr("metalbench.msl.building.many._PIECES", 1)
     found = built(SOURCE, NAMES)
     paths = [found[name].path for name in NAMES]
     assert paths[0] == paths[1] == paths[2] != paths[3]
@@ -62,21 +73,52 @@ def test_kernels_that_do_not_synchronise_lie_in_objects_together(monkeypatch):
     assert found["squared"].arguments[0]["name"] == "y"
 
 
+def test_kernels_that_synchronise_are_parsed_together_and_then_are_what_each_is_alone(monkeypatch):
+    starts = []
+
+    def generate(code, *rest, **kind):
+        starts.append(code.text.count("MB_ONE_OF_MANY"))
+        return compiler.generate(code, *rest, **kind)
+
+    monkeypatch.setattr(together, "generate", generate)
+    found = built(SOURCE, ["swapped", "summed"])
+    assert starts == [2]
+    monkeypatch.setattr("metalbench.msl.building.many._FEWEST", 3)
+    for name, bytes_ in (("swapped", 256), ("summed", 8)):
+        alone = engine.build(engine.parse(SOURCE, "many.metal"), name, fast_math=True)
+        assert (found[name].engine, found[name].widths) == ("vectors", alone.widths)
+        lane = Path(found[name].lane).read_text()
+        assert lane.count("define hidden void @mb_vector_source(") == 1
+        assert f"[{bytes_} x i8]" in lane
+        # Launches of other shapes, and of what does not fit as vectors, are compiled from there.
+        assert Path(found[name].entry(32, rows=False)).exists()
+        assert f"MB_KERNEL(::{name}, 1," in found[name].lowered
+
+
 def test_an_object_has_no_more_than_one_run_of_clang_is_good_for(monkeypatch):
     monkeypatch.setattr("metalbench.msl.building.many.usable_cores", lambda: 1)
     monkeypatch.setattr("metalbench.msl.building.many._MOST", 2)
+    monkeypatch.setattr("metalbench.msl.building.many._PIECES", 1)
     found = built(SOURCE, NAMES[:3])
     assert len({each.path for each in found.values()}) == 2
+
+
+def test_what_was_parsed_together_is_compiled_in_pieces(monkeypatch):
+    monkeypatch.setattr("metalbench.msl.building.many.usable_cores", lambda: 1)
+    found = built(SOURCE, NAMES[:3])
+    assert len({each.path for each in found.values()}) == 3
+    assert [found[name].entry_name for name in NAMES[:3]] == ["_0", "_1", "_2"]
 
 
 def test_they_compute_what_they_did():
     device = _core.open("cpu")
     library = device.compile(SOURCE, filename="many.metal", fast_math=False)
-    library.prepare(NAMES)
+    library.prepare([*NAMES, "summed"])
     x = np.arange(64, dtype=np.float32)
     given, made, count = (device.allocate(each) for each in (256, 256, 4))
     given.numpy("float32")[:] = x
     expected = {"tripled": 3 * x, "squared": x * x, "swapped": x[::-1]}
+    expected["summed"] = np.full(64, 3 * x.sum())
     for name, wanted in expected.items():
         launch = _core.Dispatch(
             library.pipeline(name), {"x": given, "y": made}, threadgroups=1, threads=64

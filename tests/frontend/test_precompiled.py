@@ -169,8 +169,8 @@ def test_what_goes_while_clang_starts_is_done_without(
         built(value)
     found = compiler.precompiled
 
-    def and_gone(*given: Any) -> object:
-        head = found(*given)
+    def and_gone(*given: Any, **kind: Any) -> object:
+        head = found(*given, **kind)
         head.path.unlink()
         return head
 

@@ -14,10 +14,7 @@ CSV has a line for each program and rival, with the columns of `CSV_COLUMNS`.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -26,8 +23,7 @@ from rich.table import Table
 
 from metalbench.hlo.bench.timing import Against, Timed
 from metalbench.report import numbers
-from metalbench.report.export import SCHEMA, interval_json
-from metalbench.report.notice import simulation_notice
+from metalbench.report.export import document_json, interval_json, judged, lines_of_csv
 
 if TYPE_CHECKING:
     from metalbench.result import DeviceFacts
@@ -114,16 +110,8 @@ def to_json(
     options: Mapping[str, Any],
 ) -> str:
     """Results as the JSON described above."""
-    document = {
-        "schema": SCHEMA,
-        "metalbench": environment.versions.get("metalbench"),
-        "note": simulation_notice(device),
-        "device": asdict(device),
-        "environment": environment.as_dict(),
-        "options": dict(options),
-        "results": [_as_dict(each) for each in results],
-    }
-    return json.dumps(document, indent=2) + "\n"
+    found = {"results": [_as_dict(each) for each in results]}
+    return document_json(device, environment, options, found)
 
 
 def _as_dict(one: Timed) -> dict[str, Any]:
@@ -151,9 +139,7 @@ def _as_dict(one: Timed) -> dict[str, Any]:
         "clock": measured.clock if measured else None,
         "kernel_ns": interval_json(measured.candidate_ns if measured else None),
         "gpu_ns": interval_json(measured.gpu_ns if measured else None),
-        "reference_ns": interval_json(measured.reference_ns if measured else None),
-        "ratio": interval_json(measured.ratio if measured else None),
-        "verdict": measured.verdict.value if measured and measured.verdict else None,
+        **judged(measured),
         "pairs": measured.pairs if measured else None,
         "p95_ns": one.percentile(95),
         "p99_ns": one.percentile(99),
@@ -165,26 +151,16 @@ def _as_dict(one: Timed) -> dict[str, Any]:
 
 
 def _rival(each: Against) -> dict[str, Any]:
-    measured = each.measurement
-    return {
-        "name": each.name,
-        "version": each.version,
-        "reference_ns": interval_json(measured.reference_ns if measured else None),
-        "ratio": interval_json(measured.ratio if measured else None),
-        "verdict": measured.verdict.value if measured and measured.verdict else None,
-        "why": each.why,
-    }
+    told = {"name": each.name, "version": each.version, "why": each.why}
+    return told | judged(each.measurement)
 
 
 def to_csv(results: Sequence[Timed]) -> str:
     """Results as the CSV described above."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    for one in results:
-        for each in one.against or (Against(""),):
-            writer.writerow(_line(one, each))
-    return text.getvalue()
+    return lines_of_csv(
+        CSV_COLUMNS,
+        (_line(one, each) for one in results for each in one.against or (Against(""),)),
+    )
 
 
 def _line(one: Timed, each: Against) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from metalbench.hlo.emission.kernel import (
     map_kernel,
     stage_kernel,
 )
+from metalbench.hlo.emission.row_products import row_product_kernel
 from metalbench.hlo.emission.rows import rows_kernel
 from metalbench.hlo.emission.whole import WHOLE
 
@@ -29,6 +30,7 @@ __all__ = [
     "complex",
     "factorizations",
     "map_kernel",
+    "row_product_kernel",
     "rows_kernel",
     "stage_kernel",
 ]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 from metalbench.hlo.emission.kernel import EMITTERS, Kernel, kernel_of
-from metalbench.hlo.emission.reductions import Sum, products
+from metalbench.hlo.emission.reductions import products
 from metalbench.hlo.emission.rows import Row
-from metalbench.hlo.emission.writer import Index, Writer, loop, msl
+from metalbench.hlo.emission.shared_rows import MEMORY, SharedRows
+from metalbench.hlo.emission.writer import Writer
 from metalbench.hlo.graph import Operation, Value
 from metalbench.hlo.passes.rows import rows_of
 
@@ -36,57 +36,12 @@ def attention_kernel(
         row.join(reduction, number)
     side = 0 if product.operands[0].operation in between else 1
     weights = product.operands[side]
-    writer.line(f"threadgroup {msl(weights.type)} weights[{rows.inner[0]}];")
+    shared = SharedRows([row.index], "place", row.threads)
+    shared.declare(writer, weights)
     for index, inside in row.slots:
         head = "" if inside == "true" else f"if ({inside}) "
-        writer.line(f"{head}weights[{index[-1]}] = {writer.value(weights, index)};")
+        writer.line(f"{head}{MEMORY}[{index[-1]}] = {writer.value(weights, index)};")
     writer.line("threadgroup_barrier(mem_flags::mem_threadgroup);")
-    order = operation.attributes["permutation"]
-    _add_values(writer, product, side, row, order)
+    shared.multiply(writer, product, side).store(writer, operation.attributes["permutation"])
     threads = prod(rows.outer) * row.threads
     return kernel_of(name, writer, operation.results, threads, row.threads)
-
-
-def _add_values(
-    writer: Writer, product: Operation, side: int, row: Row, order: Sequence[int]
-) -> None:
-    """Each thread has some of the result's elements of this row; they share a weight's reading.
-
-    They are stored in another order of axes.
-    """
-    weights, values = product.operands[side], product.operands[1 - side]
-    of_values, of_weights = ("rhs", "lhs") if side == 0 else ("lhs", "rhs")
-    numbers = product.attributes["dot_dimension_numbers"]
-    batches = numbers[f"{of_values}_batching_dimensions"]
-    (key,) = numbers[f"{of_values}_contracting_dimensions"]
-    shape = values.type.shape
-    free = [axis for axis in range(len(shape)) if axis not in (*batches, key)]
-    width = prod(shape[axis] for axis in free)
-    columns: list[tuple[Index, str]] = []
-    for start in range(0, width, row.threads):
-        column = writer.declare("int", f"int(place) + {start}", "column")
-        inside = ""
-        if start + row.threads > width:
-            inside = f"if ({column} < {width}) "
-            column = writer.declare("int", f"min({column}, {width - 1})", "column")
-        columns.append((writer.unravel(column, [shape[axis] for axis in free]), inside))
-    sums = [Sum(writer, product.results[0].type) for _ in columns]
-    counter = writer.fresh("k")
-    with writer.block(loop(counter, shape[key])):
-        weight = writer.declare(msl(weights.type), f"weights[{counter}]")
-        for total, (column_index, _) in zip(sums, columns, strict=True):
-            place = {
-                **dict(zip(batches, row.index, strict=False)),
-                **dict(zip(free, column_index, strict=True)),
-                key: counter,
-            }
-            value = writer.value(values, [place[axis] for axis in range(len(shape))])
-            total.add_product([weight, value], (weights.type, values.type))
-    shared = len(numbers[f"{of_weights}_batching_dimensions"])
-    for total, (column_index, inside) in zip(sums, columns, strict=True):
-        index = (*row.index, *column_index)
-        if side == 1:
-            index = (*row.index[:shared], *column_index, *row.index[shared:])
-        stored = product.results[0].type.shape
-        at = writer.linear([index[axis] for axis in order], [stored[axis] for axis in order])
-        writer.line(f"{inside}out0[{at}] = {total.result()};")

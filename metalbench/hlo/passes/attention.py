@@ -36,7 +36,7 @@ def fuse_attention(block: Block, device: str = "") -> None:
 
 
 def _fuse(block: Block, rows: Operation) -> None:
-    uses = _uses(block)
+    uses = uses_of(block)
     scores, product = _scores(block, rows, uses), _product(block, rows, uses)
     if scores is None or product is None:
         return
@@ -86,7 +86,7 @@ def _take_in_moves(block: Block, made: Operation) -> None:
     made.attributes["permutation"] = order
 
 
-def _uses(block: Block) -> Counter[Value]:
+def uses_of(block: Block) -> Counter[Value]:
     """How many operations of a block read a value; being returned counts too."""
     found = Counter(block.returned)
     for each in block.operations:

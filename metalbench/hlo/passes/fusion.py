@@ -46,7 +46,7 @@ LOOPS = frozenset(
     )
 )
 # What passes put together, which makes its results in one kernel.
-FUSED = frozenset(("attention", "rows"))
+FUSED = frozenset(("attention", "row_product", "rows"))
 # What reads each element of its operand once, wherever it goes: makes only its results.
 _STREAMED = frozenset(("fft",))
 # What costs as much as many additions.
@@ -184,7 +184,7 @@ def _is_cheap(
         # As the beginning of an epilogue: each element is used once, in its place.
         return repeats <= 1 and all(
             each.name not in LOOPS
-            and each.name != "rows"
+            and each.name not in FUSED
             and each.results[0].type.size == value.type.size
             for each in users.get(value, [])
         )
@@ -266,8 +266,9 @@ def _accesses(
 
 
 def _accesses_of_fused(operation: Operation, value: Value) -> int:
-    if operation.name == "attention":
+    region = operation.regions[0].operations
+    factors = [each for one in region if one.name == "dot_general" for each in one.operands]
+    if operation.name == "attention" or value in factors:
         # Every row reads it again: none of its arithmetic is to be there.
         return value.type.size * (_SPARE + 2)
-    region = operation.regions[0].operations
     return max(each.type.size for one in region for each in one.results)

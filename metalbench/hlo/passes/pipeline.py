@@ -12,6 +12,7 @@ from metalbench.hlo.passes.folding import fold_splats
 from metalbench.hlo.passes.fourier import split_transforms
 from metalbench.hlo.passes.merging import split_sorts
 from metalbench.hlo.passes.partial_reductions import split_reductions
+from metalbench.hlo.passes.row_products import fuse_row_products
 from metalbench.hlo.passes.rows import fuse_rows
 from metalbench.hlo.passes.splitting import split_concatenations
 from metalbench.hlo.passes.unit_batches import restore_unit_batches
@@ -37,6 +38,7 @@ BY_LEVEL: dict[str, tuple[int, Callable[[Block, str], None]]] = {
     "restore-unit-batches": (3, lambda block, _: _restore(block)),
     "fuse-rows": (3, lambda block, _: fuse_rows(block)),
     "fuse-attention": (3, fuse_attention),
+    "fuse-row-products": (3, fuse_row_products),
     "split-reductions": (1, lambda block, _: split_reductions(block)),
     "split-sorts": (1, split_sorts),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from importlib import import_module
 
 NAME = "metalbench"
@@ -27,16 +28,21 @@ def initialize() -> None:
     options = {"device": os.environ.get(DEVICE, "auto")}
     xla_bridge.register_plugin(NAME, priority=500, library_path=library, options=options)
     # Else JAX keeps what it is told to donate, with a warning.
-    donating = mlir._platforms_with_donation
-    if NAME not in donating:
+    donating = getattr(mlir, "_platforms_with_donation", None)
+    if donating is not None and NAME not in donating:
         donating.append(NAME)
     _register_rules()
 
 
 def _register_rules() -> None:
-    """Rules of jax's own for platforms without LAPACK, where it registers them for one alone."""
+    """Rules of jax's own for platforms without LAPACK, where it registers them for one alone.
+
+    They have no public name: a version of jax that has them elsewhere goes without, and says
+    itself that there is no rule for this platform.
+    """
     from jax._src.interpreters import mlir
     from jax._src.lax import linalg
-    from jax._src.tpu.linalg import eigh
 
-    mlir.register_lowering(linalg.eigh_p, eigh._eigh_tpu_lowering, platform=NAME)
+    with suppress(ImportError, AttributeError):
+        eigh = import_module("jax._src.tpu.linalg.eigh")
+        mlir.register_lowering(linalg.eigh_p, eigh._eigh_tpu_lowering, platform=NAME)

@@ -15,6 +15,7 @@ from metalbench.hlo.emission import (
     complex,
     factorizations,
     map_kernel,
+    row_product_kernel,
     rows_kernel,
     stage_kernel,
 )
@@ -23,7 +24,11 @@ from metalbench.hlo.passes import inlined_values, run_passes
 
 # What the host does itself, with plans for the regions.
 CONTROL_FLOW = ("case", "if", "while")
-_FUSED = {"attention": attention_kernel, "rows": rows_kernel}
+_FUSED = {
+    "attention": attention_kernel,
+    "row_product": row_product_kernel,
+    "rows": rows_kernel,
+}
 _KERNELS = {**_FUSED, **factorizations.FACTORIZATIONS}
 LEVELS = (0, 2, 3)
 

@@ -23,7 +23,7 @@ from metalbench.msl.building.frames import Frames
 from metalbench.msl.building.imports import check_imports
 from metalbench.msl.building.llvm_ir import rewrite
 from metalbench.msl.building.messages import REPORT
-from metalbench.msl.building.precompiled import precompiled
+from metalbench.msl.building.precompiled import Precompiled, precompiled
 from metalbench.msl.building.toolchain import Toolchain, flags
 from metalbench.msl.rewriting.edits import Code
 
@@ -77,9 +77,18 @@ def compile_shared_object(
     return assemble(rewritten, target, tools, translate, options, checked=checked)
 
 
-def generate(code: Code, tools: Toolchain, options: Sequence[str], translate: Translate) -> str:
-    """The LLVM IR of lowered text. Raises CompileError."""
-    ir = _front_end(code, tools, [*options, *tools.include_flags], translate.clang)
+def generate(
+    code: Code,
+    tools: Toolchain,
+    options: Sequence[str],
+    translate: Translate,
+    *,
+    make_head: bool = True,
+) -> str:
+    """The LLVM IR of lowered text, whose head may be precompiled for it. Raises CompileError."""
+    parsing = [*options, *tools.include_flags]
+    head = precompiled(code.head, tools, parsing, make=make_head)
+    ir = _front_end(code, tools, parsing, translate.clang, head)
     translate.ir(ir)
     return ir
 
@@ -126,12 +135,15 @@ def assembly_of(ir: str, tools: Toolchain, translate: Translate, options: Sequen
 
 
 def _front_end(
-    code: Code, tools: Toolchain, options: Sequence[str], translate: Callable[[str], str]
+    code: Code,
+    tools: Toolchain,
+    options: Sequence[str],
+    translate: Callable[[str], str],
+    head: Precompiled | None,
 ) -> str:
     """The LLVM IR of a text, which is parsed whole where its head is not, or cannot be used."""
     front = [*tools.clang, "-x", "c++", *options]
     emit = ["-S", "-emit-llvm", "-o", "-", "-"]
-    head = precompiled(code.head, tools, options)
     if head is not None:
         command = [*front, *head.flags, *emit]
         reads = [tools.headers, *head.files]

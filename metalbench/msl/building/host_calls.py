@@ -20,7 +20,7 @@ _OTHER = re.compile(r"(?:[\w()]+ )*(?:alias|ifunc) ")
 # Of the engine: the threadgroup's memory, what a kernel tells of itself; and clang's own, which has
 # no name or begins with its.
 _OWN_VARIABLE = re.compile(
-    r"\d+|mb_\w+|_ZZ7mb_info\w*|llvm\..*|\w*mb_(?:storage|part)_\w*|__(?:start|stop)_mb_\w+|_ZN2mb\w+"
+    r"\d+|mb_\w+|_ZZ\d+mb_info\w*|llvm\..*|\w*mb_(?:storage|part)_\w*|__(?:start|stop)_mb_\w+|_ZN2mb\w+"
 )
 _INITIALISERS = ("llvm.global_ctors", "llvm.global_dtors")
 # What is called is a name (`@f`), or else a value: `%f`, or a constant, before which types and

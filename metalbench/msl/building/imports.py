@@ -19,7 +19,7 @@ RUNTIME = frozenset({"memcpy", "memmove", "memset", "bzero", "snprintf", "write"
 _LOADER = frozenset({"dyld_stub_binder"})
 # What a kernel tells of itself, and the places of the threadgroup's memory.
 _OWN_VARIABLE = re.compile(
-    r"_ZZ7mb_infoE4info|\w*mb_(?:storage|part)_\w*|__(?:start|stop)_\w+"
+    r"_ZZ\d+mb_info\w*|\w*mb_(?:storage|part)_\w*|__(?:start|stop)_\w+"
     # Of Mach-O's linker.
     r"|_*dso_handle|_mh_\w+|dyld_private|section\$(?:start|end)\$\w+\$\w+"
 )

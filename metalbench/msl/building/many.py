@@ -1,28 +1,43 @@
-"""Several kernels of a source at once, on all processors: those that can in one shared object."""
+"""Several kernels of a source at once, on all processors: clang parses what they share once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
+from heapq import heappop, heappush
 
 from metalbench._core import CompileError
 from metalbench.cores import usable_cores
 from metalbench.msl.building import cache
-from metalbench.msl.building.compiler import Translate
-from metalbench.msl.building.diagnostics import Diagnostics
-from metalbench.msl.building.host_calls import refuse_host_calls
 from metalbench.msl.building.kernel import compile_kernel
 from metalbench.msl.building.options import BuildOptions
-from metalbench.msl.building.threads import threads_of
-from metalbench.msl.building.undefined import undefined
+from metalbench.msl.building.together import Together, together
+from metalbench.msl.ir.text import IrError
 from metalbench.msl.reading.program import Source
-from metalbench.msl.rewriting.edits import Code
-from metalbench.msl.rewriting.lower_many import lower_many, may_be_one_of_many
+from metalbench.msl.rewriting.lower_many import among_others
 
 # Fewer are compiled as fast by themselves; more might be too much for one run of clang.
 _FEWEST, _MOST = 2, 64
+# Of what was parsed together: so many can be shared out evenly, each is a run of clang.
+_PIECES = 4
+
+
+@dataclass(order=True)
+class _Task:
+    """What is to be done, those of a lower rank first: what others follow from, then the long."""
+
+    rank: int
+    do: Callable[[], _Step] = field(compare=False)
+
+
+@dataclass
+class _Step:
+    """What kernels were compiled to, and what else can be done now."""
+
+    records: dict[str, cache.Record] = field(default_factory=dict)
+    then: list[_Task] = field(default_factory=list)
 
 
 def compile_many(
@@ -33,72 +48,79 @@ def compile_many(
     Those that are not in the answer do not compile, and are to be compiled one by one, which tells
     why. Raises CompileError if there is no such kernel.
     """
-    fit = [name for name in names if may_be_one_of_many(source, name)]
-    count = max(min(usable_cores(), len(fit) // _FEWEST), -(-len(fit) // _MOST))
-    # The long ones lie beside each other in a source as often as not.
-    parts = [fit[number::count] for number in range(count)]
-    together = {name for part in parts for name in part}
-    tasks: list[Callable[[], dict[str, cache.Record]]] = [
-        *(partial(_together, source, part, fast_math=options.fast_math) for part in parts),
-        *(partial(_alone, source, each, options) for each in names if each not in together),
+    cores = usable_cores()
+    kinds = {name: among_others(source, name) for name in names}
+    lanes = [name for name in names if kinds[name]] if options.way == "vectors" else []
+    loops = [name for name in names if kinds[name] is False]
+    if len(lanes) < _FEWEST:
+        lanes = []
+    tasks = [
+        _Task(0, partial(_front, source, part, options, synchronise=kind, first=part is parts[0]))
+        for kind, parts in (
+            (True, _parts(lanes, cores // 2)),
+            (False, _parts(loops, cores - bool(lanes))),
+        )
+        for part in parts
     ]
-    with ThreadPoolExecutor(usable_cores()) as pool:
-        made = [pool.submit(task) for task in tasks]
-        return {name: record for one in made for name, record in one.result().items()}
+    rest = [name for name in names if name not in {*lanes, *loops}]
+    tasks += [_Task(1, partial(_alone, source, each, options)) for each in rest]
+    return _done(tasks, cores)
 
 
-def _alone(source: Source, name: str, options: BuildOptions) -> dict[str, cache.Record]:
+def _parts(names: Sequence[str], count: int) -> list[Sequence[str]]:
+    """What is parsed together: so many parts, if there are names enough."""
+    count = max(min(count, len(names) // _FEWEST), -(-len(names) // _MOST))
+    # The long ones lie beside each other in a source as often as not.
+    return [names[number::count] for number in range(count)]
+
+
+def _done(tasks: Iterable[_Task], cores: int) -> dict[str, cache.Record]:
+    """What these tasks and those that follow from them find."""
+    found: dict[str, cache.Record] = {}
+    ready = sorted(tasks)
+    running: set[Future[_Step]] = set()
+    with ThreadPoolExecutor(cores) as pool:
+        while ready or running:
+            while ready and len(running) < cores:
+                running.add(pool.submit(heappop(ready).do))
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for step in (each.result() for each in done):
+                found |= step.records
+                for each in step.then:
+                    heappush(ready, each)
+    return found
+
+
+def _alone(source: Source, name: str, options: BuildOptions) -> _Step:
     try:
-        return {name: compile_kernel(source, name, {}, options)}
+        return _Step({name: compile_kernel(source, name, {}, options)})
     except CompileError:
-        return {}
+        return _Step()
 
 
-def _together(source: Source, names: Sequence[str], *, fast_math: bool) -> dict[str, cache.Record]:
+def _front(
+    source: Source, names: Sequence[str], options: BuildOptions, *, synchronise: bool, first: bool
+) -> _Step:
+    """One run of clang over some kernels, and then one for each of several pieces of them.
+
+    Of those that run beside each other the `first` may precompile the headers.
+    """
+    kind = {"synchronise": synchronise, "fast_math": options.fast_math, "make_head": first}
     try:
-        many = lower_many(source, names)
-        path = _object_of(source, names, many.code, fast_math=fast_math) if many else None
+        parsed = together(source, names, **kind)
     except CompileError:
-        return {}
-    if many is None or path is None:
-        return {}
-    common = {
-        "path": str(path),
-        "object": cache.file_digest(path),
-        "engine": "loops",
-        "reason": "its threads do not synchronise",
-        "widths": (),
-        "lane": "",
-        "needs_fibers": False,
-        "fast_math": fast_math,
-        "spaces": False,
-    }
-    return {
-        one.kernel.name: common
-        | {
-            "name": one.kernel.name,
-            "entry_name": one.entry_name,
-            "arguments": one.bindings.arguments,
-            "attributes": one.bindings.attributes,
-            "max_threads": one.max_threads,
-            "any_order": one.any_order,
-        }
-        for one in many.kernels
-    }
+        return _Step()
+    if parsed is None:
+        return _Step()
+    # Those that synchronise are short, and fill what time there is behind the others.
+    rank = 3 if synchronise else 2
+    return _Step(
+        then=[_Task(rank, partial(_back, parsed, each)) for each in parsed.pieces(_PIECES)]
+    )
 
 
-def _object_of(source: Source, names: Sequence[str], code: Code, *, fast_math: bool) -> Path:
-    translate = Translate(
-        Diagnostics(source, code).translate,
-        lambda said: undefined(said, source),
-        lambda ir: refuse_host_calls(ir, source),
-    )
-    return threads_of(
-        code,
-        " ".join(names),
-        translate,
-        fibers=False,
-        checked=False,
-        fast_math=fast_math,
-        spaces=False,
-    )
+def _back(parsed: Together, piece: Sequence[str]) -> _Step:
+    try:
+        return _Step(parsed.compiled(piece))
+    except (CompileError, IrError):
+        return _Step()

@@ -49,21 +49,26 @@ class Precompiled:
         return failed and (crashed(answer) or any(word in answer.stderr for word in words))
 
 
-def precompiled(head: str, tools: Toolchain, options: Sequence[str]) -> Precompiled | None:
-    """What to begin with instead of the lines `head`; None where these must do."""
+def precompiled(
+    head: str, tools: Toolchain, options: Sequence[str], *, make: bool = True
+) -> Precompiled | None:
+    """What to begin with instead of the lines `head`; None where these must do.
+
+    It is made if need be, unless others do at the same time: they would wait for it in vain.
+    """
     folder = str(cache.folder().absolute())
     key = cache.digest("head", tools.key, repr(options), folder, head)
     lines, path = (cache.path_of(key, suffix).absolute() for suffix in (".h", ".pch"))
     found = Precompiled(key, lines, path)
     try:
-        if not _is_known(found, head):
+        if make and not _is_known(found, head):
             return None
         record = cache.load(key)
         if record is None or record["object"] not in (None, cache.file_digest(path)):
-            record = _made(found, tools, options)
+            record = _made(found, tools, options) if make else None
     except Error:
         return None
-    return found if record["object"] else None
+    return found if record and record["object"] else None
 
 
 def _is_known(found: Precompiled, head: str) -> bool:

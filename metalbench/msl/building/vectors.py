@@ -37,9 +37,7 @@ def lane_of(
     code: Code, tools: Toolchain, translate: Translate, *, fast_math: bool, spaces: bool
 ) -> Path:
     """The file in the cache that has the kernel of one lane as IR. Raises CompileError."""
-    # LLVM may lose what such a loop says of itself, where it leaves a condition of it out.
-    passes = [*LANE_FLAGS, *(["-fno-unroll-loops"] if LOOP_OF_TURNS in code.text else [])]
-    options = flags(checked=False, fast_math=fast_math, spaces=spaces, passes=passes)
+    options = lane_flags(code, fast_math=fast_math, spaces=spaces)
     key = cache.digest("lane", tools.key, repr(options), code.text)
     target = cache.path_of(key, ".ll")
     if not target.exists():
@@ -47,6 +45,13 @@ def lane_of(
         with cache.replacing(target) as path:
             path.write_text(text)
     return target
+
+
+def lane_flags(code: Code, *, fast_math: bool, spaces: bool = False) -> list[str]:
+    """What clang is told for the kernel of one lane."""
+    # LLVM may lose what such a loop says of itself, where it leaves a condition of it out.
+    passes = [*LANE_FLAGS, *(["-fno-unroll-loops"] if LOOP_OF_TURNS in code.text else [])]
+    return flags(checked=False, fast_math=fast_math, spaces=spaces, passes=passes)
 
 
 def widths_of(lane: Path) -> tuple[int, ...]:

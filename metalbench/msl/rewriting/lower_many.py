@@ -1,4 +1,4 @@
-"""Several kernels of a source as one text of C++, so that clang and its linker start once."""
+"""Several kernels of a source as one text of C++, so that clang parses what they share once."""
 
 from __future__ import annotations
 
@@ -16,42 +16,53 @@ from metalbench.msl.rewriting.lower import code_of, edited, is_any_order, reache
 
 @dataclass(frozen=True)
 class One:
-    """A kernel among others; what the object exports of it ends in `entry_name`."""
+    """A kernel among others; the names of its entry points end in `entry_name`.
+
+    `entry` is how a text ends that has it alone.
+    """
 
     kernel: Kernel
     entry_name: str
     bindings: Bindings
     max_threads: int
     any_order: bool
+    entry: str
 
 
 @dataclass(frozen=True)
 class Many:
-    """C++ text for clang with the entry points of all `kernels`."""
+    """C++ text for clang with the entry points of all `kernels`, which begin at `end`."""
 
     code: Code
     kernels: list[One]
+    end: int
+
+    def alone(self, one: One) -> str:
+        """The text with the entry points of one of them, as `lower` has it."""
+        return f"{self.code.text[: self.end]}{one.entry}"
 
 
-def may_be_one_of_many(source: Source, name: str) -> bool:
-    """Whether a kernel can lie beside others: plain, without constants, and no threads that meet.
+def among_others(source: Source, name: str) -> bool | None:
+    """Whether the threads of a kernel synchronise; None of one that cannot lie beside others.
 
-    Raises CompileError if there is no such kernel.
+    Those that can are plain, without constants; and a threadgroup's variables are all kernels', if
+    they are not taken apart again as those are whose threads synchronise. Raises CompileError if
+    there is no such kernel.
     """
     kernel = source.kernel(name)
     if kernel.instantiation or source.constants:
-        return False
+        return None
     overloads = [each for each in source.by_name[kernel.primary.name] if each.kind == "function"]
     if len(overloads) != 1:
-        return False
+        return None
     reached = reached_by(source, kernel)
-    if _has_threadgroup_memory(source, reached):
-        return False
-    return not needs_fibers(source.tokens, source.by_name, reached)
+    if needs_fibers(source.tokens, source.by_name, reached):
+        return True
+    return None if _has_threadgroup_memory(source, reached) else False
 
 
 def _has_threadgroup_memory(source: Source, reached: set[str]) -> bool:
-    """Whether what is reached may have variables of a threadgroup, which would be all kernels'."""
+    """Whether what is reached may have variables of a threadgroup."""
     places = source.tokens.places.get("threadgroup", ())
     return any(
         each.name in reached and any(each.first <= place < each.last for place in places)
@@ -59,10 +70,10 @@ def _has_threadgroup_memory(source: Source, reached: set[str]) -> bool:
     )
 
 
-def lower_many(source: Source, names: Sequence[str]) -> Many | None:
-    """The kernels `names`, each of which `may_be_one_of_many`; None where address spaces matter.
+def lower_many(source: Source, names: Sequence[str], *, synchronise: bool = False) -> Many | None:
+    """The kernels `names`, which all `synchronise` or do not; None where address spaces matter.
 
-    Raises as `lower` does.
+    `among_others` says which kernels can be among them. Raises as `lower` does.
     """
     refuse_double(source.tokens)
     kernels = [source.kernel(name) for name in names]
@@ -74,9 +85,12 @@ def lower_many(source: Source, names: Sequence[str]) -> Many | None:
     for number, kernel in enumerate(kernels):
         bindings = bind(source, kernel, {})
         text, limit = max_threads(source, kernel)
-        entry_name = f"_{number}"
-        words = [entry_name, kernel.expression, f"({text})", *bindings.macros]
-        entries.append(f"MB_ONE_OF_MANY({', '.join(words)})\n")
-        any_order = is_any_order(reached[kernel.name])
-        found.append(One(kernel, entry_name, bindings, limit, any_order))
-    return Many(code_of(source, edits, "".join(entries)), found)
+        entry_name, any_order = f"_{number}", is_any_order(reached[kernel.name])
+        rest = ", ".join([f"({text})", *bindings.macros])
+        entries.append(f"MB_ONE_OF_MANY({entry_name}, {kernel.expression}, {rest})\n")
+        entry = f"MB_KERNEL({kernel.expression}, {int(synchronise)}, {rest})\n"
+        found.append(One(kernel, entry_name, bindings, limit, any_order, entry))
+    if synchronise:
+        entries.append("MB_OF_ALL\n")
+    code = code_of(source, edits, "".join(entries))
+    return Many(code, found, len(code.text) - sum(map(len, entries)))

@@ -66,11 +66,24 @@ MB_FUNC void run_lanes(const Launch* launch, const Group* group, const Fiber* fi
 
 }  // namespace mb
 
-#define MB_ENTRIES(needs_fibers)                                                              \
-  extern "C" [[gnu::used, gnu::visibility("hidden")]] MB_EMITTED void mb_vector_source(       \
+// The kernel of one lane, whose name ends in `name`.
+#define MB_LANE_ENTRY(name)                                                                   \
+  extern "C" [[gnu::used, gnu::visibility("hidden")]] MB_EMITTED void mb_vector_source##name( \
       const mb::Launch* l, const mb::Group* g) {                                              \
-    mb::run_lane<mb_kernel>(l, g);                                                            \
-  }                                                                                           \
-  MB_EXPORT void mb_lanes(const mb::Launch* l, const mb::Group* g, const mb::Fiber* f) {      \
-    mb::run_lanes(l, g, f);                                                                   \
+    mb::run_lane<mb_kernel##name>(l, g);                                                      \
   }
+#define MB_LANES_ENTRY                                                                   \
+  MB_EXPORT void mb_lanes(const mb::Launch* l, const mb::Group* g, const mb::Fiber* f) { \
+    mb::run_lanes(l, g, f);                                                              \
+  }
+#define MB_ENTRIES(needs_fibers) MB_LANE_ENTRY() MB_LANES_ENTRY
+
+// One of several kernels in a text, all of which synchronise: they are taken apart when they are
+// LLVM IR. Behind the last of them follows what they have in common.
+#define MB_ONE_OF_MANY(name, function, max_threads, ...)                             \
+  using mb_kernel##name = mb::Kernel<&function, decltype(&function), ##__VA_ARGS__>; \
+  MB_INFO_ENTRY(name, true, max_threads)                                             \
+  MB_LANE_ENTRY(name)
+#define MB_OF_ALL                         \
+  extern const bool mb_has_fibers = true; \
+  MB_LANES_ENTRY

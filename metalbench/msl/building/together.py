@@ -1,0 +1,154 @@
+"""Kernels that clang parses together: their LLVM IR is taken apart, and compiled in pieces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from metalbench.msl.building import cache
+from metalbench.msl.building.compiler import Translate, assemble, generate
+from metalbench.msl.building.diagnostics import Diagnostics
+from metalbench.msl.building.frames import check_frames
+from metalbench.msl.building.host_calls import refuse_host_calls
+from metalbench.msl.building.llvm_ir import rewrite
+from metalbench.msl.building.toolchain import flags, toolchain
+from metalbench.msl.building.undefined import undefined
+from metalbench.msl.building.vectors import entry_of, lane_flags, widths_of
+from metalbench.msl.emission.body import Launch
+from metalbench.msl.ir.cut import Module
+from metalbench.msl.reading.program import Source
+from metalbench.msl.rewriting.lower_many import Many, One, lower_many
+
+# What clang makes of each kernel, whose names end in the kernel's own.
+_LOOPS, _LANES = ("mb_span", "mb_info"), ("mb_vector_source", "mb_info")
+
+
+class Together:
+    """Kernels of a source, of which all threads `synchronise`, or none: parsed.
+
+    With `make_head` the headers may be precompiled for it. Raises CompileError unless clang can.
+    """
+
+    def __init__(
+        self, source: Source, many: Many, *, synchronise: bool, fast_math: bool, make_head: bool
+    ) -> None:
+        self._many, self._synchronise, self._fast_math = many, synchronise, fast_math
+        self._tools = toolchain()
+        self._translate = Translate(
+            Diagnostics(source, many.code).translate,
+            lambda said: undefined(said, source),
+            lambda ir: refuse_host_calls(ir, source),
+        )
+        if synchronise:
+            self._options = lane_flags(many.code, fast_math=fast_math)
+            parsing = self._options
+        else:
+            self._options = flags(checked=False, fast_math=fast_math)
+            parsing = [*self._options, "-Xclang", "-disable-llvm-passes"]
+        text = generate(many.code, self._tools, parsing, self._translate, make_head=make_head)
+        if not synchronise:
+            text = rewrite(text, checked=False)
+        self._kernels = {one.kernel.name: one for one in many.kernels}
+        self._module = Module(text, [each for one in many.kernels for each in self._entries(one)])
+
+    def pieces(self, count: int) -> list[list[str]]:
+        """The names by what is compiled together, the longest first; `count` pieces are enough."""
+        weights = {
+            name: sum(map(self._module.weight, self._entries(one)))
+            for name, one in self._kernels.items()
+        }
+        found: list[list[str]] = [
+            [] for _ in range(len(weights) if self._synchronise else min(count, len(weights)))
+        ]
+        for name in sorted(weights, key=lambda each: -weights[each]):
+            min(found, key=lambda piece: sum(weights[each] for each in piece)).append(name)
+        return found
+
+    def compiled(self, piece: Sequence[str]) -> dict[str, cache.Record]:
+        """What `compile_kernel` gives, of the kernels of one piece.
+
+        Raises CompileError, and IrError of what cannot be vectors.
+        """
+        if self._synchronise:
+            return {name: self._as_vectors(self._kernels[name]) for name in piece}
+        return self._as_loops([self._kernels[name] for name in piece])
+
+    def _entries(self, one: One) -> list[str]:
+        return [f"{each}{one.entry_name}" for each in (_LANES if self._synchronise else _LOOPS)]
+
+    def _key(self, kind: str, names: Sequence[str]) -> str:
+        made_of = (self._tools.key, repr(self._options), self._many.code.text, *names)
+        return cache.digest(kind, *made_of)
+
+    def _as_loops(self, kernels: Sequence[One]) -> dict[str, cache.Record]:
+        """One shared object, with the text beside it."""
+        names = [one.kernel.name for one in kernels]
+        module = self._module.part([each for one in kernels for each in self._entries(one)])
+        target = cache.path_of(self._key("objects", names), ".so")
+        with cache.replacing(target) as path:
+            frames = assemble(module, path, self._tools, self._translate, self._options)
+            check_frames(frames, " ".join(names), self._tools.headers, together=False)
+            if self._tools.target.debug_in_object:
+                path.with_suffix(".o").replace(target.with_suffix(".o"))
+            with cache.replacing(target.with_suffix(".cpp")) as text:
+                text.write_text(self._many.code.text)
+        common = {
+            "path": str(target),
+            "object": cache.file_digest(target),
+            "engine": "loops",
+            "reason": "its threads do not synchronise",
+            "widths": (),
+            "lane": "",
+        }
+        return {
+            one.kernel.name: common | self._known(one) | {"entry_name": one.entry_name}
+            for one in kernels
+        }
+
+    def _as_vectors(self, one: One) -> cache.Record:
+        """A lane by itself, as if it had been parsed alone, and the object for most launches."""
+        entries = self._entries(one)
+        module = self._module.part(entries)
+        for each in entries:
+            module = re.sub(rf"@{each}\b", f"@{each.removesuffix(one.entry_name)}", module)
+        lane = cache.path_of(self._key("lane", [one.kernel.name]), ".ll")
+        for path, text in ((lane, module), (lane.with_suffix(".cpp"), self._many.alone(one))):
+            with cache.replacing(path) as file:
+                file.write_text(text)
+        widths = widths_of(lane)
+        launch = Launch(widths[0], rows=True)
+        path = entry_of(lane, launch, one.kernel.name, fast_math=self._fast_math)
+        return self._known(one) | {
+            "path": str(path),
+            "object": cache.file_digest(path),
+            "engine": "vectors",
+            "reason": "",
+            "widths": widths,
+            "lane": str(lane),
+        }
+
+    def _known(self, one: One) -> cache.Record:
+        return {
+            "name": one.kernel.name,
+            "arguments": one.bindings.arguments,
+            "attributes": one.bindings.attributes,
+            "max_threads": one.max_threads,
+            "needs_fibers": self._synchronise,
+            "fast_math": self._fast_math,
+            "spaces": False,
+            "any_order": one.any_order,
+        }
+
+
+def together(
+    source: Source, names: Sequence[str], *, synchronise: bool, fast_math: bool, make_head: bool
+) -> Together | None:
+    """Kernels that `among_others` says can be; None where they cannot for what they all are.
+
+    Raises CompileError.
+    """
+    many = lower_many(source, names, synchronise=synchronise)
+    if many is None:
+        return None
+    kind = {"synchronise": synchronise, "fast_math": fast_math, "make_head": make_head}
+    return Together(source, many, **kind)

@@ -1,0 +1,118 @@
+"""Rows that a product reads are one kernel with it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metalbench import hlo
+from metalbench.hlo.passes import row_products
+from metalbench.hlo.program import graph
+from metalbench.hlo.running import plan
+
+
+@pytest.fixture(autouse=True)
+def everywhere(monkeypatch):
+    """The cpu device gets it, too, to prove it there."""
+    monkeypatch.setattr(row_products, "SLOWER_ON", ())
+
+
+def program(outer, width, columns, *, kind="f32", body="", returns="%p", more=""):
+    """Rows of `x` scaled to mean 0, times a matrix; `body` goes on from the product `%p`."""
+    of_outer = "".join(f"{each}x" for each in outer)
+    full, one = f"tensor<{of_outer}{width}x{kind}>", f"tensor<{of_outer}{kind}>"
+    matrix, made = f"tensor<{width}x{columns}x{kind}>", f"tensor<{of_outer}{columns}x{kind}>"
+    dims, rank = ", ".join(map(str, range(len(outer)))), len(outer)
+    types = {"%p": made, "%n": full, "%g": made, "%c": full}
+    results = ", ".join(types[each] for each in returns.split(", "))
+    return f"""func.func @main(%x: {full}, %w: {matrix}, %r: {made}) -> ({results}) {{
+      %zero = stablehlo.constant dense<0.0> : tensor<{kind}>
+      %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [{rank}]
+        : ({full}, tensor<{kind}>) -> {one}
+      %many = stablehlo.constant dense<{width}.0> : {one}
+      %mean = stablehlo.divide %s, %many : {one}
+      %b = stablehlo.broadcast_in_dim %mean, dims = [{dims}] : ({one}) -> {full}
+      %c = stablehlo.subtract %x, %b : {full}
+      %q = stablehlo.multiply %c, %c : {full}
+      %z = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [{rank}]
+        : ({full}, tensor<{kind}>) -> {one}
+      %zb = stablehlo.broadcast_in_dim %z, dims = [{dims}] : ({one}) -> {full}
+      %n = stablehlo.divide %c, %zb : {full}
+      {more.format(matrix=matrix)}
+      %p = stablehlo.dot_general %n, %w, contracting_dims = [{rank}] x [0]
+        : ({full}, {matrix}) -> {made}
+      {body.format(made=made)}
+      return {returns} : {results}
+    }}"""
+
+
+GELU = """%t = stablehlo.tanh %p : {made}
+      %h = stablehlo.multiply %p, %t : {made}
+      %g = stablehlo.add %h, %r : {made}"""
+
+
+def kernels(text):
+    return [each.name.rpartition("_")[0] for each in plan(graph(text), 3).kernels()]
+
+
+@pytest.mark.parametrize(
+    ("outer", "width", "columns", "kind"),
+    [
+        ((4,), 32, 5, "f32"),
+        ((8,), 100, 300, "f32"),
+        ((2, 3, 2), 64, 128, "f32"),
+        ((4,), 1024, 33, "f32"),
+        ((4,), 64, 129, "f16"),
+    ],
+)
+@pytest.mark.parametrize(("body", "returns"), [("", "%p"), (GELU, "%g"), (GELU, "%g, %c")])
+def test_rows_and_their_product_are_one_kernel(outer, width, columns, kind, body, returns):
+    text = program(outer, width, columns, kind=kind, body=body, returns=returns)
+    assert kernels(text) == ["row_product"]
+    draw, dtype = np.random.default_rng(1), {"f32": np.float32, "f16": np.float16}[kind]
+    shapes = [(*outer, width), (width, columns), (*outer, columns)]
+    given = [draw.normal(size=each).astype(dtype) for each in shapes]
+    plain, made = (hlo.compile(text, level=level, device="cpu")(*given) for level in (0, 3))
+    bound = {"f32": 2e-5, "f16": 2e-2}[kind]
+    for one, other in zip(plain, made, strict=True):
+        np.testing.assert_allclose(other, one, bound, bound * np.abs(one).max())
+
+
+def test_neither_is_done_where_it_is_slower(monkeypatch):
+    monkeypatch.undo()
+    block = graph(program((8,), 64, 64))
+    assert [each.name.rpartition("_")[0] for each in plan(block, 3, device="cpu").kernels()] == [
+        "rows",
+        "dot_general",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        program((6,), 64, 64),  # not as many rows as threadgroups have
+        program((4,), 1056, 64),  # rows that do not fit
+        program((4,), 64, 2049),  # more columns than threads have sums
+        program((4,), 64, 64, returns="%p, %n"),  # rows that are needed themselves
+    ],
+)
+def test_what_does_not_fit_stays_two_kernels(text):
+    assert kernels(text) == ["rows", "dot_general"]
+
+
+def test_a_matrix_that_is_made_of_the_rows_comes_after_them():
+    text = program((64,), 64, 64, more="%w2 = stablehlo.tanh %n : {matrix}").replace(
+        "%n, %w,", "%n, %w2,"
+    )
+    assert "row_product" not in kernels(text)
+
+
+def test_what_else_is_read_behind_the_product_may_come_later_than_the_rows():
+    late = """%e = stablehlo.dot_general %r, %r, contracting_dims = [1] x [1]
+        : ({made}, {made}) -> {made}
+      %g = stablehlo.add %p, %e : {made}"""
+    text = program((64,), 64, 64, body=late, returns="%g")
+    assert sorted(kernels(text)) == ["dot_general", "row_product"]
+    given = [np.random.default_rng(2).normal(size=(64, 64)).astype("f4") for _ in range(3)]
+    plain, made = (hlo.compile(text, level=level, device="cpu")(*given) for level in (0, 3))
+    np.testing.assert_allclose(made[0], plain[0], 2e-5, 2e-3)
