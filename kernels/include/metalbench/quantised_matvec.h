@@ -80,7 +80,7 @@ struct RunsAhead {
       for (uint r = 0; r < Rows; ++r) {
         runs[a][r] = rows.each[r].run(at);
         for (uint part = 0; part < kParts; ++part) {
-          scales[a][r][part] = rows.each[r].scale(at + part * kPart);
+          scales[a][r][part] = Format::scale(rows.each[r].stored(at + part * kPart));
         }
       }
     }

@@ -67,7 +67,7 @@ struct SplitDecode {
   // Queries first.. of the `queries` at `q`; those past the last repeat it.
   template <typename T>
   SplitDecode(device const T* q, uint first, uint queries, uint dims, Place place) {
-    const float scale = kLog2E * precise::rsqrt(float(dims));
+    const float scale = kLog2E * rsqrt(float(dims));
     for (uint g = 0; g < Queries; ++g) {
       device const T* from = q + ulong(min(first + g, queries - 1)) * dims;
       for (uint j = 0; j < kQuads; ++j) {
