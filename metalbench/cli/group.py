@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from metalbench.cli import other_names
 from metalbench.cli.admit import admit
 from metalbench.cli.analyse import analyse
 from metalbench.cli.certify import certify
@@ -77,12 +78,25 @@ class ErrorsAreMessages(click.Group):
         except KeyboardInterrupt:
             raise Interrupted from None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the first argument names."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchOption:
+            raise
+        except click.UsageError as error:
+            raise other_names.of_command(error, args[0]) from None
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was asked for."""
         # From here on there may be something to put away.
         raise_from_now_on()
         try:
             return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            raise other_names.of_option(error) from None
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:

@@ -27,17 +27,14 @@ from metalbench.cli.parameters import (
     time_option,
 )
 from metalbench.cli.recording import enter_records, recording_option
-from metalbench.cli.trials import trials_for, unsolved, with_tunings
-from metalbench.cli.untried import tell_remaining, tell_unsolved, tell_untried
+from metalbench.cli.reporting import consoles, progress_on, report, told_on_failure
+from metalbench.cli.trials import trials_for, with_tunings
 from metalbench.cli.warning import warn
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from metalbench.cli.progress import LineProgress, LiveProgress
     from metalbench.comparison.regression import Regression
     from metalbench.errors import MetalBenchError
-    from metalbench.result import Result
     from metalbench.run.runner import Outcome
     from metalbench.run.trial import Trial
     from metalbench.store import Store
@@ -159,11 +156,11 @@ def _control(options: dict[str, Any]) -> int:
     start = perf_counter()
     device = _core.open(options["device"])
     trials = trials_for(options, device)
-    out, log = _consoles(options)
+    out, log = consoles(options)
     warn(log, device)
-    outcome = control(device, trials, _progress(out, log, options["seconds"]))
+    outcome = control(device, trials, progress_on(out, log, options["seconds"]))
     outcome = replace(outcome, results=judged_together(outcome.results))
-    _report(out, outcome, options, perf_counter() - start)
+    report(out, outcome, options, perf_counter() - start)
     right = tell_control(out, outcome.results)
     facts = device_facts(device)
     export(outcome, facts, environment(), options, seconds=perf_counter() - start)
@@ -171,9 +168,7 @@ def _control(options: dict[str, Any]) -> int:
 
 
 def _run(options: dict[str, Any], machine: Machine) -> int:
-    from metalbench.errors import MachineError
     from metalbench.run.observed import device_facts
-    from metalbench.run.runner import Outcome
     from metalbench.store import Store, location
 
     start = perf_counter()
@@ -182,23 +177,15 @@ def _run(options: dict[str, Any], machine: Machine) -> int:
     if options["capture"]:
         check_capture(device, trials)
     gate = Gate.of(options, device)
-    out, log = _consoles(options)
+    out, log = consoles(options)
     machine.warn(log)
     here = machine.environment
-    progress = _progress(out, log, options["seconds"])
     with Store(location(options["db"])) as store:
         if options["tuned"]:
             trials = with_tunings(trials, device, store, log)
-        try:
+        with told_on_failure(trials, options, (out, log), start) as progress:
             outcome = _tried(machine, trials, store, progress, options)
-            if not options["in_process"]:
-                outcome = with_counts(outcome, trials)
-        except MachineError:
-            shown = Outcome(tuple(progress.results), "failed")
-            _report(out, shown, options, perf_counter() - start)
-            tell_remaining(log, trials, progress.next)
-            raise
-        _report(out, outcome, options, perf_counter() - start)
+        report(out, outcome, options, perf_counter() - start)
         if not options["quiet"]:
             seed = options["seed"]
             out.print(f"Kept in {store.path}; --seed {seed} draws the same inputs", soft_wrap=True)
@@ -238,7 +225,8 @@ def _tried(
             fail_fast=options["fail_fast"],
             attempts=machine.attempts,
         )
-    return replace(outcome, results=judged_together(outcome.results))
+    outcome = replace(outcome, results=judged_together(outcome.results))
+    return outcome if options["in_process"] else with_counts(outcome, trials)
 
 
 def _regressions(
@@ -251,46 +239,3 @@ def _regressions(
         return gate.regressions(store, outcome), None
     except MetalBenchError as error:
         return (), error
-
-
-def _consoles(options: dict[str, Any]) -> tuple[Console, Console]:
-    """Where the report goes, unless results take its place, and where messages go."""
-    from metalbench.report.console import console
-
-    return console(to_stderr=is_taken(options)), console(to_stderr=True, quiet=options["quiet"])
-
-
-def _progress(out: Console, log: Console, seconds: float) -> LineProgress | LiveProgress:
-    from metalbench.cli.progress import LineProgress, LiveProgress
-
-    if log.is_terminal and out.is_terminal and not log.quiet:
-        return LiveProgress(out, seconds)
-    return LineProgress(log, seconds)
-
-
-def _report(out: Console, outcome: Outcome, options: dict[str, Any], seconds: float) -> None:
-    from metalbench.analysis import Target
-    from metalbench.report.single import full_report
-    from metalbench.report.suite import brief_report, suite_report
-
-    results = outcome.results
-    if outcome.ended == "interrupted":
-        out.print(f"Interrupted. {_finished(results)}\n", style="yellow")
-    elif outcome.ended == "stopped":
-        out.print("Stopped at the first failure (--fail-fast).\n", style="yellow")
-    if options["quiet"]:
-        out.print(brief_report(results, seconds))
-    elif len(results) == 1 and len(options["names"]) == 1:
-        out.print(full_report(results[0], Target(options["target"])))
-        out.print()
-    elif results:
-        out.print(suite_report(results, out, seconds, verbose=options["verbose"]))
-    tell_untried(out, outcome.untried)
-    tell_unsolved(out, *unsolved(options))
-
-
-def _finished(results: Sequence[Result]) -> str:
-    from metalbench.report.numbers import count
-
-    kept = "is kept" if len(results) == 1 else "are kept"
-    return f"{count(len(results), 'kernel')} had finished and {kept}."

@@ -28,35 +28,15 @@ def trials_for(options: Mapping[str, Any], device: Described) -> list[Trial]:
 
     Of a suite those problems are left out that have no kernel, unless they are named.
     """
-    from metalbench.errors import DeclarationError
     from metalbench.kernel.library import find
-    from metalbench.measure import Mode, Plan
-    from metalbench.run.trial import Trial
 
-    if options.get("against") and find_spec(options["against"]) is None:
-        raise click.UsageError(
-            "--against torch: PyTorch is not installed; `pip install 'metalbench[kernelbench]'`"
-        )
     names, files = files_among(options["names"])
     entries = find(names, options["set_name"], options["kernels"]) if names or not files else []
-    common: dict[str, Any] = {
-        "seed": options["seed"],
-        "oracle": options.get("oracle", "all"),
-        "against": options.get("against") or "",
-        "plan": Plan(seconds=options["seconds"], mode=Mode.COLD if options["cold"] else Mode.WARM),
-    }
+    common = _common(options)
     trials = trials_of_files(files, options, common) if files else []
     for entry in entries:
-        if entry.unsolved and not options["names"]:
-            continue
-        try:
-            kernel = replace(entry.kernel(device), include_dirs=options["include"])
-        except DeclarationError as error:
-            size = next(iter(options["sizes"]), None)
-            trials.append(Trial.unreadable(entry, error, size=size, **common))
-            continue
-        wanted = product(_dtypes(options, kernel), options["sizes"] or [None])
-        trials += [Trial(entry, kernel, dtype, size, **common) for dtype, size in wanted]
+        if options["names"] or not entry.unsolved:
+            trials += _trials_of(entry, device, options, common)
     if not trials and any(entry.unsolved for entry in entries):
         raise click.UsageError(
             f"none of the {len(entries)} tasks of {options['set_name']} has a kernel; write "
@@ -68,6 +48,38 @@ def trials_for(options: Mapping[str, Any], device: Described) -> list[Trial]:
     for size in options["sizes"]:
         _check_size(size, [trial.entry for trial in trials])
     return trials
+
+
+def _common(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What all trials have; raises click.UsageError where PyTorch is asked for and not there."""
+    from metalbench.measure import Mode, Plan
+
+    if options.get("against") and find_spec(options["against"]) is None:
+        raise click.UsageError(
+            "--against torch: PyTorch is not installed; `pip install 'metalbench[kernelbench]'`"
+        )
+    return {
+        "seed": options["seed"],
+        "oracle": options.get("oracle", "all"),
+        "against": options.get("against") or "",
+        "plan": Plan(seconds=options["seconds"], mode=Mode.COLD if options["cold"] else Mode.WARM),
+    }
+
+
+def _trials_of(
+    entry: Entry, device: Described, options: Mapping[str, Any], common: Mapping[str, Any]
+) -> list[Trial]:
+    """One for each element type and size; of a kernel that cannot be read one that fails."""
+    from metalbench.errors import DeclarationError
+    from metalbench.run.trial import Trial
+
+    try:
+        kernel = replace(entry.kernel(device), include_dirs=options["include"])
+    except DeclarationError as error:
+        size = next(iter(options["sizes"]), None)
+        return [Trial.unreadable(entry, error, size=size, **common)]
+    wanted = product(_dtypes(options, kernel), options["sizes"] or [None])
+    return [Trial(entry, kernel, dtype, size, **common) for dtype, size in wanted]
 
 
 def unsolved(options: Mapping[str, Any]) -> tuple[list[str], int]:

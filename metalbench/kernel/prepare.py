@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,7 +13,8 @@ from metalbench.errors import DeclarationError, DispatchError, suggestion
 from metalbench.kernel.binding import check_coverage, check_names, pixel_formats, values_of
 from metalbench.kernel.counts import COUNTS, CountsBuffer, Table, tables_of
 from metalbench.kernel.directives import Dispatch
-from metalbench.kernel.geometry import Geometry, extent_of, extents_of, threads_of, value_of
+from metalbench.kernel.fewer_threads import smaller, why_at_most
+from metalbench.kernel.geometry import Geometry, extent_of, extents_of, value_of
 from metalbench.kernel.guard import GUARD_BYTES, GuardedBuffer
 from metalbench.kernel.header import Kernel
 from metalbench.kernel.installed import include_folders
@@ -138,41 +138,10 @@ class Compiled:
         if geometry.threads_per_threadgroup > most:
             raise DispatchError(
                 f"{where} threads={geometry.threads}: expected at most {most} threads in a "
-                f"threadgroup{self._why_at_most(most)}, got {geometry.threads_per_threadgroup}; "
-                + self._smaller(line, values, most)
+                f"threadgroup{why_at_most(most, self.device)}, got "
+                f"{geometry.threads_per_threadgroup}; {smaller(self.kernel, line, values, most)}"
             )
         return geometry
-
-    def _why_at_most(self, most: int) -> str:
-        device = self.device.limits.max_threads_per_threadgroup
-        if most >= device:
-            return ""
-        return (
-            f" (the device takes {device}, but not of this kernel: it needs many registers, or "
-            "says max_total_threads_per_threadgroup)"
-        )
-
-    def _smaller(self, line: Dispatch, values: Mapping[str, int], most: int) -> str:
-        """Which of the kernel's own tunables make a threadgroup of at most `most` threads."""
-        lists = self.kernel.tunables
-        names = [name for name in lists if any(name in each.names for each in line.threads)]
-        if not names:
-            return "lower threads="
-        fitting = []
-        for choice in itertools.product(*(lists[name] for name in names)):
-            chosen = dict(zip(names, choice, strict=True))
-            threads = threads_of(line, {**values, **chosen})
-            if threads is not None and threads <= most:
-                fitting.append((threads, choice))
-        if not fitting:
-            named = " and ".join(f"`// tune: {name}`" for name in names)
-            return f"no value of {named} is small enough: add one that is, as the first"
-        found = ", ".join(map("{} = {}".format, names, max(fitting)[1]))
-        said = [each for each in self.kernel.device_defaults if each.device in self.kernel.target]
-        if any(name in each.values for each in said for name in names):
-            lines = " and ".join(f"`// defaults: {each.device}`" for each in said)
-            return f"{found} fits: let the line {lines} say so"
-        return f"{found} fits: let the `// tune:` line begin with it"
 
     def scratches(self, workload: Workload) -> dict[str, GuardedBuffer]:
         """Guarded buffers for what the kernel keeps between its dispatches."""
@@ -233,22 +202,15 @@ def compile_kernel(
     task.check_dtype(dtype_name)
     check_written_for(kernel, dtype_name)
     check_names(task, kernel)
-    run = dtype(dtype_name)
-    chosen = kernel.tuned(tunables)
-    library = device.compile(
-        kernel.source,
-        **source_options(kernel, run, chosen),
-        checked=checked,
-        tools=list(tools),
-        fast_math=kernel.math == "fast",
-        counted=counted,
-    )
+    run, chosen = dtype(dtype_name), kernel.tuned(tunables)
+    options, fast_math = source_options(kernel, run, chosen), kernel.math == "fast"
+    builds: dict[str, Any] = dict(checked=checked, tools=list(tools), counted=counted)
+    library = device.compile(kernel.source, **options, **builds, fast_math=fast_math)
     pipelines = _pipelines(library, kernel, task.name)
     check_coverage(task, kernel, pipelines.values(), run)
-    tables: dict[str, Table] = {}
+    tables: Mapping[str, Table] = {}
     if counted:
-        options = source_options(kernel, run, chosen)
-        tables = tables_of(kernel.source, pipelines, options, fast_math=kernel.math == "fast")
+        tables = tables_of(kernel.source, pipelines, options, fast_math=fast_math)
     return Compiled(device, task, kernel, run, chosen, pipelines, tables, traced)
 
 

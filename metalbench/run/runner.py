@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from metalbench.errors import DeclarationError
@@ -73,37 +73,54 @@ def run(
     MachineError
         If the machine is at fault: no process can be made ready, memory or disk do not suffice.
     """
-    number = store.begin_run(options, device_facts(device), environment)
-    results: list[Result] = []
-    untried: list[str] = []
-    ended = "finished"
+    facts = device_facts(device)
+    turns = _Turns(store, store.begin_run(options, facts, environment), observer)
     try:
         with attempts or _in_process(device) as place:
-            for index, trial in enumerate(trials):
-                observer.kernel_started(index, len(trials), trial.entry.name, trial.dtype)
-                following = trials[index + 1 : index + 2]
-                try:
-                    result = place.attempt(device_facts(device), trial, following, observer)
-                except DeclarationError as error:
-                    untried.append(str(error))
-                    if not fail_fast:
-                        continue
-                    ended = "stopped"
-                    break
-                observer.stage_started(Stage.RECORD)
-                results.append(result)
-                try:
-                    store.record(number, result)
-                finally:
-                    # What could not be kept is at least shown.
-                    observer.kernel_finished(result)
-                if fail_fast and result.status is not Status.CORRECT:
-                    ended = "stopped"
-                    break
+            ended = turns.take(place, facts, trials, fail_fast=fail_fast)
     except KeyboardInterrupt:
         ended = "interrupted"
-    store.finish_run(number, ended)
-    return Outcome(tuple(results), ended, number, tuple(untried))
+    store.finish_run(turns.number, ended)
+    return Outcome(tuple(turns.results), ended, turns.number, tuple(turns.untried))
+
+
+@dataclass(frozen=True)
+class _Turns:
+    """The kernels of one run, one after the other, and what has become of those so far."""
+
+    store: Store
+    number: int
+    observer: Observer
+    results: list[Result] = field(default_factory=list)
+    untried: list[str] = field(default_factory=list)
+
+    def take(
+        self, place: Attempts, device: DeviceFacts, trials: Sequence[Trial], *, fail_fast: bool
+    ) -> str:
+        """Try them all, with `fail_fast` up to the first that is not correct; how that ended."""
+        for index, trial in enumerate(trials):
+            self.observer.kernel_started(index, len(trials), trial.entry.name, trial.dtype)
+            following = trials[index + 1 : index + 2]
+            try:
+                result = place.attempt(device, trial, following, self.observer)
+            except DeclarationError as error:
+                self.untried.append(str(error))
+                correct = False
+            else:
+                self._record(result)
+                correct = result.status is Status.CORRECT
+            if fail_fast and not correct:
+                return "stopped"
+        return "finished"
+
+    def _record(self, result: Result) -> None:
+        self.observer.stage_started(Stage.RECORD)
+        self.results.append(result)
+        try:
+            self.store.record(self.number, result)
+        finally:
+            # What could not be kept is at least shown.
+            self.observer.kernel_finished(result)
 
 
 def _in_process(device: Device | DeviceFacts) -> _InProcess:

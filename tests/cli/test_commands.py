@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import Any
@@ -10,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from metalbench.cli import main
+from metalbench.cli import main, other_names
 from metalbench.cli.diagnosis import Health, examinations
 from metalbench.isolation.messages import of_workers
 from metalbench.run.stages import Stage
@@ -48,6 +49,35 @@ def test_what_commands_share_is_declared_once(option: str) -> None:
     ]
     first, *others = [(each.name, each.multiple, each.help) for each in declared]
     assert others == [first] * 4
+
+
+@pytest.mark.parametrize(
+    ("command", "here"),
+    [
+        ("bench softmax", "No such command 'bench': say `metalbench run`."),
+        ("inspect softmax", "say `metalbench show NAME`, with --engine or --emit"),
+        ("run --diff main", "No such option '--diff': say `--baseline RUN`."),
+        ("run --threshold 3%", "say `--max-regression PERCENT`."),
+        # Of others what is near is told, if anything is.
+        ("histroy", "No such command 'histroy'"),
+        ("show softmax --threshold 3%", "No such option '--threshold'"),
+    ],
+)
+def test_names_of_other_programs_lead_to_what_is_here(command: str, here: str) -> None:
+    result = CliRunner().invoke(main, command.split())
+    assert result.exit_code == 2
+    assert here in result.output
+    known = "say" in here
+    assert known == ("say " in result.output)
+
+
+def test_what_other_names_lead_to_is_there() -> None:
+    for here in other_names.COMMANDS.values():
+        for name in re.findall(r"`metalbench (\w+)", here):
+            assert name in main.commands
+    for (command, _), here in other_names.OPTIONS.items():
+        (option,) = re.findall(r"`(--[\w-]+)", here)
+        assert any(option in each.opts for each in main.commands[command].params)
 
 
 def test_version() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import mlx.core as mx
 import numpy as np
@@ -160,47 +160,55 @@ def test_other_formats_are_refused(bad: dict[str, int]) -> None:
         Affine(**bad)
 
 
+FORM = Affine(4, 32)
+TINY = dict(
+    sizes=dict(seed=dict(rows=3, cols=64)),
+    outputs=dict(y=output("rows")),
+    flops="2 * rows * cols",
+    multiples=dict(cols=32),
+    dtypes=("float32", "float16"),
+)
+
+
+@task(
+    inputs=dict(
+        x=normal("cols"),
+        **quantised("rows", "cols", format=FORM, plain=normal("rows", "cols")),
+        **minifloat("rows", "cols", mode="nvfp4", name="v", plain=normal("rows", "cols")),
+    ),
+    oracle=lambda x, w, w_scales, w_biases, v, v_scales: (
+        FORM.dequantised(w, w_scales, w_biases) @ x
+    ),
+    **TINY,
+)
+def product(x, w, w_scales, w_biases, v, v_scales):
+    return mx.quantized_matmul(x[None], w, w_scales, w_biases, group_size=32, bits=4)[0]
+
+
+def assert_equals(parts: Mapping[str, np.ndarray], expected: Sequence[np.ndarray]) -> None:
+    for (name, part), other in zip(parts.items(), expected, strict=True):
+        np.testing.assert_array_equal(part, other, err_msg=name)
+
+
 def test_the_parts_of_an_input_are_of_one_matrix() -> None:
-    form = Affine(4, 32)
-    common = dict(
-        sizes=dict(seed=dict(rows=3, cols=64)),
-        outputs=dict(y=output("rows")),
-        flops="2 * rows * cols",
-        multiples=dict(cols=32),
-        dtypes=("float32", "float16"),
-    )
-
-    @task(
-        inputs=dict(
-            x=normal("cols"),
-            **quantised("rows", "cols", format=form, plain=normal("rows", "cols")),
-            **minifloat("rows", "cols", mode="nvfp4", name="v", plain=normal("rows", "cols")),
-        ),
-        oracle=lambda x, w, w_scales, w_biases, v, v_scales: (
-            form.dequantised(w, w_scales, w_biases) @ x
-        ),
-        **common,
-    )
-    def product(x, w, w_scales, w_biases, v, v_scales):
-        return mx.quantized_matmul(x[None], w, w_scales, w_biases, group_size=32, bits=4)[0]
-
     whole = task(
         inputs=dict(w=normal("rows", "cols"), v=normal("rows", "cols")),
         oracle=lambda w, v: w[:, 0],
-        **common,
+        **TINY,
     )(named("product"))
     for seed in range(product.turn):
         work, plain = (workload(each, "seed", seed=seed) for each in (product, whole))
-        parts = form.quantised(plain.inputs["w"])
-        for name, part in zip(("w", "w_scales", "w_biases"), parts, strict=True):
-            np.testing.assert_array_equal(work.inputs[name], part)
-        small = MODES["nvfp4"].quantised(plain.inputs["v"])
-        for name, part in zip(("v", "v_scales"), small, strict=True):
-            np.testing.assert_array_equal(work.inputs[name], part)
+        parts = FORM.quantised(plain.inputs["w"])
+        got = {name: work.inputs[name] for name in ("w", "w_scales", "w_biases")}
+        assert_equals(got, parts)
+        got = {name: work.inputs[name] for name in ("v", "v_scales")}
+        assert_equals(got, MODES["nvfp4"].quantised(plain.inputs["v"]))
         theirs = product.reference(**{k: mx.array(v) for k, v in work.inputs.items()})
-        expected = work.expected["y"]
-        near = 1e-4 * np.abs(form.dequantised(*parts) @ np.abs(work.inputs["x"])).max()
-        np.testing.assert_allclose(np.array(theirs), expected, rtol=1e-4, atol=near)
+        near = 1e-4 * np.abs(FORM.dequantised(*parts) @ np.abs(work.inputs["x"])).max()
+        np.testing.assert_allclose(np.array(theirs), work.expected["y"], rtol=1e-4, atol=near)
+
+
+def test_scales_are_of_the_run_s_type_and_words_are_not() -> None:
     halves = workload(product, "seed", dtype_name="float16").inputs
     assert (halves["w_scales"].dtype, halves["w"].dtype) == (np.float16, np.uint32)
 

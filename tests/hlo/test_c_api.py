@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from metal_double.compiler import with_gcc, zig
 
 from metalbench.hlo.plugin.flags import flags
 
@@ -21,10 +22,11 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 
 def built(source, target, *, language="c", standard="c99"):
     """A program of C or C++, by the compiler that comes with metalbench."""
-    driver = "cc" if language == "c" else "c++"
-    command = [sys.executable, "-m", "ziglang", driver, "-x", language, f"-std={standard}"]
+    # With the libraries of the machine: it makes its own first, which takes a minute.
+    command = with_gcc() or (str(zig()), "cc" if language == "c" else "c++")
+    options = ["-x", language, f"-std={standard}", *WARNINGS, str(source), "-o", str(target)]
     done = subprocess.run(
-        [*command, *WARNINGS, str(source), "-o", str(target), *flags()],
+        [*command, *options, *flags()],
         capture_output=True,
         text=True,
         check=False,

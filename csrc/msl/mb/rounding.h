@@ -34,11 +34,16 @@ MB_FUNC float rounded_to_odd(double x) {
   return double(nearest) == x || x != x ? nearest : as_type<float>(odd);
 }
 
-// Products of two halves are exact in float, their sums with a third only in double.
+// Products of two halves are exact in float, their sums with a third only in double. GPUs have
+// instructions that round once.
 template <class T>
 MB_FUNC T fma_of(T x, T y, T z) {
   if constexpr (__is_same(T, float)) return fused(x, y, z);
+#if MB_GPU
+  else return __builtin_elementwise_fma(x, y, z);
+#else
   else return T(rounded_to_odd(fused(double(x), double(y), double(z))));
+#endif
 }
 
 MB_FUNC float round_of(float x) {

@@ -3,7 +3,7 @@
 // (metalbench/split_decode.h). Codes become floats in registers (metalbench/quantised_cache.h), so
 // that the bytes that are read are a quarter or half of those of a cache of halves.
 // dispatch: attend  threadgroups=(ceil_div(heads / kv_heads, SHARED), kv_heads, ceil_div(keys, SPAN))  threads=(TG)
-// dispatch: merge  threads_in_grid=(ceil_div(dims, 4), heads)  threads=(32, 4)
+// dispatch: merge  threadgroups=(heads)  threads=(256)
 // scratch: partial float32 (heads, ceil_div(keys, SPAN), dims)
 // scratch: level float32 (heads, ceil_div(keys, SPAN), 2)
 // instance: q4 BITS = 4
@@ -37,11 +37,12 @@ using namespace metalbench;
                group.x * SHARED, shared, memory, PLACE);
 }
 
-[[kernel]] void merge(device const float* partial, device const float* level, device DTYPE* y,
-                      constant uint& keys, constant uint& dims,
-                      uint2 at [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(256)]] void merge(
+    device const float* partial, device const float* level, device DTYPE* y, constant uint& keys,
+    constant uint& dims, uint query [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   const uint spans = (keys + SPAN - 1) / SPAN;
-  const ulong first = ulong(at.y) * spans;
-  merge_partials(partial + first * dims, StoredLevels{(device const float2*)level + first},
-                 y + ulong(at.y) * dims, spans, dims, 4 * at.x);
+  const ulong first = ulong(query) * spans;
+  threadgroup Merge<8>::Memory memory;
+  Merge<8>::run(partial + first * dims, StoredLevels{(device const float2*)level + first},
+                y + ulong(query) * dims, spans, dims, memory, PLACE);
 }

@@ -2,7 +2,7 @@
 // own that has no value: it joins the sum of weights where the spans' results are joined
 // (metalbench/split_decode.h), once and not in every span. Keys before the window are not read.
 // dispatch: attend  threadgroups=(ceil_div(heads / kv_heads, SHARED), kv_heads, ceil_div(min(keys, window), SPAN))  threads=(TG)
-// dispatch: merge  threads_in_grid=(ceil_div(dims, 4), heads)  threads=(32, 4)
+// dispatch: merge  threadgroups=(heads)  threads=(256)
 // scratch: partial float32 (heads, ceil_div(min(keys, window), SPAN), dims)
 // scratch: level float32 (heads, ceil_div(min(keys, window), SPAN), 2)
 // tune: SPAN = 512, 256, 1024
@@ -35,12 +35,13 @@ using namespace metalbench;
                group.x * SHARED, shared, memory, PLACE);
 }
 
-[[kernel]] void merge(device const float* partial, device const float* level,
-                      device const DTYPE* sinks, device DTYPE* y, constant uint& keys,
-                      constant uint& dims, constant uint& window,
-                      uint2 at [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(256)]] void merge(
+    device const float* partial, device const float* level, device const DTYPE* sinks,
+    device DTYPE* y, constant uint& keys, constant uint& dims, constant uint& window,
+    uint query [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   const uint spans = (min(keys, window) + SPAN - 1) / SPAN;
-  const ulong first = ulong(at.y) * spans;
-  merge_partials(partial + first * dims, StoredLevels{(device const float2*)level + first},
-                 y + ulong(at.y) * dims, spans, dims, 4 * at.x, kLog2E * float(sinks[at.y]));
+  const ulong first = ulong(query) * spans;
+  threadgroup Merge<8>::Memory memory;
+  Merge<8>::run(partial + first * dims, StoredLevels{(device const float2*)level + first},
+                y + ulong(query) * dims, spans, dims, memory, PLACE, kLog2E * float(sinks[query]));
 }

@@ -2,7 +2,7 @@
 // of the keys first, each for all heads that share them (metalbench/split_decode.h). A span none of
 // whose keys counts leaves a sum of nothing at -inf, which has no share when spans are joined.
 // dispatch: attend  threadgroups=(ceil_div(heads / kv_heads, SHARED), kv_heads, ceil_div(keys, SPAN))  threads=(TG)
-// dispatch: merge  threads_in_grid=(ceil_div(dims, 4), heads)  threads=(32, 4)
+// dispatch: merge  threadgroups=(heads)  threads=(256)
 // scratch: partial float32 (heads, ceil_div(keys, SPAN), dims)
 // scratch: level float32 (heads, ceil_div(keys, SPAN), 2)
 // tune: SPAN = 512, 256, 1024
@@ -34,11 +34,12 @@ using namespace metalbench;
                group.x * SHARED, shared, memory, PLACE);
 }
 
-[[kernel]] void merge(device const float* partial, device const float* level, device DTYPE* y,
-                      constant uint& keys, constant uint& dims,
-                      uint2 at [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(256)]] void merge(
+    device const float* partial, device const float* level, device DTYPE* y, constant uint& keys,
+    constant uint& dims, uint query [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   const uint spans = (keys + SPAN - 1) / SPAN;
-  const ulong first = ulong(at.y) * spans;
-  merge_partials(partial + first * dims, StoredLevels{(device const float2*)level + first},
-                 y + ulong(at.y) * dims, spans, dims, 4 * at.x);
+  const ulong first = ulong(query) * spans;
+  threadgroup Merge<8>::Memory memory;
+  Merge<8>::run(partial + first * dims, StoredLevels{(device const float2*)level + first},
+                y + ulong(query) * dims, spans, dims, memory, PLACE);
 }

@@ -2,7 +2,7 @@
 // (metalbench/split_decode.h): spans of the keys first, each for all queries that share them, then
 // what the spans have left. A cache is read once, and by many threadgroups where heads are few.
 // dispatch: attend  threadgroups=(ceil_div(heads * queries / kv_heads, SHARED), kv_heads, ceil_div(keys, SPAN))  threads=(TG)
-// dispatch: merge  threads_in_grid=(ceil_div(dims, 4), heads * queries)  threads=(32, 4)
+// dispatch: merge  threadgroups=(heads * queries)  threads=(256)
 // scratch: partial float32 (heads * queries, ceil_div(keys, SPAN), dims)
 // scratch: level float32 (heads * queries, ceil_div(keys, SPAN), 2)
 // tune: SPAN = 512, 256, 1024
@@ -59,11 +59,12 @@ struct Span {
   }
 }
 
-[[kernel]] void merge(device const float* partial, device const float* level, device DTYPE* y,
-                      constant uint& keys, constant uint& dims,
-                      uint2 at [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(256)]] void merge(
+    device const float* partial, device const float* level, device DTYPE* y, constant uint& keys,
+    constant uint& dims, uint query [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   const uint spans = (keys + SPAN - 1) / SPAN;
-  const ulong first = ulong(at.y) * spans;
-  merge_partials(partial + first * dims, StoredLevels{(device const float2*)level + first},
-                 y + ulong(at.y) * dims, spans, dims, 4 * at.x);
+  const ulong first = ulong(query) * spans;
+  threadgroup Merge<8>::Memory memory;
+  Merge<8>::run(partial + first * dims, StoredLevels{(device const float2*)level + first},
+                y + ulong(query) * dims, spans, dims, memory, PLACE);
 }

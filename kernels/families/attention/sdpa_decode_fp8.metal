@@ -3,7 +3,7 @@
 // A lane has a word of four codes of a row, whose bits become those of halves, so that a cache of
 // bytes is read once and is never in memory as floats.
 // dispatch: attend  threadgroups=(ceil_div(heads / kv_heads, SHARED), kv_heads, ceil_div(keys, SPAN))  threads=(TG)
-// dispatch: merge  threads_in_grid=(ceil_div(dims, 4), heads)  threads=(32, 4)
+// dispatch: merge  threadgroups=(heads)  threads=(256)
 // scratch: partial float32 (heads, ceil_div(keys, SPAN), dims)
 // scratch: level float32 (heads, ceil_div(keys, SPAN), 2)
 // tune: SPAN = 512, 256, 1024
@@ -16,9 +16,9 @@ using namespace metalbench;
 
 [[kernel, max_total_threads_per_threadgroup(TG)]] void attend(
     device const DTYPE* q, device const uchar* k, device const DTYPE* k_scales,
-    device const uchar* v, device const DTYPE* v_scales, device float* partial,
-    device float* level, constant uint& heads, constant uint& kv_heads, constant uint& keys,
-    constant uint& dims, uint3 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+    device const uchar* v, device const DTYPE* v_scales, device float* partial, device float* level,
+    constant uint& heads, constant uint& kv_heads, constant uint& keys, constant uint& dims,
+    uint3 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   using Decode = SplitDecode<TG / 32, SHARED, 256>;
   threadgroup Decode::Memory memory;
   const uint shared = heads / kv_heads, spans = (keys + SPAN - 1) / SPAN;
@@ -32,11 +32,12 @@ using namespace metalbench;
                shared, memory, PLACE);
 }
 
-[[kernel]] void merge(device const float* partial, device const float* level, device DTYPE* y,
-                      constant uint& keys, constant uint& dims,
-                      uint2 at [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(256)]] void merge(
+    device const float* partial, device const float* level, device DTYPE* y, constant uint& keys,
+    constant uint& dims, uint query [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   const uint spans = (keys + SPAN - 1) / SPAN;
-  const ulong first = ulong(at.y) * spans;
-  merge_partials(partial + first * dims, StoredLevels{(device const float2*)level + first},
-                 y + ulong(at.y) * dims, spans, dims, 4 * at.x);
+  const ulong first = ulong(query) * spans;
+  threadgroup Merge<8>::Memory memory;
+  Merge<8>::run(partial + first * dims, StoredLevels{(device const float2*)level + first},
+                y + ulong(query) * dims, spans, dims, memory, PLACE);
 }

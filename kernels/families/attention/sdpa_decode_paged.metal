@@ -3,7 +3,7 @@
 // then what the spans have left (metalbench/split_decode.h). No page is moved; rows of a page lie
 // side by side for each kv head, and a text's last page is read as far as it has keys.
 // dispatch: attend  threadgroups=(ceil_div(heads / kv_heads, SHARED), texts * kv_heads, ceil_div(most * page, SPAN))  threads=(TG)
-// dispatch: merge  threads_in_grid=(ceil_div(dims, 4), texts * heads)  threads=(32, 4)
+// dispatch: merge  threadgroups=(texts * heads)  threads=(256)
 // scratch: partial float32 (texts * heads, ceil_div(most * page, SPAN), dims)
 // scratch: level float32 (texts * heads, ceil_div(most * page, SPAN), 2)
 // tune: SPAN = 512, 256, 1024
@@ -15,6 +15,7 @@
 using namespace metalbench;
 
 struct PagedCache {
+  using Four = float4;
   device const DTYPE* k;
   device const DTYPE* v;
   device const uint* table;
@@ -48,11 +49,13 @@ struct PagedCache {
                group.x * SHARED, shared, memory, PLACE);
 }
 
-[[kernel]] void merge(device const float* partial, device const float* level, device DTYPE* y,
-                      constant uint& most, constant uint& page, constant uint& dims,
-                      uint2 at [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(256)]] void merge(
+    device const float* partial, device const float* level, device DTYPE* y, constant uint& most,
+    constant uint& page, constant uint& dims, uint query [[threadgroup_position_in_grid]],
+    PLACE_ARGUMENTS) {
   const uint spans = (most * page + SPAN - 1) / SPAN;
-  const ulong first = ulong(at.y) * spans;
-  merge_partials(partial + first * dims, StoredLevels{(device const float2*)level + first},
-                 y + ulong(at.y) * dims, spans, dims, 4 * at.x);
+  const ulong first = ulong(query) * spans;
+  threadgroup Merge<8>::Memory memory;
+  Merge<8>::run(partial + first * dims, StoredLevels{(device const float2*)level + first},
+                y + ulong(query) * dims, spans, dims, memory, PLACE);
 }

@@ -47,22 +47,20 @@ inline float most_of_lanes(float most) {
 }
 
 // What a mode makes of plain rows: the scale of a group, what elements become by it, and codes.
-struct ToMxFp8 {
-  static constant constexpr uint kBits = 8;
+// Those of the specification, whose scales are powers of two: of `Bits` bits, the largest code with
+// an exponent of `Exponent` and `Mantissa` for its fraction.
+template <uint Bits, uint Exponent, uint Mantissa>
+struct ToMxFp {
+  static constant constexpr uint kBits = Bits;
   static constant constexpr uint kGroup = 32;
-  static uint scale_of(float most) { return power_above<8, 0x600000>(most); }
+  static uint scale_of(float most) { return power_above<Exponent, Mantissa>(most); }
   // Exact, as it is by a power of two.
   static float4 scaled(float4 v, uint scale) { return v * as_type<float>((254 - scale) << 23); }
-  static uint code_of(float v) { return e4m3_of(v); }
+  static uint code_of(float v) { return Bits == 8 ? e4m3_of(v) : e2m1_of(v); }
 };
 
-struct ToMxFp4 {
-  static constant constexpr uint kBits = 4;
-  static constant constexpr uint kGroup = 32;
-  static uint scale_of(float most) { return power_above<2, 0x400000>(most); }
-  static float4 scaled(float4 v, uint scale) { return v * as_type<float>((254 - scale) << 23); }
-  static uint code_of(float v) { return e2m1_of(v); }
-};
+using ToMxFp8 = ToMxFp<8, 8, 0x600000>;
+using ToMxFp4 = ToMxFp<4, 2, 0x400000>;
 
 // Of a scale that is zero all codes are.
 struct ToNvFp4 {

@@ -9,6 +9,7 @@ namespace metalbench {
 // Some keys may be out of sight: `mask`, where it is not null, is false for them.
 template <typename Format>
 struct QuantisedCache {
+  using Four = float4;
   Weights<Format> k;
   Weights<Format> v;
   device const bool* mask = nullptr;
@@ -39,6 +40,7 @@ struct Fp8Rows {
 
 // What is not there is zero, as a code too.
 struct Fp8Cache {
+  using Four = float4;
   Fp8Rows k;
   Fp8Rows v;
   float4 key(uint i, uint column) const { return k.quad(i, column); }

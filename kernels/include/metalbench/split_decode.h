@@ -1,13 +1,14 @@
 // Attention of few queries over a long cache, in two dispatches, so that there is work for a whole
 // GPU however few heads there are. In the first a threadgroup has a span of the keys of one kv head
 // and several queries that share them: every row of the cache is read once for all of these. Its
-// SIMD-groups take turns at four keys at a time, whose rows are on their way together.
+// SIMD-groups take turns at four or eight keys at a time, whose rows are on their way together.
 // What a span comes to is a *partial*: a sum of values that is not divided yet, as floats; its
 // largest score, to base two; and the sum of weights relative to that. In the second dispatch
 // partials are joined.
 //
 // A cache is a template parameter:
-//   key(i, column)    four elements of the i-th key; zeros past its end
+//   Four              four elements as they lie there, or floats
+//   key(i, column)    those of the i-th key; zeros past its end
 //   value(i, column)  the same of its value
 //   seen(i)           whether it takes part
 #pragma once
@@ -22,6 +23,7 @@ constant constexpr float kLog2E = 1.44269504f;
 // Rows of `dims` elements.
 template <typename T>
 struct RowCache {
+  using Four = float4;
   device const T* k;
   device const T* v;
   uint dims;
@@ -35,22 +37,22 @@ struct RowCache {
 // lie there nothing is stored.
 template <typename T>
 struct WholeRowCache {
+  using Four = Quad<T>;
   device const T* k;
   device const T* v;
   uint dims;
-  float4 key(uint i, uint column) const { return quad(k, i, column); }
-  float4 value(uint i, uint column) const { return quad(v, i, column); }
+  Four key(uint i, uint column) const { return quad(k, i, column); }
+  Four value(uint i, uint column) const { return quad(v, i, column); }
   bool seen(uint) const { return true; }
 
-  float4 quad(device const T* rows, uint i, uint column) const {
-    return quad_at(rows + ulong(i) * dims, min(column, dims - 4) / 4);
+  Four quad(device const T* rows, uint i, uint column) const {
+    return *(device const Four*)(rows + ulong(i) * dims + min(column, dims - 4));
   }
 };
 
 template <uint SimdGroups, uint Queries, uint MaxDims>
 struct SplitDecode {
   static constant constexpr uint kQuads = (MaxDims + 127) / 128;  // of a lane
-  static constant constexpr uint kKeys = 4;                       // at a time
 
   struct Memory {
     float2 levels[Queries][SimdGroups];
@@ -65,7 +67,7 @@ struct SplitDecode {
   // Queries first.. of the `queries` at `q`; those past the last repeat it.
   template <typename T>
   SplitDecode(device const T* q, uint first, uint queries, uint dims, Place place) {
-    const float scale = kLog2E * precise::rsqrt(float(dims));
+    const float scale = kLog2E * rsqrt(float(dims));
     for (uint g = 0; g < Queries; ++g) {
       device const T* from = q + ulong(min(first + g, queries - 1)) * dims;
       for (uint j = 0; j < kQuads; ++j) {
@@ -77,59 +79,79 @@ struct SplitDecode {
     }
   }
 
-  // Keys begin .. end - 1, by this SIMD-group's turns.
+  // How many keys at a time: twice as many where a lane has only eight bytes of each.
+  template <typename Cache>
+  static constant constexpr uint kKeys = kQuads == 1 && sizeof(typename Cache::Four) < 16 ? 8 : 4;
+
+  // Keys begin .. end - 1, by this SIMD-group's turns. Where registers are enough, values are on
+  // their way while scores are made.
   template <typename Cache>
   void walk(Cache cache, uint begin, uint end, Place place) {
-    for (uint i = begin + kKeys * place.simdgroup; i < end; i += kKeys * SimdGroups) {
-      float4 rows[kKeys][kQuads];
-      for (uint u = 0; u < kKeys; ++u) {
+    constexpr uint count = kKeys<Cache>;
+    constexpr bool early = kQuads == 1;
+    for (uint i = begin + count * place.simdgroup; i < end; i += count * SimdGroups) {
+      typename Cache::Four rows[count][kQuads];
+      typename Cache::Four values[count];
+      for (uint u = 0; u < count; ++u) {
         for (uint j = 0; j < kQuads; ++j) {
           rows[u][j] = cache.key(min(i + u, end - 1), 4 * (place.lane + 32 * j));
         }
       }
-      float4 weights[Queries];
-      for (uint g = 0; g < Queries; ++g) {
-        weights[g] = weighted(cache, g, rows, i, end);
+      for (uint u = 0; early && u < count; ++u) {
+        values[u] = cache.value(min(i + u, end - 1), 4 * place.lane);
       }
-      for (uint u = 0; u < kKeys; ++u) {
+      float4 weights[Queries][count / 4];
+      for (uint g = 0; g < Queries; ++g) {
+        weigh(cache, g, rows, i, end, weights[g]);
+      }
+      for (uint u = 0; u < count; ++u) {
         for (uint j = 0; j < kQuads; ++j) {
-          const float4 value = cache.value(min(i + u, end - 1), 4 * (place.lane + 32 * j));
+          const float4 value = float4(
+              early ? values[u] : cache.value(min(i + u, end - 1), 4 * (place.lane + 32 * j)));
           for (uint g = 0; g < Queries; ++g) {
-            out[g][j] = fma(weights[g][u], value, out[g][j]);
+            out[g][j] = fma(weights[g][u / 4][u % 4], value, out[g][j]);
           }
         }
       }
     }
   }
 
-  // The weights of four keys; what came before is scaled to their level.
-  template <typename Cache>
-  float4 weighted(Cache cache, uint g, thread const float4 (&rows)[kKeys][kQuads], uint i,
-                  uint end) {
-    // Summed together: four shuffles at a time are on their way, and one test of who takes part.
-    float4 products;
-    for (uint u = 0; u < kKeys; ++u) {
-      float4 product = 0.0f;
-      for (uint j = 0; j < kQuads; ++j) {
-        product = fma(query[g][j], rows[u][j], product);
+  // The weights of keys, four by four; what came before is scaled to their level.
+  template <typename Cache, uint Count>
+  void weigh(Cache cache, uint g, thread const typename Cache::Four (&rows)[Count][kQuads], uint i,
+             uint end, thread float4 (&weights)[Count / 4]) {
+    float higher = peak[g];
+    for (uint first = 0; first < Count; first += 4) {
+      // Summed together: four shuffles at a time are on their way, and one test of who takes part.
+      float4 products;
+      for (uint u = 0; u < 4; ++u) {
+        float4 product = 0.0f;
+        for (uint j = 0; j < kQuads; ++j) {
+          product = fma(query[g][j], float4(rows[first + u][j]), product);
+        }
+        products[u] = total(product);
       }
-      products[u] = total(product);
+      float4 scores = simd_sum(products);
+      for (uint u = 0; u < 4; ++u) {
+        const uint key = i + first + u;
+        scores[u] = key < end && cache.seen(key) ? scores[u] : -INFINITY;
+      }
+      weights[first / 4] = scores;
+      higher = max(higher, largest(scores));
     }
-    float4 scores = simd_sum(products);
-    for (uint u = 0; u < kKeys; ++u) {
-      scores[u] = i + u < end && cache.seen(i + u) ? scores[u] : -INFINITY;
-    }
-    const float higher = max(peak[g], largest(scores));
     // Where no key was seen yet, -inf - -inf would be NaN.
     const float level = higher > -INFINITY ? higher : 0.0f;
     const float shrink = fast::exp2(peak[g] - level);
-    const float4 weights = fast::exp2(scores - level);
+    float added = 0.0f;
+    for (uint four = 0; four < Count / 4; ++four) {
+      weights[four] = fast::exp2(weights[four] - level);
+      added += total(weights[four]);
+    }
     for (uint j = 0; j < kQuads; ++j) {
       out[g][j] *= shrink;
     }
-    sum[g] = fma(sum[g], shrink, total(weights));
+    sum[g] = fma(sum[g], shrink, added);
     peak[g] = higher;
-    return weights;
   }
 
   // The partials of span `span`: what the SIMD-groups have, relative to the largest score of all.

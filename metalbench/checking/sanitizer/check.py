@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
 from pathlib import Path
 
 from metalbench import _core
@@ -67,21 +69,20 @@ def check_sanitized(
     built = compile_kernel(
         _core.open("cuda"), what.kernel, what.task, dtype_name=element, tunables=tunables
     )
+    launch = partial(
+        Launch,
+        kernel=str(kernel),
+        dtype=element,
+        tunables=dict(tunables or {}),
+        seed=seed,
+        buffers=str(buffers) if buffers else None,
+        folders=tuple(map(str, folders)),
+        include_dirs=tuple(map(str, include_dirs)),
+    )
     found: list[Finding] = []
-    for size in what.sizes:
-        launch = Launch(
-            kernel=str(kernel),
-            size=size,
-            dtype=element,
-            tunables=dict(tunables or {}),
-            seed=seed,
-            buffers=str(buffers) if buffers else None,
-            folders=tuple(map(str, folders)),
-            include_dirs=tuple(map(str, include_dirs)),
-        )
-        for tool in tools:
-            told = run(program, tool, launch, time_limit)
-            found += _Told(what, built, size, told).findings(time_limit)
+    for size, tool in product(what.sizes, tools):
+        told = run(program, tool, launch(size=size), time_limit)
+        found += _Told(what, built, size, told).findings(time_limit)
     return _sorted(what, tools, found)
 
 

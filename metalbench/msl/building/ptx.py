@@ -10,6 +10,7 @@ from metalbench._core import CompileError
 from metalbench.msl.building import cache
 from metalbench.msl.building.compiler import Translate, assembly_of, generate, optimised
 from metalbench.msl.building.targets import NVPTX
+from metalbench.msl.building.three_inputs import with_three_inputs
 from metalbench.msl.building.toolchain import GPU_FLAGS, flags, toolchain
 from metalbench.msl.matrices.lowering import has_matrices, with_tensor_cores
 from metalbench.msl.rewriting.edits import Code
@@ -28,7 +29,7 @@ def ptx_of(code: Code, translate: Translate, *, fast_math: bool, spaces: bool) -
     if has_matrices(ir):
         ir = with_tensor_cores(optimised(ir, tools, translate, options))
         options = as_it_is
-    ptx = assembly_of(ir, tools, translate, options)
+    ptx = with_three_inputs(assembly_of(ir, tools, translate, options))
     _check_complete(ptx, translate)
     for path, text in ((target.with_suffix(".cpp"), code.text), (target, ptx)):
         with cache.replacing(path) as made:

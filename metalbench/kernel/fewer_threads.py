@@ -1,0 +1,49 @@
+"""What a kernel whose threadgroup has too many threads is told to change."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+from metalbench import _core
+from metalbench.kernel.directives import Dispatch
+from metalbench.kernel.geometry import threads_of
+from metalbench.kernel.header import Kernel
+
+
+def why_at_most(most: int, device: _core.Device) -> str:
+    """Why a function takes `most` threads, if that is less than `device` does."""
+    limit = device.limits.max_threads_per_threadgroup
+    if most >= limit:
+        return ""
+    return (
+        f" (the device takes {limit}, but not of this kernel: it needs many registers, or "
+        "says max_total_threads_per_threadgroup)"
+    )
+
+
+def smaller(kernel: Kernel, line: Dispatch, values: Mapping[str, int], most: int) -> str:
+    """Which of the kernel's own tunables make a threadgroup of at most `most` threads."""
+    names = [name for name in kernel.tunables if any(name in each.names for each in line.threads)]
+    if not names:
+        return "lower threads="
+    fitting = list(_fitting(kernel, line, values, most, names=names))
+    if not fitting:
+        named = " and ".join(f"`// tune: {name}`" for name in names)
+        return f"no value of {named} is small enough: add one that is, as the first"
+    found = ", ".join(map("{} = {}".format, names, max(fitting)[1]))
+    said = [each for each in kernel.device_defaults if each.device in kernel.target]
+    if any(name in each.values for each in said for name in names):
+        lines = " and ".join(f"`// defaults: {each.device}`" for each in said)
+        return f"{found} fits: let the line {lines} say so"
+    return f"{found} fits: let the `// tune:` line begin with it"
+
+
+def _fitting(
+    kernel: Kernel, line: Dispatch, values: Mapping[str, int], most: int, *, names: Sequence[str]
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The threads of each choice of `names` that are few enough, and the choice."""
+    for choice in itertools.product(*(kernel.tunables[name] for name in names)):
+        threads = threads_of(line, {**values, **dict(zip(names, choice, strict=True))})
+        if threads is not None and threads <= most:
+            yield threads, choice
