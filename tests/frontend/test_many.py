@@ -64,7 +64,6 @@ def built(source, names):
 
 def test_kernels_that_do_not_synchronise_lie_in_objects_together(monkeypatch):
     monkeypatch.setattr("metalbench.msl.building.many.usable_cores", lambda: 1)
-    monkeypatch.setattr("metalbench.msl.building.many._PIECES", 1)
     found = built(SOURCE, NAMES)
     paths = [found[name].path for name in NAMES]
     assert paths[0] == paths[1] == paths[2] != paths[3]
@@ -98,13 +97,12 @@ def test_kernels_that_synchronise_are_parsed_together_and_then_are_what_each_is_
 def test_an_object_has_no_more_than_one_run_of_clang_is_good_for(monkeypatch):
     monkeypatch.setattr("metalbench.msl.building.many.usable_cores", lambda: 1)
     monkeypatch.setattr("metalbench.msl.building.many._MOST", 2)
-    monkeypatch.setattr("metalbench.msl.building.many._PIECES", 1)
     found = built(SOURCE, NAMES[:3])
     assert len({each.path for each in found.values()}) == 2
 
 
 def test_what_was_parsed_together_is_compiled_in_pieces(monkeypatch):
-    monkeypatch.setattr("metalbench.msl.building.many.usable_cores", lambda: 1)
+    monkeypatch.setattr("metalbench.msl.building.many.usable_cores", lambda: 3)
     found = built(SOURCE, NAMES[:3])
     assert len({each.path for each in found.values()}) == 3
     assert [found[name].entry_name for name in NAMES[:3]] == ["_0", "_1", "_2"]

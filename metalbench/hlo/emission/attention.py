@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
-
-from metalbench.hlo.emission.kernel import EMITTERS, Kernel, kernel_of
+from metalbench.hlo.emission.kernel import EMITTERS, Kernel
 from metalbench.hlo.emission.reductions import products
 from metalbench.hlo.emission.rows import Row
 from metalbench.hlo.emission.shared_rows import MEMORY, SharedRows
@@ -43,5 +41,4 @@ def attention_kernel(
         writer.line(f"{head}{MEMORY}[{index[-1]}] = {writer.value(weights, index)};")
     writer.line("threadgroup_barrier(mem_flags::mem_threadgroup);")
     shared.multiply(writer, product, side).store(writer, operation.attributes["permutation"])
-    threads = prod(rows.outer) * row.threads
-    return kernel_of(name, writer, operation.results, threads, row.threads)
+    return row.kernel(name, operation)

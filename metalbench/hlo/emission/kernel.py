@@ -107,9 +107,19 @@ def stage_kernel(name: str, stage: Stage, results: Sequence[Value], inlined: set
 
 
 def kernel_of(
-    name: str, writer: Writer, roots: Sequence[Value], threads: int, group: int = THREADS
+    name: str,
+    writer: Writer,
+    roots: Sequence[Value],
+    threads: int,
+    group: int = THREADS,
+    *,
+    place: Sequence[str] = ("uint i [[thread_position_in_grid]]",),
 ) -> Kernel:
-    """The kernel whose body a writer has; raises Unsupported if it needs too many buffers."""
+    """The kernel whose body a writer has; raises Unsupported if it needs too many buffers.
+
+    `place` are the parameters that tell a thread which it is; with others than `i` the body has to
+    end the threads that are too many.
+    """
     outputs = {f"out{number}": each for number, each in enumerate(roots)}
     inputs = {text: value for value, text in writer.buffers.items()}
     if len(inputs) + len(outputs) > MOST_BUFFERS:
@@ -123,7 +133,7 @@ def kernel_of(
         *(f"device {value.type.element.msl}* {text}" for text, value in outputs.items()),
     ]
     bound = [f"{each} [[buffer({number})]]" for number, each in enumerate(parameters)]
-    head = ",\n    ".join([*bound, "uint i [[thread_position_in_grid]]"])
-    guard = f"  if (i >= {threads}u) return;"
-    text = "\n".join([f"kernel void {name}(\n    {head}) {{", guard, *writer.lines, "}\n"])
+    head = ",\n    ".join([*bound, *place])
+    guard = [f"  if (i >= {threads}u) return;"] if len(place) == 1 else []
+    text = "\n".join([f"kernel void {name}(\n    {head}) {{", *guard, *writer.lines, "}\n"])
     return Kernel(name, text, threads, inputs, outputs, group)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
-
-from metalbench.hlo.emission.kernel import EMITTERS, Kernel, kernel_of
+from metalbench.hlo.emission.kernel import EMITTERS, Kernel
 from metalbench.hlo.emission.rows import LANES, Row
 from metalbench.hlo.emission.shared_rows import MEMORY, SharedRows
 from metalbench.hlo.emission.writer import Writer
@@ -26,19 +24,19 @@ def row_product_kernel(
     rows = rows_of(reductions[0])
     if rows is None:
         raise AssertionError("a product of rows has a reduction of rows")
-    row = Row(writer, rows, MOST_WIDTH // LANES)
+    threads = ROWS * LANES
+    row = Row(writer, rows, MOST_WIDTH // LANES, fewest=threads)
     for number, reduction in enumerate(reductions):
         row.join(reduction, number)
-    threads = ROWS * LANES
-    place = writer.declare("uint", f"i % {threads}u", "member")
-    first = writer.declare("int", f"int(i / {threads}u) * {ROWS}", "first")
+    member = writer.declare("uint", f"simdgroup * {LANES}u + lane", "member")
+    first = writer.declare("int", f"int(group) * {ROWS}", "first")
     indices = [
         writer.unravel(first if n == 0 else f"({first} + {n})", rows.outer) for n in range(ROWS)
     ]
-    shared = SharedRows(indices, place, threads)
+    shared = SharedRows(indices, member, threads)
     left = product.operands[0]
     shared.declare(writer, left)
-    start = writer.declare("int", f"int({place} / {LANES}u) * {rows.inner[0]}", "start")
+    start = writer.declare("int", f"int(simdgroup) * {rows.inner[0]}", "start")
     for index, inside in row.slots:
         head = "" if inside == "true" else f"if ({inside}) "
         writer.line(f"{head}{MEMORY}[{start} + {index[-1]}] = {writer.value(left, index)};")
@@ -50,4 +48,4 @@ def row_product_kernel(
         made.store(writer, range(len(root.type.shape)))
     else:
         made.store_made(writer, root, first, rows.outer)
-    return kernel_of(name, writer, operation.results, prod(rows.outer) * LANES, threads)
+    return row.kernel(name, operation)

@@ -12,6 +12,13 @@ from metalbench.hlo.graph import ELEMENTS, Operation, Value
 from metalbench.hlo.passes.rows import Rows, identity, rows_of
 
 LANES = 32
+# How a thread finds its row: that all lanes of a SIMD-group have the same one, and elements of it
+# beside each other, is plain from these alone.
+PLACE = (
+    "uint group [[threadgroup_position_in_grid]]",
+    "uint simdgroup [[simdgroup_index_in_threadgroup]]",
+    "uint lane [[thread_index_in_simdgroup]]",
+)
 # Elements of a row that a thread keeps, if as many threads as a threadgroup has are enough.
 SLOTS = 8
 # On a kind of device: where SIMD-groups that wait for each other are the longest part of it.
@@ -29,26 +36,37 @@ def rows_kernel(
     found = rows_of(reductions[0])
     if found is None:
         raise AssertionError("a group has a reduction of rows")
-    made = Row(writer, found, SLOTS_ON.get(device, SLOTS))
+    made = Row(writer, found, SLOTS_ON.get(device, SLOTS), fewest=THREADS)
     for number, reduction in enumerate(reductions):
         made.join(reduction, number)
     for number, value in enumerate(region.returned):
         made.write(value, f"out{number}")
-    threads = prod(found.outer) * made.threads
-    return kernel_of(name, writer, operation.results, threads, max(made.threads, THREADS))
+    return made.kernel(name, operation)
 
 
 class Row:
     """The row of a thread, and the elements of it that the thread has."""
 
-    def __init__(self, writer: Writer, rows: Rows, slots: int = SLOTS) -> None:
+    def __init__(
+        self, writer: Writer, rows: Rows, slots: int = SLOTS, *, fewest: int = LANES
+    ) -> None:
+        """A threadgroup of `fewest` threads has several rows, if each needs fewer."""
         self._writer, self._rows = writer, rows
         width = prod(rows.inner)
         self.threads = LANES
         while self.threads * slots < width:
             self.threads *= 2
-        writer.line(f"const uint place = i % {self.threads}u;")
-        row = writer.declare("int", f"int(i / {self.threads}u)", "row")
+        self.group = max(self.threads, fewest)
+        several = self.group // self.threads
+        place, text = "lane", "group"
+        if self.threads > LANES:
+            place = f"simdgroup * {LANES}u + lane"
+        if several > 1:
+            text = f"group * {several}u + simdgroup"
+        writer.line(f"const uint place = {place};")
+        row = writer.declare("int", f"int({text})", "row")
+        if prod(rows.outer) % several:
+            writer.line(f"if ({row} >= {prod(rows.outer)}) return;")
         self.index = writer.unravel(row, rows.outer)
         self.slots: list[tuple[Index, str]] = []
         for start in range(0, width, self.threads):
@@ -58,6 +76,11 @@ class Row:
                 inside = writer.declare("bool", f"{column} < {width}")
                 column = writer.declare("int", f"min({column}, {width - 1})", "column")
             self.slots.append(((*self.index, *writer.unravel(column, rows.inner)), inside))
+
+    def kernel(self, name: str, operation: Operation) -> Kernel:
+        """What the writer has, as a kernel for all rows."""
+        threads = prod(self._rows.outer) * self.threads
+        return kernel_of(name, self._writer, operation.results, threads, self.group, place=PLACE)
 
     def join(self, reduction: Operation, number: int) -> None:
         """A reduction's number of this row, which all threads of the row know then."""

@@ -20,8 +20,6 @@ from metalbench.msl.rewriting.lower_many import among_others
 
 # Fewer are compiled as fast by themselves; more might be too much for one run of clang.
 _FEWEST, _MOST = 2, 64
-# Of what was parsed together: so many can be shared out evenly, each is a run of clang.
-_PIECES = 4
 
 
 @dataclass(order=True)
@@ -54,14 +52,15 @@ def compile_many(
     loops = [name for name in names if kinds[name] is False]
     if len(lanes) < _FEWEST:
         lanes = []
-    tasks = [
-        _Task(0, partial(_front, source, part, options, synchronise=kind, first=part is parts[0]))
-        for kind, parts in (
-            (True, _parts(lanes, cores // 2)),
-            (False, _parts(loops, cores - bool(lanes))),
-        )
-        for part in parts
-    ]
+    tasks = []
+    for synchronise, parts in (
+        (True, _parts(lanes, cores // 2)),
+        (False, _parts(loops, cores - bool(lanes))),
+    ):
+        for part in parts:
+            kind = {"synchronise": synchronise, "make_head": part is parts[0]}
+            pieces = -(-cores // len(parts))
+            tasks.append(_Task(0, partial(_front, source, part, options, pieces, **kind)))
     rest = [name for name in names if name not in {*lanes, *loops}]
     tasks += [_Task(1, partial(_alone, source, each, options)) for each in rest]
     return _done(tasks, cores)
@@ -99,24 +98,23 @@ def _alone(source: Source, name: str, options: BuildOptions) -> _Step:
 
 
 def _front(
-    source: Source, names: Sequence[str], options: BuildOptions, *, synchronise: bool, first: bool
+    source: Source, names: Sequence[str], options: BuildOptions, pieces: int, **kind: bool
 ) -> _Step:
-    """One run of clang over some kernels, and then one for each of several pieces of them.
+    """One run of clang over some kernels, and then one for each of so many pieces of them.
 
-    Of those that run beside each other the `first` may precompile the headers.
+    `kind` is what `together` has to know besides: of those that run beside each other, the first
+    one alone may precompile the headers.
     """
-    kind = {"synchronise": synchronise, "fast_math": options.fast_math, "make_head": first}
     try:
-        parsed = together(source, names, **kind)
+        parsed = together(source, names, fast_math=options.fast_math, **kind)
     except CompileError:
         return _Step()
     if parsed is None:
         return _Step()
     # Those that synchronise are short, and fill what time there is behind the others.
-    rank = 3 if synchronise else 2
-    return _Step(
-        then=[_Task(rank, partial(_back, parsed, each)) for each in parsed.pieces(_PIECES)]
-    )
+    rank = 3 if kind["synchronise"] else 2
+    found = parsed.pieces(pieces)
+    return _Step(then=[_Task(rank, partial(_back, parsed, each)) for each in found])
 
 
 def _back(parsed: Together, piece: Sequence[str]) -> _Step:
