@@ -8,7 +8,7 @@
 // tune: SPAN = 512, 256, 1024
 // tune: SHARED = 4, 1, 2, 8
 // tune: TG = 128, 64, 256
-// defaults: cuda SHARED = 2
+// defaults: cuda SHARED = 2, SPAN = 1024
 // dtypes: float32, float16, bfloat16
 #include "metalbench/split_decode.h"
 #include "metalbench/tiles.h"

@@ -13,7 +13,7 @@
 // instance: q8_g64 BITS = 8, GROUP = 64
 // instance: q8_g32 BITS = 8, GROUP = 32
 // tune: TG = 448, 128, 256
-// tune: SHARES = 2048, 512, 1024, 4096
+// tune: SHARES = 1792, 512, 1024, 3584
 // dtypes: float32, float16, bfloat16
 #include "metalbench/quantised_columns.h"
 using namespace metalbench;

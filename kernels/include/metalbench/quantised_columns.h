@@ -117,11 +117,11 @@ struct MatvecByColumns {
       part.take(x, column, weights.cols);
       for (uint begin = first; begin < end; begin += kRows) {
         const Step step = next;
-        const uint after = min(begin + kRows, top);
-        if (begin + kRows < end) {
-          next_rows.advance(after - row);
-          next.load(next_rows);
-        }
+        // Without a question: one would let a compiler put the loads behind what is to hide them.
+        // Last come the rows that are there already.
+        const uint after = begin + kRows < end ? min(begin + kRows, top) : row;
+        next_rows.advance(after - row);
+        next.load(next_rows);
         const float sum = part.products(step, place.lane);
         const uint own = row + place.lane;
         if (place.lane < kRows && own >= begin && own < end) {
@@ -134,8 +134,8 @@ struct MatvecByColumns {
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint r = place.thread_index; first + r < end; r += threads) {
       float sum = 0.0f;
-      for (uint i = 0; i < threads / 32; ++i) {
-        sum += memory.sums[r][i];
+      for (uint i = 0; i < Threads / 32; ++i) {
+        sum += i < threads / 32 ? memory.sums[r][i] : 0.0f;
       }
       y[first + r] = T(sum);
     }

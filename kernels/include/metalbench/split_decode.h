@@ -79,9 +79,11 @@ struct SplitDecode {
     }
   }
 
-  // How many keys at a time: twice as many where a lane has only eight bytes of each.
+  // How many keys at a time: twice as many where a lane has only eight bytes of each, and these
+  // become floats by one instruction, as halves do: others take more registers on the way.
   template <typename Cache>
-  static constant constexpr uint kKeys = kQuads == 1 && sizeof(typename Cache::Four) < 16 ? 8 : 4;
+  static constant constexpr uint kKeys =
+      kQuads == 1 && is_same_v<typename Cache::Four, half4> ? 8 : 4;
 
   // Keys begin .. end - 1, by this SIMD-group's turns. Where registers are enough, values are on
   // their way while scores are made.
