@@ -8,6 +8,48 @@
 
 namespace metalbench {
 
+// What numbers are multiplied by, and what sums of such products are worth: weights, made first.
+template <typename Format>
+struct Factors {
+  INLINED static float less(uint, float x) { return x; }
+  INLINED static float factor(thread const Run<Format::kBits>& run, uint i,
+                              typename Format::Scale scale) {
+    return Format::weight(run, i, scale);
+  }
+  INLINED static float sum(typename Format::Scale, float products, float) { return products; }
+};
+
+// A sum of q x that is scaled once a group, with b times a sum of x, costs less and cancels: both
+// are large where the codes of zero are far from zero. So that is for elements of two bytes, which
+// sums in float are far more exact than.
+//
+// Codes below 2^10 need not be moved to become halves, of which no GPU makes subnormal ones zero:
+// two of them are had at once, though half of them want to be eight bits lower. The power of two
+// that they are off by where they lie is undone in what they are multiplied with, and 2^-24 in two
+// steps, so that nothing becomes infinite.
+template <typename T, uint Bits, uint Group>
+struct Factors<WholeNumbers<T, Bits, Group>> {
+  using Format = WholeNumbers<T, Bits, Group>;
+  using Scale = typename Format::Scale;
+  static constant constexpr bool kHalves = sizeof(T) == 2 && Format::kInPlace;
+  static constant constexpr float kStep = 0x1p12f;
+
+  INLINED static float less(uint i, float x) {
+    return kHalves ? x * (kStep / float(1u << (i * Bits % 8))) : x;
+  }
+  INLINED static float factor(thread const Run<Bits>& run, uint i, Scale scale) {
+    if (!kHalves) {
+      return Format::weight(run, i, scale);
+    }
+    const uint first = i * Bits, left = first % 16;
+    const uint mask = (Format::kMask | Format::kMask << 16) << (left % 8);
+    return as_type<half2>((run.words[first / 32] >> (left & 8)) & mask)[first % 32 / 16];
+  }
+  INLINED static float sum(Scale scale, float products, float seen) {
+    return kHalves ? fma(scale.s * kStep, products, scale.b * seen) : products;
+  }
+};
+
 // Threads is the most that a threadgroup has; fewer where a row has not so many runs.
 template <uint Threads, typename Format, typename T>
 struct MatvecByColumns {
@@ -22,21 +64,22 @@ struct MatvecByColumns {
 
   // Where a thread's columns of rows are: kRows of them at a time, or all that there are.
   struct Rows {
-    RowOfWeights<Format> first;
+    device const uint* words;
+    Format format;
     uint words_apart;
     uint groups_apart;
     uint last;  // of those at a time
 
     INLINED Rows(Weights<Format> weights, uint row, uint rows, uint column)
-        : first(weights.from(row, column)) {
-      words_apart = weights.cols / kRun * Format::kBits;
-      groups_apart = weights.cols / Format::kGroup;
-      last = min(rows, kRows) - 1;
-    }
+        : words(weights.words + weights.place(row, column) / kRun * Format::kBits),
+          format(weights.format.from(weights.place(row, column) / Format::kGroup)),
+          words_apart(weights.cols / kRun * Format::kBits),
+          groups_apart(weights.cols / Format::kGroup),
+          last(min(rows, kRows) - 1) {}
 
     INLINED void advance(uint count) {
-      first.words += count * words_apart;
-      first.format = first.format.from(count * groups_apart);
+      words += count * words_apart;
+      format = format.from(count * groups_apart);
     }
   };
 
@@ -48,10 +91,10 @@ struct MatvecByColumns {
     INLINED void load(thread const Rows& rows) {
       for (uint r = 0; r < kRows; ++r) {
         const uint at = min(r, rows.last);
-        runs[r] = Run<Format::kBits>(rows.first.words + at * rows.words_apart);
+        runs[r] = Run<Format::kBits>(rows.words + at * rows.words_apart);
         for (uint part = 0; part < kParts; ++part) {
           scales[r][part] =
-              rows.first.format.stored(at * rows.groups_apart + part * kPart / Format::kGroup);
+              rows.format.stored(at * rows.groups_apart + part * kPart / Format::kGroup);
         }
       }
     }
@@ -69,7 +112,7 @@ struct MatvecByColumns {
         const float4 four = quad_at(x, (min(column, cols - kRun) + i) / 4) * live;
         seen[part] += total(four);
         for (uint j = 0; j < 4; ++j) {
-          less[i + j] = Format::less(i + j, four[j]);
+          less[i + j] = Factors<Format>::less(i + j, four[j]);
         }
       }
     }
@@ -82,10 +125,11 @@ struct MatvecByColumns {
       float4 products = 0.0f;
       for (uint i = part * kPart; i < (part + 1) * kPart; i += 4) {
         for (uint j = 0; j < 4; ++j) {
-          products[j] = fma(Format::factor(step.runs[r], i + j, scale), less[i + j], products[j]);
+          products[j] =
+              fma(Factors<Format>::factor(step.runs[r], i + j, scale), less[i + j], products[j]);
         }
       }
-      sum += Format::sum(scale, total(products), seen[part]);
+      sum += Factors<Format>::sum(scale, total(products), seen[part]);
     }
     return sum;
   }

@@ -51,18 +51,6 @@ struct TileOfVector {
   }
 };
 
-// Several rows of weights. Those past the last repeat it, so that nothing is tested later.
-template <uint Rows, typename Format>
-struct RowsOfWeights {
-  RowOfWeights<Format> each[Rows];
-
-  INLINED RowsOfWeights(Weights<Format> weights, uint rows, uint first) {
-    for (uint r = 0; r < Rows; ++r) {
-      each[r] = weights.row(min(first + r, rows - 1));
-    }
-  }
-};
-
 // Runs of several rows that are on their way together.
 template <uint Rows, uint Ahead, typename Format>
 struct RunsAhead {
@@ -73,14 +61,15 @@ struct RunsAhead {
   Run<Format::kBits> runs[Ahead][Rows];
   typename Format::Scale scales[Ahead][Rows][kParts];
 
-  // Columns past the last repeat it.
-  INLINED RunsAhead(thread const RowsOfWeights<Rows, Format>& rows, uint column, uint cols) {
+  // Rows and columns past the last repeat it, so that nothing is tested here.
+  INLINED RunsAhead(Weights<Format> weights, uint rows, uint first, uint column) {
     for (uint a = 0; a < Ahead; ++a) {
-      const uint at = min(column + a * kStep, cols - kRun);
       for (uint r = 0; r < Rows; ++r) {
-        runs[a][r] = rows.each[r].run(at);
+        const ulong place =
+            weights.place(min(first + r, rows - 1), min(column + a * kStep, weights.cols - kRun));
+        runs[a][r] = Run<Format::kBits>(weights.words + place / kRun * Format::kBits);
         for (uint part = 0; part < kParts; ++part) {
-          scales[a][r][part] = Format::scale(rows.each[r].stored(at + part * kPart));
+          scales[a][r][part] = weights.scale(place + part * kPart);
         }
       }
     }
@@ -91,35 +80,21 @@ struct RunsAhead {
   INLINED void add(thread Vector& vector, uint column, uint end, thread float (&sums)[Rows]) const {
     for (uint a = 0; a < Ahead; ++a) {
       if (column + a * kStep < end) {
-        for (uint part = 0; part < kParts; ++part) {
-          add_part(vector, column + a * kStep, a, part, sums);
+        float4 products[Rows] = {};
+        for (uint i = 0; i < kRun; i += 4) {
+          const float4 x = vector.quad(column + a * kStep + i);
+          for (uint r = 0; r < Rows; ++r) {
+            float4 w;
+            for (uint j = 0; j < 4; ++j) {
+              w[j] = Format::weight(runs[a][r], i + j, scales[a][r][i / kPart]);
+            }
+            products[r] = fma(w, x, products[r]);
+          }
+        }
+        for (uint r = 0; r < Rows; ++r) {
+          sums[r] += total(products[r]);
         }
       }
-    }
-  }
-
-  template <typename Vector>
-  INLINED void add_part(thread Vector& vector, uint column, uint a, uint part,
-                        thread float (&sums)[Rows]) const {
-    float4 products[Rows] = {};
-    float seen = 0.0f;
-    for (uint i = part * kPart; i < (part + 1) * kPart; i += 4) {
-      const float4 x = vector.quad(column + i);
-      seen += total(x);
-      float4 less;
-      for (uint j = 0; j < 4; ++j) {
-        less[j] = Format::less(i + j, x[j]);
-      }
-      for (uint r = 0; r < Rows; ++r) {
-        float4 w;
-        for (uint j = 0; j < 4; ++j) {
-          w[j] = Format::factor(runs[a][r], i + j, scales[a][r][part]);
-        }
-        products[r] = fma(w, less, products[r]);
-      }
-    }
-    for (uint r = 0; r < Rows; ++r) {
-      sums[r] += Format::sum(scales[a][r][part], total(products[r]), seen);
     }
   }
 };
@@ -140,10 +115,9 @@ template <uint Rows, uint Ahead, typename Format, typename Vector, typename T>
 INLINED void quantised_matvec(Weights<Format> weights, Vector vector, device T* y, uint rows,
                               uint first, uint lane) {
   using Runs = RunsAhead<Rows, Ahead, Format>;
-  const RowsOfWeights<Rows, Format> own(weights, rows, first);
   float sums[Rows] = {};
   for (uint column = kRun * lane; column < weights.cols; column += Ahead * Runs::kStep) {
-    const Runs runs(own, column, weights.cols);
+    const Runs runs(weights, rows, first, column);
     runs.add(vector, column, weights.cols, sums);
   }
   store_sums(sums, vector.factor(), y, rows, first, lane);
@@ -155,12 +129,11 @@ INLINED void staged_matvec(Weights<Format> weights, device const V* x, device T*
                            uint first, threadgroup float4* quads, Place place) {
   using Runs = RunsAhead<Rows, Ahead, Format>;
   constexpr uint tile = TileOfVector::kColumns;
-  const RowsOfWeights<Rows, Format> own(weights, rows, first);
   float sums[Rows] = {};
   for (uint from = 0; from < weights.cols; from += tile) {
     const uint end = min(weights.cols, from + tile);
     uint column = from + kRun * place.lane;
-    Runs runs(own, column, weights.cols);  // on their way while the vector is
+    Runs runs(weights, rows, first, column);  // on their way while the vector is
     if (from > 0) {
       threadgroup_barrier(mem_flags::mem_threadgroup);
     }
@@ -173,7 +146,7 @@ INLINED void staged_matvec(Weights<Format> weights, device const V* x, device T*
       runs.add(vector, column, end, sums);
       column += Ahead * Runs::kStep;
       if (column < end) {
-        runs = Runs(own, column, weights.cols);
+        runs = Runs(weights, rows, first, column);
       }
     }
   }
