@@ -42,7 +42,7 @@ class Input(Array):
     """An input and how to draw it: plainly for seed 0, then for each seed with one variation.
 
     Inputs of one `stream`, if it is not empty, are drawn from the same random numbers. Elements
-    that belong `together` are never mixed with another draw's.
+    that belong `together` are never mixed with another draw's, and none of them is made larger.
     """
 
     distribution: str

@@ -41,6 +41,8 @@ EXPLAINED = 24
 def with_spikes(plain: Workload) -> Workload | None:
     """The inputs of `plain`, floats with spikes; None where there are none that the oracle bears.
 
+    Elements that belong together, such as those in ascending order, stay as they are.
+
     The largest is the very last element at even seeds, and anywhere at odd ones.
     """
     places = spiked_places(plain)
@@ -63,6 +65,7 @@ def spiked_places(work: Workload) -> dict[str, Array]:
         name: _places(each, _random(work, name), work.seed % 2)
         for name, each in work.inputs.items()
         if work.task.inputs[name].type_in(work.dtype).is_float
+        and not work.task.inputs[name].together
     }
 
 

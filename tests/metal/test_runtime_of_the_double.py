@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -30,12 +31,22 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runtime")
     root = folder / "root.o"
     compile_with("-fno-objc-arc", "-c", str(DOUBLE / "runtime/root_mrc.mm"), "-o", str(root))
-    sources = [*DOUBLE.glob("runtime_test/*.mm"), *DOUBLE.glob("runtime/*.cpp")]
-    sources += [path for path in DOUBLE.glob("foundation/*.mm") if path.name != NEEDS_METAL]
+    foundation = [path for path in DOUBLE.glob("foundation/*.mm") if path.name != NEEDS_METAL]
+    parts = {
+        "runtime.cpp": DOUBLE.glob("runtime/*.cpp"),
+        "foundation.mm": foundation,
+        "tests.mm": DOUBLE.glob("runtime_test/*.mm"),
+    }
+    together = [str(in_one(folder / name, sources)) for name, sources in parts.items()]
     built = folder / "runtime_test"
-    names = [str(path) for path in sorted(sources)]
-    compile_with("-fobjc-arc", *names, str(root), "-Wl,--no-gc-sections", "-o", str(built))
+    compile_with("-fobjc-arc", *together, str(root), "-Wl,--no-gc-sections", "-o", str(built))
     return built
+
+
+def in_one(path: Path, sources: Iterable[Path]) -> Path:
+    """A file that includes all of `sources`, whose headers are read once then."""
+    path.write_text("".join(f'#include "{each}"\n' for each in sorted(sources)))
+    return path
 
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:

@@ -18,7 +18,7 @@ def cuts(*dims):
         ends = np.concatenate([[0], inner, [values["k"]]])
         return np.stack([ends[:-1], ends[1:]], axis=1).astype(np.uint32)
 
-    return replace(plain, draw=draw, distribution="cuts of the depth")
+    return replace(plain, draw=draw, distribution="cuts of the depth", together=True)
 
 
 def parts(a, b, segments):

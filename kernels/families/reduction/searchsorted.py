@@ -12,6 +12,7 @@ from metalbench.task.matrices import FLOATING
 ascending = replace(
     normal("n").only(coarse()),
     draw=lambda random, shape, _: np.sort(random.standard_normal(shape, dtype=np.float32)),
+    together=True,
 )
 
 

@@ -17,7 +17,7 @@ def drawn(random, shape, values):
     return np.sort(np.concatenate([[0], ends, [values["rows"]]])).astype(np.uint32)
 
 
-ragged = replace(integers("segments + 1", high="rows"), draw=drawn)
+ragged = replace(integers("segments + 1", high="rows"), draw=drawn, together=True)
 
 
 def sums_of_runs(x, offsets):

@@ -34,9 +34,12 @@ struct Weights {
   // The matrix from a row on: one of several that follow each other.
   INLINED Weights from_row(ulong row) const { return {words, format, cols, first + row}; }
 
-  INLINED RowOfWeights<Format> row(ulong row) const {
-    const ulong from = place(row, 0);
-    return {words + from / kRun * kBits, format.from(from / kGroup)};
+  INLINED RowOfWeights<Format> row(ulong row) const { return from(row, 0); }
+
+  // What begins at a column that is a multiple of kRun; groups may be longer.
+  INLINED RowOfWeights<Format> from(ulong row, uint column) const {
+    const ulong begin = place(row, column);
+    return {words + begin / kRun * kBits, format.from(begin / kGroup)};
   }
 
   // The four weights from a column that is a multiple of four.

@@ -1,7 +1,7 @@
-// A matrix of weights of few bits times a vector, by columns: each thread has 32 columns, whose part
-// of the vector stays in its registers, made ready for codes, while the rows of the threadgroup pass
-// by. Nothing of the vector is read twice, and sums of several rows cross a SIMD-group together.
-// Runs are on their way two steps ahead of those that are multiplied.
+// A matrix of weights of few bits times a vector, by columns: each thread has 32 columns, whose
+// part of the vector stays in its registers, made ready for codes, while the rows of the
+// threadgroup pass by. Nothing of the vector is read twice, and sums of several rows cross a
+// SIMD-group together. Four rows are on their way while four are multiplied.
 #pragma once
 #include "metalbench/quantised.h"
 #include "metalbench/reduce.h"
@@ -20,22 +20,23 @@ struct MatvecByColumns {
     float sums[kMost][Threads / 32];
   };
 
-  // Of a thread's columns: the first row's run, where others are from there, and which is the last.
+  // Where a thread's columns of rows are: kRows of them at a time, or all that there are.
   struct Rows {
-    device const uint* words;
-    Format format;
+    RowOfWeights<Format> first;
     uint words_apart;
     uint groups_apart;
-    uint last;
+    uint last;  // of those at a time
 
-    INLINED Rows(Weights<Format> weights, uint first, uint rows, uint column)
-        : format(weights.format) {
-      const ulong place = weights.place(first, column);
-      words = weights.words + place / kRun * Format::kBits;
-      format = weights.format.from(place / Format::kGroup);
+    INLINED Rows(Weights<Format> weights, uint row, uint rows, uint column)
+        : first(weights.from(row, column)) {
       words_apart = weights.cols / kRun * Format::kBits;
       groups_apart = weights.cols / Format::kGroup;
-      last = rows - 1 - first;
+      last = min(rows, kRows) - 1;
+    }
+
+    INLINED void advance(uint count) {
+      first.words += count * words_apart;
+      first.format = first.format.from(count * groups_apart);
     }
   };
 
@@ -44,19 +45,20 @@ struct MatvecByColumns {
     Run<Format::kBits> runs[kRows];
     typename Format::Stored scales[kRows][kParts];
 
-    INLINED void load(thread const Rows& rows, uint row) {
+    INLINED void load(thread const Rows& rows) {
       for (uint r = 0; r < kRows; ++r) {
-        const uint at = min(row + r, rows.last);
-        runs[r] = Run<Format::kBits>(rows.words + at * rows.words_apart);
+        const uint at = min(r, rows.last);
+        runs[r] = Run<Format::kBits>(rows.first.words + at * rows.words_apart);
         for (uint part = 0; part < kParts; ++part) {
-          scales[r][part] = rows.format.stored(at * rows.groups_apart + part * kPart / Format::kGroup);
+          scales[r][part] =
+              rows.first.format.stored(at * rows.groups_apart + part * kPart / Format::kGroup);
         }
       }
     }
   };
 
-  float less[kRun];      // of the vector
-  float seen[kParts];    // sums of it
+  float less[kRun];    // of the vector
+  float seen[kParts];  // sums of it
 
   // Zeros past the last column.
   INLINED void take(device const T* x, uint column, uint cols) {
@@ -88,44 +90,49 @@ struct MatvecByColumns {
     return sum;
   }
 
-  // Adds a step's products to the sums of its rows, which this SIMD-group alone writes to.
-  INLINED void add(thread const Step& step, uint at, threadgroup Memory& memory,
-                   Place place) const {
-    float4 products;
+  // The products of a step's rows, of lane r that of row r.
+  INLINED float products(thread const Step& step, uint lane) const {
+    float4 all;
     for (uint r = 0; r < kRows; ++r) {
-      products[r] = product(step, r);
+      all[r] = product(step, r);
     }
-    products = simd_sum(products);
-    if (place.lane < kRows) {
-      memory.sums[at + place.lane][place.simdgroup] += products[place.lane];
-    }
+    all = simd_sum(all);
+    return lane < kRows ? all[lane] : 0.0f;
   }
 
-  // Rows first .. first + count - 1: `count` is a multiple of eight, and kMost at most.
+  // Rows first .. first + count - 1, kMost at most.
   INLINED static void run(Weights<Format> weights, device const T* x, device T* y, uint rows,
                           uint first, uint count, uint threads, threadgroup Memory& memory,
                           Place place) {
-    for (uint r = place.lane; r < count; r += 32) {
-      memory.sums[r][place.simdgroup] = 0.0f;
-    }
+    const uint end = min(first + count, rows);
+    // The last rows of all are once more among those before them, rather than beyond the end.
+    const uint top = rows - min(rows, kRows);
     for (uint from = 0; from < weights.cols; from += kRun * threads) {
       const uint column = from + kRun * place.thread_index;
-      const Rows own(weights, first, rows, min(column, weights.cols - kRun));
-      Step step, next;
-      step.load(own, 0);
+      uint row = min(first, top);
+      Rows next_rows(weights, row, rows, min(column, weights.cols - kRun));
+      Step next;
+      next.load(next_rows);
       MatvecByColumns part;
       part.take(x, column, weights.cols);
-      for (uint r = 0; r < count; r += 2 * kRows) {
-        next.load(own, r + kRows);
-        part.add(step, r, memory, place);
-        if (r + 2 * kRows < count) {
-          step.load(own, r + 2 * kRows);
+      for (uint begin = first; begin < end; begin += kRows) {
+        const Step step = next;
+        const uint after = min(begin + kRows, top);
+        if (begin + kRows < end) {
+          next_rows.advance(after - row);
+          next.load(next_rows);
         }
-        part.add(next, r + kRows, memory, place);
+        const float sum = part.products(step, place.lane);
+        const uint own = row + place.lane;
+        if (place.lane < kRows && own >= begin && own < end) {
+          threadgroup float& total = memory.sums[own - first][place.simdgroup];
+          total = from > 0 ? total + sum : sum;
+        }
+        row = after;
       }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    for (uint r = place.thread_index; r < count && first + r < rows; r += threads) {
+    for (uint r = place.thread_index; first + r < end; r += threads) {
       float sum = 0.0f;
       for (uint i = 0; i < threads / 32; ++i) {
         sum += memory.sums[r][i];

@@ -67,11 +67,11 @@ struct Run {
 // elements of two bytes, which sums in float are far more exact than; else weights are made before
 // they are multiplied.
 //
-// Codes need not be moved to become floats. Below 2^23 the integers are the last bits of a float that
-// is between 2^23 and 2^24, whichever power of two they are multiples of. And below 2^10 they are
-// a half themselves, a subnormal, which no GPU makes zero: two of them are had at once, with nothing
-// to subtract, but half of them want to be eight bits lower. The power of two is undone in what they
-// are multiplied with, or in the scale.
+// Codes need not be moved to become floats. Below 2^23 the integers are the last bits of a float
+// that is between 2^23 and 2^24, whichever power of two they are multiples of. And below 2^10 they
+// are a half themselves, a subnormal, which no GPU makes zero: two of them are had at once, with
+// nothing to subtract, but half of them want to be eight bits lower. The power of two is undone in
+// what they are multiplied with, or in the scale.
 template <typename T, uint Bits, uint Group>
 struct WholeNumbers {
   template <typename Number>
@@ -96,8 +96,9 @@ struct WholeNumbers {
   INLINED WholeNumbers from(ulong group) const { return {scales + group, biases + group}; }
   INLINED static float at(Scale scale, float v) { return fma(scale.s, v, scale.b); }
 
-  // The i-th code of a run where it lies, times a power of two that undone(i) is the inverse of; but
-  // of halves the 2^-24 is undone in two steps, so that nothing that is multiplied becomes infinite.
+  // The i-th code of a run where it lies, times a power of two that undone(i) is the inverse of;
+  // but of halves the 2^-24 is undone in two steps, so that nothing that is multiplied becomes
+  // infinite.
   INLINED static float undone(uint i) {
     const uint left = kSummedFirst ? i * Bits % 8 : i * Bits % 16;
     return kInPlace ? kStep / float(1u << left) : 1.0f;

@@ -72,8 +72,10 @@ struct Product {
         sums[i][j] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
       }
     }
-    rows.fetch(0, thread_index);
-    columns.fetch(0, thread_index);
+    if (depth > 0) {
+      rows.fetch(0, thread_index);
+      columns.fetch(0, thread_index);
+    }
     threadgroup T* tile = (threadgroup T*)memory;
     uint current = 0;
     for (uint k = 0; k < depth; k += TileK) {
