@@ -75,6 +75,15 @@ def test_it_is_not_done_where_it_is_slower(tmp_path):
         assert ("kernel void attention_" in answer.output) is fused
 
 
+def test_one_query_is_one_kernel_also_where_several_are_slower():
+    text = attention(2, 1, 40, 8)
+    program = hlo.compile(text, level=3, device="cpu")
+    assert [each.name for each in program.executable.plan.kernels()] == ["attention_1"]
+    given = drawn(2, 1, 40, 8)
+    (plain,), (made,) = hlo.compile(text, level=0, device="cpu")(*given), program(*given)
+    np.testing.assert_allclose(made, plain, 1e-5, 1e-5)
+
+
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("sizes", [(2, 5, 40, 8), (1, 3, 1100, 70)])

@@ -9,6 +9,7 @@ else reads.
 from __future__ import annotations
 
 from collections import Counter
+from math import prod
 
 from metalbench.hlo.graph import Block, Operation, Value, free_values
 from metalbench.hlo.passes.rows import rename, rows_of
@@ -16,29 +17,30 @@ from metalbench.hlo.passes.rows import rename, rows_of
 # The weights of a row lie in threadgroup memory, its scores in registers of at most 64 threads.
 MOST_KEYS = 2048
 # Kinds of devices whose tiled products, with scores in memory, are faster than such a kernel, which
-# reads all keys and values again for each row of scores.
+# reads all keys and values again for each row of scores; unless these have one row.
 SLOWER_ON = ("cpu",)
 
 
 def fuse_attention(block: Block, device: str = "") -> None:
     """Replace such three operations by one, in place, also in regions of control flow.
 
-    Not if `device`, the kind that is to run it, is known for being slower with it.
+    Of several rows not if `device`, the kind that is to run it, is known for being slower with it.
     """
-    if device in SLOWER_ON:
-        return
     for operation in list(block.operations):
         if operation.name in ("case", "if", "while"):
             for region in operation.regions:
                 fuse_attention(region, device)
         if operation.name == "rows":
-            _fuse(block, operation)
+            _fuse(block, operation, device)
 
 
-def _fuse(block: Block, rows: Operation) -> None:
+def _fuse(block: Block, rows: Operation, device: str) -> None:
     uses = uses_of(block)
     scores, product = _scores(block, rows, uses), _product(block, rows, uses)
     if scores is None or product is None:
+        return
+    batches = len(product.attributes["dot_dimension_numbers"]["lhs_batching_dimensions"])
+    if device in SLOWER_ON and prod(rows.results[0].type.shape[batches:-1]) > 1:
         return
     region = rows.regions[0]
     product.operands = [
