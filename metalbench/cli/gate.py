@@ -98,12 +98,16 @@ class Gate:
             )
         return cls((*options["fail_on"], *implied), allowed or 0.0, baseline)
 
+    @property
+    def looks_back(self) -> bool:
+        """Whether regressions are looked for."""
+        return "regression" in self.fail_on or self.baseline is not None
+
     def regressions(self, store: Store, outcome: Outcome) -> list[Regression]:
         """Kernels that became slower, if that was asked; raises if runs do not compare."""
         from metalbench.comparison.regression import regressions
 
-        asked = "regression" in self.fail_on or self.baseline is not None
-        if not asked or outcome.number is None or not outcome.results:
+        if not self.looks_back or outcome.number is None or not outcome.results:
             return []
         return regressions(store, outcome.number, baseline=self.baseline, allowed=self.allowed)
 
@@ -133,6 +137,14 @@ def tell_regressions(out: Console, found: Sequence[Regression]) -> None:
         ratio = numbers.ratio(each.judgement.ratio)
         line = f"Regression: {label(*each.key)}: {ratio} against {each.against}"
         out.print(line, style="bold red", soft_wrap=True)
+
+
+def tell_no_regression(out: Console, gate: Gate) -> None:
+    """Say that none was found, where one was looked for."""
+    if gate.looks_back:
+        before = gate.baseline.name if gate.baseline is not None else "its own past"
+        more = f" of more than {100 * gate.allowed:.3g} %" if gate.allowed else ""
+        out.print(f"No regression{more} against {before}", soft_wrap=True, highlight=False)
 
 
 def annotate(

@@ -42,7 +42,7 @@ def result_set(name: str, db: Path | None) -> ResultSet:
     if not path.exists():
         raise click.UsageError(
             f"{name}: there is no such file, and the store {path} is empty; `metalbench run` "
-            "fills it"
+            "fills it, and --save NAME gives a run a name"
         )
     with Store(path) as store:
         if run is not None:

@@ -12,7 +12,13 @@ import click
 from metalbench.cli.capture import capture_after, capture_option, check_capture
 from metalbench.cli.counted import with_counts
 from metalbench.cli.exporting import export, plain
-from metalbench.cli.gate import Gate, annotate, gate_options, tell_regressions
+from metalbench.cli.gate import (
+    Gate,
+    annotate,
+    gate_options,
+    tell_no_regression,
+    tell_regressions,
+)
 from metalbench.cli.isolation import isolation_options
 from metalbench.cli.machine import Machine, machine_for
 from metalbench.cli.on import on_options
@@ -193,6 +199,8 @@ def _run(options: dict[str, Any], machine: Machine) -> int:
             enter_records(out, machine, trials, store, outcome, log=log)
         slower, fault = _regressions(gate, store, outcome)
     tell_regressions(out, slower)
+    if not slower and fault is None and outcome.results and not options["quiet"]:
+        tell_no_regression(out, gate)
     if options["capture"] and outcome.ended != "interrupted":
         capture_after(out, machine, trials[0], outcome.results, options["capture"])
     annotate(outcome, trials, slower, to_stderr=is_taken(options))

@@ -48,13 +48,17 @@ def test_slower_than_mlx_fails_only_if_that_was_asked(shell: Any, speed: Any) ->
 
 
 def test_a_regression_against_its_own_past(shell: Any, speed: Any) -> None:
-    assert shell("run", "twice", "--fail-on", "regression").exit_code == 0
+    assert "No regression" not in shell("run", "twice").stdout
+    passed = shell("run", "twice", "--max-regression", "2.5%")
+    assert passed.exit_code == 0
+    assert "No regression of more than 2.5 % against its own past" in passed.stdout
     speed(1.8)
     result = shell("run", "twice", "--fail-on", "regression")
     assert result.exit_code == 1
     assert "Regression: twice (seed): 0.9" in result.stdout
     assert "x [0." in result.stdout
     assert "against the result before" in result.stdout
+    assert "No regression" not in result.stdout
 
 
 @pytest.mark.parametrize(("most", "code"), [("5%", 1), ("5", 1), ("20%", 0), ("0%", 1)])

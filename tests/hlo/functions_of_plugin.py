@@ -170,14 +170,21 @@ def complex_numbers_are_xlas():
     np.testing.assert_array_equal(np.asarray(jax.device_put(z.T)), z.T)
     check(lambda z: (jnp.exp(z) @ z.T.conj(), jnp.abs(z), jnp.angle(z), jnp.sort(z)), z)
     check(jax.grad(lambda z: jnp.sum(jnp.abs(z * z))), z)
-    check(jnp.linalg.inv, z @ z.T.conj() + 4 * np.eye(4, dtype=np.complex64))
     check(lambda z: lax.scan(lambda c, s: (c * s, c + s), z[0], z), z)
 
 
+def complex_matrices_have_xlas_inverses():
+    z = (X + 1j * X[::-1]).astype(np.complex64)
+    check(jnp.linalg.inv, z @ z.T.conj() + 4 * np.eye(4, dtype=np.complex64))
+
+
 def factorizations_are_xlas_but_for_signs():
-    # Also through the singular values of jax's own, which are made of eigenvalues.
     check(lambda a: jnp.abs(jnp.linalg.qr(a)[1]), X, tolerance=1e-4)
     check(lambda a: jnp.linalg.eigvalsh(a @ a.T), X, tolerance=1e-4)
+
+
+def pseudo_inverses_are_xlas():
+    # Through the singular values of jax's own, which are made of eigenvalues.
     check(jnp.linalg.pinv, X, tolerance=1e-4)
 
 

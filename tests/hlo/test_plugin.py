@@ -12,9 +12,16 @@ from pathlib import Path
 
 import pytest
 
+# One process has all cases of a script: a few would take as long.
+pytestmark = pytest.mark.whole
+
 FOLDER = Path(__file__).parent
 # Dozens of kernels each, which take long to build.
-LONG = ("random_draws_of_many_kinds_are_xlas",)
+LONG = (
+    "random_draws_of_many_kinds_are_xlas",
+    "complex_matrices_have_xlas_inverses",
+    "pseudo_inverses_are_xlas",
+)
 LIBRARIES = ("flax", "optax")
 
 

@@ -18,7 +18,7 @@ NAMES = Library().names("all")
 
 
 @pytest.mark.parametrize(
-    "names", [NAMES[::64], pytest.param(NAMES, marks=pytest.mark.slow)], ids=["some", "all"]
+    "names", [NAMES[::128], pytest.param(NAMES, marks=pytest.mark.slow)], ids=["some", "all"]
 )
 def test_tasks_are_correct(names: list[str], tmp_path: Path) -> None:
     # The double exists in this process only.
