@@ -1,24 +1,32 @@
 """How long a user waits: for an import, for help, and for a run to begin to measure.
 
-    python benchmarks/startup.py
+    python benchmarks/startup.py [--device cpu] [--times 7] [--beside FOLDER]
 
-Whole processes, warm caches, medians; a bare interpreter in the same run for comparison.
+Whole processes, warm caches, medians; a bare interpreter in the same run for comparison. With
+another checkout in FOLDER the same commands by turns there, and medians of the ratios.
+Where the time goes is told by `start_stages.py`.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).parents[1]
 
 # Runs the command line as a user does, and says when the first kernel enters the measuring stage.
 FIRST_MEASUREMENT = """
 import os, sys, time
-from metalbench.cli import run
+from metalbench.cli import reporting
 from metalbench.cli.group import main
-shown = run._progress
+shown = reporting.progress_on
 def announcing(*arguments):
     progress = shown(*arguments)
     def announced(stage):
@@ -27,45 +35,58 @@ def announcing(*arguments):
             os._exit(0)
     progress.stage_started = announced
     return progress
-run._progress = announcing
-sys.argv = ["metalbench", "run", "relu", "softmax", *sys.argv[1:]]
+reporting.progress_on = announcing
+sys.argv = ["metalbench", "run", *sys.argv[1:]]
 main()
 """
 
 
-def whole_process(*command: str) -> float:
+Clock = Callable[[Path, Sequence[str]], float]
+
+
+def whole_process(folder: Path, command: Sequence[str]) -> float:
     start = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run([sys.executable, *command], cwd=folder, check=True, capture_output=True)
     return time.perf_counter() - start
 
 
-def first_measurement(*command: str) -> float:
+def first_measurement(folder: Path, arguments: Sequence[str]) -> float:
+    command = [sys.executable, "-c", FIRST_MEASUREMENT, *arguments]
     environment = {**os.environ, "STARTED": repr(time.time())}
-    answer = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    answer = subprocess.run(
+        command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True, env=environment
+    )
     return float(answer.stdout.splitlines()[-1])
 
 
-def main() -> None:
-    os.environ["METALBENCH_HOME"] = tempfile.mkdtemp()
-    python = sys.executable
-    whole_process(python, "-m", "metalbench", "run", "relu", "softmax")
-    cases = {
-        "python -c pass": (whole_process, (python, "-c", "pass")),
-        "python -c 'import metalbench'": (whole_process, (python, "-c", "import metalbench")),
-        "metalbench --help": (whole_process, (python, "-m", "metalbench", "--help")),
-        "metalbench list": (whole_process, (python, "-m", "metalbench", "list")),
-        "run relu softmax, until it measures": (
-            first_measurement,
-            (python, "-c", FIRST_MEASUREMENT),
-        ),
-        "the same with --in-process": (
-            first_measurement,
-            (python, "-c", FIRST_MEASUREMENT, "--in-process"),
-        ),
+def cases_on(device: str) -> dict[str, tuple[Clock, Sequence[str]]]:
+    metalbench, run = ("-m", "metalbench"), ("relu", "--device", device)
+    return {
+        "python -c pass": (whole_process, ("-c", "pass")),
+        "python -c 'import metalbench'": (whole_process, ("-c", "import metalbench")),
+        "metalbench --help": (whole_process, (*metalbench, "--help")),
+        "metalbench list": (whole_process, (*metalbench, "list")),
+        "metalbench show relu": (whole_process, (*metalbench, "show", "relu")),
+        f"run relu on {device}, until it measures": (first_measurement, run),
+        "the same with --in-process": (first_measurement, (*run, "--in-process")),
     }
-    for name, (clock, command) in cases.items():
-        times = [clock(*command) for _ in range(7)]
-        print(f"{name:38} {sorted(times)[len(times) // 2]:6.3f} s")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--times", type=int, default=7)
+    parser.add_argument("--beside", type=Path, help="Another checkout, for ratios in pairs.")
+    options = parser.parse_args()
+    os.environ["METALBENCH_HOME"] = tempfile.mkdtemp()
+    folders = [ROOT, *([options.beside] if options.beside else [])]
+    for folder in folders:
+        whole_process(folder, ("-m", "metalbench", "run", "relu", "--device", options.device))
+    for name, (clock, command) in cases_on(options.device).items():
+        times = [[clock(folder, command) for folder in folders] for _ in range(options.times)]
+        told = " ".join(f"{median(column):6.3f} s" for column in zip(*times, strict=True))
+        ratios = [each[0] / each[1] for each in times if len(each) > 1]
+        print(f"{name:40} {told}", f" {median(ratios):.2f} of the other" if ratios else "")
 
 
 if __name__ == "__main__":
