@@ -80,7 +80,7 @@ def _kind(device_name: str) -> str:
 
 def _prepare(channel: Channel, device: Device, trial: Trial, *, asked: bool) -> None:
     """Compile what the trial needs if that is `asked` for, and say what the trial is about."""
-    from metalbench.run.attempt import precompile
+    from metalbench.run.ahead import precompile, prepare_reference
     from metalbench.run.trial import case_of, task_of
 
     if asked:
@@ -88,6 +88,8 @@ def _prepare(channel: Channel, device: Device, trial: Trial, *, asked: bool) -> 
         with ThreadPoolExecutor(2, thread_name_prefix="compile") as both:
             for checked in (False, True):
                 both.submit(precompile, device, trial, checked=checked)
+            # Here, for MLX is this thread's alone.
+            prepare_reference(device, trial)
         importlib.import_module(NEEDED_BY_SOME)
         channel.send("ready")
         channel.receive()
@@ -96,7 +98,8 @@ def _prepare(channel: Channel, device: Device, trial: Trial, *, asked: bool) -> 
 
 
 def _attempt(device: Device, trial: Trial, observer: Observer, compiling: Executor) -> Result:
-    from metalbench.run.attempt import attempt, precompile
+    from metalbench.run.ahead import precompile
+    from metalbench.run.attempt import attempt
 
     if trial.kernel.is_python:
         from metalbench.python_candidate.attempt import attempt as attempt_python

@@ -7,7 +7,6 @@ the display with it: there the checked run, which is the cpu device's, comes bef
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -63,13 +62,6 @@ def attempt(
         trial.check()
     begin = partial(Attempt, device, trial, observer, hush)
     return undisturbed(lambda notes, last: begin(notes).run(last=last))
-
-
-def precompile(device: Device, trial: Trial, *, checked: bool) -> None:
-    """Compile into the cache what `attempt` will need; its errors are `attempt`'s to tell."""
-    if not trial.kernel.is_python:
-        with contextlib.suppress(Exception):
-            trial.compile(device, checked=checked)
 
 
 class Attempt:

@@ -163,7 +163,7 @@ class _InProcess:
 
     def _compile_ahead(self, current: Trial, following: Sequence[Trial]) -> None:
         """Begin with the checked build of `current`, which is needed after its plain one."""
-        from metalbench.run.attempt import precompile
+        from metalbench.run.ahead import precompile
 
         jobs = [(current, True), *((each, kind) for each in following for kind in (False, True))]
         self._pending = [

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from metalbench.stats.autocorrelation import effective_count
 from metalbench.stats.interval import CONFIDENCE, Interval
 from metalbench.stats.judgement import Judgement
+from metalbench.stats.location import FAR
 from metalbench.stats.median import median_interval
 from metalbench.stats.verdict import Verdict, judge
 
@@ -33,9 +34,11 @@ class StoppingRule:
     Of a slow kernel, whose looks have fewer pairs, at 4, 6, 9, 14, ... looks likewise.
 
     It is if the verdict is settled and the time known to a few per cent, or half of what it may
-    cost spent: the other half would make its interval narrower by a third at best. Or, whatever the
-    verdict, if every series is precise on two looks running: its median's interval is narrow and
-    the samples are worth enough independent ones.
+    cost spent: the other half would make its interval narrower by a third at best. By then the
+    verdict is also settled where every pair has the same side take three times as long: pairs that
+    depend on each other may be worth too few to say by how much, but not who is faster. Or,
+    whatever the verdict, if every series is precise on two looks running: its median's interval is
+    narrow and the samples are worth enough independent ones.
 
     Attributes
     ----------
@@ -91,8 +94,9 @@ class StoppingRule:
         """
         precise = all(map(self._precise, series))
         self.running = self.running + 1 if precise else 0
-        self.settled = (
-            judgement is not None and settled(judgement) and (late or self._known(series[0]))
+        self.settled = judgement is not None and (
+            (settled(judgement) and (late or self._known(series[0])))
+            or (late and settled(judgement, pairs_far=_all_far(series[1])))
         )
         return self.settled or self.running >= LOOKS_RUNNING
 
@@ -106,17 +110,23 @@ class StoppingRule:
         )
 
 
-def settled(judgement: Judgement) -> bool:
+def settled(judgement: Judgement, *, pairs_far: bool = False) -> bool:
     """Whether a verdict holds at the confidence of a look that ends the sampling.
 
     SAME of few blocks or of looks with levels never does: their interval has too few values.
+    With `pairs_far`, every pair being far from equality on one side, pairs that are worth few
+    independent ones do.
     """
-    if judgement.effective_pairs < LEAST_EFFECTIVE:
+    if judgement.effective_pairs < LEAST_EFFECTIVE and not pairs_far:
         return False
     if judgement.verdict in (Verdict.FASTER, Verdict.SLOWER):
         return judgement.p_value <= 1.0 - EARLY_CONFIDENCE
     by_ranks = judgement.blocks is None and judgement.levels is None
     return judgement.verdict is Verdict.SAME and by_ranks and _is_same(judgement.ratio)
+
+
+def _all_far(ratios: NDArray[np.float64]) -> bool:
+    return bool(ratios.min() >= FAR or ratios.max() <= 1.0 / FAR)
 
 
 def _is_same(ratio: Interval) -> bool:

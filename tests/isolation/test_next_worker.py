@@ -10,7 +10,7 @@ import pytest
 
 from metalbench.isolation import worker, workers
 from metalbench.isolation.workers import Workers
-from metalbench.run import attempt
+from metalbench.run import ahead
 from metalbench.run.stages import Silent, Stage
 
 # A GPU's kernel is checked first.
@@ -97,11 +97,12 @@ def test_both_builds_are_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         meet.wait(20)  # one after the other they never meet
         made.append(checked)
 
-    monkeypatch.setattr(attempt, "precompile", build)
+    monkeypatch.setattr(ahead, "precompile", build)
+    monkeypatch.setattr(ahead, "prepare_reference", lambda *_: made.append("reference"))
     channel = Asked()
     # This process goes on, and is to run kernels in itself.
     monkeypatch.setattr(worker, "Executors", lambda _: SimpleNamespace(start=None))
     with pytest.raises(EOFError):
         worker._serve(channel, "cpu", "")
-    assert sorted(made) == [False, True]
+    assert sorted(made, key=str) == [False, True, "reference"]
     assert channel.sent == ["open", "ready"]

@@ -48,7 +48,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             return outcome
 
         monkeypatch.setattr("metalbench.run.attempt.attempt", attempt)
-        monkeypatch.setattr("metalbench.run.attempt.precompile", lambda *_, **__: None)
+        monkeypatch.setattr("metalbench.run.ahead.precompile", lambda *_, **__: None)
 
     return install
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from noise import Noise
 
-from metalbench.stats import StoppingRule
+from metalbench.stats import StoppingRule, Verdict, assess
 
 random = np.random.default_rng(2)
 PRECISE = random.lognormal(0.0, 0.001, 256)
@@ -57,3 +57,22 @@ def test_its_numbers_can_be_chosen() -> None:
     rule = StoppingRule(first_look=10, half_width=0.2, min_effective=20.0, step=5)
     assert [rule.next_look(taken) for taken in (9, 10, 15)] == [10, 15, 25]
     assert [rule.look(NOISY) for _ in range(2)] == [False, True]
+
+
+@pytest.mark.parametrize(("nearest", "enough"), [(3.2, True), (2.5, False)])
+@pytest.mark.parametrize("faster", [True, False])
+def test_pairs_that_all_have_one_side_take_three_times_as_long_are_enough_when_it_is_late(
+    nearest: float, enough: bool, faster: bool
+) -> None:
+    generator = np.random.default_rng(4)
+    logarithms = Noise(rho=0.9, spread=0.2).series(generator, 64)
+    ratios = nearest * np.exp(logarithms - logarithms.min())
+    ratios = ratios if faster else 1.0 / ratios
+    times = generator.lognormal(0.0, 0.2, 64)
+    judgement = assess(times * ratios, times)
+    assert judgement.effective_pairs < 30.0
+    assert judgement.verdict is (Verdict.FASTER if faster else Verdict.SLOWER)
+    assert judgement.p_value < 0.001
+    rule = StoppingRule()
+    assert not rule.look(times, ratios, judgement=judgement)
+    assert rule.look(times, ratios, judgement=judgement, late=True) is enough
