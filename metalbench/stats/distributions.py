@@ -33,8 +33,8 @@ def normal_quantile(p: float) -> float:
     """The z with `normal_cdf(z) == p`; infinite for 0 and 1. Raises ValueError beyond them."""
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"p: expected a probability, got {p}")
-    if p in (0.0, 1.0):
-        return math.copysign(math.inf, p - 0.5)
+    if p in (0.0, 0.5, 1.0):
+        return {0.0: -math.inf, 0.5: 0.0, 1.0: math.inf}[p]
     if p > 0.5:
         return -normal_quantile(1.0 - p)
     t = math.sqrt(-2.0 * math.log(p))
@@ -51,7 +51,7 @@ def binomial_cdf(most: int, count: int, p: float) -> float:
     if most < 0 or most >= count:
         return 0.0 if most < 0 else 1.0
     if p == 0.5 and count <= _EXACT_COUNT:
-        return sum(math.comb(count, each) for each in range(most + 1)) / 2**count
+        return sum(math.comb(count, each) for each in range(most + 1)) / (1 << count)
     return incomplete_beta(count - most, most + 1.0, 1.0 - p)
 
 
