@@ -74,6 +74,7 @@ def main() -> None:
     parser.add_argument("--beside", help="Python of another environment, for ratios in pairs.")
     options = parser.parse_args()
     os.environ["METALBENCH_HOME"] = tempfile.mkdtemp()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # which is one of the caches
     pythons = [sys.executable, *([options.beside] if options.beside else [])]
     for python in pythons:
         whole_process(python, ("-m", "metalbench", "run", "relu", "--device", options.device))
