@@ -1,4 +1,4 @@
-"""Statistics of timings: numpy and the standard library, knows nothing of kernels or devices."""
+"""Statistics of timings: numpy and scipy only, knows nothing of kernels or devices."""
 
 from metalbench.stats.autocorrelation import autocorrelation_time, effective_count
 from metalbench.stats.blocks import BlockRange, block_range

@@ -9,7 +9,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from metalbench.stats.distributions import normal_cdf, normal_quantile
 from metalbench.stats.interval import CONFIDENCE, Interval
 from metalbench.stats.judgement import Judgement
 from metalbench.stats.reasons import Cause, Reason, undecided
@@ -75,11 +74,13 @@ def assess_apart(
     ----------
     C. Bonferroni (1936): the price of picking.
     """
+    from scipy.special import ndtr, ndtri  # type: ignore[import-untyped,unused-ignore]
+
     value = reference.value / candidate.value
     if not (reference.bounded and candidate.bounded and min(reference.low, candidate.low) > 0):
         ratio = Interval(value, -math.inf, math.inf)
         return _judgement(ratio, 1.0, margin, None)
-    usual, picked = (-normal_quantile((1.0 - CONFIDENCE) / 2.0 / count) for count in (1, tries))
+    usual, picked = (float(-ndtri((1.0 - CONFIDENCE) / 2.0 / count)) for count in (1, tries))
     runs = math.sqrt(2.0) * between.deviation * usual if between is not None else 0.0
     own = (
         math.hypot(
@@ -94,7 +95,7 @@ def assess_apart(
     beyond = logarithm - math.log1p(margin) if value > 1.0 else math.log1p(-margin) - logarithm
     deviation = (below if value > 1.0 else above) / usual
     z = beyond / deviation if deviation else math.copysign(math.inf, beyond)
-    p_value = min(1.0, 2.0 * tries * normal_cdf(-z))
+    p_value = min(1.0, 2.0 * tries * float(ndtr(-z)))
     wider = picked / usual
     ratio = Interval(
         value, math.exp(logarithm - wider * below), math.exp(logarithm + wider * above)
@@ -124,7 +125,9 @@ def spread_between(groups: Sequence[Sequence[Interval]]) -> RunSpread:
     J. von Neumann, "Distribution of the ratio of the mean square successive difference to the
     variance", Ann. Math. Statist. 12 (1941): why successive differences.
     """
-    usual = normal_quantile(0.5 + CONFIDENCE / 2.0)
+    from scipy.special import ndtri  # type: ignore[import-untyped,unused-ignore]
+
+    usual = float(ndtri(0.5 + CONFIDENCE / 2.0))
     squares, within = [], []
     for group in groups:
         known = [each for each in group if each.bounded and each.low > 0]

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from metalbench.stats.autocorrelation import autocorrelation_time
 from metalbench.stats.blocks import block_length, block_medians
-from metalbench.stats.distributions import binomial_cdf, normal_cdf, normal_quantile
 from metalbench.stats.interval import CONFIDENCE, Interval
 from metalbench.stats.verdict import MARGIN, Verdict
 
@@ -86,28 +85,30 @@ def bootstrap_median(values: NDArray[np.float64], confidence: float = CONFIDENCE
     ----------
     B. Efron, "The Jackknife, the Bootstrap and Other Resampling Plans" (1982), section 10.4.
     """
+    from scipy.special import bdtr, ndtr, ndtri  # type: ignore[import-untyped,unused-ignore]
+
     ordered = np.sort(values)
     count, middle = ordered.size, ordered.size // 2
     # Probability that a resample's median is at most each of the values.
-    upto = np.array(
-        [1.0 - binomial_cdf(middle, count, each / count) for each in range(1, count + 1)]
-    )
+    upto = 1.0 - bdtr(middle, count, np.arange(1, count + 1) / count)
     first, last = (
         np.searchsorted(ordered, ordered[middle], "left"),
         np.searchsorted(ordered, ordered[middle], "right"),
     )
     below = (upto[first - 1] if first else 0.0) / 2.0 + upto[last - 1] / 2.0
-    bias, acceleration = normal_quantile(float(below)), _acceleration(ordered)
+    bias, acceleration = float(ndtri(below)), _acceleration(ordered)
     tail = (1.0 - confidence) / 2.0
-    z = [bias + normal_quantile(each) for each in (tail, 1.0 - tail)]
-    shares = [normal_cdf(bias + each / (1.0 - acceleration * each)) for each in z]
-    low, high = ordered[np.minimum(np.searchsorted(upto, shares), count - 1)]
+    z = bias + np.asarray(ndtri([tail, 1.0 - tail]))
+    places = np.searchsorted(upto, ndtr(bias + z / (1.0 - acceleration * z)))
+    low, high = ordered[np.minimum(places, count - 1)]
     median = float(ordered[middle])
     return Interval(median, min(float(low), median), max(float(high), median))
 
 
 def signed_ranks(values: NDArray[np.float64]) -> tuple[float, float]:
     """One-sided probabilities of as many high ranks above and below 0, by chance alone."""
+    from scipy.special import ndtr  # type: ignore[import-untyped,unused-ignore]
+
     values = values[values != 0.0]
     _, place, equal = np.unique(np.abs(values), return_inverse=True, return_counts=True)
     if equal.size == 0:
@@ -118,8 +119,8 @@ def signed_ranks(values: NDArray[np.float64]) -> tuple[float, float]:
     # Half a rank for the step of a sum of ranks.
     excess = above - total / 2.0
     return (
-        normal_cdf((0.5 - excess) / deviation),
-        normal_cdf((0.5 + excess) / deviation),
+        float(ndtr((0.5 - excess) / deviation)),
+        float(ndtr((0.5 + excess) / deviation)),
     )
 
 

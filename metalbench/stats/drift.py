@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from metalbench.stats.autocorrelation import autocorrelation_time
 from metalbench.stats.blocks import MOST_BLOCKS, block_length, block_medians
-from metalbench.stats.distributions import normal_cdf, normal_quantile
 from metalbench.stats.interval import CONFIDENCE, Interval
 
 # A trend that chance brings about more often than this is not one.
@@ -75,18 +74,20 @@ def trend_of(
     medians: NDArray[np.float64], length: float, samples: int, confidence: float = CONFIDENCE
 ) -> Drift:
     """Trend of medians of blocks of `length`, of `samples` in all, that are independent."""
+    from scipy.special import ndtr, ndtri  # type: ignore[import-untyped,unused-ignore]
+
     slopes = np.sort(_slopes(medians))
     score = float(np.sign(slopes).sum())
     deviation = math.sqrt(_score_variance(medians))
     # One less for the step of a score that only takes every other integer.
     z = max(abs(score) - 1.0, 0.0) / deviation if deviation else 0.0
-    reach = normal_quantile(0.5 + confidence / 2.0) * deviation
+    reach = float(ndtri(0.5 + confidence / 2.0)) * deviation
     low = max(math.floor((slopes.size - reach) / 2.0), 0)
     value = float(np.median(slopes))
     per_sample = Interval(
         value / length, float(slopes[low]) / length, float(slopes[-1 - low]) / length
     )
-    return Drift(per_sample, score / slopes.size, 2.0 * normal_cdf(-z), samples)
+    return Drift(per_sample, score / slopes.size, 2.0 * float(ndtr(-z)), samples)
 
 
 def _slopes(medians: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metalbench.stats.distributions import f_tail
 from metalbench.stats.drift import SIGNIFICANCE
 
 # A look that is cut short, to less than this part of the usual length, joins the one before.
@@ -107,6 +106,8 @@ def _medians(values: NDArray[np.float64], group: NDArray[np.int_]) -> NDArray[np
 
 def _p_value(values: NDArray[np.float64], number: NDArray[np.int_]) -> float:
     """Of the F test of the looks' parts, which has no use for what is common to a part."""
+    from scipy.special import fdtrc  # type: ignore[import-untyped,unused-ignore]
+
     parts = _medians(values, number * PARTS + _part(number)).reshape(-1, PARTS)
     means = parts.mean(axis=1)
     degrees = means.size * (PARTS - 1)
@@ -114,4 +115,4 @@ def _p_value(values: NDArray[np.float64], number: NDArray[np.int_]) -> float:
     between = PARTS * float(means.var(ddof=1))
     if within == 0.0:
         return 1.0 if between == 0.0 else 0.0
-    return f_tail(means.size - 1, degrees, between / within)
+    return float(fdtrc(means.size - 1, degrees, between / within))

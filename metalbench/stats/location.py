@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from metalbench.stats.autocorrelation import effective_count
 from metalbench.stats.blocks import FEWEST_BLOCKS, eight_medians
-from metalbench.stats.distributions import binomial_cdf, student_cdf
 from metalbench.stats.interval import CONFIDENCE, Interval
 from metalbench.stats.median import LARGEST, interval_at, without_trend
 from metalbench.stats.student import deviation_of_mean, neighbours, reach_of_mean
@@ -62,11 +61,13 @@ class Ranks:
         ----------
         W. J. Dixon and A. M. Mood, "The statistical sign test", JASA 41 (1946).
         """
+        from scipy.special import bdtr  # type: ignore[import-untyped,unused-ignore]
+
         share = min(
             np.mean(self.series - self.beyond <= high), np.mean(self.series + self.beyond >= low)
         )
         below = math.ceil(share * self.effective)
-        return min(1.0, 2.0 * binomial_cdf(below, self.effective, 0.5))
+        return float(min(1.0, 2.0 * bdtr(below, self.effective, 0.5)))
 
     def scattered(self, low: float, high: float) -> bool:
         """Never: ranks need no blocks."""
@@ -106,11 +107,13 @@ class Blocks:
 
     def p_value(self, low: float, high: float) -> float:
         """How often chance puts the mean as far outside of `low` to `high`."""
+        from scipy.special import stdtr  # type: ignore[import-untyped,unused-ignore]
+
         centre, deviation = float(self.medians.mean()), self.deviation
         distance = max(centre - high, low - centre) - self.beyond
         if deviation == 0.0:
             return 0.0 if distance > 0.0 else 1.0
-        return min(1.0, 2.0 * student_cdf(self.medians.size - 1, -distance / deviation))
+        return float(min(1.0, 2.0 * stdtr(self.medians.size - 1, -distance / deviation)))
 
     def scattered(self, low: float, high: float) -> bool:
         """Whether a block is on another side of `low` or `high` than the mean, or nearly so."""

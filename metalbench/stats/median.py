@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metalbench.stats.autocorrelation import effective_count
 from metalbench.stats.clock import clock_grain
-from metalbench.stats.distributions import binomial_cdf
 from metalbench.stats.drift import find_drift
 from metalbench.stats.interval import CONFIDENCE, Interval
 from metalbench.stats.student import reach_of_mean
@@ -126,12 +123,13 @@ def _interval_of_trend(
     return Interval(median, min(low, median), max(high, median))
 
 
-@lru_cache(maxsize=256)
 def _lower_rank(count: int, confidence: float) -> int | None:
     """Largest 0-based rank r with P(at most r of `count` lie below the median) <= alpha / 2."""
+    from scipy.special import bdtr  # type: ignore[import-untyped,unused-ignore]
+
     tail = (1.0 - confidence) / 2.0
     # Ten standard deviations below the mean no tail of interest is left.
     first = max(0, count // 2 - 5 * math.isqrt(count) - 1)
-    ranks = range(first, count // 2 + 1)
-    within = bisect_right(ranks, tail, key=lambda rank: binomial_cdf(rank, count, 0.5))
-    return ranks[within - 1] if within else None
+    ranks = np.arange(first, count // 2 + 1)
+    within = np.flatnonzero(bdtr(ranks, count, 0.5) <= tail)
+    return int(ranks[within[-1]]) if within.size else None

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metalbench.stats.autocorrelation import autocorrelation_time
-from metalbench.stats.distributions import binomial_cdf
 
 # Rarer values are outliers, nearer ones of no use to anybody to tell apart.
 LEAST_SHARE = 0.10
@@ -113,6 +112,8 @@ class _Density:
         self, peaks: list[int], valleys: list[int], index: int, side: int, tau: float
     ) -> bool:
         """Whether nothing separates a peak from the one on the other side of a valley."""
+        from scipy.special import bdtr  # type: ignore[import-untyped,unused-ignore]
+
         other = peaks[side if side < index else side + 1]
         peak, valley = peaks[index], valleys[side]
         if self.smooth[other] < self.smooth[peak]:
@@ -122,7 +123,7 @@ class _Density:
         if self.smooth[valley] > DEEPEST_VALLEY * self.smooth[peak]:
             return True
         between, about = self._near(valley) / tau, self._near(peak) / tau
-        return binomial_cdf(int(between), int(between + about), 0.5) > SIGNIFICANCE
+        return bool(bdtr(int(between), int(between + about), 0.5) > SIGNIFICANCE)
 
     def _near(self, place: int) -> float:
         """Samples within a bandwidth."""

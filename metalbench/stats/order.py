@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metalbench.stats.distributions import normal_cdf
 from metalbench.stats.drift import SIGNIFICANCE
 from metalbench.stats.spread import MAD_SCALE
 
@@ -92,9 +91,11 @@ def find_order(logarithms: NDArray[np.float64], candidate_first: NDArray[np.bool
 
 def _rank_sum(values: NDArray[np.float64], first: NDArray[np.bool_]) -> float:
     """Two-sided probability of ranks as unevenly dealt, by the normal limit."""
+    from scipy.special import ndtr  # type: ignore[import-untyped,unused-ignore]
+
     _, place, equal = np.unique(values, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(equal) - (equal - 1) / 2.0)[place]
     count, dealt = values.size, int(first.sum())
     variance = dealt * (count - dealt) / (count - 1) * float(ranks.var())
     excess = abs(float(ranks[first].sum()) - dealt * (count + 1) / 2.0) - 0.5
-    return 2.0 * normal_cdf(-max(excess, 0.0) / math.sqrt(variance)) if variance else 1.0
+    return 2.0 * float(ndtr(-max(excess, 0.0) / math.sqrt(variance))) if variance else 1.0

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metalbench.stats.autocorrelation import effective_count
-from metalbench.stats.distributions import normal_quantile
 from metalbench.stats.interval import CONFIDENCE, Interval
 from metalbench.stats.judgement import Judgement
 from metalbench.stats.median import median_interval
@@ -122,7 +121,9 @@ def settled(judgement: Judgement) -> bool:
 
 def _is_same(ratio: Interval) -> bool:
     """Whether the interval is within the margin at `EARLY_CONFIDENCE`, scaled as a normal one."""
-    early, usual = (normal_quantile(0.5 + each / 2.0) for each in (EARLY_CONFIDENCE, CONFIDENCE))
+    from scipy.special import ndtri  # type: ignore[import-untyped,unused-ignore]
+
+    early, usual = (float(ndtri(0.5 + each / 2.0)) for each in (EARLY_CONFIDENCE, CONFIDENCE))
     low, high = (
         ratio.value * (end / ratio.value) ** (early / usual) for end in (ratio.low, ratio.high)
     )

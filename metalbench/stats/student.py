@@ -12,8 +12,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from metalbench.stats.distributions import student_quantile
-
 # What widens an interval most, for the correlation of a few values can come near 1.
 MOST_CORRELATED = 0.95
 
@@ -31,7 +29,9 @@ def deviation_of_mean(values: NDArray[np.float64]) -> float:
 
 def reach_of_mean(values: NDArray[np.float64], confidence: float) -> float:
     """How far the interval of the mean goes to both sides."""
-    return student_quantile(values.size - 1, 0.5 + confidence / 2.0) * deviation_of_mean(values)
+    from scipy.special import stdtrit  # type: ignore[import-untyped,unused-ignore]
+
+    return float(stdtrit(values.size - 1, 0.5 + confidence / 2.0)) * deviation_of_mean(values)
 
 
 def neighbours(values: NDArray[np.float64]) -> float:
