@@ -200,6 +200,7 @@ def main() -> None:
     options, arguments = parser.parse_known_args()
     arguments = arguments if arguments and arguments[0][0] != "-" else ["relu", *arguments]
     os.environ["METALBENCH_HOME"] = tempfile.mkdtemp()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # which is one of the caches
     command = [sys.executable, "-m", "metalbench", "run", *arguments]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     times: dict[tuple[str, str, int], list[tuple[float, float]]] = {}

@@ -1,9 +1,9 @@
 """How long a user waits: for an import, for help, and for a run to begin to measure.
 
-    python benchmarks/startup.py [--device cpu] [--times 7] [--beside FOLDER]
+    python benchmarks/startup.py [--device cpu] [--times 7] [--beside PYTHON]
 
 Whole processes, warm caches, medians; a bare interpreter in the same run for comparison. With
-another checkout in FOLDER the same commands by turns there, and medians of the ratios.
+another environment's interpreter the same commands by turns there, and medians of the ratios.
 Where the time goes is told by `start_stages.py`.
 """
 
@@ -16,10 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from statistics import median
-
-ROOT = Path(__file__).parents[1]
 
 # Runs the command line as a user does, and says when the first kernel enters the measuring stage.
 FIRST_MEASUREMENT = """
@@ -41,21 +38,19 @@ main()
 """
 
 
-Clock = Callable[[Path, Sequence[str]], float]
+Clock = Callable[[str, Sequence[str]], float]
 
 
-def whole_process(folder: Path, command: Sequence[str]) -> float:
+def whole_process(python: str, command: Sequence[str]) -> float:
     start = time.perf_counter()
-    subprocess.run([sys.executable, *command], cwd=folder, check=True, capture_output=True)
+    subprocess.run([python, *command], check=True, capture_output=True)
     return time.perf_counter() - start
 
 
-def first_measurement(folder: Path, arguments: Sequence[str]) -> float:
-    command = [sys.executable, "-c", FIRST_MEASUREMENT, *arguments]
+def first_measurement(python: str, arguments: Sequence[str]) -> float:
+    command = [python, "-c", FIRST_MEASUREMENT, *arguments]
     environment = {**os.environ, "STARTED": repr(time.time())}
-    answer = subprocess.run(
-        command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True, env=environment
-    )
+    answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     return float(answer.stdout.splitlines()[-1])
 
 
@@ -76,14 +71,15 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--times", type=int, default=7)
-    parser.add_argument("--beside", type=Path, help="Another checkout, for ratios in pairs.")
+    parser.add_argument("--beside", help="Python of another environment, for ratios in pairs.")
     options = parser.parse_args()
     os.environ["METALBENCH_HOME"] = tempfile.mkdtemp()
-    folders = [ROOT, *([options.beside] if options.beside else [])]
-    for folder in folders:
-        whole_process(folder, ("-m", "metalbench", "run", "relu", "--device", options.device))
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # which is one of the caches
+    pythons = [sys.executable, *([options.beside] if options.beside else [])]
+    for python in pythons:
+        whole_process(python, ("-m", "metalbench", "run", "relu", "--device", options.device))
     for name, (clock, command) in cases_on(options.device).items():
-        times = [[clock(folder, command) for folder in folders] for _ in range(options.times)]
+        times = [[clock(python, command) for python in pythons] for _ in range(options.times)]
         told = " ".join(f"{median(column):6.3f} s" for column in zip(*times, strict=True))
         ratios = [each[0] / each[1] for each in times if len(each) > 1]
         print(f"{name:40} {told}", f" {median(ratios):.2f} of the other" if ratios else "")

@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from importlib import import_module
 from typing import Any
 
 import click
 
 from metalbench.cli import other_names
-from metalbench.cli.admit import admit
-from metalbench.cli.analyse import analyse
-from metalbench.cli.certify import certify
-from metalbench.cli.check import check
-from metalbench.cli.compare import compare
-from metalbench.cli.compiling import compile_file
-from metalbench.cli.completion import completion
-from metalbench.cli.doctor import doctor
-from metalbench.cli.evaluate import evaluate
 from metalbench.cli.failure import Failure, Interrupted
-from metalbench.cli.history import history
-from metalbench.cli.hlo import hlo
-from metalbench.cli.importing import import_torch
 from metalbench.cli.interruption import raise_from_now_on
-from metalbench.cli.leaderboard import leaderboard
-from metalbench.cli.listing import list_tasks
-from metalbench.cli.new import new
-from metalbench.cli.profile import profile
-from metalbench.cli.puzzles import puzzles
-from metalbench.cli.reproduce import reproduce
-from metalbench.cli.run import run
-from metalbench.cli.serve import serve
-from metalbench.cli.show import show
-from metalbench.cli.snap import snap
-from metalbench.cli.summary import summary
-from metalbench.cli.tune import tune
 
+# Where each command is found when it is asked for: its module in this package, and its name there.
+# To import them all takes as long as what the one that was named needs to begin.
+OWN = {
+    "run": "run:run",
+    "list": "listing:list_tasks",
+    "show": "show:show",
+    "check": "check:check",
+    "compile": "compiling:compile_file",
+    "compare": "compare:compare",
+    "history": "history:history",
+    "summary": "summary:summary",
+    "leaderboard": "leaderboard:leaderboard",
+    "certify": "certify:certify",
+    "reproduce": "reproduce:reproduce",
+    "profile": "profile:profile",
+    "snap": "snap:snap",
+    "tune": "tune:tune",
+    "new": "new:new",
+    "import-torch": "importing:import_torch",
+    "hlo": "hlo:hlo",
+    "puzzles": "puzzles:puzzles",
+    "admit": "admit:admit",
+    "doctor": "doctor:doctor",
+    "completion": "completion:completion",
+    "evaluate": "evaluate:evaluate",
+    "analyse": "analyse:analyse",
+    "serve": "serve:serve",
+}
 # Where a package's metadata names the commands that it brings along.
 COMMANDS = "metalbench.commands"
 EPILOG = """\b
@@ -83,16 +87,17 @@ class ErrorsAreMessages(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that the first argument names."""
         try:
-            return super().resolve_command(ctx, args)
+            found = super().resolve_command(ctx, args)
         except click.NoSuchOption:
             raise
         except click.UsageError as error:
             raise other_names.of_command(error, args[0]) from None
+        # It has been imported: from here on there may be something to put away.
+        raise_from_now_on()
+        return found
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was asked for."""
-        # From here on there may be something to put away.
-        raise_from_now_on()
         try:
             return super().invoke(ctx)
         except click.NoSuchOption as error:
@@ -111,13 +116,16 @@ class ErrorsAreMessages(click.Group):
 
 
 class _WithOthers(ErrorsAreMessages):
-    """Has also the commands that packages above this one, such as agent_steel, bring along."""
+    """Imports a command when it is asked for; has also those that packages above this one bring."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command of the package's own, else one of another package."""
-        own = super().get_command(ctx, cmd_name)
-        if own is not None:
+        """A command of the package's own, else one of another package, such as agent_steel."""
+        if cmd_name in OWN:
+            module, _, name = OWN[cmd_name].partition(":")
+            own: click.Command = getattr(import_module(f"metalbench.cli.{module}"), name)
             return own
+        from importlib.metadata import entry_points
+
         found: click.Command | None = None
         for each in entry_points(group=COMMANDS, name=cmd_name):
             found = each.load()
@@ -125,8 +133,9 @@ class _WithOthers(ErrorsAreMessages):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""
-        others = {each.name for each in entry_points(group=COMMANDS)}
-        return sorted({*super().list_commands(ctx), *others})
+        from importlib.metadata import entry_points
+
+        return sorted({*OWN, *(each.name for each in entry_points(group=COMMANDS))})
 
 
 def _version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
@@ -156,32 +165,3 @@ def main() -> None:
     On a Mac kernels run on the GPU; anywhere else on the cpu device, which gives the same results
     and finds the same mistakes, at the times of a simulation.
     """
-
-
-for command in (
-    run,
-    list_tasks,
-    show,
-    check,
-    compile_file,
-    compare,
-    history,
-    summary,
-    leaderboard,
-    certify,
-    reproduce,
-    profile,
-    snap,
-    tune,
-    new,
-    import_torch,
-    hlo,
-    puzzles,
-    admit,
-    doctor,
-    completion,
-    evaluate,
-    analyse,
-    serve,
-):
-    main.add_command(command)

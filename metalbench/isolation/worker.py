@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 # Every kernel needs these, and they take their time.
 NEEDED = ("mlx.core", "metalbench.reference", "metalbench.run.attempt")
-# Some need this; who is made ready ahead has the time.
-NEEDED_BY_SOME = "scipy.special"
+# Judging needs this, once the first windows have been timed, and some tasks do. Who is made ready
+# ahead has the time; else it is imported where it is needed, for it would keep what comes before
+# from going on, and the clock from starting.
+NEEDED_LATER = "scipy.special"
 
 
 def work(channel: int, lifeline: int, parent: int, device: str) -> None:
@@ -90,7 +92,7 @@ def _prepare(channel: Channel, device: Device, trial: Trial, *, asked: bool) -> 
                 both.submit(precompile, device, trial, checked=checked)
             # Here, for MLX is this thread's alone.
             prepare_reference(device, trial)
-        importlib.import_module(NEEDED_BY_SOME)
+        importlib.import_module(NEEDED_LATER)
         channel.send("ready")
         channel.receive()
     channel.send("case", case_of(trial, task_of(trial), device.kind))
@@ -105,12 +107,8 @@ def _attempt(device: Device, trial: Trial, observer: Observer, compiling: Execut
         from metalbench.python_candidate.attempt import attempt as attempt_python
 
         return attempt_python(device, trial, observer)
-    # The checked build, which is needed after the plain one, and what statistics are made with:
-    # nobody else is timed while this is, and should not wait for either.
-    pending: list[Future[Any]] = [
-        compiling.submit(precompile, device, trial, checked=True),
-        compiling.submit(importlib.import_module, NEEDED_BY_SOME),
-    ]
+    # The checked build, which is needed after the plain one.
+    pending = [compiling.submit(precompile, device, trial, checked=True)]
     return attempt(device, trial, observer, hush=partial(_settle, pending))
 
 

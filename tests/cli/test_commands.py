@@ -13,8 +13,15 @@ from click.testing import CliRunner
 
 from metalbench.cli import main, other_names
 from metalbench.cli.diagnosis import Health, examinations
+from metalbench.cli.group import OWN
 from metalbench.isolation.messages import of_workers
 from metalbench.run.stages import Stage
+
+
+def command_of(name: str) -> click.Command:
+    found = main.get_command(click.Context(main), name)
+    assert found is not None
+    return found
 
 
 def test_help_teaches_with_examples() -> None:
@@ -24,7 +31,12 @@ def test_help_teaches_with_examples() -> None:
     assert "Exit codes: 0 all correct" in result.output
 
 
-@pytest.mark.parametrize("command", sorted(main.commands))
+@pytest.mark.parametrize("command", sorted(OWN))
+def test_commands_are_listed_by_their_own_names(command: str) -> None:
+    assert command_of(command).name == command
+
+
+@pytest.mark.parametrize("command", sorted(OWN))
 def test_every_command_has_help(command: str) -> None:
     result = CliRunner().invoke(main, [command, "-h"])
     assert result.exit_code == 0
@@ -44,7 +56,7 @@ def test_commands_that_may_fail_say_how(command: str) -> None:
 @pytest.mark.parametrize("option", ["--device", "--kernels", "--include", "--db"])
 def test_what_commands_share_is_declared_once(option: str) -> None:
     declared = [
-        next(each for each in main.commands[name].params if option in each.opts)
+        next(each for each in command_of(name).params if option in each.opts)
         for name in ("run", "show", "compare", "certify", "reproduce")
     ]
     first, *others = [(each.name, each.multiple, each.help) for each in declared]
@@ -74,10 +86,10 @@ def test_names_of_other_programs_lead_to_what_is_here(command: str, here: str) -
 def test_what_other_names_lead_to_is_there() -> None:
     for here in other_names.COMMANDS.values():
         for name in re.findall(r"`metalbench (\w+)", here):
-            assert name in main.commands
+            assert name in OWN
     for (command, _), here in other_names.OPTIONS.items():
         (option,) = re.findall(r"`(--[\w-]+)", here)
-        assert any(option in each.opts for each in main.commands[command].params)
+        assert any(option in each.opts for each in command_of(command).params)
 
 
 def test_version() -> None:
@@ -168,8 +180,8 @@ def test_completion_of_other_machines(tmp_path: Any, monkeypatch: pytest.MonkeyP
     config.write_text("Host mac mac-mini *.local !old\n  User me\nHOST=studio # beside\n")
     monkeypatch.setattr("metalbench.cli.on.SSH_CONFIG", config)
     for command in ("run", "certify", "tune"):
-        (option,) = (each for each in main.commands[command].params if "--on" in each.opts)
-        context = click.Context(main.commands[command])
+        (option,) = (each for each in command_of(command).params if "--on" in each.opts)
+        context = click.Context(command_of(command))
         found = option.shell_complete(context, "ssh://m")
         assert [each.value for each in found] == ["ssh://mac", "ssh://mac-mini"]
     assert option.shell_complete(context, "ssh://s")[0].value == "ssh://studio"
@@ -232,7 +244,11 @@ def test_an_examination_that_fails_is_a_finding(monkeypatch: pytest.MonkeyPatch)
         ("import metalbench.cli", "numpy scipy mlx rich sqlite3 metalbench._core"),
         (
             "from metalbench.cli import main; main(['list'], standalone_mode=False)",
-            "scipy mlx.core sqlite3",
+            "scipy mlx.core sqlite3 importlib.metadata metalbench.cli.run metalbench.cli.tune",
+        ),
+        (
+            "from metalbench.cli import main; main(['run', '--help'], standalone_mode=False)",
+            "numpy rich sqlite3 importlib.metadata metalbench.cli.listing metalbench.cli.hlo",
         ),
         (
             "import metalbench.stats, metalbench.store, metalbench.run.runner",
