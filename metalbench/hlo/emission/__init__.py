@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from metalbench.hlo.emission import complex, factorizations
+from metalbench.hlo.emission import complex, factorizations, matrices
 from metalbench.hlo.emission.attention import attention_kernel
 from metalbench.hlo.emission.kernel import (
     EMITTERS,
@@ -12,8 +12,10 @@ from metalbench.hlo.emission.kernel import (
     map_kernel,
     stage_kernel,
 )
+from metalbench.hlo.emission.matrices import matrix_kernel
 from metalbench.hlo.emission.row_products import row_product_kernel
 from metalbench.hlo.emission.rows import rows_kernel
+from metalbench.hlo.emission.tiles import tile_of
 from metalbench.hlo.emission.whole import WHOLE
 
 # Where stablehlo.h lies, which all kernels include.
@@ -30,7 +32,10 @@ __all__ = [
     "complex",
     "factorizations",
     "map_kernel",
+    "matrices",
+    "matrix_kernel",
     "row_product_kernel",
     "rows_kernel",
     "stage_kernel",
+    "tile_of",
 ]

@@ -64,17 +64,16 @@ Whole = Callable[[Operation], list[Stage]]
 
 
 def map_kernel(
-    name: str, roots: Sequence[Value], inlined: set[Value], *, tiled: bool = False
+    name: str, roots: Sequence[Value], inlined: set[Value], *, tile: tiles.Tile | None = None
 ) -> Kernel:
     """A thread an element of `roots`: results of one operation, or of several of one shape.
 
-    Where the roots are made of a matrix product, and it is `tiled`, a thread has several rows.
+    Where the roots are made of a matrix product, a thread has a `tile` of it, if one is given.
     """
     writer = Writer(EMITTERS, inlined)
     for root in roots:
         if root.operation is None or root.operation.name not in EMITTERS:
             raise AssertionError(f"{root.type} is no map")
-    tile = tiles.tile_of(roots, inlined) if tiled else None
     if tile is not None:
         return _tiled_kernel(name, roots[0], writer, tile)
     index = writer.unravel("int(i)", roots[0].type.shape)

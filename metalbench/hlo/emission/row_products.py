@@ -1,51 +1,127 @@
-"""Some rows a threadgroup, which are made by a SIMD-group each, and then multiplied by a matrix."""
+"""Rows and their product by tiles: a threadgroup takes the numbers of its rows first.
+
+These are what reductions make, and what is made of them for a whole row, such as a mean and a
+scale. With them each element of the rows is made where the product fetches it, so that rows lie in
+no memory, as kernels written by hand do it (kernels/include/metalbench/product_norms.h).
+"""
 
 from __future__ import annotations
 
-from metalbench.hlo.emission.kernel import EMITTERS, Kernel
-from metalbench.hlo.emission.rows import LANES, Row
-from metalbench.hlo.emission.shared_rows import MEMORY, SharedRows
-from metalbench.hlo.emission.writer import Writer
-from metalbench.hlo.graph import Operation, Value
-from metalbench.hlo.passes.row_products import MOST_WIDTH, ROWS
-from metalbench.hlo.passes.rows import rows_of
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from metalbench.hlo.emission.elementwise import as_float
+from metalbench.hlo.emission.kernel import Kernel
+from metalbench.hlo.emission.literal import literal
+from metalbench.hlo.emission.matrices import THREADS, Matrices
+from metalbench.hlo.emission.rows import LANES
+from metalbench.hlo.emission.writer import Index, Writer, msl
+from metalbench.hlo.graph import ELEMENTS, Operation, Value
+from metalbench.hlo.passes.rows import Rows, identity, rows_of
 
 
 def row_product_kernel(
     name: str, operation: Operation, inlined: set[Value], *, device: str = ""
 ) -> Kernel:
-    """One kernel on any device; `passes.row_products` says what the region has."""
+    """One kernel, for devices with tiles; `passes.row_products` says what the region has."""
     del device
     region = operation.regions[0]
     operations = region.operations
     (product,) = (each for each in operations if each.name == "dot_general")
-    writer = Writer(EMITTERS, inlined | {each for one in operations for each in one.results})
     reductions = [each for each in operations if each.name == "reduce"]
     rows = rows_of(reductions[0])
     if rows is None:
         raise AssertionError("a product of rows has a reduction of rows")
-    threads = ROWS * LANES
-    row = Row(writer, rows, MOST_WIDTH // LANES, fewest=threads)
-    for number, reduction in enumerate(reductions):
-        row.join(reduction, number)
-    member = writer.declare("uint", f"simdgroup * {LANES}u + lane", "member")
-    first = writer.declare("int", f"int(group) * {ROWS}", "first")
-    indices = [
-        writer.unravel(first if n == 0 else f"({first} + {n})", rows.outer) for n in range(ROWS)
-    ]
-    shared = SharedRows(indices, member, threads)
-    left = product.operands[0]
-    shared.declare(writer, left)
-    start = writer.declare("int", f"int(simdgroup) * {rows.inner[0]}", "start")
-    for index, inside in row.slots:
-        head = "" if inside == "true" else f"if ({inside}) "
-        writer.line(f"{head}{MEMORY}[{start} + {index[-1]}] = {writer.value(left, index)};")
-    for number, value in enumerate(region.returned[1:], 1):
-        row.write(value, f"out{number}")
-    writer.line("threadgroup_barrier(mem_flags::mem_threadgroup);")
-    made, root = shared.multiply(writer, product, 0), region.returned[0]
-    if root is product.results[0]:
-        made.store(writer, range(len(root.type.shape)))
-    else:
-        made.store_made(writer, root, first, rows.outer)
-    return row.kernel(name, operation)
+    own = inlined | {each for one in operations for each in one.results}
+    numbers = _numbers(operations, rows)
+    more = {f"of{n}": f"threadgroup const {msl(each.type)}*" for n, each in enumerate(numbers)}
+    made = Matrices(name, product, own, operation.results, {**more, "first": "int"})
+    taken = _Taken(made, rows, reductions, numbers)
+    between = taken.statements(region.returned[1:])
+    writer = made.writer()
+    index = writer.unravel("own", rows.outer)
+    for number, value in enumerate(numbers):
+        text = writer.declare(msl(value.type), f"of{number}[own - first]")
+        writer.note(value, _at(index, value, rows), text)
+    element = writer.value(product.operands[0], made.place(writer, 0))
+    left = made.source(0, writer, element)
+    return made.kernel(left, made.operand(1), made.epilogue([region.returned[0]]), between)
+
+
+def _numbers(operations: Sequence[Operation], rows: Rows) -> list[Value]:
+    """The values of one number a row of which elements of the rows are made."""
+    found: dict[Value, None] = {}
+    for each in operations:
+        if each.results[0].type.shape == rows.whole:
+            for value in each.operands:
+                if value.operation in operations and value.type.shape in rows.numbers:
+                    found[value] = None
+    return list(found)
+
+
+def _at(index: Index, value: Value, rows: Rows) -> Index:
+    """Of a row's number, whose shape may have the axis of the row."""
+    return index if value.type.shape == rows.outer else (*index, *("0" for _ in rows.inner))
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """How a threadgroup takes the numbers of its rows, a SIMD-group one row after the other."""
+
+    made: Matrices
+    rows: Rows
+    reductions: Sequence[Operation]
+    numbers: Sequence[Value]
+
+    def statements(self, others: Sequence[Value]) -> list[str]:
+        """In the kernel, before the product; `others` are what is stored of the rows besides."""
+        side, count = self.made.shape.side, self.made.shape.sizes[0]
+        writer = self.made.writer()
+        writer.line("const int first = int(corner.y);")
+        for number, value in enumerate(self.numbers):
+            writer.line(f"threadgroup {msl(value.type)} of{number}[{side}];")
+        head = f"for (int r = int(simdgroup); r < {side}; r += {THREADS // LANES})"
+        with writer.block(head):
+            row = writer.declare("int", "first + r", "row")
+            writer.line(f"if ({row} >= {count}) break;")
+            index = writer.unravel(row, self.rows.outer)
+            for reduction in self.reductions:
+                self._join(writer, reduction, index)
+            for number, value in enumerate(self.numbers):
+                name = writer.value(value, _at(index, value, self.rows))
+                writer.line(f"if (lane == 0u) of{number}[r] = {name};")
+            if others:
+                with writer.block("if (corner.x == 0u)"):
+                    self._store(writer, others, index)
+        writer.line("threadgroup_barrier(mem_flags::mem_threadgroup);")
+        return [each.removeprefix("  ") for each in writer.lines]
+
+    def _columns(self) -> str:
+        return f"for (int c = int(lane); c < {self.rows.inner[0]}; c += {LANES})"
+
+    def _join(self, writer: Writer, reduction: Operation, index: Index) -> None:
+        element = reduction.results[0].type.element
+        (join,) = reduction.regions[0].operations
+        kind = ELEMENTS["f32"] if element.is_float else element
+        functor = f"shlo::{join.name.capitalize()}()"
+        total = writer.variable(kind.msl, literal(identity(join.name, element), kind))
+        with writer.block(self._columns()):
+            given = writer.value(reduction.operands[0], (*index, "c"))
+            own = as_float(given, element) if element.is_float else given
+            writer.line(f"{total} = {functor}.join({total}, {own});")
+        result = writer.declare(kind.msl, f"{functor}.lanes({total})")
+        if element != kind:
+            result = writer.declare(element.msl, f"{element.msl}({result})")
+        writer.note(reduction.results[0], index, result)
+
+    def _store(self, writer: Writer, others: Sequence[Value], index: Index) -> None:
+        for number, value in enumerate(others, 1):
+            shape = value.type.shape
+            if shape != self.rows.whole:
+                at = _at(index, value, self.rows)
+                text = f"out{number}[{writer.linear(at, shape)}] = {writer.value(value, at)};"
+                writer.line(f"if (lane == 0u) {text}")
+                continue
+            with writer.block(self._columns()):
+                at = (*index, "c")
+                writer.line(f"out{number}[{writer.linear(at, shape)}] = {writer.value(value, at)};")

@@ -1,74 +1,64 @@
 """Rows and the product that reads them: one operation, `row_product`; the rows never lie in memory.
 
 Preconditions: a `rows` operation over the last axis alone, of at most `MOST_WIDTH` elements, gives
-a tensor that nothing but a product of floats reads, as its left operand without batches, contracted
-over that axis; the right operand is there before the rows, and has at most `MOST_COLUMNS` columns;
-the number of rows is a multiple of `ROWS`. What is done to the product's elements comes with it.
+a tensor that nothing but a product reads, as its left operand without batches, contracted over that
+axis; the product is one for tiles of matrices (`matrix_shape.fits`), and its right operand is there
+before the rows. What is done to the product's elements comes with it.
 """
 
 from __future__ import annotations
 
-from math import prod
-
 from metalbench.hlo.graph import Block, Operation, Value, splat
 from metalbench.hlo.passes.attention import uses_of
 from metalbench.hlo.passes.elementwise import ELEMENTWISE
+from metalbench.hlo.passes.matrix_shape import fits
 from metalbench.hlo.passes.rows import rename, rows_of
 
-# Rows of a threadgroup: what it reads of the right operand is read once for all of them.
-ROWS = 4
-# Of a row: so many are in registers of a SIMD-group, and those of `ROWS` in threadgroup memory.
-MOST_WIDTH = 1024
-# Sums that a thread has for each row, by the threads of `ROWS` SIMD-groups.
-MOST_COLUMNS = 2048
-# Kinds of devices whose tiles of products are faster with rows that lie in memory.
-SLOWER_ON = ("cpu",)
+# Of a row: each threadgroup of a tile of the product reads it again.
+MOST_WIDTH = 4096
 
 
 def fuse_row_products(block: Block, device: str = "") -> None:
     """Replace such two operations by one, in place, also in regions of control flow.
 
-    Not if `device`, the kind that is to run it, is known for being slower with it.
+    `device` is the kind that is to run it: where products are no tiles of matrices nothing is done.
     """
-    if device in SLOWER_ON:
-        return
     for operation in list(block.operations):
         if operation.name in ("case", "if", "while"):
             for region in operation.regions:
                 fuse_row_products(region, device)
         if operation.name == "rows":
-            _fuse(block, operation)
+            _fuse(block, operation, device)
 
 
-def _fuse(block: Block, rows: Operation) -> None:
+def _fuse(block: Block, rows: Operation, device: str) -> None:
     at = block.operations.index(rows)
     behind = set(block.operations[at:])
     uses = uses_of(block)
     for value in rows.results:
         readers = [each for each in block.operations if value in each.inputs()]
-        if uses[value] == 1 and len(readers) == 1 and _fits(rows, value, readers[0], behind):
+        if uses[value] != 1 or len(readers) != 1 or readers[0].name != "dot_general":
+            continue
+        if fits(readers[0], device) and _is_fused(rows, value, readers[0], behind):
             _replace(block, at, value, readers[0])
             return
 
 
-def _fits(rows: Operation, value: Value, product: Operation, behind: set[Operation]) -> bool:
-    if product.name != "dot_general" or product.operands[0] is not value:
+def _is_fused(rows: Operation, value: Value, product: Operation, behind: set[Operation]) -> bool:
+    if product.operands[0] is not value:
         return False
     reduction = next(each for each in rows.regions[0].operations if each.name == "reduce")
     shape, numbers = rows_of(reduction), product.attributes["dot_dimension_numbers"]
-    right, result = product.operands[1], product.results[0].type
+    right = product.operands[1]
     return (
         shape is not None
         and value.type.shape == shape.whole
         and len(shape.inner) == 1
         and shape.inner[0] <= MOST_WIDTH
-        and prod(shape.outer) % ROWS == 0
         and not numbers["lhs_batching_dimensions"]
         and tuple(numbers["lhs_contracting_dimensions"]) == (len(shape.outer),)
-        and all(each.element.is_float for each in (value.type, right.type, result))
         and right is not value
         and right.operation not in behind
-        and 0 < right.type.size // shape.inner[0] <= MOST_COLUMNS
     )
 
 

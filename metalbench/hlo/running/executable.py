@@ -15,6 +15,7 @@ from metalbench.errors import CompileError, DispatchError
 from metalbench.hlo.emission import INCLUDE, Kernel
 from metalbench.hlo.graph import Block, Operation, TensorType, Value
 from metalbench.hlo.running.plan import Plan, Step, plan, source
+from metalbench.kernel.installed import include_folders
 
 Array = np.ndarray[Any, Any]
 Memory = dict[Value, _core.Buffer]
@@ -113,7 +114,7 @@ class Executable:
             return {}
         try:
             library = self._device.compile(
-                self.source, filename="<hlo>", include_dirs=[str(INCLUDE)], fast_math=False
+                self.source, filename="<hlo>", include_dirs=include_folders(None, [INCLUDE]), fast_math=False
             )
             names = list(dict.fromkeys(each.name for each in kernels))
             library.prepare(names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from metalbench.errors import Unsupported
@@ -15,12 +15,16 @@ from metalbench.hlo.emission import (
     complex,
     factorizations,
     map_kernel,
+    matrices,
+    matrix_kernel,
     row_product_kernel,
     rows_kernel,
     stage_kernel,
+    tile_of,
 )
 from metalbench.hlo.graph import Block, Operation, Value
 from metalbench.hlo.passes import inlined_values, run_passes
+from metalbench.hlo.passes.matrix_shape import fits
 
 # What the host does itself, with plans for the regions.
 CONTROL_FLOW = ("case", "if", "while")
@@ -106,6 +110,8 @@ def source(whole: Plan) -> str:
         heads.insert(0, complex.HEADER)
     if any(each in kernels for each in factorizations.CALLS):
         heads.insert(0, factorizations.HEADER)
+    if matrices.CALL in kernels:
+        heads.insert(0, matrices.HEADER)
     return "\n".join(["".join(heads), kernels])
 
 
@@ -142,13 +148,18 @@ class _Planner:
             write = _KERNELS[operation.name]
             kernels = [write(self._name(operation), operation, inlined, device=self._device)]
         else:
-            name, tiled = self._name(operation), self._level > 0
-            kernels = [map_kernel(name, operation.results, inlined, tiled=tiled)]
+            kernels = [self._map(self._name(operation), operation.results, inlined)]
         return Step(operation, [self._once(each) for each in kernels])
+
+    def _map(self, name: str, results: Sequence[Value], inlined: set[Value]) -> Kernel:
+        tile = tile_of(results, inlined) if self._level else None
+        if tile is not None and fits(tile.product, self._device):
+            return matrix_kernel(name, results, tile.product, inlined)
+        return map_kernel(name, results, inlined, tile=tile)
 
     def _once(self, kernel: Kernel) -> Kernel:
         """A kernel by the name of the first one whose text is the same."""
-        known = self._known.setdefault(kernel.text.replace(kernel.name, "", 1), kernel)
+        known = self._known.setdefault(kernel.text.replace(kernel.name, ""), kernel)
         return replace(kernel, name=known.name, text=known.text)
 
     def _name(self, operation: Operation) -> str:

@@ -1,0 +1,211 @@
+"""Products of matrices on GPUs, by tiles of simdgroup_matrix in threadgroup memory.
+
+The tiles are those of kernels written by hand (kernels/include/metalbench/tiles.h). Around them are
+structs: *sources*, which fetch the operands from buffers or make their elements on the way, and an
+*epilogue*, which makes what is stored of the sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from metalbench.hlo.emission.elementwise import as_float
+from metalbench.hlo.emission.kernel import EMITTERS, Kernel, kernel_of
+from metalbench.hlo.passes.matrix_shape import shape_of
+from metalbench.hlo.emission.writer import Index, Writer, msl
+from metalbench.hlo.graph import Operation, Value
+
+HEADER = '#include "metalbench/tiles.h"\n'
+CALL = "metalbench::Product"
+THREADS = 128
+PLACE = ("uint group [[threadgroup_position_in_grid]]", "PLACE_ARGUMENTS")
+# Of a tile; tiles.h takes less where elements are wide.
+DEPTH = 32
+
+SOURCE = """struct {name} {{
+  using element = {element};
+  using Line = int;
+  static constant constexpr bool kAlongDepth = {along};
+{members}
+  INLINED Line line(uint own) const {{ return int(own); }}
+  INLINED element at(int own, int k) const {{
+{body}
+  }}
+  INLINED metalbench::Quad<element> quad(thread const Line& own, uint k) const {{
+    metalbench::Quad<element> found = metalbench::Quad<element>(element(0));
+    if ({beyond}) return found;
+    for (int j = 0; j < 4; ++j) {{
+      if ({inside}) found[j] = {at};
+    }}
+    return found;
+  }}
+}};
+"""
+EPILOGUE = """struct {name} {{
+{members}
+  INLINED void one(int row, int column, float sum) const {{
+{body}
+  }}
+  INLINED void operator()(uint row, uint column, threadgroup const float4* sums) const {{
+    if (row >= {rows}u) return;
+    const float4 four = *sums;
+    for (int j = 0; j < 4; ++j) {{
+      if (int(column) + j < {columns}) one(int(row), int(column) + j, four[j]);
+    }}
+  }}
+}};
+"""
+
+
+@dataclass
+class Matrices:
+    """The kernel of a product: structs, whose functions have writers of their own, share buffers.
+
+    `more` are members that they have besides, by their names, with their types.
+    """
+
+    name: str
+    product: Operation
+    inlined: set[Value]
+    outputs: Sequence[Value]
+    more: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.shape = shape_of(self.product)
+        types = {msl(each.type) for each in self.product.operands}
+        self.element = types.pop() if len(types) == 1 else "float"
+        self.buffers: dict[Value, str] = {}
+
+    def writer(self) -> Writer:
+        """For another function."""
+        made = Writer(EMITTERS, self.inlined)
+        made.buffers = self.buffers
+        return made
+
+    def place(self, writer: Writer, operand: int) -> Index:
+        """The index of the operand's element that is in line `own` at depth `k`."""
+        shape = self.shape
+        sizes = (shape.batches, shape.columns if operand else shape.rows, shape.depth)
+        found: dict[int, str] = {}
+        for axes, name, extents in zip(
+            shape.axes[operand], ("batch", "own", "k"), sizes, strict=True
+        ):
+            found.update(zip(axes, writer.unravel(name, extents), strict=True))
+        return tuple(found[each] for each in range(len(found)))
+
+    def operand(self, operand: int) -> tuple[str, str, str]:
+        """Its struct's text, type and members, for an operand that nothing else is made for."""
+        value = self.product.operands[operand]
+        if value not in self.inlined and self.shape.is_plain(operand):
+            return self._plain(operand, value)
+        writer = self.writer()
+        return self.source(operand, writer, writer.value(value, self.place(writer, operand)))
+
+    def source(
+        self, operand: int, writer: Writer, name: str, *, beyond: str = "false"
+    ) -> tuple[str, str, str]:
+        """The same, where `writer` has made the element and called it `name`."""
+        type_ = f"{self.name}_{'right' if operand else 'left'}"
+        value = self.product.operands[operand].type.element
+        own, depth = self.shape.sizes[operand], self.shape.sizes[2]
+        along = self.shape.along_depth(operand)
+        writer.line(f"return {as_float(name, value) if self.element == 'float' else name};")
+        text = SOURCE.format(
+            name=type_,
+            element=self.element,
+            along=str(along).lower(),
+            members="{members}",
+            body=_indented(writer),
+            beyond=f"own >= {own} || int(k) >= {depth} || {beyond}",
+            inside=f"int(k) + j < {depth}" if along else f"own + j < {own}",
+            at="at(own, int(k) + j)" if along else "at(own + j, int(k))",
+        )
+        return text, type_, "{values}"
+
+    def _plain(self, operand: int, value: Value) -> tuple[str, str, str]:
+        own, depth = self.shape.sizes[operand], self.shape.sizes[2]
+        writer = self.writer()
+        start = f"{writer.buffer(value)} + ulong(batch) * {own * depth}ul"
+        types = f"{msl(value.type)}, {self.element}"
+        if self.shape.along_depth(operand):
+            return "", f"metalbench::MatrixRows<{types}>", f"{start}, {own}u, {depth}u"
+        return "", f"metalbench::MatrixColumns<{types}>", f"{start}, {depth}u, {own}u, {own}u"
+
+    def epilogue(self, roots: Sequence[Value]) -> str:
+        """The struct that makes the first outputs of the sums, element by element."""
+        rows, columns, _ = self.shape.sizes
+        result, writer = self.product.results[0], self.writer()
+        index = (
+            *writer.unravel("batch", self.shape.batches),
+            *writer.unravel("row", self.shape.rows),
+            *writer.unravel("column", self.shape.columns),
+        )
+        writer.note(result, index, writer.declare(msl(result.type), f"{msl(result.type)}(sum)"))
+        for number, root in enumerate(roots):
+            element = writer.root(root, index)
+            writer.line(f"out{number}[{writer.linear(index, root.type.shape)}] = {element};")
+        return EPILOGUE.format(
+            name=f"{self.name}_store",
+            members="{members}",
+            body=_indented(writer),
+            rows=rows,
+            columns=columns,
+        )
+
+    def kernel(
+        self,
+        left: tuple[str, str, str],
+        right: tuple[str, str, str],
+        store: str,
+        between: Sequence[str] = (),
+    ) -> Kernel:
+        """The whole; `between` are statements that come before the product, in the kernel."""
+        side = self.shape.side
+        across, down, count = self.shape.tiles
+        types = f"{left[1]}, {right[1]}, {side}, {side}"
+        body = [
+            f"using Tile = {CALL}<{types}, metalbench::tile_depth<{self.element}>({DEPTH})>;",
+            "threadgroup float4 memory[Tile::kMemory];",
+            f"const int batch = int(group / {across * down}u);",
+            f"const uint2 corner = uint2(group % {across}u, group / {across}u % {down}u) * {side}u;",
+            *between,
+            "Tile product(corner, memory, PLACE);",
+            f"product.multiply({{{left[2]}}}, {{{right[2]}}}, {self.shape.sizes[2]}u);",
+            f"product.store({self.name}_store{{{{values}}}});",
+        ]
+        values = [*self.buffers.values(), *self._names(), *self.more, "batch"]
+        writer = self.writer()
+        for line in body:
+            writer.line(line.replace("{values}", ", ".join(values)))
+        made = kernel_of(
+            self.name, writer, self.outputs, THREADS * count, THREADS, place=PLACE
+        )
+        structs = "".join(each.replace("{members}", self._members()) for each in (left[0], right[0], store))
+        return Kernel(
+            made.name, structs + made.text, made.threads, made.inputs, made.outputs, made.group
+        )
+
+    def _names(self) -> list[str]:
+        return [f"out{number}" for number in range(len(self.outputs))]
+
+    def _members(self) -> str:
+        lines = [
+            *(f"device const {msl(each.type)}* {name}" for each, name in self.buffers.items()),
+            *(f"device {msl(each.type)}* out{n}" for n, each in enumerate(self.outputs)),
+            *(f"{type_} {name}" for name, type_ in self.more.items()),
+            "int batch",
+        ]
+        return "\n".join(f"  {each};" for each in lines)
+
+
+def matrix_kernel(name: str, roots: Sequence[Value], product: Operation, inlined: set[Value]) -> Kernel:
+    """The kernel that makes `roots`, which are the product's elements or made of them."""
+    made = Matrices(name, product, inlined, roots)
+    left, right = made.operand(0), made.operand(1)
+    return made.kernel(left, right, made.epilogue(roots))
+
+
+def _indented(writer: Writer) -> str:
+    return "\n".join(f"  {each}" for each in writer.lines)
