@@ -8,14 +8,13 @@ structs: *sources*, which fetch the operands from buffers or make their elements
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from math import prod
+from dataclasses import dataclass, field, replace
 
 from metalbench.hlo.emission.elementwise import as_float
 from metalbench.hlo.emission.kernel import EMITTERS, Kernel, kernel_of
-from metalbench.hlo.passes.matrix_shape import shape_of
 from metalbench.hlo.emission.writer import Index, Writer, msl
 from metalbench.hlo.graph import Operation, Value
+from metalbench.hlo.passes.matrix_shape import shape_of
 
 HEADER = '#include "metalbench/tiles.h"\n'
 CALL = "metalbench::Product"
@@ -179,13 +178,11 @@ class Matrices:
         writer = self.writer()
         for line in body:
             writer.line(line.replace("{values}", ", ".join(values)))
-        made = kernel_of(
-            self.name, writer, self.outputs, THREADS * count, THREADS, place=PLACE
-        )
-        structs = "".join(each.replace("{members}", self._members()) for each in (left[0], right[0], store))
-        return Kernel(
-            made.name, structs + made.text, made.threads, made.inputs, made.outputs, made.group
-        )
+        made = kernel_of(self.name, writer, self.outputs, THREADS * count, THREADS, place=PLACE)
+        structs = "".join((left[0], right[0], store)).replace("{members}", self._members())
+        # A compiler that knows how few threads there are lets each have more registers.
+        head = f"[[kernel, max_total_threads_per_threadgroup({THREADS})]] void "
+        return replace(made, text=structs + made.text.replace("kernel void ", head, 1))
 
     def _names(self) -> list[str]:
         return [f"out{number}" for number in range(len(self.outputs))]
@@ -200,7 +197,9 @@ class Matrices:
         return "\n".join(f"  {each};" for each in lines)
 
 
-def matrix_kernel(name: str, roots: Sequence[Value], product: Operation, inlined: set[Value]) -> Kernel:
+def matrix_kernel(
+    name: str, roots: Sequence[Value], product: Operation, inlined: set[Value]
+) -> Kernel:
     """The kernel that makes `roots`, which are the product's elements or made of them."""
     made = Matrices(name, product, inlined, roots)
     left, right = made.operand(0), made.operand(1)

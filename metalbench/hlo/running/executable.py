@@ -114,7 +114,10 @@ class Executable:
             return {}
         try:
             library = self._device.compile(
-                self.source, filename="<hlo>", include_dirs=include_folders(None, [INCLUDE]), fast_math=False
+                self.source,
+                filename="<hlo>",
+                include_dirs=include_folders(None, [INCLUDE]),
+                fast_math=False,
             )
             names = list(dict.fromkeys(each.name for each in kernels))
             library.prepare(names)
