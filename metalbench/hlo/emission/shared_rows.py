@@ -101,27 +101,6 @@ class Products:
                 at = writer.linear(places, [stored[axis] for axis in order])
                 writer.line(f"{inside}out0[{at}] = {total.result()};")
 
-    def store_made(self, writer: Writer, root: Value, first: str, outer: Sequence[int]) -> None:
-        """What `root` is made of them element by element, in a loop.
-
-        `first` is the number of the first row among those that `outer` counts.
-        """
-        result, width = self.product.results[0], prod(self.extents)
-        names = [total.result() for sums in self.sums for total in sums]
-        found, row, number = (writer.fresh(each) for each in ("sums", "row", "column"))
-        writer.line(f"{msl(result.type)} {found}[{len(names)}] = {{{', '.join(names)}}};")
-        with writer.block(loop(row, len(self.sums))), writer.block(loop(number, len(self.columns))):
-            text = f"int({self.shared.place}) + {number} * {self.shared.threads}"
-            column = writer.declare("int", text, "column")
-            if width % self.shared.threads:
-                writer.line(f"if ({column} >= {width}) continue;")
-            at = writer.unravel(f"({first} + {row})", outer)
-            index = self._index(at, writer.unravel(column, self.extents))
-            text = f"{found}[{row} * {len(self.columns)} + {number}]"
-            writer.note(result, index, writer.declare(msl(result.type), text))
-            element = writer.root(root, index)
-            writer.line(f"out0[{writer.linear(index, root.type.shape)}] = {element};")
-
     def _index(self, row: Index, column: Index) -> Index:
         """Of an element of the result."""
         if self.side == 0:
