@@ -102,9 +102,7 @@ class Matrices:
         writer = self.writer()
         return self.source(operand, writer, writer.value(value, self.place(writer, operand)))
 
-    def source(
-        self, operand: int, writer: Writer, name: str, *, beyond: str = "false"
-    ) -> tuple[str, str, str]:
+    def source(self, operand: int, writer: Writer, name: str) -> tuple[str, str, str]:
         """The same, where `writer` has made the element and called it `name`."""
         type_ = f"{self.name}_{'right' if operand else 'left'}"
         value = self.product.operands[operand].type.element
@@ -117,7 +115,7 @@ class Matrices:
             along=str(along).lower(),
             members="{members}",
             body=_indented(writer),
-            beyond=f"own >= {own} || int(k) >= {depth} || {beyond}",
+            beyond=f"own >= {own} || int(k) >= {depth}",
             inside=f"int(k) + j < {depth}" if along else f"own + j < {own}",
             at="at(own, int(k) + j)" if along else "at(own + j, int(k))",
         )
