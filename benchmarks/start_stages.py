@@ -133,12 +133,10 @@ def command() -> None:
     steps.note("imports the command line", begin)
     steps.watch(OF_COMMAND)
     begun = workers._Worker.__init__
-    started: list[Any] = []
 
     def noted(self: Any, *arguments: Any) -> None:
         os.environ[BEGUN] = repr(steps.now())
         begun(self, *arguments)
-        started.append(self)
 
     def ended(self: Any, *_: object) -> None:
         steps.tell()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from metalbench.hlo.emission.kernel import EMITTERS, Kernel
 from metalbench.hlo.emission.reductions import products
 from metalbench.hlo.emission.rows import Row
-from metalbench.hlo.emission.shared_rows import MEMORY, SharedRows
+from metalbench.hlo.emission.shared_row import MEMORY, SharedRow
 from metalbench.hlo.emission.writer import Writer
 from metalbench.hlo.graph import Operation, Value
 from metalbench.hlo.passes.rows import rows_of
@@ -34,7 +34,7 @@ def attention_kernel(
         row.join(reduction, number)
     side = 0 if product.operands[0].operation in between else 1
     weights = product.operands[side]
-    shared = SharedRows([row.index], "place", row.threads)
+    shared = SharedRow(row.index, "place", row.threads)
     shared.declare(writer, weights)
     for index, inside in row.slots:
         head = "" if inside == "true" else f"if ({inside}) "

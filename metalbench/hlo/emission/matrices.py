@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from metalbench.hlo.emission.elementwise import as_float
 from metalbench.hlo.emission.kernel import EMITTERS, Kernel, kernel_of
@@ -58,6 +59,17 @@ EPILOGUE = """struct {name} {{
 """
 
 
+class Source(NamedTuple):
+    """An operand's struct: its `text`, empty if the library has it, its type and its members.
+
+    `{members}` in the text and `{values}` in the members are what all structs of the kernel have.
+    """
+
+    text: str
+    type: str
+    values: str
+
+
 @dataclass
 class Matrices:
     """The kernel of a product: structs, whose functions have writers of their own, share buffers.
@@ -94,16 +106,16 @@ class Matrices:
             found.update(zip(axes, writer.unravel(name, extents), strict=True))
         return tuple(found[each] for each in range(len(found)))
 
-    def operand(self, operand: int) -> tuple[str, str, str]:
-        """Its struct's text, type and members, for an operand that nothing else is made for."""
+    def operand(self, operand: int) -> Source:
+        """The source of an operand, 0 or 1, from its buffer or what is inlined in it."""
         value = self.product.operands[operand]
         if value not in self.inlined and self.shape.is_plain(operand):
             return self._plain(operand, value)
         writer = self.writer()
         return self.source(operand, writer, writer.value(value, self.place(writer, operand)))
 
-    def source(self, operand: int, writer: Writer, name: str) -> tuple[str, str, str]:
-        """The same, where `writer` has made the element and called it `name`."""
+    def source(self, operand: int, writer: Writer, name: str) -> Source:
+        """The source of an operand whose element `writer` has made and called `name`."""
         type_ = f"{self.name}_{'right' if operand else 'left'}"
         value = self.product.operands[operand].type.element
         own, depth = self.shape.sizes[operand], self.shape.sizes[2]
@@ -119,16 +131,17 @@ class Matrices:
             inside=f"int(k) + j < {depth}" if along else f"own + j < {own}",
             at="at(own, int(k) + j)" if along else "at(own + j, int(k))",
         )
-        return text, type_, "{values}"
+        return Source(text, type_, "{values}")
 
-    def _plain(self, operand: int, value: Value) -> tuple[str, str, str]:
+    def _plain(self, operand: int, value: Value) -> Source:
         own, depth = self.shape.sizes[operand], self.shape.sizes[2]
         writer = self.writer()
         start = f"{writer.buffer(value)} + ulong(batch) * {own * depth}ul"
         types = f"{msl(value.type)}, {self.element}"
         if self.shape.along_depth(operand):
-            return "", f"metalbench::MatrixRows<{types}>", f"{start}, {own}u, {depth}u"
-        return "", f"metalbench::MatrixColumns<{types}>", f"{start}, {depth}u, {own}u, {own}u"
+            return Source("", f"metalbench::MatrixRows<{types}>", f"{start}, {own}u, {depth}u")
+        values = f"{start}, {depth}u, {own}u, {own}u"
+        return Source("", f"metalbench::MatrixColumns<{types}>", values)
 
     def epilogue(self, roots: Sequence[Value]) -> str:
         """The struct that makes the first outputs of the sums, element by element."""
@@ -152,16 +165,12 @@ class Matrices:
         )
 
     def kernel(
-        self,
-        left: tuple[str, str, str],
-        right: tuple[str, str, str],
-        store: str,
-        between: Sequence[str] = (),
+        self, left: Source, right: Source, store: str, between: Sequence[str] = ()
     ) -> Kernel:
         """The whole; `between` are statements that come before the product, in the kernel."""
         side = self.shape.side
         across, down, count = self.shape.tiles
-        types = f"{left[1]}, {right[1]}, {side}, {side}"
+        types = f"{left.type}, {right.type}, {side}, {side}"
         body = [
             f"using Tile = {CALL}<{types}, metalbench::tile_depth<{self.element}>({DEPTH})>;",
             "threadgroup float4 memory[Tile::kMemory];",
@@ -170,7 +179,7 @@ class Matrices:
             f"const uint2 corner = tile * {side}u;",
             *between,
             "Tile product(corner, memory, PLACE);",
-            f"product.multiply({{{left[2]}}}, {{{right[2]}}}, {self.shape.sizes[2]}u);",
+            f"product.multiply({{{left.values}}}, {{{right.values}}}, {self.shape.sizes[2]}u);",
             f"product.store({self.name}_store{{{{values}}}});",
         ]
         values = [*self.buffers.values(), *self._names(), *self.more, "batch"]
@@ -178,7 +187,7 @@ class Matrices:
         for line in body:
             writer.line(line.replace("{values}", ", ".join(values)))
         made = kernel_of(self.name, writer, self.outputs, THREADS * count, THREADS, place=PLACE)
-        structs = "".join((left[0], right[0], store)).replace("{members}", self._members())
+        structs = (left.text + right.text + store).replace("{members}", self._members())
         # A compiler that knows how few threads there are lets each have more registers.
         head = f"[[kernel, max_total_threads_per_threadgroup({THREADS})]] void "
         return replace(made, text=structs + made.text.replace("kernel void ", head, 1))

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from metalbench.hlo.emission.elementwise import as_float
 from metalbench.hlo.emission.kernel import Kernel
-from metalbench.hlo.emission.literal import literal
 from metalbench.hlo.emission.matrices import THREADS, Matrices
-from metalbench.hlo.emission.rows import LANES
+from metalbench.hlo.emission.rows import LANES, joining, note_joined
 from metalbench.hlo.emission.writer import Index, Writer, msl
-from metalbench.hlo.graph import ELEMENTS, Operation, Value
-from metalbench.hlo.passes.rows import Rows, identity, rows_of
+from metalbench.hlo.graph import Operation, Value
+from metalbench.hlo.passes.rows import Rows, rows_of
 
 
 def row_product_kernel(
@@ -101,18 +100,13 @@ class _Taken:
 
     def _join(self, writer: Writer, reduction: Operation, index: Index) -> None:
         element = reduction.results[0].type.element
-        (join,) = reduction.regions[0].operations
-        kind = ELEMENTS["f32"] if element.is_float else element
-        functor = f"shlo::{join.name.capitalize()}()"
-        total = writer.variable(kind.msl, literal(identity(join.name, element), kind))
+        kind, neutral, functor = joining(reduction)
+        total = writer.variable(kind.msl, neutral)
         with writer.block(self._columns()):
             given = writer.value(reduction.operands[0], (*index, "c"))
             own = as_float(given, element) if element.is_float else given
             writer.line(f"{total} = {functor}.join({total}, {own});")
-        result = writer.declare(kind.msl, f"{functor}.lanes({total})")
-        if element != kind:
-            result = writer.declare(element.msl, f"{element.msl}({result})")
-        writer.note(reduction.results[0], index, result)
+        note_joined(writer, reduction, index, f"{functor}.lanes({total})")
 
     def _store(self, writer: Writer, others: Sequence[Value], index: Index) -> None:
         for number, value in enumerate(others, 1):

@@ -8,7 +8,7 @@ from metalbench.hlo.emission.elementwise import as_float
 from metalbench.hlo.emission.kernel import EMITTERS, THREADS, Kernel, kernel_of
 from metalbench.hlo.emission.literal import literal
 from metalbench.hlo.emission.writer import Index, Writer
-from metalbench.hlo.graph import ELEMENTS, Operation, Value
+from metalbench.hlo.graph import ELEMENTS, Element, Operation, Value
 from metalbench.hlo.passes.rows import Rows, identity, rows_of
 
 LANES = 32
@@ -85,11 +85,8 @@ class Row:
     def join(self, reduction: Operation, number: int) -> None:
         """A reduction's number of this row, which all threads of the row know then."""
         writer, element = self._writer, reduction.results[0].type.element
-        (join,) = reduction.regions[0].operations
-        kind = ELEMENTS["f32"] if element.is_float else element
-        neutral = literal(identity(join.name, element), kind)
+        kind, neutral, functor = joining(reduction)
         total = neutral
-        functor = f"shlo::{join.name.capitalize()}()"
         for index, inside in self.slots:
             given = writer.value(reduction.operands[0], index)
             own = as_float(given, element) if element.is_float else given
@@ -102,10 +99,7 @@ class Row:
             partial = f"partial{number}"
             writer.line(f"threadgroup {kind.msl} {partial}[{groups}];")
             text = f"shlo::row_joined<{groups}>({functor}, {total}, {partial}, place)"
-        result = writer.declare(kind.msl, text)
-        if element != kind:
-            result = writer.declare(element.msl, f"{element.msl}({result})")
-        writer.note(reduction.results[0], self.index, result)
+        note_joined(writer, reduction, self.index, text)
 
     def write(self, value: Value, output: str) -> None:
         """Elements of a value of the group into its buffer."""
@@ -121,3 +115,20 @@ class Row:
             index = (*index, *("0" for _ in self._rows.inner))
         name, at = writer.value(value, index), writer.linear(index, shape)
         writer.line(f"if (place == 0u) {output}[{at}] = {name};")
+
+
+def joining(reduction: Operation) -> tuple[Element, str, str]:
+    """In what a row's elements are joined, what changes nothing in it, and the functor (rows.h)."""
+    element = reduction.results[0].type.element
+    (join,) = reduction.regions[0].operations
+    kind = ELEMENTS["f32"] if element.is_float else element
+    return kind, literal(identity(join.name, element), kind), f"shlo::{join.name.capitalize()}()"
+
+
+def note_joined(writer: Writer, reduction: Operation, index: Index, text: str) -> None:
+    """Have what `text` is as a row's number from here on, rounded once."""
+    kind, element = joining(reduction)[0], reduction.results[0].type.element
+    result = writer.declare(kind.msl, text)
+    if element != kind:
+        result = writer.declare(element.msl, f"{element.msl}({result})")
+    writer.note(reduction.results[0], index, result)

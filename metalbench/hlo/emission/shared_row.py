@@ -1,4 +1,4 @@
-"""Rows in threadgroup memory, and the product that they are an operand of."""
+"""A row in threadgroup memory, and the product that it is an operand of."""
 
 from __future__ import annotations
 
@@ -14,26 +14,24 @@ MEMORY = "weights"
 
 
 @dataclass(frozen=True)
-class SharedRows:
-    """Rows with these indices, one behind the other in `MEMORY`, of a threadgroup's `threads`.
+class SharedRow:
+    """The row with this index, in `MEMORY`, of a threadgroup's `threads`.
 
     `place` is a thread's number among them.
     """
 
-    rows: Sequence[Index]
+    row: Index
     place: str
     threads: int
 
     def declare(self, writer: Writer, value: Value) -> None:
-        """The memory, for rows of `value`."""
-        count = len(self.rows) * value.type.shape[-1]
-        writer.line(f"threadgroup {msl(value.type)} {MEMORY}[{count}];")
+        """The memory, for a row of `value`."""
+        writer.line(f"threadgroup {msl(value.type)} {MEMORY}[{value.type.shape[-1]}];")
 
     def multiply(self, writer: Writer, product: Operation, side: int) -> Products:
-        """The rows are the product's operand on that side.
+        """The row is one of those of the product's operand on that side.
 
-        Each thread reads an element of them once for all of its columns, and one of the other
-        operand once for all rows.
+        Each thread reads an element of it once for all of its columns.
         """
         of_values = "rhs" if side == 0 else "lhs"
         numbers = product.attributes["dot_dimension_numbers"]
@@ -44,21 +42,18 @@ class SharedRows:
         free = [axis for axis in range(len(shape)) if axis not in (*batches, key)]
         extents = [shape[axis] for axis in free]
         columns = self._columns(writer, extents)
-        sums = [[Sum(writer, product.results[0].type) for _ in columns] for _ in self.rows]
+        sums = [Sum(writer, product.results[0].type) for _ in columns]
         counter = writer.fresh("k")
         with writer.block(loop(counter, shape[key])):
-            starts = ["", *(f"{number * shape[key]} + " for number in range(1, len(self.rows)))]
-            texts = [f"{MEMORY}[{start}{counter}]" for start in starts]
-            weights = [writer.declare(msl(own.type), each) for each in texts]
-            for number, (column, _) in enumerate(columns):
+            weight = writer.declare(msl(own.type), f"{MEMORY}[{counter}]")
+            for total, (column, _) in zip(sums, columns, strict=True):
                 place = {
-                    **dict(zip(batches, self.rows[0], strict=False)),
+                    **dict(zip(batches, self.row, strict=False)),
                     **dict(zip(free, column, strict=True)),
                     key: counter,
                 }
                 value = writer.value(values, [place[axis] for axis in range(len(shape))])
-                for weight, row in zip(weights, sums, strict=True):
-                    row[number].add_product([weight, value], (own.type, values.type))
+                total.add_product([weight, value], (own.type, values.type))
         return Products(self, product, side, extents, columns, sums)
 
     def _columns(self, writer: Writer, extents: Sequence[int]) -> list[tuple[Index, str]]:
@@ -79,27 +74,26 @@ class SharedRows:
 
 @dataclass(frozen=True)
 class Products:
-    """What a thread has of a product: of each of the shared `rows` a sum for each of `columns`.
+    """What a thread has of a product: a sum for each of `columns`.
 
     These are counted by the axes that the other operand has, of `extents`.
     """
 
-    shared: SharedRows
+    shared: SharedRow
     product: Operation
     side: int
     extents: Sequence[int]
     columns: Sequence[tuple[Index, str]]
-    sums: Sequence[Sequence[Sum]]
+    sums: Sequence[Sum]
 
     def store(self, writer: Writer, order: Sequence[int]) -> None:
         """All of them, into the first output, whose axes lie in an order."""
         stored = self.product.results[0].type.shape
-        for row, sums in zip(self.shared.rows, self.sums, strict=True):
-            for total, (column, inside) in zip(sums, self.columns, strict=True):
-                index = self._index(row, column)
-                places = [index[axis] for axis in order]
-                at = writer.linear(places, [stored[axis] for axis in order])
-                writer.line(f"{inside}out0[{at}] = {total.result()};")
+        for total, (column, inside) in zip(self.sums, self.columns, strict=True):
+            index = self._index(self.shared.row, column)
+            places = [index[axis] for axis in order]
+            at = writer.linear(places, [stored[axis] for axis in order])
+            writer.line(f"{inside}out0[{at}] = {total.result()};")
 
     def _index(self, row: Index, column: Index) -> Index:
         """Of an element of the result."""
