@@ -93,9 +93,16 @@ def test_kernels_threads_and_memory_are_there() -> None:
 )
 def test_what_libraries_may_ask_for_fails(attempt: str, error: str) -> None:
     done = run(attempt)
-    assert done.returncode == 1
+    assert done.returncode == 1, done.stderr
     assert error in done.stderr
     assert "went on" not in done.stdout
+
+
+def test_where_the_cache_is_takes_no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever names no folder has loaded what knows the user's, which is asked again."""
+    monkeypatch.delenv("METALBENCH_CACHE", raising=False)
+    done = run("from metalbench.msl.building import cache; print(cache.folder())")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(

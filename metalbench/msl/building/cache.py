@@ -6,6 +6,7 @@ or none; the digest in a record proves that the object it names is the one that 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -36,8 +37,12 @@ def digest(*parts: str | bytes) -> str:
 def folder() -> Path:
     """Where the cache is: $METALBENCH_CACHE, else the user's cache folder."""
     named = os.environ.get("METALBENCH_CACHE")
-    if named:
-        return Path(named)
+    return Path(named) if named else _of_user()
+
+
+@functools.cache
+def _of_user() -> Path:
+    """Asked once: of a process without an environment the system has to say who the user is."""
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("metalbench"))
