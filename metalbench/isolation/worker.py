@@ -90,9 +90,10 @@ def _prepare(channel: Channel, device: Device, trial: Trial, *, asked: bool) -> 
         with ThreadPoolExecutor(2, thread_name_prefix="compile") as both:
             for checked in (False, True):
                 both.submit(precompile, device, trial, checked=checked)
+            # Beside them, for they mostly wait for clang.
+            importlib.import_module(NEEDED_LATER)
             # Here, for MLX is this thread's alone.
             prepare_reference(device, trial)
-        importlib.import_module(NEEDED_LATER)
         channel.send("ready")
         channel.receive()
     channel.send("case", case_of(trial, task_of(trial), device.kind))
