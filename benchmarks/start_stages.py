@@ -124,15 +124,15 @@ class Steps:
 def command() -> None:
     """Be the command, until its worker times a first window; then print the steps of both."""
     steps = Steps("command")
-    from metalbench.isolation import process, workers
+    from metalbench.isolation import attended, process
 
-    workers.WORKER = __name__
+    attended.WORKER = __name__
     begin = steps.now()
     from metalbench.cli.group import main
 
     steps.note("imports the command line", begin)
     steps.watch(OF_COMMAND)
-    begun = workers._Worker.__init__
+    begun = attended.Attended.__init__
 
     def noted(self: Any, *arguments: Any) -> None:
         os.environ[BEGUN] = repr(steps.now())
@@ -143,8 +143,8 @@ def command() -> None:
         print(self.process.last_words(), flush=True)
         os._exit(0)
 
-    workers._Worker.__init__ = noted  # type: ignore[method-assign,assignment]
-    workers._Worker.failed = ended  # type: ignore[method-assign,assignment]
+    attended.Attended.__init__ = noted  # type: ignore[method-assign,assignment]
+    attended.Attended.failed = ended  # type: ignore[method-assign,assignment]
     process.LAST_WORDS_BYTES = 1 << 20
     main()
 

@@ -91,6 +91,14 @@ class Process(Generic[End]):
             os.close(self._lifeline)
             self._lifeline = None
 
+    def pause(self) -> None:
+        """Let the process, which leads a session, and all that it started stand still."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let them go on, if they stand still."""
+        self._signal(signal.SIGCONT)
+
     def code(self) -> int:
         """Wait until it has ended by itself; a negative code is a signal's number."""
         try:
@@ -102,10 +110,13 @@ class Process(Generic[End]):
     def _kill(self) -> None:
         self._child.kill()
         # The group may outlive its leader, as a compiler does that was still at work.
-        with suppress(ProcessLookupError, PermissionError):
-            if self._leads:
-                os.killpg(self._child.pid, signal.SIGKILL)
+        if self._leads:
+            self._signal(signal.SIGKILL)
         self._child.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._child.pid, number)
 
     def _folders(self) -> dict[str, str]:
         """The only ones that it writes to, by the variables that name them."""

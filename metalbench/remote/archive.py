@@ -18,7 +18,8 @@ from metalbench.remote.failures import RemoteError
 from metalbench.remote.version import sources_of, version_here
 
 # What a build reads. Of folders all files count that are no products.
-PARTS = ("pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", "build_backend", "csrc")
+FILES = ("pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE")
+PARTS = (*FILES, "build_backend", "csrc", "include")
 PACKAGES = ("metalbench", "agent_steel", "kernels", "puzzles")
 PRODUCTS = frozenset({".so", ".pyc", ".pyd", ".pyi", ".typed"})
 

@@ -91,7 +91,6 @@ class _Served:
         limits = {"memory_bytes": opening.memory_bytes} if opening.memory_bytes else {}
         self._workers = Workers(opening.device, Limits(opening.seconds, **limits))
         self._wanted = opening.device
-        self._coming: Trial | None = None
 
     def answer(self, asked: SimpleQueue[Message]) -> None:
         """Open the device, and do what is asked; what goes wrong is an answer."""
@@ -130,21 +129,12 @@ class _Served:
 
     def _tried(self, facts: DeviceFacts, job: Job) -> Result:
         trial, *following = map(self._folder.trial, (job.trial, *job.following))
-        self._expect(trial)
-        self._coming = next(iter(following), None)
         result = self._workers.attempt(facts, trial, following, _Told(self._line))
         return trial_result(result, self._folder.at_home)
 
     def _played(self, facts: DeviceFacts, match: Match) -> object:
-        self._expect(None)
         outcome = self._workers.play(facts, self._folder.match(match), _Told(self._line))
         return match_outcome(outcome, self._folder.at_home)
-
-    def _expect(self, trial: Trial | None) -> None:
-        """Let no worker go on that was made ready for what does not come after all."""
-        if self._coming is not None and self._coming != trial:
-            self._workers.close()
-        self._coming = None
 
 
 def _captured(device: _core.Device, trial: Trial) -> Iterator[Message]:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.store import Store
 
+# So many of the kernels to come are told to the place where they are tried, which may make as many
+# ready, or fewer.
+COMING = 2
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -100,7 +104,7 @@ class _Turns:
         """Try them all, with `fail_fast` up to the first that is not correct; how that ended."""
         for index, trial in enumerate(trials):
             self.observer.kernel_started(index, len(trials), trial.entry.name, trial.dtype)
-            following = trials[index + 1 : index + 2]
+            following = trials[index + 1 : index + 1 + COMING]
             try:
                 result = place.attempt(device, trial, following, self.observer)
             except DeclarationError as error:

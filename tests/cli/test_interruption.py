@@ -80,11 +80,11 @@ def test_while_something_is_compiled(tmp_path: Path, kernels: Path) -> None:
 @pytest.mark.parametrize(
     "place",
     [
-        "metalbench.isolation.workers._Worker.__init__",
+        "metalbench.isolation.attended.Attended.__init__",
         "metalbench.cli.run.trials_for",
         "metalbench.cli.machine.warn",
         "metalbench.store.Store.begin_run",
-        "metalbench.cli.run._report",
+        "metalbench.cli.run.report",
     ],
 )
 def test_at_every_step_of_a_run(shell: Any, monkeypatch: pytest.MonkeyPatch, place: str) -> None:

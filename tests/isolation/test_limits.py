@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.isolation import Limits, limits, workers
+from metalbench.isolation import Limits, attended, limits
+from metalbench.isolation.attended import Attended
 from metalbench.isolation.death import Ended
 from metalbench.isolation.memory import resident_bytes
 
@@ -47,8 +48,8 @@ def test_what_a_worker_waits_for_this_side_is_not_its_own_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(workers, "monotonic", lambda: now[0])
-    worker = workers._Worker.__new__(workers._Worker)
+    monkeypatch.setattr(attended, "monotonic", lambda: now[0])
+    worker = Attended.__new__(Attended)
     worker._start = worker._looked = worker._told = 0.0
     worker._stage = None
     monkeypatch.setattr(worker, "_send", lambda *_: None)

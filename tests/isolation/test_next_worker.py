@@ -1,14 +1,22 @@
-"""When the next worker is made ready: never before the last window of the present one."""
+"""When the next workers are made ready: never while the present one times anything."""
 
 from __future__ import annotations
 
+import subprocess
 import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from time import monotonic, sleep
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from metalbench.isolation import worker, workers
+from metalbench.isolation import ahead as isolation_ahead
+from metalbench.isolation import worker
+from metalbench.isolation.ahead import Ahead
+from metalbench.isolation.process import Process
 from metalbench.isolation.workers import Workers
 from metalbench.run import ahead
 from metalbench.run.stages import Silent, Stage
@@ -20,11 +28,25 @@ ORDERS = {
 }
 
 
-class Scripted:
-    """A worker that tells of stages and then has its result."""
+Line = list[tuple[Any, str, Any]]
 
-    def __init__(self, stages: list[Stage]) -> None:
+
+def nothing(what: str, trial: Any) -> None:
+    """Of whom nobody keeps what is done to it."""
+
+
+class Scripted:
+    """A worker that tells of stages and then has its result; what is done to it is in `line`."""
+
+    def __init__(
+        self, stages: Sequence[Stage] = (), trial: Any = None, line: Any = nothing
+    ) -> None:
         self._messages = [*(("stage", stage) for stage in stages), ("result", "its result")]
+        self.prepared_for = trial
+        self.process = SimpleNamespace(
+            **{name: partial(line, name, trial) for name in ("pause", "resume", "end")}
+        )
+        self.settle = partial(line, "settle", trial)
 
     def begin(self, trial: Any) -> None:
         pass
@@ -32,47 +54,130 @@ class Scripted:
     def answer(self) -> None:
         pass
 
-    def settle(self) -> None:
-        pass
-
     def receive(self, limits: Any) -> tuple[str, Any]:
         return self._messages.pop(0)
 
 
 class Watching(Silent):
+    """Keeps what was done to which worker, each with the stage that was last told of."""
+
     def __init__(self) -> None:
         self.stage: Stage | None = None
+        self.done: Line = []
 
     def stage_started(self, stage: Stage) -> None:
         self.stage = stage
 
+    def note(self, what: str, trial: Any) -> None:
+        self.done.append((self.stage, what, trial))
 
-def ready_after(monkeypatch: pytest.MonkeyPatch, kind: str, stages: list[Stage]) -> list[Any]:
-    """The stages of the present kernel whose beginning was the last to be told."""
-    observer, made = Watching(), []
 
-    def make(device: str, trial: Any) -> Scripted:
-        made.append(observer.stage)
-        return Scripted([])
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> Watching:
+    seen = Watching()
 
-    monkeypatch.setattr(workers, "_Worker", make)
+    def make(device: str, trial: Any = None) -> Scripted:
+        seen.note("make", trial)
+        return Scripted((), trial, seen.note)
+
+    monkeypatch.setattr(isolation_ahead, "Attended", make)
+    monkeypatch.setattr(isolation_ahead.sys, "platform", "linux")
+    return seen
+
+
+def watched(seen: Watching, kind: str, stages: list[Stage], ahead: Ahead | None = None) -> Line:
+    """Take one kernel through `stages`, with three to come; what was done to their workers."""
     one = object.__new__(Workers)
-    one._device, one._next = kind, None
-    one._watch(Scripted(stages), "present", ["next"], observer, None, kind=kind)
-    return made
+    one._ahead = ahead or empty(kind)
+    seen.done.clear()
+    one._watch(Scripted(stages), "present", ["next", "second", "third"], seen, None, kind=kind)
+    return seen.done
 
 
-@pytest.mark.parametrize("kind", ORDERS)
-def test_it_is_made_ready_when_nothing_is_timed_any_more(
-    monkeypatch: pytest.MonkeyPatch, kind: str
+def empty(kind: str) -> Ahead:
+    ahead = Ahead(kind)
+    ahead.take("present")
+    return ahead
+
+
+def made(done: Line) -> list[tuple[Stage | None, Any]]:
+    return [(stage, trial) for stage, what, trial in done if what == "make"]
+
+
+def test_two_are_made_ready_when_nothing_is_timed_any_more(seen: Watching) -> None:
+    done = watched(seen, "cpu", ORDERS["cpu"])
+    assert made(done) == [(Stage.MEASURE, "next"), (Stage.MEASURE, "second")]
+
+
+@pytest.mark.parametrize(("kind", "system"), [("metal", "linux"), ("cpu", "darwin")])
+def test_one_is_where_it_may_not_be_stopped(
+    seen: Watching, monkeypatch: pytest.MonkeyPatch, kind: str, system: str
 ) -> None:
-    assert ready_after(monkeypatch, kind, ORDERS[kind]) == [Stage.MEASURE]
+    monkeypatch.setattr(isolation_ahead.sys, "platform", system)
+    assert made(watched(seen, kind, ORDERS[kind])) == [(Stage.MEASURE, "next")]
 
 
-def test_it_is_made_ready_beside_the_explanation_of_wrong_results(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert ready_after(monkeypatch, "cpu", [Stage.VERIFY, Stage.CHECK]) == [Stage.VERIFY]
+def test_they_are_made_ready_beside_the_explanation_of_wrong_results(seen: Watching) -> None:
+    done = watched(seen, "cpu", [Stage.VERIFY, Stage.CHECK])
+    assert made(done) == [(Stage.VERIFY, "next"), (Stage.VERIFY, "second")]
+
+
+def test_while_something_is_timed_they_stand_still(seen: Watching) -> None:
+    ahead = empty("cpu")
+    ahead.prepare(["next"], "cpu")
+    done = watched(seen, "cpu", [Stage.VERIFY, Stage.MEASURE, Stage.RECHECK], ahead)
+    assert done == [
+        (None, "resume", "next"),
+        (Stage.VERIFY, "pause", "next"),
+        (Stage.MEASURE, "resume", "next"),
+        (Stage.MEASURE, "make", "second"),
+    ]
+
+
+def test_of_a_gpu_timing_waits_until_they_are_ready(seen: Watching) -> None:
+    ahead = empty("metal")
+    ahead.prepare(["next"], "metal")
+    done = watched(seen, "metal", [Stage.VERIFY, Stage.MEASURE], ahead)
+    assert (Stage.VERIFY, "settle", "next") in done
+    assert "pause" not in {what for _, what, _ in done}
+
+
+def test_a_worker_does_nothing_but_what_it_was_made_ready_for(seen: Watching) -> None:
+    ahead = empty("cpu")
+    ahead.prepare(["untried", "next"], "cpu")
+    assert ahead.take("next").prepared_for == "next"
+    assert (None, "end", "untried") in seen.done
+    assert ahead.take("unforeseen").prepared_for is None
+
+
+def test_what_a_process_has_started_stands_still_with_it(tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    counting = f"while :; do echo >> {count}; done"
+    process = object.__new__(Process)
+    process._leads = True
+    process._child = subprocess.Popen(["sh", "-c", f"({counting}) & wait"], start_new_session=True)
+
+    def grows() -> bool:
+        before = count.stat().st_size if count.exists() else 0
+        sleep(0.2)
+        return count.exists() and count.stat().st_size > before
+
+    try:
+        until(grows)
+        process.pause()
+        until(lambda: not grows())
+        process.resume()
+        until(grows)
+        process.pause()
+    finally:
+        process._kill()
+    assert not grows()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = monotonic() + 20
+    while not condition():
+        assert monotonic() < end
 
 
 class Asked:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 import sys
 import tarfile
@@ -39,6 +40,9 @@ def test_the_archive_has_what_a_build_reads_and_no_products(packed: bytes) -> No
     assert {"pyproject.toml", "CMakeLists.txt", "build_backend/backend.py", "README.md"} <= names
     assert {"csrc/core/device.cpp", "csrc/msl/mb/abi.h", "kernels/common/softmax.py"} <= names
     assert {"metalbench/remote/archive.py", "agent_steel/__main__.py", "puzzles/01_map.md"} <= names
+    build = (archive.checkout() / "CMakeLists.txt").read_text(encoding="utf-8")
+    for folder in re.findall(r"install\(DIRECTORY (\w+)/", build):
+        assert [each for each in names if each.startswith(f"{folder}/")], folder
     assert not [each for each in names if each.endswith((".so", ".pyc", "_core.pyi"))]
     assert not [each for each in names if each.split("/")[0] in ("tests", "build", ".git")]
 

@@ -80,7 +80,7 @@ def test_nothing_is_drawn_and_no_process_is_asked(monkeypatch: pytest.MonkeyPatc
     def never(*_: object, **__: object) -> None:
         raise AssertionError("it was tried")
 
-    monkeypatch.setattr(workers, "_Worker", lambda _: None)
+    monkeypatch.setattr(workers, "Ahead", lambda _: None)
     monkeypatch.setattr(workers.Workers, "_answered", never)
     monkeypatch.setattr(np.random, "Philox", never)
     monkeypatch.setattr(drawing, "workload", never)

@@ -1,0 +1,163 @@
+"""A worker as the run sees it: its process, what it has told, and how long it may still take."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from metalbench.errors import EncodingError
+from metalbench.isolation import death
+from metalbench.isolation.channel import Channel
+from metalbench.isolation.limits import Limits
+from metalbench.isolation.memory import resident_bytes
+from metalbench.isolation.process import Process
+
+if TYPE_CHECKING:
+    from metalbench.comparison.match import Match, Outcome
+    from metalbench.isolation.channel import Message
+    from metalbench.result import Case, DeviceFacts, Failure, Result
+    from metalbench.run.stages import Stage
+    from metalbench.run.trial import Trial
+
+WORKER = "metalbench.isolation.worker"
+# How often a worker is looked at: seldom while it measures, and then not at its children.
+SECONDS_BETWEEN_LOOKS = 0.1
+SECONDS_BETWEEN_LOOKS_MEASURING = 0.5
+# How long a measurement waits at most for the next worker to have been made ready.
+SECONDS_FOR_QUIET = 30.0
+
+
+class Attended:
+    """A process and what is known of its one trial, which it makes ready if it is given here.
+
+    `device` is what `_core.open` takes.
+    """
+
+    def __init__(self, device: str, trial: Trial | None = None) -> None:
+        self.process = Process(device, worker=WORKER, channel=Channel.of_run)
+        self._open = self._ready = False
+        self.prepared_for = trial
+        self._stage: Stage | None = None
+        self._case: Case | None = None
+        self._job: Trial | Match | None = trial
+        self._start = self._looked = self._told = monotonic()
+        if trial is not None:
+            self._send("prepare", trial)
+
+    def begin(self, job: Trial | Match) -> None:
+        """Let the job begin; it is the trial that was prepared, if one was."""
+        from metalbench.run.trial import Trial
+
+        self._start, self._job = monotonic(), job
+        if self.prepared_for is not None:
+            self._send("begin")
+        else:
+            self._send("try" if isinstance(job, Trial) else "play", job)
+
+    def opened(self) -> str:
+        """Wait until the worker has opened its device; returns how its network is cut off."""
+        try:
+            _, means = self.process.channel.receive()
+        except (EOFError, OSError):
+            raise self._end() from None
+        return str(means)
+
+    def answer(self) -> None:
+        """Let the worker go on. That it has waited for this side is not its own time."""
+        self._start += monotonic() - self._told
+        self._send("go on")
+
+    def settle(self) -> None:
+        """Return when nothing is being prepared any more, or it takes too long, or has failed."""
+        end = monotonic() + SECONDS_FOR_QUIET
+        with suppress(EOFError, OSError, EncodingError):
+            while not self._ready and self.process.channel.waiting(max(0.0, end - monotonic())):
+                self._note(self.process.channel.receive())
+
+    def receive(self, limits: Limits) -> Message:
+        """Wait for what the worker tells of its trial.
+
+        Raises Ended if it dies or goes beyond its limits, WorkerError if it never was ready.
+        """
+        while True:
+            self._look(limits)
+            try:
+                if not self.process.channel.waiting(self._patience):
+                    continue
+                message = self.process.channel.receive()
+            except (EOFError, OSError):
+                raise self._end() from None
+            except EncodingError as error:
+                raise death.garbled(str(error)) from error
+            if self._note(message):
+                self._told = monotonic()
+                return message
+
+    def failed(self, device: DeviceFacts, ended: death.Ended) -> Result:
+        """Make the result of a trial whose process is no more."""
+        from metalbench.result import Result, Status
+        from metalbench.run.trial import Trial, case_of
+
+        assert isinstance(self._job, Trial)
+        return Result(
+            case=self._case or case_of(self._job, None, device.kind),
+            device=device,
+            status=Status.FAILED,
+            failures=(self._failure(ended),),
+            seconds=monotonic() - self._start,
+        )
+
+    def lost(self, device: DeviceFacts, ended: death.Ended) -> Outcome:
+        """Make the outcome of a match whose process is no more."""
+        from metalbench.comparison.match import Outcome
+
+        return Outcome(device, self._failure(ended))
+
+    def _failure(self, ended: death.Ended) -> Failure:
+        from metalbench.result import Failure
+        from metalbench.run.stages import Stage
+
+        stage = (self._stage or Stage.COMPILE).value
+        return Failure(stage, str(ended.kind), ended.message)
+
+    def _note(self, message: Message) -> bool:
+        """Keep what is for this side only; false for what is only news of the preparation."""
+        name, value = message
+        if name == "open":
+            self._open = True
+        elif name == "ready":
+            self._ready = True
+        elif name == "case":
+            self._case = value
+        elif name == "stage":
+            self._stage = value
+        return name not in ("open", "ready")
+
+    def _look(self, limits: Limits) -> None:
+        now = monotonic()
+        if now - self._start > limits.seconds:
+            raise death.over_time(limits.seconds)
+        if now - self._looked >= self._patience:
+            self._looked = now
+            used = resident_bytes(self.process.number, children=not self._measures)
+            if used > limits.memory_bytes:
+                raise death.over_memory(used, limits.memory_bytes)
+
+    def _end(self) -> Exception:
+        code = self.process.code()
+        words = self.process.last_words()
+        return death.by_itself(code, words) if self._open else death.not_started(code, words)
+
+    @property
+    def _measures(self) -> bool:
+        return self._stage is not None and self._stage.name == "MEASURE"
+
+    @property
+    def _patience(self) -> float:
+        return SECONDS_BETWEEN_LOOKS_MEASURING if self._measures else SECONDS_BETWEEN_LOOKS
+
+    def _send(self, name: str, value: Any = None) -> None:
+        # That the other side is gone is noticed, with the reason, when it is listened to.
+        with suppress(OSError):
+            self.process.channel.send(name, value)
