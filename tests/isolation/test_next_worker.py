@@ -29,6 +29,7 @@ ORDERS = {
 
 
 Line = list[tuple[Any, str, Any]]
+Note = Callable[[str, Any], None]
 
 
 def nothing(what: str, trial: Any) -> None:
@@ -36,17 +37,17 @@ def nothing(what: str, trial: Any) -> None:
 
 
 class Scripted:
-    """A worker that tells of stages and then has its result; what is done to it is in `line`."""
+    """A worker that tells of stages and then has its result; what is done to it goes to `note`."""
 
     def __init__(
-        self, stages: Sequence[Stage] = (), trial: Any = None, line: Any = nothing
+        self, stages: Sequence[Stage] = (), trial: Any = None, note: Note = nothing
     ) -> None:
         self._messages = [*(("stage", stage) for stage in stages), ("result", "its result")]
         self.prepared_for = trial
         self.process = SimpleNamespace(
-            **{name: partial(line, name, trial) for name in ("pause", "resume", "end")}
+            **{name: partial(note, name, trial) for name in ("pause", "resume", "end")}
         )
-        self.settle = partial(line, "settle", trial)
+        self.settle = partial(note, "settle", trial)
 
     def begin(self, trial: Any) -> None:
         pass
