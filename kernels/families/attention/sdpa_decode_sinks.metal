@@ -2,21 +2,20 @@
 // has no value: an online softmax begins with it instead of with nothing. A threadgroup a head,
 // whose SIMD-groups take turns at the keys (decode.h).
 // dispatch: sdpa_decode_sinks  threadgroups=(heads)  threads=(TG)
-// tune: TG = 256, 64, 128, 512
+// tune: TG = 256, 64, 128, 512, 1024
+// defaults: cuda TG = 1024
 // dtypes: float32, float16, bfloat16
 #include "metalbench/decode.h"
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void sdpa_decode_sinks(device const DTYPE* q, device const DTYPE* k,
-                                  device const DTYPE* v, device const DTYPE* sinks, device DTYPE* y,
-                                  constant uint& heads, constant uint& kv_heads,
-                                  constant uint& keys, constant uint& dims,
-                                  uint head [[threadgroup_position_in_grid]],
-                                  uint thread_index [[thread_index_in_threadgroup]],
-                                  uint lane [[thread_index_in_simdgroup]],
-                                  uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  using Attention = Decode<TG / 32, 256>;
+[[kernel, max_total_threads_per_threadgroup(TG)]] void sdpa_decode_sinks(
+    device const DTYPE* q, device const DTYPE* k, device const DTYPE* v, device const DTYPE* sinks,
+    device DTYPE* y, constant uint& heads, constant uint& kv_heads, constant uint& keys,
+    constant uint& dims, uint head [[threadgroup_position_in_grid]],
+    uint thread_index [[thread_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]],
+    uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+  using Attention = Decode<TG / 32>;
   threadgroup Attention::Memory memory;
   const ulong first = ulong(head / (heads / kv_heads)) * keys * dims;
   Attention::run(q + head * dims, k + first, v + first, y + head * dims, AllKeys{keys}, dims,
