@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,8 @@ class DType:
     """One element type.
 
     `roundoff` is half the distance from 1 to the next number (0 for integers); `least` the
-    magnitude below which the type, or a GPU that flushes subnormals, cannot resolve.
+    magnitude below which the type, or a GPU that flushes subnormals, cannot resolve; `overflows`
+    the least that rounds to infinity.
     """
 
     name: str
@@ -23,6 +25,7 @@ class DType:
     nbytes: int
     roundoff: float = 0.0
     least: float = 0.0
+    overflows: float = math.inf
 
     @property
     def is_float(self) -> bool:
@@ -41,9 +44,9 @@ class DType:
 
 
 _ALL = (
-    DType("float32", "float", 4, 2.0**-24, 2.0**-126),
-    DType("float16", "half", 2, 2.0**-11, 2.0**-24),
-    DType("bfloat16", "bfloat", 2, 2.0**-8, 2.0**-126),
+    DType("float32", "float", 4, 2.0**-24, 2.0**-126, (2 - 2.0**-24) * 2.0**127),
+    DType("float16", "half", 2, 2.0**-11, 2.0**-24, 65520.0),
+    DType("bfloat16", "bfloat", 2, 2.0**-8, 2.0**-126, (2 - 2.0**-8) * 2.0**127),
     DType("uint32", "uint", 4),
     DType("int32", "int", 4),
     DType("uint8", "uchar", 1),

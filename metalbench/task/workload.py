@@ -17,6 +17,8 @@ from metalbench.task.dtypes import DType, dtype
 
 # Of workloads kept with what their oracles made of them.
 KEPT_BYTES = 256 << 20
+# Of a result's scale: a right kernel's result is no further from the oracle's, with room.
+ROUNDOFFS = 16
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
@@ -57,7 +59,7 @@ class Workload:
 
     @cached_property
     def expected(self) -> dict[str, np.ndarray[Any, Any]]:
-        """The oracle's outputs, float64 or integer; beyond float16's range they are infinite.
+        """The oracle's outputs, float64 or integer; far beyond their type's range infinite.
 
         Where the task has another judge for the size, what that says. Raises TaskError if the
         oracle's shapes are not the declared ones.
@@ -66,12 +68,17 @@ class Workload:
         if judge is not None:
             return dict(judge(self))
         results = self._computed("oracle", self.task.oracle, self.widened(np.float64))
-        if self.dtype.name == "float16":
-            for name, each in results.items():
-                if self.task.outputs[name].type_in(self.dtype).name == "float16":
-                    overflown = np.where(np.abs(each) >= 65520, np.copysign(np.inf, each), each)
-                    results[name] = overflown
-        return results
+        return {name: self._overflown(name, each) for name, each in results.items()}
+
+    def _overflown(self, name: str, exact: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """With infinities where no rounding error brings a result back into the type's range."""
+        kind = self.task.outputs[name].type_in(self.dtype)
+        if not kind.is_float or not (np.abs(exact) >= kind.overflows).any():
+            return exact
+        scale = exact if self.task.scale is None else self.scale[name]
+        with np.errstate(invalid="ignore", over="ignore"):  # what is infinite already
+            least = np.abs(exact) - ROUNDOFFS * kind.roundoff * np.abs(scale)
+        return np.where(least >= kind.overflows, np.copysign(np.inf, exact), exact)
 
     @cached_property
     def by_oracle(self) -> Workload:

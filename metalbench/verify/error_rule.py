@@ -2,7 +2,8 @@
 
 With e_ref the error of the float32 MLX reference and e that of the candidate, u the unit roundoff
 of the run's type: rms(e) <= 2 rms(e_ref) + 2u rms(y), and everywhere
-|e| <= 4 max|e_ref| + 8u scale. NaN and infinities must be where the oracle has them.
+|e| <= 4 max|e_ref| + 8u scale. NaN and infinities must be where the oracle has them, but that an
+infinity stands for whatever rounds to it: near the end of a type's range either may be right.
 """
 
 from __future__ import annotations
@@ -67,11 +68,12 @@ def compare(
     """Judge `got` against `expected` (of one shape); integers must be equal."""
     if not np.issubdtype(expected.dtype, np.floating):
         return _compare_integers(output, got, expected)
+    overflows = _overflows(got)
     squares, worst, where = 0.0, -1.0, 0
     at = (0.0, 0.0)
 
     def examined(start: int, pieces: list[Array]) -> tuple[float, float, int, tuple[float, float]]:
-        error = errors(*pieces[:2])
+        error = errors(pieces[0], pieces[1], overflows)
         bound = allowance.bound(pieces[2])
         ratio = error / bound
         place = int(np.argmax(ratio))
@@ -97,7 +99,7 @@ def compare(
 
 def yardstick(expected: Array, reference: Array, scale: Array) -> Yardstick:
     """How far the float32 `reference` is from `expected`, as far as that counts."""
-    of_error = _Moments.of(lambda pieces: errors(*pieces), reference, expected)
+    of_error = _Moments.of(lambda pieces: errors(pieces[0], pieces[1]), reference, expected)
     of_scale = _Moments.of(_itself, scale)
     cap, count = MOST_ROUNDOFFS * DTYPES["float32"].roundoff, expected.size
     return Yardstick(
@@ -156,14 +158,19 @@ def wrong(got: Array, expected: Array, *, allowance: Allowance, scale: Array) ->
     """Which elements are beyond their bound: a boolean array."""
     if not np.issubdtype(expected.dtype, np.floating):
         return np.asarray(got != expected)
+    overflows = _overflows(got)
     result = np.empty(expected.size, bool)
     for start, (g, y, s) in _chunks((got, expected, scale), 0, expected.size):
-        result[start : start + g.size] = errors(g, y) > allowance.bound(s)
+        result[start : start + g.size] = errors(g, y, overflows) > allowance.bound(s)
     return result.reshape(expected.shape)
 
 
-def errors(got: Array, expected: Array) -> Array:
-    """|got - expected|; 0 where both are the same infinity or NaN, infinite where only one is."""
+def errors(got: Array, expected: Array, overflows: float = math.inf) -> Array:
+    """|got - expected|; 0 where both are the same infinity or NaN, infinite where only one is.
+
+    But where `got` alone is an infinity, it is the nearest number that rounds to it: `overflows`,
+    of the type that it was stored as, or one beyond.
+    """
     with np.errstate(invalid="ignore", over="ignore"):
         result: Array = np.subtract(got, expected)
         np.abs(result, out=result)
@@ -172,7 +179,15 @@ def errors(got: Array, expected: Array) -> Array:
     same = (got == expected) | (np.isnan(got) & np.isnan(expected))
     result[~(np.isfinite(got) & np.isfinite(expected))] = np.inf
     result[same] = 0
+    stored = np.isinf(got) & np.isfinite(expected)
+    result[stored] = np.maximum(0, overflows - np.sign(got[stored]) * expected[stored])
     return result
+
+
+def _overflows(got: Array) -> float:
+    """From where on the type of `got` is infinite."""
+    kind = DTYPES.get(got.dtype.name)
+    return math.inf if kind is None else kind.overflows
 
 
 def _compare_integers(output: str, got: Array, expected: Array) -> Comparison:

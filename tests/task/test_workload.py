@@ -110,6 +110,22 @@ def test_what_float16_cannot_hold_is_infinite():
     assert np.isfinite(workload(big, "small").expected["y"]).all()
 
 
+@pytest.mark.parametrize(("scale", "far"), [(7e4, True), (5.7e5, True), (5.8e5, False)])
+def test_what_rounding_may_bring_back_into_range_is_not_infinite(scale, far):
+    """70 000 is 4480 beyond float16's range, 16 roundoffs of a scale of 573 440."""
+    exact = 70_000.0
+    one = replace(relu(), oracle=lambda x: x * 0 + exact, scale=lambda x: x * 0 + scale)
+    expected = workload(one, "small", dtype_name="float16").expected["y"]
+    assert (expected == (np.inf if far else exact)).all()
+
+
+def test_what_float32_cannot_hold_is_infinite_too():
+    big = replace(relu(), oracle=lambda x: x * 1e39)
+    for name in ("float32", "bfloat16"):
+        expected = workload(big, "small", dtype_name=name).expected["y"]
+        assert np.isinf(expected).any()
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -114,6 +114,34 @@ def test_what_is_not_finite_must_be_where_the_oracle_has_it(value):
     assert judge(got, y).index == (6,)
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("exact", [65510.0, 65530.0])
+def test_at_the_end_of_the_range_an_infinity_is_what_rounds_to_it(exact, sign):
+    """65504 is the largest half; what is 65520 or more is stored as infinity."""
+    half, y = dtype("float16"), normal()
+    got = y.astype(np.float16)
+    y[5] = sign * exact
+    for right in (np.float16(sign * 65504), np.float16(sign * np.inf)):
+        got[5] = right
+        assert judge(got, y, kind=half).passed
+    for other in (np.nan, -sign * np.inf):
+        got[5] = other
+        compared = judge(got, y, kind=half)
+        assert not compared.passed
+        assert compared.index == (5,)
+
+
+@pytest.mark.parametrize("exact", [65000.0, 1.0, 0.0, -1.0])
+def test_an_infinity_is_no_number_that_does_not_round_to_it(exact):
+    half, y = dtype("float16"), normal()
+    got = y.astype(np.float16)
+    y[5], got[5] = exact, np.inf
+    compared = judge(got, y, kind=half)
+    assert compared.index == (5,)
+    assert compared.error == 65520 - exact
+    assert not compared.passed
+
+
 def test_the_worst_element_is_found_in_any_chunk():
     y = np.ones((1024, 300))
     got = y.copy()
