@@ -73,7 +73,7 @@ class Workload:
     def _overflown(self, name: str, exact: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """With infinities where no rounding error brings a result back into the type's range."""
         kind = self.task.outputs[name].type_in(self.dtype)
-        if not kind.is_float or not (np.abs(exact) >= kind.overflows).any():
+        if not kind.is_float or not (np.abs(exact) >= np.float64(kind.overflows)).any():
             return exact
         scale = exact if self.task.scale is None else self.scale[name]
         with np.errstate(invalid="ignore", over="ignore"):  # what is infinite already
