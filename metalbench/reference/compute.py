@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 import mlx.core as mx
 import numpy as np
 
 from metalbench.errors import TaskError
+from metalbench.reference.compiler import evaluated
 from metalbench.reference.convert import to_mlx, to_numpy
 from metalbench.task.workload import Workload
 
@@ -31,9 +33,8 @@ def outputs(workload: Workload, *, kind: str = "cpu") -> dict[str, np.ndarray[An
     }
     try:
         with mx.stream(stream_of(kind)):
-            results = task.reference(**arguments)
+            results = evaluated(partial(task.reference, **arguments))
             several = results if isinstance(results, (tuple, list)) else (results,)
-            mx.eval(several)
     except Exception as error:  # the user's code: whatever it raises is its fault
         cause = f"{type(error).__name__}: {error}"
         raise TaskError(f"[{task.name}] reference at size {workload.size}: {cause}") from error

@@ -12,6 +12,7 @@ from typing import Any
 import mlx.core as mx
 
 from metalbench.custom_kernel.transformations import compiling
+from metalbench.reference import compiler
 from metalbench.task import Task
 from metalbench.task.declaration import Apart
 
@@ -75,6 +76,7 @@ def _compiled(task: Task) -> Callable[..., Any]:
     compiled = mx.compile(positional)
 
     def by_name(**arrays: mx.array) -> Any:
+        compiler.check()
         # What is measured is compiled, also in a process that has asked for patch_mlx.
         with compiling():
             return compiled(*(arrays[name] for name in names))

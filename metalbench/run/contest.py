@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from metalbench.measure import FormTime
+from metalbench.reference import compiler
 from metalbench.reference.chain import Reference
 from metalbench.reference.forms import ON_ONE_ELEMENT, Form
 from metalbench.stats import Interval, log_ratios, median_interval
@@ -56,8 +57,9 @@ Clock = Callable[[], float]
 class Settled:
     """Every form of a reference with its time; `doubts` say what the times are not worth.
 
-    That another form may be the fastest, or that the one to beat is launched for longer than it
-    works. `decided` says that forms were timed and none of them may be the fastest but one.
+    That another form may be the fastest, that the one to beat is launched for longer than it works,
+    or that MLX cannot compile. `decided` says that forms were timed and none of them may be the
+    fastest but one.
     """
 
     forms: tuple[FormTime, ...]
@@ -91,7 +93,7 @@ def settle(
     elif pass_s <= SURELY_FAR_S and _time(reference, best.form, 1, clock) <= FAR_FROM_A_LAUNCH_S:
         turns.begin(sound)
         turns.take(sound, WINDOWS)
-    doubts = (doubt, _launch_doubt(reference, best, clock))
+    doubts = (doubt, _launch_doubt(reference, best, clock), compiler.fault())
     reference.form = best.form
     return Settled(
         tuple(replace(each.result, compared=each is best) for each in entrants),
@@ -257,7 +259,9 @@ def _fault(reference: Reference, form: Form, eager: list[np.ndarray[Any, Any]]) 
     """What is wrong with a form beside what the eager one makes; empty if nothing is."""
     try:
         got = reference.outputs_of(form)
-    except Exception as error:  # a compiler that is missing, or the task's own code
+    except compiler.CompilerError as error:
+        return str(error)
+    except Exception as error:  # the task's own code
         return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     work = reference.workload
     for (name, expected), mine, theirs in zip(work.expected.items(), got, eager, strict=True):

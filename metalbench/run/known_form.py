@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import shutil
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from metalbench.measure import FormTime
 from metalbench.msl.building import cache
@@ -87,6 +89,7 @@ def _key(reference: Reference, device: str, mode: str) -> str | None:
     return cache.digest(
         "form",
         importlib.metadata.version("mlx"),
+        _compiler(),
         device,
         repr((os.cpu_count(), mode)),
         work.task.name,
@@ -96,3 +99,12 @@ def _key(reference: Reference, device: str, mode: str) -> str | None:
         repr([(form.kind, form.name) for form in reference.forms]),
         repr(operations),
     )
+
+
+def _compiler() -> str:
+    """What MLX compiles with on a CPU; where it is another one, another form may be the fastest."""
+    program = shutil.which("g++")
+    if program is None:
+        return ""
+    found = Path(program).resolve()
+    return repr((str(found), found.stat().st_size, found.stat().st_mtime_ns))

@@ -88,6 +88,20 @@ def test_another_reference_of_the_same_name_is_another_contest(monkeypatch):
     assert known_form.known(other, *WHERE, now=lambda: 0.0) is None
 
 
+def test_with_another_compiler_it_is_another_contest(tmp_path, monkeypatch):
+    known_form.keep(contest(), reference(), *WHERE, now=lambda: 0.0)
+    newer = tmp_path / "g++"
+    newer.write_text("")
+    newer.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert remembered() is None
+    newer.unlink()
+    assert remembered() is None
+    monkeypatch.undo()
+    monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path))
+    assert remembered() is not None
+
+
 def test_a_reference_that_cannot_be_drawn_is_never_remembered():
     def broken(x, times):
         raise RuntimeError("no such operation")
