@@ -190,14 +190,18 @@ def _mlx() -> Finding:
     from metalbench import _core
 
     mx = importlib.import_module("mlx.core")
+    from metalbench.reference import compiler
     from metalbench.reference.compute import stream_of
 
+    fused = mx.compile(lambda x: mx.exp(0 * x) + x)
     # Where the reference would run.
     with mx.stream(stream_of(_core.devices()[0])):
         total = mx.sum(mx.arange(LANES)).item()
+        compiler.evaluated(lambda: fused(mx.arange(LANES)))
     if total != LANES * (LANES - 1) // 2:
         return Finding(Health.BROKEN, f"mlx sums wrongly: {total}", _mlx_remedy())
-    return Finding(Health.GOOD, f"mlx {mx.__version__}, the reference")
+    found = f"mlx {mx.__version__}, the reference"
+    return Finding(Health.GOOD, "\n".join(filter(None, (found, compiler.fault()))))
 
 
 def _mlx_remedy() -> str:

@@ -36,7 +36,7 @@ print("known:", compiler.fault())
 """
 
 
-def asked(folder, compiler, *names):
+def said_by(folder, compiler, script):
     """What a process says whose g++ is `compiler`, and which has nothing compiled before."""
     program = folder / "g++"
     program.write_text(compiler)
@@ -47,7 +47,7 @@ def asked(folder, compiler, *names):
         "TMPDIR": str(folder),
     }
     done = subprocess.run(
-        [sys.executable, "-c", ASK.format(names=names)],
+        [sys.executable, "-c", script],
         capture_output=True,
         text=True,
         env=environment,
@@ -55,6 +55,10 @@ def asked(folder, compiler, *names):
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
+
+
+def asked(folder, compiler, *names):
+    return said_by(folder, compiler, ASK.format(names=names))
 
 
 def test_a_newer_compiler_than_mlx_knows(tmp_path):
@@ -77,3 +81,10 @@ def test_a_reference_that_needs_no_compiler_is_told_of_its_compiled_form(tmp_pat
     )
     assert forms == f"layer_norm|timed|{said}"
     assert doubts.split("|")[-1] == said
+
+
+def test_doctor_tells(tmp_path):
+    script = "from metalbench.cli.diagnosis import _mlx; print(_mlx().detail)"
+    mlx, fault = said_by(tmp_path, NEWER, script)
+    assert mlx.endswith(", the reference")
+    assert fault.startswith("MLX cannot compile here, and is measured without: g++ says ")
