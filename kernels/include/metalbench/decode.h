@@ -79,7 +79,7 @@ struct Decode {
     for (uint begin = 0; begin < count; begin += kTurns * SimdGroups) {
       Part part(q, 0, 1, dims, place);
       part.walk(rows, begin, min(count, begin + kTurns * SimdGroups), place);
-      all.add(part);
+      add(part, all);
     }
     if (place.lane == 0) {
       memory.levels[place.simdgroup] = float2(all.peak[0], all.sum[0]);
@@ -92,6 +92,21 @@ struct Decode {
         store_quad(y, 4 * (place.lane + 32 * j), dims, joined(memory, place.lane));
       }
     }
+  }
+
+  // What one walk has come to, to what others of the same query have.
+  template <typename Part>
+  INLINED static void add(thread const Part& part, thread Part& all) {
+    const float higher = max(all.peak[0], part.peak[0]);
+    // Where no key was seen yet, -inf - -inf would be NaN.
+    const float level = higher > -INFINITY ? higher : 0.0f;
+    const float own = fast::exp2(all.peak[0] - level);
+    const float more = fast::exp2(part.peak[0] - level);
+    for (uint j = 0; j < Part::kQuads; ++j) {
+      all.out[0][j] = fma(all.out[0][j], own, part.out[0][j] * more);
+    }
+    all.sum[0] = fma(all.sum[0], own, part.sum[0] * more);
+    all.peak[0] = higher;
   }
 
   // What all SIMD-groups have, relative to the largest score of all.

@@ -156,22 +156,6 @@ struct SplitDecode {
     peak[g] = higher;
   }
 
-  // What another walk of the same queries has come to.
-  void add(thread const SplitDecode& other) {
-    for (uint g = 0; g < Queries; ++g) {
-      const float higher = max(peak[g], other.peak[g]);
-      // Where no key was seen yet, -inf - -inf would be NaN.
-      const float level = higher > -INFINITY ? higher : 0.0f;
-      const float own = fast::exp2(peak[g] - level);
-      const float more = fast::exp2(other.peak[g] - level);
-      for (uint j = 0; j < kQuads; ++j) {
-        out[g][j] = fma(out[g][j], own, other.out[g][j] * more);
-      }
-      sum[g] = fma(sum[g], own, other.sum[g] * more);
-      peak[g] = higher;
-    }
-  }
-
   // The partials of span `span`: what the SIMD-groups have, relative to the largest score of all.
   void store(Partials to, uint span, uint first, uint queries, threadgroup Memory& memory,
              Place place) const {
