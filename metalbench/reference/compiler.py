@@ -37,12 +37,10 @@ def fault() -> str | None:
 def evaluated(make: Callable[[], Results]) -> Results:
     """What `make` returns of MLX's arrays, computed; not compiled, if that is what fails."""
     try:
+        return evaluated_as_compiled(make)
+    except CompilerError:
+        mx.disable_compile()
         return _evaluated(make)
-    except RuntimeError as error:
-        if not _is_failure(error):
-            raise
-    mx.disable_compile()
-    return _evaluated(make)
 
 
 def evaluated_as_compiled(make: Callable[[], Results]) -> Results:
