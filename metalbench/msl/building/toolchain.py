@@ -83,7 +83,8 @@ NO_SCATTER_FLAGS = {"x86_64": ["-mno-scatter"]}
 _LOOPS_AS_THEY_ARE = ["-fno-vectorize", "-fno-slp-vectorize"]
 # Of one lane: optimised, for what is then written again for all lanes (msl/emission). Functions
 # are inlined whatever it costs, because what lanes do together cannot be within others. A jump that
-# is threaded past where lanes meet makes them meet later, and a loop in between one of masks.
+# is threaded past where lanes meet makes them meet later, and a loop in between one of masks. What
+# both sides of a branch read is left with what else they read, of which it may be a part.
 LANE_FLAGS = [
     "-O2",
     *CONVERGENT_FLAGS,
@@ -93,6 +94,8 @@ LANE_FLAGS = [
     "-inline-threshold=20000",
     "-mllvm",
     "-jump-threading-threshold=0",
+    "-mllvm",
+    "-simplifycfg-hoist-common=false",
     "-DMB_VECTOR=1",
 ]
 # Of all lanes, which are vectors already, of what was optimised for one of them: half of the passes

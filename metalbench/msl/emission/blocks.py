@@ -9,8 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from metalbench.msl.emission.again import gone_back_to
 from metalbench.msl.emission.body import Body
-from metalbench.msl.emission.choice import going_alone, with_masks
+from metalbench.msl.emission.choice import (
+    going_alone,
+    ways_of_all,
+    with_masks,
+    written_for_all,
+)
 from metalbench.msl.emission.lanes import Lanes, splat
 from metalbench.msl.emission.walks import Emit, Walks
 from metalbench.msl.emission.ways import choose, masks
@@ -19,6 +25,7 @@ from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL
 from metalbench.msl.vector.divergence import Divergence, Region
 from metalbench.msl.vector.lines import lines_of
+from metalbench.msl.vector.windows import Windows
 
 EXIT = "end"
 _MOST_LINES = 25_000  # clang takes seconds for more
@@ -63,16 +70,23 @@ class _Blocks:
         self._emit = emit
         self._masks: dict[Block, str] = {}
         self._divergence = divergence
+        windows = Windows(body.function, body.flow, body.analysed.shapes, body.width)
+        self._ways = ways_of_all(divergence, walks.branches, windows)
+        # Where lanes go alone from that part at a branch.
+        self._before = gone_back_to(body, self._ways, windows)
+        self._apart: dict[Block, str] = {}
 
     def write(self) -> None:
         """All of them, and the end of the function."""
         self._code.jump(self._label(self._body.function.entry))
+        for_all = written_for_all(self._body, self._divergence, self._ways)
         for block in self._body.flow.order:
             if len(self._code.lines) > _MOST_LINES:
                 raise IrError(
                     f"it is too long: vectors of it are over {_MOST_LINES} lines of LLVM IR"
                 )
-            self._whole(block)
+            if block in for_all:
+                self._whole(block)
             if block in self._divergence.masked:
                 self._masked(block)
         self._code.label(EXIT)
@@ -162,12 +176,12 @@ class _Blocks:
         code = self._code
         (operand,) = block.terminator.operands
         condition = self._body.get(operand)
-        alike, scalar = self._agreed(condition)
-        together, apart = code.fresh("together"), code.fresh("apart")
-        code.fork(alike, together, apart)
-        code.label(together)
-        with self._body.arm():
-            self._choose(block, scalar)
+        if block in self._before:
+            self._apart[block] = self._apart[self._before[block]]
+            self._stay(block, condition, self._apart[block])
+            return
+        apart = self._apart[block] = code.fresh("apart")
+        self._stay(block, condition, apart)
         code.label(apart)
         if block in self._walks.branches:
             with self._body.arm():
@@ -181,6 +195,25 @@ class _Blocks:
             code.jump(f"{self._label(block, masked=True)}.past")
         else:
             code.jump(self._in_line(self._lines.first[block]))
+
+    def _stay(self, block: Block, condition: Lanes, apart: str) -> None:
+        """All lanes take one way, or it goes on at `apart`."""
+        code, ways = self._code, self._ways.get(block, block.successors)
+        if not ways:
+            code.jump(apart)
+            return
+        if len(ways) == len(block.successors):
+            alike, scalar = self._agreed(condition)
+        else:
+            alike, scalar = self._is_of_all(block, ways[0], condition), ""
+        together = code.fresh("together")
+        code.fork(alike, together, apart)
+        code.label(together)
+        with self._body.arm():
+            if scalar:
+                self._choose(block, scalar)
+            else:
+                self._go(block, ways[0])
 
     def _walk(self, block: Block, region: Region, condition: Lanes) -> None:
         """Those that do not come to the meeting point at once go their ways alone."""
@@ -219,6 +252,18 @@ class _Blocks:
         one = code.value(f"extractelement {lanes} {vector}, {code.bits} {first}")
         same = code.value(f"icmp eq {lanes} {vector}, {splat(code, condition.type, one)}")
         return self._equal(code.number(code.among(self._live, same)), self._all), one
+
+    def _is_of_all(self, block: Block, target: Block, condition: Lanes) -> str:
+        """Whether all lanes take this one of two ways."""
+        code, is_so = self._code, block.terminator.targets[0] == target.name
+        if condition.ends is None:
+            bits = code.number(code.among(self._live, self._body.vector(condition)))
+            return self._equal(bits, self._all if is_so else "0")
+        first, last, holds = condition.ends
+        if not is_so:
+            first, last = (code.value(f"xor i1 {each}, true") for each in (first, last))
+        both = code.value(f"and i1 {first}, {last}")
+        return code.value(f"and i1 {both}, {holds}")
 
     def _edge(self, source: Block, target: Block, mask: str, only: str) -> None:
         """What phis get on this way, and who goes it; `only` some lanes' where others go another.

@@ -1,11 +1,15 @@
-"""Whether lanes that part go their ways alone, or together with masks."""
+"""Whether lanes that part go their ways alone, or together with masks; and which all may take."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
+from metalbench.msl.emission.body import Body
 from metalbench.msl.emission.markers import PREFIX, is_place
 from metalbench.msl.ir.flow import Flow
 from metalbench.msl.ir.model import Block, Call, Instruction
 from metalbench.msl.vector.divergence import Divergence, Region
+from metalbench.msl.vector.windows import Windows
 
 
 def going_alone(divergence: Divergence) -> frozenset[Block]:
@@ -29,6 +33,34 @@ def with_masks(flow: Flow, whole: Divergence, alone: frozenset[Block]) -> Diverg
         if branch in masked or branch not in alone
     }
     return Divergence(flow, regions, masked, whole.joins, whole.loops)
+
+
+Ways = Mapping[Block, tuple[Block, ...]]
+
+
+def ways_of_all(masked: Divergence, alone: Collection[Block], windows: Windows) -> Ways:
+    """Where lanes go alone if they part: the targets of each branch that all may take together."""
+    return {
+        branch: tuple(each for each in branch.successors if not windows.is_narrow(branch, each))
+        for branch in alone
+        if branch not in masked.masked
+    }
+
+
+def written_for_all(body: Body, masked: Divergence, ways: Ways) -> set[Block]:
+    """The blocks that all lanes may come to together, and those where they may meet."""
+    regions = body.analysed.shapes.divergence.regions
+    work = [body.function.entry, *masked.masked]
+    found = set(work)
+    while work:
+        block = work.pop()
+        ahead = [*ways.get(block, block.successors)]
+        if block in ways:
+            ahead.append(regions[block].join)
+        new = {each for each in ahead if each is not body.flow.exit} - found
+        found |= new
+        work += new
+    return found
 
 
 def _needs_others(region: Region) -> bool:

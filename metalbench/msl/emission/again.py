@@ -1,0 +1,90 @@
+"""Lanes that part near an end go their ways alone from a branch before, where they stayed together.
+
+What they have done since is done once more, by each for itself. So all branches that tell where an
+array ends, one element after the other, need one place from which lanes go alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from metalbench.msl.emission.body import Body
+from metalbench.msl.emission.choice import Ways
+from metalbench.msl.emission.markers import PREFIX, is_place
+from metalbench.msl.ir.flow import Flow
+from metalbench.msl.ir.model import Atomic, Block, Call, Instruction, Memory
+from metalbench.msl.vector.divergence import Region
+from metalbench.msl.vector.private import COPIES_OR_FILLS
+from metalbench.msl.vector.windows import Windows
+
+_FEW = 160  # instructions: what each lane does once more, at most
+
+
+def gone_back_to(body: Body, ways: Ways, windows: Windows) -> Mapping[Block, Block]:
+    """The branch from which lanes go alone, if they part at this one and do not do so from there.
+
+    Nothing that is done between the two is seen by anybody, or changed by being done twice.
+    """
+    flow, regions = body.flow, body.analysed.shapes.divergence.regions
+    found: dict[Block, Block] = {}
+    little = [each for each in map(regions.__getitem__, ways) if _is_little(flow, each)]
+    little.sort(key=_length, reverse=True)
+    for block in flow.order:
+        if block not in ways or not windows.is_at_an_end(block):
+            continue
+        around = (
+            each
+            for each in little
+            if block in each.blocks
+            and flow.dominates(each.branch, block)
+            and not any(map(_is_seen, _between(each, block, ways, found)))
+        )
+        outer = next(around, None)
+        if outer is not None:
+            found[block] = outer.branch
+    return found
+
+
+def _is_little(flow: Flow, region: Region) -> bool:
+    """Whether a region is short, and has no loop."""
+    loop = flow.loop_of.get(region.branch)
+    alike = all(flow.loop_of.get(each) is loop for each in region.blocks)
+    is_header = loop is not None and loop.header in region.blocks
+    return alike and not is_header and _length(region) <= _FEW
+
+
+def _length(region: Region) -> int:
+    return sum(len(each.instructions) for each in region.blocks)
+
+
+def _between(
+    region: Region, block: Block, ways: Ways, found: Mapping[Block, Block]
+) -> Iterator[Instruction]:
+    """What may have been done on the way from a region's branch to a block's end."""
+    ahead: dict[Block, tuple[Block, ...]] = {}
+    work = [each for each in ways[region.branch] if each in region.blocks]
+    while work:
+        each = work.pop()
+        if each in ahead:
+            continue
+        # Where lanes part that do not go back, they come by all ways to where they meet.
+        taken = ways[each] if each in found else tuple(each.successors)
+        ahead[each] = tuple(after for after in taken if after in region.blocks)
+        work += ahead[each] if each is not block else ()
+    leading = {block}
+    before = 0
+    while before != len(leading):
+        before = len(leading)
+        leading |= {each for each, after in ahead.items() if leading.intersection(after)}
+    for each in leading:
+        yield from each.instructions
+
+
+def _is_seen(instruction: Instruction) -> bool:
+    if isinstance(instruction, Memory):
+        return instruction.opcode == "store" or bool(instruction.ordering) or instruction.volatile
+    if isinstance(instruction, Call):
+        name = instruction.name
+        is_number = name.startswith("llvm.") and not COPIES_OR_FILLS.match(name)
+        return not is_number and not (name.startswith(PREFIX) and is_place(name))
+    return isinstance(instruction, Atomic)

@@ -1,0 +1,126 @@
+"""Where arrays end: groups of elements where they are whole, and one by one where they are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from emission.launches import ROWS, module
+
+from metalbench.msl.emission.vectorise import vectorise
+
+ENDS = (0, 1, 65, 66, 127, 128, 200, 254, 255, 256, 257, 300, 378, 380, 381, 383, 384, 400)
+SIZE = 512
+# Three elements from three times a thread's number, or as many as there are before the end.
+TAIL = """
+    %index = call i32 @mb_vector_index()
+    %at = mul nuw nsw i32 %index, 3
+    %n = load i32, ptr %end
+    %past = add nuw nsw i32 %at, 3
+    %whole = icmp ule i32 %past, %n
+    %p = getelementptr inbounds float, ptr %a, i32 %at
+    %q = getelementptr inbounds float, ptr %b, i32 %at
+    %p1 = getelementptr inbounds i8, ptr %p, i64 4
+    %p2 = getelementptr inbounds i8, ptr %p, i64 8
+    %q1 = getelementptr inbounds i8, ptr %q, i64 4
+    %q2 = getelementptr inbounds i8, ptr %q, i64 8
+    br i1 %whole, label %all, label %first
+  all:
+    %x0 = load float, ptr %p, align 4
+    %x1 = load float, ptr %p1, align 4
+    %x2 = load float, ptr %p2, align 4
+    br label %end
+  first:
+    %is0 = icmp ult i32 %at, %n
+    br i1 %is0, label %read0, label %second
+  read0:
+    %y0 = load float, ptr %p, align 4
+    WRITE0
+    br label %second
+  second:
+    %z0 = phi float [ %y0, %read0 ], [ 0.0, %first ]
+    %at1 = add nuw nsw i32 %at, 1
+    %is1 = icmp ult i32 %at1, %n
+    br i1 %is1, label %read1, label %end
+  read1:
+    %y1 = load float, ptr %p1, align 4
+    WRITE1
+    br label %end
+  end:
+    %r0 = phi float [ %x0, %all ], [ %z0, %second ], [ %z0, %read1 ]
+    %r1 = phi float [ %x1, %all ], [ 0.0, %second ], [ %y1, %read1 ]
+    %r2 = phi float [ %x2, %all ], [ 0.0, %second ], [ 0.0, %read1 ]
+    %s = fadd float %r0, %r1
+    %t = fadd float %s, %r2
+    store float %t, ptr %out.lane
+    ret void"""
+
+
+def text(write: str = "") -> str:
+    """With what is written to the second array, or to the first, as each element is read."""
+    return TAIL.replace("WRITE0", write.format(0, "")).replace("WRITE1", write.format(1, 1))
+
+
+def arrays(end: int) -> dict[str, np.ndarray]:
+    drawn = np.random.default_rng(end).integers(1, 9, SIZE).astype("f4")
+    return {
+        "a": drawn,
+        "b": np.zeros(SIZE, "f4"),
+        "end": np.array([end], "u4"),
+        "out": np.zeros(32, "f4"),
+    }
+
+
+def sums(t, a, end, out):
+    inside = np.where(np.arange(SIZE) < end, a, 0)
+    at = 3 * t.index
+    out[t.lane] = inside[at] + inside[at + 1] + inside[at + 2]
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_what_is_there_is_read(check, end):
+    check(text(), lambda t, a, b, end, out: sums(t, a, end[0], out), **arrays(end))
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_what_is_written_on_the_way_is_written_once(check, end):
+    """Where memory is changed, what has been done is not done again."""
+    write = """%w{0} = load float, ptr %q{1}, align 4
+    %v{0} = fadd float %w{0}, %y{0}
+    store float %v{0}, ptr %q{1}, align 4"""
+
+    def want(t, a, b, end, out):
+        sums(t, a, end[0], out)
+        for at in 3 * t.index:
+            if at + 3 > end[0]:
+                count = max(0, min(2, int(end[0]) - int(at)))
+                b[at : at + count] += a[at : at + count]
+
+    check(text(write), want, **arrays(end))
+
+
+def calls(body: str) -> int:
+    """From how many places lanes go alone."""
+    return vectorise(module(body, "", arrays(1)), ROWS.launch).count("call void @mb_alone")
+
+
+def test_lanes_go_alone_from_one_place():
+    assert calls(text()) == 1
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        "store float 1.0, ptr %b, align 4",
+        "%old = atomicrmw add ptr %end, i32 0 monotonic, align 4",
+        "%old = load volatile i32, ptr %end, align 4",
+        "call void @llvm.memset.p0.i64(ptr %b, i8 0, i64 4, i1 false)",
+    ],
+)
+def test_what_others_may_see_is_not_done_again(seen):
+    """So that they go alone from behind it, too."""
+    assert calls(text().replace("first:", f"first:\n    {seen}")) > 1
+
+
+@pytest.mark.parametrize("same", ["%old = load i32, ptr %end", "%old = call i32 @mb_vector_x()"])
+def test_what_nobody_sees_is_done_again(same):
+    assert calls(text().replace("first:", f"first:\n    {same}")) == 1
