@@ -98,6 +98,43 @@ def test_what_is_written_on_the_way_is_written_once(check, end):
     check(text(write), want, **arrays(end))
 
 
+@pytest.mark.parametrize("first", [0, 3, 4, 5, 6, 7, 8])
+@pytest.mark.parametrize("spread", [0, 1])
+def test_lanes_that_all_come_near_the_end_at_once(check, first, spread):
+    """As they hardly do, they part there, or go to where they meet."""
+    body = """
+    br label %begin
+  begin:
+    %at = load i32, ptr %a.lane
+    %n = load i32, ptr %end
+    %past = add i32 %at, 4
+    %whole = icmp ule i32 %past, %n
+    br i1 %whole, label %meet, label %rest
+  rest:
+    %second = add i32 %at, 1
+    %is = icmp ult i32 %second, %n
+    br i1 %is, label %meet, label %less
+  less:
+    %one = icmp ult i32 %at, %n
+    br i1 %one, label %last, label %meet
+  last:
+    store i32 9, ptr %out.lane
+    br label %meet
+  meet:
+    %r = phi i32 [ 1, %begin ], [ 2, %rest ], [ 3, %less ], [ 4, %last ]
+    store i32 %r, ptr %b.lane
+    ret void"""
+
+    def want(t, a, b, end, out):
+        rest = end[0] - a.astype("i4")
+        b[t.lane] = np.where(rest >= 4, 1, np.where(rest > 1, 2, np.where(rest > 0, 4, 3)))[t.lane]
+        out[t.lane] = np.where(rest == 1, 9, out)[t.lane]
+
+    lanes = first + spread * (np.arange(32, dtype="u4") % 3)
+    empty = np.zeros(32, "u4")
+    check(body, want, a=lanes.astype("u4"), b=empty, end=np.array([7], "u4"), out=empty)
+
+
 def calls(body: str) -> int:
     """From how many places lanes go alone."""
     return vectorise(module(body, "", arrays(1)), ROWS.launch).count("call void @mb_alone")

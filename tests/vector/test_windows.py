@@ -139,6 +139,19 @@ end:
     )
 
 
+@pytest.mark.parametrize(("value", "ways"), [("%x", {"one"}), ("%any", set())])
+def test_one_element_is_for_one_lane_where_they_follow_each_other(value, ways):
+    body = f"""
+  %is = icmp eq i32 {value}, %n
+  br i1 %is, label %one, label %end
+one:
+  call void @use()
+  br label %end
+end:
+  ret void"""
+    assert narrow(body, "entry") == ways
+
+
 def test_conditions_of_several_parts():
     body = """
   %a = icmp ult i32 %x, %n

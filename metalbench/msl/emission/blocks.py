@@ -71,7 +71,7 @@ class _Blocks:
         self._masks: dict[Block, str] = {}
         self._divergence = divergence
         windows = Windows(body.function, body.flow, body.analysed.shapes, body.width)
-        self._ways = ways_of_all(divergence, walks.branches, windows)
+        self._ways = ways_of_all(body, divergence, walks.branches, windows)
         # Where lanes go alone from that part at a branch.
         self._before = gone_back_to(body, self._ways, windows)
         self._apart: dict[Block, str] = {}

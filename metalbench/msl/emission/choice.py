@@ -38,10 +38,18 @@ def with_masks(flow: Flow, whole: Divergence, alone: frozenset[Block]) -> Diverg
 Ways = Mapping[Block, tuple[Block, ...]]
 
 
-def ways_of_all(masked: Divergence, alone: Collection[Block], windows: Windows) -> Ways:
-    """Where lanes go alone if they part: the targets of each branch that all may take together."""
+def ways_of_all(body: Body, masked: Divergence, alone: Collection[Block], windows: Windows) -> Ways:
+    """Where lanes go alone if they part: the targets of each branch that all may take together.
+
+    To where they meet they always may: none of them would be left to go alone.
+    """
+    regions = body.analysed.shapes.divergence.regions
     return {
-        branch: tuple(each for each in branch.successors if not windows.is_narrow(branch, each))
+        branch: tuple(
+            each
+            for each in branch.successors
+            if each is regions[branch].join or not windows.is_narrow(branch, each)
+        )
         for branch in alone
         if branch not in masked.masked
     }

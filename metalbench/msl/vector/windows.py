@@ -143,6 +143,8 @@ class Windows:
         (own, more), (uniform, less) = first, second
         if self._is_uniform(own) or not self._is_uniform(uniform):
             return
+        if order == "eq" and not isinstance(as_linear(self._shapes.shapes[own]), Linear):
+            return  # as all of them may be
         ahead = more - less
         if order in ("lt", "le", "eq"):
             yield _Bound(own, uniform, least=ahead + (order == "lt"))
