@@ -111,6 +111,7 @@ def test_lanes_that_all_come_near_the_end_at_once(check, first, spread):
     %whole = icmp ule i32 %past, %n
     br i1 %whole, label %meet, label %rest
   rest:
+    %again = load volatile i32, ptr %end
     %second = add i32 %at, 1
     %is = icmp ult i32 %second, %n
     br i1 %is, label %meet, label %less
