@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from emission.launches import ROWS, module
@@ -98,11 +100,8 @@ def test_what_is_written_on_the_way_is_written_once(check, end):
     check(text(write), want, **arrays(end))
 
 
-@pytest.mark.parametrize("first", [0, 3, 4, 5, 6, 7, 8])
-@pytest.mark.parametrize("spread", [0, 1])
-def test_lanes_that_all_come_near_the_end_at_once(check, first, spread):
-    """As they hardly do, they part there, or go to where they meet."""
-    body = """
+# Lanes meet where there are four elements, or two; the read between keeps them from going back.
+MEETING = """
     br label %begin
   begin:
     %at = load i32, ptr %a.lane
@@ -126,6 +125,12 @@ def test_lanes_that_all_come_near_the_end_at_once(check, first, spread):
     store i32 %r, ptr %b.lane
     ret void"""
 
+
+@pytest.mark.parametrize("first", [0, 3, 4, 5, 6, 7, 8])
+@pytest.mark.parametrize("spread", [0, 1])
+def test_lanes_that_all_come_near_the_end_at_once(check, first, spread):
+    """As they hardly do, they part there, or go to where they meet."""
+
     def want(t, a, b, end, out):
         rest = end[0] - a.astype("i4")
         b[t.lane] = np.where(rest >= 4, 1, np.where(rest > 1, 2, np.where(rest > 0, 4, 3)))[t.lane]
@@ -133,7 +138,7 @@ def test_lanes_that_all_come_near_the_end_at_once(check, first, spread):
 
     lanes = first + spread * (np.arange(32, dtype="u4") % 3)
     empty = np.zeros(32, "u4")
-    check(body, want, a=lanes.astype("u4"), b=empty, end=np.array([7], "u4"), out=empty)
+    check(MEETING, want, a=lanes.astype("u4"), b=empty, end=np.array([7], "u4"), out=empty)
 
 
 def calls(body: str) -> int:
@@ -162,3 +167,11 @@ def test_what_others_may_see_is_not_done_again(seen):
 @pytest.mark.parametrize("same", ["%old = load i32, ptr %end", "%old = call i32 @mb_vector_x()"])
 def test_what_nobody_sees_is_done_again(same):
     assert calls(text().replace("first:", f"first:\n    {same}")) == 1
+
+
+def test_all_lanes_may_go_to_where_they_meet():
+    """Nobody would be left to go alone from there, and to none is no way."""
+    empty = np.zeros(32, "u4")
+    made = vectorise(module(MEETING, "", dict(a=empty, b=empty, end=empty, out=empty)), ROWS.launch)
+    body = made[made.index("@mb_vector_body(") :].partition("\n}")[0]
+    assert len(re.findall(r"^way\.", body, re.MULTILINE)) == 4  # of two branches of three
