@@ -37,11 +37,15 @@ def windows(body: str) -> tuple[Windows, dict]:
     return found, {name.removeprefix("%"): block for name, block in function.blocks.items()}
 
 
-def narrow(body: str, block: str) -> set[str]:
+def narrow(body: str, block: str, *, sure: bool = False) -> set[str]:
     """The blocks, among those that the branch of this one leads to, that not all lanes go to."""
     found, blocks = windows(body)
-    targets = blocks[block].successors
-    return {each.name.removeprefix("%") for each in targets if found.is_narrow(blocks[block], each)}
+    ways = blocks[block].successors
+    return {
+        each.name.removeprefix("%")
+        for each in ways
+        if found.is_narrow(blocks[block], each, sure=sure)
+    }
 
 
 # Four elements where there are four, and the second of them where there is one.
@@ -77,6 +81,11 @@ def tail(value: str = "%x", first: str = "ule", second: str = "ult i32 %second, 
 )
 def test_an_element_of_a_group_that_is_not_whole(value, first, second):
     assert narrow(tail(value, first, second), "rest") == {"one"}
+
+
+def test_it_is_sure_of_lanes_that_follow_each_other():
+    assert narrow(tail("%x"), "rest", sure=True) == {"one"}
+    assert narrow(tail("%any"), "rest", sure=True) == set()
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from metalbench.msl.emission.body import Body
-from metalbench.msl.emission.choice import Ways
+from metalbench.msl.emission.choice import Ways, has_loop
 from metalbench.msl.emission.markers import PREFIX, is_place
-from metalbench.msl.ir.flow import Flow
 from metalbench.msl.ir.model import Atomic, Block, Call, Instruction, Memory
 from metalbench.msl.vector.divergence import Region
 from metalbench.msl.vector.private import COPIES_OR_FILLS
@@ -27,7 +26,8 @@ def gone_back_to(body: Body, ways: Ways, windows: Windows) -> Mapping[Block, Blo
     """
     flow, regions = body.flow, body.analysed.shapes.divergence.regions
     found: dict[Block, Block] = {}
-    little = [each for each in map(regions.__getitem__, ways) if _is_little(flow, each)]
+    little = [regions[each] for each in ways if _length(regions[each]) <= _FEW]
+    little = [each for each in little if not has_loop(flow, each)]
     little.sort(key=_length, reverse=True)
     for block in flow.order:
         if block not in ways or not windows.is_at_an_end(block):
@@ -43,14 +43,6 @@ def gone_back_to(body: Body, ways: Ways, windows: Windows) -> Mapping[Block, Blo
         if outer is not None:
             found[block] = outer.branch
     return found
-
-
-def _is_little(flow: Flow, region: Region) -> bool:
-    """Whether a region is short, and has no loop."""
-    loop = flow.loop_of.get(region.branch)
-    alike = all(flow.loop_of.get(each) is loop for each in region.blocks)
-    is_header = loop is not None and loop.header in region.blocks
-    return alike and not is_header and _length(region) <= _FEW
 
 
 def _length(region: Region) -> int:

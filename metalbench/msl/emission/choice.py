@@ -41,18 +41,27 @@ Ways = Mapping[Block, tuple[Block, ...]]
 def ways_of_all(body: Body, masked: Divergence, alone: Collection[Block], windows: Windows) -> Ways:
     """Where lanes go alone if they part: the targets of each branch that all may take together.
 
-    To where they meet they always may: none of them would be left to go alone.
+    To where they meet they always may: none of them would be left to go alone. And where a loop
+    lies on the way, it must be sure that they do not, for alone they would take long.
     """
     regions = body.analysed.shapes.divergence.regions
+
+    def may_go(region: Region, target: Block) -> bool:
+        sure = has_loop(body.flow, region)
+        return target is region.join or not windows.is_narrow(region.branch, target, sure=sure)
+
     return {
-        branch: tuple(
-            each
-            for each in branch.successors
-            if each is regions[branch].join or not windows.is_narrow(branch, each)
-        )
+        branch: tuple(each for each in branch.successors if may_go(regions[branch], each))
         for branch in alone
         if branch not in masked.masked
     }
+
+
+def has_loop(flow: Flow, region: Region) -> bool:
+    """Whether one begins, or goes on, between where lanes part and where they meet."""
+    around = flow.loop_of.get(region.branch)
+    is_header = around is not None and around.header in region.blocks
+    return is_header or any(flow.loop_of.get(each) is not around for each in region.blocks)
 
 
 def written_for_all(body: Body, masked: Divergence, ways: Ways) -> set[Block]:

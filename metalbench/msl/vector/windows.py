@@ -65,8 +65,11 @@ class Windows:
             map(self._tells_ends, instruction.operands)
         )
 
-    def is_narrow(self, block: Block, target: Block) -> bool:
-        """Whether the way to `target` is none that all lanes take from a block's branch."""
+    def is_narrow(self, block: Block, target: Block, *, sure: bool = False) -> bool:
+        """Whether the way to `target` is none that all lanes take from a block's branch.
+
+        Lanes that do not follow each other are taken to lie apart unless it must be `sure`.
+        """
         condition = block.terminator.operands[0]
         if isinstance(self._shapes.of(condition), Known):
             return True
@@ -76,16 +79,16 @@ class Windows:
             least += [] if bound.least is None else [bound.least]
             most += [] if bound.most is None else [bound.most]
         return any(
-            least and most and self._is_within(*names, min(most) - max(least))
+            least and most and self._is_within(*names, min(most) - max(least), sure=sure)
             for names, (least, most) in found.items()
         )
 
-    def _is_within(self, own: str, uniform: str, room: int) -> bool:
+    def _is_within(self, own: str, uniform: str, room: int, *, sure: bool) -> bool:
         """Whether lanes lie too far from each other for all of them to have that much room."""
         shape = as_linear(self._shapes.shapes.get(own, UNIFORM))
         if isinstance(shape, Linear):
             return room < (self._width - 1) * abs(shape.stride)
-        return bool(uniform) and room < _NARROW
+        return not sure and bool(uniform) and room < _NARROW
 
     def _known(self, block: Block) -> tuple[_Bound, ...]:
         """What holds in a block, of the branches behind which it lies."""
