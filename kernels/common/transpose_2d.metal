@@ -1,35 +1,43 @@
-// Transpose of a matrix through 32 x 32 tiles in threadgroup memory.
+// Transpose of a matrix through square tiles in threadgroup memory.
 // A SIMD-group reads 32 columns of one row and writes 32 columns of one row of the result: both
-// sides move whole cache lines. The tile's rows are one element longer than needed, so that walking
-// down a column of it meets 32 different banks.
-// dispatch: transpose_2d  threadgroups=(ceil_div(cols, 32), ceil_div(rows, 32))  threads=(32, HEIGHT)
+// sides move whole cache lines. A thread reads all of its elements before it writes the first one,
+// so that they are on their way at once. The tile's rows are one element longer than needed, so
+// that walking down a column of it meets 32 different banks.
+// dispatch: transpose_2d  threadgroups=(ceil_div(cols, TILE), ceil_div(rows, TILE))  threads=(32, HEIGHT)
+// tune: TILE = 32, 64
 // tune: HEIGHT = 4, 8, 16
+// defaults: cuda TILE = 64
 // dtypes: float32, float16, bfloat16
 #include <metal_stdlib>
 using namespace metal;
-
-constant constexpr uint TILE = 32;
 
 [[kernel]] void transpose_2d(device const DTYPE* x, device DTYPE* y, constant uint& rows,
                              constant uint& cols, uint2 tile [[threadgroup_position_in_grid]],
                              uint2 thread_position [[thread_position_in_threadgroup]]) {
   threadgroup DTYPE block[TILE][TILE + 1];
+  constexpr uint WIDE = TILE / 32, DEEP = TILE / HEIGHT;
   const uint2 corner = tile * TILE;
-  const uint across = thread_position.x;
 
-  const uint column = corner.x + across;
-  for (uint down = thread_position.y; down < TILE; down += HEIGHT) {
-    const uint row = corner.y + down;
-    if (row < rows && column < cols) {
-      block[down][across] = x[ulong(row) * cols + column];
+  DTYPE kept[DEEP][WIDE];
+  for (uint i = 0; i < DEEP; ++i) {
+    for (uint j = 0; j < WIDE; ++j) {
+      const uint2 at = corner + thread_position + uint2(j * 32, i * HEIGHT);
+      kept[i][j] = at.y < rows && at.x < cols ? x[ulong(at.y) * cols + at.x] : DTYPE(0);
+    }
+  }
+  for (uint i = 0; i < DEEP; ++i) {
+    for (uint j = 0; j < WIDE; ++j) {
+      block[thread_position.y + i * HEIGHT][thread_position.x + j * 32] = kept[i][j];
     }
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const uint y_column = corner.y + across;
-  for (uint down = thread_position.y; down < TILE; down += HEIGHT) {
-    const uint y_row = corner.x + down;
-    if (y_row < cols && y_column < rows) {
-      y[ulong(y_row) * rows + y_column] = block[across][down];
+  for (uint i = 0; i < DEEP; ++i) {
+    for (uint j = 0; j < WIDE; ++j) {
+      const uint2 inside = thread_position + uint2(j * 32, i * HEIGHT);
+      const uint2 at = corner.yx + inside;
+      if (at.y < cols && at.x < rows) {
+        y[ulong(at.y) * rows + at.x] = block[inside.x][inside.y];
+      }
     }
   }
 }
