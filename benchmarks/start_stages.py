@@ -37,7 +37,7 @@ OF_COMMAND = (
     "metalbench.cli.run:consoles",
     "metalbench.cli.reporting:progress_on",
     "metalbench.cli.machine:Here.environment",
-    "metalbench.isolation.workers:_Worker.begin",
+    "metalbench.isolation.attended:Attended.begin",
 )
 OF_WORKER = (
     "metalbench.isolation.worker:confine",

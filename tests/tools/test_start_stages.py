@@ -1,0 +1,22 @@
+"""Where the time goes until the first window: what it notes is there."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from functools import reduce
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from benchmarks import start_stages
+
+PLACES = (*start_stages.OF_COMMAND, *start_stages.OF_WORKER, *start_stages.OF_ATTEMPT)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_function_that_is_noted_is_there(place):
+    module, _, path = place.partition(":")
+    found = reduce(getattr, path.split("."), importlib.import_module(module))
+    assert callable(found) or isinstance(found, property)
