@@ -194,6 +194,41 @@ end:
     assert narrow(body, "entry") == {"one", "end"}
 
 
+def test_where_all_are_known_to_be_alike_they_go_together():
+    body = """
+  %in = icmp ult i32 %lane, 8
+  br i1 %in, label %one, label %end
+one:
+  call void @use()
+  br label %end
+end:
+  ret void"""
+    assert narrow(body, "entry") == set()
+
+
+def test_several_ways_of_a_switch_to_one_place():
+    body = """
+  %in = icmp ult i32 %x, %n
+  br i1 %in, label %turn, label %end
+turn:
+  %at = phi i32 [ %x, %entry ], [ %next, %after ], [ %next, %after ]
+  %four = add i32 %at, 4
+  %over = icmp ugt i32 %four, %n
+  br i1 %over, label %rest, label %after
+rest:
+  call void @use()
+  br label %after
+after:
+  %next = add i32 %at, 32
+  switch i32 %m, label %end [
+    i32 1, label %turn
+    i32 2, label %turn
+  ]
+end:
+  ret void"""
+    assert narrow(body, "turn") == set()  # a switch says nothing of the next turn
+
+
 @pytest.mark.parametrize(
     ("condition", "tells"),
     [

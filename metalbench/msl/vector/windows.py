@@ -40,7 +40,9 @@ class Windows:
         self._shapes = shapes
         self._definitions = function.definitions()
         self._width = width
-        self._above: dict[Block, tuple[_Bound, ...]] = {}
+        self._known: dict[Block, tuple[_Bound, ...]] = {}
+        for block in flow.order:  # behind those that reach it without going back
+            self._known[block] = tuple(self._holds(block))
 
     def is_at_an_end(self, block: Block) -> bool:
         """Whether a block's branch only tells how far lanes are from the ends of what there is."""
@@ -70,11 +72,11 @@ class Windows:
 
         Lanes that do not follow each other are taken to lie apart unless it must be `sure`.
         """
-        condition = block.terminator.operands[0]
-        if isinstance(self._shapes.of(condition), Known):
+        shape = self._shapes.of(block.terminator.operands[0])
+        if isinstance(shape, Known) and len(set(shape.values)) > 1:
             return True
         found: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
-        for bound in (*self._known(block), *self._of_way(block, target)):
+        for bound in (*self._known[block], *self._of_way(block, target)):
             least, most = found.setdefault((bound.own, bound.uniform), ([], []))
             least += [] if bound.least is None else [bound.least]
             most += [] if bound.most is None else [bound.most]
@@ -90,26 +92,28 @@ class Windows:
             return room < (self._width - 1) * abs(shape.stride)
         return not sure and bool(uniform) and room < _NARROW
 
-    def _known(self, block: Block) -> tuple[_Bound, ...]:
+    def _holds(self, block: Block) -> Iterator[_Bound]:
         """What holds in a block, of the branches behind which it lies."""
-        if block not in self._above:
-            self._above[block] = ()  # as seen from within it
-            above = self._flow.dominator.get(block)
-            found = () if above is None or above is block else self._known(above)
-            if len(block.predecessors) == 1:
-                found += self._of_way(block.predecessors[0], block)
-            elif block.predecessors:
-                found += tuple(each for phi in block.phis for each in self._of_phi(block, phi))
-            self._above[block] = found
-        return self._above[block]
+        above = self._flow.dominator.get(block)
+        if above is not None and above is not block:
+            yield from self._known[above]
+        if len(block.predecessors) == 1:
+            yield from self._of_way(block.predecessors[0], block)
+        elif block.predecessors:
+            for phi in block.phis:
+                yield from self._of_phi(block, phi)
 
     def _of_phi(self, block: Block, phi: Phi) -> Iterator[_Bound]:
-        """What is known of a value by whichever way it comes, as of a loop's number of turns."""
+        """What is known of a value by whichever way it comes, as of a loop's number of turns.
+
+        Of what goes back to a loop's start, that is what the branch says which leads there.
+        """
+        before = {each.name: each for each in block.predecessors}
         ways = []
         for value, source in zip(phi.operands, phi.sources, strict=True):
-            (before,) = (each for each in block.predecessors if each.name == source)
             base, more = self._sum(value)
-            bounds = (*self._known(before), *self._of_way(before, block))
+            there = self._known.get(before[source], ())
+            bounds = (*there, *self._of_way(before[source], block))
             ways.append([(each, more) for each in bounds if each.own == base])
         for uniform in dict.fromkeys(each.uniform for each, _ in ways[0]):
             here = [[(each, more) for each, more in way if each.uniform == uniform] for way in ways]
