@@ -84,7 +84,10 @@ _LOOPS_AS_THEY_ARE = ["-fno-vectorize", "-fno-slp-vectorize"]
 # Of one lane: optimised, for what is then written again for all lanes (msl/emission). Functions
 # are inlined whatever it costs, because what lanes do together cannot be within others. A jump that
 # is threaded past where lanes meet makes them meet later, and a loop in between one of masks. What
-# both sides of a branch read is left with what else they read, of which it may be a part.
+# both sides of a branch read is left with what else they read, of which it may be a part. Loops are
+# unrolled four times at most: a processor foresees what an instruction reads next only if that is
+# within a page, and a threadgroup's loops often go in steps of a KiB (of a histogram's with 16, it
+# foresaw nothing).
 LANE_FLAGS = [
     "-O2",
     *CONVERGENT_FLAGS,
@@ -96,6 +99,8 @@ LANE_FLAGS = [
     "-jump-threading-threshold=0",
     "-mllvm",
     "-simplifycfg-hoist-common=false",
+    "-mllvm",
+    "-unroll-max-count=4",
     "-DMB_VECTOR=1",
 ]
 # Of all lanes, which are vectors already, of what was optimised for one of them: half of the passes
