@@ -140,7 +140,8 @@ def chosen(names: tuple[str, ...], count: int, *, mlx: bool) -> list[Kernel]:
     if names:
         return [each for each in found if any(name in each.name for name in names)]
     found = [each for each in found if _synchronises(each)]
-    return [found[len(found) * at // count] for at in range(min(count, len(found)))]
+    count = min(count, len(found))
+    return [found[len(found) * at // count] for at in range(count)]
 
 
 def _synchronises(kernel: Kernel) -> bool:

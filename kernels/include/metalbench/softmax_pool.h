@@ -31,16 +31,17 @@ struct SoftmaxPool {
                    Place place) const {
     const Sources sources = Sources::of(x, w, volume, filters, 0);
     threadgroup float* sums = (threadgroup float*)memory;
-    for (uint first = 0; first < filters; first += TileN) {
-      make(sources, window, first, memory, place);
-      observe(voxels, sums, min(TileN, filters - first), first == 0, place);
-      threadgroup_barrier(mem_flags::mem_threadgroup);
-    }
-    for (uint first = 0; first < filters; first += TileN) {
-      if (filters > TileN) {
+    const uint tiles = (filters + TileN - 1) / TileN;
+    // Both walks are one loop, so that its product stands in the code once.
+    for (uint step = 0; step < 2 * tiles; ++step) {
+      const bool is_observing = step < tiles;
+      const uint first = (is_observing ? step : step - tiles) * TileN;
+      if (is_observing || tiles > 1) {
         make(sources, window, first, memory, place);
       }
-      if (place.thread_index < TileN && first + place.thread_index < filters) {
+      if (is_observing) {
+        observe(voxels, sums, min(TileN, filters - first), first == 0, place);
+      } else if (place.thread_index < TileN && first + place.thread_index < filters) {
         float top = 0.0f;
         for (uint r = 0; r < kVoxels; ++r) {
           const float v = sums[r * TileN + place.thread_index];
