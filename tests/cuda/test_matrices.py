@@ -71,6 +71,17 @@ def test_of_bfloat_as_well(ptx_of):
     assert count(ptx.code(), "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32") == 1
 
 
+def test_of_floats_two_left_matrices_go_together(ptx_of):
+    ptx = ptx_of(tiles(20, type_name="float"))
+    check_sound(ptx, assemble=True)
+    code = ptx.code()
+    assert count(code, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32") == 6
+    assert count(code, "mma.") == 6
+    assert count(code, "ldmatrix") == 0
+    # Parts of four left elements and two right ones, for each of two products, once.
+    assert ptx.text.count(", -8192;") == 12
+
+
 @pytest.mark.parametrize(("pitch", "shift"), [(20, 0), (24, 4)])
 def test_rows_that_begin_elsewhere_than_at_16_bytes_are_read_by_elements(ptx_of, pitch, shift):
     ptx = ptx_of(tiles(pitch, shift=shift))

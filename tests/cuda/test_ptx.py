@@ -144,12 +144,21 @@ def test_matrices_of_two_bytes_are_multiplied_by_tensor_cores(ptx_of, type_name,
 LOOKS = "C.thread_elements()[0] += 1;"
 
 
+def test_matrices_of_float_are_multiplied_by_tensor_cores_in_parts(ptx_of):
+    ptx = ptx_of(products("float"))
+    check_sound(ptx, assemble=True)
+    assert ".local" not in ptx.text
+    code = ptx.code()
+    # Three products of parts for each of two, which are summed together.
+    multiplied = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
+    assert sum(each.startswith(multiplied) for each in code) == 6
+    assert sum(each.startswith("add.") and "f32" in each.split()[0] for each in code) == 2
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("type_name", "looks"), [("float", ""), ("float", LOOKS), ("half", LOOKS), ("bfloat", LOOKS)]
-)
-def test_other_matrices_stay_in_registers(ptx_of, type_name, looks):
-    ptx = ptx_of(products(type_name, looks))
+@pytest.mark.parametrize("type_name", ["float", "half", "bfloat"])
+def test_matrices_whose_elements_are_looked_at_stay_in_registers(ptx_of, type_name):
+    ptx = ptx_of(products(type_name, LOOKS))
     check_sound(ptx, assemble=True)
     assert ".local" not in ptx.text
     # Two elements a lane, eight products each, of two pairs of matrices: the first is no sum.

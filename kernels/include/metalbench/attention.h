@@ -10,6 +10,7 @@
 #include <metal_simdgroup_matrix>
 #include <metal_stdlib>
 
+#include "metalbench/attention_products.h"
 #include "metalbench/attention_rows.h"
 #include "metalbench/inlined.h"
 #include "metalbench/quads.h"
@@ -19,20 +20,29 @@ namespace metalbench {
 
 using namespace metal;
 
-// MaxDims bounds the dims of a head: four SIMD-groups with 192 fill threadgroup memory.
-template <typename T, uint SimdGroups, uint MaxDims, typename Sight, uint MaxValueDims = MaxDims>
+// MaxDims bounds the dims of a head: four times eight queries with 192 fill threadgroup memory. For
+// GPUs on which a few threadgroups have too little to do beside each other, several SIMD-groups may
+// share eight queries, each with its Shares-th part of the keys and of the values' dims; and Ahead,
+// keys and values are asked for before they are needed (PassingRows).
+template <typename T, uint SimdGroups, uint MaxDims, typename Sight, uint MaxValueDims = MaxDims,
+          uint Shares = 1, bool Ahead = false>
 struct SightedAttention {
-  static constant constexpr uint kThreads = 32 * SimdGroups;
+  static constant constexpr uint kThreads = 32 * SimdGroups * Shares;
   static constant constexpr uint kQueries = 8 * SimdGroups;
   static constant constexpr uint kKeys = 32;
   // 8 x 8 matrices in a row of Q, K, V and the output.
   static constant constexpr uint kMaxBlocks = MaxDims / 8;
   static constant constexpr uint kMaxValueBlocks = MaxValueDims / 8;
-  static constant constexpr uint kStep = 4;
-  static_assert(MaxDims % 32 == 0 && MaxValueDims % 32 == 0, "steps are 32 dims");
+  // Of them, and of the keys', what a SIMD-group has.
+  static constant constexpr uint kOwnValueBlocks = kMaxValueBlocks / Shares;
+  static constant constexpr uint kOwnKeyBlocks = kKeys / 8 / Shares;
+  static_assert(MaxDims % 32 == 0 && MaxValueDims % (32 * Shares) == 0, "steps are 32 dims");
   // Rows in threadgroup memory, padded so that the rows of a matrix load lie in different banks.
   static constant constexpr uint kPitch = MaxDims + 4;
   static constant constexpr uint kScorePitch = kKeys + 4;
+
+  static constant constexpr uint kMaxQuads = (MaxDims > MaxValueDims ? MaxDims : MaxValueDims) / 4;
+  using Passing = PassingRows<kKeys, kMaxQuads, kPitch / 4, kThreads, Ahead>;
 
   struct Memory {
     float4 tile[kKeys * kPitch / 4];
@@ -57,40 +67,31 @@ struct SightedAttention {
         sight(sight) {}
 
   uint blocks() const { return (dims + 7) / 8; }
-  uint value_blocks() const { return (value_dims + 7) / 8; }
-  uint own_query() const { return first_query + 8 * place.simdgroup + place.lane / 4; }
+  // Of the values', from the own share on.
+  uint value_blocks() const {
+    const uint all = (value_dims + 7) / 8;
+    return max(all, own_value_block()) - own_value_block();
+  }
+  // Which eight queries, and which share of what belongs to them.
+  uint own_eight() const { return Shares == 1 ? place.simdgroup : place.simdgroup % SimdGroups; }
+  uint own_share() const { return Shares == 1 ? 0 : place.simdgroup / SimdGroups; }
+  uint own_key() const { return 8 * own_share() * kOwnKeyBlocks; }
+  uint own_value_block() const { return own_share() * kOwnValueBlocks; }
+  uint own_query() const { return first_query + 8 * own_eight() + place.lane / 4; }
   threadgroup float* tile_rows() const { return (threadgroup float*)memory.tile; }
-  threadgroup float* own_rows() const { return tile_rows() + 8 * place.simdgroup * kPitch; }
-  threadgroup float* own_scores() const {
-    return (threadgroup float*)memory.scores[place.simdgroup];
-  }
-  // This lane's element of the diagonal that rescales what came before.
-  threadgroup float* correction() const {
-    return memory.diagonals[place.simdgroup] + place.lane / 4 * 9;
-  }
-
-  void fill(Head<const T> from, uint first, uint cols) const {
-    fill_rows<kKeys, kPitch / 4, kThreads>(memory.tile, from, first, cols, place.thread_index);
-  }
-
-  // out = diagonal * out, row by row.
-  INLINED void rescale(thread simdgroup_float8x8 (&out)[kMaxValueBlocks]) const {
-    simdgroup_float8x8 factor;
-    simdgroup_load(factor, memory.diagonals[place.simdgroup], 8);
-    for (uint j = 0; j < kMaxValueBlocks; ++j) {
-      if (j < value_blocks()) {
-        const simdgroup_float8x8 old = out[j];
-        simdgroup_multiply(out[j], factor, old);
-      }
-    }
-  }
+  threadgroup float* own_rows() const { return tile_rows() + 8 * own_eight() * kPitch; }
+  threadgroup float* own_scores() const { return (threadgroup float*)memory.scores[own_eight()]; }
+  threadgroup const float* own_values() const { return tile_rows() + 8 * own_value_block(); }
+  // What rescales what came before, and this lane's element of it.
+  threadgroup float* diagonal() const { return memory.diagonals[own_eight()]; }
+  threadgroup float* correction() const { return diagonal() + place.lane / 4 * 9; }
 
   // The eight scores of a lane, in row lane / 4, become weights relative to the level; keys end at
   // `end` for its query. Tells by what earlier weights of the row shrink.
   float update(thread OnlineRow& softmax, float scale, uint first_key, uint end) const {
     const uint first = 8 * (place.lane % 4);
     threadgroup float4* mine =
-        memory.scores[place.simdgroup] + place.lane / 4 * (kScorePitch / 4) + first / 4;
+        memory.scores[own_eight()] + place.lane / 4 * (kScorePitch / 4) + first / 4;
     show(mine, sight, own_query(), first_key + first, end);
     const float shrink = softmax.take(mine, scale);
     if (place.lane % 4 == 0) {
@@ -99,61 +100,21 @@ struct SightedAttention {
     return shrink;
   }
 
-  // The scores of the keys in the tile.
-  INLINED void score(thread const simdgroup_float8x8 (&query)[kMaxBlocks]) const {
-    simdgroup_float8x8 sums[kKeys / 8];
-    for (uint c = 0; c < kKeys / 8; ++c) {
-      sums[c] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
-    }
-#pragma clang loop unroll(full)
-    for (uint step = 0; step < kMaxBlocks; step += kStep) {
-      if (step < blocks()) {
-        for (uint j = step; j < step + kStep; ++j) {
-          for (uint c = 0; c < kKeys / 8; ++c) {
-            simdgroup_float8x8 key;
-            simdgroup_load(key, tile_rows() + 8 * c * kPitch + 8 * j, kPitch, ulong2(0), true);
-            simdgroup_multiply_accumulate(sums[c], query[j], key, sums[c]);
-          }
-        }
-      }
-    }
-    for (uint c = 0; c < kKeys / 8; ++c) {
-      simdgroup_store(sums[c], own_scores() + 8 * c, kScorePitch);
-    }
-  }
-
-  // Adds the values in the tile, by their weights.
-  INLINED void gather(thread simdgroup_float8x8 (&out)[kMaxValueBlocks]) const {
-    for (uint step = 0; step < kMaxValueBlocks; step += kStep) {
-      if (step < value_blocks()) {
-        for (uint c = 0; c < kKeys; c += 8) {
-          simdgroup_float8x8 weight;
-          simdgroup_load(weight, own_scores() + c, kScorePitch);
-          for (uint j = step; j < step + kStep; ++j) {
-            simdgroup_float8x8 value;
-            simdgroup_load(value, tile_rows() + c * kPitch + 8 * j, kPitch);
-            simdgroup_multiply_accumulate(out[j], weight, value, out[j]);
-          }
-        }
-      }
-    }
-  }
-
   // `logit` is that of something without a value, in the softmax of every query.
   template <typename Out>
   void run(Head<const T> q, Head<const T> k, Head<const T> v, Head<Out> y,
            float logit = -INFINITY) const {
-    fill(q, first_query, dims);
-    memory.diagonals[place.simdgroup][place.lane] = 0.0f;
-    memory.diagonals[place.simdgroup][place.lane + 32] = 0.0f;
+    fill_rows<kKeys, kPitch / 4, kThreads>(memory.tile, q, first_query, dims, place.thread_index);
+    diagonal()[place.lane] = 0.0f;
+    diagonal()[place.lane + 32] = 0.0f;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     simdgroup_float8x8 query[kMaxBlocks];
-    simdgroup_float8x8 out[kMaxValueBlocks];
-    for (uint j = 0; j < kMaxValueBlocks; ++j) {
+    simdgroup_float8x8 out[kOwnValueBlocks];
+    for (uint j = 0; j < kOwnValueBlocks; ++j) {
       out[j] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
     }
     for (uint j = 0; j < kMaxBlocks; ++j) {
-      if (j / kStep * kStep < blocks()) {
+      if (j / kAttentionStep * kAttentionStep < blocks()) {
         simdgroup_load(query[j], own_rows() + 8 * j, kPitch);
       }
     }
@@ -163,34 +124,56 @@ struct SightedAttention {
     const float scale = 1.44269504f * precise::rsqrt(float(dims));
     const uint end = sight.end(first_query + kQueries - 1, k.rows);
     OnlineRow softmax = {logit * precise::sqrt(float(dims)), logit > -INFINITY ? 1.0f : 0.0f};
-    for (uint first = sight.first(first_query) / kKeys * kKeys; first < end; first += kKeys) {
-      fill(k, first, dims);
+    const uint begin = sight.first(first_query) / kKeys * kKeys;
+    Passing passing;
+    passing.expect(k, begin, dims, place.thread_index);
+    for (uint first = begin; first < end; first += kKeys) {
+      passing.put(memory.tile, k, first, dims, place.thread_index);
       threadgroup_barrier(mem_flags::mem_threadgroup);
-      score(query);
+      passing.expect(v, first, value_dims, place.thread_index);
+      score_keys<kPitch, kScorePitch, kOwnKeyBlocks>(
+          query, blocks(), tile_rows() + own_key() * kPitch, own_scores() + own_key());
       threadgroup_barrier(mem_flags::mem_threadgroup);
 
-      fill(v, first, value_dims);
-      const float shrink = update(softmax, scale, first, sight.end(own_query(), k.rows));
-      threadgroup_barrier(mem_flags::mem_threadgroup);
-      if (simd_any(shrink != 1.0f)) {
-        rescale(out);
+      passing.put(memory.tile, v, first, value_dims, place.thread_index);
+      float shrink = 1.0f;
+      if (own_share() == 0) {
+        shrink = update(softmax, scale, first, sight.end(own_query(), k.rows));
       }
-      gather(out);
+      threadgroup_barrier(mem_flags::mem_threadgroup);
+      if (Shares > 1) {
+        shrink = *correction();
+      }
+      passing.expect(k, first + kKeys, dims, place.thread_index);
+      if (simd_any(shrink != 1.0f)) {
+        rescale_rows(out, value_blocks(), diagonal());
+      }
+      gather_values<kPitch, kScorePitch, kKeys>(out, value_blocks(), own_values(), own_scores());
       threadgroup_barrier(mem_flags::mem_threadgroup);
     }
-    if (place.lane % 4 == 0) {
+    if (own_share() == 0 && place.lane % 4 == 0) {
       *correction() = 1.0f / softmax.sum;
     }
-    simdgroup_barrier(mem_flags::mem_threadgroup);
-    rescale(out);
-    for (uint j = 0; j < kMaxValueBlocks; ++j) {
+    share_barrier();
+    rescale_rows(out, value_blocks(), diagonal());
+    for (uint j = 0; j < kOwnValueBlocks; ++j) {
       if (j < value_blocks()) {
-        simdgroup_store(out[j], own_rows() + 8 * j, kPitch);
+        simdgroup_store(out[j], own_rows() + 8 * (own_value_block() + j), kPitch);
       }
     }
-    simdgroup_barrier(mem_flags::mem_threadgroup);
-    store_rows<kPitch / 4>(y, memory.tile, 8 * place.simdgroup, first_query, value_dims,
-                           place.lane);
+    share_barrier();
+    if (own_share() == 0) {
+      store_rows<kPitch / 4>(y, memory.tile, 8 * own_eight(), first_query, value_dims, place.lane);
+    }
+  }
+
+  // Of those that share eight queries.
+  static void share_barrier() {
+    if (Shares == 1) {
+      simdgroup_barrier(mem_flags::mem_threadgroup);
+    } else {
+      threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
   }
 };
 

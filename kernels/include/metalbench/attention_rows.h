@@ -3,6 +3,7 @@
 #pragma once
 #include <metal_stdlib>
 
+#include "metalbench/inlined.h"
 #include "metalbench/quads.h"
 
 namespace metalbench {
@@ -48,6 +49,48 @@ inline void fill_rows(threadgroup float4* tile, Head<const T> from, uint first, 
     tile[row * Pitch + column] = v;
   }
 }
+
+// Blocks of rows that pass through a tile one after the other. Ahead, a thread asks for its share
+// of the next block while this one is worked on, and keeps it in registers: then rows of whole
+// quads must begin where vectors may be loaded.
+template <uint Rows, uint RowQuads, uint Pitch, uint Threads, bool Ahead>
+struct PassingRows {
+  static constant constexpr uint kShare = Ahead ? (Rows * RowQuads + Threads - 1) / Threads : 1;
+  float4 share[kShare];
+
+  template <typename T>
+  INLINED void expect(Head<const T> from, uint first, uint cols, uint thread_index) {
+    if (!Ahead) {
+      return;
+    }
+    const bool whole = cols % 4 == 0 && from.pitch % 4 == 0;
+    for (uint i = 0; i < kShare; ++i) {
+      const uint index = thread_index + i * Threads;
+      const uint row = first + index / RowQuads;
+      const uint column = 4 * (index % RowQuads);
+      share[i] = float4(0.0f);
+      if (row < from.rows && column < cols) {
+        device const T* data = from.data + ulong(row) * from.pitch;
+        share[i] = whole ? quad_at(data + column, 0) : load_quad(data, column, cols);
+      }
+    }
+  }
+
+  template <typename T>
+  INLINED void put(threadgroup float4* tile, Head<const T> from, uint first, uint cols,
+                   uint thread_index) const {
+    if (!Ahead) {
+      fill_rows<Rows, Pitch, Threads>(tile, from, first, cols, thread_index);
+      return;
+    }
+    for (uint i = 0; i < kShare; ++i) {
+      const uint index = thread_index + i * Threads;
+      if (index < Rows * RowQuads) {
+        tile[index / RowQuads * Pitch + index % RowQuads] = share[i];
+      }
+    }
+  }
+};
 
 // The other way: a SIMD-group's eight rows of such a tile from `row` on, the tile's first row being
 // number `first` of the matrix.

@@ -10,6 +10,7 @@ from metalbench.msl.matrices.text import Line
 _PURE_CALLS = (
     "@mb_add_halves(",
     "@mb_add_bfloats(",
+    "@mb_add_floats(",
     "@llvm.nvvm.mma.",
     "@llvm.nvvm.read.ptx.sreg.",
 )

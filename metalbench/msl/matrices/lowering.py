@@ -13,7 +13,7 @@ from metalbench.msl.matrices.tensor_cores import Instructions
 from metalbench.msl.matrices.text import Line, blocks, definitions, functions, line_of, named
 
 _DECLARATION = re.compile(
-    r"^declare [^\n]*@mb_(?:matrix_word|add_halves|add_bfloats)\([^\n]*\n", re.MULTILINE
+    r"^declare [^\n]*@mb_(?:matrix_word|add_halves|add_bfloats|add_floats)\([^\n]*\n", re.MULTILINE
 )
 
 

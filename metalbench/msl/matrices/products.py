@@ -1,7 +1,8 @@
 """Which products of 8 x 8 matrices are one instruction together.
 
-A tensor core multiplies 16 x 16 by 16 x 8 elements. So two sums over one right matrix, of which
-each has two products in a row, go together: four products of 8 x 8 in one instruction.
+A tensor core multiplies 16 x 16 by 16 x 8 elements of two bytes, or 16 x 8 by 8 x 8 of four. So two
+sums over one right matrix, of which each has two products in a row, go together: of halves four
+products of 8 x 8 in one instruction.
 """
 
 from __future__ import annotations
@@ -14,24 +15,26 @@ from dataclasses import dataclass
 from metalbench.msl.matrices.text import NAME, Line
 
 _CALL = re.compile(
-    rf"\s*({NAME}) = [^\n]*call (?:\w+ )*?(%\S+|\{{ float, float \}}) @mb_add_(halves|bfloats)"
-    rf"\(float (?:noundef )?(.+?), float (?:noundef )?(.+?), "
-    rf"i32 (?:noundef )?(\S+), i32 (?:noundef )?(\S+)\)"
+    rf"\s*({NAME}) = [^\n]*call (?:\w+ )*?(%\S+|\{{ float, float \}}) "
+    rf"@mb_add_(halves|bfloats|floats)\(([^\n]*?)\)(?: #|, !|$)"
 )
 _PART = re.compile(rf"\s*({NAME}) = extractvalue [^\n]*?({NAME}), ([01])(?:, !|$)")
-CALLED = re.compile(r"call [^\n]*@mb_add_(?:halves|bfloats)\(")
+CALLED = re.compile(r"call [^\n]*@mb_add_(?:halves|bfloats|floats)\(")
 
 
 @dataclass(frozen=True)
 class Product:
-    """Of matrices of `halves` or `bfloats`, added to `sums`: a pair of floats of this `type`."""
+    """Of matrices of these `elements`, added to `sums`: a pair of floats of this `type`.
+
+    A lane has a word of a matrix of halves or of bfloats, and four of one of floats.
+    """
 
     result: str
     type: str
     elements: str
     sums: tuple[str, str]
-    left: str
-    right: str
+    left: tuple[str, ...]
+    right: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ class Chain:
     @property
     def key(self) -> tuple[str, ...]:
         """Chains of the same key have the same right matrices."""
-        return (self.products[0].elements, *(each.right for each in self.products))
+        words = (word for each in self.products for word in each.right)
+        return (self.products[0].elements, *words)
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -60,8 +64,10 @@ def product_of(line: Line) -> Product | None:
     call = _CALL.match(line.text)
     if call is None:
         return None
-    result, kind, elements, x, y, left, right = call.groups()
-    return Product(result, kind, elements, (x, y), left, right)
+    result, kind, elements, given = call.groups()
+    x, y, *words = (each.rpartition(" ")[2] for each in given.split(", "))
+    half = len(words) // 2
+    return Product(result, kind, elements, (x, y), tuple(words[:half]), tuple(words[half:]))
 
 
 def chains(lines: Iterable[Line], uses: Counter[str]) -> list[Chain]:

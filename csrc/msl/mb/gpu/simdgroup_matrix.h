@@ -1,6 +1,6 @@
 // simdgroup_matrix on a warp, for sources that do not look into lanes: each has two elements, and
-// of what was loaded from memory also the row and the columns that its part of a product takes. So
-// products need no exchange, and what nobody asks for is never loaded.
+// of what was loaded from memory also those of the transposed matrix, which a right factor is taken
+// as. So products need no exchange, and what nobody asks for is never loaded.
 #pragma once
 
 #include "../names.h"
@@ -22,10 +22,8 @@ struct simdgroup_matrix {
   static_assert(Cols == 8 && Rows == 8, "Metal has simdgroup_matrix<T, 8, 8> only");
   using storage_type = vec<T, 2>;
   storage_type mb_pair;
-  T mb_row[8];         // its own one
-  T mb_columns[8][2];  // its own ones, row by row
   storage_type mb_turned;  // the pair of the transposed matrix
-  bool mb_is_whole;    // whether they are there: nearly always known when it is compiled
+  bool mb_is_whole;        // whether that is there: nearly always known when it is compiled
 
   simdgroup_matrix() = default;
   MB_FUNC explicit simdgroup_matrix(T diagonal) {
@@ -36,12 +34,6 @@ struct simdgroup_matrix {
     const mb::u32 row = mb::matrix_row(), column = mb::matrix_column();
     mb_pair = storage_type(value(row, column), value(row, column + 1));
     mb_turned = storage_type(value(column, row), value(column + 1, row));
-#pragma clang loop unroll(full)
-    for (mb::u32 i = 0; i < 8; ++i) {
-      mb_row[i] = value(row, i);
-      mb_columns[i][0] = value(i, column);
-      mb_columns[i][1] = value(i, column + 1);
-    }
     mb_is_whole = true;
   }
 };
@@ -110,62 +102,31 @@ MB_FUNC T exchanged(T x, u32 from) {
   return result;
 }
 
+// Of the transposed matrix.
 template <class T>
-MB_FUNC void find_row(const simdgroup_matrix<T, 8, 8>& m, float (&row)[8]) {
+MB_FUNC metal::vec<T, 2> turned_pair(const simdgroup_matrix<T, 8, 8>& m) {
   if (m.mb_is_whole) {
-#pragma clang loop unroll(full)
-    for (u32 i = 0; i < 8; ++i) row[i] = convert<float>(m.mb_row[i]);
-    return;
+    return m.mb_turned;
   }
-#pragma clang loop unroll(full)
-  for (u32 i = 0; i < 4; ++i) {
-    const metal::vec<T, 2> pair = exchanged(m.mb_pair, (lane() & ~3u) + i);
-    row[2 * i] = convert<float>(pair.x);
-    row[2 * i + 1] = convert<float>(pair.y);
-  }
+  const u32 row = matrix_column(), column = matrix_row();
+  const metal::vec<T, 2> first = exchanged(m.mb_pair, 4 * row + column / 2);
+  const metal::vec<T, 2> second = exchanged(m.mb_pair, 4 * (row + 1) + column / 2);
+  return column % 2 == 0 ? metal::vec<T, 2>(first.x, second.x)
+                         : metal::vec<T, 2>(first.y, second.y);
 }
 
-template <class T>
-MB_FUNC void find_columns(const simdgroup_matrix<T, 8, 8>& m, float (&columns)[8][2]) {
-  if (m.mb_is_whole) {
-#pragma clang loop unroll(full)
-    for (u32 i = 0; i < 8; ++i) {
-      columns[i][0] = convert<float>(m.mb_columns[i][0]);
-      columns[i][1] = convert<float>(m.mb_columns[i][1]);
-    }
-    return;
-  }
-#pragma clang loop unroll(full)
-  for (u32 i = 0; i < 8; ++i) {
-    const metal::vec<T, 2> pair = exchanged(m.mb_pair, 4 * i + lane() % 4);
-    columns[i][0] = convert<float>(pair.x);
-    columns[i][1] = convert<float>(pair.y);
-  }
-}
-
-// As its own addition, even where those of fast math become parts of products.
-MB_FUNC float add_as_it_stands(float x, float y) {
-#pragma clang fp reassociate(off) contract(off)
-  return x + y;
-}
-
-// In float, each product of a row and a column without rounding it first. The eight are summed for
-// themselves, as tensor cores do: in one chain with x and y, over all of a long product, every one
-// of them would be rounded as the whole is.
+// Elements that no tensor core multiplies as they are, as sums of parts.
 template <class A, class B>
-MB_FUNC void add_by_lanes(const simdgroup_matrix<A, 8, 8>& a, const simdgroup_matrix<B, 8, 8>& b,
+MB_FUNC void add_by_parts(const simdgroup_matrix<A, 8, 8>& a, const simdgroup_matrix<B, 8, 8>& b,
                           float& x, float& y) {
-  float row[8], columns[8][2];
-  find_row(a, row);
-  find_columns(b, columns);
-  float sum[2] = {row[0] * columns[0][0], row[0] * columns[0][1]};
-#pragma clang loop unroll(full)
-  for (u32 k = 1; k < 8; ++k) {
-    sum[0] = __builtin_fmaf(row[k], columns[k][0], sum[0]);
-    sum[1] = __builtin_fmaf(row[k], columns[k][1], sum[1]);
-  }
-  x = add_as_it_stands(x, sum[0]);
-  y = add_as_it_stands(y, sum[1]);
+  const metal::vec<B, 2> turned = turned_pair(b);
+  const Parts left[2] = {parts_of(convert<float>(a.mb_pair.x)),
+                         parts_of(convert<float>(a.mb_pair.y))};
+  const Parts right[2] = {parts_of(convert<float>(turned.x)), parts_of(convert<float>(turned.y))};
+  const Sums sums = mb_add_floats(x, y, left[0].high, left[1].high, left[0].low, left[1].low,
+                                  right[0].high, right[1].high, right[0].low, right[1].low);
+  x = sums.x;
+  y = sums.y;
 }
 
 // Both matrices have elements of that one type.
@@ -194,7 +155,7 @@ MB_FUNC void multiply_add(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A
   if constexpr (has_tensor_cores<A, B>) {
     add_by_tensor_cores(a, b, x, y);
   } else {
-    add_by_lanes(a, b, x, y);
+    add_by_parts(a, b, x, y);
   }
   d.mb_pair = metal::vec<D, 2>(convert<D>(x), convert<D>(y));
   d.mb_is_whole = false;
