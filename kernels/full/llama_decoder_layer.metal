@@ -6,7 +6,7 @@
 // columns that alternate. Attention is one causal pass with grouped queries
 // (metalbench/attention.h). In between are float numbers, so that half precision rounds once.
 // dispatch: project_qkv  threadgroups=(ceil_div(dims + 2 * kv_heads * (dims / heads), 32), ceil_div(tokens, 32))  threads=(128)
-// dispatch: attend  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG)
+// dispatch: attend  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SHARES)
 // dispatch: project_out  threadgroups=(ceil_div(dims, 32), ceil_div(tokens, 32))  threads=(128)
 // dispatch: project_up  threadgroups=(ceil_div(8 * ceil_div(hidden, 4), 32), ceil_div(tokens, 32))  threads=(128)
 // dispatch: project_down  threadgroups=(ceil_div(dims, 32), ceil_div(tokens, 32))  threads=(128)
@@ -16,6 +16,9 @@
 // scratch: lifted float32 (tokens, hidden)
 // tune: BK = 16, 8
 // tune: SG = 2, 1, 4
+// tune: SHARES = 1, 2
+// tune: AHEAD = 0, 1
+// defaults: cuda SHARES = 2, AHEAD = 1
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
 #include "metalbench/attention.h"
@@ -45,11 +48,11 @@ using PlainTile = Product<MatrixRows<float>, MatrixColumns<DTYPE, float>, TILE, 
       Store<float, RowScaled<Roped>>{qkv, tokens, columns, {scales, tile.y * TILE, roped}});
 }
 
-[[kernel, max_total_threads_per_threadgroup(32 * SG)]] void attend(
+[[kernel, max_total_threads_per_threadgroup(32 * SG * SHARES)]] void attend(
     device const float* qkv, device float* attended, constant uint& tokens, constant uint& dims,
     constant uint& heads, constant uint& kv_heads, uint2 group [[threadgroup_position_in_grid]],
     PLACE_ARGUMENTS) {
-  using Flash = Attention<float, SG, 128, true>;
+  using Flash = SightedAttention<float, SG, 128, Seen<true>, 128, SHARES, AHEAD>;
   threadgroup Flash::Memory memory;
   const uint width = dims / heads;
   const uint columns = dims + 2 * kv_heads * width;

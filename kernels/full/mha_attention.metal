@@ -5,14 +5,16 @@
 // of metalbench/attention.h, a head being a slice of columns. In between are float numbers, so that
 // half precision rounds once.
 // dispatch: project_qkv  threadgroups=(ceil_div(dims, BN), ceil_div(tokens, BM), 3)  threads=(128)
-// dispatch: attend  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG)
+// dispatch: attend  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SHARES)
 // dispatch: project_out  threadgroups=(ceil_div(dims, BN), ceil_div(tokens, BM))  threads=(128)
 // scratch: qkv float32 (3, tokens, dims)
 // scratch: attended float32 (tokens, dims)
 // tune: BM = 32, 64
 // tune: BN = 32, 64
 // tune: SG = 2, 1, 4
-// defaults: cuda BN = 64, SG = 4
+// tune: SHARES = 1, 2
+// tune: AHEAD = 0, 1
+// defaults: cuda BN = 64, SG = 4, SHARES = 2, AHEAD = 1
 // dtypes: float32, float16, bfloat16
 #include "metalbench/attention.h"
 #include "metalbench/epilogues.h"
@@ -31,10 +33,10 @@ using namespace metalbench;
   product.store(Store<float>{qkv + ulong(tile.z) * tokens * dims, tokens, dims});
 }
 
-[[kernel, max_total_threads_per_threadgroup(32 * SG)]] void attend(
+[[kernel, max_total_threads_per_threadgroup(32 * SG * SHARES)]] void attend(
     device const float* qkv, device float* attended, constant uint& tokens, constant uint& dims,
     constant uint& heads, uint2 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Flash = Attention<float, SG, 128, false>;
+  using Flash = SightedAttention<float, SG, 128, Seen<false>, 128, SHARES, AHEAD>;
   threadgroup Flash::Memory memory;
   const uint width = dims / heads;
   const ulong all = ulong(tokens) * dims;

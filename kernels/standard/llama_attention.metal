@@ -5,13 +5,16 @@
 // keys and values, a query sees no later one, and blocks of keys that no query of a threadgroup
 // sees are skipped. In between are float numbers, so that half precision rounds once.
 // dispatch: project_qkv  threadgroups=(ceil_div(dims + 2 * kv_heads * (dims / heads), BN), ceil_div(tokens, BM))  threads=(128)
-// dispatch: attend  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG)
+// dispatch: attend  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SHARES)
 // dispatch: project_out  threadgroups=(ceil_div(dims, BN), ceil_div(tokens, BM))  threads=(128)
 // scratch: qkv float32 (tokens, dims + 2 * kv_heads * (dims / heads))
 // scratch: attended float32 (tokens, dims)
 // tune: BM = 32, 64
 // tune: BN = 32, 64
 // tune: SG = 2, 1, 4
+// tune: SHARES = 1, 2
+// tune: AHEAD = 0, 1
+// defaults: cuda SHARES = 2, AHEAD = 1
 // dtypes: float32, float16, bfloat16
 #include "metalbench/attention.h"
 #include "metalbench/epilogues.h"
@@ -32,11 +35,11 @@ using namespace metalbench;
   product.store(Store<float, Roped>{qkv, tokens, columns, {dims + kv_heads * width, width, base}});
 }
 
-[[kernel, max_total_threads_per_threadgroup(32 * SG)]] void attend(
+[[kernel, max_total_threads_per_threadgroup(32 * SG * SHARES)]] void attend(
     device const float* qkv, device float* attended, constant uint& tokens, constant uint& dims,
     constant uint& heads, constant uint& kv_heads, uint2 group [[threadgroup_position_in_grid]],
     PLACE_ARGUMENTS) {
-  using Flash = Attention<float, SG, 128, true>;
+  using Flash = SightedAttention<float, SG, 128, Seen<true>, 128, SHARES, AHEAD>;
   threadgroup Flash::Memory memory;
   const uint width = dims / heads;
   const uint columns = dims + 2 * kv_heads * width;

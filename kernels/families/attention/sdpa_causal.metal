@@ -1,17 +1,20 @@
 // Causal attention, heads sharing keys: one pass of metalbench/attention.h a head, which leaves out
 // the blocks of keys that none of a threadgroup's queries sees. Threadgroups of one head follow each
 // other, so that its keys and values stay in the cache.
-// dispatch: sdpa_causal  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG)
+// dispatch: sdpa_causal  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SHARES)
 // tune: SG = 4, 1, 2
+// tune: SHARES = 1, 2
+// tune: AHEAD = 0, 1
+// defaults: cuda SHARES = 2, AHEAD = 1
 // dtypes: float32, float16, bfloat16
 #include "metalbench/attention.h"
 using namespace metalbench;
 
-[[kernel, max_total_threads_per_threadgroup(32 * SG)]] void sdpa_causal(
+[[kernel, max_total_threads_per_threadgroup(32 * SG * SHARES)]] void sdpa_causal(
     device const DTYPE* q, device const DTYPE* k, device const DTYPE* v, device DTYPE* y,
     constant uint& heads, constant uint& kv_heads, constant uint& tokens, constant uint& dims,
     uint2 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Flash = Attention<DTYPE, SG, 128, true>;
+  using Flash = SightedAttention<DTYPE, SG, 128, Seen<true>, 128, SHARES, AHEAD>;
   threadgroup Flash::Memory memory;
   const Flash attention(memory, dims, group.x, PLACE);
   const ulong own = ulong(group.y) * tokens * dims;

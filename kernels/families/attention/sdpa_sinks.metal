@@ -1,17 +1,20 @@
 // Causal attention with a logit of each head's own that takes part in the softmax and has no value:
 // the online softmax of metalbench/attention.h begins with it instead of with nothing, and needs no
 // further pass or column.
-// dispatch: sdpa_sinks  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG)
+// dispatch: sdpa_sinks  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SHARES)
 // tune: SG = 4, 1, 2
+// tune: SHARES = 1, 2
+// tune: AHEAD = 0, 1
+// defaults: cuda SHARES = 2, AHEAD = 1
 // dtypes: float32, float16, bfloat16
 #include "metalbench/attention.h"
 using namespace metalbench;
 
-[[kernel, max_total_threads_per_threadgroup(32 * SG)]] void sdpa_sinks(
+[[kernel, max_total_threads_per_threadgroup(32 * SG * SHARES)]] void sdpa_sinks(
     device const DTYPE* q, device const DTYPE* k, device const DTYPE* v, device const DTYPE* sinks,
     device DTYPE* y, constant uint& heads, constant uint& kv_heads, constant uint& tokens,
     constant uint& dims, uint2 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Flash = SightedAttention<DTYPE, SG, 128, Seen<true>>;
+  using Flash = SightedAttention<DTYPE, SG, 128, Seen<true>, 128, SHARES, AHEAD>;
   threadgroup Flash::Memory memory;
   const Flash attention(memory, dims, group.x, PLACE);
   const ulong own = ulong(group.y) * tokens * dims;

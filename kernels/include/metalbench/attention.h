@@ -177,7 +177,4 @@ struct SightedAttention {
   }
 };
 
-template <typename T, uint SimdGroups, uint MaxDims, bool Causal>
-using Attention = SightedAttention<T, SimdGroups, MaxDims, Seen<Causal>>;
-
 }  // namespace metalbench
