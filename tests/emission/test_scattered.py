@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emission.launches import AVX2, AVX512, Form, emitted
+from emission.launches import AVX2, AVX512, Form, call, check, emitted, module, runs, verified
+from emission.walls import between_walls
+
+from metalbench.msl.emission.vectorise import vectorise
 
 BODY = """
     %k = load i32, ptr %places.lane
@@ -29,10 +32,53 @@ def test_instructions_where_there_are_some(type_, rows):
     assert f"@llvm.masked.scatter.v32{suffix}.v32p0" in text
 
 
-@pytest.mark.parametrize(("features", "type_"), [("", "i32"), (AVX2, "i32"), (AVX512, "i16")])
+@pytest.mark.parametrize(("features", "type_"), [("", "i32"), (AVX2, "i32"), (AVX2, "i16")])
 @pytest.mark.parametrize("rows", [True, False])
 def test_loops_over_lanes_where_there_are_none(features, type_, rows):
     text = text_of(type_, features, rows=rows)
     assert "llvm.masked" not in text.replace(f"llvm.masked.load.v32{'i32'}", "")
     assert ("turn" in text) is rows
     assert ("llvm.cttz" in text) is not rows
+
+
+@pytest.mark.parametrize("type_", ["i8", "i16", "half", "bfloat"])
+def test_smaller_elements_are_parts_of_words(type_):
+    text = text_of(type_, AVX512, rows=True)
+    assert "@llvm.masked.gather.v32i32.v32p0" in text
+    assert "llvm.masked.scatter" not in text
+
+
+@pytest.mark.parametrize("features", [AVX2, AVX512])
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "f2"])
+def test_each_lane_has_its_own_element(tmp_path, features, dtype):
+    random = np.random.default_rng(2)
+    a = random.integers(0, 100, 64).astype(dtype)
+    places = random.permutation(64)[:32].astype("u4")
+    kind = {"u1": "i8", "i1": "i8", "u2": "i16", "f2": "half"}[dtype]
+
+    def want(threads, places, a, out):
+        out[places[threads.lane]] = a[places[threads.lane]]
+
+    form = Form(32, rows=True, features=features)
+    check(
+        tmp_path, form, BODY.replace("TYPE", kind), want, places=places, a=a, out=np.zeros_like(a)
+    )
+
+
+@pytest.mark.parametrize("at_end", [False, True])
+@pytest.mark.parametrize("kind", ["i8", "i16"])
+def test_nothing_on_another_page_is_touched(tmp_path, kind, at_end):
+    """All elements of an array that ends, or begins, where memory does."""
+    size = int(kind[1:]) // 8
+    places, out = np.random.default_rng(3).permutation(32).astype("u4"), np.zeros(32, f"u{size}")
+    form = Form(32, rows=True, features=AVX512)
+    arrays = {"places": places, "a": np.zeros_like(out), "out": out}
+    path = tmp_path / "body.so"
+    verified(vectorise(module(BODY.replace("TYPE", kind), "", arrays, AVX512), form.launch), path)
+    if not runs(AVX512):
+        return
+    with between_walls(32 * size, at_end=at_end) as memory:
+        a = memory.view(out.dtype)
+        a[:] = np.arange(32)
+        call(path, form, [places.ctypes.data, a.ctypes.data, out.ctypes.data], [])
+        np.testing.assert_array_equal(out, a)

@@ -11,7 +11,10 @@ from metalbench.msl.emission.functions import gathered
 from metalbench.msl.emission.lanes import Lanes
 from metalbench.msl.emission.one_by_one import ROW_ALIGNMENT, each_lane, stored
 from metalbench.msl.emission.turns import AT_ONCE, in_turn
-from metalbench.msl.ir.types import Type
+from metalbench.msl.ir.types import Int, Type
+
+_WORD = 4  # bytes
+_INT = Int(8 * _WORD)
 
 
 def scattered(
@@ -61,9 +64,34 @@ def _is_loop(body: Body, access: Access, *, rarely: bool) -> bool:
 
 def _gather(body: Body, address: Lanes, kind: Type) -> str:
     code, size = body.code, body.layout.size(kind)
-    if not body.machine.scatters(size):
+    if not body.machine.scatters(max(size, _WORD)):
         return _gather_in_turn(body, address, kind)
+    if size < _WORD:
+        return _gather_of_words(body, address, kind)
     return gathered(code, kind, body.vector(address), mask_of(body), "poison", size)
+
+
+def _gather_of_words(body: Body, address: Lanes, kind: Type) -> str:
+    """Of smaller elements, by the words that they are parts of.
+
+    An aligned word is in one page of memory: where one of its bytes may be read, all may. Nothing
+    in LLVM knows whose they are, as pointers that were numbers lead to them.
+    """
+    code, size = body.code, body.layout.size(kind)
+    wide, words = code.lanes("i64"), code.lanes(_INT)
+    number = code.value(f"ptrtoint {code.lanes('ptr')} {body.vector(address)} to {wide}")
+    aligned = code.value(f"and {wide} {number}, splat (i64 {-_WORD})")
+    places = code.value(f"inttoptr {wide} {aligned} to {code.lanes('ptr')}")
+    found = gathered(code, _INT, places, mask_of(body), "poison", _WORD)
+    low = code.value(f"trunc {wide} {number} to {words}")
+    byte = code.value(f"and {words} {low}, splat (i32 {_WORD - size})")
+    bits = code.value(f"shl {words} {byte}, splat (i32 3)")
+    moved = code.value(f"lshr {words} {found}, {bits}")
+    part = Int(8 * size)
+    element = code.value(f"trunc {words} {moved} to {code.lanes(part)}")
+    if kind == part:
+        return element
+    return code.value(f"bitcast {code.lanes(part)} {element} to {code.lanes(kind)}")
 
 
 def _scatter(body: Body, address: Lanes, kind: Type, vector: str) -> None:
