@@ -17,6 +17,7 @@ import numpy as np
 from metalbench.msl.building.compiler import Translate, assemble
 from metalbench.msl.building.passes import left_out
 from metalbench.msl.building.toolchain import VECTOR_FLAGS, flags, toolchain
+from metalbench.msl.building.undefined import unknown
 from metalbench.msl.emission.body import Launch
 from metalbench.msl.emission.vectorise import vectorise
 
@@ -147,7 +148,7 @@ def verified(module: str, path: Path) -> None:
     llvmlite.binding.parse_assembly(module).verify()
     tools = toolchain()
     options = [*flags(checked=False, fast_math=False, passes=VECTOR_FLAGS), *left_out(tools)]
-    assemble(module, path, tools, Translate(), options)
+    assemble(module, path, tools, Translate(linker=unknown), options)
 
 
 def call(path: Path, form: Form, pointers: list[int], numbers: list[int]) -> ctypes.CDLL:
