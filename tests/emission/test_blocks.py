@@ -113,6 +113,37 @@ def test_a_switch(check_ways, a):
     check_ways(body, each(lambda v, n: few.get(v, v << 4)), a=a, out=OUT)
 
 
+@pytest.mark.parametrize("kind", ["i32", "i8"])
+def test_a_switch_of_numbers_that_are_known(check_ways, a, kind):
+    """Which are not the same for all lanes; some of them lead to where all meet."""
+    body = program(
+        f"""%m = urem i32 %lane, 7
+        %k = {"bitcast i32 %m to i32" if kind == "i32" else "trunc i32 %m to i8"}
+        switch {kind} %k, label %end [
+          {kind} 1, label %one
+          {kind} 2, label %end
+          {kind} 3, label %three
+        ]
+      one:
+        TOGETHER
+        %x = add i32 %v, 1
+        br label %end
+      three:
+        %y = shl i32 %v, 4
+        br label %end
+      end:
+        %r = phi i32 [ %x, %one ], [ %y, %three ], [ 99, %entry ], [ 99, %entry ]
+        store i32 %r, ptr %out.lane"""
+    )
+
+    def want(threads, a, out):
+        chosen = {1: a + 1, 3: a << 4}
+        for lane in threads.lane:
+            out[lane] = chosen[lane % 7][lane] if lane % 7 in chosen else 99
+
+    check_ways(body, want, a=a, out=OUT)
+
+
 @pytest.mark.parametrize("n", [-3, 1, 4])
 def test_a_switch_of_all_lanes(check, n):
     body = program(

@@ -42,7 +42,8 @@ def ways_of_all(body: Body, masked: Divergence, alone: Collection[Block], window
     """Where lanes go alone if they part: the targets of each branch that all may take together.
 
     To where they meet they always may: none of them would be left to go alone. And where a loop
-    lies on the way, it must be sure that they do not, for alone they would take long.
+    lies on the way, it must be sure that they do not, for alone they would take long. Of a switch
+    it is all targets or none: lanes are asked whether they have the same number.
     """
     regions = body.analysed.shapes.divergence.regions
 
@@ -50,11 +51,12 @@ def ways_of_all(body: Body, masked: Divergence, alone: Collection[Block], window
         sure = has_loop(body.flow, region)
         return target is region.join or not windows.is_narrow(region.branch, target, sure=sure)
 
-    return {
-        branch: tuple(each for each in branch.successors if may_go(regions[branch], each))
-        for branch in alone
-        if branch not in masked.masked
-    }
+    def targets(branch: Block) -> tuple[Block, ...]:
+        found = tuple(each for each in branch.successors if may_go(regions[branch], each))
+        is_switch = branch.terminator.opcode == "switch"
+        return tuple(branch.successors) if found and is_switch else found
+
+    return {branch: targets(branch) for branch in alone if branch not in masked.masked}
 
 
 def has_loop(flow: Flow, region: Region) -> bool:
