@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metalbench.msl.building.targets import ELF
 from metalbench.msl.building.toolchain import COMMON_FLAGS, toolchain
 
 SOURCE = """
@@ -34,7 +33,15 @@ def parts(tmp_path_factory):
     """What tensor cores see of the two parts of floats."""
     tools, folder = toolchain(), tmp_path_factory.mktemp("parts")
     made, built = folder / "parts.o", folder / "parts.so"
-    compile_ = [*tools.clang, "-x", "c++", *COMMON_FLAGS, *ELF.compiler, "-DMB_GPU=1", "-O1"]
+    compile_ = [
+        *tools.clang,
+        "-x",
+        "c++",
+        *COMMON_FLAGS,
+        *tools.target.compiler,
+        "-DMB_GPU=1",
+        "-O1",
+    ]
     compile_ += [f"-I{tools.headers}", "-include", str(SHIM), "-c", "-", "-o", str(made)]
     subprocess.run(compile_, input=SOURCE, text=True, check=True)
     subprocess.run([*tools.linker, "-shared", "-o", str(built), str(made)], check=True)

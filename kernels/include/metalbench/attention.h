@@ -2,10 +2,9 @@
 // the threadgroup. Each SIMD-group owns eight queries: Q and the output live in its registers as 8
 // x 8 matrices. The keys pass in blocks of 32 through one tile of threadgroup memory, first K, then
 // V. Softmax is online: when the level of a row rises, its output so far is multiplied with a
-// diagonal matrix, which needs no knowledge of how a matrix lies in registers. Products go in steps
-// of four blocks of dims by four of keys, of which no sum waits for another. Keys past the end
+// diagonal matrix, which needs no knowledge of how a matrix lies in registers. Keys past the end
 // score -inf, queries past the end are zeros and are not stored. What a query sees is a Sight.
-// Values may have other dims than keys, and a softmax may begin with a logit of its own.
+// Values may have fewer dims than keys, and a softmax may begin with a logit of its own.
 #pragma once
 #include <metal_simdgroup_matrix>
 #include <metal_stdlib>
@@ -37,12 +36,12 @@ struct SightedAttention {
   static constant constexpr uint kOwnValueBlocks = kMaxValueBlocks / Shares;
   static constant constexpr uint kOwnKeyBlocks = kKeys / 8 / Shares;
   static_assert(MaxDims % 32 == 0 && MaxValueDims % (32 * Shares) == 0, "steps are 32 dims");
+  static_assert(MaxValueDims <= MaxDims, "values pass through the tile of the keys");
   // Rows in threadgroup memory, padded so that the rows of a matrix load lie in different banks.
   static constant constexpr uint kPitch = MaxDims + 4;
   static constant constexpr uint kScorePitch = kKeys + 4;
 
-  static constant constexpr uint kMaxQuads = (MaxDims > MaxValueDims ? MaxDims : MaxValueDims) / 4;
-  using Passing = PassingRows<kKeys, kMaxQuads, kPitch / 4, kThreads, Ahead>;
+  using Passing = PassingRows<kKeys, MaxDims / 4, kPitch / 4, kThreads, Ahead>;
 
   struct Memory {
     float4 tile[kKeys * kPitch / 4];

@@ -85,9 +85,8 @@ _LOOPS_AS_THEY_ARE = ["-fno-vectorize", "-fno-slp-vectorize"]
 # are inlined whatever it costs, because what lanes do together cannot be within others. A jump that
 # is threaded past where lanes meet makes them meet later, and a loop in between one of masks. What
 # both sides of a branch read is left with what else they read, of which it may be a part. Loops are
-# unrolled four times at most: a processor foresees what an instruction reads next only if that is
-# within a page, and a threadgroup's loops often go in steps of a KiB (of a histogram's with 16, it
-# foresaw nothing).
+# unrolled four times at most: a processor foresees what an instruction reads next only within a
+# page, and a threadgroup's loops often go in steps of a KiB.
 LANE_FLAGS = [
     "-O2",
     *CONVERGENT_FLAGS,
