@@ -45,7 +45,13 @@ std::shared_ptr<Device> make_device(const std::string& kind) {
     return cpu::make_device(python_front_end(false));
   }
   if (kind == "metal") return metal::make_device(python_cache(), python_signatures());
-  if (kind == "cuda") return cuda::make_device(python_front_end(true), python_cache());
+  if (kind == "cuda") {
+    auto front_end = python_front_end(true);
+    auto cache = python_cache();
+    // The driver takes its time to start.
+    const nb::gil_scoped_release released;
+    return cuda::make_device(front_end, cache);
+  }
   throw DispatchError("device: expected auto, cpu, metal or cuda, got " + kind);
 }
 

@@ -113,6 +113,10 @@ void define_device(nb::class_<Device>& device) {
           "What changes while it runs, such as low-power mode and thermal state.")
       .def_prop_ro("lost", &Device::lost,
                    "Why nothing runs on it any more in this process; empty as long as all is well.")
+      .def("make_ready", &Device::make_ready, nb::call_guard<nb::gil_scoped_release>(),
+           "Do now what the first use would wait for: on `cuda` the GPU's context. Other threads "
+           "run\n"
+           "meanwhile.")
       .def(
           "compile",
           [](const std::shared_ptr<Device>& self, const std::string& source, std::string filename,

@@ -135,6 +135,8 @@ class Device {
   // Why nothing runs on it any more, whoever opens it in this process; empty as long as all is
   // well.
   [[nodiscard]] virtual std::string lost() const { return {}; }
+  // Does now what the first use would wait for; called from any thread.
+  virtual void make_ready() {}
   // To be held by a thread while it measures: what the system shall do for it. May be null.
   [[nodiscard]] virtual std::shared_ptr<void> attention() { return nullptr; }
   // Null where nothing can be seen, and where the device has no clock of its own.

@@ -103,6 +103,8 @@ class CudaDevice final : public Device {
 
   [[nodiscard]] std::string lost() const override { return gpu_->lost(); }
 
+  void make_ready() override { gpu_->use(); }
+
  private:
   std::shared_ptr<cpu::FrontEnd> front_end_;
   std::shared_ptr<ArtifactCache> cache_;

@@ -22,10 +22,7 @@ Gpu::Gpu() {
   if (found.driver == nullptr) throw Unsupported("cuda: " + found.why_absent);
   driver_ = found.driver;
   check(driver_->cuDeviceGet(&number_, 0), "find the GPU");
-  check(driver_->cuDevicePrimaryCtxRetain(&context_, number_), "make a context");
   check(driver_->cuDriverGetVersion(&driver_version_), "read the driver's version");
-  use();
-  check(driver_->cuStreamCreate(&stream_, non_blocking), "make a stream");
   const int major = attribute(attribute::capability_major);
   const int minor = attribute(attribute::capability_minor);
   if (major < 8) {
@@ -47,7 +44,14 @@ void Gpu::use() const {
     throw MachineError("cuda: this process has lost the GPU: " + why +
                        "; open the device anew, in another process");
   }
+  std::call_once(made_, [this] { make_context(); });
   check(driver_->cuCtxSetCurrent(context_), "use the GPU");
+}
+
+void Gpu::make_context() const {
+  check(driver_->cuDevicePrimaryCtxRetain(&context_, number_), "make a context");
+  check(driver_->cuCtxSetCurrent(context_), "use the GPU");
+  check(driver_->cuStreamCreate(&stream_, non_blocking), "make a stream");
 }
 
 void Gpu::check(Result result, const std::string& what) const {

@@ -15,11 +15,13 @@ using Clock = std::chrono::steady_clock;
 
 class Gpu {
  public:
-  // The first one. Throws Unsupported.
+  // The first one; its context is made when it is first used, which takes longer than all else.
+  // Throws Unsupported.
   Gpu();
 
   [[nodiscard]] const Driver& driver() const { return *driver_; }
   [[nodiscard]] DeviceNumber number() const { return number_; }
+  // Of a GPU that has been used.
   [[nodiscard]] Stream stream() const { return stream_; }
   [[nodiscard]] int attribute(int which) const;
   // Such as `sm_90`.
@@ -45,10 +47,13 @@ class Gpu {
   void ended(Clock::time_point when) const { last_end_ = when; }
 
  private:
+  void make_context() const;
+
   std::shared_ptr<const Driver> driver_;
   DeviceNumber number_ = 0;
-  Context context_ = nullptr;
-  Stream stream_ = nullptr;
+  mutable std::once_flag made_;
+  mutable Context context_ = nullptr;
+  mutable Stream stream_ = nullptr;
   std::string architecture_;
   int driver_version_ = 0;
   mutable std::mutex mutex_;

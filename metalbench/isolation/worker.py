@@ -60,9 +60,11 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
     # Started beside what this process has to read first. Kernels run there, and what judges here;
     # of a GPU's kernels the checked build alone.
     _core.run_apart(Executors(OF_A_TRIAL if _kind(device_name) == "cpu" else 1).start)
-    for module in NEEDED:
-        importlib.import_module(module)
-    device = _core.open(device_name)
+    with ThreadPoolExecutor(1, thread_name_prefix="open") as opening:
+        opened = opening.submit(_ready, device_name)
+        for module in NEEDED:
+            importlib.import_module(module)
+    device = opened.result()
     channel.send("open", means)
     name, job = channel.receive()
     if name == "play":
@@ -72,6 +74,15 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
         _answer(channel, "result", partial(_attempt, device, job))
     # The other side ends this process when it has the answer.
     channel.receive()
+
+
+def _ready(device_name: str) -> Device:
+    """The device, ready for its first use."""
+    from metalbench import _core
+
+    device = _core.open(device_name)
+    device.make_ready()
+    return device
 
 
 def _kind(device_name: str) -> str:
