@@ -20,7 +20,10 @@ _CHUNK = 1 << 20
 
 
 class GuardedBuffer:
-    """Memory of one array on a device, with 16 KiB on both sides that no kernel may touch."""
+    """Memory of one array on a device, with 16 KiB on both sides that no kernel may touch.
+
+    It holds `contents`, else poison.
+    """
 
     def __init__(
         self,
@@ -28,6 +31,7 @@ class GuardedBuffer:
         shape: tuple[int, ...],
         dtype: DType,
         guard_bytes: int = GUARD_BYTES,
+        contents: np.ndarray[Any, Any] | None = None,
     ) -> None:
         self.shape = shape
         self._guard = guard_bytes
@@ -37,8 +41,14 @@ class GuardedBuffer:
         # Rounded up, so that the pattern's two bytes fit a whole number of times.
         self._whole = device.allocate(2 * guard_bytes + self.nbytes + self.nbytes % 2)
         self._memory: np.ndarray[Any, Any] = self._whole.numpy("uint8")
-        self._memory.view(np.uint16).fill(_PATTERN)
         self.buffer = self._whole.slice(guard_bytes, self.nbytes)
+        words = self._memory.view(np.uint16)
+        if contents is None:
+            words.fill(_PATTERN)
+            return
+        words[: guard_bytes // 2].fill(_PATTERN)
+        words[(guard_bytes + self.nbytes) // 2 :].fill(_PATTERN)
+        self.fill(contents)
 
     @property
     def bytes(self) -> np.ndarray[Any, Any]:
@@ -63,8 +73,8 @@ class GuardedBuffer:
 
     def poison_places(self, places: np.ndarray[Any, Any]) -> None:
         """Poison the elements where `places`, flat and boolean, is true, as `poison` last did."""
-        element = _repeated(self._poison, self.dtype.nbytes)
-        self.bytes.reshape(-1, self.dtype.nbytes)[places] = element
+        bits = self.bytes.view(f"u{self.dtype.nbytes}")
+        bits[places] = _repeated(self._poison, self.dtype.nbytes).view(bits.dtype)
 
     def holds(self, array: np.ndarray[Any, Any]) -> bool:
         """Whether the memory still has the bits of `array`."""

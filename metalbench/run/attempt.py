@@ -36,6 +36,7 @@ from metalbench.run.trial import Trial, case_of, task_of
 from metalbench.task import Task
 from metalbench.task.workload import workload
 from metalbench.verify import Kind
+from metalbench.verify.ahead import inputs_ahead
 from metalbench.verify.examine import Yardsticks
 
 if TYPE_CHECKING:
@@ -120,16 +121,19 @@ class Attempt:
         self._notes += folded_tests(compiled)
         first, *others = verify.seeds_for(task, size, trial.seed, timed=True)
         checked_first = not self._device.checked_builds
-        if checked_first:
-            self._check(task)
-        self._enter(Stage.VERIFY)
-        try:
-            for each in dict.fromkeys((next(iter(task.sizes)), size)):
-                self._verify(task, [each], [first], repeatedly=each not in task.judges)
-        except Stopped:
-            if not checked_first:
-                self._explain(task)
-            raise
+        # Where runs are repeated one of them has other inputs.
+        ahead = [first] if size in task.judges else [first, first + task.turn]
+        with inputs_ahead(task, size, ahead, dtype_name=trial.dtype):
+            if checked_first:
+                self._check(task)
+            self._enter(Stage.VERIFY)
+            try:
+                for each in dict.fromkeys((next(iter(task.sizes)), size)):
+                    self._verify(task, [each], [first], repeatedly=each not in task.judges)
+            except Stopped:
+                if not checked_first:
+                    self._explain(task)
+                raise
         if trial.timed:
             timed = self._prepared(compiled, task, size)
             self._enter(Stage.MEASURE)

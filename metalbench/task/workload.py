@@ -6,7 +6,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ KEPT_BYTES = 256 << 20
 ROUNDOFFS = 16
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
+# Of a task's id, a size, an element type and a seed.
+Key = tuple[int, str, str, int]
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,9 @@ class Workload:
     def _overflown(self, name: str, exact: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """With infinities where no rounding error brings a result back into the type's range."""
         kind = self.task.outputs[name].type_in(self.dtype)
-        if not kind.is_float or not (np.abs(exact) >= np.float64(kind.overflows)).any():
+        if not kind.is_float or not exact.size:
+            return exact
+        if exact.max() < kind.overflows and exact.min() > -kind.overflows:
             return exact
         scale = exact if self.task.scale is None else self.scale[name]
         with np.errstate(invalid="ignore", over="ignore"):  # what is infinite already
@@ -146,6 +150,7 @@ class Workload:
         return further + sum(array.nbytes for each in held for array in each.values())
 
 
+@lru_cache(maxsize=2)
 def some_places(count: int) -> np.ndarray[Any, Any]:
     """A boolean array: one in eight of `count` places, but neither the first nor the last ones."""
     random = np.random.Generator(np.random.Philox(count))
@@ -154,6 +159,7 @@ def some_places(count: int) -> np.ndarray[Any, Any]:
     chosen[:ends] = chosen[count - ends :] = False
     if not chosen.any():
         chosen[count // 2] = True
+    chosen.flags.writeable = False
     return chosen
 
 
@@ -166,19 +172,32 @@ def workload(task: Task, size: str, *, dtype_name: str = "float32", seed: int = 
     task.check_dtype(dtype_name)
     key = (id(task), size, dtype_name, seed)
     with _keeping:
-        kept = _recent.pop(key, None)
-    found = kept if kept is not None else _drawn(task, size, dtype_name, seed)
-    with _keeping:
-        _recent[key] = found
-        while len(_recent) > 1 and sum(each.nbytes for each in _recent.values()) > KEPT_BYTES:
-            _recent.pop(next(iter(_recent)))
+        turn = _turns.setdefault(key, threading.Lock())
+    with turn:
+        try:
+            with _keeping:
+                kept = _recent.pop(key, None)
+            found = kept or _drawn(task, size, dtype_name, seed)
+            with _keeping:
+                _keep(key, found)
+        finally:
+            with _keeping:
+                _turns.pop(key, None)
     return found
 
 
+def _keep(key: Key, found: Workload) -> None:
+    _recent[key] = found
+    while len(_recent) > 1 and sum(each.nbytes for each in _recent.values()) > KEPT_BYTES:
+        _recent.pop(next(iter(_recent)))
+
+
 # The key's id stays that task's own for as long as the workload, which holds it, is here.
-_recent: dict[tuple[int, str, str, int], Workload] = {}
-# Checks have the next workload drawn in another thread.
+_recent: dict[Key, Workload] = {}
+# Checks have the next workload drawn in another thread. Who asks for one that is being drawn waits
+# for its turn, and finds it.
 _keeping = threading.Lock()
+_turns: dict[Key, threading.Lock] = {}
 
 
 def _drawn(task: Task, size: str, dtype_name: str, seed: int) -> Workload:

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from metalbench.errors import TaskError
 from metalbench.task import Task
 from metalbench.task.workload import Workload, workload
+
+
+@contextmanager
+def inputs_ahead(task: Task, size: str, seeds: Sequence[int], *, dtype_name: str) -> Iterator[None]:
+    """Draw the inputs of `seeds` beside what is done meanwhile; who asks for them finds them.
+
+    At the end they are drawn, or were not begun.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="inputs") as executor:
+        for seed in seeds:
+            executor.submit(workload, task, size, dtype_name=dtype_name, seed=seed)
+        try:
+            yield
+        finally:
+            executor.shutdown(cancel_futures=True)
 
 
 def workloads_ahead(

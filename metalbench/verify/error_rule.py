@@ -31,10 +31,10 @@ RMS_DEVIATIONS = 3
 # A reference that errs by more than this many roundoffs of the scale (MLX sums eight million
 # squares one after the other on a CPU: 1 % off) does not widen the bound any further.
 MOST_ROUNDOFFS = 32
-# Small enough for the cache, and for BLAS to start no threads for one dot product.
-_CHUNK = 1 << 13
+# Elements of a piece: few enough for the cache, enough for NumPy to do most of the work.
+_CHUNK = 1 << 15
 # What one thread compares at a time, of arrays of more.
-_PART = 1 << 22
+_PART = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def compare(
         ratio = error / bound
         place = int(np.argmax(ratio))
         values = float(error[place]), float(bound[place])
-        return float(np.dot(error, error)), float(ratio[place]), start + place, values
+        return _sum_of_squares(error), float(ratio[place]), start + place, values
 
     for square, ratio, place, values in _of_chunks(examined, got, expected, scale):
         squares += square
@@ -142,10 +142,10 @@ class _Moments:
 
     @classmethod
     def _of_piece(cls, values: Array) -> _Moments:
-        squares = float(np.dot(values, values))
+        squares = _sum_of_squares(values)
         if not math.isfinite(squares):
             values = values[np.isfinite(values)]
-            squares = float(np.dot(values, values))
+            squares = _sum_of_squares(values)
         if not values.size:
             return cls()
         return cls(max(0.0, float(values.max()), -float(values.min())), squares)
@@ -207,6 +207,11 @@ def _compare_integers(output: str, got: Array, expected: Array) -> Comparison:
     )
 
 
+def _sum_of_squares(values: Array) -> float:
+    """By this thread alone: BLAS would start others for a dot product of that length."""
+    return float(np.einsum("i,i->", values, values))
+
+
 def _itself(pieces: list[Array]) -> Array:
     return pieces[0]
 
@@ -230,6 +235,7 @@ def _chunks(arrays: Sequence[Array], begin: int, end: int) -> Iterator[tuple[int
     """Equal pieces of the flattened arrays as float64, small enough to stay in the cache."""
     flat = [each.reshape(-1) for each in arrays]
     for start in range(begin, end, _CHUNK):
+        stop = min(start + _CHUNK, end)
         with np.errstate(invalid="ignore"):  # a kernel may have stored signalling NaNs
-            pieces = [each[start : start + _CHUNK].astype(np.float64, copy=False) for each in flat]
+            pieces = [each[start:stop].astype(np.float64, copy=False) for each in flat]
         yield start, pieces

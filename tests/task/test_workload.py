@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Barrier
+from time import sleep
 
 import numpy as np
 import pytest
@@ -210,6 +213,44 @@ def test_the_oracle_is_asked_once_for_the_same_inputs():
     assert len(asked) == 2
     workload(replace(watched), "small").expected  # noqa: B018
     assert len(asked) == 3
+
+
+def test_inputs_that_two_threads_ask_for_are_drawn_once(monkeypatch):
+    drawn, asked = [], Barrier(2)
+    by_hand = workloads._drawn
+
+    def slowly(*of):
+        drawn.append(of)
+        sleep(0.05)
+        return by_hand(*of)
+
+    def ask(seed):
+        asked.wait()
+        return workload(watched, "small", seed=seed)
+
+    monkeypatch.setattr(workloads, "_drawn", slowly)
+    watched = replace(relu())
+    with ThreadPoolExecutor(2) as threads:
+        one, other = threads.map(ask, (0, 0))
+        assert one is other
+        assert len(drawn) == 1
+        one, other = threads.map(ask, (1, 2))
+        assert one is not other
+    assert len(drawn) == 3
+    assert not workloads._turns
+
+
+def test_inputs_that_cannot_be_drawn_keep_nobody_waiting(monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    watched = replace(relu())
+    with monkeypatch.context() as patched:
+        patched.setattr(workloads, "_drawn", fail)
+        with pytest.raises(MemoryError):
+            workload(watched, "small")
+    assert workload(watched, "small").inputs
+    assert not workloads._turns
 
 
 def test_what_is_kept_is_bounded(monkeypatch):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
+from time import sleep
 
 import numpy as np
 import pytest
 
 from metalbench.errors import TaskError
 from metalbench.task import Task, normal, output, task
+from metalbench.task import workload as workloads
 from metalbench.task.workload import workload
-from metalbench.verify.ahead import workloads_ahead
+from metalbench.verify.ahead import inputs_ahead, workloads_ahead
 
 
 def declared(oracle) -> Task:
@@ -72,3 +75,25 @@ def test_leaving_early_leaves_no_thread_behind():
     next(works)
     works.close()
     assert threading.active_count() == before
+
+
+def test_inputs_are_drawn_beside_what_is_done_meanwhile(monkeypatch):
+    drawn = []
+    by_hand = workloads._drawn
+
+    def noted(*of):
+        drawn.append(threading.get_ident())
+        return by_hand(*of)
+
+    monkeypatch.setattr(workloads, "_drawn", noted)
+    watched = declared(lambda x: 2 * x)
+    with inputs_ahead(watched, "seed", [5, 6], dtype_name="float32"):
+        for seed in (5, 6):
+            assert workload(watched, "seed", seed=seed).inputs
+    assert len(drawn) == 2
+    with suppress(KeyError), inputs_ahead(watched, "seed", [7, 8, 9], dtype_name="float32"):
+        raise KeyError
+    seen = len(drawn)
+    sleep(0.02)
+    assert len(drawn) == seen <= 5
+    assert threading.get_ident() not in drawn[2:]

@@ -169,11 +169,11 @@ def test_errors_of_numbers_that_are_not():
 
 
 def test_large_arrays_are_judged_part_by_part_as_a_whole(monkeypatch):
-    y, count = normal(count=40_000), 30_000
+    y, count = normal(count=80_000), 60_000
     got = y.astype(np.float32)
     got[count] += 1
     whole = judge(got, y)
-    monkeypatch.setattr(error_rule, "_PART", 1 << 14)
+    monkeypatch.setattr(error_rule, "_PART", 1 << 15)
     parts = judge(got, y)
     assert parts.index == whole.index == (count,)
     assert not parts.passed
