@@ -12,8 +12,9 @@ from metalbench.errors import MetalBenchError
 from metalbench.kernel import Dispatch, Kernel, parse
 from metalbench.kernel.directives import Scratch
 from metalbench.msl.reading.lexer import pieces
+from metalbench.task.dtypes import FLOATS
 
-_DEFAULTS = re.compile(r"^(\s*//\s*defaults:\s*\w+)\s+(.*?)\s*$")
+_DEFAULTS = re.compile(rf"^(\s*//\s*defaults:\s*\w+(?:\s+(?:{'|'.join(FLOATS)}))*)\s+(.*?)\s*$")
 _TUNE = re.compile(r"^(\s*//\s*tune:\s*(\w+)\s*=\s*)(.*?)(\s*)$")
 
 
@@ -26,7 +27,7 @@ def with_source(kernel: Kernel, source: str) -> Kernel:
     return replace(other.on(kernel.target), include_dirs=kernel.include_dirs)
 
 
-def source_key(kernel: Kernel, tunables: Mapping[str, int]) -> str:
+def source_key(kernel: Kernel, tunables: Mapping[str, int], *, dtype: str | None = None) -> str:
     """Hash of what a kernel is and how it is launched, whatever its comments and spacing are.
 
     Headers count as if they stood in the text. Of the header's `// tune:` lines the values count
@@ -41,7 +42,7 @@ def source_key(kernel: Kernel, tunables: Mapping[str, int]) -> str:
         {
             "dispatches": [_unspaced(each) for each in kernel.dispatches],
             "scratches": [_unspaced(each) for each in kernel.scratches],
-            "tunables": {**kernel.tuned(), **tunables},
+            "tunables": {**kernel.tuned(dtype=dtype), **tunables},
             "dtypes": sorted(kernel.dtypes),
             "math": kernel.math,
         },

@@ -54,7 +54,7 @@ class Subject:
     @cached_property
     def key(self) -> str:
         """The key of the kernel as its file is."""
-        return source_key(self.kernel, {})
+        return source_key(self.kernel, {}, dtype=self.dtype)
 
     @cached_property
     def reference(self) -> str:

@@ -53,7 +53,7 @@ class Answered:
     def _proposed(self, history: History, brief: Brief, proposal: Proposal) -> Attempt:
         try:
             kernel = self.subject.kernel_of(replace(brief.parent, source=proposal.source))
-            key = source_key(kernel, proposal.tunables)
+            key = source_key(kernel, proposal.tunables, dtype=brief.dtype)
         except DeclarationError:
             key = text_key(proposal.source)  # judging says what is wrong with it
         known = self._known(history, key)

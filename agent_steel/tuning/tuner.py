@@ -74,7 +74,7 @@ class Tuner:
             tried[key_of(values)] = None
 
     def _transformed(self, brief: Brief) -> Iterator[_Idea]:
-        kept = brief.kernel.tuned(brief.parent.tunables)
+        kept = brief.kernel.tuned(brief.parent.tunables, dtype=brief.dtype)
         for each in TRANSFORMATIONS:
             for source in each.versions(brief.kernel):
                 yield _Idea(source, _of_both(brief, source, kept), each.technique, each.summary)
@@ -85,14 +85,15 @@ class Tuner:
         found: dict[Key, float | None] = {}
         for each in lineage.attempts.values():
             if each.source == brief.parent.source and each.fate is not Fate.PENDING:
-                values = brief.kernel.tuned(each.tunables)
+                values = brief.kernel.tuned(each.tunables, dtype=brief.dtype)
                 if all(values[name] in several for name, several in space.items()):
                     found[key_of(values)] = _gain(lineage, each)
         return found
 
     def _is_new(self, brief: Brief, idea: _Idea) -> bool:
         try:
-            key = source_key(with_source(brief.kernel, idea.source), idea.tunables)
+            kernel = with_source(brief.kernel, idea.source)
+            key = source_key(kernel, idea.tunables, dtype=brief.dtype)
         except DeclarationError:
             return False
         # What is pending is of a session that was broken off, or was given out here.
@@ -109,7 +110,7 @@ class Tuner:
 def _of_both(brief: Brief, source: str, kept: dict[str, int]) -> dict[str, int]:
     """Of the parent's values those that a transformed text still has, where they differ."""
     other: Kernel = with_source(brief.kernel, source)
-    defaults = other.tuned()
+    defaults = other.tuned(dtype=brief.dtype)
     return {
         name: value for name, value in kept.items() if name in defaults and defaults[name] != value
     }

@@ -60,7 +60,6 @@ def show(name: str, **options: Any) -> None:
     from metalbench.kernel.library import find
     from metalbench.report.console import console
     from metalbench.report.reflection import source_text, task_section
-    from metalbench.result.tuning import spelled
 
     (entry,) = find([name], None, options["kernels"])
     out = console()
@@ -79,10 +78,19 @@ def show(name: str, **options: Any) -> None:
         if not options["no_source"]:
             out.print(source_text(kernel, terminal=out.is_terminal))
         if kernel.device_defaults:
-            out.print(f"\nDefaults on {opened.kind}: {spelled(kernel.tuned())}", highlight=False)
+            out.print(f"\n{_defaults(kernel, opened, options['dtype'])}", highlight=False)
         _print_reflection(out, opened, entry, kernel, options["dtype"])
     if options["past"]:
         _print_history(out, name, options["past"], options["db"])
+
+
+def _defaults(kernel: Kernel, device: Device, dtype: str | None) -> str:
+    """What tunables are on that device; where it depends on the type, in which."""
+    from metalbench.result.tuning import spelled
+
+    name = dtype or kernel.dtypes[0]
+    of = f" in {name}" if any(each.dtypes for each in kernel.device_defaults) else ""
+    return f"Defaults on {device.kind}{of}: {spelled(kernel.tuned(dtype=name))}"
 
 
 def _compiled(
@@ -149,7 +157,8 @@ def _print_emitted(entry: Entry, kernel: Kernel | None, what: str, dtype: str | 
         raise Failure(f"{entry.name} has no kernel yet")
     name = dtype or kernel.dtypes[0]
     check_written_for(kernel, name)
-    program = engine.parse(kernel.source, **source_options(kernel, DTYPES[name], kernel.tuned()))
+    options = source_options(kernel, DTYPES[name], kernel.tuned(dtype=name))
+    program = engine.parse(kernel.source, **options)
     for function in dict.fromkeys(line.function for line in kernel.dispatches):
         click.echo(emitted(what, program, function, fast_math=kernel.math == "fast"))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from metalbench.errors import suggestion
+from metalbench.task.dtypes import FLOATS
 from metalbench.task.expression import Parser
 
 KINDS = ("cpu", "cuda", "metal")
@@ -26,11 +27,18 @@ class Place(Protocol):
 
 @dataclass(frozen=True)
 class DeviceDefaults:
-    """One `// defaults:` line: what tunables are on devices of that kind, chip or family."""
+    """One `// defaults:` line: what tunables are on devices of that kind, chip or family.
+
+    Without `dtypes` it is for all element types.
+    """
 
     device: str
     values: Mapping[str, int]
     line: int
+    dtypes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join((self.device, *self.dtypes))
 
 
 def names_of(device: Place) -> tuple[str, ...]:
@@ -42,32 +50,39 @@ def names_of(device: Place) -> tuple[str, ...]:
 
 
 def read_defaults(parser: Parser, line: int) -> DeviceDefaults:
-    """Read `cuda TG = 128, QUADS = 1`; raises DeclarationError."""
+    """Read `cuda TG = 128, QUADS = 1` or `cuda float16 TG = 64`; raises DeclarationError."""
     error = parser.error(f"{', '.join(KINDS)} or a chip, such as m4_max or h100")
     device = parser.name("the name of a device")
     # A chip has a number in its name; without one it is a kind of device that is misspelt.
     if device not in KINDS and not any(each.isdigit() for each in device):
         raise error
+    dtypes: list[str] = []
     values: dict[str, int] = {}
     while not values or parser.accept(","):
         error = parser.error("a tunable that the line does not have yet")
         name = parser.name("the name of a tunable")
-        if name in values:
+        while name in FLOATS and not values:
+            dtypes.append(name)
+            error = parser.error("the name of a tunable")
+            name = parser.name("the name of a tunable")
+        if name in values or name in FLOATS:
             raise error
         parser.expect("=")
         values[name] = parser.number()
-    return DeviceDefaults(device, values, line)
+    return DeviceDefaults(device, values, line, tuple(dict.fromkeys(dtypes)))
 
 
 def fault_of(
     lines: Sequence[DeviceDefaults], tunables: Mapping[str, tuple[int, ...]]
 ) -> tuple[int, str] | None:
     """The first line that does not fit the `tunables` or another line, and why; else None."""
-    seen: set[str] = set()
+    seen: set[tuple[str, str]] = set()
     for each in lines:
-        if each.device in seen:
-            return each.line, f"the defaults on {each.device} are declared twice"
-        seen.add(each.device)
+        for dtype in each.dtypes or ("",):
+            if (each.device, dtype) in seen:
+                of = f" in {dtype}" if dtype else ""
+                return each.line, f"the defaults on {each.device}{of} are declared twice"
+            seen.add((each.device, dtype))
         for name, value in each.values.items():
             if name not in tunables:
                 return each.line, f"unknown tunable {name!r}; {suggestion(name, tunables)}"
@@ -79,17 +94,29 @@ def fault_of(
     return None
 
 
+def defaults_on(
+    lines: Sequence[DeviceDefaults], names: Sequence[str], dtype: str | None = None
+) -> dict[str, int]:
+    """What the lines say of a device; of its `names` the first counts.
+
+    Of lines for some element types those of `dtype` count, before the others of the same name.
+    """
+    chosen: dict[str, int] = {}
+    for device in reversed(names):
+        for typed in (False, True):
+            for line in lines:
+                if line.device == device and bool(line.dtypes) is typed:
+                    chosen.update(line.values if not typed or dtype in line.dtypes else {})
+    return chosen
+
+
 def favouring(
     tunables: Mapping[str, tuple[int, ...]],
     lines: Sequence[DeviceDefaults],
     names: Sequence[str],
 ) -> dict[str, tuple[int, ...]]:
     """Return the tunables with the defaults of a device first; of its `names` the first counts."""
-    chosen: dict[str, int] = {}
-    for device in reversed(names):
-        for line in lines:
-            if line.device == device:
-                chosen.update(line.values)
+    chosen = defaults_on(lines, names)
     return {
         name: (chosen[name], *(each for each in values if each != chosen[name]))
         if name in chosen

@@ -22,7 +22,9 @@ def why_at_most(most: int, device: _core.Device) -> str:
     )
 
 
-def smaller(kernel: Kernel, line: Dispatch, values: Mapping[str, int], most: int) -> str:
+def smaller(
+    kernel: Kernel, line: Dispatch, values: Mapping[str, int], most: int, *, dtype: str
+) -> str:
     """Which of the kernel's own tunables make a threadgroup of at most `most` threads."""
     names = [name for name in kernel.tunables if any(name in each.names for each in line.threads)]
     if not names:
@@ -32,9 +34,13 @@ def smaller(kernel: Kernel, line: Dispatch, values: Mapping[str, int], most: int
         named = " and ".join(f"`// tune: {name}`" for name in names)
         return f"no value of {named} is small enough: add one that is, as the first"
     found = ", ".join(map("{} = {}".format, names, max(fitting)[1]))
-    said = [each for each in kernel.device_defaults if each.device in kernel.target]
+    said = [
+        each
+        for each in kernel.device_defaults
+        if each.device in kernel.target and (not each.dtypes or dtype in each.dtypes)
+    ]
     if any(name in each.values for each in said for name in names):
-        lines = " and ".join(f"`// defaults: {each.device}`" for each in said)
+        lines = " and ".join(f"`// defaults: {each}`" for each in said)
         return f"{found} fits: let the line {lines} say so"
     return f"{found} fits: let the `// tune:` line begin with it"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from metalbench import _core
 from metalbench.errors import DeclarationError, suggestion
-from metalbench.kernel.device_defaults import DeviceDefaults, favouring
+from metalbench.kernel.device_defaults import DeviceDefaults, defaults_on, favouring
 from metalbench.kernel.directives import MATH_MODES, Dispatch, Header, Scratch
 from metalbench.kernel.installed import include_folders
 
@@ -71,8 +71,10 @@ class Kernel:
         tunables = favouring(self.tunables, self.device_defaults, target)
         return replace(self, tunables=tunables, target=tuple(target))
 
-    def tuned(self, chosen: Mapping[str, int] | None = None) -> dict[str, int]:
-        """A value for every tunable: its default unless `chosen` has another.
+    def tuned(
+        self, chosen: Mapping[str, int] | None = None, *, dtype: str | None = None
+    ) -> dict[str, int]:
+        """A value for every tunable: its default, for that element type, unless `chosen` has one.
 
         Raises DeclarationError for a name that the kernel does not declare.
         """
@@ -82,7 +84,9 @@ class Kernel:
                 raise DeclarationError(
                     f"[{self.name}] unknown tunable {name!r}; {suggestion(name, self.tunables)}"
                 )
-        return {name: chosen.get(name, values[0]) for name, values in self.tunables.items()}
+        typed = defaults_on(self.device_defaults, self.target, dtype) if dtype else {}
+        defaults = {name: values[0] for name, values in self.tunables.items()} | typed
+        return {name: chosen.get(name, value) for name, value in defaults.items()}
 
 
 def read(path: Path, name: str | None = None) -> Kernel:

@@ -108,14 +108,15 @@ class Compiled:
 
     def inputs(self, workload: Workload) -> dict[str, GuardedBuffer]:
         """Guarded buffers with the inputs of a workload."""
-        inputs = {}
-        for name, array in workload.inputs.items():
-            inputs[name] = self._buffer(array.shape, self.task.inputs[name].type_in(self.dtype))
-            inputs[name].fill(array)
-        return inputs
+        return {
+            name: self._buffer(array.shape, self.task.inputs[name].type_in(self.dtype), array)
+            for name, array in workload.inputs.items()
+        }
 
-    def _buffer(self, shape: tuple[int, ...], kind: DType) -> GuardedBuffer:
-        return GuardedBuffer(self.device, shape, kind, self.guard_bytes)
+    def _buffer(
+        self, shape: tuple[int, ...], kind: DType, contents: np.ndarray[Any, Any] | None = None
+    ) -> GuardedBuffer:
+        return GuardedBuffer(self.device, shape, kind, self.guard_bytes, contents)
 
     def _outputs(self, workload: Workload) -> dict[str, GuardedBuffer]:
         return {
@@ -136,10 +137,11 @@ class Compiled:
         )
         most = self.pipelines[line.function].max_threads
         if geometry.threads_per_threadgroup > most:
+            instead = smaller(self.kernel, line, values, most, dtype=self.dtype.name)
             raise DispatchError(
                 f"{where} threads={geometry.threads}: expected at most {most} threads in a "
                 f"threadgroup{why_at_most(most, self.device)}, got "
-                f"{geometry.threads_per_threadgroup}; {smaller(self.kernel, line, values, most)}"
+                f"{geometry.threads_per_threadgroup}; {instead}"
             )
         return geometry
 
@@ -202,7 +204,7 @@ def compile_kernel(
     task.check_dtype(dtype_name)
     check_written_for(kernel, dtype_name)
     check_names(task, kernel)
-    run, chosen = dtype(dtype_name), kernel.tuned(tunables)
+    run, chosen = dtype(dtype_name), kernel.tuned(tunables, dtype=dtype_name)
     options, fast_math = source_options(kernel, run, chosen), kernel.math == "fast"
     builds: dict[str, Any] = dict(checked=checked, tools=list(tools), counted=counted)
     library = device.compile(kernel.source, **options, **builds, fast_math=fast_math)

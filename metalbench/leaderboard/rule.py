@@ -276,7 +276,7 @@ def _expect_of(
     got = {
         "device": (facts.kind, facts.name, facts.cores, engine),
         "task": (trial.entry.name, trial.dtype, size, dict(task.extents(size))),
-        "kernel": (trial.kernel.hash, trial.kernel.tuned(trial.tunables)),
+        "kernel": (trial.kernel.hash, trial.tuned),
     }
     for what, value in wanted.items():
         if value != got[what]:

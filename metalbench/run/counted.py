@@ -102,5 +102,5 @@ def _key(trial: Trial, timed: str) -> str:
         task.name,
         repr(task.extents(timed)),
         trial.dtype,
-        repr(sorted(trial.kernel.tuned(trial.tunables).items())),
+        repr(sorted(trial.tuned.items())),
     )

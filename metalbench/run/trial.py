@@ -51,6 +51,11 @@ class Trial:
     oracle: str = ALL
     against: str = ""
 
+    @property
+    def tuned(self) -> dict[str, int]:
+        """A value for every tunable of the kernel; raises as `Kernel.tuned`."""
+        return self.kernel.tuned(self.tunables, dtype=self.dtype)
+
     @cached_property
     def task(self) -> Task:
         """What is to be solved, with all forms that it is timed against.
@@ -113,7 +118,7 @@ def case_of(trial: Trial, task: Task | None, kind: str) -> Case:
         kernel=kernel.path.name,
         source=kernel.text,
         source_hash=kernel.hash,
-        tunables={**{name: each[0] for name, each in kernel.tunables.items()}, **trial.tunables},
+        tunables={**kernel.tuned(dtype=trial.dtype), **trial.tunables},
         reference=task.baseline if task else "",
         tuning=trial.tuning,
     )

@@ -218,7 +218,7 @@ def _journal(device: DeviceFacts, search: Search) -> Journal:
     """What was tried of a search before, the defaults among it."""
     name = _name(device, search)
     journal = Journal(search.journal, name, search.kernel.tunables, seed=search.seed)
-    journal.add(search.kernel.tuned(), 1.0)
+    journal.add(search.kernel.tuned(dtype=search.dtype), 1.0)
     return journal
 
 
@@ -253,7 +253,7 @@ def _best(
     bench: _Bench, tried: list[Candidate], observer: Observer
 ) -> tuple[Values, Interval | None, list[Candidate]]:
     """Return the winner and its ratio, and the candidates with what the last measurement found."""
-    defaults = bench.search.kernel.tuned()
+    defaults = bench.search.kernel.tuned(dtype=bench.search.dtype)
     while True:
         best = max(tried, key=lambda each: each.ratio or 0.0)
         if best.values == defaults:

@@ -88,7 +88,7 @@ def _key(
         task.name,
         repr(task.extents(size)),
         dtype_name,
-        repr(sorted(kernel.tuned(tunables).items())),
+        repr(sorted(kernel.tuned(tunables, dtype=dtype_name).items())),
     )
 
 

@@ -52,6 +52,24 @@ def test_all_values_are_still_offered_and_the_text_is_the_same():
 
 
 @pytest.mark.parametrize(
+    ("device", "dtype", "values"),
+    [
+        (Device("cuda"), "float32", {"TG": 128, "KEEP": 1}),
+        (Device("cuda"), "float16", {"TG": 64, "KEEP": 1}),
+        (Device("cuda"), "bfloat16", {"TG": 64, "KEEP": 1}),
+        (Device("cuda"), None, {"TG": 128, "KEEP": 1}),
+        (Device("cuda", "h100"), "float16", {"TG": 256, "KEEP": 1}),
+        (Device("cpu"), "float16", {"TG": 64, "KEEP": 4}),
+    ],
+)
+def test_a_line_for_some_element_types_counts_before_that_for_all(device, dtype, values):
+    text = f"// defaults: cuda float16 bfloat16 TG = 64\n{TEXT}"
+    kernel = parse(text, name="f").on(names_of(device))
+    assert kernel.tuned(dtype=dtype) == values
+    assert kernel.tuned({"TG": 256}, dtype=dtype)["TG"] == 256
+
+
+@pytest.mark.parametrize(
     ("line", "message"),
     [
         ("cdua TG = 128", "2:14: expected cpu, cuda, metal or a chip, .*got 'cdua'"),
@@ -60,6 +78,13 @@ def test_all_values_are_still_offered_and_the_text_is_the_same():
         ("cuda TGS = 64", "2: unknown tunable 'TGS'; did you mean 'TG'"),
         ("cuda TG = 64, TG = 128", "2:28: expected a tunable that the line does not have"),
         ("cuda TG = 64\n// defaults: cuda TG = 128", "3: the defaults on cuda are declared twice"),
+        (
+            "cuda float16 float32 TG = 64\n// defaults: cuda float16 TG = 128",
+            "3: the defaults on cuda in float16 are declared twice",
+        ),
+        ("cuda float16", "2:26: expected the name of a tunable, got the end of the line"),
+        ("cuda TG = 64, float16 TG = 128", "2:28: expected a tunable that the line does not have"),
+        ("cuda half TG = 64", "2:24: expected '=', got 'TG'"),
     ],
 )
 def test_a_wrong_line_is_named(line, message):

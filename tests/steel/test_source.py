@@ -91,6 +91,9 @@ def test_found_values_are_the_defaults_on_every_device() -> None:
     assert "// defaults: cuda OTHER = 2\n" in text
     assert parse(text, name="twice").on(("cuda",)).tuned() == {"WORK": 100, "OTHER": 2}
     assert "defaults" not in with_defaults(both, {"WORK": 100, "OTHER": 1})
+    typed = both.replace("cuda", "cuda float16 bfloat16")
+    assert "// defaults: cuda float16 bfloat16 OTHER = 2\n" in with_defaults(typed, {"WORK": 100})
+    assert "defaults" not in with_defaults(typed, {"WORK": 100, "OTHER": 1})
 
 
 def test_a_text_in_the_place_of_another_has_the_defaults_of_the_same_device() -> None:
