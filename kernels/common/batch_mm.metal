@@ -2,10 +2,12 @@
 // The batch is the grid's depth, so a threadgroup only steps to its own matrices and then makes a
 // tile of one product (metalbench/tiles.h): many small products fill a GPU as one large one does.
 // dispatch: batch_mm  threadgroups=(ceil_div(n, BN), ceil_div(m, BM), batch)  threads=(128)
-// tune: BM = 64, 32
-// tune: BN = 64, 32
+// tune: BM = 64, 32, 128
+// tune: BN = 64, 32, 128
 // tune: BK = 16, 8, 32
 // defaults: cuda BK = 32
+// defaults: cuda float32 BN = 128, BK = 16
+// defaults: cuda float16 bfloat16 BM = 128, BN = 128
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/epilogues.h"

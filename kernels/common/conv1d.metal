@@ -6,8 +6,9 @@
 // dispatch: conv1d  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (length - 2), BM))  threads=(128)
 // tune: BM = 32, 64
 // tune: BN = 64, 32
-// tune: BK = 16, 8
+// tune: BK = 16, 8, 32
 // defaults: cuda BM = 64, BN = 64
+// defaults: cuda float16 bfloat16 BK = 32
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/convolution.h"

@@ -6,6 +6,8 @@
 // dispatch: layer_norm  threadgroups=(rows)  threads=(TG)
 // tune: TG = 32, 64, 128, 256
 // tune: KEEP = 8, 1, 4
+// defaults: cuda TG = 128, KEEP = 4
+// defaults: cuda float16 bfloat16 TG = 64
 // dtypes: float32, float16, bfloat16
 #include "metalbench/norm.h"
 using namespace metal;
@@ -18,5 +20,10 @@ using namespace metalbench;
                            uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const Place place = {thread_index, lane, simdgroup};
   threadgroup MomentMemory<TG / 32> memory;
-  standardise_row<TG, KEEP>(row_of(x, row, cols), y + ulong(row) * cols, eps, memory, place);
+  device DTYPE* to = y + ulong(row) * cols;
+  if (cols % 4 == 0) {
+    standardise_row<TG, KEEP>(row_of<true>(x, row, cols), to, eps, memory, place);
+  } else {
+    standardise_row<TG, KEEP>(row_of(x, row, cols), to, eps, memory, place);
+  }
 }

@@ -5,7 +5,8 @@
 // dispatch: matmul_sub_mul_relu  threadgroups=(ceil_div(n, BN), ceil_div(m, BM))  threads=(128)
 // tune: BM = 32, 64
 // tune: BN = 32, 64
-// tune: BK = 16, 8
+// tune: BK = 16, 8, 32
+// defaults: cuda BM = 64, BN = 64, BK = 32
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
 #include "metalbench/epilogues.h"

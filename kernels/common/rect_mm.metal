@@ -3,10 +3,12 @@
 // far larger than the sides of C. All sums of depth stay in registers, so C is written once and
 // nothing is added up through memory.
 // dispatch: rect_mm  threadgroups=(ceil_div(n, BN), ceil_div(m, BM))  threads=(128)
-// tune: BM = 64, 32
-// tune: BN = 64, 32
+// tune: BM = 64, 32, 128
+// tune: BN = 64, 32, 128
 // tune: BK = 16, 8, 32
 // defaults: cuda BK = 32
+// defaults: cuda float32 BM = 128, BK = 16
+// defaults: cuda float16 bfloat16 BN = 128
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/epilogues.h"

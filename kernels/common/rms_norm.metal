@@ -5,6 +5,7 @@
 // dispatch: rms_norm  threadgroups=(rows)  threads=(TG)
 // tune: TG = 32, 64, 128, 256
 // tune: KEEP = 8, 1, 4
+// defaults: cuda TG = 128, KEEP = 4
 // dtypes: float32, float16, bfloat16
 #include "metalbench/norm.h"
 using namespace metal;
@@ -17,5 +18,10 @@ using namespace metalbench;
                          uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const Place place = {thread_index, lane, simdgroup};
   threadgroup float partial[TG / 32];
-  scale_row_by_rms<TG, KEEP>(row_of(x, row, cols), y + ulong(row) * cols, eps, partial, place);
+  device DTYPE* to = y + ulong(row) * cols;
+  if (cols % 4 == 0) {
+    scale_row_by_rms<TG, KEEP>(row_of<true>(x, row, cols), to, eps, partial, place);
+  } else {
+    scale_row_by_rms<TG, KEEP>(row_of(x, row, cols), to, eps, partial, place);
+  }
 }

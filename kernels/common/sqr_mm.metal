@@ -8,6 +8,7 @@
 // tune: BN = 64, 32, 128
 // tune: BK = 16, 8, 32
 // defaults: cuda BK = 32
+// defaults: cuda float16 bfloat16 BM = 128, BN = 128
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/epilogues.h"

@@ -18,6 +18,7 @@
 // tune: SG = 2, 1, 4
 // tune: SHARES = 1, 2
 // tune: AHEAD = 0, 1
+// defaults: cuda SG = 4, SHARES = 2, AHEAD = 1
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
 #include "metalbench/attention.h"

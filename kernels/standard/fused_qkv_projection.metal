@@ -3,10 +3,11 @@
 // the threadgroups each. Tokens are few and the product is flat, so tiles are small by default:
 // that gives a GPU more of them.
 // dispatch: fused_qkv_projection  threadgroups=(ceil_div(columns, BN), ceil_div(tokens, BM))  threads=(128)
-// tune: BM = 32, 64
-// tune: BN = 32, 64
-// tune: BK = 16, 8
-// defaults: cuda BM = 64, BN = 64
+// tune: BM = 32, 64, 128
+// tune: BN = 32, 64, 128
+// tune: BK = 16, 8, 32
+// defaults: cuda float32 BM = 64, BN = 128
+// defaults: cuda float16 bfloat16 BM = 128, BN = 128, BK = 32
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/epilogues.h"
@@ -17,7 +18,7 @@ using namespace metalbench;
     device const DTYPE* x, device const DTYPE* w_qkv, device DTYPE* qkv, constant uint& tokens,
     constant uint& dims, constant uint& columns, uint2 tile [[threadgroup_position_in_grid]],
     PLACE_ARGUMENTS) {
-  using Tile = Product<MatrixRows<DTYPE>, MatrixColumns<DTYPE>, BM, BN, BK>;
+  using Tile = Product<MatrixRows<DTYPE>, MatrixColumns<DTYPE>, BM, BN, tile_depth<DTYPE>(BK)>;
   threadgroup float4 memory[Tile::kMemory];
   Tile product(tile * uint2(BN, BM), memory, PLACE);
   product.multiply({x, tokens, dims}, {w_qkv, dims, columns, columns}, dims);

@@ -8,7 +8,8 @@
 // instance: silu SILU = 1
 // tune: BM = 64, 32
 // tune: BN = 64, 32
-// tune: BK = 16, 8
+// tune: BK = 16, 8, 32
+// defaults: cuda float16 bfloat16 BK = 32
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
 #include "metalbench/epilogues.h"

@@ -5,8 +5,8 @@
 // dispatch: linear_bias  threadgroups=(ceil_div(outputs, BN), ceil_div(rows, BM))  threads=(128)
 // tune: BM = 32, 64
 // tune: BN = 32, 64
-// tune: BK = 16, 8
-// defaults: cuda BM = 64, BN = 64
+// tune: BK = 16, 8, 32
+// defaults: cuda BM = 64, BN = 64, BK = 32
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/epilogues.h"

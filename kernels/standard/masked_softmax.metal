@@ -4,6 +4,7 @@
 // dispatch: masked_softmax  threadgroups=(rows)  threads=(TG)
 // tune: TG = 32, 64, 128, 256
 // tune: KEEP = 8, 1, 4
+// defaults: cuda TG = 128, KEEP = 4
 // dtypes: float32, float16, bfloat16
 #include "metalbench/softmax.h"
 using namespace metal;
@@ -16,6 +17,10 @@ using namespace metalbench;
                                uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const Place place = {thread_index, lane, simdgroup};
   threadgroup float2 partial[TG / 32];
-  const RowSum<DTYPE> from = row_of_sum(x, mask, row, cols, -INFINITY);
-  softmax_row<TG, KEEP>(from, y + ulong(row) * cols, partial, place);
+  device DTYPE* to = y + ulong(row) * cols;
+  if (cols % 4 == 0) {
+    softmax_row<TG, KEEP>(row_of_sum<true>(x, mask, row, cols, -INFINITY), to, partial, place);
+  } else {
+    softmax_row<TG, KEEP>(row_of_sum(x, mask, row, cols, -INFINITY), to, partial, place);
+  }
 }

@@ -8,6 +8,7 @@
 // tune: BM = 32, 64
 // tune: BN = 32, 64
 // tune: ROW_THREADS = 64, 32, 128
+// defaults: cuda BM = 64, BN = 64
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
 #include "metalbench/epilogues.h"

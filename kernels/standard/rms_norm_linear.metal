@@ -6,7 +6,8 @@
 // dispatch: rms_norm_linear  threadgroups=(ceil_div(outputs, BN), ceil_div(rows, BM))  threads=(128)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
-// tune: BK = 16, 8
+// tune: BK = 16, 8, 32
+// defaults: cuda float16 bfloat16 BK = 32
 // dtypes: float32, float16, bfloat16
 #include "metalbench/epilogues.h"
 #include "metalbench/product_norms.h"

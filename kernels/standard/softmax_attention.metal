@@ -7,6 +7,7 @@
 // tune: SG = 4, 1, 2
 // tune: SHARES = 1, 2
 // tune: AHEAD = 0, 1
+// defaults: cuda SHARES = 2, AHEAD = 1
 // dtypes: float32, float16, bfloat16
 #include "metalbench/attention.h"
 using namespace metalbench;

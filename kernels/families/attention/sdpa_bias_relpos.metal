@@ -5,6 +5,7 @@
 // tune: SG = 4, 1, 2
 // tune: SHARES = 1, 2
 // tune: AHEAD = 0, 1
+// defaults: cuda float32 AHEAD = 1
 // dtypes: float32, float16, bfloat16
 #include "metalbench/attention.h"
 #include "metalbench/sights.h"

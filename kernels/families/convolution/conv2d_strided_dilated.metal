@@ -3,8 +3,9 @@
 // where a tap lies is found by additions; taps past the border are zeros that nobody reads.
 // dispatch: conv2d_strided_dilated  threadgroups=(ceil_div(filters, BN), ceil_div(batch * ((height - 1) / 2 + 1) * ((width - 1) / 2 + 1), BM), 1)  threads=(128)
 // tune: BM = 64, 32
-// tune: BN = 64, 32
+// tune: BN = 64, 32, 128
 // tune: BK = 16, 8
+// defaults: cuda float32 BN = 128
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/window_products.h"

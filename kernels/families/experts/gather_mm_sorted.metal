@@ -5,9 +5,11 @@
 // dispatch: begin  threads_in_grid=(rows)  threads=(64)
 // dispatch: gather_mm_sorted  threadgroups=(ceil_div(features, BN), ceil_div(rows, BM) + experts)  threads=(128)
 // scratch: offsets uint32 (experts + 1)
-// tune: BM = 32, 64
-// tune: BN = 64, 32
-// tune: BK = 16, 8
+// tune: BM = 32, 64, 128
+// tune: BN = 64, 32, 128
+// tune: BK = 16, 8, 32
+// defaults: cuda float32 BM = 64, BN = 128
+// defaults: cuda float16 bfloat16 BM = 128, BN = 128, BK = 32
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/grouped_tiles.h"
@@ -22,7 +24,7 @@ using namespace metalbench;
     device const DTYPE* x, device const uint* offsets, device const DTYPE* w, device DTYPE* y,
     constant uint& experts, constant uint& features, constant uint& inner,
     uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Tile = Product<MatrixRows<DTYPE>, MatrixRows<DTYPE>, BM, BN, BK>;
+  using Tile = Product<MatrixRows<DTYPE>, MatrixRows<DTYPE>, BM, BN, tile_depth<DTYPE>(BK)>;
   threadgroup float4 memory[Tile::kMemory];
   const ExpertRows<BM> own = ExpertRows<BM>::of(offsets, experts, tile.y);
   if (own.count == 0) {

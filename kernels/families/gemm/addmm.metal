@@ -1,9 +1,11 @@
 // alpha A B + beta C in one kernel: C is read where the sums of the product leave the registers, a
 // quad of it for each quad of theirs, so that the product itself is never in memory.
 // dispatch: addmm  threadgroups=(ceil_div(n, BN), ceil_div(m, BM))  threads=(128)
-// tune: BM = 64, 32
-// tune: BN = 64, 32
-// tune: BK = 16, 8
+// tune: BM = 64, 32, 128
+// tune: BN = 64, 32, 128
+// tune: BK = 16, 8, 32
+// defaults: cuda float32 BM = 128
+// defaults: cuda float16 bfloat16 BM = 128, BN = 128, BK = 32
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/epilogues.h"
@@ -24,7 +26,7 @@ struct Combined {
     device const DTYPE* a, device const DTYPE* b, device const DTYPE* c, device DTYPE* y,
     constant uint& m, constant uint& n, constant uint& k, constant float& alpha,
     constant float& beta, uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Tile = Product<MatrixRows<DTYPE>, MatrixColumns<DTYPE>, BM, BN, BK>;
+  using Tile = Product<MatrixRows<DTYPE>, MatrixColumns<DTYPE>, BM, BN, tile_depth<DTYPE>(BK)>;
   threadgroup float4 memory[Tile::kMemory];
   Tile product(tile * uint2(BN, BM), memory, PLACE);
   product.multiply({a, m, k}, {b, k, n, n}, k);

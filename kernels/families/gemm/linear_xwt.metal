@@ -2,9 +2,11 @@
 // depth, so that every quad that a thread fetches is of one row, and the tile of W is transposed
 // only as matrices are loaded from threadgroup memory (metalbench/tiles.h).
 // dispatch: linear_xwt  threadgroups=(ceil_div(features, BN), ceil_div(rows, BM))  threads=(128)
-// tune: BM = 64, 32
-// tune: BN = 64, 32
-// tune: BK = 16, 8
+// tune: BM = 64, 32, 128
+// tune: BN = 64, 32, 128
+// tune: BK = 16, 8, 32
+// defaults: cuda float32 BN = 128
+// defaults: cuda float16 bfloat16 BM = 128, BN = 128, BK = 32
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/epilogues.h"
@@ -15,7 +17,7 @@ using namespace metalbench;
     device const DTYPE* x, device const DTYPE* w, device DTYPE* y, constant uint& rows,
     constant uint& features, constant uint& inner, uint2 tile [[threadgroup_position_in_grid]],
     PLACE_ARGUMENTS) {
-  using Tile = Product<MatrixRows<DTYPE>, MatrixRows<DTYPE>, BM, BN, BK>;
+  using Tile = Product<MatrixRows<DTYPE>, MatrixRows<DTYPE>, BM, BN, tile_depth<DTYPE>(BK)>;
   threadgroup float4 memory[Tile::kMemory];
   Tile product(tile * uint2(BN, BM), memory, PLACE);
   product.multiply({x, rows, inner}, {w, features, inner}, inner);

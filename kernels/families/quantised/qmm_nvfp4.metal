@@ -4,6 +4,7 @@
 // tune: BM = 32, 64
 // tune: BN = 32, 64
 // tune: BK = 16, 32
+// defaults: cuda BM = 64, BN = 64, BK = 32
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/epilogues.h"

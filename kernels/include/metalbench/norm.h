@@ -60,11 +60,11 @@ inline Moments moments_of_row(Source source, thread float4 (&kept)[Keep],
 }
 
 // Where results go: to a row, as they are.
-template <typename T>
+template <typename T, bool Whole = false>
 struct ToRow {
   device T* y;
   uint cols;
-  void operator()(uint column, float4 v) const { store_quad(y, column, cols, v); }
+  void operator()(uint column, float4 v) const { store_quad<Whole>(y, column, cols, v); }
 };
 
 // put(column, quad) of (row - mean) / sqrt(variance + eps)
@@ -88,7 +88,8 @@ inline void standardise_row_into(Source source, Put put, float eps,
 template <uint Threads, uint Keep, typename Source, typename T>
 inline void standardise_row(Source source, device T* y, float eps,
                             threadgroup MomentMemory<Threads / 32>& memory, Place place) {
-  standardise_row_into<Threads, Keep>(source, ToRow<T>{y, source.cols}, eps, memory, place);
+  const ToRow<T, kWhole<Source>> put = {y, source.cols};
+  standardise_row_into<Threads, Keep>(source, put, eps, memory, place);
 }
 
 // put(column, quad) of row * measure.scale(sum of measure.term(row), cols)
@@ -120,7 +121,8 @@ inline void scale_row_into(Measure measure, Source source, Put put, threadgroup 
 template <uint Threads, uint Keep, typename Measure, typename Source, typename T>
 inline void scale_row(Measure measure, Source source, device T* y, threadgroup float* partial,
                       Place place) {
-  scale_row_into<Threads, Keep>(measure, source, ToRow<T>{y, source.cols}, partial, place);
+  const ToRow<T, kWhole<Source>> put = {y, source.cols};
+  scale_row_into<Threads, Keep>(measure, source, put, partial, place);
 }
 
 struct RootMeanSquare {

@@ -73,7 +73,7 @@ inline typename Widened<T>::Four load_quad(device const T* row, uint column, uin
                  : Four(typename W::Loaded(*(device const typename W::Packed*)(row + column)));
   }
   Four v = Four(beyond);
-  for (uint i = 0; i < 3; ++i) {
+  for (uint i = 0; i < (Whole ? 0u : 3u); ++i) {
     if (column + i < cols) {
       v[i] = typename Widened<T>::One(row[column + i]);
     }
@@ -99,7 +99,7 @@ inline void store_quad(device T* row, uint column, uint cols, float4 v) {
     }
     return;
   }
-  for (uint i = 0; i < 3; ++i) {
+  for (uint i = 0; i < (Whole ? 0u : 3u); ++i) {
     if (column + i < cols) {
       row[column + i] = T(v[i]);
     }

@@ -17,25 +17,33 @@ struct Row {
 };
 
 // The sum of two rows, which is never stored.
-template <typename T>
+template <typename T, bool Whole = false>
 struct RowSum {
   device const T* at;
   device const T* added;
   uint cols;
   float beyond;
   float4 operator()(uint column) const {
-    return load_quad(at, column, cols, beyond) + load_quad(added, column, cols);
+    return load_quad<Whole>(at, column, cols, beyond) + load_quad<Whole>(added, column, cols);
   }
 };
+
+// Of what rows of whole quads are made of: such a row can be stored to as well.
+template <typename Source>
+constant constexpr bool kWhole = false;
+template <typename T>
+constant constexpr bool kWhole<Row<T, true>> = true;
+template <typename T>
+constant constexpr bool kWhole<RowSum<T, true>> = true;
 
 template <bool Whole = false, typename T>
 inline Row<T, Whole> row_of(device const T* matrix, uint row, uint cols, float beyond = 0.0f) {
   return {matrix + ulong(row) * cols, cols, beyond};
 }
 
-template <typename T>
-inline RowSum<T> row_of_sum(device const T* matrix, device const T* added, uint row, uint cols,
-                            float beyond = 0.0f) {
+template <bool Whole = false, typename T>
+inline RowSum<T, Whole> row_of_sum(device const T* matrix, device const T* added, uint row,
+                                   uint cols, float beyond = 0.0f) {
   return {matrix + ulong(row) * cols, added + ulong(row) * cols, cols, beyond};
 }
 

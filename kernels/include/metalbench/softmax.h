@@ -83,10 +83,10 @@ inline void softmax_row(Source source, device T* y, threadgroup float2* partial,
   const float inverse = 1.0f / row.sum;
   const float scale = exp(peak - row.peak) * inverse;
   for (uint i = 0; i < Keep; ++i) {
-    store_quad(y, 4 * (place.thread_index + i * Threads), cols, kept[i] * scale);
+    store_quad<kWhole<Source>>(y, 4 * (place.thread_index + i * Threads), cols, kept[i] * scale);
   }
   for (uint column = beyond; column < cols; column += 4 * Threads) {
-    store_quad(y, column, cols, exp(source(column) - row.peak) * inverse);
+    store_quad<kWhole<Source>>(y, column, cols, exp(source(column) - row.peak) * inverse);
   }
 }
 
