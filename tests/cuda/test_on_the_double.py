@@ -12,6 +12,27 @@ pytestmark = pytest.mark.skipif(
     reason="NVIDIA's driver is for Linux, and so is its double",
 )
 
+# A process in which nothing else has used the GPU.
+FIRST_USE = """
+import ctypes
+import os
+
+import pytest
+from metalbench import _core
+
+double = ctypes.CDLL(os.environ["CUDA_DOUBLE"])
+made = lambda: double.cuda_double_calls(b"cuDevicePrimaryCtxRetain")
+device = _core.open("cuda")
+assert (device.kind, device.cores > 0, device.state() != {}) == ("cuda", True, True)
+assert made() == 0
+double.cuda_double_fail(b"cuDevicePrimaryCtxRetain", 0, 2)
+with pytest.raises(_core.OutOfMemoryError, match="cannot make a context"):
+    device.make_ready()
+assert (device.lost, made()) == ("", 1)
+device.make_ready()
+device.allocate(64)
+assert made() == 2
+"""
 FAULTS = "tests/cuda/device/test_faults.py"
 
 
@@ -75,3 +96,9 @@ def test_a_kernel_has_the_defaults_of_its_gpu(tmp_path):
     command = ("-m", "metalbench", "show", "cumsum", "--device", "cuda", "--no-source")
     said = run_python(*command, "--db", str(tmp_path / "store.db")).stdout
     assert "Defaults on cuda: TG = 128, QUADS = 1" in said
+
+
+def test_the_context_is_made_at_the_first_use():
+    answer = run_python("-c", FIRST_USE)
+    if answer.returncode != 0:
+        pytest.fail(answer.stdout, pytrace=False)

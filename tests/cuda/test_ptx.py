@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from cuda.ptx import check_sound
+from msl import test_async_copy as async_copy
 
 from metalbench import _core
 
@@ -199,3 +200,43 @@ def test_messages_are_dropped(ptx_of):
 def test_what_nobody_defines_is_told_with_its_line(ptx_of):
     with pytest.raises(_core.CompileError, match=r":3:.*missing.* nothing defines it"):
         ptx_of(f"float missing(float);\n{kernel('y[i] = missing(x[i]);')}")
+
+
+# What runs of these is in device/test_async_copy.py.
+@pytest.mark.parametrize("element", ["half", "float"])
+def test_lanes_copy_tiles_past_their_registers_and_wait(ptx_of, element):
+    ptx = ptx_of(
+        async_copy.DECLARED.replace("ESCAPE", "")
+        + kernel(
+            f"threadgroup {element} tile[64 * 40]; simdgroup_event event;"
+            f"event.event = __metal_simdgroup_async_copy_2d(sizeof({element}), alignof({element}),"
+            f"  tile, 40, 1, ulong2(32, 64), (device const {element}*)x, n, 1, ulong2(32, 64),"
+            "   long2(0), 0);"
+            "simdgroup_event::wait(1, &event); y[i] = tile[i % 64 * 40 + i / 64];"
+        )
+    )
+    check_sound(ptx, assemble=True)
+    code = [each.split()[0].rstrip(";") for each in ptx.code()]
+    copies = [at for at, each in enumerate(code) if each == "cp.async.cg.shared.global"]
+    waits = [at for at, each in enumerate(code) if each == "cp.async.wait_all"]
+    assert copies
+    assert len(waits) == 1
+    # All lanes see what each has copied: they meet when it is there, and only then read.
+    meets = [at for at, each in enumerate(code) if each == "bar.warp.sync" and at > waits[0]]
+    reads = [at for at, each in enumerate(code) if each.startswith("ld.shared")]
+    assert max(copies) < waits[0] < meets[0] < max(reads)
+    # Rows that lie elsewhere come through registers, each by its elements.
+    assert any(each.startswith("st.shared") for each in code)
+
+
+def test_what_lies_beyond_a_source_is_filled(ptx_of):
+    ptx = ptx_of(
+        async_copy.DECLARED.replace("ESCAPE", "")
+        + kernel(
+            "threadgroup float tile[64 * 40]; simdgroup_event event;"
+            "event.event = __metal_simdgroup_async_copy_2d(4, 4, tile, 40, 1, ulong2(32, 64), x, n,"
+            "  1, ulong2(n, n), long2(0), 1);"
+            "simdgroup_event::wait(1, &event); y[i] = tile[i % 64 * 40 + i / 64];"
+        )
+    )
+    check_sound(ptx, assemble=True)

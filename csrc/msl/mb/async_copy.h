@@ -5,33 +5,54 @@
 //       ulong, ulong2, const device void*, ulong, ulong, ulong2, long2, int)
 //       __asm("air.simdgroup_async_copy_2d.p3i8.p1i8");
 //
-// (1 stands for device memory and 3 for threadgroup memory.) The front end makes these labels the names
-// of the functions below, one for both directions. A copy is done when it is started, by the first
-// lane; all lanes meet when they wait for it.
+// (1 stands for device memory and 3 for threadgroup memory.) The front end makes these labels those of the
+// functions in async_copy_labels.h, one for both directions. On the cpu device a copy is done when it is started,
+// by the first lane, on a GPU by all lanes (gpu/tile_copy.h); they meet when they wait for it.
 #pragma once
 
 #include "sync.h"
 #include "vec.h"
-
-#if MB_VECTOR || MB_GPU
-// Inlined where a source calls it; what is left over would ask for its lane.
-#define MB_CALLED_BY_LABEL extern "C" MB_EMITTED MB_UNTRACED
-#else
-#define MB_CALLED_BY_LABEL \
-  extern "C" MB_EMITTED __attribute__((used, visibility("hidden"))) MB_UNTRACED
+#if MB_GPU
+#include "gpu/tile_copy.h"
 #endif
-
-// A label is a symbol as it stands, also where C's names get an underscore: so these have labels, too.
-extern "C" {
-void* mb_async_copy_1d(ulong, ulong, void*, const void*, ulong) asm("mb_async_copy_1d");
-void* mb_async_copy_2d(ulong, ulong, void*, ulong, ulong, metal::vec<ulong, 2>, const void*, ulong, ulong,
-                       metal::vec<ulong, 2>, metal::vec<long, 2>, int) asm("mb_async_copy_2d");
-void mb_wait_simdgroup_events(int, void**) asm("mb_wait_simdgroup_events");
-}
 
 namespace mb {
 
 enum class TileClamp : int { to_zero, to_edge };
+
+struct Tile {
+  u8* data;
+  ulong row;  // elements from one row to the next
+  metal::vec<ulong, 2> size;
+};
+
+#if MB_GPU
+
+MB_FUNC void start_line(u8* to, const u8* from, ulong bytes, ulong count) {
+  copy_rows(to, 0, from, 0, u32(bytes), u32(count), 1);
+}
+
+MB_FUNC void start_tile(const Tile& to, const Tile& from, ulong bytes, metal::vec<long, 2> offset,
+                        TileClamp clamp) {
+  const u8* const first = from.data + (offset.y * long(from.row) + offset.x) * long(bytes);
+  const u32 wide = u32(to.size.x), high = u32(to.size.y);
+  const u32 columns = u32(from.size.x < wide ? from.size.x : wide);
+  const u32 rows = u32(from.size.y < high ? from.size.y : high);
+  copy_rows(to.data, to.row * bytes, first, from.row * bytes, u32(bytes), columns, rows);
+  if (columns == wide && rows == high) return;
+  // What lies beyond the source.
+  const bool repeats = clamp == TileClamp::to_edge && columns != 0 && rows != 0;
+  by_lanes(wide * high, [=](u32 at) {
+    const u32 x = at % wide, y = at / wide;
+    if (x < columns && y < rows) return;
+    u8* const here = to.data + (y * to.row + x) * bytes;
+    const ulong column = x < columns ? x : columns - 1, row = y < rows ? y : rows - 1;
+    if (repeats) __builtin_memcpy(here, first + (row * from.row + column) * bytes, bytes);
+    else __builtin_memset(here, 0, bytes);
+  });
+}
+
+#else
 
 // One row of a tile: `from` has `valid` elements; what lies beyond is zero, or repeats the last one.
 MB_UNTRACED inline void copy_row(u8* to, const u8* from, ulong bytes, ulong count, ulong valid,
@@ -46,12 +67,6 @@ MB_UNTRACED inline void copy_row(u8* to, const u8* from, ulong bytes, ulong coun
   }
 }
 
-struct Tile {
-  u8* data;
-  ulong row;  // elements from one row to the next
-  metal::vec<ulong, 2> size;
-};
-
 MB_UNTRACED inline void copy_tile(const Tile& to, const Tile& from, ulong bytes, metal::vec<long, 2> offset,
                                   TileClamp clamp) {
   for (ulong y = 0; y < to.size.y; ++y) {
@@ -63,29 +78,15 @@ MB_UNTRACED inline void copy_tile(const Tile& to, const Tile& from, ulong bytes,
   }
 }
 
+MB_FUNC MB_UNTRACED void start_line(u8* to, const u8* from, ulong bytes, ulong count) {
+  if (lane() == 0) copy_row(to, from, bytes, count, count, TileClamp::to_zero);
+}
+MB_FUNC MB_UNTRACED void start_tile(const Tile& to, const Tile& from, ulong bytes,
+                                    metal::vec<long, 2> offset, TileClamp clamp) {
+  if (lane() == 0) copy_tile(to, from, bytes, offset, clamp);
+}
+MB_FUNC MB_UNTRACED void wait_for_copies() {}
+
+#endif
+
 }  // namespace mb
-
-MB_CALLED_BY_LABEL inline void* mb_async_copy_1d(ulong bytes, ulong, void* to, const void* from,
-                                                 ulong count) {
-  if (mb::lane() == 0) {
-    mb::copy_row((mb::u8*)to, (const mb::u8*)from, bytes, count, count, mb::TileClamp::to_zero);
-  }
-  return nullptr;
-}
-
-MB_CALLED_BY_LABEL inline void* mb_async_copy_2d(ulong bytes, ulong, void* to, ulong to_row, ulong,
-                                                 metal::vec<ulong, 2> to_size, const void* from,
-                                                 ulong from_row, ulong, metal::vec<ulong, 2> from_size,
-                                                 metal::vec<long, 2> offset, int clamp) {
-  if (mb::lane() == 0) {
-    mb::copy_tile({(mb::u8*)to, to_row, to_size}, {(mb::u8*)from, from_row, from_size}, bytes, offset,
-                  mb::TileClamp(clamp));
-  }
-  return nullptr;
-}
-
-MB_CALLED_BY_LABEL inline void mb_wait_simdgroup_events(int, void**) {
-  MB_MEET_IN_SIMDGROUP(mb::mem_device | mb::mem_threadgroup);
-}
-
-#undef MB_CALLED_BY_LABEL

@@ -105,7 +105,8 @@ def edited(
 def code_of(source: Source, edits: Edits, entries: str) -> Code:
     """The whole text: headers, the source as it is edited, and the entry points."""
     opening = prologue(source.tokens, own_names(source))
-    text = f'{opening}{edits.apply()}\n# 1 "<metalbench>"\n{entries}'
+    labels = "#include <mb/async_copy_labels.h>\n" if has_labels(source.tokens) else ""
+    text = f'{opening}{edits.apply()}\n# 1 "<metalbench>"\n{labels}{entries}'
     return Code(text, edits, len(opening))
 
 

@@ -41,20 +41,6 @@ def test_no_memory_is_told(device, double):
     device.allocate(64)
 
 
-def test_the_context_is_made_when_it_is_first_used(double):
-    made = double.cuda_double_calls(b"cuDevicePrimaryCtxRetain")
-    device = _core.open("cuda")
-    assert (device.kind, device.cores > 0, device.state() != {}) == ("cuda", True, True)
-    assert double.cuda_double_calls(b"cuDevicePrimaryCtxRetain") == made
-    double.cuda_double_fail(b"cuDevicePrimaryCtxRetain", 0, OUT_OF_MEMORY)
-    with pytest.raises(_core.OutOfMemoryError, match="cannot make a context"):
-        device.make_ready()
-    assert device.lost == ""
-    device.make_ready()
-    device.allocate(64)
-    assert double.cuda_double_calls(b"cuDevicePrimaryCtxRetain") == made + 2
-
-
 def test_what_the_driver_does_not_compile_is_told_in_its_words(device, compiled, double):
     number, text = text_of_its_own()
     pipeline = compiled(text)
