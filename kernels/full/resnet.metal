@@ -15,6 +15,7 @@
 // tune: BM = 32, 64
 // tune: BN = 16, 32
 // tune: BK = 16, 8
+// defaults: cuda float32 BM = 64, BN = 32
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
 #include "metalbench/convolution.h"
