@@ -14,7 +14,8 @@ from metalbench.kernel.directives import Scratch
 from metalbench.msl.reading.lexer import pieces
 from metalbench.task.dtypes import FLOATS
 
-_DEFAULTS = re.compile(rf"^(\s*//\s*defaults:\s*\w+(?:\s+(?:{'|'.join(FLOATS)}))*)\s+(.*?)\s*$")
+_TYPES = "|".join(FLOATS)
+_DEFAULTS = re.compile(rf"^(\s*//\s*defaults:\s*\w+)((?:\s+(?:{_TYPES}))*)\s+(.*?)\s*$")
 _TUNE = re.compile(r"^(\s*//\s*tune:\s*(\w+)\s*=\s*)(.*?)(\s*)$")
 
 
@@ -86,22 +87,32 @@ def _uncommented(directive: str) -> str:
     return "".join(" " if part.startswith(("//", "/*")) else part for part in pieces(joined))
 
 
-def with_defaults(source: str, tunables: Mapping[str, int]) -> str:
+def with_defaults(source: str, tunables: Mapping[str, int], *, dtype: str) -> str:
     """Return the text with `tunables` as the first, and so the default values of its tune lines.
 
-    What lines for some devices say of them goes: these values were found to be better.
+    What lines for some devices say of them goes, unless it is of other element types than `dtype`:
+    these values were found to be better.
     """
-    lines = (_without_others(line, tunables) for line in source.split("\n"))
-    return "\n".join(_with_default(line, tunables) for line in lines if line is not None)
+    lines = (each for line in source.split("\n") for each in _without(line, tunables, dtype))
+    return "\n".join(_with_default(line, tunables) for line in lines)
 
 
-def _without_others(line: str, tunables: Mapping[str, int]) -> str | None:
-    """A line without the defaults of some devices for `tunables`; None if that was all it said."""
+def _without(line: str, tunables: Mapping[str, int], dtype: str) -> Iterator[str]:
+    """A line without the defaults of some devices for `tunables` in that type, if any are left."""
     match = _DEFAULTS.match(line)
     if match is None:
-        return line
-    kept = [each for each in match[2].split(",") if each.partition("=")[0].strip() not in tunables]
-    return f"{match[1]} {', '.join(each.strip() for each in kept)}" if kept else None
+        yield line
+        return
+    device, dtypes = match[1], match[2].split()
+    others = [each for each in dtypes if each != dtype]
+    if others:
+        yield f"{' '.join((device, *others))} {match[3]}"
+    if dtypes and dtype not in dtypes:
+        return
+    said = [each.strip() for each in match[3].split(",")]
+    kept = [each for each in said if each.partition("=")[0].strip() not in tunables]
+    if kept:
+        yield f"{' '.join((device, dtype) if dtypes else (device,))} {', '.join(kept)}"
 
 
 def _with_default(line: str, tunables: Mapping[str, int]) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def text_of(attempt: Attempt) -> str:
     """The text of an attempt, its values of tunables as the defaults."""
-    return with_defaults(attempt.source, attempt.tunables)
+    return with_defaults(attempt.source, attempt.tunables, dtype=attempt.dtype)
 
 
 def file_name(task: str, chip: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def test_what_the_compiler_or_the_launch_sees_counts(part: str, other: str) -> N
 def test_a_default_and_the_same_value_chosen_are_the_same() -> None:
     assert key(KERNEL, WORK=400) == key(KERNEL)
     assert key(KERNEL, WORK=0) != key(KERNEL)
-    assert key(with_defaults(KERNEL, {"WORK": 0})) == key(KERNEL, WORK=0)
+    assert key(with_defaults(KERNEL, {"WORK": 0}, dtype="float32")) == key(KERNEL, WORK=0)
 
 
 def test_headers_count_as_if_they_stood_in_the_text(tmp_path: Path) -> None:
@@ -79,21 +80,37 @@ def test_every_kernel_of_the_library_is_another_one() -> None:
 
 
 def test_values_become_the_defaults_of_their_lines() -> None:
-    text = with_defaults(KERNEL + "// tune: OTHER = 1, 2\n", {"WORK": 100, "MISSING": 3})
+    text = with_defaults(
+        KERNEL + "// tune: OTHER = 1, 2\n", {"WORK": 100, "MISSING": 3}, dtype="float32"
+    )
     assert "// tune: WORK = 100, 400, 0\n" in text
     assert "// tune: OTHER = 1, 2\n" in text
-    assert parse(with_defaults(KERNEL, {"WORK": 7}), name="twice").tuned() == {"WORK": 7}
+    assert parse(with_defaults(KERNEL, {"WORK": 7}, dtype="float32"), name="twice").tuned() == {
+        "WORK": 7
+    }
 
 
 def test_found_values_are_the_defaults_on_every_device() -> None:
     both = "// tune: OTHER = 1, 2\n// defaults: cuda OTHER = 2, WORK = 0\n" + KERNEL
-    text = with_defaults(both, {"WORK": 100})
+    text = with_defaults(both, {"WORK": 100}, dtype="float32")
     assert "// defaults: cuda OTHER = 2\n" in text
     assert parse(text, name="twice").on(("cuda",)).tuned() == {"WORK": 100, "OTHER": 2}
-    assert "defaults" not in with_defaults(both, {"WORK": 100, "OTHER": 1})
-    typed = both.replace("cuda", "cuda float16 bfloat16")
-    assert "// defaults: cuda float16 bfloat16 OTHER = 2\n" in with_defaults(typed, {"WORK": 100})
-    assert "defaults" not in with_defaults(typed, {"WORK": 100, "OTHER": 1})
+    assert "defaults" not in with_defaults(both, {"WORK": 100, "OTHER": 1}, dtype="float32")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "lines"),
+    [
+        ("float32", ["cuda float16 bfloat16 OTHER = 2, WORK = 0"]),
+        ("bfloat16", ["cuda float16 OTHER = 2, WORK = 0", "cuda bfloat16 OTHER = 2"]),
+    ],
+)
+def test_defaults_of_other_element_types_stay(dtype: str, lines: list[str]) -> None:
+    said = "// defaults: cuda float16 bfloat16 OTHER = 2, WORK = 0\n"
+    text = with_defaults(said + KERNEL, {"WORK": 100}, dtype=dtype)
+    assert re.findall("// defaults: (.*)", text) == lines
+    alone = said.replace("float16 bfloat16", dtype)
+    assert "defaults" not in with_defaults(alone + KERNEL, {"WORK": 1, "OTHER": 1}, dtype=dtype)
 
 
 def test_a_text_in_the_place_of_another_has_the_defaults_of_the_same_device() -> None:
