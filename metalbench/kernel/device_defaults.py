@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -54,7 +54,8 @@ def read_defaults(parser: Parser, line: int) -> DeviceDefaults:
     error = parser.error(f"{', '.join(KINDS)} or a chip, such as m4_max or h100")
     device = parser.name("the name of a device")
     # A chip has a number in its name; without one it is a kind of device that is misspelt.
-    if device not in KINDS and not any(each.isdigit() for each in device):
+    is_chip = device not in FLOATS and any(each.isdigit() for each in device)
+    if device not in KINDS and not is_chip:
         raise error
     dtypes: list[str] = []
     values: dict[str, int] = {}
@@ -73,9 +74,11 @@ def read_defaults(parser: Parser, line: int) -> DeviceDefaults:
 
 
 def fault_of(
-    lines: Sequence[DeviceDefaults], tunables: Mapping[str, tuple[int, ...]]
+    lines: Sequence[DeviceDefaults],
+    tunables: Mapping[str, tuple[int, ...]],
+    dtypes: Sequence[str],
 ) -> tuple[int, str] | None:
-    """The first line that does not fit the `tunables` or another line, and why; else None."""
+    """The first line that does not fit the kernel or another line, and why; else None."""
     seen: set[tuple[str, str]] = set()
     for each in lines:
         for dtype in each.dtypes or ("",):
@@ -83,6 +86,11 @@ def fault_of(
                 of = f" in {dtype}" if dtype else ""
                 return each.line, f"the defaults on {each.device}{of} are declared twice"
             seen.add((each.device, dtype))
+            if dtype and dtype not in dtypes:
+                return each.line, (
+                    f"expected an element type that the kernel is written for, "
+                    f"{', '.join(dtypes)}; got {dtype}"
+                )
         for name, value in each.values.items():
             if name not in tunables:
                 return each.line, f"unknown tunable {name!r}; {suggestion(name, tunables)}"
@@ -94,19 +102,26 @@ def fault_of(
     return None
 
 
+def lines_on(
+    lines: Sequence[DeviceDefaults], names: Sequence[str], dtype: str | None = None
+) -> Iterator[DeviceDefaults]:
+    """The lines for a device, whose `names` begin with what counts most; the last counts.
+
+    Of lines for some element types they are those of `dtype`, behind the others of the same name.
+    """
+    for device in reversed(names):
+        here = [line for line in lines if line.device == device]
+        yield from (line for line in here if not line.dtypes)
+        yield from (line for line in here if dtype in line.dtypes)
+
+
 def defaults_on(
     lines: Sequence[DeviceDefaults], names: Sequence[str], dtype: str | None = None
 ) -> dict[str, int]:
-    """What the lines say of a device; of its `names` the first counts.
-
-    Of lines for some element types those of `dtype` count, before the others of the same name.
-    """
+    """What `lines_on` a device say of each tunable."""
     chosen: dict[str, int] = {}
-    for device in reversed(names):
-        for typed in (False, True):
-            for line in lines:
-                if line.device == device and bool(line.dtypes) is typed:
-                    chosen.update(line.values if not typed or dtype in line.dtypes else {})
+    for line in lines_on(lines, names, dtype):
+        chosen.update(line.values)
     return chosen
 
 

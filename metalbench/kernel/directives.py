@@ -87,7 +87,7 @@ class Header:
         if not self.dispatches:
             self._line = 1
             raise self._error(f"no dispatch line; add {_FORMS['dispatch']} to the header")
-        fault = fault_of(self.defaults, self.tunables)
+        fault = fault_of(self.defaults, self.tunables, self.dtypes or ("float32",))
         if fault:
             self._line, message = fault
             raise self._error(message)

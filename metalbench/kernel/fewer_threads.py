@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from metalbench import _core
+from metalbench.kernel.device_defaults import lines_on
 from metalbench.kernel.directives import Dispatch
 from metalbench.kernel.geometry import threads_of
 from metalbench.kernel.header import Kernel
@@ -34,13 +35,14 @@ def smaller(
         named = " and ".join(f"`// tune: {name}`" for name in names)
         return f"no value of {named} is small enough: add one that is, as the first"
     found = ", ".join(map("{} = {}".format, names, max(fitting)[1]))
-    said = [
-        each
-        for each in kernel.device_defaults
-        if each.device in kernel.target and (not each.dtypes or dtype in each.dtypes)
-    ]
-    if any(name in each.values for each in said for name in names):
-        lines = " and ".join(f"`// defaults: {each}`" for each in said)
+    said = {
+        name: f"`// defaults: {line}`"
+        for line in lines_on(kernel.device_defaults, kernel.target, dtype)
+        for name in names
+        if name in line.values
+    }
+    if said:
+        lines = " and ".join(dict.fromkeys(said.values()))
         return f"{found} fits: let the line {lines} say so"
     return f"{found} fits: let the `// tune:` line begin with it"
 

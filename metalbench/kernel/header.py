@@ -24,6 +24,8 @@ _ELSEWHERE = re.compile(r"\s*//\s*kernel:\s*(\S+)(?:[ \t]+(\w+))?\s*")
 class Kernel:
     """A `.metal` file. `tunables` maps each macro to the values worth trying, the default first.
 
+    What lines for some element types say counts before that: `tuned` tells.
+
     Its own folder and `include_dirs` are searched for `#include "..."`. `math` is how it is
     compiled: "fast" lets the compiler reassociate, fuse and approximate; "safe", the default, is
     what MLX compiles custom kernels with. `samplers` has MSL's words, by argument.

@@ -63,7 +63,9 @@ def test_all_values_are_still_offered_and_the_text_is_the_same():
     ],
 )
 def test_a_line_for_some_element_types_counts_before_that_for_all(device, dtype, values):
-    text = f"// defaults: cuda float16 bfloat16 TG = 64\n{TEXT}"
+    text = (
+        f"// dtypes: float32, float16, bfloat16\n// defaults: cuda float16 bfloat16 TG = 64\n{TEXT}"
+    )
     kernel = parse(text, name="f").on(names_of(device))
     assert kernel.tuned(dtype=dtype) == values
     assert kernel.tuned({"TG": 256}, dtype=dtype)["TG"] == 256
@@ -79,12 +81,18 @@ def test_a_line_for_some_element_types_counts_before_that_for_all(device, dtype,
         ("cuda TG = 64, TG = 128", "2:28: expected a tunable that the line does not have"),
         ("cuda TG = 64\n// defaults: cuda TG = 128", "3: the defaults on cuda are declared twice"),
         (
-            "cuda float16 float32 TG = 64\n// defaults: cuda float16 TG = 128",
+            "cuda float16 float32 TG = 64\n// defaults: cuda float16 TG = 128\n"
+            "// dtypes: float32, float16",
             "3: the defaults on cuda in float16 are declared twice",
         ),
         ("cuda float16", "2:26: expected the name of a tunable, got the end of the line"),
         ("cuda TG = 64, float16 TG = 128", "2:28: expected a tunable that the line does not have"),
         ("cuda half TG = 64", "2:24: expected '=', got 'TG'"),
+        ("float16 TG = 64", "2:14: expected cpu, cuda, metal or a chip, .*got 'float16'"),
+        (
+            "cuda bfloat16 TG = 64\n// dtypes: float32, float16",
+            "2: expected an element type that the kernel is written for, float32, float16; got bf",
+        ),
     ],
 )
 def test_a_wrong_line_is_named(line, message):
