@@ -17,6 +17,8 @@ from metalbench.task.dtypes import DType, dtype
 
 # Of workloads kept with what their oracles made of them.
 KEPT_BYTES = 256 << 20
+# Of the places among so many elements, which inputs and results have in common, the last are kept.
+MOST_PLACES = 1 << 24
 # Of a result's scale: a right kernel's result is no further from the oracle's, with room.
 ROUNDOFFS = 16
 
@@ -147,12 +149,18 @@ class Workload:
         held = (self.inputs, self.__dict__.get("expected", {}), self.__dict__.get("scale", {}))
         exact = self.__dict__.get("by_oracle")
         further = exact.nbytes if exact is not None else 0
-        return further + sum(array.nbytes for each in held for array in each.values())
+        # What is expected may be the scale, too.
+        arrays = {id(array): array.nbytes for each in held for array in each.values()}
+        return further + sum(arrays.values())
+
+
+def some_places(count: int) -> np.ndarray[Any, Any]:
+    """A boolean array: one in eight of `count` places, but neither the first nor the last ones."""
+    return _places(count) if count <= MOST_PLACES else _places.__wrapped__(count)
 
 
 @lru_cache(maxsize=2)
-def some_places(count: int) -> np.ndarray[Any, Any]:
-    """A boolean array: one in eight of `count` places, but neither the first nor the last ones."""
+def _places(count: int) -> np.ndarray[Any, Any]:
     random = np.random.Generator(np.random.Philox(count))
     ends = min(16, count // 4)
     chosen = np.frombuffer(random.bytes(count), np.uint8) < 256 // 8
@@ -176,14 +184,18 @@ def workload(task: Task, size: str, *, dtype_name: str = "float32", seed: int = 
     with turn:
         try:
             with _keeping:
-                kept = _recent.pop(key, None)
-            found = kept or _drawn(task, size, dtype_name, seed)
+                found = _recent.pop(key, None)
+                if found is not None:
+                    _keep(key, found)
+                    return found
+            found = _drawn(task, size, dtype_name, seed)
             with _keeping:
                 _keep(key, found)
+                return found
         finally:
             with _keeping:
-                _turns.pop(key, None)
-    return found
+                if _turns.get(key) is turn:
+                    del _turns[key]
 
 
 def _keep(key: Key, found: Workload) -> None:

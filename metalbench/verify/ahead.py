@@ -5,25 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from threading import Event
 
 from metalbench.errors import TaskError
 from metalbench.task import Task
-from metalbench.task.workload import Workload, workload
+from metalbench.task.workload import KEPT_BYTES, Workload, workload
+
+# Of inputs that are drawn several at a time: their oracle's results are kept beside them.
+MOST_BYTES = KEPT_BYTES // 4
 
 
 @contextmanager
 def inputs_ahead(task: Task, size: str, seeds: Sequence[int], *, dtype_name: str) -> Iterator[None]:
     """Draw the inputs of `seeds` beside what is done meanwhile; who asks for them finds them.
 
-    At the end they are drawn, or were not begun.
+    Of large ones only the first, for several would not be kept. At the end no thread draws any
+    more, unless by an exception, which is not to wait.
     """
-    with ThreadPoolExecutor(1, thread_name_prefix="inputs") as executor:
+
+    def draw() -> None:
         for seed in seeds:
-            executor.submit(workload, task, size, dtype_name=dtype_name, seed=seed)
-        try:
-            yield
-        finally:
-            executor.shutdown(cancel_futures=True)
+            drawn = workload(task, size, dtype_name=dtype_name, seed=seed)
+            if left.is_set() or drawn.nbytes > MOST_BYTES:
+                break
+
+    left = Event()
+    executor = ThreadPoolExecutor(1, thread_name_prefix="inputs")
+    drawing = executor.submit(draw)
+    executor.shutdown(wait=False)
+    try:
+        yield
+    finally:
+        left.set()
+    with suppress(Exception):  # whoever asks for the inputs is told
+        drawing.result()
 
 
 def workloads_ahead(

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from threading import Barrier
-from time import sleep
+from threading import Semaphore
 
 import numpy as np
 import pytest
@@ -215,41 +214,44 @@ def test_the_oracle_is_asked_once_for_the_same_inputs():
     assert len(asked) == 3
 
 
+class Slow:
+    """Draws inputs when it is let, or fails then."""
+
+    def __init__(self, monkeypatch, *, fails=0):
+        self.begun, self.let = Semaphore(0), Semaphore(0)
+        self.count, self._fails = 0, fails
+        self._draw = workloads._drawn
+        monkeypatch.setattr(workloads, "_drawn", self._drawn)
+
+    def _drawn(self, *of):
+        self.count += 1
+        self.begun.release()
+        assert self.let.acquire(timeout=60)
+        if self.count <= self._fails:
+            raise MemoryError
+        return self._draw(*of)
+
+
 def test_inputs_that_two_threads_ask_for_are_drawn_once(monkeypatch):
-    drawn, asked = [], Barrier(2)
-    by_hand = workloads._drawn
-
-    def slowly(*of):
-        drawn.append(of)
-        sleep(0.05)
-        return by_hand(*of)
-
-    def ask(seed):
-        asked.wait()
-        return workload(watched, "small", seed=seed)
-
-    monkeypatch.setattr(workloads, "_drawn", slowly)
-    watched = replace(relu())
+    slow, watched = Slow(monkeypatch), replace(relu())
     with ThreadPoolExecutor(2) as threads:
-        one, other = threads.map(ask, (0, 0))
-        assert one is other
-        assert len(drawn) == 1
-        one, other = threads.map(ask, (1, 2))
-        assert one is not other
-    assert len(drawn) == 3
+        one, other = (threads.submit(workload, watched, "small") for _ in range(2))
+        assert slow.begun.acquire(timeout=60)
+        slow.let.release()
+        assert one.result(60) is other.result(60)
+    assert slow.count == 1
     assert not workloads._turns
 
 
-def test_inputs_that_cannot_be_drawn_keep_nobody_waiting(monkeypatch):
-    def fail(*_):
-        raise MemoryError
-
-    watched = replace(relu())
-    with monkeypatch.context() as patched:
-        patched.setattr(workloads, "_drawn", fail)
-        with pytest.raises(MemoryError):
-            workload(watched, "small")
-    assert workload(watched, "small").inputs
+def test_who_waits_for_inputs_that_cannot_be_drawn_tries_anew(monkeypatch):
+    slow, watched = Slow(monkeypatch, fails=1), replace(relu())
+    with ThreadPoolExecutor(2) as threads:
+        both = [threads.submit(workload, watched, "small") for _ in range(2)]
+        for _ in both:
+            assert slow.begun.acquire(timeout=60)
+            slow.let.release()
+        raised = [isinstance(each.exception(60), MemoryError) for each in both]
+    assert sorted(raised) == [False, True]
     assert not workloads._turns
 
 

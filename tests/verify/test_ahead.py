@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from time import sleep
 
 import numpy as np
 import pytest
@@ -13,7 +12,10 @@ from metalbench.errors import TaskError
 from metalbench.task import Task, normal, output, task
 from metalbench.task import workload as workloads
 from metalbench.task.workload import workload
+from metalbench.verify import ahead
 from metalbench.verify.ahead import inputs_ahead, workloads_ahead
+
+LONG_S = 60
 
 
 def declared(oracle) -> Task:
@@ -77,23 +79,50 @@ def test_leaving_early_leaves_no_thread_behind():
     assert threading.active_count() == before
 
 
+class Drawing:
+    """Notes which thread draws which seed, and waits where it is told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.drawn: dict[int, int] = {}
+        self.begun, self.may_go_on = threading.Event(), threading.Event()
+        self.may_go_on.set()
+        self._draw = workloads._drawn
+        monkeypatch.setattr(workloads, "_drawn", self._noted)
+
+    def _noted(self, task, size, dtype_name, seed):
+        assert seed not in self.drawn
+        self.drawn[seed] = threading.get_ident()
+        self.begun.set()
+        assert self.may_go_on.wait(LONG_S)
+        return self._draw(task, size, dtype_name, seed)
+
+
 def test_inputs_are_drawn_beside_what_is_done_meanwhile(monkeypatch):
-    drawn = []
-    by_hand = workloads._drawn
-
-    def noted(*of):
-        drawn.append(threading.get_ident())
-        return by_hand(*of)
-
-    monkeypatch.setattr(workloads, "_drawn", noted)
-    watched = declared(lambda x: 2 * x)
+    drawing, watched = Drawing(monkeypatch), declared(lambda x: 2 * x)
     with inputs_ahead(watched, "seed", [5, 6], dtype_name="float32"):
+        assert drawing.begun.wait(LONG_S)
         for seed in (5, 6):
-            assert workload(watched, "seed", seed=seed).inputs
-    assert len(drawn) == 2
-    with suppress(KeyError), inputs_ahead(watched, "seed", [7, 8, 9], dtype_name="float32"):
+            assert workload(watched, "seed", seed=seed).seed == seed
+    assert list(drawing.drawn) == [5, 6]
+    assert drawing.drawn[5] != threading.get_ident()
+
+
+def test_of_large_inputs_the_first_are_drawn(monkeypatch):
+    drawing, watched = Drawing(monkeypatch), declared(lambda x: 2 * x)
+    monkeypatch.setattr(ahead, "MOST_BYTES", 3000)
+    with inputs_ahead(watched, "seed", [5, 6], dtype_name="float32"):
+        assert drawing.begun.wait(LONG_S)
+        assert workload(watched, "seed", seed=5).nbytes > 3000
+    assert list(drawing.drawn) == [5]
+
+
+def test_an_exception_does_not_wait_for_inputs(monkeypatch):
+    drawing, watched = Drawing(monkeypatch), declared(lambda x: 2 * x)
+    drawing.may_go_on.clear()
+    with suppress(KeyError), inputs_ahead(watched, "seed", [5, 6], dtype_name="float32"):
+        assert drawing.begun.wait(LONG_S)
         raise KeyError
-    seen = len(drawn)
-    sleep(0.02)
-    assert len(drawn) == seen <= 5
-    assert threading.get_ident() not in drawn[2:]
+    assert list(drawing.drawn) == [5]
+    drawing.may_go_on.set()
+    assert workload(watched, "seed", seed=5).seed == 5
+    assert list(drawing.drawn) == [5]
