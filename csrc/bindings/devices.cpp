@@ -77,7 +77,11 @@ std::shared_ptr<Device> open_device(const std::string& kind) {
   // The device keeps its host, so that no other one is where this was.
   std::weak_ptr<Device>& known = opened[{chosen, executor_host().get()}];
   std::shared_ptr<Device> device = known.lock();
-  if (device == nullptr) known = device = make_device(chosen);
+  if (device != nullptr) return device;
+  device = make_device(chosen);
+  // Another thread may have made it meanwhile.
+  if (std::shared_ptr<Device> other = known.lock()) return other;
+  known = device;
   return device;
 }
 

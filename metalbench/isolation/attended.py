@@ -6,7 +6,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from metalbench.errors import EncodingError
+from metalbench.errors import EncodingError, MachineError
 from metalbench.isolation import death
 from metalbench.isolation.channel import Channel
 from metalbench.isolation.limits import Limits
@@ -56,12 +56,17 @@ class Attended:
             self._send("try" if isinstance(job, Trial) else "play", job)
 
     def opened(self) -> str:
-        """Wait until the worker has opened its device; returns how its network is cut off."""
+        """Wait until the worker has opened its device; returns how its network is cut off.
+
+        Raises MachineError if it cannot be opened.
+        """
         try:
-            _, means = self.process.channel.receive()
+            name, said = self.process.channel.receive()
         except (EOFError, OSError):
             raise self._end() from None
-        return str(means)
+        if name == "machine":
+            raise MachineError(said)
+        return str(said)
 
     def answer(self) -> None:
         """Let the worker go on. That it has waited for this side is not its own time."""

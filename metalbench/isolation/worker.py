@@ -12,7 +12,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
-from metalbench.errors import DeclarationError, MachineError
+from metalbench.errors import DeclarationError, MachineError, MetalBenchError
 from metalbench.isolation.channel import Channel
 from metalbench.isolation.confinement import confine
 from metalbench.isolation.executor import OF_A_TRIAL, Executors
@@ -64,7 +64,12 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
         opened = opening.submit(_ready, device_name)
         for module in NEEDED:
             importlib.import_module(module)
-    device = opened.result()
+    try:
+        device = opened.result()
+    except MetalBenchError as error:
+        channel.send("machine", str(error))
+        channel.receive()
+        return
     channel.send("open", means)
     name, job = channel.receive()
     if name == "play":

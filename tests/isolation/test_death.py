@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from metalbench.errors import OutOfMemoryError
-from metalbench.isolation import Limits
+from metalbench.errors import MachineError, OutOfMemoryError
+from metalbench.isolation import Limits, attended
 from metalbench.isolation.confinement.system_calls import machine
 from metalbench.isolation.death import Ended, WorkerError, by_itself
+from metalbench.isolation.workers import network_of_workers
 from metalbench.result import Status
 from metalbench.verify import Kind
 
@@ -110,6 +111,15 @@ def test_a_worker_that_cannot_start_is_no_kernels_fault(
     with pytest.raises(WorkerError, match="ended as it started") as caught:
         runs("good")
     assert "--in-process" in str(caught.value)
+
+
+def test_a_device_that_cannot_be_made_ready_is_told_in_its_words(
+    runs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attended, "WORKER", "without_device")
+    for attempt in (lambda: runs("good"), lambda: network_of_workers("cpu")):
+        with pytest.raises(MachineError, match=r"^cpu: cannot make a context$"):
+            attempt()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux filters system calls")

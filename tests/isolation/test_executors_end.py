@@ -101,7 +101,9 @@ import signal, sys
 sys.path[:] = {path!r}
 from metalbench import _core
 from metalbench.isolation.executor import Executors
-executor = Executors().start()
+# As long as it is there, so is the thread that starts executors, which end with it.
+executors = Executors()
+executor = executors.start()
 _core.run_apart(lambda: executor)
 device = _core.open("cpu")
 source = "kernel void k(device float* y) {{ while (y[0] >= 0) y[0] = 1; }}"

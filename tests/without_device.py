@@ -1,0 +1,18 @@
+"""A worker whose device cannot be made ready, as on a GPU whose memory others have."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from metalbench.errors import OutOfMemoryError
+from metalbench.isolation import worker
+
+
+def work(channel: int, lifeline: int, parent: int, device: str) -> None:
+    """As `worker.work`."""
+    worker._ready = fail
+    worker.work(channel, lifeline, parent, device)
+
+
+def fail(device: str) -> NoReturn:
+    raise OutOfMemoryError(f"{device}: cannot make a context")
