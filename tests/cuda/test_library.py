@@ -13,6 +13,7 @@ from metalbench.kernel.prepare import source_options
 from metalbench.msl import engine
 from metalbench.task.dtypes import dtype
 
+MOST_THREADGROUP_BYTES = 32768
 # A reduction with SIMD-groups, and a product of matrices.
 QUICK = {("softmax", "bfloat16"), ("sqr_mm", "float16")}
 
@@ -27,11 +28,13 @@ def cases() -> Iterator[object]:
 
 @pytest.mark.parametrize(("entry", "dtype_name"), list(cases()))
 def test_a_kernel_of_the_library_compiles(entry, dtype_name):
-    kernel = entry.kernel()
-    options = source_options(kernel, dtype(dtype_name), kernel.tuned())
+    kernel = entry.kernel().on(("cuda",))
+    options = source_options(kernel, dtype(dtype_name), kernel.tuned(dtype=dtype_name))
     program = engine.parse(kernel.source, **options)
     for function in dict.fromkeys(line.function for line in kernel.dispatches):
         built = engine.build_for_gpu(program, function, fast_math=kernel.math == "fast")
         # The assembler takes seconds for some.
         assemble = zlib.crc32(f"{entry.name} {dtype_name}".encode()) % 8 == 0
-        check_sound(read(built.path), assemble=assemble)
+        ptx = read(built.path)
+        check_sound(ptx, assemble=assemble)
+        assert sum(ptx.static_bytes) <= MOST_THREADGROUP_BYTES

@@ -13,6 +13,8 @@ MB_FUNC void by_lanes(u32 count, Copy copy) {
   const u32 mask = active_lanes();
   if (mask == ~0u) {
     for (u32 at = lane(); at < count; at += 32) copy(at);
+    // Who waits for copies asks which lanes are there.
+    __nvvm_bar_warp_sync(mask);
   } else {
     const u32 first = u32(__builtin_popcount(mask & ((1u << lane()) - 1)));
     for (u32 at = first; at < count; at += u32(__builtin_popcount(mask))) copy(at);
