@@ -4,7 +4,7 @@
 // partial sums itself, in the same order, which is cheaper than a second round.
 // dispatch: rms_norm  threadgroups=(rows)  threads=(TG)
 // tune: TG = 32, 64, 128, 256
-// tune: KEEP = 8, 1, 4
+// tune: KEEP = 8, 1, 4, 16
 // defaults: cuda TG = 128, KEEP = 4
 // dtypes: float32, float16, bfloat16
 #include "metalbench/norm.h"

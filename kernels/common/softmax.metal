@@ -5,7 +5,7 @@
 // row.
 // dispatch: softmax  threadgroups=(rows)  threads=(TG)
 // tune: TG = 32, 64, 128, 256
-// tune: KEEP = 8, 1, 4
+// tune: KEEP = 8, 1, 4, 16
 // defaults: cuda TG = 128, KEEP = 4
 // defaults: cuda float16 bfloat16 TG = 64
 // dtypes: float32, float16, bfloat16

@@ -3,7 +3,7 @@
 // exp(-inf - maximum) be 0, so that masked elements vanish without a test of their own.
 // dispatch: masked_softmax  threadgroups=(rows)  threads=(TG)
 // tune: TG = 32, 64, 128, 256
-// tune: KEEP = 8, 1, 4
+// tune: KEEP = 8, 1, 4, 16
 // defaults: cuda TG = 128, KEEP = 4
 // dtypes: float32, float16, bfloat16
 #include "metalbench/softmax.h"
