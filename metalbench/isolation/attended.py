@@ -37,6 +37,8 @@ class Attended:
     def __init__(self, device: str, trial: Trial | None = None) -> None:
         self.process = Process(device, worker=WORKER, channel=Channel.of_run)
         self._open = self._ready = False
+        # What it has said while it was made ready, and is still to be told.
+        self._early: Message | None = None
         self.prepared_for = trial
         self._stage: Stage | None = None
         self._case: Case | None = None
@@ -78,13 +80,18 @@ class Attended:
         end = monotonic() + SECONDS_FOR_QUIET
         with suppress(EOFError, OSError, EncodingError):
             while not self._ready and self.process.channel.waiting(max(0.0, end - monotonic())):
-                self._note(self.process.channel.receive())
+                message = self.process.channel.receive()
+                if self._note(message):
+                    self._early = message
+                    return
 
     def receive(self, limits: Limits) -> Message:
         """Wait for what the worker tells of its trial.
 
         Raises Ended if it dies or goes beyond its limits, WorkerError if it never was ready.
         """
+        if self._early is not None:
+            return self._early
         while True:
             self._look(limits)
             try:

@@ -121,19 +121,7 @@ class Attempt:
         self._notes += folded_tests(compiled)
         first, *others = verify.seeds_for(task, size, trial.seed, timed=True)
         checked_first = not self._device.checked_builds
-        # Where runs are repeated one of them has other inputs.
-        ahead = [first] if size in task.judges else [first, first + task.turn]
-        with inputs_ahead(task, size, ahead, dtype_name=trial.dtype):
-            if checked_first:
-                self._check(task)
-            self._enter(Stage.VERIFY)
-            try:
-                for each in dict.fromkeys((next(iter(task.sizes)), size)):
-                    self._verify(task, [each], [first], repeatedly=each not in task.judges)
-            except Stopped:
-                if not checked_first:
-                    self._explain(task)
-                raise
+        self._look(task, size, first, checked_first=checked_first)
         if trial.timed:
             timed = self._prepared(compiled, task, size)
             self._enter(Stage.MEASURE)
@@ -151,6 +139,22 @@ class Attempt:
             # At the first seed it has been run repeatedly.
             self._verify(task, [size], others, repeatedly=False, timed=size)
         self._verify(task, [*declared, drawn])
+
+    def _look(self, task: Task, size: str, seed: int, *, checked_first: bool) -> None:
+        """Find what is plainly wrong: at the smallest size, and at the one that is timed."""
+        # Where runs are repeated one of them has other inputs.
+        ahead = [seed] if size in task.judges else [seed, seed + task.turn]
+        with inputs_ahead(task, size, ahead, dtype_name=self._trial.dtype):
+            if checked_first:
+                self._check(task)
+            self._enter(Stage.VERIFY)
+            try:
+                for each in dict.fromkeys((next(iter(task.sizes)), size)):
+                    self._verify(task, [each], [seed], repeatedly=each not in task.judges)
+            except Stopped:
+                if not checked_first:
+                    self._explain(task)
+                raise
 
     def _enter(self, stage: Stage) -> None:
         self._stage = stage

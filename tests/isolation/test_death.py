@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ from metalbench.isolation import Limits, attended
 from metalbench.isolation.confinement.system_calls import machine
 from metalbench.isolation.death import Ended, WorkerError, by_itself
 from metalbench.isolation.workers import network_of_workers
+from metalbench.kernel.library import Library
 from metalbench.result import Status
+from metalbench.run.trial import Trial
 from metalbench.verify import Kind
 
 MIB = 2**20
@@ -120,6 +123,21 @@ def test_a_device_that_cannot_be_made_ready_is_told_in_its_words(
     for attempt in (lambda: runs("good"), lambda: network_of_workers("cpu")):
         with pytest.raises(MachineError, match=r"^cpu: cannot make a context$"):
             attempt()
+
+
+def test_it_is_told_also_of_a_worker_that_was_being_made_ready(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attended, "WORKER", "without_device")
+    entry = Library([folder]).entry("good")
+    trial = Trial(entry, entry.kernel(), "float32")
+    worker = attended.Attended("cpu", trial)
+    try:
+        worker.settle()
+        worker.begin(trial)
+        assert worker.receive(Limits()) == ("machine", "cpu: cannot make a context")
+    finally:
+        worker.process.end()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux filters system calls")

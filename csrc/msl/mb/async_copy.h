@@ -5,9 +5,10 @@
 //       ulong, ulong2, const device void*, ulong, ulong, ulong2, long2, int)
 //       __asm("air.simdgroup_async_copy_2d.p3i8.p1i8");
 //
-// (1 stands for device memory and 3 for threadgroup memory.) The front end makes these labels those of the
-// functions in async_copy_labels.h, one for both directions. On the cpu device a copy is done when it is started,
-// by the first lane, on a GPU by all lanes (gpu/tile_copy.h); they meet when they wait for it.
+// (1 stands for device memory and 3 for threadgroup memory.) The front end makes these labels those of
+// the functions in async_copy_labels.h, one for both directions. On the cpu device a copy is done when
+// it is started, by the first lane; on a GPU all lanes copy (gpu/tile_copy.h). They meet when they wait
+// for it.
 #pragma once
 
 #include "sync.h"
