@@ -12,6 +12,7 @@ from metalbench.errors import MetalBenchError
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.measure import Measurement, Plan, Sides, measure
 from metalbench.measure.probe import probe_of
+from metalbench.run.reuse_audit import ReuseAudit
 from metalbench.run.stages import Stage
 from metalbench.run.turns import Turns, like_seeds
 from metalbench.task.workload import workload
@@ -110,23 +111,30 @@ def compete(
     candidate = Turns.of(newer, work, contest.plan.mode, known)
     reference = candidate.of_another(older)
     enter(Stage.MEASURE)
-    measured = _timed(device, candidate, reference, contest.plan, progress)
+    audits = ReuseAudit(reference), ReuseAudit(candidate)
+    measured = _timed(device, audits, contest.plan, progress)
     enter(Stage.RECHECK)
-    for turns, name in zip((reference, candidate), contest.names, strict=True):
-        _verify_again(contest, turns, name)
+    for audit, name in zip(audits, contest.names, strict=True):
+        _verify_again(contest, audit, name)
     return measured
 
 
 def _timed(
     device: Device,
-    candidate: Turns,
-    reference: Turns,
+    audits: tuple[ReuseAudit, ReuseAudit],
     plan: Plan,
     progress: Callable[[float], None] | None,
 ) -> Measurement:
+    """Time the second of two audited kernels against the first."""
+    reference, candidate = (each.turns for each in audits)
+
     def exchange(look: int) -> None:
         candidate.exchange(look)
         reference.follow(candidate)
+
+    def audit_both() -> None:
+        for each in audits:
+            each.run()
 
     sides = Sides(
         candidate.dispatches,
@@ -135,6 +143,7 @@ def _timed(
         reference_repeats=len(reference.passes),
         probe=probe_of(device),
         refresh=exchange,
+        interlude=audit_both,
     )
     measured = measure(device, sides, plan, progress=progress)
     return replace(measured, remarks=(*candidate.doubts, *measured.remarks))
@@ -196,11 +205,13 @@ def _check_sizes(
     _expect_right(report, contest.names[side])
 
 
-def _verify_again(contest: Contest, turns: Turns, name: str) -> None:
-    """What was timed must still compute, in the same buffers but on other inputs."""
+def _verify_again(contest: Contest, audit: ReuseAudit, name: str) -> None:
+    """Raise unless what was timed still computes, in the same buffers but on other inputs."""
+    turns = audit.turns
     turns.exchange(turns.exchanges + 1)
     turns.run()
     _expect_right(turns.left_behind(), name)
+    _expect_right(audit.report(), name)
     seed = next(like_seeds(contest.task, max(each.seed for each in turns.works)))
     size = turns.bound.workload.size
     other = workload(contest.task, size, dtype_name=contest.dtype, seed=seed)

@@ -49,36 +49,39 @@ class SampleSet:
     reference_long_base: int = 0
 
     @classmethod
-    def join(cls, looks: Sequence[Samples], *, own_clock: bool) -> SampleSet:
-        """Concatenate the samples of one look after the other, by the clock that both sides have.
+    def join(cls, calls: Sequence[Samples], *, looks: Sequence[int], own_clock: bool) -> SampleSet:
+        """Concatenate the samples of calls of the core's loop, by the clock that both sides have.
 
         That is the device's own where it told every window, else the one of the core's choice.
+        `looks` are the numbers of the looks that the calls belong to.
         """
-        own = OwnClock.join(looks) if own_clock else None
-        by_own = own is not None and (looks[-1].clock == "device" or own.tells_both)
+        own = OwnClock.join(calls) if own_clock else None
+        by_own = own is not None and (calls[-1].clock == "device" or own.tells_both)
 
         def joined(arrays: Iterable[NDArray[Any]], dtype: type) -> NDArray[Any]:
             return np.concatenate([np.asarray(array, dtype=dtype) for array in arrays])
 
         return cls(
             candidate_ns=joined(
-                (look.device_ns if by_own else look.candidate_ns for look in looks), np.float64
+                (call.device_ns if by_own else call.candidate_ns for call in calls), np.float64
             ),
             reference_ns=joined(
-                (look.reference_device_ns if by_own else look.reference_ns for look in looks),
+                (call.reference_device_ns if by_own else call.reference_ns for call in calls),
                 np.float64,
             ),
-            candidate_first=joined((look.candidate_first for look in looks), np.bool_),
-            look=np.repeat(np.arange(len(looks)), [len(look.candidate_ns) for look in looks]),
-            floor_ns=joined(
-                (look.floor_device_ns if by_own else look.floor_ns for look in looks), np.float64
+            candidate_first=joined((call.candidate_first for call in calls), np.bool_),
+            look=np.repeat(
+                np.array(looks, dtype=np.int64), [len(call.candidate_ns) for call in calls]
             ),
-            candidate_window=int(looks[-1].candidate_window),
-            reference_window=int(looks[-1].reference_window),
-            tick_ns=float(looks[-1].tick_ns),
-            clock="device" if by_own else looks[-1].clock,
+            floor_ns=joined(
+                (call.floor_device_ns if by_own else call.floor_ns for call in calls), np.float64
+            ),
+            candidate_window=int(calls[-1].candidate_window),
+            reference_window=int(calls[-1].reference_window),
+            tick_ns=float(calls[-1].tick_ns),
+            clock="device" if by_own else calls[-1].clock,
             own=own,
-            probe_ns=joined((look.probe_ns for look in looks), np.float64),
+            probe_ns=joined((call.probe_ns for call in calls), np.float64),
         )
 
     def with_long(self, look: Samples) -> SampleSet:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Progress = Callable[[float], None]
 # Called between looks with the number of the next: puts other inputs in place.
 Refresh = Callable[[int], None]
+# Called between two windows of a look, at a random one: leaves the inputs as they are.
+Interlude = Callable[[], None]
 # So many looks at least fit into the time, down to so many pairs in each: what is the same within a
 # look, its inputs, should not be so for the whole measurement.
 LOOKS = 8
@@ -34,6 +36,11 @@ REWARM = 20
 # Windows of four times the passes may take so much of a measurement's time; fewer say nothing.
 LONG_SHARE = 0.125
 FEWEST_LONG = 3
+# Looks 1 and 2 have an interlude, and of later ones each with this probability, as long as
+# interludes have taken no larger part of a measurement's time than this.
+LOOKS_WITH_INTERLUDE = (1, 2)
+INTERLUDE_PROBABILITY = 0.25
+INTERLUDE_SHARE = 0.05
 # Who hears of progress draws it, on the GPU that is timed and with a core that times it.
 SECONDS_BETWEEN_TELLINGS = 0.2
 
@@ -58,7 +65,7 @@ class Sides:
     those of a pass of its own, which does it `reference_repeats` times, or None. In the place of
     either may stand a function that runs k chained repetitions to completion.
     `probe` is work of a fixed length in registers alone, none if empty. `refresh` puts other inputs
-    in place for both sides.
+    in place for both sides. `interlude` runs passes of its own at moments that no kernel can know.
     """
 
     candidate: Any
@@ -67,6 +74,7 @@ class Sides:
     reference_repeats: int = 1
     probe: Sequence[Dispatch] = ()
     refresh: Refresh | None = None
+    interlude: Interlude | None = None
 
 
 @dataclass
@@ -78,7 +86,9 @@ class Series:
     plan: Plan
     progress: Progress | None
     clock: Callable[[], float]
-    looks: list[Samples] = field(default_factory=list)
+    # The calls of the core's loop, and the look that each belongs to: an interlude splits a look.
+    calls: list[Samples] = field(default_factory=list)
+    looks_of_calls: list[int] = field(default_factory=list)
     taken: int = 0
     spent: float = 0.0
     best_probe_ns: float = 0.0
@@ -88,11 +98,19 @@ class Series:
     _windows: tuple[int, int] = 0, 0
     _look_pairs: int = 0
     _told: float = -math.inf
+    _looks: int = 0
+    _interludes_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Draw the moments of interludes from other numbers than the order within pairs."""
+        self._random = np.random.default_rng([self.plan.seed, 1])
 
     @property
     def samples(self) -> SampleSet:
         """Everything taken so far."""
-        return SampleSet.join(self.looks, own_clock=self.device.own_clock)
+        return SampleSet.join(
+            self.calls, looks=self.looks_of_calls, own_clock=self.device.own_clock
+        )
 
     @property
     def throttled(self) -> bool:
@@ -125,7 +143,7 @@ class Series:
 
     def is_past(self, seconds: float) -> bool:
         """Whether so much time is spent, to the nearest look."""
-        return self.spent + 0.5 * self.spent / max(len(self.looks), 1) > seconds
+        return self.spent + 0.5 * self.spent / max(self._looks, 1) > seconds
 
     @property
     def _late_and_far_apart(self) -> bool:
@@ -149,8 +167,29 @@ class Series:
         pairs = min(self.look_pairs, plan.max_pairs - self.taken)
         if self.taken < FEWEST_FAR and self._late_and_far_apart:
             pairs = min(pairs, FEWEST_FAR - self.taken)
+        if self._has_interlude():
+            before = int(self._random.integers(1, pairs, endpoint=True))
+            self._take_pairs(before)
+            self._take_interlude()
+            if before < pairs and not self.throttled:
+                self._take_pairs(pairs - before, refresh=False)
+        else:
+            self._take_pairs(pairs)
+        self._looks += 1
+        if self.throttled and not self.taken:
+            # There has to be something to show; the verdict says what it is worth.
+            limit = int(plan.seconds * 1e9)
+            self._keep(
+                self._look(
+                    max_pairs=plan.min_pairs, min_pairs=1, time_limit_ns=limit, probe_drop=0.0
+                )
+            )
+
+    def _take_pairs(self, pairs: int, *, refresh: bool = True) -> None:
+        plan = self.plan
         drop = plan.probe_drop if plan.obeys_probe and self.device.own_clock else 0.0
         look = self._look(
+            refresh=refresh,
             max_pairs=pairs,
             min_pairs=min(pairs, FEWEST_IN_LOOK),
             time_limit_ns=self._look_limit_ns(),
@@ -161,11 +200,23 @@ class Series:
         if drop and self.best_probe_ns > (1 + drop) * look.best_probe_ns > 0:
             self._forget()  # the clock was low all along
         self._keep(look)
-        if self.throttled and not self.taken:
-            # There has to be something to show; the verdict says what it is worth.
-            limit = int(plan.seconds * 1e9)
-            fewest = dict(max_pairs=plan.min_pairs, min_pairs=1, time_limit_ns=limit)
-            self._keep(self._look(**fewest, probe_drop=0.0))
+
+    def _has_interlude(self) -> bool:
+        """Decide whether the look that is about to be taken has an interlude."""
+        if self.sides.interlude is None or not self._look_pairs:
+            return False
+        if self._looks in LOOKS_WITH_INTERLUDE:
+            return True
+        affordable = self._interludes_s < INTERLUDE_SHARE * self.plan.seconds
+        return affordable and self._random.random() < INTERLUDE_PROBABILITY
+
+    def _take_interlude(self) -> None:
+        assert self.sides.interlude is not None
+        start = self.clock()
+        self.sides.interlude()
+        taken = self.clock() - start
+        self._interludes_s += taken
+        self.spent += taken
 
     def with_long_windows(self, samples: SampleSet) -> SampleSet:
         """The samples with the times of long windows of both sides, if those can be afforded."""
@@ -196,12 +247,12 @@ class Series:
         pair_s = self.spent / max(self.taken, 1)
         return self.plan.warmup_ns // REWARM if pair_s * 1e9 < self.plan.warmup_ns else 0
 
-    def _look(self, **options: Any) -> Samples:
+    def _look(self, *, refresh: bool = True, **options: Any) -> Samples:
         plan, begun = self.plan, self.clock()
         warmup_ns = plan.warmup_ns
         if self._begun:
             warmup_ns = self._rewarm_ns()
-            if self.sides.refresh is not None:
+            if refresh and self.sides.refresh is not None:
                 self.sides.refresh(self._begun)
         start = begun if self._begun else begun + warmup_ns / 1e9
         look = self.device.sample(
@@ -227,13 +278,14 @@ class Series:
         return look
 
     def _keep(self, look: Samples) -> None:
-        self.looks.append(look)
+        self.calls.append(look)
+        self.looks_of_calls.append(self._looks)
         if look.throttled:
             self.drop = float(look.probe_ns[-1] / look.best_probe_ns) - 1
         self.taken += len(look.candidate_ns)
         self.best_probe_ns = float(look.best_probe_ns)
         before = self.steadiness
-        probes = np.concatenate([np.asarray(each.probe_ns) for each in self.looks])
+        probes = np.concatenate([np.asarray(each.probe_ns) for each in self.calls])
         self.steadiness = Steadiness(
             before.discarded + int(look.discarded),
             before.retries + int(look.retries),
@@ -244,7 +296,8 @@ class Series:
     def _forget(self) -> None:
         before = self.steadiness
         self.steadiness = replace(before, discarded=before.discarded + self.taken)
-        self.looks.clear()
+        self.calls.clear()
+        self.looks_of_calls.clear()
         self.taken = 0
 
     def _tell(self, start: float, pairs: int) -> None:

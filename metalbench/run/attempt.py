@@ -197,7 +197,7 @@ class Attempt:
         whose, how = self._whose(task), self._how()
         timed = drawn if size in task.judges else size
         self._note(verify.verify_checked_as_timed(*whose, size=timed, drawn=drawn, **how))
-        self._note(verify.verify_same_work(*whose, **how))
+        self._note(verify.verify_same_work(*whose, timed=size, **how))
 
     def _whose(self, task: Task) -> tuple[Device, Kernel, Task]:
         return self._device, self._trial.kernel, task
@@ -265,8 +265,9 @@ class Attempt:
         raise Stopped
 
     def _recheck(self, timed: Timed, task: Task, size: str, seed: int) -> None:
-        """Judge what the timing left behind, and what the same buffers hold of new inputs."""
+        """Judge what the timing left, whether each pass did its work, and a pass on new inputs."""
         self._note(timed.turns.left_behind())
+        self._note(timed.audit.report())
         self._note(
             timed.turns.run_on(workload(task, size, dtype_name=self._trial.dtype, seed=seed))
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from metalbench.kernel.prepare import Bound, Compiled
 from metalbench.measure import FormTime, Measurement, Mode, Plan, Sides, measure
 from metalbench.measure.probe import probe_of
 from metalbench.measure.series import Progress
+from metalbench.run.reuse_audit import ReuseAudit
 from metalbench.run.turns import Turns
 from metalbench.task.workload import Workload
 from metalbench.verify.examine import Yardsticks
@@ -35,6 +36,11 @@ class Timed:
     turns: Turns
     reference: Reference | None
     remarks: tuple[str, ...] = ()
+    audit: ReuseAudit = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Audit the passes that are timed."""
+        self.audit = ReuseAudit(self.turns)
 
     @classmethod
     def prepare(
@@ -76,6 +82,7 @@ class Timed:
             repeats=len(self.turns.passes),
             probe=probe_of(self.device),
             refresh=self._exchange,
+            interlude=self.audit.run,
         )
         measured = measure(self.device, sides, plan, progress=progress)
         return replace(measured, forms=forms, remarks=(*remarks, *measured.remarks))

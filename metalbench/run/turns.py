@@ -90,7 +90,7 @@ class Turns:
         return list(found.values())
 
     def exchange(self, look: int) -> None:
-        """Put further inputs of the same distributions in place of all that are there."""
+        """Replace all inputs by further ones of the same distributions, and poison the scratch."""
         before = self.works
         task, size, kind = before[0].task, before[0].size, before[0].dtype.name
         seeds = like_seeds(task, max(each.seed for each in before))
@@ -108,14 +108,22 @@ class Turns:
 
         self.rounds = [[exchanged(each) for each in each_round] for each_round in self.rounds]
         self.exchanges = look
+        self._poison_scratch()
+
+    def _poison_scratch(self) -> None:
+        """Overwrite what earlier passes left in scratch memory."""
+        for each in {id(bound.scratches): bound.scratches for bound in self.passes}.values():
+            for scratch in each.values():
+                scratch.poison(self.exchanges)
 
     def follow(self, other: Turns) -> None:
-        """Take note of what another kernel's turns have put into the inputs of both."""
+        """Take over the inputs that another kernel's turns have put into the shared buffers."""
         self.exchanges = other.exchanges
         self.rounds = [
             [replace(mine, workload=theirs.workload) for mine, theirs in zip(*rounds, strict=True)]
             for rounds in zip(self.rounds, other.rounds, strict=True)
         ]
+        self._poison_scratch()
 
     def run(self) -> None:
         """Make every pass once."""
@@ -134,12 +142,12 @@ class Turns:
         report = self._left_by(self.rounds[-1])
         for each in self.rounds[0]:
             if report.passed:
-                report += Report(tuple(over_others(self._examiner(each))))
+                report += Report(tuple(over_others(self.examiner(each))))
         return report
 
     def run_on(self, work: Workload) -> Report:
         """Run once more in the same buffers, poisoned, on other inputs, and judge that."""
-        return self._examiner(self.bound.load(work)).examine()
+        return self.examiner(self.bound.load(work)).examine()
 
     def _left_by(self, each_round: list[Bound]) -> Report:
         report = Report()
@@ -147,10 +155,11 @@ class Turns:
         for each in each_round:
             first = judged.setdefault(each.workload.seed, each)
             if report.passed and (each is first or not _equal(each, first)):
-                report += self._examiner(each).left_behind()
+                report += self.examiner(each).left_behind()
         return report
 
-    def _examiner(self, bound: Bound) -> Examiner:
+    def examiner(self, bound: Bound) -> Examiner:
+        """Return an examiner of one of the passes."""
         return Examiner(bound, self.device, TIME_LIMIT, self.yardsticks)
 
 

@@ -1,13 +1,15 @@
-"""Whether a pass does the same work when it is repeated: a timed pass is one of many.
+"""Count whether a repeated pass does the same work as the first one: a timed pass is one of many.
 
-Who only finds out that the answer is there already computes nothing, and is right every time. What
-earlier passes left may be looked at in ways that no check of memory objects to: an atomic exchange
-need not mean what it reads. But what is counted shows it.
+A kernel that only finds out that the answer is there computes nothing, and is right every time. It
+may read what earlier passes left in ways that no check of memory reports: an atomic exchange need
+not use what it reads. The counts show it. The times of passes on new inputs show it as well
+(run/reuse_audit.py), in the build that is timed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from time import perf_counter
 
 from metalbench import _core
 from metalbench.counting.count import counts_of
@@ -24,6 +26,8 @@ from metalbench.verify.examine import Examiner
 from metalbench.verify.flow import TIME_LIMIT, Progress, quiet, small_sizes
 from metalbench.verify.verdict import Report
 
+# A counted run at the timed size that would take longer is not made.
+LONGEST_S = 2.0
 # Of the first pass's work a repeated one may save as much: a wait for another threadgroup, or a
 # comparison with what an atomic holds, need not take as long each time.
 LEAST_SHARE = 0.95
@@ -34,68 +38,85 @@ def verify_same_work(
     kernel: Kernel,
     task: Task,
     *,
+    timed: str | None = None,
     dtype_name: str = "float32",
     seed: int = 0,
     tunables: Mapping[str, int] | None = None,
     time_limit: float = TIME_LIMIT,
     progress: Progress = quiet,
 ) -> Report:
-    """Count a first pass and the next one on the same inputs, at the first small size of the task.
+    """Compare the counts of a first pass with those of the next one on the same inputs.
 
-    Only of a kernel that `could_remember`, and once for each source: that it passed is kept in
-    the cache. What cannot be counted is told in the report's `skipped`. Raises MachineError if the
-    machine fails.
+    This is done at the first small size of the task, and at the size `timed` where a counted run
+    of it is expected to take `LONGEST_S` at most. Only a kernel that `could_remember` is counted,
+    and once for each source: the cache keeps that it passed. The report's `skipped` says what could
+    not be counted. Raises MachineError if the machine fails.
     """
     if not could_remember(kernel):
         return Report()
-    sizes = small_sizes(task)
-    size = sizes[0] if sizes else next(iter(task.sizes))
-    key = _key(kernel, task, size, dtype_name, tunables)
+    small = next(iter(small_sizes(task)), next(iter(task.sizes)))
+    key = _key(kernel, task, (small, timed or small), dtype_name, tunables)
     if cache.load(key) is not None:
         return Report()
-    progress(f"{size}, counted")
     try:
+        progress(f"{small}, counted")
         compiled = compile_kernel(
             device, kernel, task, dtype_name=dtype_name, tunables=tunables, counted=True
         )
-        bound = compiled.bind(workload(task, size, dtype_name=dtype_name, seed=seed))
-        report = _judged(compiled, bound, Examiner(bound, compiled.device, time_limit))
+        report, pass_s = _judged(compiled, small, seed, time_limit)
+        if report.passed and timed not in (None, small):
+            growth = task.flops(timed) / max(1, task.flops(small))
+            growth = max(growth, task.bytes(timed, dtype_name) / task.bytes(small, dtype_name))
+            if pass_s * growth <= LONGEST_S:
+                progress(f"{timed}, counted")
+                report, _ = _judged(compiled, timed, seed, time_limit)
     except MachineError:
         raise
     except MetalBenchError as error:
-        return Report(skipped=(f"that repeated passes do the same work was not seen: {error}",))
+        return Report(skipped=(f"the work of repeated passes was not compared: {error}",))
     if report.passed:
         cache.store(key, {"passed": True})
     return report
 
 
 def could_remember(kernel: Kernel) -> bool:
-    """Whether a kernel has where to keep its inputs, or reads what is not written and is not seen.
+    """Return whether a kernel has memory to keep inputs in, or can read unwritten memory unseen.
 
-    Inputs that are not kept cannot be known again; and plain reads of outputs that nothing has
-    written yet are findings of every checked build.
+    A kernel that keeps no inputs cannot recognise them; and a checked build reports every plain
+    read of an output that nothing has written yet. Macros may put the name of an atomic function
+    together.
     """
-    return bool(kernel.scratches) or "atomic_exchange" in kernel.text
+    return bool(kernel.scratches) or "atomic" in kernel.text or "##" in kernel.text
 
 
 def _key(
-    kernel: Kernel, task: Task, size: str, dtype_name: str, tunables: Mapping[str, int] | None
+    kernel: Kernel,
+    task: Task,
+    sizes: Sequence[str],
+    dtype_name: str,
+    tunables: Mapping[str, int] | None,
 ) -> str:
     return cache.digest(
         "same work",
         toolchain().key,
         kernel.text,
         task.name,
-        repr(task.extents(size)),
+        repr([task.extents(each) for each in sizes]),
         dtype_name,
         repr(sorted(kernel.tuned(tunables, dtype=dtype_name).items())),
     )
 
 
-def _judged(compiled: Compiled, bound: Bound, examiner: Examiner) -> Report:
+def _judged(compiled: Compiled, size: str, seed: int, time_limit: float) -> tuple[Report, float]:
+    """Compare two passes at `size`; return the report, and the time in s of the second pass."""
+    work = workload(compiled.task, size, dtype_name=compiled.dtype.name, seed=seed)
+    bound = compiled.bind(work)
+    examiner = Examiner(bound, compiled.device, time_limit)
     examiner.run()
     first = _total(compiled, bound)
+    start = perf_counter()
     examiner.rerun()
+    pass_s = perf_counter() - start
     again = _total(compiled, bound)
     for what, names in _KINDS.items():
         before, after = (sum(getattr(each, name) for name in names) for each in (first, again))
@@ -106,8 +127,8 @@ def _judged(compiled: Compiled, bound: Bound, examiner: Examiner) -> Report:
             f"instead of {before:,}; the kernel must compute everything in every run, whatever an "
             "earlier run left in its outputs or its scratch"
         )
-        return Report((examiner.finding(Kind.LESS_WORK, message),))
-    return Report()
+        return Report((examiner.finding(Kind.LESS_WORK, message),)), pass_s
+    return Report(), pass_s
 
 
 _KINDS = {

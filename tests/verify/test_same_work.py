@@ -21,6 +21,12 @@ HEAD = "// dispatch: k threads_in_grid=(n) threads=(64)\n"
         ("", "y[i] = x[i];", False),
         ("// scratch: kept float32 (n)\n", "y[i] = x[i];", True),
         ("", "atomic_exchange_explicit(&y[i], 1u, memory_order_relaxed);", True),
+        ("", "atomic_fetch_or_explicit(&y[i], 0u, memory_order_relaxed);", True),
+        (
+            "#define JOIN(a, b) a##b\n",
+            "JOIN(ato, mic_load_explicit)(&y[i], memory_order_relaxed);",
+            True,
+        ),
     ],
 )
 def test_only_what_could_remember_is_counted(tmp_path, line, code, remembers):

@@ -1,0 +1,219 @@
+"""Kernels that keep results between passes are found by their times; honest kernels are not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from metalbench import _core
+from metalbench.kernel import parse
+from metalbench.kernel.prepare import compile_kernel
+from metalbench.measure import Mode
+from metalbench.run import reuse_audit
+from metalbench.run.reuse_audit import Audit, ReuseAudit
+from metalbench.run.turns import Turns
+from metalbench.task import normal, output, task
+from metalbench.task.dtypes import dtype
+from metalbench.task.workload import workload
+from metalbench.verify import Kind
+
+
+@task(
+    sizes=dict(seed=dict(n=2048)),
+    inputs=dict(x=normal("n")),
+    outputs=dict(y=output("n")),
+    oracle=lambda x: x,
+    flops="1000 * n",
+)
+def iterated(x):
+    return x
+
+
+# A thread does much work for its element: to look an element up takes a small part of it.
+HEAD = """
+// Iterate a map.
+// scratch: keys uint32 (2 * n)
+// scratch: values float32 (2 * n)
+// scratch: state uint32 (4 * n)
+// dispatch: f  threads_in_grid=(n)  threads=(64)
+#include <metal_stdlib>
+using namespace metal;
+static float work(float v) {
+  float w = v;
+  for (int k = 0; k < 1000; ++k) w = fma(w, 0.5f, v * 0.5f);
+  return w;
+}
+static uint exchanged(device uint* p) {
+  uint v = atomic_exchange_explicit((device atomic_uint*)p, 0u, memory_order_relaxed);
+  atomic_store_explicit((device atomic_uint*)p, v, memory_order_relaxed);
+  return v;
+}
+static uint fetched_or(device uint* p) {
+  return atomic_fetch_or_explicit((device atomic_uint*)p, 0u, memory_order_relaxed);
+}
+static uint fetched_add(device uint* p) {
+  return atomic_fetch_add_explicit((device atomic_uint*)p, 0u, memory_order_relaxed);
+}
+static uint compared(device uint* p) {
+  uint v = 1;
+  atomic_compare_exchange_weak_explicit((device atomic_uint*)p, &v, 1u, memory_order_relaxed,
+                                        memory_order_relaxed);
+  return v;
+}
+kernel void f(device const float* x, device float* y, device uint* keys, device float* values,
+              device uint* state, constant uint& n, uint i [[thread_position_in_grid]]) {
+  const uint key = as_type<uint>(x[i]);
+"""
+LOOK_UP = """
+  const uint slot = SLOT;
+  if (CONDITION READ(keys + slot * n + i) == key) {
+    y[i] = values[slot * n + i];
+    HIT
+    return;
+  }
+  y[i] = values[slot * n + i] = work(x[i]);
+  keys[slot * n + i] = key;
+  MISS
+}
+"""
+BY_KEY = "READ(keys + i) == key ? 0 : READ(keys + n + i) == key ? 1 : (READ(state + i) & 1)"
+FLIP = "state[i] = slot + 1;"
+
+
+def keeping(
+    read: str = "*", slot: str = BY_KEY, condition: str = "", hit: str = "", miss: str = FLIP
+) -> str:
+    """Return a kernel that keeps the results of two sets of inputs in scratch."""
+    text = HEAD + LOOK_UP
+    for name, code in dict(SLOT=slot, CONDITION=condition, HIT=hit, MISS=miss, READ=read).items():
+        text = text.replace(name, code)
+    return text
+
+
+KEEPING = {
+    "plain reads": keeping(),
+    "atomic exchange": keeping("exchanged"),
+    "atomic or": keeping("fetched_or"),
+    "atomic add": keeping("fetched_add"),
+    "compare and exchange": keeping("compared"),
+    "slot by parity of the pass": keeping(
+        slot="state[i] & 1", condition="(state[i] += 1) > 0 &&", miss=""
+    ),
+    "slot by address of the input": keeping(slot="((ulong)x >> 14) & 1", miss=""),
+    # It counts known keys in a row, and uses what it keeps from the seventh on.
+    "only after a row of hits": keeping(
+        condition="(state[n + i] = READ(keys + slot * n + i) == key ? state[n + i] + 1 : 0) > 6 &&"
+    ),
+    "only from the tenth pass on": keeping(condition="(state[n + i] += 1) > 10 &&"),
+    "for seven of eight elements": keeping(condition="(i & 7) != 0 &&"),
+    "bits of the key in the value": keeping().replace(
+        "values[slot * n + i];", "as_type<float>(as_type<uint>(values[slot * n + i]));"
+    ),
+    "in half of the passes": keeping(condition="(((state[n + i] += 1) >> 1) & 1) == 0 &&"),
+}
+HONEST = {
+    "computes": HEAD + "y[i] = work(x[i]); }",
+    "writes its scratch": HEAD + "values[i] = work(x[i]); keys[i] = key; y[i] = values[i]; }",
+    "compares and computes": HEAD
+    + "state[i] = keys[i] == key ? 1 : 0; keys[i] = key; y[i] = work(x[i]); }",
+    "takes time that depends on values": HEAD
+    + "y[i] = x[i] > 0 ? work(x[i]) : work(work(x[i])); }",
+}
+
+
+def audited(source: str, mode: Mode = Mode.WARM) -> ReuseAudit:
+    """Return the audit of a kernel that has made some timed passes."""
+    compiled = compile_kernel(_core.open("cpu"), parse(source, name="iterated"), iterated)
+    turns = Turns.of(compiled, workload(iterated, "seed", seed=3), mode)
+    for each in turns.bound.scratches.values():
+        each.bytes[:] = 0
+    for _ in range(8):
+        turns.run()
+    return ReuseAudit(turns)
+
+
+@pytest.mark.parametrize("name", KEEPING)
+def test_report_finds_kernels_that_keep_results(name: str) -> None:
+    report = audited(KEEPING[name]).report()
+    assert [each.kind for each in report.findings] == [Kind.LESS_WORK]
+    assert "on inputs that the kernel has run on before" in report.findings[0].message
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_report_passes_honest_kernels(name: str) -> None:
+    assert audited(HONEST[name]).report().passed
+
+
+def test_run_leaves_the_known_inputs_and_their_results() -> None:
+    audit = audited(HONEST["computes"])
+    audit.run()
+    for bound in audit.turns.passes:
+        for name, each in bound.inputs.items():
+            assert each.holds(bound.workload.inputs[name])
+    report = audit.turns.left_behind()
+    assert report.passed, report.findings
+
+
+def test_renewed_inputs_have_no_element_that_a_pass_had_there() -> None:
+    audit = audited(HONEST["computes"])
+    arrays = [audit._renewed(*pair)["x"] for pair in audit._draws(8)]
+    arrays += [each.inputs["x"] for each in audit.turns.works]
+    for place, one in enumerate(arrays):
+        assert one.shape == (2048,)
+        for other in arrays[place + 1 :]:
+            assert (one == other).mean() < 0.01
+
+
+@pytest.mark.parametrize("kind", ["uint32", "uint8", "float16", "bfloat16"])
+def test_renewed_inputs_have_the_type_and_range_of_the_drawn_ones(kind: str) -> None:
+    audit = audited(HONEST["computes"])
+    one, other = (np.arange(1, 101).astype(dtype(kind).numpy).reshape(10, 10) for _ in range(2))
+    renewed = audit._renewed({"x": one}, {"x": other})["x"]
+    assert (renewed.dtype, renewed.shape) == (one.dtype, one.shape)
+    assert renewed.astype(float).min() > 0
+    assert renewed.astype(float).max() <= 100
+
+
+def test_renewed_known_inputs_are_the_known_ones() -> None:
+    audit = audited(HONEST["computes"])
+    (pair,) = audit._draws(1)
+    known = audit.turns.bound.workload.inputs
+    assert np.array_equal(audit._renewed(*pair, known)["x"], known["x"])
+
+
+def test_renewed_inputs_whose_elements_belong_together_are_draws() -> None:
+    audit = audited(HONEST["computes"])
+    together = replace(iterated.inputs["x"], together=True)
+    ordered = replace(iterated, inputs={"x": together})
+    audit.turns.rounds = [
+        [replace(each, workload=replace(each.workload, task=ordered)) for each in each_round]
+        for each_round in audit.turns.rounds
+    ]
+    draws = audit._draws(4)
+    renewed = {audit._renewed(*pair)["x"].tobytes() for pair in draws}
+    assert len(renewed) == 4
+    assert renewed == {one["x"].tobytes() for one, _ in draws}
+
+
+@pytest.mark.parametrize(
+    ("ratios", "found"),
+    [
+        ([1.0, 1.05], False),
+        ([2.0, 2.0], True),
+        ([1.0, 3.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], False),
+    ],
+)
+def test_report_wants_several_audits(
+    ratios: list[float], found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    audit = audited(HONEST["computes"])
+
+    def scripted(self: ReuseAudit) -> None:
+        ratio = ratios[min(len(self.audits), len(ratios) - 1)]
+        self.audits.append(Audit((100.0, 120.0), (100.0 * ratio, 500.0)))
+
+    monkeypatch.setattr(ReuseAudit, "run", scripted)
+    assert audit.report().passed is not found
+    assert len(audit.audits) == (reuse_audit.CONFIRMING_AUDITS if found else len(ratios[:2]))
