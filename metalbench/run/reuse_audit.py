@@ -13,7 +13,7 @@ The audits come at random moments between timed windows: a kernel cannot know wh
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import chain, islice, repeat
+from itertools import chain, cycle, islice
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,8 @@ class ReuseAudit:
         """Take one audit, and leave in memory what a round of the timed passes leaves."""
         passes = self.turns.passes
         count = _block_length(self._timed(passes[0], passes[0].workload.inputs))
-        bounds = list(islice(chain.from_iterable(repeat(passes)), count))
+        # The first pass has just been made: in timed windows no pass follows itself.
+        bounds = list(islice(cycle(passes), 1, count + 1))
         draws = self._draws(count)
         known_ns, new_ns = (
             tuple(
