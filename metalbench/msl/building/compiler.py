@@ -20,6 +20,7 @@ from metalbench.msl.building.following import (
     with_births,
 )
 from metalbench.msl.building.frames import Frames
+from metalbench.msl.building.host_calls import threadgroup_variables
 from metalbench.msl.building.imports import check_imports
 from metalbench.msl.building.llvm_ir import rewrite
 from metalbench.msl.building.messages import REPORT
@@ -120,7 +121,7 @@ def assemble(
         undefined = translate.linker(told)
         if undefined:
             raise CompileError(undefined)
-        check_imports(made, tools.target, checked=checked)
+        check_imports(made, tools.target, checked=checked, variables=threadgroup_variables(ir))
         frames = Frames(made.with_suffix(".su").read_text(), ir)
         if tools.target.debug_in_object:
             built.replace(target.with_suffix(".o"))

@@ -93,7 +93,7 @@ class Diagnostics:
         for line in self.source.text.split("\n"):
             directive = _LINE_DIRECTIVE.fullmatch(line)
             if directive:
-                file, number = directive[2] or file, int(directive[1])
+                file, number = directive[2] or file, int(directive[1][:10])
             else:
                 written.setdefault(file, {})[number] = line
                 number += 1

@@ -1,7 +1,9 @@
-"""What of a host has no word of its own in a source, but is plain in the LLVM IR of it.
+"""What a kernel may not have, found in the LLVM IR that clang makes of it.
 
-Variables that keep their value from launch to launch, what would run when the code is loaded, and
-calls of what is known only when they are made.
+Spelling does not matter here: assembly, code that runs at loading, other names of functions, sections,
+variables that keep their value from launch to launch, and calls through pointers to functions. What
+the MSL headers themselves have of these is told apart by the file that it is in (ir/places.py), and
+variables by the names that the rewriter gave them.
 """
 
 from __future__ import annotations
@@ -13,97 +15,192 @@ from dataclasses import dataclass
 from metalbench.msl.ir.places import Metadata, is_own
 from metalbench.msl.reading.host_code import refusal
 from metalbench.msl.reading.program import Source
+from metalbench.msl.rewriting.edits import Code
 
 _VARIABLE = re.compile(r'^@(?P<name>[\w.$]+|"[^"]*") = (?P<rest>[^\n]*)', re.M)
 _MUTABLE = re.compile(r"(?:(?!constant |global )[\w()]+ )*global ")
 _OTHER = re.compile(r"(?:[\w()]+ )*(?:alias|ifunc) ")
-# Of the engine: the threadgroup's memory, what a kernel tells of itself; and clang's own, which has
-# no name or begins with its.
+_SECTION = re.compile(r', section "([^"]*)"')
+_THREAD_LOCAL = re.compile(r"(?:(?!constant |global )[\w()]+ )*thread_local\b")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+# Of the engine: what a kernel tells of itself, and the ends of sections; on a GPU the threadgroup's
+# arguments. A name for an assembler begins with \01.
 _OWN_VARIABLE = re.compile(
-    r"\d+|mb_\w+|_ZZ\d+mb_info\w*|llvm\..*|\w*mb_(?:storage|part)_\w*|__(?:start|stop)_mb_\w+|_ZN2mb\w+"
+    r"_ZZ\d+mb_info(?:_\d+)?E4info|mb_arena"
+    r"|(?:\\01)?(?:__(?:start|stop)_|section\$(?:start|end)\$__DATA\$)mb_(?:threadgroup|parts)"
 )
-_INITIALISERS = ("llvm.global_ctors", "llvm.global_dtors")
+# Of clang's own checks: what they tell the runtime, without a name.
+_UNNAMED = re.compile(r"\d+")
+# Lists of what stays though nothing uses it, and notes of the attribute `annotate`.
+_LISTS = frozenset({"llvm.used", "llvm.compiler.used"})
+_NOTES = frozenset({"llvm.global.annotations"})
+_INITIALISERS = frozenset({"llvm.global_ctors", "llvm.global_dtors"})
+_OWN_SECTIONS = frozenset({"mb_threadgroup", "mb_parts", "__DATA,mb_threadgroup", "__DATA,mb_parts"})
+_MEMBER = re.compile(r'@([\w.$]+|"[^"]*")')
+_OWN_FUNCTION = re.compile(r"mb_\w+|__truncsfbf2|__(?:asan|msan|ubsan|sanitizer)_\w+")
+# As the rewriter (rewriting/threadgroup.py) declares a variable of a threadgroup, and as the headers
+# (mb/*/memory.h) name its storage and its description.
+_DECLARED = re.compile(r"\bMB_THREADGROUP\(\w+, (\w+)\)")
+_STORAGE = ("mb_storage_", "mb_part_")
+_STORED = re.compile(r'^@([\w.$]+|"[^"]*") = [^\n]*, section "(?:__DATA,)?mb_(?:threadgroup|parts)"', re.M)
 # What is called is a name (`@f`), or else a value: `%f`, or a constant, before which types and
 # attributes may stand.
 _CALL = re.compile(
-    r'\b(?:call|invoke) (?:[^@%"]|%[\w.]+[ *]|%"[^"]*"[ *])*?'
+    r'\b(?:call|invoke|callbr) (?:[^@%"]|%[\w.]+[ *]|%"[^"]*"[ *])*?'
     r'(?:%(?:[\w.$]+|"[^"]*")\(|\b(?:inttoptr|null|undef|poison|getelementptr|addrspacecast)\b)'
 )
+_ASSEMBLY = re.compile(r'\basm (?:\w+ )*""')
+# What may follow the parameters of a function, and is no attribute of ours.
+_TRAITS = re.compile(r" (section|partition|gc|prefix|prologue|personality)\b")
 _PLACE = re.compile(r"!dbg (!\d+)")
 _WORD = re.compile(r"\d+")
 
 
 @dataclass
-class _Function:
-    """A function that calls what a pointer leads to; both places are of the debug information."""
+class _Act:
+    """What a function does that no kernel may: both places are of the debug information."""
 
+    what: str
     subprogram: str
-    call: str
+    place: str
 
 
-def refuse_host_calls(ir: str, source: Source) -> None:
-    """Raise CompileError for the first thing in a module that no Metal kernel may have."""
-    for name, what in _variables(ir):
+def refuse_host_calls(ir: str, source: Source, code: Code) -> None:
+    """Raise CompileError for the first thing in a module that no Metal kernel may have.
+
+    `code` is the lowered text of `source` that clang made the module of.
+    """
+    if "\nmodule asm " in f"\n{ir}":
+        raise refusal(source.filename, "inline assembly")
+    for name, what in _variables(ir, _stored_names(code.text)):
         raise refusal(_declared(source, name), f"{_plain(name)}, {what}")
-    callers = list(_callers(ir))
-    metadata = Metadata(ir.split("\n") if callers else ())
-    for caller in callers:
-        if not _is_own(metadata, caller):
-            where = _where(metadata, caller.call) or source.filename
-            raise refusal(where, "a call through a pointer to a function")
+    acts = list(_acts(ir))
+    metadata = Metadata(ir.split("\n") if acts else ())
+    for act in acts:
+        if not _is_own(metadata, act):
+            where = _where(metadata, act.place) or _where_of_function(metadata, act.subprogram)
+            raise refusal(where or source.filename, act.what)
 
 
-def _variables(ir: str) -> Iterator[tuple[str, str]]:
-    """Variables that a kernel may not have, each with what it is."""
+def threadgroup_variables(ir: str) -> frozenset[str]:
+    """Return the names of the threadgroup's memory in a module that has passed the check above."""
+    return frozenset(name.strip('"') for name in _STORED.findall(ir))
+
+
+def _stored_names(text: str) -> re.Pattern[str]:
+    """Return a pattern of the mangled names of the threadgroup's memory in a lowered text.
+
+    No identifier of a source begins with one of these names, or has it behind a digit.
+    """
+    names = {f"{prefix}{name}" for name in _DECLARED.findall(text) for prefix in _STORAGE}
+    listed = "|".join(sorted(f"{len(name.encode())}{re.escape(name)}" for name in names))
+    last = rf"_Z[\w.$]*(?:{listed})E?(?:_\d|__\d+_)?(?:\.\d+)*" if names else r"(?!)"
+    return re.compile(last)
+
+
+def _variables(ir: str, stored: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    """Yield the variables that a kernel may not have, each with what it is."""
     for found in _VARIABLE.finditer(ir):
         name, rest = found["name"].strip('"'), found["rest"]
         if name in _INITIALISERS:
             yield name, "code that runs when the kernel is loaded"
         elif _OTHER.match(rest):
             yield name, "another name for a function"
-        elif _MUTABLE.match(rest) and not _OWN_VARIABLE.fullmatch(name):
-            yield name, "a variable at program scope or `static` that is not constant"
+        elif _THREAD_LOCAL.match(rest):
+            yield name, "a thread-local variable"
+        elif name in _LISTS:
+            yield from _listed(rest, stored)
+        elif name not in _NOTES:
+            yield from _variable(name, rest, stored)
 
 
-def _callers(ir: str) -> Iterator[_Function]:
-    """Functions with a call through a pointer."""
+def _variable(name: str, rest: str, stored: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    is_stored = stored.fullmatch(name) is not None
+    section = _SECTION.search(rest)
+    if section and not (
+        section[1] == "llvm.metadata" or (is_stored and section[1] in _OWN_SECTIONS)
+    ):
+        yield name, "a variable in a section of its own"
+    elif _MUTABLE.match(rest) and not (
+        is_stored
+        or _OWN_VARIABLE.fullmatch(name)
+        or (_UNNAMED.fullmatch(name) and rest.startswith("private "))
+    ):
+        yield name, "a variable at program scope or `static` that is not constant"
+
+
+def _listed(rest: str, stored: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    """Yield what a source keeps in the object though nothing uses it."""
+    for member in _MEMBER.findall(rest):
+        name = member.strip('"')
+        if not (_OWN_FUNCTION.fullmatch(name) or stored.fullmatch(name)):
+            yield name, "which is kept though nothing uses it"
+
+
+def _acts(ir: str) -> Iterator[_Act]:
+    """Yield calls through pointers, assembly, and functions with more than Metal's attributes."""
     subprogram = ""
     for line in ir.split("\n"):
         if line.startswith("define "):
             place = _PLACE.search(line)
             subprogram = place[1] if place else ""
-        elif ("call " in line or "invoke " in line) and _CALL.search(line):
+            trait = _TRAITS.search(_STRING.sub('""', line), line.rfind(")"))
+            if trait:
+                yield _Act(f"a function with a {trait[1]}", subprogram, subprogram)
+        elif "call " in line or "invoke " in line or "br " in line:
+            if " asm " in line and _ASSEMBLY.search(_STRING.sub('""', line)):
+                what = "inline assembly"
+            elif line.startswith("  indirectbr "):
+                what = "jumps to computed places"
+            elif _CALL.search(line):
+                what = "a call through a pointer to a function"
+            else:
+                continue
             place = _PLACE.search(line)
-            yield _Function(subprogram, place[1] if place else "")
+            yield _Act(what, subprogram, place[1] if place else "")
 
 
 def _where(metadata: Metadata, place: str) -> str | None:
-    """The file and line of the user's that a place is of; None if there is none."""
-    if place not in metadata:
+    """Return the file and line of the user's that a place is of; None if there is none."""
+    if place not in metadata or not metadata.is_place(place):
         return None
     file, line = metadata.seen(place)
     name = metadata.file_name(file)
     return None if is_own(name) else f"{name}:{line}"
 
 
-def _is_own(metadata: Metadata, function: _Function) -> bool:
-    """Whether a function is one of the MSL headers, which the engine's own calls are made by."""
-    return function.subprogram in metadata and is_own(metadata.file_of(function.subprogram))
+def _where_of_function(metadata: Metadata, subprogram: str) -> str | None:
+    if subprogram not in metadata:
+        return None
+    name = metadata.file_of(subprogram)
+    return None if is_own(name) else f"{name}:{metadata.line_of(subprogram)}"
+
+
+def _is_own(metadata: Metadata, act: _Act) -> bool:
+    """Return whether the MSL headers do it: the function, and the code that is inlined there."""
+    if act.subprogram not in metadata or not is_own(metadata.file_of(act.subprogram)):
+        # Of an own function that is inlined in a user's.
+        return act.place in metadata and metadata.is_written_in_own(act.place)
+    return (
+        act.place not in metadata
+        or act.place == act.subprogram
+        or metadata.is_written_in_own(act.place)
+    )
 
 
 def _plain(name: str) -> str:
-    """The last part of a mangled name: `f` of `_ZN1a1fEi`."""
+    """Return the last part of a mangled name: `f` of `_ZN1a1fEi`."""
     rest, last = re.sub(r"^_ZZ?N?L?", "", name), ""
     if rest == name:
         return name
     for found in _WORD.finditer(name):
-        length, end = int(found[0]), found.end()
+        length, end = int(found[0][:9]), found.end()
         if name[end : end + length].isidentifier() and len(name) >= end + length:
             last = name[end : end + length]
     return last or name
 
 
 def _declared(source: Source, name: str) -> str:
-    """Where the variable of that mangled name stands first in the source."""
+    """Return where the variable of that mangled name stands first in the source."""
     places = source.tokens.places.get(_plain(name))
     return str(source.tokens.where(places[0])) if places else source.filename

@@ -1,12 +1,14 @@
-"""What compiled code may want of the process that loads it: next to nothing, and that is checked.
+"""What a compiled object may have: the loader is given nothing else to act on.
 
 The last of three checks, and the one that no spelling of a source can pass by: before it are words
-(reading/host_code.py) and what clang made of them (host_calls.py).
+(reading/host_code.py) and what clang made of them (host_calls.py). An object is moved to its place in
+the cache after this check alone, and processes load objects from there.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 from metalbench._core import CompileError
@@ -17,26 +19,44 @@ from metalbench.msl.building.targets import MACH_O, Target
 # names that no source can say (csrc/msl/mb/cpu/log_line.h).
 RUNTIME = frozenset({"memcpy", "memmove", "memset", "bzero", "snprintf", "write"})
 _LOADER = frozenset({"dyld_stub_binder"})
-# What a kernel tells of itself, and the places of the threadgroup's memory.
+# What the runtime looks for (csrc/cpu/module.cpp), and what these call in the object itself (emission); of
+# several kernels, each with a number.
+_EXPORT = re.compile(r"mb_(?:info|lanes|shadowed|span|thread|threadgroup_parts|vector_body)(?:_\d+)?")
+# What a kernel tells of itself, and names that linkers define.
 _OWN_VARIABLE = re.compile(
-    r"_ZZ\d+mb_info\w*|\w*mb_(?:storage|part)_\w*|__(?:start|stop)_\w+"
+    r"_ZZ\d+mb_info(?:_\d+)?E4info|__(?:start|stop)_mb_(?:threadgroup|parts)"
+    r"|__(?:start|stop)___sancov_guards|_DYNAMIC|_GLOBAL_OFFSET_TABLE_"
     # Of Mach-O's linker.
-    r"|_*dso_handle|_mh_\w+|dyld_private|section\$(?:start|end)\$\w+\$\w+"
+    r"|_*dso_handle|_mh_\w+|dyld_private|section\$(?:start|end)\$__DATA\$\w+"
 )
-# A checked build numbers its branches once, when it is loaded: one address.
-_COUNTING_BYTES = 8
+# A checked build numbers its branches once, when it is loaded: clang's own function.
+_NUMBERS_BRANCHES = "sancov.module_ctor_trace_pc_guard"
 
 
-def check_imports(library: Path, target: Target, *, checked: bool) -> None:
-    """Raise CompileError if a library wants what no kernel needs; it must not be loaded then."""
+def check_imports(
+    library: Path, target: Target, *, checked: bool, variables: Collection[str] = ()
+) -> None:
+    """Raise CompileError if a library has what no kernel needs; it must not be loaded then.
+
+    `variables` are the exact names of the threadgroup's memory, and of what describes it.
+    """
     found = (mach_o if target is MACH_O else elf).contents(library)
     faults = []
     if wanted := sorted(found.imports - RUNTIME - _LOADER):
         faults.append(f"calls {', '.join(wanted)} of the host")
-    if kept := sorted(each for each in found.variables if not _OWN_VARIABLE.fullmatch(each)):
+    if given := sorted(each for each in found.exports if not _EXPORT.fullmatch(each)):
+        faults.append(f"defines {', '.join(given)} for the host")
+    kept = sorted(
+        each
+        for each in found.variables
+        if each not in variables and not _OWN_VARIABLE.fullmatch(each)
+    )
+    if kept:
         faults.append(f"has variables that outlive a launch: {', '.join(kept)}")
-    if found.at_loading > (_COUNTING_BYTES if checked else 0):
+    if found.at_loading and not (checked and found.at_loading == (_NUMBERS_BRANCHES,)):
         faults.append("runs code when it is loaded")
+    if found.strange:
+        faults.append(f"has {', '.join(found.strange)}")
     if faults:
         raise CompileError(
             f"error: the compiled kernel {' and '.join(faults)}: a kernel may have what Metal has, "

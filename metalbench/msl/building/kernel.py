@@ -33,7 +33,7 @@ def compile_kernel(
     translate = Translate(
         Diagnostics(source, lowered.code).translate,
         lambda said: undefined(said, source),
-        lambda ir: refuse_host_calls(ir, source),
+        lambda ir: refuse_host_calls(ir, source, lowered.code),
     )
     record = _compile(lowered, translate, options)
     return record | {

@@ -6,16 +6,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from metalbench.msl.building.toolchain import toolchain
+from metalbench.msl.ir.places import OWN
 from metalbench.msl.reading.tokens import Location
 
 REPORT = "please report it with the kernel and with what `metalbench doctor` prints"
 _MESSAGE = re.compile(
-    r"(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): "
+    r"(?P<file>[^:\n]+):(?P<line>\d{1,10}):(?P<column>\d{1,10}): "
     r"(?P<kind>fatal error|error|warning|note): (?P<text>.*)"
 )
 _INCLUDED = re.compile(r"In file included from .*|\s+from .*:\d+[,:]|\d+ errors? generated\.")
 _ARITY = re.compile(r"not viable: (requires .*)")
-_OWN_FILES = ("/msl/mb/", "<scratch space>", "<metalbench>")
+# Of macros that paste tokens, and of the text around a source.
+_OWN_FILES = ("<scratch space>", OWN)
 
 _WORDS = [
     (re.compile(r"\bunsigned (char|short|int|long)\b"), r"u\1"),
@@ -65,7 +68,8 @@ class Message:
     @property
     def internal(self) -> bool:
         """Whether it is about the MSL headers or about what was added to the source."""
-        return any(mark in self.at.file for mark in _OWN_FILES)
+        own = (*_OWN_FILES, *(f"{folder}/" for folder in toolchain().own_folders))
+        return self.at.file.startswith(own)
 
 
 def _parse(text: str) -> Iterator[Message | str]:

@@ -8,7 +8,7 @@ from typing import NoReturn
 from metalbench._core import CompileError
 from metalbench.msl.building.compiler import check_syntax
 from metalbench.msl.building.diagnostics import Diagnostics
-from metalbench.msl.building.preprocess import preprocess
+from metalbench.msl.building.preprocess import compiler_words, preprocess
 from metalbench.msl.building.toolchain import reserved_names, toolchain
 from metalbench.msl.reading.host_code import refuse_host_code, without_strange_pragmas
 from metalbench.msl.reading.program import Source
@@ -29,7 +29,7 @@ def parse(
     source = Source(text, filename, without_strange_pragmas(expanded))
     if not source.tokens.balanced:
         _refuse_unbalanced(source)
-    refuse_host_code(source.tokens, reserved_names(toolchain()))
+    refuse_host_code(source.tokens, reserved_names(toolchain()), compiler_words)
     return source
 
 

@@ -6,12 +6,16 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from metalbench._core import CompileError
 from metalbench.msl.building.answer import answer_of
 from metalbench.msl.building.included import Readable
-from metalbench.msl.building.toolchain import toolchain
+from metalbench.msl.building.targets import NVPTX
+from metalbench.msl.building.toolchain import Toolchain, toolchain
+from metalbench.msl.ir.places import OWN
+from metalbench.msl.reading.tokens import file_name
 
 # What Metal's own compiler defines (Metal 3.2), as far as sources ask for it.
 METAL_MACROS = {
@@ -59,6 +63,7 @@ HOST_MACROS = [
 
 # Paths as clang chains them for a file that `a/b.h` includes as "../c.h": `a/../c.h`.
 _IN_MARKER = re.compile(r'^(# \d+ ")((?:[^"\n]*/)?\.\.?/[^"\n]*)', re.M)
+_FILE_NAME = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?\d+[ \t]+"((?:\\.|[^"\\\n])*)"', re.M)
 _IN_MESSAGE = re.compile(r"[^\s:'\"]*/\.\.?/[^\s:'\"]*")
 
 
@@ -96,7 +101,45 @@ def preprocess(
         readable.check_said(answer.stderr, folder, filename, source)
         said = _IN_MESSAGE.sub(lambda found: _shortened(found[0], folder), answer.stderr.strip())
         raise CompileError(said or f"{filename}: clang -E failed without a message")
-    return _IN_MARKER.sub(lambda found: found[1] + _shortened(found[2], folder), answer.stdout)
+    expanded = _IN_MARKER.sub(lambda found: found[1] + _shortened(found[2], folder), answer.stdout)
+    _refuse_own_file_names(expanded, filename, tools)
+    return expanded
+
+
+def _refuse_own_file_names(expanded: str, filename: str, tools: Toolchain) -> None:
+    """Raise CompileError if a `#line` directive names a file of the MSL headers.
+
+    The headers' own names lead to `ir.places.OWN`, which decides what a kernel may not do.
+    """
+    own = (*(f"{folder}/" for folder in tools.own_folders), OWN)
+    for found in _FILE_NAME.finditer(expanded):
+        name = file_name(found[1])
+        if name.startswith(own) or OWN in name:
+            raise CompileError(
+                f"{filename}: error: a #line directive names {name!r}, a file of the compiler's own "
+                "headers; give it the name of one of your files"
+            )
+
+
+@cache
+def compiler_words(words: frozenset[str]) -> frozenset[str]:
+    """Return which of some names clang gives a meaning to: its keywords and builtin functions.
+
+    Those of GPUs as well, for which the same sources are compiled.
+    """
+    listed = sorted(words)
+    text = "".join(
+        f"#if !__is_identifier({word}) || __has_builtin({word})\n{number}\n#endif\n"
+        for number, word in enumerate(listed)
+    )
+    found: set[str] = set()
+    for machine in ([], list(NVPTX.compiler[:1])):
+        command = [*toolchain().clang, *machine, "-E", "-P", "-x", "c++", "-std=c++23"]
+        answer = answer_of([*command, "-fdeclspec", "-nostdinc", "-nostdinc++", "-"], text)
+        if answer.returncode != 0:
+            raise CompileError(f"clang -E failed: {answer.stderr.strip()}")
+        found.update(listed[int(number)] for number in answer.stdout.split())
+    return frozenset(found)
 
 
 def _shortened(path: str, folder: Path) -> str:

@@ -37,7 +37,7 @@ class Together:
         self._translate = Translate(
             Diagnostics(source, many.code).translate,
             lambda said: undefined(said, source),
-            lambda ir: refuse_host_calls(ir, source),
+            lambda ir: refuse_host_calls(ir, source, many.code),
         )
         if synchronise:
             self._options = lane_flags(many.code, fast_math=fast_math)

@@ -18,6 +18,7 @@ from metalbench.msl.building.cache import digest
 from metalbench.msl.building.targets import ELF, LLD_FLAGS, Target, target
 from metalbench.msl.building.tools import checked_flags
 from metalbench.msl.building.trees import tree_digest
+from metalbench.msl.ir.places import OWN
 
 COMMON_FLAGS = [
     "-std=c++17",
@@ -162,9 +163,15 @@ class Toolchain:
 
     @property
     def include_flags(self) -> list[str]:
-        """Where the MSL headers are."""
+        """Return where the MSL headers are, and what debug information calls them (OWN)."""
         folders = [self.headers, self.headers / self.target.object_format]
-        return [f"-I{folder}" for folder in dict.fromkeys(folders)]
+        names = [f"-fdebug-prefix-map={each}={OWN}/{each.name}" for each in self.own_folders]
+        return [*(f"-I{folder}" for folder in dict.fromkeys(folders)), *names]
+
+    @property
+    def own_folders(self) -> list[Path]:
+        """Return the folders of the headers that kernels are compiled with."""
+        return [self.headers / name for name in ("mb", "elf", "mach_o")]
 
     @property
     def empty_headers(self) -> Path:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-# Code of the MSL headers is inlined into the user's; its lines are of no use to the user.
-_OWN_HEADERS = ("/msl/mb/", "msl/mb/", "<metalbench>")
+# How the names of the MSL headers begin in debug information (Toolchain.include_flags), and that of
+# the text around a source. The preprocessor refuses sources with such names of files.
+OWN = "<metalbench>"
 _NODE = re.compile(r"!(\d+) = (.*)$")
 _LINE = re.compile(r"\bline: (\d+)")
 _SCOPE = re.compile(r"\bscope: (!\d+)")
@@ -17,8 +18,8 @@ _SUBPROGRAM = re.compile(r'\bname: "[^"]*"')
 
 
 def is_own(file: str) -> bool:
-    """Whether a file in debug information is of the MSL headers, not the user's."""
-    return any(mark in file for mark in _OWN_HEADERS)
+    """Return whether a file in debug information is one of the MSL headers, not the user's."""
+    return file.startswith(OWN)
 
 
 class Metadata:
@@ -54,6 +55,18 @@ class Metadata:
     def file_of(self, scope: str) -> str:
         """The name of the file that a function or a block is in."""
         return self.file_name(self._file_of(scope))
+
+    def line_of(self, scope: str) -> int:
+        """Return the line that a function begins in."""
+        return int(_text(_LINE, self._nodes[scope]) or 0)
+
+    def is_place(self, reference: str) -> bool:
+        """Return whether a node is the place of an instruction."""
+        return self._nodes[reference].startswith(("!DILocation(", "distinct !DILocation("))
+
+    def is_written_in_own(self, place: str) -> bool:
+        """Return whether an instruction is written in the MSL headers, wherever it is inlined."""
+        return self.is_place(place) and self._file_of_code(_reference(_SCOPE, self._nodes[place]))[1]
 
     def seen(self, place: str) -> tuple[str, int]:
         """The file and the line that users know: of the call, where headers were inlined there."""

@@ -37,6 +37,9 @@ _MAX_DEPTH = 32
 _SEPARATOR = "__in__"  # `::` in what Python can parse
 
 
+_LARGEST = 2**64
+
+
 def evaluate(expression: str, names: Mapping[str, str]) -> int | None:
     """The value of a C++ integer expression whose names stand for other expressions, else None.
 
@@ -56,11 +59,21 @@ def _evaluate(expression: str, names: Mapping[str, str], depth: int) -> int | No
         return None
     try:
         return _value(ast.parse(python, mode="eval").body, names, depth)
-    except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, MemoryError):
+    except (
+        SyntaxError, ValueError, ZeroDivisionError, OverflowError, MemoryError, RecursionError
+    ):
         return None
 
 
 def _value(node: ast.expr, names: Mapping[str, str], depth: int) -> int:
+    """Return an expression's value. Raises ValueError for what C++ has no integer type for."""
+    value = _exact_value(node, names, depth)
+    if not -_LARGEST <= value <= _LARGEST:
+        raise ValueError("too large")
+    return value
+
+
+def _exact_value(node: ast.expr, names: Mapping[str, str], depth: int) -> int:
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return int(node.value)
     if isinstance(node, ast.Name):

@@ -53,6 +53,8 @@ def _attribute(tokens: Tokens, first: int, last: int) -> Attribute:
 
 def without_attributes(tokens: Tokens, first: int, last: int) -> list[int]:
     """Indices of the tokens in [first, last) that belong to no attribute."""
+    if "[" not in tokens.text[first:last]:
+        return list(range(first, last))
     kept: list[int] = []
     index = first
     while index < last:

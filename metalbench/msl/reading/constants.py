@@ -40,6 +40,8 @@ def function_constants(tokens: Tokens, declared: Iterable[Declaration]) -> list[
 
     One is optional when the source asks `is_function_constant_defined(name)`.
     """
+    if "function_constant" not in tokens.places:
+        return []
     places = tokens.places.get("is_function_constant_defined", ())
     asked = {tokens.text[index + 2] for index in places if index + 2 < len(tokens)}
     listed = list(declared)

@@ -65,7 +65,8 @@ def every(found: list[Declaration]) -> Iterator[Declaration]:
     """The declarations and, recursively, the members of records."""
     for declaration in found:
         yield declaration
-        yield from every(declaration.members)
+        if declaration.members:
+            yield from every(declaration.members)
 
 
 def _scope(

@@ -13,20 +13,20 @@ Metal Shading Language Specification 3.2, 1.5 (what of C++ Metal has not) and 4.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Set
 
 from metalbench._core import CompileError
 from metalbench.msl.reading.tokens import Location, Tokens, is_name
 
-# Names of functions inside Metal's compiler that sources declare, and the `cpu` device has too.
+# Names of functions inside Metal's compiler that sources declare, and the `cpu` device has too: the
+# whole of a string literal, such as "air.simdgroup_async_copy_2d.p3i8.p1i8".
 LABEL = re.compile(
-    r'"(?:\\1|\\01|\\001)?air\.(?:simdgroup_(async_copy_[12]d)[^"]*|(wait_simdgroup_events))"'
+    r'"(?:\\1|\\01|\\001)?air\.(?:simdgroup_(async_copy_[12]d)[\w.]*|(wait_simdgroup_events))"'
 )
+ASSEMBLY = ("asm", "__asm", "__asm__")
 _ASSEMBLY = "inline assembly"
 _WORDS = {
-    "asm": _ASSEMBLY,
-    "__asm": _ASSEMBLY,
-    "__asm__": _ASSEMBLY,
+    **dict.fromkeys(ASSEMBLY, _ASSEMBLY),
     "thread_local": "thread-local variables",
     "_Thread_local": "thread-local variables",
     "__thread": "thread-local variables",
@@ -44,7 +44,7 @@ _WORDS = {
 # What does no more than tell the compiler about a function or a type.
 _ATTRIBUTES = frozenset(
     """
-    address_space aligned always_inline annotate cold const convergent deprecated diagnose_if
+    aligned always_inline annotate cold const convergent deprecated diagnose_if
     enable_if ext_vector_type fallthrough flatten hot likely may_alias maybe_unused no_unroll
     noduplicate noescape noinline nonnull noreturn nothrow opencl_unroll_hint overloadable packed
     pure returns_nonnull unavailable unlikely unused vector_size warn_unused_result
@@ -61,6 +61,22 @@ _BUILTIN = re.compile(
     r"|(?:elementwise|reduce)_\w+|nontemporal_(?:load|store)|prefetch"
     r"|\w*(?:add|sub|mul)c?(?:l|ll)?_overflow|addressof|launder|assoc_barrier)"
 )
+# What clang gives a meaning to and Metal has, of the names that C++ reserves: two underscores, or one
+# and a capital letter. Names without a meaning are a source's own.
+_METAL_WORDS = re.compile(
+    r"__(?:attribute|extension|typeof|alignof|restrict|inline|const|volatile|signed)(?:__)?"
+    r"|__(?:func__|FUNCTION__|PRETTY_FUNCTION__|null|label__|fp16|bf16|decltype|nullptr)"
+    # Type traits, which the standard's type_traits is written with.
+    r"|__(?:is|has|remove|add|make|reference)_[a-z_]+|__(?:u?int128(?:_t)?|underlying_type|decay)"
+    r"|__(?:array_rank|array_extent|type_pack_element|integer_pack|arithmetic_fence|auto_type)"
+    r"|_(?:Static_assert|Alignas|Alignof|Bool|Noreturn|Float16|Generic|Pragma|Nonnull|Nullable)"
+    r"|_Null_unspecified"
+    # Refused as assembly, thread-local variables and __declspec, in those words.
+    r"|__(?:asm|asm__|thread|declspec)|_Thread_local|__builtin_\w+"
+)
+# Names of variables that the rewriter makes, as a part of a longer name that could be mistaken for a
+# mangled one; and the ends of sections, which a linker defines.
+_CONFUSABLE = re.compile(r"\w*\dmb_(?:storage|part)_\w*|__(?:start|stop)_\w*|_Z\w*")
 _PRAGMA = re.compile(r"^([ \t]*#[ \t]*pragma\b)[ \t]*(.*)$", re.M)
 _PRAGMAS = re.compile(
     r"(?:unroll|nounroll|METAL|once|mark|pack|STDC|message|push_macro|pop_macro"
@@ -90,12 +106,17 @@ def without_strange_pragmas(expanded: str) -> str:
     return _PRAGMA.sub(kept, expanded)
 
 
-def refuse_host_code(tokens: Tokens, reserved: re.Pattern[str]) -> None:
+def refuse_host_code(
+    tokens: Tokens,
+    reserved: re.Pattern[str],
+    compiler_words: Callable[[frozenset[str]], Set[str]],
+) -> None:
     """Raise CompileError for the first thing in a source that Metal has not and a host has.
 
-    `reserved` matches the names that the MSL headers have for themselves.
+    `reserved` matches the names that the MSL headers have for themselves. `compiler_words` returns
+    which of some words clang gives a meaning to.
     """
-    found = min(_found(tokens, reserved), default=None)
+    found = min(_found(tokens, reserved, compiler_words), default=None)
     if found is not None:
         offset, what = found
         raise refusal(tokens.locate(offset), what)
@@ -106,8 +127,21 @@ def refusal(where: Location | str, what: str) -> CompileError:
     return CompileError(f"{where}: error: {what}: {NO_MORE}")
 
 
-def _found(tokens: Tokens, reserved: re.Pattern[str]) -> Iterator[tuple[int, str]]:
-    """Offset and name of whatever is not Metal's."""
+def _found(
+    tokens: Tokens,
+    reserved: re.Pattern[str],
+    compiler_words: Callable[[frozenset[str]], Set[str]],
+) -> Iterator[tuple[int, str]]:
+    """Yield the offset and the name of everything that is not Metal's."""
+    for offset in tokens.stray[:1]:
+        yield offset, f"stray `{tokens.source[offset : offset + 2].strip()}`"
+    strange = frozenset(
+        word
+        for word in tokens.places
+        if word[0] == "_" and _is_reserved(word) and not _METAL_WORDS.fullmatch(word)
+    )
+    for word in compiler_words(strange) if strange else ():
+        yield tokens.start[tokens.places[word][0]], word
     for word, places in tokens.places.items():
         if word in _WORDS:
             indices, what = [each for each in places if _is_meant(tokens, each)], _WORDS[word]
@@ -115,6 +149,8 @@ def _found(tokens: Tokens, reserved: re.Pattern[str]) -> Iterator[tuple[int, str
             indices, what = ([] if _BUILTIN.fullmatch(word) else places), word
         elif word[:3] in ("mb_", "MB_") and reserved.fullmatch(word):
             indices, what = places, f"{word}, a name of the engine's own"
+        elif (word[0] == "_" or "mb_" in word) and _CONFUSABLE.fullmatch(word):
+            indices, what = places, f"{word}, a name of the compiler's own"
         else:
             continue
         if indices:
@@ -136,10 +172,34 @@ def _is_meant(tokens: Tokens, index: int) -> bool:
     if word == "delete":
         return before != "="
     if word == "mb":  # the engine's own namespace; a variable may be called so
-        return tokens.at(index + 1) == "::" or before == "namespace"
+        alias = before == "=" and index > 2 and tokens.text[index - 3] == "namespace"
+        return tokens.at(index + 1) == "::" or before == "namespace" or alias
     if _WORDS[word] is _ASSEMBLY:
-        return not (tokens.at(index + 1) == "(" and LABEL.fullmatch(tokens.at(index + 2)))
+        return not is_label(tokens, index)
     return True
+
+
+def is_label(tokens: Tokens, index: int) -> bool:
+    """Return whether `asm` at `index` names a function that is declared by its name inside Metal.
+
+    That is `name(parameters) asm("air...");` at program scope, with one plain string literal.
+    """
+    text, partner = tokens.text, tokens.partner
+    declared = index > 1 and text[index - 1] == ")" and text[index + 1 : index + 2] == ["("]
+    if not (declared and LABEL.fullmatch(tokens.at(index + 2))):
+        return False
+    opening = partner[index - 1]
+    return (
+        tokens.at(index + 3) == ")"
+        and tokens.at(index + 4) == ";"
+        and opening > 0
+        and is_name(text[opening - 1])
+    )
+
+
+def _is_reserved(word: str) -> bool:
+    """Return whether C++ reserves a name that begins with an underscore for the compiler."""
+    return word[1:2] == "_" or word[1:2].isupper()
 
 
 def _linkages(tokens: Tokens) -> Iterator[tuple[int, str]]:

@@ -11,6 +11,7 @@ from metalbench.msl.reading.tokens import Tokens
 _PIECE = re.compile(
     r"""
     [ \t\r\f\v\n]+
+  | (?:u8|[uUL])?R"\([\s\S]*?\)"
   | [A-Za-z_]\w*
   | \.?[0-9](?:[eEpP][+-]|'\w|[\w.])*
   | //[^\n]*
@@ -23,6 +24,15 @@ _PIECE = re.compile(
     """,
     re.X,
 )
+_BLANK = frozenset(" \t\r\f\v\n")
+# What a preprocessed source has directives for.
+_DIRECTIVE = re.compile(r"#[ \t]*(?:(?:line[ \t]+)?\d|pragma\b|$)")
+# What the tokens begin with that are looked at more closely.
+_SPECIAL = frozenset("#/\"'\\`@")
+# One half of a pair of quotes, and characters that no token begins with.
+_NO_TOKEN = frozenset("\"'\\`@")
+# Raw strings with a delimiter: the pattern above does not find their ends.
+_RAW = frozenset({"R", "u8R", "uR", "UR", "LR"})
 
 
 def pieces(source: str) -> list[str]:
@@ -31,15 +41,37 @@ def pieces(source: str) -> list[str]:
 
 
 def lex(source: str) -> Tokens:
-    """The significant tokens of a preprocessed source."""
+    """Return the significant tokens of a preprocessed source.
+
+    `Tokens.stray` lists what a preprocessor leaves behind in no valid source. Clang and this lexer
+    may cut such text differently, so that a token could be hidden here and seen there.
+    """
     parts = pieces(source)
     starts = accumulate(map(len, parts), initial=0)
-    text: list[str] = []
-    start: list[int] = []
-    for part, offset in zip(parts, starts, strict=False):
-        first = part[0]
-        if first in " \n\t\r\f\v#" or (first == "/" and part[:2] in ("//", "/*")):
-            continue
-        text.append(part)
-        start.append(offset)
-    return Tokens(source, text, start)
+    kept = [pair for pair in zip(parts, starts, strict=False) if pair[0][0] not in _BLANK]
+    special = [index for index, (part, _) in enumerate(kept) if part[0] in _SPECIAL]
+    stray: list[int] = []
+    left_out = set()
+    for index in special:
+        part, offset = kept[index]
+        if part[0] == "#":
+            left_out.add(index)
+            if not _DIRECTIVE.match(part) or not _begins_line(source, offset):
+                stray.append(offset)
+        elif part[:2] in ("//", "/*"):
+            left_out.add(index)
+            stray.append(offset)
+        elif part in _NO_TOKEN:
+            stray.append(offset)
+        elif part[0] == '"' and index and kept[index - 1][0] in _RAW:
+            prefix, begin = kept[index - 1]
+            if begin + len(prefix) == offset:
+                stray.append(begin)
+    if left_out:
+        kept = [pair for index, pair in enumerate(kept) if index not in left_out]
+    return Tokens(source, [part for part, _ in kept], [at for _, at in kept], tuple(stray))
+
+
+def _begins_line(source: str, offset: int) -> bool:
+    """Return whether nothing but blanks precedes an offset in its line."""
+    return not source[source.rfind("\n", 0, offset) + 1 : offset].strip()

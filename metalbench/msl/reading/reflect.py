@@ -12,7 +12,8 @@ from metalbench.msl.reading.declarations import Declaration
 from metalbench.msl.reading.parameters import Parameter, parameters_of
 from metalbench.msl.reading.tokens import Location, Tokens, is_name
 
-_STAGES = frozenset({"kernel", "vertex", "fragment", "mesh", "object", "intersection"})
+OTHER_STAGES = frozenset({"vertex", "fragment", "mesh", "object", "intersection"})
+_STAGES = OTHER_STAGES | {"kernel"}
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,9 @@ def stage_of(tokens: Tokens, declaration: Declaration) -> str:
         if attribute.name in _STAGES:
             return attribute.name
     stop = declaration.parameters[0] if declaration.parameters else declaration.last
-    index = declaration.head
-    kept = without_attributes(tokens, index, stop)
+    if _STAGES.isdisjoint(tokens.text[declaration.head : stop]):
+        return ""
+    kept = without_attributes(tokens, declaration.head, stop)
     for index in kept[:4]:
         if (
             tokens.text[index] in _STAGES

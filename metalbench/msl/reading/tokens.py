@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,8 @@ from typing import NamedTuple
 _LINE_MARKER = re.compile(
     r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)[ \t]+"((?:\\.|[^"\\\n])*)".*\n?', re.M
 )
+_ESCAPE = re.compile(r"\\([0-7]{1,3}|.)")
+_BRACKETS = frozenset("()[]{}")
 _PARTNER = {")": "(", "]": "[", "}": "{"}
 
 
@@ -31,12 +34,14 @@ class Tokens:
     """The significant tokens (no white space, comments or directives) of `source`.
 
     `text[i]` is the spelling of token i and `start[i]` its offset in `source`. `partner[i]` is the
-    token that closes or opens the same bracket of kind ( [ {, or -1.
+    token that closes or opens the same bracket of kind ( [ {, or -1. `stray` are offsets of text
+    that no preprocessed source has (lexer.py).
     """
 
     source: str
     text: list[str]
     start: list[int]
+    stray: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.text)
@@ -60,23 +65,22 @@ class Tokens:
     @cached_property
     def places(self) -> dict[str, list[int]]:
         """Indices of all tokens by spelling."""
-        found: dict[str, list[int]] = {}
+        found: defaultdict[str, list[int]] = defaultdict(list)
         for index, text in enumerate(self.text):
-            if text in found:
-                found[text].append(index)
-            else:
-                found[text] = [index]
-        return found
+            found[text].append(index)
+        return dict(found)
 
     @cached_property
     def partner(self) -> list[int]:
         """For every bracket its partner's index; -1 for all other tokens and stray brackets."""
         partner = [-1] * len(self.text)
         stack: list[int] = []
-        for index, text in enumerate(self.text):
+        brackets = [index for index, text in enumerate(self.text) if text in _BRACKETS]
+        for index in brackets:
+            text = self.text[index]
             if text in "([{":
                 stack.append(index)
-            elif text in ")]}":
+            else:
                 if not stack or self.text[stack[-1]] != _PARTNER[text]:
                     return partner
                 partner[index] = stack.pop()
@@ -86,16 +90,16 @@ class Tokens:
     @cached_property
     def balanced(self) -> bool:
         """Whether every bracket has its partner."""
+        partner = self.partner
         return all(
-            self.partner[index] >= 0 for index, text in enumerate(self.text) if text in "()[]{}"
+            partner[index] >= 0 for index, text in enumerate(self.text) if text in _BRACKETS
         )
 
     @cached_property
     def _markers(self) -> list[tuple[int, int, str]]:
         found = [(0, 1, "<source>")]
         for marker in _LINE_MARKER.finditer(self.source):
-            name = re.sub(r"\\(.)", r"\1", marker[2])
-            found.append((marker.end(), int(marker[1]), name))
+            found.append((marker.end(), _line_number(marker[1]), file_name(marker[2])))
         return found
 
     @cached_property
@@ -103,12 +107,19 @@ class Tokens:
         """Every file that the preprocessor read, in order of first appearance."""
         return list(dict.fromkeys(name for _, _, name in self._markers))
 
+    @cached_property
+    def _line_breaks(self) -> list[int]:
+        """The offsets of all line breaks."""
+        return [found.start() for found in re.finditer("\n", self.source)]
+
     def locate(self, offset: int) -> Location:
         """The user's file and line of an offset in `source`."""
         which = bisect_right(self._markers, offset, key=lambda marker: marker[0]) - 1
         begin, line, name = self._markers[which]
-        line += self.source.count("\n", begin, offset)
-        column = offset - (self.source.rfind("\n", 0, offset) + 1) + 1
+        breaks = self._line_breaks
+        before = bisect_left(breaks, offset)
+        line += before - bisect_left(breaks, begin)
+        column = offset - (breaks[before - 1] if before else -1)
         return Location(name, line, column)
 
     def where(self, index: int) -> Location:
@@ -133,6 +144,25 @@ class Tokens:
             index += 1
         if last > begin:
             yield begin, last
+
+
+def file_name(spelled: str) -> str:
+    """Return the file name of a line marker, from its spelling between the quotes.
+
+    Clang writes bytes beyond ASCII in octal.
+    """
+    if "\\" not in spelled:
+        return spelled
+    plain = _ESCAPE.sub(
+        lambda found: chr(int(found[1], 8) & 0xFF) if found[1][0].isdigit() else found[1],
+        spelled.encode().decode("latin-1"),
+    )
+    return plain.encode("latin-1").decode(errors="surrogateescape")
+
+
+def _line_number(digits: str) -> int:
+    """Return the number of a line marker; clang takes at most 2^31 - 1."""
+    return int(digits[:10])
 
 
 def is_name(text: str) -> bool:

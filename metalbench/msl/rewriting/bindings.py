@@ -76,7 +76,14 @@ def max_threads(source: Source, kernel: Kernel) -> tuple[str, int]:
                 f"({kernel.substitution[w]})" if w in kernel.substitution else w for w in words
             )
             names = program_constants(source.tokens, source.declared)
-            return text, evaluate(text, names) or DEFAULT_MAX_THREADS
+            limit = evaluate(text, names)
+            if limit is None and len(words) == 1 and words[0][0].isdigit():
+                where = source.tokens.where(attribute.first)
+                raise CompileError(
+                    f"{where}: error: max_total_threads_per_threadgroup: expected a number of "
+                    f"threads, got {words[0][:24]}{'...' if len(words[0]) > 24 else ''}"
+                )
+            return text, limit or DEFAULT_MAX_THREADS
     return str(DEFAULT_MAX_THREADS), DEFAULT_MAX_THREADS
 
 

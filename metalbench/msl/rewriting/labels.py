@@ -6,20 +6,26 @@ differ only by them must have the same label.
 
 from __future__ import annotations
 
-from metalbench.msl.reading.host_code import LABEL
+from metalbench.msl.reading.host_code import ASSEMBLY, LABEL, is_label
 from metalbench.msl.reading.tokens import Tokens
 from metalbench.msl.rewriting.edits import Edits
 
 
 def has_labels(tokens: Tokens) -> bool:
-    """Whether a source declares tile copies (csrc/msl/mb/async_copy.h)."""
-    return any(text.startswith('"') and LABEL.fullmatch(text) for text in tokens.places)
+    """Return whether a source declares tile copies (csrc/msl/mb/async_copy.h)."""
+    return bool(_labels(tokens))
 
 
 def rewrite_labels(tokens: Tokens, edits: Edits) -> None:
-    """Point each such declaration at the function that stands for it."""
-    for index, text in enumerate(tokens.text):
-        label = LABEL.fullmatch(text) if text.startswith('"') else None
-        if label:
-            name = f'"mb_{label[1] or label[2]}"'
-            edits.replace(tokens.start[index], tokens.end(index), name)
+    """Replace each such label by that of the engine's own function."""
+    for index in _labels(tokens):
+        label = LABEL.fullmatch(tokens.text[index + 2])
+        assert label is not None
+        text = f'asm("mb_{label[1] or label[2]}")'
+        edits.replace(tokens.start[index], tokens.end(index + 3), text)
+
+
+def _labels(tokens: Tokens) -> list[int]:
+    """Return the tokens `asm` that begin a label."""
+    indices = (index for word in ASSEMBLY for index in tokens.places.get(word, ()))
+    return [index for index in indices if is_label(tokens, index)]

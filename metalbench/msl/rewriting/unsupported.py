@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from metalbench._core import Unsupported
 from metalbench.msl.reading.declarations import Declaration
-from metalbench.msl.reading.reflect import stage_of
+from metalbench.msl.reading.reflect import OTHER_STAGES, stage_of
 from metalbench.msl.reading.tokens import Tokens, is_name
 
 _FEATURE = re.compile(
@@ -52,6 +52,8 @@ def _uses(tokens: Tokens) -> list[int]:
 def unsupported_declarations(tokens: Tokens, declared: Iterable[Declaration]) -> list[Declaration]:
     """Declarations that have to be removed: of other stages, or with unsupported types."""
     uses = _uses(tokens)
+    if not uses and OTHER_STAGES.isdisjoint(tokens.places):
+        return []
     own = set()
     found = []
     for declaration in declared:
