@@ -60,7 +60,7 @@ def test_nothing_takes_nothing():
 
 def test_clang_tells_of_both(tmp_path):
     text = """
-define void @outer(ptr %p) {
+define hidden void @outer(ptr %p) {
   %a = alloca [4096 x i8]
   store volatile ptr %a, ptr %p
   call void @inner(ptr %a)

@@ -16,13 +16,22 @@ from metalbench.msl.building.toolchain import Toolchain, flags, toolchain
 HARMLESS = 'define void @mb_span() {\n  call void asm sideeffect "", ""()\n  ret void\n}\n'
 FAULTS = {
     "a call": (
-        "declare i32 @getpid()\ndefine i32 @f() {\n  %r = call i32 @getpid()\n  ret i32 %r\n}\n",
+        "declare i32 @getpid()\ndefine hidden i32 @f() {\n  %r = call i32 @getpid()\n  ret i32 %r\n}\n",
         "calls getpid of the host",
     ),
-    "a variable": ("@counter = global i32 3\n", "variables that outlive a launch: counter"),
+    "a variable": ("@counter = hidden global i32 3\n", "variables that outlive a launch: counter"),
     "a cleared array": (
-        "@big = global [1024 x i8] zeroinitializer\n",
+        "@big = hidden global [1024 x i8] zeroinitializer\n",
         "variables that outlive a launch: big",
+    ),
+    "a name for others": (
+        "define i32 @malloc() {\n  ret i32 1\n}\n",
+        "defines malloc for the host",
+    ),
+    "a variable for others": ("@environ = constant i32 3\n", "defines environ for the host"),
+    "a thread-local variable": (
+        "@kept = hidden thread_local global i32 3\n",
+        "thread-local variables|section __thread_\\w+ of type|tlv_bootstrap",
     ),
     "a constructor": (
         "@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] "
@@ -32,7 +41,7 @@ FAULTS = {
     "a destructor": (
         "@llvm.global_dtors = appending global [1 x { i32, ptr, ptr }] "
         "[{ i32, ptr, ptr } { i32 65535, ptr @mb_span, ptr null }]\n",
-        "(runs code when it is loaded|calls .*atexit of the host)",
+        "(runs code when it is loaded|DT_FINI_ARRAY|calls .*atexit of the host)",
     ),
 }
 
@@ -53,7 +62,7 @@ def built(ir: str, tools: Toolchain, folder: Path) -> None:
 
 
 def test_what_wants_nothing_is_taken(tools: Toolchain, tmp_path: Path) -> None:
-    built("@table = constant [2 x i32] [i32 1, i32 2]\n", tools, tmp_path)
+    built("@table = hidden constant [2 x i32] [i32 1, i32 2]\n", tools, tmp_path)
     assert (tmp_path / "kernel.so").exists()
 
 

@@ -7,7 +7,7 @@ from metalbench.msl.ir.places import Metadata, Places, is_own
 LINES = [
     "define void @f() !dbg !3 {",
     '!0 = !DIFile(filename: "user.metal", directory: "/")',
-    '!1 = !DIFile(filename: "csrc/msl/mb/math.h", directory: "/")',
+    '!1 = !DIFile(filename: "<metalbench>/mb/math.h", directory: "/")',
     '!2 = !DIFile(filename: "<metalbench>", directory: "/")',
     '!3 = distinct !DISubprogram(name: "entry", scope: !2, file: !2, line: 1, unit: !20)',
     '!4 = distinct !DISubprogram(name: "kernel", scope: !0, file: !0, line: 5, unit: !20)',
@@ -50,6 +50,7 @@ def test_without_a_description_places_stay():
 
 
 def test_files_of_ours():
-    assert is_own("csrc/msl/mb/math.h")
-    assert is_own("/usr/include/msl/mb/math.h")
+    assert is_own("<metalbench>/mb/math.h")
+    assert is_own("<metalbench>")
+    assert not is_own("/usr/include/msl/mb/math.h")
     assert not is_own("kernels/math.metal")

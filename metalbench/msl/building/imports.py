@@ -21,7 +21,11 @@ RUNTIME = frozenset({"memcpy", "memmove", "memset", "bzero", "snprintf", "write"
 _LOADER = frozenset({"dyld_stub_binder"})
 # What the runtime looks for (csrc/cpu/module.cpp), and what these call in the object itself (emission); of
 # several kernels, each with a number.
-_EXPORT = re.compile(r"mb_(?:info|lanes|shadowed|span|thread|threadgroup_parts|vector_body)(?:_\d+)?")
+_EXPORT = re.compile(
+    r"mb_(?:info|lanes|shadowed|span|thread|threadgroup_parts|vector_body)(?:_\d+)?"
+    # Of Mach-O's linker.
+    r"|_*dso_handle|_?mh_dylib_header"
+)
 # What a kernel tells of itself, and names that linkers define.
 _OWN_VARIABLE = re.compile(
     r"_ZZ\d+mb_info(?:_\d+)?E4info|__(?:start|stop)_mb_(?:threadgroup|parts)"

@@ -17,10 +17,25 @@ from typing import Any, BinaryIO, NamedTuple
 from metalbench.msl.building.elf import Contents
 
 _MAGIC = 0xFEEDFACF
-_SEGMENT, _SYMBOLS = 0x19, 0x2
+_SEGMENT, _SYMBOLS, _LIBRARY = 0x19, 0x2, 0xC
 _DEBUGGING_SYMBOL, _IN_SECTION, _UNDEFINED = 0xE0, 0x0E, 0x00
-# Addresses of what runs when a library is loaded or unloaded.
-_AT_LOADING = frozenset({"__mod_init_func", "__mod_term_func", "__init_offsets"})
+_EXTERNAL, _PRIVATE = 0x01, 0x10
+# Load commands of a library: LC_SYMTAB, DYSYMTAB, LOAD_DYLIB, ID_DYLIB, LOAD_DYLINKER, SEGMENT_64,
+# UUID, CODE_SIGNATURE, SEGMENT_SPLIT_INFO, DYLD_INFO(_ONLY), VERSION_MIN_MACOSX, FUNCTION_STARTS, DATA_IN_CODE,
+# SOURCE_VERSION, BUILD_VERSION, DYLD_EXPORTS_TRIE, DYLD_CHAINED_FIXUPS. No LC_ROUTINES_64, RPATH,
+# LOAD_WEAK_DYLIB, REEXPORT_DYLIB, DYLD_ENVIRONMENT.
+_COMMANDS = frozenset(
+    {0x2, 0xB, 0xC, 0xD, 0xE, 0x19, 0x1B, 0x1D, 0x1E, 0x22, 0x80000022, 0x24, 0x26, 0x29, 0x2A, 0x32}
+    | {0x80000033, 0x80000034}
+)
+_SYSTEM = "/usr/lib/libSystem.B.dylib"
+# Section types: regular, zero-filled, literals (5), symbol pointers (2) and stubs, coalesced, and those of
+# addresses of what runs at loading. No interposing and none of thread-local variables.
+_SECTION_TYPES = frozenset({0x0, 0x1, 0x2, 0x3, 0x4, 0x5, 0x6, 0x7, 0x8, 0x9, 0xA, 0xB, 0xE, 0x16})
+# Addresses of what runs when a library is loaded or unloaded, each with the bytes of one.
+_AT_LOADING = {0x9: 8, 0xA: 8, 0x16: 4}
+_INITIALISERS = frozenset({0x9, 0x16})
+_EXECUTE, _WRITE = 0x4, 0x2
 
 
 class Section(NamedTuple):
@@ -31,6 +46,7 @@ class Section(NamedTuple):
     size: int
     offset: int
     segment: str
+    kind: int = 0
 
 
 class MachO:
@@ -40,9 +56,12 @@ class MachO:
         self.sections: list[Section] = []
         # Names and addresses of what is defined in __text.
         self.functions: dict[str, int] = {}
-        # Names of what is defined in __DATA, and of what is defined nowhere here.
+        # Names of what is defined in __DATA, of what is defined nowhere here, and of what others find.
         self.variables: set[str] = set()
         self.imports: set[str] = set()
+        self.exports: set[str] = set()
+        # What no kernel has.
+        self.strange: list[str] = []
         stream.seek(16)
         (commands,) = struct.unpack("<I", stream.read(4))
         position = 32
@@ -50,6 +69,10 @@ class MachO:
             stream.seek(position)
             kind, size = struct.unpack("<II", stream.read(8))
             body = stream.read(size - 8)
+            if kind not in _COMMANDS:
+                self.strange.append(f"load command {kind:#x}")
+            elif kind == _LIBRARY and _text(body[struct.unpack_from("<I", body)[0] - 8 :]) != _SYSTEM:
+                self.strange.append("a library that it loads")
             if kind == _SEGMENT:
                 self._read_sections(body)
             elif kind == _SYMBOLS:
@@ -57,12 +80,18 @@ class MachO:
             position += size
 
     def _read_sections(self, body: bytes) -> None:
-        (count,) = struct.unpack_from("<I", body, 56)
+        protection, count = struct.unpack_from("<I4xI", body, 48)
+        if protection & _EXECUTE and protection & _WRITE:
+            self.strange.append("memory that is written and executed")
         for i in range(count):
-            name, segment, address, size, offset = struct.unpack_from(
-                "<16s16sQQI", body, 64 + 80 * i
+            name, segment, address, size, offset, flags = struct.unpack_from(
+                "<16s16sQQI12xI", body, 64 + 80 * i
             )
-            self.sections.append(Section(_text(name), address, size, offset, _text(segment)))
+            kind = flags & 0xFF
+            if kind not in _SECTION_TYPES:
+                self.strange.append(f"section {_text(name)} of type {kind:#x}")
+            section = Section(_text(name), address, size, offset, _text(segment), kind)
+            self.sections.append(section)
 
     def _read_symbols(self, stream: BinaryIO, start: int, count: int, text: int, size: int) -> None:
         stream.seek(text)
@@ -73,6 +102,8 @@ class MachO:
             if kind & _DEBUGGING_SYMBOL:
                 continue
             label = _text(names[name : name + 4096])
+            if kind & _EXTERNAL and not kind & _PRIVATE and kind & _IN_SECTION != _UNDEFINED:
+                self.exports.add(label)
             if kind & _IN_SECTION == _UNDEFINED:
                 self.imports.add(label)
             elif kind & _IN_SECTION != _IN_SECTION:
@@ -84,14 +115,34 @@ class MachO:
 
 
 def contents(library: Path) -> Contents:
-    """What matters of a library before it is loaded; names without Mach-O's underscore."""
+    """Read what matters of a library before it is loaded; names without Mach-O's underscore."""
     with library.open("rb") as stream:
         file = MachO(stream)
+        at_loading = [each for each in file.sections if each.kind in _AT_LOADING]
+        counts = [each.size // _AT_LOADING[each.kind] for each in at_loading]
+        names: tuple[str, ...] = ("",) * sum(counts)
+        if len(names) == 1 and at_loading[0].kind in _INITIALISERS:
+            names = (_initialiser(file, stream, at_loading[0]),)
     return Contents(
-        frozenset(name.removeprefix("_") for name in file.imports),
-        frozenset(name.removeprefix("_") for name in file.variables),
-        sum(section.size for section in file.sections if section.name in _AT_LOADING),
+        _plain(file.imports), _plain(file.exports), _plain(file.variables), names, (*file.strange,)
     )
+
+
+def _initialiser(file: MachO, stream: BinaryIO, section: Section) -> str:
+    """Return the name of the only function in a section of what runs at loading.
+
+    A pointer is stored as an address, or with the base and the bits of a chained fixup
+    (<mach-o/fixup-chains.h>), which the lower 36 bits are without.
+    """
+    stream.seek(section.offset)
+    size = _AT_LOADING[section.kind]
+    stored = int.from_bytes(stream.read(size), "little") & (2**36 - 1)
+    named = {address: name for name, address in file.functions.items()}
+    return named.get(stored, "").removeprefix("_")
+
+
+def _plain(names: set[str]) -> frozenset[str]:
+    return frozenset(name.removeprefix("_") for name in names)
 
 
 def is_mach_o(stream: BinaryIO) -> bool:
