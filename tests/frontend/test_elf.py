@@ -19,8 +19,8 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="makes ELF objects"),
     pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs ziglang"),
 ]
-KERNEL = "__attribute__((visibility(\"default\"))) void mb_span(float* x) { x[0] = 1; }\n"
-CTOR = "__attribute__((section(\"{}\"), used)) static void (*const p)(void) = f;"
+KERNEL = '__attribute__((visibility("default"))) void mb_span(float* x) { x[0] = 1; }\n'
+CTOR = '__attribute__((section("{}"), used)) static void (*const p)(void) = f;'
 # In place of a library that lies beside the kernel.
 OTHER = "other.so"
 # Name: C code, further flags of the linker, and what the error says.
@@ -28,7 +28,7 @@ REFUSED: dict[str, tuple[str, list[str], str]] = {
     "_init": ("void _init(void) {}", [], "DT_INIT"),
     "_fini": ("void _fini(void) {}", [], "DT_FINI"),
     "a function that the linker is told to run": (
-        "__attribute__((visibility(\"hidden\"))) void f(void) {}",
+        '__attribute__((visibility("hidden"))) void f(void) {}',
         ["-Wl,-init=f"],
         "DT_INIT",
     ),
@@ -53,8 +53,8 @@ REFUSED: dict[str, tuple[str, list[str], str]] = {
         "DT_FINI_ARRAY",
     ),
     "an indirect function": (
-        "static void* r(void) { return 0; } void g(void) __attribute__((ifunc(\"r\")));"
-        "__attribute__((visibility(\"default\"))) void mb_info(void) { g(); }",
+        'static void* r(void) { return 0; } void g(void) __attribute__((ifunc("r")));'
+        '__attribute__((visibility("default"))) void mb_info(void) { g(); }',
         [],
         "a relocation of type 37|of type 10",
     ),
@@ -65,13 +65,13 @@ REFUSED: dict[str, tuple[str, list[str], str]] = {
         "of type 10",
     ),
     "a thread-local variable": (
-        "static __thread int t; __attribute__((visibility(\"default\"))) int mb_info(void) "
+        'static __thread int t; __attribute__((visibility("default"))) int mb_info(void) '
         "{ return t++; }",
         [],
         "thread-local variables",
     ),
     "a variable": (
-        "static int t; __attribute__((visibility(\"default\"))) int mb_info(void) { return t++; }",
+        'static int t; __attribute__((visibility("default"))) int mb_info(void) { return t++; }',
         [],
         "variables that outlive a launch: t",
     ),
@@ -91,12 +91,12 @@ REFUSED: dict[str, tuple[str, list[str], str]] = {
         "written and executed",
     ),
     "a name for others": (
-        "__attribute__((visibility(\"default\"))) void* malloc(void) { return 0; }",
+        '__attribute__((visibility("default"))) void* malloc(void) { return 0; }',
         [],
         "defines malloc for the host",
     ),
     "a name that is only near": (
-        "__attribute__((visibility(\"default\"))) void mb_spans(void) {}",
+        '__attribute__((visibility("default"))) void mb_spans(void) {}',
         [],
         "defines mb_spans for the host",
     ),
@@ -106,7 +106,7 @@ REFUSED: dict[str, tuple[str, list[str], str]] = {
         "binding 10",
     ),
     "a function of the host": (
-        "int getpid(void); __attribute__((visibility(\"default\"))) int mb_info(void) "
+        'int getpid(void); __attribute__((visibility("default"))) int mb_info(void) '
         "{ return getpid(); }",
         ["-Wl,--unresolved-symbols=ignore-all"],
         "calls getpid of the host",

@@ -35,14 +35,18 @@ _UNNAMED = re.compile(r"\d+")
 _LISTS = frozenset({"llvm.used", "llvm.compiler.used"})
 _NOTES = frozenset({"llvm.global.annotations"})
 _INITIALISERS = frozenset({"llvm.global_ctors", "llvm.global_dtors"})
-_OWN_SECTIONS = frozenset({"mb_threadgroup", "mb_parts", "__DATA,mb_threadgroup", "__DATA,mb_parts"})
+_OWN_SECTIONS = frozenset(
+    {"mb_threadgroup", "mb_parts", "__DATA,mb_threadgroup", "__DATA,mb_parts"}
+)
 _MEMBER = re.compile(r'@([\w.$]+|"[^"]*")')
 _OWN_FUNCTION = re.compile(r"mb_\w+|__truncsfbf2|__(?:asan|msan|ubsan|sanitizer)_\w+")
 # As the rewriter (rewriting/threadgroup.py) declares a variable of a threadgroup, and as the headers
 # (mb/*/memory.h) name its storage and its description.
 _DECLARED = re.compile(r"\bMB_THREADGROUP\(\w+, (\w+)\)")
 _STORAGE = ("mb_storage_", "mb_part_")
-_STORED = re.compile(r'^@([\w.$]+|"[^"]*") = [^\n]*, section "(?:__DATA,)?mb_(?:threadgroup|parts)"', re.M)
+_STORED = re.compile(
+    r'^@([\w.$]+|"[^"]*") = [^\n]*, section "(?:__DATA,)?mb_(?:threadgroup|parts)"', re.M
+)
 # What is called is a name (`@f`), or else a value: `%f`, or a constant, before which types and
 # attributes may stand.
 _CALL = re.compile(

@@ -25,7 +25,24 @@ _EXTERNAL, _PRIVATE = 0x01, 0x10
 # SOURCE_VERSION, BUILD_VERSION, DYLD_EXPORTS_TRIE, DYLD_CHAINED_FIXUPS. No LC_ROUTINES_64, RPATH,
 # LOAD_WEAK_DYLIB, REEXPORT_DYLIB, DYLD_ENVIRONMENT.
 _COMMANDS = frozenset(
-    {0x2, 0xB, 0xC, 0xD, 0xE, 0x19, 0x1B, 0x1D, 0x1E, 0x22, 0x80000022, 0x24, 0x26, 0x29, 0x2A, 0x32}
+    {
+        0x2,
+        0xB,
+        0xC,
+        0xD,
+        0xE,
+        0x19,
+        0x1B,
+        0x1D,
+        0x1E,
+        0x22,
+        0x80000022,
+        0x24,
+        0x26,
+        0x29,
+        0x2A,
+        0x32,
+    }
     | {0x80000033, 0x80000034}
 )
 _SYSTEM = "/usr/lib/libSystem.B.dylib"
@@ -71,7 +88,9 @@ class MachO:
             body = stream.read(size - 8)
             if kind not in _COMMANDS:
                 self.strange.append(f"load command {kind:#x}")
-            elif kind == _LIBRARY and _text(body[struct.unpack_from("<I", body)[0] - 8 :]) != _SYSTEM:
+            elif (
+                kind == _LIBRARY and _text(body[struct.unpack_from("<I", body)[0] - 8 :]) != _SYSTEM
+            ):
                 self.strange.append("a library that it loads")
             if kind == _SEGMENT:
                 self._read_sections(body)

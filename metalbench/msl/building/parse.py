@@ -10,7 +10,11 @@ from metalbench.msl.building.compiler import check_syntax
 from metalbench.msl.building.diagnostics import Diagnostics
 from metalbench.msl.building.preprocess import compiler_words, preprocess
 from metalbench.msl.building.toolchain import reserved_names, toolchain
-from metalbench.msl.reading.host_code import refuse_host_code, without_strange_pragmas
+from metalbench.msl.reading.host_code import (
+    refuse_host_code,
+    refuse_stray_text,
+    without_strange_pragmas,
+)
 from metalbench.msl.reading.program import Source
 from metalbench.msl.rewriting.edits import Code, Edits
 from metalbench.msl.rewriting.keywords import rewrite_keywords
@@ -27,6 +31,7 @@ def parse(
     """
     expanded = preprocess(text, filename, macros, include_dirs)
     source = Source(text, filename, without_strange_pragmas(expanded))
+    refuse_stray_text(source.tokens)
     if not source.tokens.balanced:
         _refuse_unbalanced(source)
     refuse_host_code(source.tokens, reserved_names(toolchain()), compiler_words)

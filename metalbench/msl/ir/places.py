@@ -66,7 +66,9 @@ class Metadata:
 
     def is_written_in_own(self, place: str) -> bool:
         """Return whether an instruction is written in the MSL headers, wherever it is inlined."""
-        return self.is_place(place) and self._file_of_code(_reference(_SCOPE, self._nodes[place]))[1]
+        return (
+            self.is_place(place) and self._file_of_code(_reference(_SCOPE, self._nodes[place]))[1]
+        )
 
     def seen(self, place: str) -> tuple[str, int]:
         """The file and the line that users know: of the call, where headers were inlined there."""

@@ -59,9 +59,7 @@ def _evaluate(expression: str, names: Mapping[str, str], depth: int) -> int | No
         return None
     try:
         return _value(ast.parse(python, mode="eval").body, names, depth)
-    except (
-        SyntaxError, ValueError, ZeroDivisionError, OverflowError, MemoryError, RecursionError
-    ):
+    except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, MemoryError, RecursionError):
         return None
 
 

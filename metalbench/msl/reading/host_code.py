@@ -106,6 +106,13 @@ def without_strange_pragmas(expanded: str) -> str:
     return _PRAGMA.sub(kept, expanded)
 
 
+def refuse_stray_text(tokens: Tokens) -> None:
+    """Raise CompileError for text that a preprocessor leaves behind in no valid source."""
+    for offset in tokens.stray:
+        what = tokens.source[offset : offset + 2].strip()
+        raise refusal(tokens.locate(offset), f"stray `{what}`")
+
+
 def refuse_host_code(
     tokens: Tokens,
     reserved: re.Pattern[str],
@@ -133,8 +140,6 @@ def _found(
     compiler_words: Callable[[frozenset[str]], Set[str]],
 ) -> Iterator[tuple[int, str]]:
     """Yield the offset and the name of everything that is not Metal's."""
-    for offset in tokens.stray[:1]:
-        yield offset, f"stray `{tokens.source[offset : offset + 2].strip()}`"
     strange = frozenset(
         word
         for word in tokens.places

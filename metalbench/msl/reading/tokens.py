@@ -91,9 +91,7 @@ class Tokens:
     def balanced(self) -> bool:
         """Whether every bracket has its partner."""
         partner = self.partner
-        return all(
-            partner[index] >= 0 for index, text in enumerate(self.text) if text in _BRACKETS
-        )
+        return all(partner[index] >= 0 for index, text in enumerate(self.text) if text in _BRACKETS)
 
     @cached_property
     def _markers(self) -> list[tuple[int, int, str]]:
