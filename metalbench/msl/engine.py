@@ -267,15 +267,18 @@ def _built(record: cache.Record) -> Built:
 
 
 def _files(source: Source, filename: str) -> dict[str, str | None]:
-    """Digests of the files that the source includes."""
+    """Return digests of the files that the source includes."""
+    from metalbench.msl.building.included import readable_by
+
     own = {filename, "<source>", "<stdin>", "<built-in>", "<command line>"}
     folder = Path(filename).resolve().parent
-    empty = str(toolchain().empty_headers)
+    readable = readable_by(source)
     found = {}
     for name in source.tokens.files:
-        if name not in own and not name.startswith(empty):
-            path = str(folder / name)
-            found[path] = cache.file_digest(path)
+        path = folder / name
+        # A #line directive may name anything, which is not read.
+        if name not in own and path in readable and path.is_file():
+            found[str(path)] = cache.file_digest(path)
     return found
 
 

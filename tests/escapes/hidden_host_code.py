@@ -303,8 +303,8 @@ _WORDS = {
     "an integer of many bits": "_BitInt(99) b = 1; x[i] = b;",
     "a block": "x[i] = ((ulong)__builtin_thread_pointer());",
     "an address space": "float __attribute__((address_space(257)))* p = nullptr; (void)p;",
-    "an address space of clang's spelling": "[[clang::address_space(256)]] float* p = nullptr; (void)p;",
-    "an address space of another spelling": "float __attribute((__address_space__(1)))* p = 0; (void)p;",
+    "an address space of clang's spelling": "[[clang::address_space(256)]] float* p = 0;",
+    "an address space of another spelling": "float __attribute((__address_space__(1)))* p = 0;",
     "a word that a macro pastes": "P(__sync_, synchronize)(); x[i] = 1;",
 }
 BUILTINS: dict[str, tuple[str, str]] = {
@@ -371,7 +371,8 @@ LINES: dict[str, tuple[str, str]] = {
     "built-in": (_line('#line 1 "<built-in>"'), f"{_POINTER}|no kernel is named"),
     "where threads meet": (
         kernel(
-            "threadgroup float s[32]; s[i % 32] = x[i]; metal::threadgroup_barrier(metal::mem_flags::mem_threadgroup);\n"
+            "threadgroup float s[32]; s[i % 32] = x[i];\n"
+            "metal::threadgroup_barrier(metal::mem_flags::mem_threadgroup);\n"
             "float (*p)(float) = s[0] > 0 ? f : g;\nx[i] = p(1);",
             '#line 1 "/q/msl/mb/vec.h"\nfloat f(float a) { return a; }\n'
             "float g(float a) { return 1; }",

@@ -101,7 +101,8 @@ REFUSED: dict[str, tuple[str, list[str], str]] = {
         "defines mb_spans for the host",
     ),
     "a unique symbol": (
-        '__asm__(".data\\n.globl mb_info\\n.type mb_info,@gnu_unique_object\\nmb_info: .quad 1\\n");',
+        '__asm__(".data\\n.globl mb_info\\n.type mb_info,@gnu_unique_object\\n'
+        'mb_info: .quad 1\\n");',
         [],
         "binding 10",
     ),

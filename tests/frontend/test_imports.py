@@ -16,7 +16,8 @@ from metalbench.msl.building.toolchain import Toolchain, flags, toolchain
 HARMLESS = 'define void @mb_span() {\n  call void asm sideeffect "", ""()\n  ret void\n}\n'
 FAULTS = {
     "a call": (
-        "declare i32 @getpid()\ndefine hidden i32 @f() {\n  %r = call i32 @getpid()\n  ret i32 %r\n}\n",
+        "declare i32 @getpid()\ndefine hidden i32 @f() {\n  %r = call i32 @getpid()\n"
+        "  ret i32 %r\n}\n",
         "calls getpid of the host",
     ),
     "a variable": ("@counter = hidden global i32 3\n", "variables that outlive a launch: counter"),

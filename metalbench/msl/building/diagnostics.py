@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from metalbench.msl.building.included import readable_by
 from metalbench.msl.building.messages import REPORT, Message, in_metal_terms, messages
 from metalbench.msl.reading.lexer import pieces
 from metalbench.msl.reading.program import Source
@@ -82,7 +83,8 @@ class Diagnostics:
 
     def _included(self, at: Location) -> str:
         path = Path(self.source.filename).resolve().parent / at.file
-        lines = path.read_text(errors="replace").split("\n") if path.is_file() else []
+        is_read = path in readable_by(self.source) and path.is_file()
+        lines = path.read_text(errors="replace").split("\n") if is_read else []
         return lines[at.line - 1] if 0 < at.line <= len(lines) else ""
 
     @cached_property

@@ -76,8 +76,8 @@ _FLAGS, _FLAGS_1 = 30, 0x6FFFFFFB
 # DF_BIND_NOW and DF_1_NOW: not SYMBOLIC, TEXTREL, STATIC_TLS, INITFIRST, INTERPOSE.
 _FLAG_BITS = {_FLAGS: 0x8, _FLAGS_1: 0x1}
 
-# By machine: none, a symbol's address (64 bits, GLOB_DAT, JUMP_SLOT), and RELATIVE. No IRELATIVE, COPY,
-# or any for thread-local variables.
+# By machine: none, a symbol's address (64 bits, GLOB_DAT, JUMP_SLOT), and RELATIVE. No IRELATIVE,
+# COPY, or any for thread-local variables.
 _RELOCATION_TYPES = {62: frozenset({0, 1, 6, 7, 8}), 183: frozenset({0, 257, 1025, 1026, 1027})}
 _RELATIVE = {62: 8, 183: 1027}
 
@@ -137,7 +137,7 @@ class _Object:
         functions: dict[int, str] = {}
         strange = [*self._strange_segments(), *self._strange_sections()]
         writable = {i for i, each in enumerate(self._sections) if each[2] & _SECTION_WRITE}
-        for kind, label, info, other, place, address in self._symbols():
+        for kind, label, info, place, address in self._symbols():
             if info & 0xF not in _SYMBOL_TYPES or info >> 4 not in _BINDINGS:
                 strange.append(f"symbol {label} of type {info & 0xF}, binding {info >> 4}")
             if place == _UNDEFINED:
@@ -184,18 +184,21 @@ class _Object:
             if flags & _SECTION_EXECUTE and flags & _SECTION_WRITE:
                 yield f"section {label}, which is written and executed"
 
-    def _symbols(self) -> Iterator[tuple[int, str, int, int, int, int]]:
-        """Yield kind of table, name, type and binding, visibility, section, and address."""
+    def _symbols(self) -> Iterator[tuple[int, str, int, int, int]]:
+        """Yield kind of table, name, type and binding, section, and address."""
         for _, kind, _, _, start, size, linked, *_ in self._sections:
             if kind not in (_SYMBOLS, _DYNAMIC_SYMBOLS):
                 continue
             names = self._sections[linked][4]
             table = self._data[start : start + size]
-            for name, info, other, place, address, _ in _SYMBOL.iter_unpack(table):
-                yield kind, _text(self._data, names + name), info, other, place, address
+            for name, info, _, place, address, _ in _SYMBOL.iter_unpack(table):
+                yield kind, _text(self._data, names + name), info, place, address
 
     def _strange_relocations(self, relocated: dict[int, int]) -> Iterator[str]:
-        """Yield what is strange of the relocations; fill in the addresses that RELATIVE ones write."""
+        """Yield what is strange of the relocations.
+
+        `relocated` gets the addresses that RELATIVE ones write, by place.
+        """
         known = _RELOCATION_TYPES.get(self._machine, frozenset())
         executable = [
             (each[3], each[3] + each[5]) for each in self._sections if each[2] & _SECTION_EXECUTE

@@ -1,9 +1,9 @@
 """What a kernel may not have, found in the LLVM IR that clang makes of it.
 
-Spelling does not matter here: assembly, code that runs at loading, other names of functions, sections,
-variables that keep their value from launch to launch, and calls through pointers to functions. What
-the MSL headers themselves have of these is told apart by the file that it is in (ir/places.py), and
-variables by the names that the rewriter gave them.
+Spelling does not matter here: assembly, code that runs at loading, other names of functions,
+sections, variables that keep their value from launch to launch, and calls through pointers to
+functions. What the MSL headers themselves have of these is known by the file that it is in
+(ir/places.py), and variables by the names that the rewriter gave them.
 """
 
 from __future__ import annotations
@@ -40,8 +40,10 @@ _OWN_SECTIONS = frozenset(
 )
 _MEMBER = re.compile(r'@([\w.$]+|"[^"]*")')
 _OWN_FUNCTION = re.compile(r"mb_\w+|__truncsfbf2|__(?:asan|msan|ubsan|sanitizer)_\w+")
-# As the rewriter (rewriting/threadgroup.py) declares a variable of a threadgroup, and as the headers
-# (mb/*/memory.h) name its storage and its description.
+# Mangled, as every function of a source, or the engine's own.
+_FUNCTION_NAME = re.compile(rf"_Z[\w.$]+|{_OWN_FUNCTION.pattern}|__cxx_global_\w+|_GLOBAL_\w+")
+# As the rewriter (rewriting/threadgroup.py) declares a variable of a threadgroup, and as the
+# headers (mb/*/memory.h) name its storage and its description.
 _DECLARED = re.compile(r"\bMB_THREADGROUP\(\w+, (\w+)\)")
 _STORAGE = ("mb_storage_", "mb_part_")
 _STORED = re.compile(
@@ -148,6 +150,9 @@ def _acts(ir: str) -> Iterator[_Act]:
         if line.startswith("define "):
             place = _PLACE.search(line)
             subprogram = place[1] if place else ""
+            name = _MEMBER.search(line)
+            if name and not _FUNCTION_NAME.fullmatch(name[1].strip('"')):
+                yield _Act(f"a function by the name {name[1]}", subprogram, subprogram)
             trait = _TRAITS.search(_STRING.sub('""', line), line.rfind(")"))
             if trait:
                 yield _Act(f"a function with a {trait[1]}", subprogram, subprogram)

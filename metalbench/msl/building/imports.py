@@ -1,8 +1,8 @@
 """What a compiled object may have: the loader is given nothing else to act on.
 
 The last of three checks, and the one that no spelling of a source can pass by: before it are words
-(reading/host_code.py) and what clang made of them (host_calls.py). An object is moved to its place in
-the cache after this check alone, and processes load objects from there.
+(reading/host_code.py) and what clang made of them (host_calls.py). An object is moved to its place
+in the cache after this check alone, and processes load objects from there.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from metalbench.msl.building.targets import MACH_O, Target
 # names that no source can say (csrc/msl/mb/cpu/log_line.h).
 RUNTIME = frozenset({"memcpy", "memmove", "memset", "bzero", "snprintf", "write"})
 _LOADER = frozenset({"dyld_stub_binder"})
-# What the runtime looks for (csrc/cpu/module.cpp), and what these call in the object itself (emission); of
-# several kernels, each with a number.
+# What the runtime looks for (csrc/cpu/module.cpp), and what vectors call in the object itself
+# (emission); of several kernels, each with a number.
 _EXPORT = re.compile(
     r"mb_(?:info|lanes|shadowed|span|thread|threadgroup_parts|vector_body)(?:_\d+)?"
     # Of Mach-O's linker.

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from metalbench._core import CompileError
+from metalbench.msl.reading.program import Source
 
 _SPLICE = re.compile(r"\\[ \t]*\r?\n")
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.S)
@@ -68,6 +69,11 @@ class Readable:
         for name in dict.fromkeys([*_MESSAGE.findall(said), *_UNOPENED.findall(said)]):
             if (folder / name).exists() and folder / name not in self and name != filename:
                 raise _refusal(filename, text, Path(name).name, f"#include of {name}")
+
+
+def readable_by(source: Source) -> Readable:
+    """Return the folders whose files a source may read, whatever its #line directives name."""
+    return Readable([Path(source.filename).resolve().parent, *source.include_dirs])
 
 
 def _names(listed: str) -> Iterator[str]:

@@ -21,9 +21,9 @@ _SEGMENT, _SYMBOLS, _LIBRARY = 0x19, 0x2, 0xC
 _DEBUGGING_SYMBOL, _IN_SECTION, _UNDEFINED = 0xE0, 0x0E, 0x00
 _EXTERNAL, _PRIVATE = 0x01, 0x10
 # Load commands of a library: LC_SYMTAB, DYSYMTAB, LOAD_DYLIB, ID_DYLIB, LOAD_DYLINKER, SEGMENT_64,
-# UUID, CODE_SIGNATURE, SEGMENT_SPLIT_INFO, DYLD_INFO(_ONLY), VERSION_MIN_MACOSX, FUNCTION_STARTS, DATA_IN_CODE,
-# SOURCE_VERSION, BUILD_VERSION, DYLD_EXPORTS_TRIE, DYLD_CHAINED_FIXUPS. No LC_ROUTINES_64, RPATH,
-# LOAD_WEAK_DYLIB, REEXPORT_DYLIB, DYLD_ENVIRONMENT.
+# UUID, CODE_SIGNATURE, SEGMENT_SPLIT_INFO, DYLD_INFO(_ONLY), VERSION_MIN_MACOSX, FUNCTION_STARTS,
+# DATA_IN_CODE, SOURCE_VERSION, BUILD_VERSION, DYLD_EXPORTS_TRIE, DYLD_CHAINED_FIXUPS. No
+# LC_ROUTINES_64, RPATH, LOAD_WEAK_DYLIB, REEXPORT_DYLIB, DYLD_ENVIRONMENT.
 _COMMANDS = frozenset(
     {
         0x2,
@@ -46,8 +46,8 @@ _COMMANDS = frozenset(
     | {0x80000033, 0x80000034}
 )
 _SYSTEM = "/usr/lib/libSystem.B.dylib"
-# Section types: regular, zero-filled, literals (5), symbol pointers (2) and stubs, coalesced, and those of
-# addresses of what runs at loading. No interposing and none of thread-local variables.
+# Section types: regular, zero-filled, literals (5), symbol pointers (2) and stubs, coalesced, and
+# those of addresses of what runs at loading. No interposing and none of thread-local variables.
 _SECTION_TYPES = frozenset({0x0, 0x1, 0x2, 0x3, 0x4, 0x5, 0x6, 0x7, 0x8, 0x9, 0xA, 0xB, 0xE, 0x16})
 # Addresses of what runs when a library is loaded or unloaded, each with the bytes of one.
 _AT_LOADING = {0x9: 8, 0xA: 8, 0x16: 4}
@@ -73,7 +73,8 @@ class MachO:
         self.sections: list[Section] = []
         # Names and addresses of what is defined in __text.
         self.functions: dict[str, int] = {}
-        # Names of what is defined in __DATA, of what is defined nowhere here, and of what others find.
+        # Names of what is defined in __DATA, of what is defined nowhere here, and of what others
+        # find.
         self.variables: set[str] = set()
         self.imports: set[str] = set()
         self.exports: set[str] = set()

@@ -30,7 +30,7 @@ def parse(
     and no Metal.
     """
     expanded = preprocess(text, filename, macros, include_dirs)
-    source = Source(text, filename, without_strange_pragmas(expanded))
+    source = Source(text, filename, without_strange_pragmas(expanded), tuple(include_dirs))
     refuse_stray_text(source.tokens)
     if not source.tokens.balanced:
         _refuse_unbalanced(source)

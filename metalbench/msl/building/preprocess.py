@@ -116,8 +116,8 @@ def _refuse_own_file_names(expanded: str, filename: str, tools: Toolchain) -> No
         name = file_name(found[1])
         if name.startswith(own) or OWN in name:
             raise CompileError(
-                f"{filename}: error: a #line directive names {name!r}, a file of the compiler's own "
-                "headers; give it the name of one of your files"
+                f"{filename}: error: a #line directive names {name!r}, a file of the compiler's "
+                "own headers; give it the name of one of your files"
             )
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from metalbench.msl.building import cache
 from metalbench.msl.building.compiler import Translate, compile_shared_object
 from metalbench.msl.building.frames import check_frames
+from metalbench.msl.building.host_calls import refuse_host_calls
 from metalbench.msl.building.toolchain import flags, toolchain
+from metalbench.msl.reading.program import Source
 from metalbench.msl.rewriting.edits import Code, Edits
 
 
@@ -45,10 +47,11 @@ def threads_of(
 def threads_of_text(text: Path, kernel: str, *, fast_math: bool, spaces: bool) -> Path:
     """The same of text that compiled before, in a file, as fibers."""
     code = Code(text.read_text(), Edits(""), 0)
+    source = Source("", kernel, "")
     return threads_of(
         code,
         kernel,
-        Translate(),
+        Translate(ir=lambda ir: refuse_host_calls(ir, source, code)),
         fibers=True,
         checked=False,
         fast_math=fast_math,

@@ -61,8 +61,8 @@ _BUILTIN = re.compile(
     r"|(?:elementwise|reduce)_\w+|nontemporal_(?:load|store)|prefetch"
     r"|\w*(?:add|sub|mul)c?(?:l|ll)?_overflow|addressof|launder|assoc_barrier)"
 )
-# What clang gives a meaning to and Metal has, of the names that C++ reserves: two underscores, or one
-# and a capital letter. Names without a meaning are a source's own.
+# What clang gives a meaning to and Metal has, of the names that C++ reserves: two underscores, or
+# one and a capital letter. Names without a meaning are a source's own.
 _METAL_WORDS = re.compile(
     r"__(?:attribute|extension|typeof|alignof|restrict|inline|const|volatile|signed)(?:__)?"
     r"|__(?:func__|FUNCTION__|PRETTY_FUNCTION__|null|label__|fp16|bf16|decltype|nullptr)"
@@ -74,8 +74,8 @@ _METAL_WORDS = re.compile(
     # Refused as assembly, thread-local variables and __declspec, in those words.
     r"|__(?:asm|asm__|thread|declspec)|_Thread_local|__builtin_\w+"
 )
-# Names of variables that the rewriter makes, as a part of a longer name that could be mistaken for a
-# mangled one; and the ends of sections, which a linker defines.
+# Names of variables that the rewriter makes, as a part of a longer name that could be mistaken for
+# a mangled one; and the ends of sections, which a linker defines.
 _CONFUSABLE = re.compile(r"\w*\dmb_(?:storage|part)_\w*|__(?:start|stop)_\w*|_Z\w*")
 _PRAGMA = re.compile(r"^([ \t]*#[ \t]*pragma\b)[ \t]*(.*)$", re.M)
 _PRAGMAS = re.compile(

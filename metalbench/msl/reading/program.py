@@ -22,6 +22,8 @@ class Source:
     filename: str
     # What the preprocessor made of `text`, line markers included.
     expanded: str
+    # Folders of files that it includes, besides its own.
+    include_dirs: tuple[str, ...] = ()
 
     @cached_property
     def tokens(self) -> Tokens:
