@@ -85,7 +85,9 @@ PLACES = {
         "template <ulong N> float f() { return N; }\n"
         "kernel void k(device float* x) { x[0] = f<NUMBER>(); }"
     ),
-    "an alignment": "struct alignas(NUMBER) S { int a; };\nkernel void k(device S* x) { x[0].a = 1; }",
+    "an alignment": (
+        "struct alignas(NUMBER) S { int a; };\nkernel void k(device S* x) { x[0].a = 1; }"
+    ),
     "a shift": "kernel void k(device float* x) { x[0] = 1 << NUMBER; }",
     "a line": "#line NUMBER\nkernel void k(device float* x) { x[0] = 1; }",
     "a case": ("kernel void k(device float* x) { switch (int(x[0])) { case NUMBER: x[0] = 1; } }"),
