@@ -13,6 +13,7 @@
 #include "bindings/bindings.h"
 #include "core/errors.h"
 #include "core/includes.h"
+#include "cpu/module.h"
 #include "cpu/refused_calls.h"
 
 namespace metalbench::bindings {
@@ -265,6 +266,8 @@ NB_MODULE(_core, module) {
   module.def("devices", &device_kinds,
              "The kinds of device that this machine has, best first; of those, the ones that\n"
              "METALBENCH_DEVICES names, where it is set.");
+  module.def("kernels_loaded", &cpu::modules_loaded,
+             "Return how many objects of compiled kernels this process has loaded so far.");
   module.def("tell_of_refused_calls", &cpu::tell_of_refused_calls,
              "Have a system call that a filter traps written to standard error before the process\n"
              "ends by it. Does nothing where there are no such filters.");

@@ -2,11 +2,15 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
+
 #include "core/errors.h"
 #include "core/other_headers.h"
 
 namespace metalbench::cpu {
 namespace {
+
+std::atomic<std::uint64_t> loaded_so_far = 0;
 
 template <typename Function>
 Function symbol(void* handle, const std::string& name) {
@@ -16,6 +20,7 @@ Function symbol(void* handle, const std::string& name) {
 }  // namespace
 
 Module::Module(const std::string& path, const std::string& entry) : path_(path) {
+  ++loaded_so_far;
   handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr)
     throw MachineError("cpu device: cannot load a compiled kernel: " + std::string(dlerror()));
@@ -38,6 +43,8 @@ Module::Module(const std::string& path, const std::string& entry) : path_(path) 
     throw other_headers("cpu device", found);
   }
 }
+
+std::uint64_t modules_loaded() { return loaded_so_far; }
 
 Module::~Module() { dlclose(handle_); }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,5 +46,8 @@ class Module {
   mb::uptr base_ = 0;
   bool has_shadow_ = false;
 };
+
+// How many objects this process has loaded since it started, whatever has become of them.
+[[nodiscard]] std::uint64_t modules_loaded();
 
 }  // namespace metalbench::cpu

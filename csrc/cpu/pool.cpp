@@ -11,6 +11,18 @@
 
 namespace metalbench::cpu {
 
+namespace {
+
+// By this name another process finds the threads of kernels, see
+// metalbench/isolation/thread_times.py.
+void name_worker() {
+#ifdef __linux__
+  pthread_setname_np(pthread_self(), "mb-worker");
+#endif
+}
+
+}  // namespace
+
 class Pool::Worker {
  public:
   Worker(Pool& pool, std::uint32_t number)
@@ -20,6 +32,7 @@ class Pool::Worker {
 
  private:
   void main() {
+    name_worker();
     // Signals of the process are for the threads that Python knows.
     sigset_t all;
     sigfillset(&all);

@@ -97,9 +97,12 @@ class ErrorsAreMessages(click.Group):
         return found
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was asked for."""
+        """Run the command that was asked for; kernels are loaded in executors only."""
+        from metalbench.isolation.sandbox import kernels_in_executors
+
         try:
-            return super().invoke(ctx)
+            with kernels_in_executors():
+                return super().invoke(ctx)
         except click.NoSuchOption as error:
             raise other_names.of_option(error) from None
         except (click.ClickException, click.exceptions.Exit, click.Abort):

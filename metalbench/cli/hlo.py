@@ -54,6 +54,10 @@ def _known_pass(
 @click.group(epilog=EXAMPLES, short_help="StableHLO in, Metal kernels out.")
 def hlo() -> None:
     """Compile programs in StableHLO, such as those of JAX, to Metal kernels, and run them."""
+    from metalbench import _core
+
+    # Kernels are made from operations, and none has a text of the user's: they run in this process.
+    _core.run_apart(None)
 
 
 @hlo.command(short_help="Run a program, and show what it gives.")

@@ -28,11 +28,21 @@ def _bytes(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
     return size
 
 
+def _in_this_process(ctx: click.Context, parameter: click.Parameter, value: bool) -> bool:
+    """Let devices that are opened from here on load kernels in this process, if that is asked."""
+    if value:
+        from metalbench import _core
+
+        _core.run_apart(None)
+    return value
+
+
 def isolation_options(command: Command) -> Command:
     """``--kernel-timeout``, ``--memory-limit`` and ``--in-process``."""
     in_process = click.option(
         "--in-process",
         is_flag=True,
+        callback=_in_this_process,
         help="Run all kernels in this process, for debuggers; without limits.",
     )
     return limit_options(in_process(command))

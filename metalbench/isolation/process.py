@@ -13,12 +13,15 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 from typing import Generic, Protocol, TypeVar
 
+from metalbench.isolation.descendants import kill_descendants
 from metalbench.isolation.scratch import Scratch
 from metalbench.msl.building import cache
 
 PREFIX = "metalbench-of-"
 LAST_WORDS_BYTES = 4000
 SECONDS_TO_END = 10.0
+# The folder of this package.
+_ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, os.pardir))
 # What variables are called that hold what nobody but their owner should know.
 _SECRET = re.compile(
     r"(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSPHRASE|CREDENTIALS?)(_|$)", re.IGNORECASE
@@ -57,7 +60,7 @@ class Process(Generic[End]):
         self._words = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         self._scratch = Scratch(PREFIX)
         program = (
-            f"import sys; sys.path[:] = {sys.path!r}; from {worker} import work"
+            f"import sys; sys.path[:] = {import_folders()!r}; from {worker} import work"
             f"; work({theirs.fileno()}, {end}, {os.getpid()}, {device!r})"
         )
         try:
@@ -108,6 +111,9 @@ class Process(Generic[End]):
             return 0
 
     def _kill(self) -> None:
+        # First those that have left the group: without a parent they are found no more.
+        if self._child.poll() is None:
+            kill_descendants(self._child.pid)
         self._child.kill()
         # The group may outlive its leader, as a compiler does that was still at work.
         if self._leads:
@@ -127,6 +133,20 @@ class Process(Generic[End]):
         size = self._words.seek(0, os.SEEK_END)
         self._words.seek(max(0, size - LAST_WORDS_BYTES))
         return self._words.read().decode(errors="replace").strip()
+
+
+def import_folders() -> list[str]:
+    """Return the folders that a worker imports from: those of this process without its own folder.
+
+    `python -m` and `python -c` put the working directory first. What lies there is not ours, and
+    must not take the place of a module. A folder that PYTHONPATH names stays. Where this package
+    itself is in the working directory, as in a checkout, that comes last.
+    """
+    here = os.getcwd()
+    named = {os.path.abspath(each) for each in os.environ.get("PYTHONPATH", "").split(":") if each}
+    found = [each for each in sys.path if each and (os.path.abspath(each) != here or here in named)]
+    lacks_package = here == _ROOT and _ROOT not in map(os.path.abspath, found)
+    return [*found, _ROOT] if lacks_package else found
 
 
 def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import atexit
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from weakref import WeakSet
 
@@ -32,6 +34,20 @@ def sandboxed_device() -> _core.Device:
     It ends with the device, and with this process. One that has died is replaced at the next call.
     """
     return _core.open_apart(_start)
+
+
+@contextmanager
+def kernels_in_executors() -> Iterator[None]:
+    """Load and run kernels of `cpu` devices that are opened inside this context in executors.
+
+    Each source has a process of its own, which is confined before it loads anything and sealed
+    before it runs anything. `_core.run_apart(None)` ends that early.
+    """
+    _core.run_apart(_start)
+    try:
+        yield
+    finally:
+        _core.run_apart(None)
 
 
 def _start() -> Executor:

@@ -8,7 +8,6 @@ import resource
 import sys
 from contextlib import suppress
 
-from metalbench.errors import Unsupported
 from metalbench.isolation.confinement import (
     capabilities,
     landlock,
@@ -18,6 +17,7 @@ from metalbench.isolation.confinement import (
     sandbox,
     seccomp,
 )
+from metalbench.isolation.confinement.held import Held
 from metalbench.isolation.confinement.landlock import Files
 
 # Of one file that it writes: shared memory is files, too, so that a buffer may be as large.
@@ -28,7 +28,10 @@ _GPUS, _THREADS = "/dev/nvidia*", "/proc/self/task"
 _NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
 _SYSTEM = ("/usr/lib", "/lib", "/lib64", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo")
 _FACTS = ("/etc/ld.so.cache", "/etc/localtime", "/proc/self", "/proc/cpuinfo", "/proc/meminfo")
-_PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
+_PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 2))
+# The key of a compiled kernel is a digest of these, which an installed package has in itself.
+_HEADERS_OF_CHECKOUT = (os.path.join(_PACKAGE, "../csrc/msl"), os.path.join(_PACKAGE, "../include"))
+_held = Held()
 _KERNEL = ("/sys/devices/system", "/sys/fs/cgroup", "/dev/urandom", "/dev/random", "/dev/null")
 
 
@@ -41,7 +44,10 @@ def confine(lifeline: int, parent: int, files: Files | None = None, *, gpu: bool
     Without `files` it may read whatever its user may, because tasks are Python, and writes to the
     cache and to its folder for temporary files. With `files`, for a process that is going to call
     `seal`, it opens nothing else (on macOS all of that waits for `seal`: a process has one sandbox
-    only). What the system does not offer is done without; `metalbench doctor` tells.
+    only). What the system does not offer is done without: `lacking` names it, and so does
+    `metalbench doctor`.
+
+    Such a process starts no other one from here on: loading a kernel may run code of its object.
 
     With `gpu` it has what NVIDIA's library does not start without: the devices, the names of its
     own threads, and sockets of this machine, of which it is in a network of its own.
@@ -55,13 +61,21 @@ def confine(lifeline: int, parent: int, files: Files | None = None, *, gpu: bool
     return means
 
 
+def lacking() -> tuple[str, ...]:
+    """Return what `confine` could not use in this process, each with the reason."""
+    return tuple(_held.lacking)
+
+
 def to_run() -> Files:
     """What a process needs to open that loads kernels from the cache, for `confine`."""
     found = (sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable))
+    # The working directory is the user's own, even where `python -m` has put it into the path.
+    here = os.getcwd()
     paths = [
         *found,
-        *filter(None, sys.path),
+        *(each for each in sys.path if each and os.path.abspath(each) != here),
         _PACKAGE,
+        *_HEADERS_OF_CHECKOUT,
         *_cache(),
         *_SYSTEM,
         *_FACTS,
@@ -84,23 +98,32 @@ def _to_work(*, gpu: bool) -> Files:
 
 def _on_linux(parent: int, files: Files | None, *, gpu: bool) -> str:
     means = namespaces.leave_network()
-    with suppress(Unsupported), landlock.rules(files or _to_work(gpu=gpu)) as rules:
-        landlock.restrict(rules)
-    with suppress(Unsupported):
-        seccomp.install(*policies.working(parent, local_sockets=gpu), every_thread=False)
+    lifetime.adopt_orphans()
+    _held.attempt("Landlock", lambda: _restrict_files(files or _to_work(gpu=gpu)))
+    if files is None:
+        policy = policies.working(parent, local_sockets=gpu)
+    else:
+        # Not for what only judges and compiles: the extension takes time to import.
+        from metalbench import _core
+
+        _core.tell_of_refused_calls()
+        policy = policies.executing(parent)
+    if _held.attempt("seccomp", lambda: seccomp.install(*policy, every_thread=False)):
         means = means or "a filter of system calls"
     capabilities.give_up(files=False)
     return means
 
 
+def _restrict_files(files: Files) -> None:
+    with landlock.rules(files) as rules:
+        landlock.restrict(rules)
+
+
 def _on_a_mac(files: Files | None) -> str:
     if files is not None:
         return "the sandbox"
-    try:
-        sandbox.enter(sandbox.WORKING)
-    except Unsupported:
-        return ""
-    return "the sandbox"
+    held = _held.attempt("the sandbox", lambda: sandbox.enter(sandbox.WORKING))
+    return "the sandbox" if held else ""
 
 
 def _cache() -> list[str]:

@@ -14,7 +14,7 @@ NEW_NAMESPACES = 0x7E020080
 SIGSYS = 31
 AF_UNIX = 1
 F_GETFD, F_SETFD, F_GETFL = 1, 2, 3
-PR_SET_NAME = 15
+PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 15, 36
 
 # Memory, threads, time and what is already open.
 _SEALED = """
@@ -51,6 +51,8 @@ _OF_NOBODY = """
     settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname syslog iopl ioperm
     personality vhangup lookup_dcookie move_pages migrate_pages fanotify_init modify_ldt
 """
+# Calls that start a process or a program. `clone` is decided by its flags.
+_OF_NEW_PROCESSES = "fork vfork execve execveat"
 _SIGNALS = "kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo"
 
 
@@ -112,8 +114,25 @@ def working(parent: int, *, local_sockets: bool = False) -> tuple[Policy, int]:
         **dict.fromkeys(_SIGNALS.split(), (*others, Rule(ALLOW))),
         "socket": (local, no_socket) if local_sockets else (no_socket,),
         "socketpair": (local, no_socket),
+        # It stays the parent of what has lost its own, see `lifetime.adopt_orphans`.
+        "prctl": (Rule(refuse(), (Condition(0, equal=PR_SET_CHILD_SUBREAPER),)), Rule(ALLOW)),
     }
     return policy, ALLOW
+
+
+def executing(parent: int) -> tuple[Policy, int]:
+    """Return the policy of an executor before its seal: a process that works and starts nothing.
+
+    Threads can be created. A new process or another program ends the executor, as after the seal.
+    Loading a kernel's object can run code of that object, and this is in force by then.
+    """
+    policy, otherwise = working(parent)
+    threads_only = (
+        Rule(TRAP, (Condition(0, any_bit=~OF_THREADS),)),
+        Rule(ALLOW, (Condition(0, any_bit=CLONE_THREAD),)),
+        Rule(TRAP),
+    )
+    return {**policy, **_each(_OF_NEW_PROCESSES, TRAP), "clone": threads_only}, otherwise
 
 
 def compiling(parent: int) -> tuple[Policy, int]:
