@@ -27,6 +27,7 @@ class Kind(str, Enum):
     DISPATCH_ERROR = "DISPATCH_ERROR"
     UNSUPPORTED = "UNSUPPORTED"
     IMPLAUSIBLE = "IMPLAUSIBLE"
+    NOT_OWN_WORK = "NOT_OWN_WORK"
 
     def __str__(self) -> str:
         return self.value

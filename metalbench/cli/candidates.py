@@ -40,14 +40,14 @@ def trials_of_files(
             option = each.replace("_", "-")
             raise click.UsageError(f"{files[0]}: expected no --{option} for a Python candidate")
     library = Library(options["kernels"])
-    trials = []
+    trials, unconfined = [], bool(options.get("unconfined"))
     for path in files:
         entry = library.entry(options.get("task") or path.stem)
         kernel, broken = _read(path, entry.name)
         every = "all" in options["dtypes"]
         dtypes = [each for each in kernel.dtypes if each in entry.task.dtypes]
         trials += [
-            Trial(entry, kernel, dtype, size, broken=broken, **common)
+            Trial(entry, kernel, dtype, size, broken=broken, unconfined=unconfined, **common)
             for dtype in (dtypes if every else options["dtypes"])
             for size in options["sizes"] or [None]
         ]

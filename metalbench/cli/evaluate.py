@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.isolation import limit_options
+from metalbench.cli.isolation import limit_options, unconfined_option
 from metalbench.cli.parameters import (
     device_option,
     dtype_option,
@@ -64,6 +64,7 @@ Examples:
 @time_option(2.0, "Longest time to sample each kernel.")
 @oracle_option
 @limit_options
+@unconfined_option
 @device_option
 @kernels_option
 @store_option
@@ -118,6 +119,7 @@ def _conditions(options: Mapping[str, Any]) -> Conditions:
         options["seed"],
         Plan(seconds=options["seconds"]),
         options["oracle"],
+        unconfined=options["unconfined"],
     )
 
 

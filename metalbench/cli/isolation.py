@@ -48,6 +48,16 @@ def isolation_options(command: Command) -> Command:
     return limit_options(in_process(command))
 
 
+def unconfined_option(command: Command) -> Command:
+    """``--unconfined``."""
+    return click.option(
+        "--unconfined",
+        is_flag=True,
+        help="Run Python candidates also where the system cannot confine them (no seccomp or "
+        "Landlock): they can do whatever you can. Results say so.",
+    )(command)
+
+
 def limit_options(command: Command) -> Command:
     """``--kernel-timeout`` and ``--memory-limit``."""
     for option in (

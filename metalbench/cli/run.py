@@ -19,7 +19,7 @@ from metalbench.cli.gate import (
     tell_no_regression,
     tell_regressions,
 )
-from metalbench.cli.isolation import isolation_options
+from metalbench.cli.isolation import isolation_options, unconfined_option
 from metalbench.cli.machine import Machine, machine_for
 from metalbench.cli.on import on_options
 from metalbench.cli.output import is_taken, result_options
@@ -121,6 +121,7 @@ Examples:
 @recording_option
 @capture_option
 @isolation_options
+@unconfined_option
 @on_options
 @click.option("--fail-fast", is_flag=True, help="Stop at the first kernel that is not correct.")
 @kernel_options

@@ -27,7 +27,7 @@ CURVE = tuple(float(each) for each in np.linspace(0.0, 4.0, 81))
 class Sample:
     """One generation: its class, and its reference's time over its own where it was timed.
 
-    `own` is false of a Python candidate whose result is MLX's own, whatever it launches.
+    `own` is false of a Python candidate whose result or time is not of its own kernels.
     """
 
     outcome: Outcome
@@ -46,7 +46,8 @@ class Sample:
         return self._beyond(p, None if self.ratio is None else self.ratio.value)
 
     def _beyond(self, p: float, ratio: float | None) -> bool:
-        if self.outcome is not Outcome.CORRECT:
+        # Evaluations of earlier versions are correct where a candidate's result is MLX's own.
+        if self.outcome is not Outcome.CORRECT or not self.own:
             return False
         return p <= 0 or (ratio is not None and ratio > p)
 
@@ -79,7 +80,7 @@ class Figures:
 
     Shares have Wilson intervals; what is at k and the curve have bootstrap intervals over problems;
     the geometric mean is of the ratios of the correct, with the interval of their measurement.
-    `without_kernel` are correct samples whose results are not of a kernel of their own.
+    `without_kernel` are samples whose right results or times are not of kernels of their own.
     """
 
     problems: int

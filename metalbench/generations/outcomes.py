@@ -34,6 +34,7 @@ class Outcome(str, Enum):
     TIME_LIMIT = "time limit"
     OUT_OF_MEMORY = "out of memory"
     CHEAT = "cheat"
+    NOT_OWN = "not by its own kernels"
     CORRECT = "correct"
 
     def __str__(self) -> str:
@@ -64,6 +65,7 @@ _OF_KIND: Mapping[Kind, Outcome] = {
     Kind.LESS_WORK: Outcome.CHEAT,
     Kind.FORGED_TIMES: Outcome.CHEAT,
     Kind.IMPLAUSIBLE: Outcome.CHEAT,
+    Kind.NOT_OWN_WORK: Outcome.NOT_OWN,
     Kind.COMPILE_ERROR: Outcome.DOES_NOT_COMPILE,
     Kind.DISPATCH_ERROR: Outcome.DOES_NOT_BIND,
     Kind.UNSUPPORTED: Outcome.DOES_NOT_COMPILE,

@@ -15,7 +15,6 @@ from metalbench.kernel import Kernel
 from metalbench.kernel.device_defaults import names_of
 from metalbench.kernel.library import Entry, Library
 from metalbench.measure import Plan as Sampling
-from metalbench.python_candidate.source import OWN_WORK_MISSING
 from metalbench.result import DeviceFacts, Failure, Result, Status
 from metalbench.run.stages import Stage
 from metalbench.run.trial import ALL, Trial, case_of
@@ -26,7 +25,7 @@ from metalbench.store.evaluations import Evaluation, Judged, Place
 class Conditions:
     """How samples are tried: all of them alike. `size` None is the device's headline.
 
-    `oracle` says at which sizes that is asked, as a trial's does.
+    `oracle` and `unconfined` are as in a trial.
     """
 
     dtype: str = "float32"
@@ -34,6 +33,7 @@ class Conditions:
     seed: int = 0
     sampling: Sampling = field(default_factory=Sampling)
     oracle: str = ALL
+    unconfined: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,7 @@ def unusable_result(
 def judged(result: Result, measured: tuple[float | None, float | None]) -> Judged:
     """The class of a sample that was tried, which its first failure tells."""
     if result.status is Status.CORRECT:
-        doubts = [each for each in result.notes if each.startswith(OWN_WORK_MISSING)]
-        return Judged(Outcome.CORRECT.value, "; ".join(doubts), *measured)
+        return Judged(Outcome.CORRECT.value, "", *measured)
     first = result.failures[0]
     message = first.message.replace(f"{NOWHERE}/", "")
     return Judged(outcome_of(first).value, message, *measured)
@@ -156,6 +155,7 @@ def _trial(job: Job, kernel: Kernel, conditions: Conditions) -> Trial:
         seed=conditions.seed,
         plan=conditions.sampling,
         oracle=conditions.oracle,
+        unconfined=conditions.unconfined,
     )
 
 

@@ -6,16 +6,17 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from metalbench import verify
 from metalbench.analysis import analyse
 from metalbench.errors import DeclarationError
 from metalbench.measure import Sides, measure
+from metalbench.python_candidate.account import LEAST_SHARE, Overhead
 from metalbench.python_candidate.calls import SLOTS_BYTES, WINDOW_NS, Side, Timing, WholeCalls
 from metalbench.python_candidate.candidate import Candidate, layout
 from metalbench.python_candidate.player import Needs
-from metalbench.python_candidate.source import NO_KERNEL, NOT_NEEDED, parse
+from metalbench.python_candidate.source import NO_KERNEL, NOT_NEEDED, TOO_LITTLE, parse
 from metalbench.result import Failure, Result
 from metalbench.result.conditions import warnings
 from metalbench.run.attempt import Attempt, Stopped
@@ -34,6 +35,9 @@ from metalbench.verify.examine import Yardsticks
 if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.task import Task
+
+# How the note of a candidate begins whose process was not confined.
+UNCONFINED = "its process was not confined"
 
 
 def attempt(
@@ -79,6 +83,13 @@ class _OfPython(Attempt):
             checked = ending.enter_context(self._candidate(task, checked=True))
             further = () if trial.verified else (*declared, drawn)
             self._compile(plain, task, [small, size, *further], first)
+            if plain.lacking:
+                lacking = "; ".join(plain.lacking)
+                self._unconfined = lacking
+                self._notes += (
+                    f"{UNCONFINED}: --unconfined let it run where the system lacks {lacking}; it "
+                    "could do whatever its user may, this result included",
+                )
             self._enter(Stage.VERIFY)
             try:
                 for each in dict.fromkeys((small, size)):
@@ -112,7 +123,14 @@ class _OfPython(Attempt):
 
     def _candidate(self, task: Task, *, checked: bool = False) -> Candidate:
         trial = self._trial
-        return Candidate(self._device, trial.kernel, task, dtype(trial.dtype), checked=checked)
+        return Candidate(
+            self._device,
+            trial.kernel,
+            task,
+            dtype(trial.dtype),
+            checked=checked,
+            unconfined=trial.unconfined,
+        )
 
     def _compile(self, candidate: Candidate, task: Task, sizes: Sequence[str], seed: int) -> None:
         """Find the kernels that calls of all these sizes need, and compile them."""
@@ -172,29 +190,47 @@ class _OfPython(Attempt):
                 plan,
                 progress=self._observer.stage_progress,
             )
+            overhead = timing.overhead()
         remarks = (*settled.doubts, *measured.remarks)
         self._measurement = replace(measured, forms=settled.forms, remarks=remarks)
         self._state = self._device.state()
-        self._notes += (*warnings(self._state), *self._measurement.doubts, self._own_share(timing))
+        self._notes += (*warnings(self._state), *self._measurement.doubts)
         done = task.flops(work.size), task.bytes(work.size, trial.dtype)
         peaks = peaks_of(self._device, done[1], trial.dtype, plan.mode)
         self._analysis = analyse(self._measurement, *done, simulated=True, peaks=peaks)
         self._expect_possible(task, self._measurement.work_ns, self._analysis.work)
+        self._expect_own_work(timing, overhead)
         return timing
 
-    def _own_share(self, timing: Timing) -> str:
-        """What is to be said of the part that the candidate's own kernels have in its calls."""
-        ran = timing.ran
+    def _expect_own_work(self, timing: Timing, overhead: Overhead) -> None:
+        """Raise Stopped unless the candidate's own kernels did the work that was timed."""
+        account = timing.account()
+        forged = account.forged()
+        if forged:
+            self._fail(Kind.FORGED_TIMES, f"forged account of its kernels: {forged}")
         if not timing.candidate.launches:
-            return f"{NO_KERNEL}: the candidate calls MLX's own operations only"
+            self._fail(Kind.NOT_OWN_WORK, f"{NO_KERNEL}: the candidate calls other operations only")
         if self._needs_no_kernel:
-            return f"{NOT_NEEDED}: it was right when none of them had run"
-        share = ran.kernel_ns / max(ran.told_ns, 1)
-        launches = ran.launches / max(timing.calls, 1)
-        return (
-            f"its own kernels took {share:.0%} of a call's time, in {launches:.3g} launches, as its"
-            " own process tells; copies of inputs and outputs are in the time of both sides"
+            self._fail(Kind.NOT_OWN_WORK, f"{NOT_NEEDED}: it was right when none of them had run")
+        share = account.own_share(overhead)
+        launches = account.launches / max(account.calls, 1)
+        if share < LEAST_SHARE:
+            self._fail(
+                Kind.NOT_OWN_WORK,
+                f"{TOO_LITTLE}: they did {share:.0%} of it, in {launches:.3g} launches a call, and "
+                f"the host {account.host_ns(overhead) / max(account.calls, 1) / 1e6:.3g} ms a call "
+                f"besides copies and launches; expected {LEAST_SHARE:.0%} at least, or no time of "
+                "it counts",
+            )
+        source = "the system counts" if account.times else "its own process tells"
+        self._notes += (
+            f"its own kernels did {share:.0%} of a call's work, in {launches:.3g} launches, as "
+            f"{source}; copies of inputs and outputs are in the time of both sides",
         )
+
+    def _fail(self, kind: Kind, message: str) -> NoReturn:
+        self._failures.append(Failure(self._stage.value, str(kind), message))
+        raise Stopped
 
     def _judge(self, timing: Timing) -> None:
         """Judge some of the calls that were timed; nobody knew which."""

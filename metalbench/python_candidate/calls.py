@@ -20,6 +20,8 @@ import numpy as np
 from metalbench import _core
 from metalbench.kernel import Kernel
 from metalbench.kernel.library import Entry
+from metalbench.isolation.thread_times import Times
+from metalbench.python_candidate.account import Account, Overhead
 from metalbench.python_candidate.candidate import TIME_LIMIT, Array, Candidate, Slot, layout, put
 from metalbench.python_candidate.messages import Form, Start
 from metalbench.python_candidate.player import Ran
@@ -35,7 +37,6 @@ SLOTS_BYTES = 64 << 20
 # not move a median, gets past with a chance of 1 in 4096.
 JUDGED = 12
 WINDOW_NS = 10_000_000
-NOTHING = Ran(0, 0, 0, 0)
 
 
 class WholeCalls(Reference):
@@ -85,7 +86,7 @@ class Side(Candidate):
 class Timing:
     """Times a candidate and its reference; a Sampler, whose decisions are the core's.
 
-    `samples` are the calls to be judged, chosen from all alike; `ran` sums up what was timed.
+    `samples` are the calls to be judged, chosen from all alike.
     """
 
     candidate: Candidate
@@ -93,8 +94,8 @@ class Timing:
     first: Workload
     own_clock: bool = False
     samples: list[Sample] = field(default_factory=list)
-    ran: Ran = NOTHING
     calls: int = 0
+    _ran: list[tuple[int, Ran]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._layout = layout(self.first)
@@ -136,6 +137,28 @@ class Timing:
         """Nanoseconds that asking takes as often as for so many calls."""
         return float(sum(self.candidate.call(self._layout, 0).ns for _ in self._batches(passes)))
 
+    def account(self) -> Account:
+        """Return what all timed calls came to.
+
+        Where the system does not tell times of every batch, it has none of any.
+        """
+        told = [ran.times for _, ran in self._ran]
+        known = [each for each in told if each is not None]
+        whole = known and len(known) == len(told)
+        return Account(
+            sum(count for count, _ in self._ran),
+            float(sum(ran.ns for _, ran in self._ran)),
+            float(sum(ran.launches for _, ran in self._ran)),
+            float(sum(ran.kernel_ns for _, ran in self._ran)),
+            float(sum(ran.told_ns for _, ran in self._ran)),
+            Times(*map(sum, zip(*known, strict=True))) if whole else None,
+        )
+
+    def overhead(self) -> Overhead:
+        """Return what a call's copies and a launch cost, measured in the reference's process."""
+        self.reference.call(self._layout)
+        return self.reference.overhead()
+
     def _batches(self, passes: int) -> list[int]:
         whole, rest = divmod(passes, self._slots)
         return [self._slots] * whole + ([rest] if rest else [])
@@ -143,7 +166,7 @@ class Timing:
     def _batch(self, count: int) -> float:
         self._works = [self._fresh() for _ in range(count)]
         ran = self._called(self.candidate, self._works)
-        self.ran = Ran(*(sum(pair) for pair in zip(self.ran, ran, strict=True)))
+        self._ran.append((count, ran))
         for place, work in enumerate(self._works):
             self._keep(place * self._layout.nbytes, work)
         return float(ran.ns)

@@ -16,6 +16,7 @@ from metalbench.errors import CompileError, MetalBenchError
 from metalbench.kernel import Kernel
 from metalbench.kernel.guard import POISONS
 from metalbench.kernel.includes import reads_files
+from metalbench.python_candidate.account import Overhead
 from metalbench.python_candidate.kernels import load
 from metalbench.python_candidate.messages import Launch, Layout, Start, layout_of
 from metalbench.python_candidate.player import Arena, Needs, Player, Ran
@@ -38,12 +39,23 @@ _OWN = '#include "mlx.h"'
 class Candidate:
     """A candidate for one task and element type; `compiled` as `verify_compiled` takes it.
 
-    A context that ends its process. `launches` is all that its calls have needed so far.
+    A context that ends its process. `launches` is all that its calls have needed so far. Where the
+    system cannot confine its process it does not run, unless it may run `unconfined`: then
+    `lacking` says what was missing.
     """
 
     def __init__(
-        self, judge: Device, kernel: Kernel, task: Task, dtype: DType, *, checked: bool = False
+        self,
+        judge: Device,
+        kernel: Kernel,
+        task: Task,
+        dtype: DType,
+        *,
+        checked: bool = False,
+        unconfined: bool = False,
     ) -> None:
+        self._unconfined = unconfined
+        self.lacking: tuple[str, ...] = ()
         self.task, self.dtype, self.kernel = task, dtype, kernel
         self.device = Calls(self)
         self.launches: dict[Launch, None] = {}
@@ -105,13 +117,25 @@ class Candidate:
         arena = self.reserve(nbytes)
         self._layout = None
         self._player = Player(self._start(arena.nbytes), arena, time_limit=TIME_LIMIT)
+        self.lacking = self._player.lacking
         return self._player
+
+    def overhead(self) -> Overhead:
+        """Return what a call's copies and a launch cost; of a form of the reference only."""
+        assert self._player is not None
+        return self._player.overhead()
 
     def _start(self, nbytes: int) -> Start:
         file = self.kernel.path.name
         launches = tuple(self.launches)
         return Start(
-            file, self.task.name, nbytes, self.kernel.source, launches, checked=self._checked
+            file,
+            self.task.name,
+            nbytes,
+            self.kernel.source,
+            launches,
+            checked=self._checked,
+            unconfined=self._unconfined,
         )
 
     def compile(self, launches: Iterable[Launch]) -> None:

@@ -17,10 +17,13 @@ MOST_BYTES = 1 << 24
 ALIGNMENT = 64
 # The first byte of a message. To the candidate's process: what a call looks like, and to make some
 # calls. From it: all is loaded and sealed, that is done, kernels are needed, something went wrong.
-LAY_OUT, CALL = b"L", b"C"
+# Before all that: to begin, once it is sealed, and of a form of the reference, to measure overhead.
+LAY_OUT, CALL, BEGIN, OVERHEAD = b"L", b"C", b"B", b"O"
 SEALED, DONE, NEEDS, WRONG = b"S", b"D", b"N", b"W"
 # Of CALL: how many; of DONE: launches of its own kernels, nanoseconds in them and in all calls.
 COUNT, TOLD = struct.Struct("<I"), struct.Struct("<QQQ")
+# Of the answer to OVERHEAD: ns of a call that only launches, and of one more launch.
+COSTS = struct.Struct("<dd")
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,15 @@ class Start:
     source: str = ""
     launches: tuple[Launch, ...] = ()
     checked: bool = False
+    unconfined: bool = False
     form: Form | None = None
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """What a process could not use to confine itself, each with the reason."""
+
+    lacking: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,11 @@ from metalbench.errors import (
 from metalbench.isolation import death
 from metalbench.isolation.encoding import decode, encode
 from metalbench.isolation.process import Process
+from metalbench.isolation.thread_times import Times, kernel_threads, times
 from metalbench.kind import Kind
 from metalbench.python_candidate import messages
-from metalbench.python_candidate.messages import Launch, Layout, Start, Told
+from metalbench.python_candidate.account import Overhead
+from metalbench.python_candidate.messages import Launch, Layout, Sealed, Start, Told
 
 WORKER = "metalbench.python_candidate.playing"
 # Until it has imported MLX and loaded its kernels; nothing of the candidate's runs in that time.
@@ -68,6 +70,8 @@ class Ran(NamedTuple):
     launches: int
     kernel_ns: int
     told_ns: int
+    # What the system has counted meanwhile; None where it does not tell.
+    times: Times | None = None
 
 
 class Needs(Exception):  # noqa: N818 - what happened, and no fault
@@ -100,8 +104,12 @@ class Player:
             with self._gone():
                 self._channel.send_bytes(encode(start, Start))
                 send_handle(self._channel, arena.descriptor, self._process.number)
-            self._answer(START_S, messages.SEALED)
+            said = self._answer(START_S, messages.SEALED)
+            self._expect_confined(said, start)
+            self._kernel_threads = kernel_threads(self._process.number)
             self._sealed = True
+            with self._gone():
+                self._channel.send_bytes(messages.BEGIN)
             self._answer(self._limit, messages.DONE)
         except BaseException:
             self.end()
@@ -115,13 +123,39 @@ class Player:
 
     def call(self, count: int, limit_s: float) -> Ran:
         """Call it once for each of the first `count` slots; raises Needs."""
+        before = self._times()
         begin = perf_counter_ns()
         told = self._ask(messages.CALL + messages.COUNT.pack(count), limit_s)
         ns = perf_counter_ns() - begin
         self._stop()
         if len(told) != messages.TOLD.size:
             raise _died(death.garbled(f"{len(told)} bytes"))
-        return Ran(ns, *messages.TOLD.unpack(told))
+        after = self._times()
+        passed = None if before is None or after is None else after.since(before)
+        return Ran(ns, *messages.TOLD.unpack(told), passed)
+
+    def overhead(self) -> Overhead:
+        """Ask a form of the reference what copies and launches cost."""
+        told = self._ask(messages.OVERHEAD, START_S)
+        self._stop()
+        return Overhead(*messages.COSTS.unpack(told))
+
+    def _times(self) -> Times | None:
+        return times(self._process.number, self._kernel_threads)
+
+    def _expect_confined(self, said: bytes, start: Start) -> None:
+        """Raise MachineError for a candidate whose process could not be confined, unless allowed.
+
+        It is called before any of the candidate runs.
+        """
+        self.lacking = decode(said, Sealed).lacking
+        if self.lacking and start.form is None and not start.unconfined:
+            raise MachineError(
+                f"{start.file}: expected a process that the system confines, for a Python "
+                f"candidate can do there whatever you can; this system lacks: "
+                f"{'; '.join(self.lacking)}. `metalbench doctor` says more. Run it on a machine "
+                "that has them, or with --unconfined if you trust every line of it"
+            )
 
     def end(self) -> None:
         """End it; it is gone when this returns."""

@@ -12,15 +12,16 @@ import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle
-from time import perf_counter_ns
+from time import perf_counter_ns, process_time_ns
 from typing import Any, NoReturn
 
 import numpy as np
 
-from metalbench.isolation.confinement import confine, seal, to_run
+from metalbench.isolation.confinement import confine, lacking, seal, to_run
 from metalbench.isolation.encoding import decode, encode
+from metalbench.isolation.thread_times import kernel_threads, times
 from metalbench.python_candidate import messages
-from metalbench.python_candidate.messages import Form, Launch, Layout, Start, Told
+from metalbench.python_candidate.messages import Form, Launch, Layout, Sealed, Start, Told
 
 SEALED = "sealed"
 # What candidates may import is here before files can no more be opened.
@@ -62,10 +63,15 @@ def _serve(connection: Connection) -> None:
     playing = _Playing(connection, start, np.frombuffer(mapped, np.uint8))
     if start.form is None:
         playing.load()
-        seal()
+        held = seal()
+        missing = (*lacking(), *held.lacking)
     else:
         playing.load_form(start.form)
-    connection.send_bytes(messages.SEALED)
+        missing = ()
+    connection.send_bytes(messages.SEALED + encode(Sealed(missing), Sealed))
+    # The judge looks at this process before the candidate can change anything in it.
+    if connection.recv_bytes(messages.MOST_BYTES) != messages.BEGIN:
+        return
     playing.begin()
     while True:
         playing.answer(connection.recv_bytes(messages.MOST_BYTES))
@@ -127,6 +133,9 @@ class _Playing:
             self._guarded(self._lay_out, "raised")
             self._connection.send_bytes(messages.DONE)
             return
+        if message[:1] == messages.OVERHEAD:
+            self._connection.send_bytes(messages.DONE + messages.COSTS.pack(*self._overhead()))
+            return
         kernels = self._kernels
         (count,) = messages.COUNT.unpack(message[1:])
         launches, ns, begin = kernels.launches, kernels.ns, perf_counter_ns()
@@ -136,6 +145,46 @@ class _Playing:
             return
         told = kernels.launches - launches, kernels.ns - ns, perf_counter_ns() - begin
         self._connection.send_bytes(messages.DONE + messages.TOLD.pack(*told))
+
+    def _overhead(self) -> tuple[float, float]:
+        """Return ns of processor time for a call that only launches, and for one more launch.
+
+        The call copies inputs and outputs, and launches a kernel of one thread with all of them, as
+        a candidate does it. The median of several rounds counts, without the kernels' threads.
+        """
+        import mlx.core as mx
+
+        layout, kernels, form = self._layout, self._kernels, self._entry
+        assert layout is not None
+        inputs = [each.name for each in layout.inputs]
+        outputs = [f"result_{number}" for number in range(len(layout.outputs))]
+        whole = kernels.metal_kernel("whole", inputs, outputs, f"{outputs[0]}[0] = 0;")
+        one = kernels.metal_kernel("one", ["x"], ["y"], "y[0] = x[0];")
+        shape = {"grid": (1, 1, 1), "threadgroup": (1, 1, 1)}
+        shapes = [each.shape for each in layout.outputs]
+        dtypes = [getattr(mx, each.dtype.replace("bool", "bool_")) for each in layout.outputs]
+        x = mx.zeros((1,))
+
+        def launch() -> None:
+            mx.eval(one(inputs=[x], **shape, output_shapes=[(1,)], output_dtypes=[mx.float32]))
+
+        def entry(arrays: Any) -> Any:
+            given = [arrays[each] for each in inputs]
+            return whole(inputs=given, **shape, output_shapes=shapes, output_dtypes=dtypes)
+
+        def call() -> None:
+            self._call(1)
+
+        self._entry = entry
+        try:
+            for _ in range(2):  # what is not loaded does not run
+                launch()
+                call()
+                kernels.load(kernels.wanted)
+                kernels.wanted.clear()
+            return _processor_ns(call, rounds=16), _processor_ns(launch, rounds=32)
+        finally:
+            self._entry = form
 
     def _execute(self) -> None:
         exec(compile(self._start.source, self._start.file, "exec"), self._namespace)
@@ -205,6 +254,20 @@ class _Playing:
         """For the end, which the judge brings."""
         while True:
             self._connection.recv_bytes(messages.MOST_BYTES)
+
+
+def _processor_ns(act: Callable[[], object], rounds: int) -> float:
+    """Return the median processor time of `act` in ns, without that of the kernels' threads."""
+    number = os.getpid()
+    threads = kernel_threads(number)
+    found = []
+    for _ in range(rounds):
+        before, begin = times(number, threads), process_time_ns()
+        act()
+        after, end = times(number, threads), process_time_ns()
+        known = before is not None and after is not None
+        found.append(after.since(before).others_ns if known else end - begin)  # type: ignore[union-attr,arg-type]
+    return float(np.median(found))
 
 
 class ResultError(Exception):

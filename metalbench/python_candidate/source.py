@@ -31,10 +31,11 @@ OF_METALBENCH = ("metal_kernel", "patch_mlx")
 # What reads files or runs text as code.
 BUILTINS = ("__import__", "breakpoint", "compile", "eval", "exec", "input", "open")
 CLASS = "ModelNew"
-# How what is said of candidates begins whose right results are MLX's own.
+# How the message begins of a candidate whose results or times are not of its own kernels.
 NO_KERNEL = "no kernel of its own ran"
 NOT_NEEDED = "its result does not come from a kernel of its own"
-OWN_WORK_MISSING = (NO_KERNEL, NOT_NEEDED)
+TOO_LITTLE = "its time is not that of its own kernels"
+OWN_WORK_MISSING = (NO_KERNEL, NOT_NEEDED, TOO_LITTLE)
 
 
 class ForbiddenError(DeclarationError):

@@ -14,9 +14,11 @@ JSON: one object.
         task, set, size, dtype, kernel, source_hash, reference     strings
         tuning       where tunables come from, if a search found them
         sizes, tunables                                            {name: integer}
-        status       "correct", "incorrect" or "failed"
+        status       "correct", "incorrect", "failed" or "not by its own kernels"
         failures     [{stage, kind, message, place}]
         notes        [string]: what could not be checked here, what makes times doubtful
+        unconfined   string: what the system lacked to confine a Python candidate's process, which
+                     ran nevertheless; else null
         state        {name: value}: of the device when the kernel had been timed
         checks       [{size, seed, passed, worst, where, message}]; worst is error / bound
         occupancy    [{pipeline, threadgroups, threads, max_threads, threadgroup_bytes, ...}]
@@ -176,6 +178,7 @@ def as_dict(result: Result) -> dict[str, Any]:
         "status": result.status.value,
         "failures": [_failure(failure) for failure in result.failures],
         "notes": list(result.notes),
+        "unconfined": result.unconfined or None,
         "state": dict(result.state),
         "checks": [asdict(check) for check in result.checks],
         "occupancy": [asdict(dispatch) for dispatch in result.occupancy],

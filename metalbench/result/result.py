@@ -19,6 +19,8 @@ class Status(str, Enum):
     CORRECT = "correct"
     INCORRECT = "incorrect"
     FAILED = "failed"
+    # No error was found, but the result or the time is not of the candidate's own kernels.
+    NOT_OWN = "not by its own kernels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,8 @@ class Result:
 
     `notes` say what could not be checked on this device and what makes the times doubtful; `state`
     is that of the device when the kernel had been timed. `counted` is of kernels that were tried
-    alone, once they were timed; it is in no store.
+    alone, once they were timed; it is in no store. `unconfined` is what the system lacked to confine
+    the process of a Python candidate, which ran there nevertheless.
     """
 
     case: Case
@@ -104,6 +107,7 @@ class Result:
     seconds: float = 0.0
     state: Facts = field(default_factory=dict)
     counted: CountedBytes | None = None
+    unconfined: str = ""
 
     @property
     def worst_check(self) -> Check | None:

@@ -86,6 +86,7 @@ class Attempt:
         self._notes = list(notes)
         self._yardsticks: dict[str, Yardsticks] = {}
         self._wrong = False
+        self._unconfined = ""
         self._state: Facts | None = None
         self._occupancy: tuple[Occupancy, ...] = ()
         self._measurement: Measurement | None = None
@@ -276,6 +277,8 @@ class Attempt:
         status = Status.CORRECT
         if self._failures:
             status = Status.INCORRECT if self._wrong else Status.FAILED
+            if {failure.kind for failure in self._failures} == {str(Kind.NOT_OWN_WORK)}:
+                status = Status.NOT_OWN
         # A time of wrong results is no time.
         right = status is Status.CORRECT
         case = case_of(self._trial, task_of(self._trial), self._device.kind)
@@ -295,4 +298,5 @@ class Attempt:
             analysis=self._analysis if right else None,
             seconds=seconds,
             state=self._device.state() if self._state is None else self._state,
+            unconfined=self._unconfined,
         )

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metalbench import _core
 from metalbench.cores import usable_cores
 from metalbench.errors import MetalBenchError, of_the_machine
-from metalbench.kernel.prepare import Compiled, compile_kernel
-from metalbench.task.workload import workload
+from metalbench.isolation.sandbox import sandboxed_device
+from metalbench.kernel.prepare import Bound, compile_kernel
+from metalbench.task.workload import Workload, workload
 
 if TYPE_CHECKING:
     from metalbench.kernel.library import Entry
 
+# Kernels that share an executor: starting one takes longer than running a small kernel.
+BATCH = 16
 DIGITS = 16  # of a hash: by chance two in 2^64 agree
 Case = tuple["Entry", str]
 
@@ -47,38 +49,68 @@ def taken(cases: Sequence[Case]) -> Iterator[Taken]:
     Inputs are those of seed 0 at the task's first size. What is wrong with a kernel or a task is in
     the result; raises MachineError for that which is not their fault.
     """
-    device = _core.open("cpu")
+    batches = [cases[begin : begin + BATCH] for begin in range(0, len(cases), BATCH)]
     with ThreadPoolExecutor(usable_cores()) as compilers:
-        futures = [compilers.submit(_compiled, device, *case) for case in cases]
-        try:
-            for case, future in zip(cases, futures, strict=True):
-                yield _taken(device, case, future)
-        finally:
-            for future in futures:
-                future.cancel()
+        coming = _Batch(batches[0], compilers) if batches else None
+        for following in [*batches[1:], None]:
+            assert coming is not None
+            present, coming = coming, None
+            if following is not None:
+                coming = _Batch(following, compilers)
+            try:
+                yield from present.taken()
+            except BaseException:
+                if coming is not None:
+                    coming.cancel()
+                raise
+            finally:
+                present.cancel()
 
 
-def _compiled(device: _core.Device, entry: Entry, dtype_name: str) -> Compiled:
-    return compile_kernel(device, entry.kernel(device), entry.task, dtype_name=dtype_name)
+class _Batch:
+    """Cases whose kernels run in one executor, which begins to compile them.
 
+    A sealed executor loads nothing: all that a batch needs is loaded before its first kernel runs.
+    """
 
-def _taken(device: _core.Device, case: Case, future: Future[Compiled]) -> Taken:
-    entry, dtype_name = case
-    try:
-        task = entry.task
+    def __init__(self, cases: Sequence[Case], compilers: ThreadPoolExecutor) -> None:
+        self._device = sandboxed_device()
+        self._cases = cases
+        self._futures = [compilers.submit(self._prepared, *case) for case in cases]
+
+    def taken(self) -> Iterator[Taken]:
+        """Run the kernels in order."""
+        wait(self._futures)
+        for case, future in zip(self._cases, self._futures, strict=True):
+            yield self._taken(case, future)
+
+    def cancel(self) -> None:
+        """Compile no more."""
+        for future in self._futures:
+            future.cancel()
+
+    def _prepared(self, entry: Entry, dtype_name: str) -> tuple[Workload, Bound]:
+        task, device = entry.task, self._device
         work = workload(task, next(iter(task.sizes)), dtype_name=dtype_name)
-        bound = future.result().bind(work)
-        bound.poison()
-        device.run(bound.dispatches)
-    except Exception as error:
-        machine = of_the_machine(error)
-        if machine is not None:
-            raise machine from error
-        if not isinstance(error, MetalBenchError):
-            raise
-        return Taken(entry.name, dtype_name, None, str(error))
-    made = {name: bound.read(name) for name in bound.outputs}
-    return Taken(entry.name, dtype_name, Snapshot(_hash(work.inputs), _hash(made)))
+        bound = compile_kernel(device, entry.kernel(device), task, dtype_name=dtype_name).bind(work)
+        device.load(bound.dispatches)
+        return work, bound
+
+    def _taken(self, case: Case, future: Future[tuple[Workload, Bound]]) -> Taken:
+        entry, dtype_name = case
+        try:
+            work, bound = future.result()
+            bound.poison()
+            self._device.run(bound.dispatches)
+        except Exception as error:
+            machine = of_the_machine(error)
+            if machine is not None:
+                raise machine from error
+            if not isinstance(error, MetalBenchError):
+                raise
+            return Taken(entry.name, dtype_name, None, str(error))
+        made = {name: bound.read(name) for name in bound.outputs}
+        return Taken(entry.name, dtype_name, Snapshot(_hash(work.inputs), _hash(made)))
 
 
 def _hash(arrays: Any) -> str:

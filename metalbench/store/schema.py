@@ -40,7 +40,8 @@ CREATE TABLE results (
     kernel TEXT NOT NULL,                   -- file name, which tells the chip's variant
     source TEXT NOT NULL REFERENCES sources (hash),
     tunables TEXT NOT NULL,                 -- JSON: macro -> value
-    status TEXT NOT NULL,                   -- 'correct', 'incorrect', 'failed'
+    status TEXT NOT NULL,                   -- 'correct', 'incorrect', 'failed',
+                                            -- 'not by its own kernels'
     failures TEXT NOT NULL,                 -- JSON: [{stage, kind, message}]
     checks TEXT NOT NULL,                   -- JSON: [{size, seed, passed, worst, where, message}]
     seconds REAL NOT NULL,

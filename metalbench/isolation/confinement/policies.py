@@ -123,16 +123,17 @@ def working(parent: int, *, local_sockets: bool = False) -> tuple[Policy, int]:
 def executing(parent: int) -> tuple[Policy, int]:
     """Return the policy of an executor before its seal: a process that works and starts nothing.
 
-    Threads can be created. A new process or another program ends the executor, as after the seal.
-    Loading a kernel's object can run code of that object, and this is in force by then.
+    Threads can be created. A new process or another program is refused: a library that asks for one
+    as it is imported does without. Loading a kernel's object can run code of that object, and this
+    is in force by then.
     """
     policy, otherwise = working(parent)
     threads_only = (
-        Rule(TRAP, (Condition(0, any_bit=~OF_THREADS),)),
+        Rule(refuse(), (Condition(0, any_bit=~OF_THREADS),)),
         Rule(ALLOW, (Condition(0, any_bit=CLONE_THREAD),)),
-        Rule(TRAP),
+        Rule(refuse()),
     )
-    return {**policy, **_each(_OF_NEW_PROCESSES, TRAP), "clone": threads_only}, otherwise
+    return {**policy, **_each(_OF_NEW_PROCESSES, refuse()), "clone": threads_only}, otherwise
 
 
 def compiling(parent: int) -> tuple[Policy, int]:

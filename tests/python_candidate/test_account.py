@@ -1,0 +1,174 @@
+"""Whose work a candidate's calls are, as the system counts it, and accounts that cannot be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from python_candidate import foreign_work
+
+from metalbench import _core
+from metalbench.isolation.thread_times import Times
+from metalbench.kernel.library import Library
+from metalbench.python_candidate.account import LEAST_SHARE, Account, Overhead
+from metalbench.python_candidate.calls import Side, Timing
+from metalbench.python_candidate.candidate import Candidate
+from metalbench.python_candidate.source import unchecked
+from metalbench.reference.forms import forms_of
+from metalbench.task.dtypes import dtype
+from metalbench.task.workload import workload
+
+MS = 10**6
+ENTRY = Library().entry("sqr_mm")
+KERNEL = """import mlx.core as mx
+
+kernel = mx.fast.metal_kernel(
+    name="whole",
+    input_names=["a", "b"],
+    output_names=["o"],
+    source="uint i = thread_position_in_grid.x, j = thread_position_in_grid.y, n = a_shape[0];"
+    "float s = 0; for (uint k = 0; k < n; ++k) s += a[j * n + k] * b[k * n + i]; o[j * n + i] = s;",
+)
+
+
+def sqr_mm(a, b):
+    n = a.shape[0]
+    return kernel(
+        inputs=[a, b],
+        grid=(n, n, 1),
+        threadgroup=(16, 16, 1),
+        output_shapes=[(n, n)],
+        output_dtypes=[mx.float32],
+    )[0]
+"""
+CALLS = 4
+# 10 calls of 10 ms, in which kernels of one launch each took 9 ms.
+GOOD = Account(10, 100 * MS, 10, 90 * MS, 100 * MS, Times(90 * MS, 10 * MS, 10))
+NOTHING = Overhead()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"kernel_ns": 40063 * MS}, "40063%"),
+        ({"kernel_ns": math.nan}, "got nan"),
+        ({"kernel_ns": -1.0}, "got -1"),
+        ({"kernel_ns": math.inf}, "got inf"),
+        ({"told_ns": -5.0}, "got -5"),
+        ({"launches": math.nan}, "got nan"),
+        ({"launches": -1}, "got -1"),
+        ({"told_ns": 110 * MS}, "110% of the time that passed"),
+        ({"told_ns": 50 * MS}, "its kernels took 180% of its calls' time"),
+        ({"launches": 10**6}, "of which its threads can have run 84 at most"),
+    ],
+)
+def test_an_account_that_cannot_be_is_forged(change: dict[str, float], words: str) -> None:
+    assert GOOD.forged() == ""
+    assert words in replace(GOOD, **change).forged()
+
+
+@pytest.mark.parametrize(
+    ("kernels_ms", "others_ms", "share"),
+    [
+        (90, 0, 1.0),
+        (90, 10, 0.9),
+        (50, 50, 0.5),
+        (4, 96, 0.04),
+        # At the same time: what the host does within the time that passed counts alone.
+        (100, 100, 0.0),
+        (100, 25, 0.75),
+        (0, 100, 0.0),
+    ],
+)
+def test_the_share_is_the_lesser_of_processor_and_wall_time(
+    kernels_ms: int, others_ms: int, share: float
+) -> None:
+    account = replace(GOOD, times=Times(kernels_ms * MS, others_ms * MS, 10))
+    assert account.own_share(NOTHING) == pytest.approx(share)
+
+
+def test_copies_and_launches_are_nobodys_work() -> None:
+    account = replace(GOOD, times=Times(2 * MS, 30 * MS, 100), launches=100)
+    assert account.own_share(NOTHING) < 0.1
+    assert account.own_share(Overhead(0.5 * MS, 0.05 * MS)) < 0.5
+    assert account.own_share(Overhead(0.5 * MS, 0.05 * MS)) > account.own_share(Overhead(0.5 * MS))
+    assert account.own_share(Overhead(1.5 * MS)) == 1.0
+
+
+def test_launches_that_are_told_but_did_not_happen_excuse_nothing() -> None:
+    account = replace(GOOD, times=Times(2 * MS, 30 * MS, 10))
+    many = replace(account, launches=10_000)
+    overhead = Overhead(0.1 * MS, 0.1 * MS)
+    assert many.own_share(overhead) == account.own_share(overhead)
+
+
+def test_without_launches_nothing_is_its_own() -> None:
+    assert replace(GOOD, launches=0).own_share(NOTHING) == 0.0
+
+
+def test_where_the_system_tells_nothing_the_process_is_believed_within_limits() -> None:
+    told = replace(GOOD, times=None, kernel_ns=4 * MS)
+    assert told.own_share(NOTHING) == pytest.approx(0.04)
+    assert replace(told, kernel_ns=40063 * MS).forged()
+
+
+@pytest.fixture(scope="module")
+def overhead() -> Iterator[Overhead]:
+    """What calls and launches cost on this machine."""
+    work = workload(ENTRY.task, "seed", dtype_name="float32", seed=1)
+    with Side(_core.open("cpu"), ENTRY, work, forms_of(ENTRY.task)[0].kind) as side:
+        yield Timing(side, side, work).overhead()
+
+
+def account_of(text: str) -> Account:
+    """What some calls at the size that is timed come to."""
+    kernel = unchecked(text, name="sqr_mm", path=Path("answer.py"))
+    work = workload(ENTRY.task, "seed", dtype_name="float32", seed=1)
+    with Candidate(_core.open("cpu"), kernel, ENTRY.task, dtype("float32")) as candidate:
+        timing = Timing(candidate, candidate, work)
+        candidate.bind(work)
+        candidate.call(candidate.bind(work).dispatches[0])
+        for _ in range(CALLS):
+            timing.window(1)
+        return timing.account()
+
+
+def of(variants: dict[str, str], *quick: str) -> list[object]:
+    """The variants as parameters, most of them slow: each starts processes that import MLX."""
+    return [
+        pytest.param(text, id=name, marks=() if name in quick else pytest.mark.slow)
+        for name, text in variants.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", of(foreign_work.HOST_WORK, "numpy", "counters set to what was spent")
+)
+def test_work_of_the_host_is_not_its_own(text: str, overhead: Overhead) -> None:
+    account = account_of(text)
+    assert account.forged() or account.own_share(overhead) < LEAST_SHARE, account
+
+
+@pytest.mark.parametrize("text", of(foreign_work.FORGED, "the answer itself"))
+def test_forged_accounts_are_seen(text: str, overhead: Overhead) -> None:
+    account = account_of(text)
+    assert account.forged() or account.own_share(overhead) < LEAST_SHARE, account
+    assert account.forged(), account
+
+
+@pytest.mark.slow
+def test_a_kernel_that_computes_everything_does_the_work(overhead: Overhead) -> None:
+    # Slow on a processor: at a size that takes well below the limit of a launch.
+    work = workload(ENTRY.task, "small", dtype_name="float32", seed=1)
+    kernel = unchecked(KERNEL, name="sqr_mm", path=Path("answer.py"))
+    with Candidate(_core.open("cpu"), kernel, ENTRY.task, dtype("float32")) as candidate:
+        timing = Timing(candidate, candidate, work)
+        candidate.call(candidate.bind(work).dispatches[0])
+        for _ in range(CALLS):
+            timing.window(1)
+        account = timing.account()
+    assert not account.forged()
+    assert account.own_share(overhead) > LEAST_SHARE
