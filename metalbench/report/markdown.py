@@ -42,6 +42,9 @@ def _lines(
             name = label(result.case.task, result.case.dtype)
             yield f"\n**{name}: {result.status.value} at {failure.stage}**\n"
             yield f"```text\n{failure.message.replace('```', '` ` `')}\n```"
+        if result.unconfined:
+            name = label(result.case.task, result.case.dtype)
+            yield f"\n**{name}: its process was not confined**: {_escaped(result.unconfined)}"
     if results:
         device = results[0].device
         said = simulation_notice(device) or clock_notice(results) or ""

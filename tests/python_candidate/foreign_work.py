@@ -28,7 +28,7 @@ def product(a, b):
 
 """
 FOUND = """def counters():
-    for each in modules["gc"].get_objects():
+    for each in modules["builtins"].__import__("gc").get_objects():
         if type(each).__name__ == "Kernels" and hasattr(each, "wanted"):
             return each
 

@@ -1,0 +1,115 @@
+"""A candidate runs where the system confines its process, and elsewhere only if that is allowed."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from generations import samples
+from python_candidate import answers
+
+from metalbench import _core
+from metalbench.cli import main
+from metalbench.errors import MachineError
+from metalbench.isolation import Limits
+from metalbench.kernel.library import Library
+from metalbench.measure import Plan
+from metalbench.python_candidate import player
+from metalbench.python_candidate.attempt import UNCONFINED, attempt
+from metalbench.python_candidate.source import read
+from metalbench.report.export import to_json
+from metalbench.report.markdown import to_markdown
+from metalbench.result import Result
+from metalbench.result.environment import environment
+from metalbench.run.stages import Silent
+from metalbench.run.trial import Trial
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="macOS has one sandbox for all")
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Trial:
+    library = Library([samples.tasks_in(tmp_path / "kernels")])
+    path = tmp_path / "answer.py"
+    path.write_text(answers.named(answers.FUNCTION, "twice01"))
+    plan = Plan(seconds=0.05)
+    return Trial(library.entry("twice01"), read(path, "twice01"), "float32", plan=plan)
+
+
+def tried(trial: Trial, monkeypatch: pytest.MonkeyPatch, lacks: str) -> Result:
+    """What becomes of a candidate on a system that lacks something."""
+    monkeypatch.setattr(player, "WORKER", "python_candidate.playing_without")
+    monkeypatch.setenv("METALBENCH_TEST_LACKS", lacks)
+    return attempt(_core.open("cpu"), trial, Silent())
+
+
+@pytest.mark.parametrize(
+    ("lacks", "words"),
+    [("seccomp", "seccomp: Function not implemented"), ("landlock", "landlock: this kernel has")],
+)
+def test_it_is_refused_where_something_lacks(
+    trial: Trial, monkeypatch: pytest.MonkeyPatch, lacks: str, words: str
+) -> None:
+    with pytest.raises(MachineError, match="with --unconfined if you trust") as caught:
+        tried(trial, monkeypatch, lacks)
+    assert words in str(caught.value)
+    assert "answer.py" in str(caught.value)
+
+
+def test_nothing_of_it_has_run_by_then(
+    trial: Trial, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without seccomp and Landlock it could have written anywhere."""
+    mark = tmp_path / "mark"
+    text = f"import dataclasses\ndataclasses.sys.modules['io'].open({str(mark)!r}, 'w')\n"
+    loud = replace(trial, kernel=replace(trial.kernel, source=text + trial.kernel.source))
+    with pytest.raises(MachineError):
+        tried(loud, monkeypatch, "seccomp landlock")
+    assert not mark.exists()
+
+
+def test_with_the_option_it_runs_and_every_report_says_so(
+    trial: Trial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = tried(replace(trial, unconfined=True), monkeypatch, "seccomp landlock")
+    assert "seccomp: Function not implemented" in result.unconfined
+    assert any(each.startswith(UNCONFINED) for each in result.notes), result.notes
+    exported = to_json([result], result.device, environment(), {})
+    assert '"unconfined": "landlock' in exported
+    assert UNCONFINED in to_markdown([result], 1.0)
+
+
+def test_where_nothing_lacks_there_is_nothing_to_say(trial: Trial) -> None:
+    if not _confines():
+        pytest.skip("this system lacks seccomp or Landlock")
+    result = attempt(_core.open("cpu"), replace(trial, unconfined=True), Silent())
+    assert result.unconfined == ""
+    assert not any(each.startswith(UNCONFINED) for each in result.notes)
+
+
+def test_the_commands_pass_the_option_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from metalbench.isolation.workers import Workers
+
+    seen: list[bool] = []
+
+    def attempted(_: Workers, device: object, trial: Trial, *__: object) -> Result:
+        seen.append(trial.unconfined)
+        raise MachineError("enough")
+
+    monkeypatch.setattr(Workers, "attempt", attempted)
+    path = tmp_path / "relu.py"
+    path.write_text(answers.named(answers.MLX_ONLY, "relu"))
+    for options in ([], ["--unconfined"]):
+        command = ["run", str(path), "--db", str(tmp_path / "a.db"), "--device", "cpu", *options]
+        CliRunner().invoke(main, command)
+    assert seen == [False, True]
+
+
+def _confines() -> bool:
+    from metalbench.isolation.confinement.proof import proofs
+
+    held = {each.name: each.holds for each in proofs()}
+    return held["files"] and held["system calls"]
