@@ -22,7 +22,7 @@ def hold(how: str) -> bool:
     if how == "confined":
         with landlock.rules(to_run()) as rules:
             landlock.restrict(rules)
-        seccomp.install(*policies.working(os.getppid()), every_thread=False)
+        seccomp.install(*policies.executing(os.getppid()), every_thread=False)
     return bool(seal().means) if how == "sealed" else True
 
 

@@ -104,16 +104,26 @@ ESCAPES = {
     "makes a socket of packets": _socket(17, 3, possible=False),
     "makes a socket of ciphers": _socket(38, 5, possible=False),
     "makes a socket to the virtual machine's host": _socket(40, possible=False),
-    "starts a program": Escape('return FAILED(CALL(execve, "/bin/sh", TRUE, NONE));'),
+    "starts a program": Escape('return FAILED(CALL(execve, "/bin/sh", TRUE, NONE));', True),
     "starts a program by descriptor": Escape(
-        'return FAILED(CALL(execveat, HERE, "/bin/sh", TRUE, NONE, 0));'
+        'return FAILED(CALL(execveat, HERE, "/bin/sh", TRUE, NONE, 0));', True
     ),
     "starts a program from memory": Escape(
         'long file = CALL(memfd_create, "x", 0);\nreturn FAILED(file);'
     ),
-    "forks": Escape("return child(CALL(clone, 17));"),
+    "forks": Escape("return child(CALL(clone, 17));", True),
+    "forks and shares its memory": Escape("return child(CALL(clone, 0x4011));", True),
+    "forks without a signal at the end": Escape("return child(CALL(clone, 0));", True),
+    "forks as a brother": Escape("return child(CALL(clone, 0x8011));", True),
     "forks by the newer call": Escape(
-        "static word arguments[11]; arguments[4] = 17;\nreturn child(CALL(clone3, arguments, 88));"
+        "static word arguments[11]; arguments[4] = 17;\nreturn child(CALL(clone3, arguments, 88));",
+        True,
+    ),
+    "leaves a grandchild": Escape(
+        "long made = CALL(clone, 17);\n"
+        "if (made == 0) { if (CALL(clone, 17) == 0) CALL(setsid); _exit(0); }\n"
+        "return FAILED(made);",
+        True,
     ),
     "leaves a child in a session of its own": Escape(
         "long made = CALL(clone, 17);\n"
@@ -145,7 +155,8 @@ ESCAPES = {
     "loads a library": Escape('return !dlopen("$FOLDER/another.so", 2);', True),
     "finds the C library's functions": Escape(
         'int (*run)(const char*) = (int (*)(const char*))dlsym(0, "system");\n'
-        'return !run || run("exit 0") != 0;'
+        'return !run || run("exit 0") != 0;',
+        True,
     ),
     "makes memory executable": Escape("return FAILED(CALL(mmap, 0, 4096, 7, 0x22, -1, 0));"),
     "makes its memory executable": Escape(

@@ -113,6 +113,31 @@ def test_what_a_process_that_works_may_call(
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
+@pytest.mark.parametrize(
+    ("name", "arguments", "action"),
+    [
+        ("clone", (THREAD,), ALLOW),
+        ("clone", (FORK,), refuse()),
+        ("clone", (0,), refuse()),
+        ("clone", (0x4111,), refuse()),
+        ("clone", (THREAD | 0x10000000,), refuse()),
+        ("clone3", (), refuse(errno.ENOSYS)),
+        ("execve", (), refuse()),
+        ("execveat", (), refuse()),
+        ("prctl", (36, 0), refuse()),
+        ("prctl", (15,), ALLOW),
+        ("setsid", (), refuse()),
+        ("openat", (), ALLOW),
+    ],
+)
+def test_what_an_executor_may_call_before_its_seal(
+    processor: str, name: str, arguments: tuple[int, ...], action: int
+) -> None:
+    """Threads and files, and no process and no program."""
+    assert asked(policies.executing(OWN), processor, name, arguments) == action
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
 @pytest.mark.parametrize(("family", "action"), [(1, ALLOW), (2, refuse(errno.EACCES))])
 def test_sockets_that_a_library_needs_are_of_this_machine(
     processor: str, family: int, action: int

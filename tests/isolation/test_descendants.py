@@ -1,0 +1,82 @@
+"""Nobody is left behind: whatever a worker has started ends with it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+from isolation import planting
+
+from metalbench.isolation.confinement import policies, seccomp
+from metalbench.isolation.descendants import descendants
+from metalbench.isolation.process import Process
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists children")
+
+
+def is_there(pid: int) -> bool:
+    """Whether a process runs, or stands still."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in ("Z", "X")
+
+
+@pytest.mark.parametrize("leads", [True, False], ids=["leads a session", "in ours"])
+@pytest.mark.parametrize("plant", planting.PLANTS)
+def test_what_a_worker_has_left_ends_with_it(
+    plant: str, leads: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = tmp_path / "left"
+    monkeypatch.setenv("METALBENCH_TEST_FILE", str(listed))
+    monkeypatch.setenv("METALBENCH_TEST_PLANTS", plant)
+    process: Process[Connection] = Process(
+        "", worker="isolation.planting", channel=lambda ours: ours, leads=leads
+    )
+    try:
+        assert process.channel.poll(60), process.last_words()
+        assert process.channel.recv_bytes() == b"planted"
+        left = [int(line) for line in listed.read_text().split()]
+        assert len(left) == planting.PLANTS[plant][0]
+        assert set(left) <= set(descendants(process.number))
+        assert all(map(is_there, left))
+    finally:
+        process.end()
+    # A killed process may still be on its way out.
+    for number in left:
+        _wait_for_end(number)
+    assert not any(map(is_there, left))
+
+
+def _wait_for_end(number: int) -> None:
+    import select
+
+    try:
+        descriptor = os.pidfd_open(number)
+    except ProcessLookupError:
+        return
+    watched = select.poll()
+    watched.register(descriptor, select.POLLIN)
+    assert watched.poll(20_000), "a process is left behind"
+    os.close(descriptor)
+
+
+@pytest.mark.parametrize("start", [os.fork, lambda: os.posix_spawn("/bin/true", ["true"], {})])
+def test_an_executor_starts_nothing_before_its_seal(start: object) -> None:
+    child = os.fork()
+    if child == 0:
+        code = 2
+        try:
+            seccomp.install(*policies.executing(os.getppid()), every_thread=False)
+            try:
+                started = start()  # type: ignore[operator]
+                code = 0 if started == 0 else 1
+            except PermissionError:
+                code = 7
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

@@ -1,0 +1,132 @@
+"""No command loads a kernel's object in its own process, whatever it does with the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from metalbench import _core
+from metalbench.cli import main
+from metalbench.cli.group import OWN
+
+FREE = """// value: n = 64
+// buffer: x float32 (n) normal
+// buffer: y float32 (n) output
+// dispatch: twice threads_in_grid=(n) threads=(64)
+#include <metal_stdlib>
+using namespace metal;
+kernel void twice(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+  y[i] = 2 * x[i];
+}
+"""
+# KERNELS is a folder with the task `good`, FILE a source without a task, DB a store.
+OF_TASKS = ("--kernels", "KERNELS")
+KEPT = (*OF_TASKS, "--db", "DB")
+SHORT = ("--device", "cpu", "--time", "0.01")
+QUICK = {
+    "compile": ("compile", "FILE"),
+    "compile, checked": ("compile", "FILE", "--checked"),
+    "compile, how it runs": ("compile", "FILE", "--emit", "engine"),
+    "compile, as C++": ("compile", "FILE", "--emit", "cpp", "--function", "twice"),
+    "show": ("show", "good", "--device", "cpu", *KEPT),
+    "show, how it runs": ("show", "good", "--engine", *KEPT),
+    "snap": ("snap", "good", "--write", "--file", "SNAPSHOTS", *OF_TASKS),
+    "check": ("check", "good", *OF_TASKS),
+    "check of a file": ("check", "FILE"),
+    "profile": ("profile", "good", *OF_TASKS),
+    "profile of a file": ("profile", "FILE"),
+    "run": ("run", "good", *KEPT, *SHORT),
+}
+SLOW = {
+    "run, with several": ("run", "good", "prints", *KEPT, *SHORT),
+    "run against itself": ("run", "good", "--ab-control", *KEPT, *SHORT),
+    "compare": ("compare", "good", "FILE_OF_GOOD", *KEPT, *SHORT),
+    "tune": ("tune", "softmax", "--size", "small", "--db", "DB", *SHORT),
+    "puzzles": ("puzzles", "check", "1", "PUZZLE"),
+    "certify": ("certify", "good", *KEPT, *SHORT),
+    "evaluate": ("evaluate", "RUN", "--collect", "SET", *KEPT, *SHORT),
+}
+# Commands that are given no kernel, or only what one of those above has run.
+WITHOUT = {
+    *("list", "history", "summary", "leaderboard", "new", "import-torch", "admit", "completion"),
+    *("analyse", "serve", "reproduce"),
+}
+# Which run kernels of this package in their own process: the trial of a device, and operations.
+OWN_KERNELS = {"doctor", "hlo"}
+
+
+def invoke(command: Sequence[str], folder: Path, tmp_path: Path) -> Result:
+    """Run a command with places for what it names."""
+    free = tmp_path / "free.metal"
+    free.write_text(FREE)
+    places = {
+        "KERNELS": folder,
+        "FILE": free,
+        "FILE_OF_GOOD": folder / "good.metal",
+        "DB": tmp_path / "a.db",
+        "SNAPSHOTS": tmp_path / "snapshots.json",
+        "RUN": tmp_path / "run",
+        "SET": folder.name,
+        "PUZZLE": Path(__file__).parents[2] / "puzzles" / "01_map.metal",
+    }
+    return CliRunner().invoke(main, [str(places.get(each, each)) for each in command])
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(pytest.param(each, id=name) for name, each in QUICK.items()),
+        *(pytest.param(each, id=name, marks=pytest.mark.slow) for name, each in SLOW.items()),
+    ],
+)
+def test_a_command_loads_nothing(command: Sequence[str], folder: Path, tmp_path: Path) -> None:
+    before, mapped = _core.kernels_loaded(), _mapped()
+    done = invoke(command, folder, tmp_path)
+    # Of `--ab-control` the probe of the clock, which is ours.
+    assert _core.kernels_loaded() == before or "--ab-control" in command
+    assert _mapped() <= mapped
+    assert done.exit_code in (0, 1), done.output
+    assert done.exit_code == 0 or command[0] not in ("compile", "show", "snap"), done.output
+
+
+def test_what_is_asked_for_in_this_process_is_loaded_here(folder: Path, tmp_path: Path) -> None:
+    before = _core.kernels_loaded()
+    done = invoke(("run", "good", "--in-process", *KEPT, *SHORT), folder, tmp_path)
+    assert done.exit_code == 0, done.output
+    assert _core.kernels_loaded() > before
+
+
+def test_devices_load_here_again_after_a_command(folder: Path, tmp_path: Path) -> None:
+    invoke(("show", "good", *KEPT), folder, tmp_path)
+    before = _core.kernels_loaded()
+    _core.open("cpu").compile(FREE).pipeline()
+    assert _core.kernels_loaded() == before + 1
+
+
+def test_every_command_is_among_these() -> None:
+    tried = {command[0] for command in (*QUICK.values(), *SLOW.values())}
+    assert set(OWN) == tried | WITHOUT | OWN_KERNELS
+
+
+def test_facts_of_a_kernel_are_the_same_wherever_it_is_loaded(folder: Path, tmp_path: Path) -> None:
+    free = tmp_path / "free.metal"
+    free.write_text(FREE)
+    done = CliRunner().invoke(main, ["compile", str(free), "--device", "cpu"])
+    pipeline = _core.open("cpu").compile(FREE, filename=str(free)).pipeline()
+    assert done.exit_code == 0, done.output
+    assert pipeline.name in done.output
+    assert str(pipeline.max_threads) in done.output
+    for argument in pipeline.arguments:
+        assert argument.name in done.output
+
+
+def _mapped() -> set[str]:
+    """Files of the cache of compiled kernels that this process has mapped."""
+    from metalbench.msl.building import cache
+
+    maps = Path("/proc/self/maps")
+    lines = maps.read_text().splitlines() if maps.exists() else []
+    return {line.split()[-1] for line in lines if str(cache.folder()) in line}
