@@ -101,7 +101,19 @@ class CpuProgram final : public Program {
     if (const auto line = line_of(launch, fault)) {
       text += line->file + ":" + std::to_string(line->line) + ": ";
     }
+    if (is_write_to_constant(fault)) {
+      return text +
+             "write to a buffer that the kernel takes as `const` or `constant`: what is read only "
+             "stays as it is, even where it is put back afterwards";
+    }
     return text + words_of(fault) + declared(launch, fault);
+  }
+
+  // Memory of a buffer can always be read: what faults there is a write to a page that is protected.
+  [[nodiscard]] bool is_write_to_constant(const Fault& fault) const {
+    if (fault.kind != Fault::Kind::bad_address) return false;
+    const auto found = context_.storages->find(static_cast<const std::byte*>(fault.address));
+    return found && !found->is_freed;
   }
 
   [[nodiscard]] std::optional<SourceLine> line_of(const Launch& launch, const Fault& fault) const {

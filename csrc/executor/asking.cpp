@@ -20,6 +20,9 @@ constexpr std::chrono::nanoseconds most_beyond = std::chrono::seconds(10);
 // Waking who has slept that long takes as long as after a window of work, and longer than at once.
 constexpr std::chrono::nanoseconds busy_handshake = std::chrono::milliseconds(2);
 
+// How often an executor is looked at for processes of its own: it takes longer than a small window.
+constexpr std::uint32_t windows_for_children = 16;
+
 double ns_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
 }
@@ -79,6 +82,11 @@ std::vector<Finding> Judge::checked(const Writer& request, const RunOptions& opt
 void Judge::check_idle() {
   const auto now_ns = processor_time_ns(process_->number());
   if (!now_ns || !worked_ns_) return;
+  if (idle_checks_++ % windows_for_children == 0 && has_children(process_->number())) {
+    throw ForgedTimes(
+        "forged times: the kernel's process has started another one, which may work beside every "
+        "window; what it says of times is worth nothing");
+  }
   agreement_.check_idle(*now_ns - *worked_ns_, ns_since(idle_since_));
 }
 

@@ -96,6 +96,7 @@ class Judge {
   bool ready_ = false;  // has answered
   bool sealed_ = false;
   Agreement agreement_;
+  std::uint32_t idle_checks_ = 0;
   std::optional<double> worked_ns_;  // at the end of the last window
   Clock::time_point idle_since_;
   std::vector<std::shared_ptr<HandedPipeline>> pipelines_;

@@ -6,6 +6,11 @@
 #include <sys/resource.h>
 #else
 #include <time.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
 #endif
 
 namespace metalbench::executor {
@@ -23,7 +28,28 @@ std::optional<double> processor_time_ns(int process) {
   return static_cast<double>(usage.ri_user_time + usage.ri_system_time) * base.numer / base.denom;
 }
 
+bool has_children(int /*process*/) { return false; }
+
 #else
+
+bool has_children(int process) {
+  const std::string folder = "/proc/" + std::to_string(process);
+  // Behind the name, which ends with the last bracket: fields 14 and 15 from there are ticks of
+  // children that have ended, proc(5).
+  std::string stat;
+  std::getline(std::ifstream(folder + "/stat"), stat);
+  std::size_t place = stat.rfind(')');
+  for (int field = 0; place != std::string::npos && field < 14; ++field) {
+    place = stat.find(' ', place + 1);
+  }
+  if (place != std::string::npos && !stat.substr(place).starts_with(" 0 0 ")) return true;
+  std::error_code failed;
+  for (const auto& each : std::filesystem::directory_iterator(folder + "/task", failed)) {
+    if (std::ifstream(each.path() / "children").peek() != std::ifstream::traits_type::eof())
+      return true;
+  }
+  return false;
+}
 
 std::optional<double> processor_time_ns(int process) {
   clockid_t clock{};

@@ -8,4 +8,7 @@ namespace metalbench::executor {
 // nothing where the system does not tell.
 [[nodiscard]] std::optional<double> processor_time_ns(int process);
 
+// Whether a process has, or has had, processes of its own; false where the system does not tell.
+[[nodiscard]] bool has_children(int process);
+
 }  // namespace metalbench::executor

@@ -1,6 +1,9 @@
 #include "executor/serve.h"
 
+#include <sys/mman.h>
+
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/errors.h"
@@ -27,7 +30,18 @@ class MappedStorage final : public Storage {
       : arena_(std::move(arena)), bytes_(bytes), storages_(std::move(storages)) {
     storages_->add(bytes_, {bytes_.data() - gap_bytes, bytes_.size() + 2 * gap_bytes}, true);
   }
-  ~MappedStorage() override { storages_->remove(bytes_); }
+  ~MappedStorage() override {
+    (void)allow_writes(true);
+    storages_->remove(bytes_);
+  }
+  // Lets kernels write to it, or not: then a write is a fault. Its pages are its own.
+  bool allow_writes(bool allow) {
+    if (allow == writable_) return true;
+    const int protection = allow ? PROT_READ | PROT_WRITE : PROT_READ;
+    if (mprotect(bytes_.data(), bytes_.size(), protection) != 0) return false;
+    writable_ = allow;
+    return true;
+  }
   [[nodiscard]] std::span<std::byte> bytes() override { return bytes_; }
   using Storage::share_marks;
 
@@ -35,7 +49,17 @@ class MappedStorage final : public Storage {
   std::shared_ptr<Arena> arena_;
   std::span<std::byte> bytes_;
   std::shared_ptr<cpu::Storages> storages_;
+  bool writable_ = true;
 };
+
+// Whether a kernel declares that it writes to what is bound there.
+bool writes(const Pipeline& pipeline, const Binding& binding) {
+  for (const Argument& argument : pipeline.info().arguments) {
+    if (argument.index != binding.index || argument.kind != ArgumentKind::buffer) continue;
+    return argument.access != Access::read;
+  }
+  return true;  // nobody knows
+}
 
 class Server {
  public:
@@ -150,6 +174,7 @@ class Server {
     const bool null = message.get<std::uint32_t>() != 0;
     std::vector<Dispatch> dispatches(message.get<std::uint32_t>());
     for (Dispatch& dispatch : dispatches) dispatch = dispatch_from(message);
+    constant_[number] = constant_of(dispatches);
     const cpu::ProgramContext context{pool_, front_end_, storages_};
     programs_[number] =
         null ? cpu::make_null_program(dispatches, context) : cpu::make_program(dispatches, context);
@@ -220,12 +245,43 @@ class Server {
     return Buffer(storage, false, dtype).slice(offset, length);
   }
 
+  using Stored = std::pair<std::uint64_t, std::uint64_t>;
+
+  // The buffers that no kernel of a list declares to write to. A checked build finds such writes
+  // itself, with the argument's name, and goes on.
+  [[nodiscard]] static std::set<const Storage*> constant_of(std::span<const Dispatch> dispatches) {
+    std::set<const Storage*> constant, written;
+    for (const Dispatch& dispatch : dispatches) {
+      const auto* pipeline = dynamic_cast<const cpu::CpuPipeline*>(dispatch.pipeline.get());
+      for (const Binding& binding : dispatch.bindings) {
+        if (const auto* textures = std::get_if<Textures>(&binding.value)) {
+          for (const Texture& texture : *textures) written.insert(texture.buffer().storage().get());
+        }
+        const auto* buffer = std::get_if<Buffer>(&binding.value);
+        if (buffer == nullptr) continue;
+        const bool is_constant =
+            pipeline != nullptr && !pipeline->checked() && !writes(*pipeline, binding);
+        (is_constant ? constant : written).insert(buffer->storage().get());
+      }
+    }
+    for (const Storage* each : written) constant.erase(each);
+    return constant;
+  }
+
+  void protect(const std::set<const Storage*>& constant) {
+    for (const auto& each : stored_) {
+      (void)each.second->allow_writes(!constant.contains(each.second.get()));
+    }
+  }
+
   [[nodiscard]] Writer run(Reader& message) {
-    Program& program = *programs_.at(message.get<std::uint64_t>());
-    return timed(program.run(options_from(message)));
+    const auto number = message.get<std::uint64_t>();
+    protect(constant_.at(number));
+    return timed(programs_.at(number)->run(options_from(message)));
   }
 
   [[nodiscard]] Writer check(Reader& message) {
+    protect({});
     Program& program = *programs_.at(message.get<std::uint64_t>());
     RunOptions options = options_from(message);
     options.inputs.resize(message.get<std::uint32_t>());
@@ -258,7 +314,9 @@ class Server {
 
   void drop(Reader& message) {
     for (auto left = message.get<std::uint32_t>(); left > 0; --left) {
-      programs_.erase(message.get<std::uint64_t>());
+      const auto program = message.get<std::uint64_t>();
+      programs_.erase(program);
+      constant_.erase(program);
     }
     for (auto left = message.get<std::uint32_t>(); left > 0; --left) {
       const auto arena = message.get<std::uint64_t>();
@@ -276,7 +334,8 @@ class Server {
   std::shared_ptr<cpu::Storages> storages_ = std::make_shared<cpu::Storages>();
   std::map<std::uint64_t, Loaded> loaded_;
   std::map<std::uint64_t, std::shared_ptr<Arena>> arenas_;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::shared_ptr<MappedStorage>> stored_;
+  std::map<Stored, std::shared_ptr<MappedStorage>> stored_;
+  std::map<std::uint64_t, std::set<const Storage*>> constant_;  // of each program
   std::map<std::uint64_t, std::unique_ptr<Program>> programs_;
 };
 

@@ -57,14 +57,14 @@ def trials_of_files(
 def _read(path: Path, task: str) -> tuple[Kernel, Failure | None]:
     """The candidate in a file, and what is wrong with it; raises where there is no file."""
     from metalbench.errors import MetalBenchError
-    from metalbench.python_candidate.source import read, unchecked
+    from metalbench.python_candidate.source import leads_to_neighbour, read, unchecked
     from metalbench.result import Failure
     from metalbench.run.stages import Stage
 
     try:
         return read(path, task), None
     except MetalBenchError as error:
-        if not path.is_file():
+        if not path.is_file() or not leads_to_neighbour(path):
             raise
         text = path.read_text(encoding="utf-8", errors="replace")
         broken = Failure(Stage.COMPILE.value, type(error).__name__, str(error))

@@ -28,7 +28,11 @@ _LEVEL = re.compile(r"level_?(\d+)")
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample's file; `ending` is how the model's answer ended, empty where nobody has said."""
+    """A sample's file; `ending` is how the model's answer ended, empty where nobody has said.
+
+    One that `leads_out` is a link to a place outside of the folder, or no regular file: it is not
+    read.
+    """
 
     level: str
     problem: int
@@ -36,6 +40,7 @@ class Sample:
     path: Path
     task: str = ""
     ending: str = ""
+    leads_out: bool = False
 
     @property
     def name(self) -> str:
@@ -43,8 +48,12 @@ class Sample:
         return f"{self.level}/problem_{self.problem}/sample_{self.number}"
 
     def hash(self) -> str:
-        """SHA-256 of the file, in hexadecimal."""
-        return hashlib.sha256(self.path.read_bytes()).hexdigest()
+        """Return the SHA-256 of the file, in hexadecimal."""
+        return hashlib.sha256(self.data()).hexdigest()
+
+    def data(self) -> bytes:
+        """Return the bytes of the file; nothing of one that is not read."""
+        return b"" if self.leads_out else self.path.read_bytes()
 
 
 @dataclass(frozen=True)
@@ -86,19 +95,31 @@ def samples_in(root: Path) -> list[Sample]:
     if not root.is_dir():
         raise DeclarationError(f"{root}: expected a folder of generations, found none")
     found: list[Sample] = []
+    inside = root.resolve()
     for path in sorted(root.glob("*/problem_*/sample_*.*")):
         problem, number = _PROBLEM.fullmatch(path.parent.name), _SAMPLE.fullmatch(path.name)
         if problem and number:
-            known = _provenance(path.with_suffix(".json"))
+            about = path.with_suffix(".json")
+            known = {} if _leads_out(about, inside) else _provenance(about)
             task, ending = str(known.get("task", "")), str(known.get("ending", ""))
             level = path.parent.parent.name
-            found.append(Sample(level, int(problem[1]), int(number[1]), path, task, ending))
+            out = _leads_out(path, inside)
+            found.append(Sample(level, int(problem[1]), int(number[1]), path, task, ending, out))
     _check_each_once(found)
     if not found and not (root / FILE).is_file():
         raise DeclarationError(
             f"{root}: expected files such as level_1/problem_7/sample_0.metal, found none"
         )
     return sorted(found, key=lambda each: (each.level, each.problem, each.number))
+
+
+def _leads_out(path: Path, folder: Path) -> bool:
+    """Whether a path is no regular file in `folder`, which is resolved, once links are followed."""
+    try:
+        real = path.resolve(strict=True)
+    except (OSError, RuntimeError):  # of links in a circle
+        return True
+    return not (real.is_relative_to(folder) and real.is_file())
 
 
 def _check_each_once(samples: Sequence[Sample]) -> None:

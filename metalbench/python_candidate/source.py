@@ -43,12 +43,32 @@ class ForbiddenError(DeclarationError):
 
 
 def read(path: Path, task: str) -> Kernel:
-    """The candidate for `task` in a file; raises as `parse`, DeclarationError without a file."""
+    """Return the candidate for `task` in a file.
+
+    Raises as `parse`, and DeclarationError without a file. A link that leads out of the folder of
+    the file is not read: lines of what it leads to would be shown and kept.
+    """
+    if not leads_to_neighbour(path):
+        raise DeclarationError(
+            f"[{task}] {path}: expected a file, got a link that leads out of its folder, or no "
+            "regular file; it was not read. Name the file itself"
+        )
     try:
         source = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise DeclarationError(f"[{task}] {path} cannot be read: {error}") from error
     return parse(source, name=task, path=path)
+
+
+def leads_to_neighbour(path: Path) -> bool:
+    """Whether a path is a regular file of its own folder, or a link to one, or nothing at all."""
+    if not path.is_symlink():
+        return path.is_file() or not path.exists()
+    try:
+        real = path.resolve(strict=True)
+    except (OSError, RuntimeError):  # of links in a circle
+        return False
+    return real.is_file() and real.is_relative_to(path.parent.resolve())
 
 
 def parse(source: str, *, name: str, path: Path) -> Kernel:

@@ -28,6 +28,7 @@ _KINDS = (
 THREADGROUP = "no thread of the group has written"
 DEVICE = "that nothing has written"
 _FAULTS = (
+    ("write to a buffer that the kernel takes as `const`", Kind.INPUT_CHANGED),
     ("race in", Kind.RACE),
     (THREADGROUP, Kind.UNINITIALISED),
     (DEVICE, Kind.UNINITIALISED),
