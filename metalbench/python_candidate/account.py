@@ -26,7 +26,7 @@ FEW_LAUNCHES = 64
 
 @dataclass(frozen=True)
 class Overhead:
-    """Processor time in ns that is no work: of a call that only launches, and of one more launch."""
+    """Processor time in ns that is not work: a call that only launches, and one more launch."""
 
     call_ns: float = 0.0
     launch_ns: float = 0.0

@@ -18,9 +18,9 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench import _core
+from metalbench.isolation.thread_times import Times
 from metalbench.kernel import Kernel
 from metalbench.kernel.library import Entry
-from metalbench.isolation.thread_times import Times
 from metalbench.python_candidate.account import Account, Overhead
 from metalbench.python_candidate.candidate import TIME_LIMIT, Array, Candidate, Slot, layout, put
 from metalbench.python_candidate.messages import Form, Start

@@ -87,7 +87,7 @@ def lines_of(first: Figures, all_: Sequence[Figures]) -> Iterator[tuple[str, Cel
         if any(each.outcomes.get(outcome) for each in all_):
             yield f"  {outcome}", lambda of, o=outcome: str(of.outcomes.get(o, 0))  # type: ignore[misc]
     if any(each.without_kernel for each in all_):
-        yield "  correct, without a kernel of its own", lambda of: str(of.without_kernel)
+        yield "  not by its own kernels", lambda of: str(of.without_kernel)
 
 
 def name_of(at: AtK) -> str:
@@ -123,7 +123,7 @@ def _rows(of: Figures) -> Iterator[tuple[Any, ...]]:
     for outcome, count in of.outcomes.items():
         yield (f"class: {outcome}", "", "", count, "", "", "")
     if of.without_kernel:
-        yield ("correct without own kernel", "", "", of.without_kernel, "", "", "")
+        yield ("not by its own kernels", "", "", of.without_kernel, "", "", "")
 
 
 def _ends(interval: Interval) -> tuple[Any, Any, Any]:

@@ -91,8 +91,8 @@ class Result:
 
     `notes` say what could not be checked on this device and what makes the times doubtful; `state`
     is that of the device when the kernel had been timed. `counted` is of kernels that were tried
-    alone, once they were timed; it is in no store. `unconfined` is what the system lacked to confine
-    the process of a Python candidate, which ran there nevertheless.
+    alone, once they were timed; it is in no store. `unconfined` is what the system lacked to
+    confine the process of a Python candidate, which ran there nevertheless.
     """
 
     case: Case

@@ -34,8 +34,9 @@ class Trial:
     its file could not even be read. One that is not `timed` is verified only; one that was
     `verified` on another machine is timed, with what belongs to that, and not looked at further.
     `oracle` says at which sizes that is asked, ALL or SMALL: else the reference judges what is
-    timed. `against` is TORCH where PyTorch's form is one more to be timed against. A Python candidate
-    may be `unconfined` where the system cannot confine its process; else it does not run there.
+    timed. `against` is TORCH where PyTorch's form is one more to be timed against. A Python
+    candidate may be `unconfined` where the system cannot confine its process; else it does not
+    run there.
     """
 
     entry: Entry

@@ -29,6 +29,11 @@ void mb_span(const Launch* launch, void* group, unsigned long long first, unsign
   {body}
 }}
 """  # noqa: E501 - it is C
+# `came` is 0 if something was possible; a process that it leaves behind would be the judge's.
+_CONSTRUCTOR = """
+static int came = 1;
+__attribute__((constructor)) static void load(void) { AT_LOAD }
+"""
 # The escape whose number is in `x`; 0 in `y` if it was possible.
 ONE = "y[0] = ESCAPES[(int)x[0]]();"
 
@@ -77,10 +82,10 @@ class Ground:
     def remove(self) -> None:
         shutil.rmtree(self.folder)
 
-    def smuggle(self, name: str, body: str) -> int:
+    def smuggle(self, name: str, body: str, at_load: str = "") -> int:
         """Let plain kernels in the cache that have this in their name be `body` instead.
 
-        Returns how many there were.
+        `at_load` runs as the object is loaded, before the seal. Return how many kernels there were.
         """
         count = 0
         for key, record in list(self._kernels(name)):
@@ -90,7 +95,8 @@ class Ground:
                 target.replace(honest)
             escapes = ", ".join(f"escape{number}" for number in range(len(native_code.ESCAPES)))
             tried = native_code.source(self.files, Path(metalbench.__file__).parent)
-            code = tried + _KERNEL.format(escapes=escapes, body=body)
+            loading = _CONSTRUCTOR.replace("AT_LOAD", at_load) if at_load else ""
+            code = tried + loading + _KERNEL.format(escapes=escapes, body=body)
             with cache.replacing(target) as made:
                 native_code.build(code, made, honest)
             cache.store(key, {**record, "object": cache.file_digest(target)})

@@ -85,6 +85,27 @@ def test_in_a_sandbox_it_reaches_nothing(hostile: Ground, user: int) -> None:
     assert hostile.is_untouched
 
 
+# What would leave something behind that works beside every measurement.
+PROCESSES = [
+    name
+    for name, escape in native_code.ESCAPES.items()
+    if escape.confined
+    and any(word in name for word in ("fork", "child", "starts a program", "leaves", "functions"))
+]
+
+
+@EVERY_USER
+def test_as_its_object_is_loaded_it_starts_no_process(user: int) -> None:
+    """A constructor runs before the seal, in a process that is confined already."""
+    tries = " ".join(f"if (escape{NAMES.index(name)}() == 0) came = 0;" for name in PROCESSES)
+    with new_ground() as ground:
+        honest = tried(ground, "here", os.getuid(), NAMES[3:4])
+        assert list(honest.values()) == ["3.0"]
+        assert ground.smuggle("escape", "y[0] = came;", tries) == 1
+        came = tried(ground, "sandbox", user, ["forks"])
+        assert came == {"forks": "1.0"}, came
+
+
 @pytest.mark.slow
 @EVERY_USER
 def test_in_a_sandbox_no_escape_is_possible(hostile: Ground, user: int) -> None:

@@ -9,6 +9,7 @@ import os
 import signal
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from metalbench.isolation.confinement import lifetime
 
@@ -74,8 +75,8 @@ def work(channel: int, lifeline: int, parent: int, _: str) -> None:
     count, plant = PLANTS[os.environ["METALBENCH_TEST_PLANTS"]]
     # The pipes to the judge are held by what is left behind.
     plant()
-    path = os.environ["METALBENCH_TEST_FILE"]
-    while not os.path.exists(path) or len(open(path, encoding="ascii").readlines()) < count:
+    path = Path(os.environ["METALBENCH_TEST_FILE"])
+    while not path.exists() or len(path.read_text().splitlines()) < count:
         os.sched_yield()
     connection = Connection(channel)
     connection.send_bytes(b"planted")

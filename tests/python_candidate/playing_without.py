@@ -1,4 +1,4 @@
-"""A candidate's process on a system that lacks what confines it: METALBENCH_TEST_LACKS says what."""
+"""A candidate's process on a system that lacks what METALBENCH_TEST_LACKS says."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ from python_candidate import answers
 from metalbench import _core
 from metalbench.cli import main
 from metalbench.errors import MachineError
-from metalbench.isolation import Limits
 from metalbench.kernel.library import Library
 from metalbench.measure import Plan
 from metalbench.python_candidate import player
