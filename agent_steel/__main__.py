@@ -6,6 +6,9 @@ from metalbench.cli.interruption import leave_at_once
 def main() -> None:
     """Run the command."""
     leave_at_once()
+    from metalbench.report.console import print_safe_tracebacks
+
+    print_safe_tracebacks()
     from agent_steel.cli import main as command
 
     command(prog_name="agent_steel")

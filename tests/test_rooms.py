@@ -18,6 +18,7 @@ ABOVE = Path(agent_steel.__file__).parent
 # From the ground up: a room imports from those before it, never from one that comes after.
 ROOMS = (
     "errors",
+    "foreign_text",
     "kind",
     "cores",
     "uncollected",

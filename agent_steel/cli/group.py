@@ -23,6 +23,7 @@ from metalbench.cli.parameters import (
     seed_option,
     time_option,
 )
+from metalbench.report.console import echo
 
 EPILOG = """\b
 Examples:
@@ -74,7 +75,7 @@ class _Options(ErrorsAreMessages):
         if "--welder" in args:
             args = ["weld", *(each for each in args if each != "--welder")]
         if not args:
-            click.echo(ctx.get_help())
+            echo(ctx.get_help())
             ctx.exit()
         return super().parse_args(ctx, args)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from metalbench.cli.parameters import complete_names, store_option
+from metalbench.report.console import echo
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -157,7 +158,7 @@ def diff(before: int, after: int, db: Path | None) -> None:
         f"{newer.task} attempt {after}",
     )
     for line in lines:
-        click.secho(line if line.endswith("\n") else f"{line}\n", nl=False, fg=_colour(line))
+        echo(line if line.endswith("\n") else f"{line}\n", nl=False, fg=_colour(line))
 
 
 def _colour(line: str) -> str | None:

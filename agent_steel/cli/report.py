@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from agent_steel.attempt import Attempt, Fate
+from metalbench.foreign_text import json_text
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -127,7 +127,7 @@ def to_json(ended: Ended, history: History, proposer: Proposer) -> str:
             for each in ended.climbed
         ],
     }
-    return json.dumps(described, indent=2, allow_nan=False) + "\n"
+    return json_text(described, indent=2, allow_nan=False) + "\n"
 
 
 def as_json(attempt: Attempt) -> dict[str, Any]:

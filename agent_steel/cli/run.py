@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.report.console import echo_document
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -224,7 +226,7 @@ def _tell(
     from agent_steel.cli.report import report, to_json
 
     if as_json:
-        click.echo(to_json(ended, history, proposer), nl=False)
+        echo_document(to_json(ended, history, proposer))
     else:
         out.print(report(ended, history, proposer, out))
 

@@ -10,6 +10,7 @@ import click
 from metalbench.cli.machine import device_of
 from metalbench.cli.on import on_option
 from metalbench.cli.parameters import complete_names, dtype_option, kernel_options, writable
+from metalbench.report.console import echo, echo_source
 
 if TYPE_CHECKING:
     from agent_steel.history.lineage import Lineage
@@ -62,7 +63,7 @@ def export(name: str, out: Path | None, force: bool, **options: Any) -> None:
         )
     best = lineage.best(lineage.root(start))
     if out is not None and str(out) == "-":
-        click.echo(text_of(best), nl=False)
+        echo_source(text_of(best), nl=False)
         return
     folder = subject.kernel.path.parent
     path = out or folder / file_name(name, subject.device.chip)
@@ -74,7 +75,7 @@ def export(name: str, out: Path | None, force: bool, **options: Any) -> None:
         path = applied(subject.entry, best, subject.device, options["kernels"])
     else:
         path = written(out, best)
-    click.echo(f"Wrote attempt {best.number} to {path}")
+    echo(f"Wrote attempt {best.number} to {path}")
 
 
 @click.command(short_help="A picture of the best so far over rounds.")
@@ -101,7 +102,7 @@ def plot(name: str, out: Path, **options: Any) -> None:
             f"`agent_steel --kernel-name {name} --loop` makes some"
         )
     draw(lineage, f"{name} ({subject.dtype}, {subject.size}) on {subject.device.name}", out)
-    click.echo(f"Wrote {out}")
+    echo(f"Wrote {out}")
 
 
 def _found(name: str, options: dict[str, Any]) -> tuple[Subject, Lineage]:

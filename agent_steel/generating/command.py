@@ -12,6 +12,7 @@ import click
 
 from agent_steel.models.providers.options import free_model_options, given, provider_option
 from metalbench.cli.parameters import kernels_option
+from metalbench.report.console import echo
 
 if TYPE_CHECKING:
     from agent_steel.generating.generate import Written
@@ -147,7 +148,7 @@ def _tell_cost(model: Model, total: int, left: Sequence[Request]) -> None:
     tokens_in = sum(each.tokens_at_most for each in left)
     worst = model.ledger.worst(model.name, tokens_in, model.max_tokens * len(left))
     cost = "at a price that is not known" if worst is None else f"at most {worst:.4f} US dollars"
-    click.echo(
+    echo(
         f"{total} samples, {total - len(left)} of them are there; up to {len(left)} requests to "
         f"{model.name}, {cost}",
         err=True,
@@ -174,4 +175,4 @@ class _Progress:
             cost = self._model.ledger.usage.cost
             so_far = "" if cost is None else f"; {cost:.4f} US dollars so far"
             name = f"{each.level}/problem_{each.problem}/sample_{each.sample}"
-            click.echo(f"[{self._count}/{self._total}] {name}: {what}{so_far}", err=True)
+            echo(f"[{self._count}/{self._total}] {name}: {what}{so_far}", err=True)

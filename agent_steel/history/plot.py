@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agent_steel.attempt import Fate
 from agent_steel.history.lineage import STANDING
 from metalbench.errors import DeclarationError, MachineError
+from metalbench.foreign_text import xml_text
 
 if TYPE_CHECKING:
     from agent_steel.history.lineage import Lineage
@@ -26,6 +27,7 @@ def draw(lineage: Lineage, title: str, path: Path) -> None:
         raise DeclarationError(f"{path}: expected a name that ends in .svg or .png")
     figure = _figure()
     axes = figure.add_subplot()
+    axes.title.set_parse_math(False)
     numbers, gains = best_so_far(lineage)
     axes.step(numbers, gains, where="post", color=COLOURS[Fate.KEPT], label="best so far")
     for fate, colour in COLOURS.items():
@@ -37,7 +39,9 @@ def draw(lineage: Lineage, title: str, path: Path) -> None:
         shown = [(number, gain) for number, gain in points if gain is not None]
         if shown:
             axes.scatter(*zip(*shown, strict=True), s=18, color=colour, label=fate.value)
-    axes.set(title=title, xlabel="attempt", ylabel="time at the start / time", ylim=(0, None))
+    axes.set(
+        title=xml_text(title), xlabel="attempt", ylabel="time at the start / time", ylim=(0, None)
+    )
     axes.legend(frameon=False)
     try:
         figure.savefig(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,8 @@ import click
 
 from agent_steel.models.providers.options import given, model_options, provider_option
 from metalbench.cli.parameters import device_option
+from metalbench.foreign_text import json_text
+from metalbench.report.console import echo
 
 if TYPE_CHECKING:
     from agent_steel.proposal import Usage
@@ -91,13 +92,13 @@ def welder_command(**options: Any) -> None:
             polish=options["polish"],
         ),
         agree=_agree(yes=options["yes"]),
-        say=lambda text: click.echo(text, err=True),
+        say=lambda text: echo(text, err=True),
         device=options["device"],
         limits=Limits(options["check_seconds"]),
         measure=options["measure"],
         alone=DeviceLock.of(device, location(None).parent).held(),
     )
-    click.echo(_as_json(welded) if options["output"] == "json" else _as_text(welded))
+    echo(_as_json(welded) if options["output"] == "json" else _as_text(welded))
 
 
 def _agree(*, yes: bool) -> Agree:
@@ -105,9 +106,9 @@ def _agree(*, yes: bool) -> Agree:
         if yes:
             return True
         if not sys.stdin.isatty():
-            click.echo("Nobody is here to agree to a model's Python; --yes agrees.", err=True)
+            echo("Nobody is here to agree to a model's Python; --yes agrees.", err=True)
             return False
-        click.echo(f"\n--- {name} ---\n{text.rstrip()}\n---\n", err=True)
+        echo(f"\n--- {name} ---\n{text.rstrip()}\n---\n", err=True)
         return click.confirm(
             "Run this Python in a process without network? It can read and write your files",
             err=True,
@@ -130,7 +131,7 @@ def _spent(usage: Usage) -> str:
 
 def _as_json(welded: Welded) -> str:
     usage = welded.usage
-    return json.dumps(
+    return json_text(
         {
             "name": welded.name,
             "files": [str(path) for path in welded.paths],

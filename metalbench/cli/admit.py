@@ -9,6 +9,8 @@ import click
 
 from metalbench.cli.failure import Failure
 from metalbench.cli.parameters import SET_HELP, complete_names, kernels_option, seed_option
+from metalbench.foreign_text import json_text
+from metalbench.report.console import echo
 
 if TYPE_CHECKING:
     from metalbench.verify.admission import Trial
@@ -56,7 +58,6 @@ def admit(names: tuple[str, ...], **options: Any) -> None:
 
 
 def _print_json(trials: dict[str, list[Trial]]) -> None:
-    import json
     import math
     from dataclasses import asdict
 
@@ -65,7 +66,7 @@ def _print_json(trials: dict[str, list[Trial]]) -> None:
         return {**asdict(trial), "factor": None if exact else trial.factor}
 
     told = {name: [plain(trial) for trial in each] for name, each in trials.items()}
-    click.echo(json.dumps(told, indent=2))
+    echo(json_text(told, indent=2))
 
 
 def _print_table(trials: dict[str, list[Trial]]) -> None:

@@ -10,6 +10,7 @@ import click
 
 from metalbench.cli.output import html_option, is_taken, table_options, write_text
 from metalbench.cli.parameters import DTYPES, FOLDER, store_option, writable
+from metalbench.report.console import echo
 
 if TYPE_CHECKING:
     from metalbench.generations.comparison import Question
@@ -128,4 +129,4 @@ def _export(folders: Sequence[Path], store: Store, question: Question, target: P
             found = evaluations_in(root, store, question)
             name = root.resolve().name
             for path in export(target, name, plan_of(root), found, store):
-                click.echo(f"Wrote {path}", err=True)
+                echo(f"Wrote {path}", err=True)

@@ -19,6 +19,7 @@ from metalbench.cli.parameters import (
     time_option,
 )
 from metalbench.cli.trials import trials_for
+from metalbench.report.console import echo_document
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,7 +90,7 @@ def certify(ctx: click.Context, /, **options: Any) -> None:
         finally:
             # Of what was done before an error, or Ctrl-C, too.
             if made:
-                click.echo(to_markdown(made, files), nl=False)
+                echo_document(to_markdown(made, files))
     ctx.exit(int(not all(each.right for each in made)))
 
 

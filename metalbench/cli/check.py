@@ -17,6 +17,7 @@ from metalbench.cli.parameters import (
     seed_option,
     writable,
 )
+from metalbench.report.console import echo
 
 EXAMPLES = """\b
 Examples:
@@ -153,7 +154,7 @@ def check(ctx: click.Context, /, kernel: str, **options: Any) -> None:
         time_limit=options["time_limit"],
     )
     taken = is_taken(options) or str(options["sarif_file"]) == "-"
-    click.echo(findings_text(findings), nl=False, err=taken)
+    echo(findings_text(findings), nl=False, err=taken)
     if options["json_file"]:
         write_text(options["json_file"], findings_json(findings))
     if options["sarif_file"]:

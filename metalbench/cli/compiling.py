@@ -11,6 +11,7 @@ import click
 
 from metalbench.cli.emitting import EMIT_HELP, EMITTED, emitted
 from metalbench.cli.parameters import device_option, include_option
+from metalbench.report.console import echo, echo_source
 
 if TYPE_CHECKING:
     from metalbench._core import Device, Library, Pipeline
@@ -120,7 +121,7 @@ def compile_file(ctx: click.Context, /, file: str, **options: Any) -> None:
         else:
             ctx.exit(_emit_reflection(source, filename, options))
     except CompileError as error:
-        click.echo(str(error), err=True)
+        echo(str(error), err=True)
         ctx.exit(1)
 
 
@@ -190,9 +191,9 @@ def _library(
 
 def _tell(filename: str, library: Library, faults: Iterable[str]) -> None:
     for fault in faults:
-        click.echo(fault, err=True)
+        echo(fault, err=True)
     if not library.functions:
-        click.echo(f"{filename}: has no kernel", err=True)
+        echo(f"{filename}: has no kernel", err=True)
 
 
 def _pipelines(library: Library, options: dict[str, Any]) -> tuple[list[Pipeline], list[str]]:
@@ -227,4 +228,4 @@ def _emit_text(source: str, filename: str, options: dict[str, Any]) -> None:
         checked=options["checked"],
         fast_math=not options["safe_math"],
     )
-    click.echo(text)
+    echo_source(text)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from metalbench.report.console import echo
+
 LINES = {
     "bash": ('eval "$(_METALBENCH_COMPLETE=bash_source metalbench)"', "~/.bashrc"),
     "zsh": ('eval "$(_METALBENCH_COMPLETE=zsh_source metalbench)"', "~/.zshrc"),
@@ -34,6 +36,6 @@ def completion(shell: str | None) -> None:
         if shell not in LINES:
             raise click.UsageError(f"name your shell: one of {', '.join(LINES)}")
     line, file = LINES[shell]
-    click.echo(line)
+    echo(line)
     # Not on standard output: the line alone is what gets appended to the file.
-    click.echo(f"# Add this line to {file}, then open a new shell.", err=True)
+    echo(f"# Add this line to {file}, then open a new shell.", err=True)

@@ -14,6 +14,7 @@ import click
 from metalbench.cli.failure import Failure
 from metalbench.cli.interruption import INTERRUPTED
 from metalbench.cli.result_sets import baseline_name, result_set
+from metalbench.report.console import echo_workflow_command
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -158,4 +159,4 @@ def annotate(
     root = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd()).absolute()
     files = {trial.entry.name: trial.kernel.path for trial in trials}
     for line in annotation_lines(outcome.results, found, files, root):
-        click.echo(line, err=to_stderr)
+        echo_workflow_command(line, err=to_stderr)

@@ -10,6 +10,8 @@ import click
 from metalbench.cli import other_names
 from metalbench.cli.failure import Failure, Interrupted
 from metalbench.cli.interruption import raise_from_now_on
+from metalbench.foreign_text import terminal_text
+from metalbench.report.console import echo
 
 # Where each command is found when it is asked for: its module in this package, and its name there.
 # To import them all takes as long as what the one that was named needs to begin.
@@ -79,6 +81,8 @@ class ErrorsAreMessages(click.Group):
         """Read the command line."""
         try:
             return super().make_context(*arguments, **options)
+        except click.ClickException as error:
+            raise _sanitised(error) from error.__cause__
         except KeyboardInterrupt:
             raise Interrupted from None
 
@@ -104,8 +108,10 @@ class ErrorsAreMessages(click.Group):
             with kernels_in_executors():
                 return super().invoke(ctx)
         except click.NoSuchOption as error:
-            raise other_names.of_option(error) from None
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise _sanitised(other_names.of_option(error)) from None
+        except click.ClickException as error:
+            raise _sanitised(error) from error.__cause__
+        except (click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
             raise Interrupted from None
@@ -115,7 +121,14 @@ class ErrorsAreMessages(click.Group):
             told = error if isinstance(error, MetalBenchError) else of_the_machine(error)
             if told is None:
                 raise
-            raise Failure(str(told)) from error
+            raise _sanitised(Failure(str(told))) from error
+
+
+def _sanitised(error: click.ClickException) -> click.ClickException:
+    """Return the error with a message that may quote file names and what kernels say."""
+    message = terminal_text(error.format_message())
+    error.format_message = lambda: message  # type: ignore[method-assign]
+    return error
 
 
 class _WithOthers(ErrorsAreMessages):
@@ -145,7 +158,7 @@ def _version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> No
     if wanted and not ctx.resilient_parsing:
         from importlib.metadata import version
 
-        click.echo(f"metalbench {version('metalbench')}")
+        echo(f"metalbench {version('metalbench')}")
         ctx.exit()
 
 

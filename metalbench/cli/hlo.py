@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.output import write_text
 from metalbench.cli.parameters import device_option, time_option, writable
+from metalbench.report.console import console, echo, echo_source
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,7 +94,7 @@ def run(model: Path, inputs: str, output: Path | None, **options: Any) -> None:
     found = made(*given)
     for number, (array, type_) in enumerate(zip(found, made.outputs, strict=True)):
         text = np.array2string(array, threshold=64, edgeitems=3)
-        click.echo(f"result{number}: {type_}\n{text}")
+        echo(f"result{number}: {type_}\n{text}")
     if output is not None:
         named: Any = {f"result{number}": each for number, each in enumerate(found)}
         with output.open("wb") as file:
@@ -133,10 +135,10 @@ def compile_program(
     if until:
         run_passes(block, int(level), until, device=kind)
     if until or emit in ("graph", "dot"):
-        click.echo(picture(block) if emit == "dot" else text(block))
+        echo_source(picture(block) if emit == "dot" else text(block))
         return
     made = plan(block, int(level), device=kind)
-    click.echo(made.text() if emit == "plan" else source(made))
+    echo_source(made.text() if emit == "plan" else source(made))
 
 
 @hlo.command(short_help="Time programs against XLA on the CPU and against MLX.")
@@ -184,13 +186,13 @@ def bench(names: tuple[str, ...], listed: bool, **options: Any) -> None:
     wanted = [name for name in names if name not in files]
     programs = selected(wanted) if wanted or not files else []
     if listed:
-        click.echo("\n".join([*files, *(each.id for each in programs)]))
+        echo("\n".join([*files, *(each.id for each in programs)]))
         return
     _bench(files, programs, options)
 
 
 def _bench(files: list[str], programs: list[Program], options: dict[str, Any]) -> None:
-    from rich.console import Console
+    from rich.text import Text
 
     from metalbench import _core
     from metalbench.cli.failure import Failure
@@ -201,9 +203,9 @@ def _bench(files: list[str], programs: list[Program], options: dict[str, Any]) -
 
     subjects = [Subject(name, Path(name).read_bytes()) for name in files]
     subjects += [Subject(each.id, each.text(), each.family) for each in programs]
-    results, log = [], Console(stderr=True)
+    results, log = [], console(to_stderr=True)
     for number, subject in enumerate(subjects, 1):
-        with log.status(f"{number} of {len(subjects)}: {subject.name}"):
+        with log.status(Text(f"{number} of {len(subjects)}: {subject.name}")):
             results.append(
                 timed(
                     subject,
@@ -214,18 +216,18 @@ def _bench(files: list[str], programs: list[Program], options: dict[str, Any]) -
                     rivals=options["rivals"],
                 )
             )
-    console = Console(width=None if Console().is_terminal else 200)
-    console.print(report.table(results))
+    out = console()
+    out.print(report.table(results))
     for each in results if options["shown"] else ():
-        console.print(report.kernel_table(each))
+        out.print(report.kernel_table(each))
     for text in report.remarks(results):
-        console.print(text, soft_wrap=True, markup=False)
+        out.print(text, soft_wrap=True)
     facts = device_facts(_core.open(options["device"]))
     if options["json_file"] is not None:
         document = report.to_json(results, facts, environment(), {"seed": options["seed"]})
-        options["json_file"].write_text(document, encoding="utf-8")
+        write_text(options["json_file"], document)
     if options["csv_file"] is not None:
-        options["csv_file"].write_text(report.to_csv(results), encoding="utf-8")
+        write_text(options["csv_file"], report.to_csv(results))
     failed = [each.subject.name for each in results if each.why]
     if failed:
         raise Failure(f"{len(failed)} of {len(results)} failed: {', '.join(failed)}")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from metalbench.report.console import echo
+
 EXAMPLES = """\b
 Examples:
   metalbench import-torch my_model.py
@@ -35,7 +37,7 @@ def import_torch(file: Path, folder: Path, name: str) -> None:
 
     written = import_module(file, folder, name)
     task = written.path.stem
-    click.echo(f"{written.path}: the module's sizes, parameters and steps")
+    echo(f"{written.path}: the module's sizes, parameters and steps")
     if written.why_not_mlx:
-        click.echo(f"PyTorch is the reference; {written.why_not_mlx}", err=True)
-    click.echo(f"Write {task}.metal beside it, then: metalbench run {task} --kernels {folder}")
+        echo(f"PyTorch is the reference; {written.why_not_mlx}", err=True)
+    echo(f"Write {task}.metal beside it, then: metalbench run {task} --kernels {folder}")

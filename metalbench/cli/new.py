@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from metalbench.cli.parameters import complete_names, kernels_option
+from metalbench.report.console import echo
 
 EXAMPLES = """\b
 Examples:
@@ -58,6 +59,6 @@ def new(
         folder / set_name if set_name else folder,
         like=library.entry(like) if like else None,
     )
-    click.echo(f"{task}: what is right, and at which sizes")
-    click.echo(f"{kernel}: how it is computed")
-    click.echo(f"Try it: metalbench run {name} --kernels {folder}")
+    echo(f"{task}: what is right, and at which sizes")
+    echo(f"{kernel}: how it is computed")
+    echo(f"Try it: metalbench run {name} --kernels {folder}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from metalbench.cli.isolation import limits_of
+from metalbench.report.console import echo
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -116,7 +117,7 @@ def _connected(
     except VersionError as error:
         if not install and not _agreed(str(error)):
             raise
-    click.echo(f"Installing metalbench on {address}; it takes a few minutes.", err=True)
+    echo(f"Installing metalbench on {address}; it takes a few minutes.", err=True)
     install_there(address)
     return connect(address, variables)
 

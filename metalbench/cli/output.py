@@ -11,6 +11,7 @@ import click
 
 from metalbench.cli.failure import Failure
 from metalbench.cli.parameters import writable
+from metalbench.report.console import echo_document
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FORMS = {
@@ -73,7 +74,7 @@ def _file_option(name: str, kind: str) -> Callable[[Command], Command]:
 def write_text(path: Path, text: str) -> None:
     """Write all of it or nothing: a reader never sees half a file. ``-`` is standard output."""
     if str(path) == "-":
-        click.echo(text, nl=False)
+        echo_document(text)
         return
     unfinished = path.with_name(path.name + ".part")
     try:

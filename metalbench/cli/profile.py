@@ -17,6 +17,7 @@ from metalbench.cli.parameters import (
     seed_option,
     writable,
 )
+from metalbench.foreign_text import json_text
 
 # More points are no picture.
 TRACED = 20_000
@@ -81,8 +82,6 @@ def profile(kernel: str, **options: Any) -> None:
     The counts are of the source, as a GPU whose threads are lanes of SIMD-groups would do it: the
     same on every machine. The kernel runs on the cpu device, in a process that has nothing else.
     """
-    import json
-
     from metalbench.profiling import profile as profile_kernel
     from metalbench.profiling.estimate import chip_named, estimate
     from metalbench.report.console import console
@@ -105,7 +104,7 @@ def profile(kernel: str, **options: Any) -> None:
 
         draw(found, options["picture"])
     if options["json_file"] is not None:
-        write_text(options["json_file"], json.dumps(found.record(), indent=2) + "\n")
+        write_text(options["json_file"], json_text(found.record(), indent=2) + "\n")
     if is_taken(options):
         return
     out = console()

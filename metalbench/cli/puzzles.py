@@ -9,6 +9,8 @@ import click
 
 from metalbench.cli.output import is_taken, json_option, write_text
 from metalbench.cli.parameters import writable
+from metalbench.foreign_text import json_text
+from metalbench.report.console import echo
 
 FOLDER = Path("my_puzzles")
 TRACED = 20_000
@@ -73,7 +75,7 @@ def show(puzzle: str, hint: bool) -> None:
         step = replace(step, hints=step.hints + 1)
         progress.keep(found.name, step)
     elif hint:
-        click.echo("There are no more hints.", err=True)
+        echo("There are no more hints.", err=True)
     out = console()
     out.print(statement(found, step.hints), width=min(out.width, WIDTH))
 
@@ -98,7 +100,7 @@ def start(puzzle: str, python: bool, folder: Path) -> None:
     found = find(puzzle)
     path = write(found, folder, python=python)
     told = "" if folder == FOLDER else f" {path}"
-    click.echo(f"{path}: fill in the body, then: metalbench puzzles check {found.number}{told}")
+    echo(f"{path}: fill in the body, then: metalbench puzzles check {found.number}{told}")
 
 
 @puzzles.command(short_help="Is it right, clean, and as good as it can be?")
@@ -126,8 +128,6 @@ def check(ctx: click.Context, /, puzzle: str, file: Path | None, **options: Any)
 
     Exit codes: 0 solved, 1 not solved, 2 wrong usage.
     """
-    import json
-
     from metalbench.puzzle import check as judge
     from metalbench.puzzle import find
     from metalbench.puzzle.progress import Progress
@@ -147,7 +147,7 @@ def check(ctx: click.Context, /, puzzle: str, file: Path | None, **options: Any)
 
         draw(attempt.profile, options["picture"])
     if options["json_file"] is not None:
-        write_text(options["json_file"], json.dumps(attempt_json(attempt), indent=2) + "\n")
+        write_text(options["json_file"], json_text(attempt_json(attempt), indent=2) + "\n")
     out = console(to_stderr=is_taken(options))
     out.print(attempt_report(attempt, terminal=out.is_terminal))
     ctx.exit(int(not attempt.solved))

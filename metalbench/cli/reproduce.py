@@ -11,6 +11,7 @@ from metalbench.cli.gate import share
 from metalbench.cli.isolation import isolation_options, workers_for
 from metalbench.cli.parameters import kernel_options, seed_option, time_option
 from metalbench.cli.warning import warn
+from metalbench.report.console import echo
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -59,7 +60,7 @@ def reproduce(ctx: click.Context, /, file: Path, **options: Any) -> None:
     found = read_exported(file)
     device = _core.open(options["device"])
     said = _reproduction(device, found, options)
-    click.echo(reproduction_line(said, label(found.task, found.dtype, found.size)))
+    echo(reproduction_line(said, label(found.task, found.dtype, found.size)))
     ctx.exit(EXIT_CODES[said.word.value])
 
 

@@ -6,13 +6,15 @@ import sys
 
 import click
 
+from metalbench.report.console import echo
+
 
 @click.command(hidden=True)
 def serve() -> None:
     """Run kernels for another machine's --on, over standard input and output."""
     from metalbench.remote.version import version_here
 
-    click.echo(f"\n{version_here().line}")
+    echo(f"\n{version_here().line}")
     sys.stdout.flush()
     from metalbench.remote.there import over_standard_streams
     from metalbench.remote.there import serve as serve_over

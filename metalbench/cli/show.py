@@ -10,6 +10,7 @@ import click
 
 from metalbench.cli.emitting import EMIT_HELP, EMITTED
 from metalbench.cli.parameters import complete_names, dtype_option, kernel_options
+from metalbench.report.console import echo_source
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -160,7 +161,7 @@ def _print_emitted(entry: Entry, kernel: Kernel | None, what: str, dtype: str | 
     options = source_options(kernel, DTYPES[name], kernel.tuned(dtype=name))
     program = engine.parse(kernel.source, **options)
     for function in dict.fromkeys(line.function for line in kernel.dispatches):
-        click.echo(emitted(what, program, function, fast_math=kernel.math == "fast"))
+        echo_source(emitted(what, program, function, fast_math=kernel.math == "fast"))
 
 
 def _print_history(out: Console, name: str, past: int, db: Path | None) -> None:

@@ -10,6 +10,7 @@ import click
 
 from metalbench.cli.failure import Failure
 from metalbench.cli.parameters import SET_HELP, complete_names, dtype_option, kernels_option
+from metalbench.report.console import echo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +73,7 @@ def snap(ctx: click.Context, /, names: tuple[str, ...], **options: Any) -> None:
         found.append((each, change))
         _tell(each, change, written=options["write"])
     counts = Counter(change for _, change in found)
-    click.echo(", ".join(f"{counts[change]} {change.value}" for change in Change if counts[change]))
+    echo(", ".join(f"{counts[change]} {change.value}" for change in Change if counts[change]))
     if not options["write"]:
         ctx.exit(int(_fails(found)))
     known.keep(each for each, _ in found)
@@ -82,7 +83,7 @@ def snap(ctx: click.Context, /, names: tuple[str, ...], **options: Any) -> None:
         known.write(path)
     except OSError as error:
         raise Failure(f"{path} cannot be written: {error.strerror}") from error
-    click.echo(f"{len(known)} snapshots in {path}")
+    echo(f"{len(known)} snapshots in {path}")
     ctx.exit(int(counts[Change.FAILED] > 0))
 
 
@@ -113,4 +114,4 @@ def _tell(each: Taken, change: Change, *, written: bool) -> None:
     if change is Change.SAME or (written and change is not Change.FAILED):
         return
     why = f": {each.fault}" if each.fault else ""
-    click.echo(f"{each.task} {each.dtype}: {change.value}{why}")
+    echo(f"{each.task} {each.dtype}: {change.value}{why}")

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from metalbench.errors import DeclarationError, MachineError
+from metalbench.foreign_text import terminal_text
 from metalbench.isolation import death
 from metalbench.isolation.ahead import Ahead
 from metalbench.isolation.attended import Attended
@@ -161,4 +162,4 @@ def network_of_workers(device: str) -> str:
 def _pass_on(words: str) -> None:
     """Print what a task's code has printed where nobody saw it."""
     if words:
-        print(words, file=sys.stderr, flush=True)
+        print(terminal_text(words), file=sys.stderr, flush=True)

@@ -10,6 +10,7 @@ import tempfile
 from multiprocessing.connection import Connection, Pipe
 from typing import IO
 
+from metalbench.foreign_text import terminal_text
 from metalbench.remote.address import Address
 from metalbench.remote.failures import RemoteError
 
@@ -79,7 +80,9 @@ class Ssh:
         said = self._said_since(self._passed_on)
         self._passed_on += len(said)
         if said.strip():
-            print(said.decode(errors="replace").rstrip(), file=sys.stderr, flush=True)
+            print(
+                terminal_text(said.decode(errors="replace").rstrip()), file=sys.stderr, flush=True
+            )
 
     @property
     def _said_bytes(self) -> int:

@@ -21,6 +21,7 @@ from metalbench.errors import (
     MetalBenchError,
     Unsupported,
 )
+from metalbench.foreign_text import terminal_text
 from metalbench.isolation import Limits, Workers
 from metalbench.remote.folder import Folder
 from metalbench.remote.line import Line, TwoEnds
@@ -76,7 +77,7 @@ def _listen(line: Line, folder: Folder, asked: SimpleQueue[Message]) -> None:
     except (EOFError, OSError):
         pass
     except (EncodingError, MachineError) as error:
-        print(f"[serve] {folder.at_home(str(error))}", file=sys.stderr, flush=True)
+        print(terminal_text(f"[serve] {folder.at_home(str(error))}"), file=sys.stderr, flush=True)
     finally:
         folder.remove()
         os._exit(0)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from metalbench.comparison.regression import Regression
+from metalbench.foreign_text import github_message, github_property
 from metalbench.report import numbers
 from metalbench.report.labels import label
 from metalbench.result import Failure, Result
@@ -52,11 +53,6 @@ def _relative(path: Path, root: Path) -> str:
 
 def _command(title: str, message: str, where: Mapping[str, str]) -> str:
     properties = ",".join(
-        f"{name}={_escaped(value).replace(':', '%3A').replace(',', '%2C')}"
-        for name, value in {**where, "title": title}.items()
+        f"{name}={github_property(value)}" for name, value in {**where, "title": title}.items()
     )
-    return f"::error {properties}::{_escaped(message)}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return f"::error {properties}::{github_message(message)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from metalbench.foreign_text import markdown_cell, markdown_code
 from metalbench.leaderboard.certificate import Certificate
 from metalbench.leaderboard.reproduction import Reproduction
 from metalbench.report import numbers
@@ -32,17 +33,20 @@ def reproduction_line(found: Reproduction, about: str) -> str:
 
 def _lines(made: Certificate, files: Mapping[int, str]) -> Iterator[str]:
     entry, place = made.entry, made.ruling.place
-    yield f"### {label(entry.task, entry.dtype, entry.size)}: {_headline(made)}\n"
+    name = label(entry.task, entry.dtype, entry.size)
+    yield f"### {markdown_cell(f'{name}: {_headline(made)}')}\n"
     yield "| | |"
     yield "|---|---|"
     for name, value in _facts(made):
-        yield f"| {name} | {_escaped(value)} |"
+        yield f"| {name} | {value} |"
     notice = simulation_notice(place.device)
     if notice is not None:
         yield f"\n{notice}"
     if made.record is not None and entry.id in files:
-        yield f"\nThe record file is `{files[entry.id]}`, SHA-256 `{made.record.sha256}`;"
-        yield f"`metalbench reproduce {files[entry.id]}` measures it on another machine."
+        file, digest = markdown_code(files[entry.id]), markdown_code(made.record.sha256)
+        command = markdown_code(f"metalbench reproduce {files[entry.id]}")
+        yield f"\nThe record file is {file}, SHA-256 {digest};"
+        yield f"{command} measures it on another machine."
     yield ""
 
 
@@ -56,9 +60,16 @@ def _headline(made: Certificate) -> str:
 
 
 def _facts(made: Certificate) -> Iterator[tuple[str, str]]:
+    """Return the rows of a certificate's table, with values as Markdown."""
+    shown = {name: markdown_cell(value) for name, value in _plain_facts(made)}
+    entry = made.entry
+    kernel, digest = markdown_code(entry.kernel), markdown_code(entry.source_hash)
+    return iter({"kernel": f"{kernel}, SHA-256 {digest}", **shown}.items())
+
+
+def _plain_facts(made: Certificate) -> Iterator[tuple[str, str]]:
     entry, place = made.entry, made.ruling.place
     extents = ", ".join(f"{name} {extent}" for name, extent in entry.sizes.items())
-    yield "kernel", f"`{entry.kernel}`, SHA-256 `{entry.source_hash}`"
     if entry.tunables:
         yield "tunables", spelled(entry.tunables)
     yield "size", f"{entry.size} ({extents}), {entry.dtype}"
@@ -76,7 +87,3 @@ def _facts(made: Certificate) -> Iterator[tuple[str, str]]:
         versions = ", ".join(f"{name} {each}" for name, each in machine.versions.items())
         yield "machine", f"{machine.cpu}, {machine.os}; {versions}"
     yield "measured", entry.recorded_at
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")

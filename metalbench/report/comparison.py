@@ -22,7 +22,6 @@ JSON: one object.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
@@ -32,6 +31,7 @@ from rich.text import Text
 
 from metalbench.comparison import Compared, Comparison
 from metalbench.comparison.compare import BY_PAIRS, BY_REFERENCE, BY_TIME
+from metalbench.foreign_text import json_text
 from metalbench.report import numbers
 from metalbench.report.export import interval_json
 from metalbench.report.labels import label
@@ -95,7 +95,7 @@ def to_json(comparison: Comparison) -> str:
         "compared": [_as_dict(each) for each in comparison.compared],
         "left_out": [{"kernel": name, "reason": why} for name, why in comparison.left_out],
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_text(document, indent=2) + "\n"
 
 
 def _as_dict(each: Compared) -> dict[str, object]:

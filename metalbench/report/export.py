@@ -64,11 +64,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from metalbench.foreign_text import csv_cell, json_text
 from metalbench.report.notice import simulation_notice
 from metalbench.report.summary import left_out, suite_ratio
 from metalbench.report.warnings import usual_times, warnings
@@ -135,15 +135,15 @@ def document_json(
         "options": dict(options),
         **of_results,
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_text(document, indent=2) + "\n"
 
 
 def lines_of_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """A header and the rows; of these what is in no column is left out."""
+    """Return CSV of a header and the rows, sanitised; what is in no column is left out."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({key: csv_cell(cell) for key, cell in row.items()} for row in rows)
     return text.getvalue()
 
 

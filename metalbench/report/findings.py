@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from metalbench.checking import Finding, Findings
+from metalbench.foreign_text import json_text
 from metalbench.report.numbers import count
 
 SCHEMA = 1
@@ -69,7 +69,7 @@ def _where(finding: Finding) -> str:
 def findings_json(findings: Findings) -> str:
     """The same for programs."""
     return (
-        json.dumps(
+        json_text(
             {
                 "schema": SCHEMA,
                 "kernel": findings.kernel,

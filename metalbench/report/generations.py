@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -13,10 +10,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from metalbench.foreign_text import json_text
 from metalbench.generations.comparison import Column
 from metalbench.generations.metrics import AtK, FastShare, Figures
 from metalbench.generations.outcomes import Outcome
 from metalbench.report import numbers
+from metalbench.report.export import lines_of_csv
 from metalbench.report.styles import QUIET, WARNING
 from metalbench.stats import CONFIDENCE, Interval
 
@@ -47,19 +46,19 @@ def to_json(columns: Sequence[Column], baseline: str) -> str:
     """All figures, as JSON with the keys of KernelBench's analysis where it has the same."""
     told = [{"run": each.name, "device": each.device, **_levels(each)} for each in columns]
     return (
-        json.dumps({"baseline": baseline, "confidence": CONFIDENCE, "runs": told}, indent=2) + "\n"
+        json_text({"baseline": baseline, "confidence": CONFIDENCE, "runs": told}, indent=2) + "\n"
     )
 
 
 def to_csv(columns: Sequence[Column]) -> str:
     """One row a figure."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(CSV_HEAD)
-    for column in columns:
-        for level, figures in column.levels.items():
-            writer.writerows((column.name, level, *row) for row in _rows(figures))
-    return out.getvalue()
+    rows = (
+        (column.name, level, *row)
+        for column in columns
+        for level, figures in column.levels.items()
+        for row in _rows(figures)
+    )
+    return lines_of_csv(CSV_HEAD, (dict(zip(CSV_HEAD, row, strict=True)) for row in rows))
 
 
 def _table(level: str, columns: Sequence[Column]) -> Table:

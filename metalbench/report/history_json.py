@@ -25,12 +25,12 @@ Of all tasks: one object {schema, tasks}, where tasks is a list of {task, pasts}
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from metalbench.comparison.compare import BY_REFERENCE, BY_TIME
+from metalbench.foreign_text import json_text
 from metalbench.report.export import interval_json
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ INTERVALS = ("kernel_ns", "gpu_ns", "ratio")
 def history_json(task: str, pasts: Sequence[Past]) -> str:
     """The past of `task` as the JSON described above."""
     document = {"schema": SCHEMA, "task": task, "pasts": [_past(each) for each in pasts]}
-    return json.dumps(document, indent=2) + "\n"
+    return json_text(document, indent=2) + "\n"
 
 
 def all_json(pasts: Mapping[str, Sequence[Past]]) -> str:
@@ -54,7 +54,7 @@ def all_json(pasts: Mapping[str, Sequence[Past]]) -> str:
     tasks = [
         {"task": task, "pasts": [_past(each) for each in found]} for task, found in pasts.items()
     ]
-    return json.dumps({"schema": SCHEMA, "tasks": tasks}, indent=2) + "\n"
+    return json_text({"schema": SCHEMA, "tasks": tasks}, indent=2) + "\n"
 
 
 def _past(past: Past) -> dict[str, Any]:

@@ -5,18 +5,16 @@ A kernel that is incorrect, or became slower, is a failure; one that did not get
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from metalbench.comparison.regression import Regression
+from metalbench.foreign_text import xml_text
 from metalbench.report import numbers
 from metalbench.report.notice import device_line
 from metalbench.result import Result, Status
 
 REGRESSION = "REGRESSION"
-# What XML cannot hold, not even escaped.
-_FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def to_junit(results: Sequence[Result], regressions: Sequence[Regression] = ()) -> str:
@@ -35,7 +33,7 @@ def to_junit(results: Sequence[Result], regressions: Sequence[Regression] = ()) 
     suite = ElementTree.SubElement(root, "testsuite", {"name": "metalbench", **attributes})
     if results:
         properties = ElementTree.SubElement(suite, "properties")
-        device = _text(device_line(results[0].device))
+        device = xml_text(device_line(results[0].device))
         ElementTree.SubElement(properties, "property", {"name": "device", "value": device})
     suite.extend(cases)
     ElementTree.indent(root)
@@ -47,8 +45,8 @@ def _case(result: Result, slower: dict[tuple[str, str, str], Regression]) -> Ele
     element = ElementTree.Element(
         "testcase",
         {
-            "classname": f"metalbench.{case.set}",
-            "name": f"{case.task}[{case.dtype}-{case.size}]",
+            "classname": xml_text(f"metalbench.{case.set}"),
+            "name": xml_text(f"{case.task}[{case.dtype}-{case.size}]"),
             "time": f"{result.seconds:.3f}",
         },
     )
@@ -63,7 +61,7 @@ def _case(result: Result, slower: dict[tuple[str, str, str], Regression]) -> Ele
     if result.measurement is not None:
         times = ElementTree.SubElement(element, "system-out")
         measured = result.measurement
-        times.text = _text(
+        times.text = xml_text(
             f"kernel {numbers.time(measured.candidate_ns)}, MLX "
             f"{numbers.time(measured.reference_ns)}, MLX / kernel {numbers.ratio(measured.ratio)}"
         )
@@ -71,9 +69,7 @@ def _case(result: Result, slower: dict[tuple[str, str, str], Regression]) -> Ele
 
 
 def _add(element: ElementTree.Element, tag: str, kind: str, message: str, text: str) -> None:
-    found = ElementTree.SubElement(element, tag, {"type": kind, "message": _text(message)})
-    found.text = _text(text) or None
-
-
-def _text(text: str) -> str:
-    return _FORBIDDEN.sub("?", text)
+    found = ElementTree.SubElement(
+        element, tag, {"type": xml_text(kind), "message": xml_text(message)}
+    )
+    found.text = xml_text(text) or None

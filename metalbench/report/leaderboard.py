@@ -22,17 +22,15 @@ An interval is {value, low, high}. CSV: a header and a line for each record, wit
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from metalbench.foreign_text import json_text, markdown_cell
 from metalbench.report import numbers
-from metalbench.report.export import interval_json
+from metalbench.report.export import interval_json, lines_of_csv
 from metalbench.report.notice import device_line, simulation_notice
 from metalbench.report.page.of_records import by_device, rate, work_ns
 from metalbench.report.plain import plain_table
@@ -88,14 +86,15 @@ def to_json(records: Sequence[Record], past: Past) -> str:
         }
         for same in by_device(records)
     ]
-    return json.dumps({"schema": SCHEMA, "devices": devices}, indent=2) + "\n"
+    return json_text({"schema": SCHEMA, "devices": devices}, indent=2) + "\n"
 
 
 def to_csv(records: Sequence[Record], past: Past) -> str:
     """Records as the CSV described above."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n", extrasaction="ignore")
-    writer.writeheader()
+    return lines_of_csv(CSV_COLUMNS, _csv_rows(records, past))
+
+
+def _csv_rows(records: Sequence[Record], past: Past) -> Iterator[dict[str, Any]]:
     for each in (each for same in by_device(records) for each in same):
         device = _facts(each)
         row = as_dict(each) | {"engine": each.place.engine, "records": len(past(each.place))}
@@ -105,8 +104,7 @@ def to_csv(records: Sequence[Record], past: Past) -> str:
             interval = row[name] or {"value": None, "low": None, "high": None}
             row[name] = interval["value"]
             row[f"{name}_low"], row[f"{name}_high"] = interval["low"], interval["high"]
-        writer.writerow(row)
-    return text.getvalue()
+        yield row
 
 
 def to_markdown(records: Sequence[Record]) -> str:
@@ -201,17 +199,13 @@ def _markdown(records: Sequence[Record]) -> Iterator[str]:
     yield "## MetalBench records\n"
     for same in by_device(records):
         notice = simulation_notice(same[0].place.device)
-        yield f"### {_escaped(_device(same[0]))}\n"
+        yield f"### {markdown_cell(_device(same[0]))}\n"
         if notice is not None:
             yield f"{notice}\n"
         yield f"| {' | '.join((*COLUMNS, 'verdict'))} |"
         yield f"|{'---|' * (len(COLUMNS) + 1)}"
         for each in same:
             cells = (*_cells(each), each.entry.verdict or numbers.MISSING)
-            yield f"| {' | '.join(map(_escaped, cells))} |"
+            yield f"| {' | '.join(map(markdown_cell, cells))} |"
         yield ""
     yield RULE
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")

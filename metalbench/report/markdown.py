@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from metalbench.comparison.regression import Regression
+from metalbench.foreign_text import markdown_block, markdown_cell, markdown_text
 from metalbench.report import numbers
 from metalbench.report.labels import label
 from metalbench.report.notice import clock_notice, device_line, simulation_notice
@@ -26,40 +27,42 @@ def _lines(
     results: Sequence[Result], seconds: float, regressions: Sequence[Regression]
 ) -> Iterator[str]:
     yield "## MetalBench\n"
-    yield from (f"{line}  " for line in summary_lines(results, seconds))
+    yield from (f"{markdown_text(line)}  " for line in summary_lines(results, seconds))
     yield ""
     with_wall = any(each.measurement and each.measurement.by_wall for each in results)
     columns = (*COLUMNS, BY_WALL) if with_wall else COLUMNS
     yield f"| {' | '.join(columns)} |"
     yield f"|{'---|' * len(columns)}"
     for result in results:
-        yield f"| {' | '.join(map(_escaped, _cells(result)[: len(columns)]))} |"
+        yield f"| {' | '.join(_cells(result)[: len(columns)])} |"
     for each in regressions:
         ratio = numbers.ratio(each.judgement.ratio)
-        yield f"\n**{label(*each.key)} became slower**: {ratio} against {_escaped(each.against)}"
+        name = markdown_cell(label(*each.key))
+        yield f"\n**{name} became slower**: {ratio} against {markdown_cell(each.against)}"
     for result in results:
         for failure in result.failures:
-            name = label(result.case.task, result.case.dtype)
-            yield f"\n**{name}: {result.status.value} at {failure.stage}**\n"
-            yield f"```text\n{failure.message.replace('```', '` ` `')}\n```"
+            name = markdown_cell(label(result.case.task, result.case.dtype))
+            yield f"\n**{name}: {result.status.value} at {markdown_cell(failure.stage)}**\n"
+            yield markdown_block(failure.message)
         if result.unconfined:
-            name = label(result.case.task, result.case.dtype)
-            yield f"\n**{name}: its process was not confined**: {_escaped(result.unconfined)}"
+            name = markdown_cell(label(result.case.task, result.case.dtype))
+            unconfined = markdown_text(result.unconfined)
+            yield f"\n**{name}: its process was not confined**: {unconfined}"
     if results:
         device = results[0].device
         said = simulation_notice(device) or clock_notice(results) or ""
-        yield f"\nDevice: {device_line(device)}. {said}".rstrip()
+        yield f"\nDevice: {markdown_cell(device_line(device))}. {said}".rstrip()
 
 
 def _cells(result: Result) -> tuple[str, ...]:
+    """Return the cells of a row as Markdown."""
     case, measured = result.case, result.measurement
+    names = map(markdown_cell, (case.task, case.size, case.dtype))
     status = "correct" if result.status is Status.CORRECT else f"**{result.status.value}**"
     if measured is None:
-        return (case.task, case.size, case.dtype, status, *[numbers.MISSING] * 5)
+        return (*names, status, *[numbers.MISSING] * 5)
     return (
-        case.task,
-        case.size,
-        case.dtype,
+        *names,
         status,
         numbers.time(measured.candidate_ns),
         numbers.time(measured.reference_ns),
@@ -67,7 +70,3 @@ def _cells(result: Result) -> tuple[str, ...]:
         measured.verdict.value if measured.verdict else numbers.MISSING,
         numbers.ratio(measured.by_wall.ratio if measured.by_wall else None),
     )
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metalbench.errors import Unsupported
+from metalbench.errors import MachineError, Unsupported
+from metalbench.foreign_text import xml_text
 from metalbench.kernel.counts import SPACES, Words
 
 if TYPE_CHECKING:
@@ -25,13 +27,17 @@ _MOST_LINES = 30
 def draw(profile: Profile, path: Path) -> None:
     """Write the picture that the file's name asks for (.svg, .png, .pdf).
 
-    Raises Unsupported without matplotlib.
+    Raises Unsupported without matplotlib, MachineError if the file cannot be written.
     """
     figure = _figure(9.0, 4.0 * (1 + len(profile.traces)))
-    lines, *traces = figure.subfigures(1 + len(profile.traces), 1, squeeze=False)[:, 0]
-    _draw_lines(profile, lines.subplots())
-    _draw_traces(profile, traces)
-    figure.savefig(path)
+    with _without_math():
+        lines, *traces = figure.subfigures(1 + len(profile.traces), 1, squeeze=False)[:, 0]
+        _draw_lines(profile, lines.subplots())
+        _draw_traces(profile, traces)
+        try:
+            figure.savefig(path)
+        except OSError as error:
+            raise MachineError(f"{path} cannot be written: {error.strerror}") from error
 
 
 @dataclass(frozen=True)
@@ -50,9 +56,10 @@ def accesses(profile: Profile) -> Picture:
     Raises Unsupported without matplotlib.
     """
     figure = _figure(9.0, 3.0 * len(profile.traces))
-    _draw_traces(profile, list(figure.subfigures(len(profile.traces), 1, squeeze=False)[:, 0]))
     text = StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None})
+    with _without_math():
+        _draw_traces(profile, list(figure.subfigures(len(profile.traces), 1, squeeze=False)[:, 0]))
+        figure.savefig(text, format="svg", metadata={"Date": None})
     return Picture(text.getvalue())
 
 
@@ -84,6 +91,13 @@ def _figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def _without_math() -> AbstractContextManager[None]:
+    """Let a `$` in the name of a file or kernel be a `$`, not the begin of mathematics."""
+    from matplotlib import rc_context
+
+    return rc_context({"text.parse_math": False})
+
+
 def _draw_lines(profile: Profile, axis: Any) -> None:
     """A heat map: rows are lines, columns are what they do, as a part of the most."""
     what = ("device_bytes", "device_transactions", "bank_conflicts", "flops", "integer")
@@ -93,15 +107,16 @@ def _draw_lines(profile: Profile, axis: Any) -> None:
     most = table.max(axis=0, initial=1)
     axis.imshow(table / most, aspect="auto", cmap="Reds", vmin=0, vmax=1)
     axis.set_xticks(range(len(what)), [each.replace("_", " ") for each in what])
-    axis.set_yticks(range(len(shown)), [f"{Path(file).name}:{line}" for (file, line), _ in shown])
-    axis.set_title(f"{profile.kernel}: what lines do, as a part of the most")
+    labels = [xml_text(f"{Path(file).name}:{line}") for (file, line), _ in shown]
+    axis.set_yticks(range(len(shown)), labels)
+    axis.set_title(xml_text(f"{profile.kernel}: what lines do, as a part of the most"))
 
 
 def _draw_traces(profile: Profile, figures: Sequence[Any]) -> None:
     for trace, names, counts, figure in zip(
         profile.traces, profile.buffers, profile.dispatches, figures, strict=True
     ):
-        figure.suptitle(f"{counts.function}: who touches what when")
+        figure.suptitle(xml_text(f"{counts.function}: who touches what when"))
         if len(trace):
             _draw_trace(trace, names, figure)
 
@@ -119,7 +134,7 @@ def _draw_trace(trace: Words, names: Sequence[str], figure: Any) -> None:
             threads[mine], offset[mine], c=turn[mine], s=8, vmin=0, vmax=max(1, int(turn.max()))
         )
         kind = SPACES[key[0]]
-        title = kind if kind == "threadgroup" else f"{names[key[1]]} ({kind})"
+        title = kind if kind == "threadgroup" else xml_text(f"{names[key[1]]} ({kind})")
         last = int(threads.max())
         axis.set(xlabel="thread", title=title, xlim=(-1 - last / 20, 1 + last * 1.05))
     axes[0].set_ylabel("offset in bytes")

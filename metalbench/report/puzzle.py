@@ -7,7 +7,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.markdown import Markdown
 from rich.text import Text
 
@@ -15,6 +15,7 @@ from metalbench.puzzle.beginners import compile_advice, finding_advice
 from metalbench.puzzle.declaration import SCORED
 from metalbench.report.findings import findings_text
 from metalbench.report.plain import plain_table
+from metalbench.report.safe_console import SafeConsole
 from metalbench.report.styles import HEADING, QUIET
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def attempt_report(attempt: Attempt, *, terminal: bool = False) -> Group:
 def attempt_text(attempt: Attempt, *, width: int = 100) -> str:
     """The report as plain text, in lines of at most `width` characters."""
     text = StringIO()
-    Console(file=text, width=width, highlight=False).print(attempt_report(attempt))
+    SafeConsole(file=text, width=width, highlight=False).print(attempt_report(attempt))
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 

@@ -5,13 +5,13 @@ The form: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
 from __future__ import annotations
 
-import json
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from metalbench.checking import KINDS, Finding, Findings, Frame, Kind
+from metalbench.foreign_text import file_text, json_text, sarif_text
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -32,7 +32,7 @@ def to_sarif(findings: Findings, root: Path) -> str:
         "columnKind": "utf16CodeUnits",
         "results": results,
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    return json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
 def _rule(kind: Kind) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def _result(finding: Finding, rules: list[Kind], root: Path) -> dict[str, Any]:
         "ruleId": finding.of.name,
         "ruleIndex": rules.index(finding.of),
         "level": finding.severity,
-        "message": {"text": finding.message},
+        "message": {"text": sarif_text(finding.message)},
         "occurrenceCount": finding.count,
     }
     if finding.frame is not None:
@@ -59,12 +59,12 @@ def _result(finding: Finding, rules: list[Kind], root: Path) -> dict[str, Any]:
         frames = [{"location": _location(each, root)} for each in finding.frames]
         result["stacks"] = [{"frames": frames}]
     if finding.allowed:
-        result["suppressions"] = [{"kind": "inSource", "justification": finding.allowed}]
+        result["suppressions"] = [{"kind": "inSource", "justification": file_text(finding.allowed)}]
     return result
 
 
 def _location(frame: Frame, root: Path) -> dict[str, Any]:
-    path, base = Path(frame.file).absolute(), root.absolute()
+    path, base = Path(file_text(frame.file)).absolute(), root.absolute()
     if path.is_relative_to(base):
         relative = quote(path.relative_to(base).as_posix())
         artifact = {"uri": relative, "uriBaseId": "SRCROOT"}

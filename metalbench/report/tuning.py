@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.text import Text
 
+from metalbench.foreign_text import json_text
 from metalbench.report import numbers
 from metalbench.report.plain import plain_table
 from metalbench.report.styles import QUIET, WARNING
@@ -91,7 +91,7 @@ def to_json(found: Found) -> str:
             for each in found.candidates
         ],
     }
-    return json.dumps(described, indent=2, allow_nan=False) + "\n"
+    return json_text(described, indent=2, allow_nan=False) + "\n"
 
 
 def _interval(ratio: Interval | None) -> dict[str, float | None] | None:

@@ -238,7 +238,7 @@ class Store:
         case = result.case
         self._connection.execute(
             "INSERT OR IGNORE INTO sources (hash, text) VALUES (?, ?)",
-            (case.source_hash, case.source),
+            (_storable(case.source_hash), _storable(case.source)),
         )
         number = self._insert("results", run=run, recorded_at=_now(), **columns(result))
         if result.measurement is not None:
@@ -248,7 +248,8 @@ class Store:
     def _insert(self, table: str, **columns: object) -> int:
         names, marks = ", ".join(columns), ", ".join("?" * len(columns))
         cursor = self._connection.execute(
-            f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(columns.values())
+            f"INSERT INTO {table} ({names}) VALUES ({marks})",
+            tuple(map(_storable, columns.values())),
         )
         assert cursor.lastrowid is not None
         return cursor.lastrowid
@@ -262,3 +263,10 @@ class Store:
 
 def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def _storable(value: object) -> object:
+    """Return text without lone surrogates, which SQLite refuses: names of files may have them."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    return value

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import html
-import re
+from metalbench.foreign_text import html_text
 
 EMPTY_ELEMENTS = ("meta", "input", "circle", "line", "polyline", "polygon", "br")
-# What HTML cannot hold, not even as a reference.
-UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class Markup(str):
@@ -20,7 +17,7 @@ def text(given: str) -> Markup:
     """Make text of any string, whatever it holds."""
     if isinstance(given, Markup):
         return given
-    return Markup(html.escape(UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", given)))
+    return Markup(html_text(given))
 
 
 def element(name: str, /, *children: str, **attributes: str | float | bool | None) -> Markup:
