@@ -57,6 +57,7 @@ def trials_of_files(
 def _read(path: Path, task: str) -> tuple[Kernel, Failure | None]:
     """The candidate in a file, and what is wrong with it; raises where there is no file."""
     from metalbench.errors import MetalBenchError
+    from metalbench.kernel.candidate_file import read_candidate
     from metalbench.python_candidate.source import leads_to_neighbour, read, unchecked
     from metalbench.result import Failure
     from metalbench.run.stages import Stage
@@ -64,8 +65,11 @@ def _read(path: Path, task: str) -> tuple[Kernel, Failure | None]:
     try:
         return read(path, task), None
     except MetalBenchError as error:
-        if not path.is_file() or not leads_to_neighbour(path):
+        if not path.exists() or not leads_to_neighbour(path):
             raise
-        text = path.read_text(encoding="utf-8", errors="replace")
+        try:
+            text = read_candidate(path).decode("utf-8", "replace").replace("\0", "\ufffd")
+        except MetalBenchError:
+            text = ""
         broken = Failure(Stage.COMPILE.value, type(error).__name__, str(error))
         return unchecked(text, name=task, path=path), broken

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from metalbench.errors import DeclarationError, MachineError
+from metalbench.kernel.candidate_file import read_candidate
 
 FILE = "run.json"
 KERNELBENCH = "kernelbench"
@@ -48,12 +49,24 @@ class Sample:
         return f"{self.level}/problem_{self.problem}/sample_{self.number}"
 
     def hash(self) -> str:
-        """Return the SHA-256 of the file, in hexadecimal."""
-        return hashlib.sha256(self.data()).hexdigest()
+        """Return SHA-256 of the file, in hexadecimal; of one that cannot be read, of the reason."""
+        try:
+            data = self.read()
+        except DeclarationError as error:
+            data = str(error).encode(errors="backslashreplace")
+        return hashlib.sha256(data).hexdigest()
 
-    def data(self) -> bytes:
-        """Return the bytes of the file; nothing of one that is not read."""
-        return b"" if self.leads_out else self.path.read_bytes()
+    def read(self) -> bytes:
+        """Return the bytes of the file.
+
+        Raise DeclarationError for what is not a plain, short file, or a link out of the folder.
+        """
+        if self.leads_out:
+            raise DeclarationError(
+                f"{self.path.name}: expected a file in the folder of generations, got a link that "
+                "leads out of it, or no regular file; it was not read"
+            )
+        return read_candidate(self.path)
 
 
 @dataclass(frozen=True)

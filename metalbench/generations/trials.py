@@ -101,13 +101,12 @@ def trial_of(job: Job, conditions: Conditions, device: DeviceFacts) -> Trial:
 
     Raises Unusable for a sample that is no kernel.
     """
-    if job.sample.leads_out:
-        raise Unusable(
-            Outcome.FORBIDDEN,
-            f"{job.sample.path.name}: expected a file in the folder of generations, got a link "
-            "that leads out of it, or no regular file; it was not read",
-        )
-    text = text_of(job.sample.data())
+    try:
+        data = job.sample.read()
+    except DeclarationError as error:
+        outcome = Outcome.FORBIDDEN if job.sample.leads_out else Outcome.NO_TEXT
+        raise Unusable(outcome, str(error)) from None
+    text = text_of(data)
     kernel = kernel_of(text, job.entry.name, job.sample.path.name, job.sample.ending)
     return _trial(job, kernel.on(names_of(device)), conditions)
 
@@ -116,7 +115,10 @@ def unusable_result(
     job: Job, conditions: Conditions, device: DeviceFacts, reason: Unusable
 ) -> Result:
     """The result of a sample that is no kernel: it has failed, and its text is kept."""
-    text = job.sample.data().decode("utf-8", "replace").replace("\0", "\ufffd")
+    try:
+        text = job.sample.read().decode("utf-8", "replace").replace("\0", "\ufffd")
+    except DeclarationError:
+        text = ""
     empty = Kernel(job.entry.name, Path(job.sample.path.name), "", None, "", dispatches=())
     case = case_of(_trial(job, empty, conditions), job.entry.task, device.kind)
     source_hash = hashlib.sha256(text.encode()).hexdigest()

@@ -5,6 +5,7 @@ A task is made of these lines, so that whatever takes a kernel with its task tak
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from metalbench.errors import DeclarationError, DispatchError, TaskError, suggestion
+from metalbench.isolation.limits import memory_bytes
 from metalbench.kernel import header
 from metalbench.kernel.contents import INOUT, OUTPUT, SCRATCH, drawn, given, number_of
 from metalbench.kernel.directives import Scratch
@@ -248,7 +250,14 @@ def _task(kernel: Kernel, lines: _Lines) -> Task:
         flops_expression=parse(0),
         bytes_expression=None,
     )
+    size = 0
     for name, shape in _shapes(task):
+        size += 8 * math.prod(shape)
+        if size > memory_bytes():
+            raise DeclarationError(
+                f"[{kernel.name}] {kernel.path.name}: expected buffers that fit into the memory of "
+                f"this machine, {memory_bytes() >> 20} MiB, got {name} of shape {shape}"
+            )
         if min(shape, default=1) < 1:
             raise DeclarationError(
                 f"[{kernel.name}] {kernel.path.name}: expected every extent of {name} to be 1 or "

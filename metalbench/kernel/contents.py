@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from metalbench.errors import DeclarationError, suggestion
 from metalbench.task.dtypes import DType
 from metalbench.task.inputs import Draw
 
+LONGEST_NUMBER = 64
 OUTPUT, INOUT, SCRATCH = "output", "inout", "scratch"
 
 
@@ -27,18 +29,27 @@ def drawn(words: list[str], dtype: DType | None) -> Draw:
     if len(given) not in counts or len(numbers) != len(given):
         example = "`integers 0 64`" if name == "integers" else f"`{name}`"
         raise DeclarationError(f"content {' '.join(words)!r}: expected such as {example}")
+    if name == "uniform" and numbers and not numbers[0] <= numbers[1]:
+        raise DeclarationError(f"content {' '.join(words)!r}: expected the lower bound first")
     if name == "integers" and not numbers[0] < numbers[1]:
         raise DeclarationError(f"content {' '.join(words)!r}: expected the lower bound first")
     return partial(draw, numbers, dtype)
 
 
 def number_of(text: str) -> int | float | None:
-    """The number that `text` is, whole where it can be; None where it is none."""
+    """Return the number that `text` is, whole where it can be; None where it is none.
+
+    A number that 64 bits do not hold is none, neither are infinity and NaN.
+    """
+    if len(text) > LONGEST_NUMBER:
+        return None
     for kind in (int, float):
         try:
-            return kind(text)
+            number: int | float = kind(text)
         except ValueError:
             continue
+        fits = math.isfinite(number) if isinstance(number, float) else abs(number) < 2**63
+        return number if fits else None
     return None
 
 

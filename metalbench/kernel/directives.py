@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ _FORMS = {
     "dtypes": "`// dtypes: float32, float16`",
     "math": "`// math: fast`",
 }
+# The most that a header may have of each kind: kernels of the library have at most eight.
+MOST_LINES = {"dispatch": 1024, "scratch": 64, "tune": 64, "instance": 256, "defaults": 256}
 MATH_MODES = ("safe", "fast")
 
 
@@ -61,6 +64,7 @@ class Header:
         self._name = name
         self._file = file
         self._line = 0
+        self._counts: Counter[str] = Counter()
         self.prose: list[str] = []
         self.dispatches: list[Dispatch] = []
         self.scratches: list[Scratch] = []
@@ -69,6 +73,11 @@ class Header:
         self.instances: dict[str, dict[str, int]] = {}
         self.dtypes: tuple[str, ...] = ()
         self.math = ""
+
+    @property
+    def line(self) -> int:
+        """The line that is being read, or was read last."""
+        return self._line
 
     def read(self, source: str) -> None:
         """Take them from a kernel's text; raises DeclarationError with the line."""
@@ -101,8 +110,12 @@ class Header:
             raise self._error(f"unknown header line `// {word}:`; {hint}")
 
     def _directive(self, keyword: str, text: str, column: int) -> None:
-        parser = Parser(text, f"{self._file}:{self._line}", column)
+        self._counts[keyword] += 1
+        most = MOST_LINES.get(keyword, self._counts[keyword])
+        if self._counts[keyword] > most:
+            raise self._error(f"expected at most {most} lines `// {keyword}:` in a header")
         try:
+            parser = Parser(text, f"{self._file}:{self._line}", column)
             getattr(self, f"_read_{keyword}")(parser)
             if not parser.at_end:
                 raise parser.error("the end of the line")

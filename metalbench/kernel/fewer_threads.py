@@ -23,6 +23,10 @@ def why_at_most(most: int, device: _core.Device) -> str:
     )
 
 
+# A hint is not worth a longer search.
+MOST_CHOICES = 10_000
+
+
 def smaller(
     kernel: Kernel, line: Dispatch, values: Mapping[str, int], most: int, *, dtype: str
 ) -> str:
@@ -51,7 +55,8 @@ def _fitting(
     kernel: Kernel, line: Dispatch, values: Mapping[str, int], most: int, *, names: Sequence[str]
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
     """The threads of each choice of `names` that are few enough, and the choice."""
-    for choice in itertools.product(*(kernel.tunables[name] for name in names)):
+    choices = itertools.product(*(kernel.tunables[name] for name in names))
+    for choice in itertools.islice(choices, MOST_CHOICES):
         threads = threads_of(line, {**values, **dict(zip(names, choice, strict=True))})
         if threads is not None and threads <= most:
             yield threads, choice

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from metalbench import _core
 from metalbench.errors import DeclarationError, suggestion
+from metalbench.kernel.candidate_file import read_candidate_text
 from metalbench.kernel.device_defaults import DeviceDefaults, defaults_on, favouring
 from metalbench.kernel.directives import MATH_MODES, Dispatch, Header, Scratch
 from metalbench.kernel.installed import include_folders
@@ -109,9 +110,9 @@ def read(path: Path, name: str | None = None) -> Kernel:
 
 def _text(path: Path, name: str) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DeclarationError(f"[{name}] {path} cannot be read: {error}") from error
+        return read_candidate_text(path)
+    except DeclarationError as error:
+        raise DeclarationError(f"[{name}] {error}") from error
 
 
 def parse(
@@ -128,7 +129,14 @@ def parse(
     """
     path = path or Path(f"{name}.metal")
     header = Header(name, path.name)
-    header.read(source)
+    try:
+        header.read(source)
+    except (ValueError, ArithmeticError, RecursionError, MemoryError) as error:
+        if isinstance(error, DeclarationError):
+            raise
+        # Whatever a header says is its own fault: it must not end a run of other kernels.
+        cause = f"{type(error).__name__}: {error}"
+        raise DeclarationError(f"[{name}] {path.name}:{header.line}: {cause}") from error
     if instance and instance not in header.instances:
         raise DeclarationError(
             f"[{name}] {path.name}: no instance {instance!r}; "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from metalbench import _core
-from metalbench.errors import DeclarationError, DispatchError, suggestion
+from metalbench.errors import DeclarationError, DispatchError, OutOfMemoryError, suggestion
+from metalbench.isolation.limits import memory_bytes
 from metalbench.kernel.binding import check_coverage, check_names, pixel_formats, values_of
 from metalbench.kernel.counts import COUNTS, CountsBuffer, Table, tables_of
 from metalbench.kernel.directives import Dispatch
@@ -146,13 +148,29 @@ class Compiled:
         return geometry
 
     def scratches(self, workload: Workload) -> dict[str, GuardedBuffer]:
-        """Guarded buffers for what the kernel keeps between its dispatches."""
+        """Return guarded buffers for what the kernel keeps between its dispatches.
+
+        Raise DispatchError for scratch that the machine's or the device's memory cannot hold.
+        """
         values = {**workload.values, **self.tunables}
-        result = {}
+        result: dict[str, GuardedBuffer] = {}
+        size, most = 0, memory_bytes() // 2
         for each in self.kernel.scratches:
             where = f"[{self.task.name}] {self.kernel.path.name}:{each.line}: {each.name}"
             shape = tuple(extent_of(extent, values, where) for extent in each.shape)
-            result[each.name] = self._buffer(shape, each.type_in(self.dtype))
+            kind = each.type_in(self.dtype)
+            size += math.prod(shape) * kind.nbytes
+            too_large = (
+                f"{where}: expected scratch of at most {most >> 20} MiB, half of the memory, got "
+                f"{size >> 20} MiB with {kind.name} {shape}; declare less"
+            )
+            if size > most:
+                raise DispatchError(too_large)
+            try:
+                result[each.name] = self._buffer(shape, kind)
+            except (OutOfMemoryError, MemoryError) as error:
+                # The kernel asks for it, so the kernel fails, and not the machine.
+                raise DispatchError(f"{too_large} ({error})") from None
         return result
 
     def _dispatch(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from metalbench.errors import CompileError, DeclarationError
 from metalbench.kernel import Kernel
+from metalbench.kernel.candidate_file import read_candidate_text
 from metalbench.task.dtypes import FLOATS
 
 MODULES = (
@@ -54,9 +55,9 @@ def read(path: Path, task: str) -> Kernel:
             "regular file; it was not read. Name the file itself"
         )
     try:
-        source = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DeclarationError(f"[{task}] {path} cannot be read: {error}") from error
+        source = read_candidate_text(path)
+    except DeclarationError as error:
+        raise DeclarationError(f"[{task}] {error}") from error
     return parse(source, name=task, path=path)
 
 

@@ -60,13 +60,27 @@ class Case:
     tuning: str = ""
 
 
+MOST_MESSAGE = 50_000
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Where in the flow a kernel failed, with the error's class and message."""
+    """Where in the flow a kernel failed, with the error's class and message.
+
+    A message of more than `MOST_MESSAGE` characters, which a candidate may write, is cut in the
+    middle: it is stored, printed, and sent between processes.
+    """
 
     stage: str
     kind: str
     message: str
+
+    def __post_init__(self) -> None:
+        cut = len(self.message) - MOST_MESSAGE
+        if cut > 0:
+            half = MOST_MESSAGE // 2
+            text = f"{self.message[:half]}\n[{cut} characters left out]\n{self.message[-half:]}"
+            object.__setattr__(self, "message", text)
 
 
 @dataclass(frozen=True, slots=True)

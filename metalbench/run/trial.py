@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from metalbench.errors import DeclarationError, MetalBenchError
 from metalbench.kernel import Kernel
+from metalbench.kernel.candidate_file import read_candidate
 from metalbench.kernel.library import Entry
 from metalbench.kernel.prepare import Compiled, check_written_for, compile_kernel
 from metalbench.measure import Plan
@@ -75,7 +76,10 @@ class Trial:
     def unreadable(cls, entry: Entry, error: MetalBenchError, **options: Any) -> Trial:
         """Make the trial of a kernel whose file is missing or wrong: it fails with `error`."""
         path = entry.kernel_paths[0] if entry.kernel_paths else Path(f"{entry.name}.metal")
-        source = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+        try:
+            source = read_candidate(path).decode("utf-8", "replace").replace("\0", "\ufffd")
+        except DeclarationError:
+            source = ""
         kernel = Kernel(entry.name, path, source, chip=None, description="", dispatches=())
         broken = Failure(Stage.COMPILE.value, type(error).__name__, str(error))
         return cls(entry, kernel, "float32", broken=broken, **options)

@@ -15,8 +15,13 @@ from metalbench.errors import DeclarationError, suggestion
 _TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_]\w*)|(.))")
 _DEEPEST = 64
 _LONGEST = 500
+_MOST_CHARACTERS = 16_384
+_MOST_DIGITS = 19
+# Sizes, counts and bytes are numbers of 64 bits on every device.
+_LARGEST = 2**63 - 1
 
 
+_TOO_LARGE = "expected every result on the way to be less than 2^63"
 FUNCTIONS: dict[str, Callable[[int, int], int]] = {
     "ceil_div": lambda a, b: -(-a // b),
     "min": min,
@@ -53,7 +58,10 @@ class _Node:
         a, b = (each.evaluate(values) for each in self.operands)
         if b == 0 and self.name in _DIVIDING:
             raise ZeroDivisionError
-        return (_OPERATORS.get(self.name) or FUNCTIONS[self.name])(a, b)
+        result = (_OPERATORS.get(self.name) or FUNCTIONS[self.name])(a, b)
+        if abs(result) > _LARGEST:
+            raise OverflowError
+        return result
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,8 @@ class Expression:
     def evaluate(self, values: Mapping[str, int]) -> int:
         """The value with `values` for the names.
 
-        Raises DeclarationError for a name that has no value and for a division by zero.
+        Raises DeclarationError for a name that has no value, for a division by zero, and where a
+        result on the way does not fit into 64 bits.
         """
         for name in sorted(self.names - values.keys()):
             raise DeclarationError(
@@ -79,9 +88,10 @@ class Expression:
             )
         try:
             return self.root.evaluate(values)
-        except ZeroDivisionError:
+        except (ZeroDivisionError, OverflowError) as error:
             used = ", ".join(f"{name} = {values[name]}" for name in sorted(self.names))
-            raise DeclarationError(f"{self.text!r}: division by zero ({used})") from None
+            what = "division by zero" if isinstance(error, ZeroDivisionError) else _TOO_LARGE
+            raise DeclarationError(f"{self.text!r}: {what} ({used})") from None
 
     def __str__(self) -> str:
         return self.text
@@ -114,9 +124,11 @@ class Parser:
         self._text = text
         self._where = where
         self._column = column
-        self._tokens = _tokens(text)
+        self._tokens = _tokens(text[:_MOST_CHARACTERS])
         self._next = 0
         self._depth = 0
+        if len(text) > _MOST_CHARACTERS:
+            raise self.error(f"at most {_MOST_CHARACTERS} characters on a line")
         if len(self._tokens) > _LONGEST:
             self._next = _LONGEST
             raise self.error(f"at most {_LONGEST} words on a line")
@@ -133,7 +145,10 @@ class Parser:
     def error(self, expected: str) -> DeclarationError:
         """An error at the next token: `expected` is what should stand there."""
         token = self._token
-        got = repr(token.text) if token.text else "the end of the line"
+        text = token.text
+        if len(text) > 40:
+            text = f"{token.text[:20]}... ({len(token.text)} characters)"
+        got = repr(text) if text else "the end of the line"
         place = f"{self._where}:" if self._where else f"{self._text!r}, column "
         column = self._column + token.start + 1
         return DeclarationError(f"{place}{column}: expected {expected}, got {got}")
@@ -162,8 +177,12 @@ class Parser:
         sign = -1 if self.accept("-") else 1
         if self._token.kind != "number":
             raise self.error("a whole number")
+        text = self._token.text
+        # Python refuses to read, and to print, numbers of more than 4300 digits.
+        if len(text.lstrip("0")) > _MOST_DIGITS or int(text) > _LARGEST:
+            raise self.error("a whole number less than 2^63")
         self._next += 1
-        return sign * int(self._tokens[self._next - 1].text)
+        return sign * int(text)
 
     def expression(self) -> Expression:
         """Read one expression, as far as it goes."""

@@ -9,16 +9,19 @@ Position = tuple[int, int, int]
 
 # Clang's form comes first: its message may begin with lines that have no place.
 _ERROR = re.compile(
-    r"^(?P<file>[^\n:]+):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: ", re.MULTILINE
+    r"^(?P<file>[^\n:]+):(?P<line>\d{1,18}):(?P<column>\d{1,18}): (?:fatal )?error: ", re.MULTILINE
 )
-_LINE = re.compile(r"(?:^|\] )(?P<file>[^\n:\]]+):(?P<line>\d+)(?::(?P<column>\d+))?: ")
+_LINE = re.compile(r"(?:^|\] )(?P<file>[^\n:\]]+):(?P<line>\d{1,18})(?::(?P<column>\d{1,18}))?: ")
+# Messages may quote a candidate: a number of thousands of digits is no place.
 _BUFFER = re.compile(r"\b(?:of|before) `(\w+)(?:\[\d+\])?`|^\[[^\]]*\] (\w+): (?!\d)")
-_BEFORE = re.compile(r"begins (\d+) bytes before")
-_BYTE = re.compile(r"\bbyte (\d+)")
+_BEFORE = re.compile(r"begins (\d{1,18}) bytes before")
+_BYTE = re.compile(r"\bbyte (\d{1,18})")
 _ADDRESS = re.compile(r"\baddress (0x[0-9a-fA-F]+|\(nil\))")
-_INDEX = re.compile(r" at (?:\((?P<several>\d[\d, ]*)\)|(?P<one>\d+)), got ")
-_THREAD = re.compile(r"\bthread \((\d+), (\d+), (\d+)\)")
-_THREADGROUP = re.compile(r"\bthreadgroup \((\d+), (\d+), (\d+)\)")
+_INDEX = re.compile(
+    r" at (?:\((?P<several>\d{1,18}(?:, ?\d{1,18}){0,31},?)\)|(?P<one>\d{1,18})), got "
+)
+_THREAD = re.compile(r"\bthread \((\d{1,18}), (\d{1,18}), (\d{1,18})\)")
+_THREADGROUP = re.compile(r"\bthreadgroup \((\d{1,18}), (\d{1,18}), (\d{1,18})\)")
 
 
 @dataclass(frozen=True, slots=True)

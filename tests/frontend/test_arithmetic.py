@@ -27,3 +27,35 @@ def test_integer_expressions(expression, value):
 )
 def test_what_is_no_integer_constant_is_none(expression):
     assert evaluate(expression, {"loop": "loop"}) is None
+
+
+TOWER = {"c0": "9"} | {f"c{i}": f"c{i - 1} * c{i - 1}" for i in range(1, 31)}
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "9 ** 9 ** 9",
+        "1 << 1000000000",
+        "1 << -1",
+        "1 >> -1",
+        "(1 << 64) << 64",
+        "c30",
+        "c30 - c30",
+        "(" * 5000 + "1" + ")" * 5000,
+        "-" * 5000 + "1",
+        "!" * 5000 + "1",
+        " + ".join(["1"] * 100_000),
+        "5" * 5000,
+        "18446744073709551615 * 18446744073709551615",
+        "f" * 1_000_000,
+    ],
+)
+def test_what_would_take_forever_is_none(expression):
+    assert evaluate(expression, TOWER) is None
+
+
+def test_an_evaluation_takes_few_steps_however_names_nest():
+    same = {"c0": "1"} | {f"c{i}": f"c{i - 1} + c{i - 1} - c{i - 1}" for i in range(1, 31)}
+    assert evaluate("c30", same) is None
+    assert evaluate("c5", same) == 1

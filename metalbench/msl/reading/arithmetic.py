@@ -34,10 +34,11 @@ _OCTAL = re.compile(r"(?<![\w.])0(?=\d)")
 _NOT = re.compile(r"!(?!=)")
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|0o[0-7]*|[0-9]+")
 _MAX_DEPTH = 32
-_SEPARATOR = "__in__"  # `::` in what Python can parse
-
-
+_MAX_CHARACTERS = 10_000
+# Steps of one evaluation: constants that are twice the one before take twice as many each time.
+_MAX_STEPS = 10_000
 _LARGEST = 2**64
+_SEPARATOR = "__in__"  # `::` in what Python can parse
 
 
 def evaluate(expression: str, names: Mapping[str, str]) -> int | None:
@@ -45,66 +46,77 @@ def evaluate(expression: str, names: Mapping[str, str]) -> int | None:
 
     A name may be a whole call, such as `is_function_constant_defined(x)`. Truth is 1 or 0.
     """
-    return _evaluate(expression, names, _MAX_DEPTH)
+    return _Evaluation(names).evaluate(expression, _MAX_DEPTH)
 
 
-def _evaluate(expression: str, names: Mapping[str, str], depth: int) -> int | None:
-    if depth == 0:
+class _Evaluation:
+    """One evaluation: a source may not make it long, nor its numbers large."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+        self._steps = 0
+
+    def evaluate(self, expression: str, depth: int) -> int | None:
+        """Return the value of an expression, None if it has none; names nest `depth` deep."""
+        if depth == 0 or len(expression) > _MAX_CHARACTERS:
+            return None
+        python = _C_CAST.sub("", _CAST.sub("", _SUFFIX.sub(r"\1", expression)))
+        python = _SCOPE.sub(_SEPARATOR, _OCTAL.sub("0o", python))
+        python = python.replace("/", "//").replace("&&", " and ").replace("||", " or ")
+        python = _NOT.sub(" not ", python).strip()
+        if not all(map(_NUMBER.fullmatch, re.findall(r"(?<!\w)[0-9][\w.]*", python))):
+            return None
+        try:
+            return self._value(ast.parse(python, mode="eval").body, depth)
+        except (SyntaxError, ValueError, ArithmeticError, MemoryError, RecursionError):
+            return None
+
+    def _value(self, node: ast.expr, depth: int) -> int:
+        self._steps += 1
+        if self._steps > _MAX_STEPS or depth == 0:
+            raise ValueError("too long an expression")
+        if isinstance(node, ast.Constant) and isinstance(node.value, int):
+            if node.value > _LARGEST:
+                raise OverflowError("a number of more than 64 bits")
+            return int(node.value)
+        if isinstance(node, ast.Name):
+            value = self._named(node.id.split(_SEPARATOR), depth)
+            if value is not None:
+                return value
+        if isinstance(node, ast.Call) and ast.unparse(node) in self._names:
+            return self._value(
+                ast.parse(self._names[ast.unparse(node)], mode="eval").body, depth - 1
+            )
+        result = self._operation(node, depth)
+        if abs(result) > _LARGEST:
+            raise OverflowError("a number of more than 64 bits")
+        return result
+
+    def _named(self, path: list[str], depth: int) -> int | None:
+        """The value of a name; of what it is qualified with, as much counts as is known."""
+        for first in range(len(path)):
+            name = "::".join(path[first:])
+            if name in self._names:
+                return self.evaluate(self._names[name], depth - 1)
         return None
-    python = _C_CAST.sub("", _CAST.sub("", _SUFFIX.sub(r"\1", expression)))
-    python = _SCOPE.sub(_SEPARATOR, _OCTAL.sub("0o", python))
-    python = python.replace("/", "//").replace("&&", " and ").replace("||", " or ")
-    python = _NOT.sub(" not ", python).strip()
-    if not all(map(_NUMBER.fullmatch, re.findall(r"(?<!\w)[0-9][\w.]*", python))):
-        return None
-    try:
-        return _value(ast.parse(python, mode="eval").body, names, depth)
-    except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, MemoryError, RecursionError):
-        return None
 
-
-def _value(node: ast.expr, names: Mapping[str, str], depth: int) -> int:
-    """Return an expression's value. Raises ValueError for what C++ has no integer type for."""
-    value = _exact_value(node, names, depth)
-    if not -_LARGEST <= value <= _LARGEST:
-        raise ValueError("too large")
-    return value
-
-
-def _exact_value(node: ast.expr, names: Mapping[str, str], depth: int) -> int:
-    if isinstance(node, ast.Constant) and isinstance(node.value, int):
-        return int(node.value)
-    if isinstance(node, ast.Name):
-        value = _named(node.id.split(_SEPARATOR), names, depth)
-        if value is not None:
-            return value
-    if isinstance(node, ast.Call) and ast.unparse(node) in names:
-        return _value(ast.parse(names[ast.unparse(node)], mode="eval").body, names, depth - 1)
-    return _operation(node, names, depth)
-
-
-def _named(path: list[str], names: Mapping[str, str], depth: int) -> int | None:
-    """The value of a name; of what it is qualified with, as much counts as is known."""
-    for first in range(len(path)):
-        name = "::".join(path[first:])
-        if name in names:
-            return _evaluate(names[name], names, depth - 1)
-    return None
-
-
-def _operation(node: ast.expr, names: Mapping[str, str], depth: int) -> int:
-    if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
-        left, right = _value(node.left, names, depth), _value(node.right, names, depth)
-        if isinstance(node.op, ast.LShift) and right > 64:
-            raise ValueError("shift too far")
-        return _BINARY[type(node.op)](left, right)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not)):
-        operand = _value(node.operand, names, depth)
-        return -operand if isinstance(node.op, ast.USub) else int(not operand)
-    if isinstance(node, ast.BoolOp):
-        values = [_value(value, names, depth) for value in node.values]
-        return int(all(values) if isinstance(node.op, ast.And) else any(values))
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARISON:
-        right = _value(node.comparators[0], names, depth)
-        return int(_COMPARISON[type(node.ops[0])](_value(node.left, names, depth), right))
-    raise ValueError("not an integer constant")
+    def _operation(self, node: ast.expr, depth: int) -> int:
+        if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+            left, right = self._value(node.left, depth), self._value(node.right, depth)
+            if isinstance(node.op, (ast.LShift, ast.RShift)) and not 0 <= right <= 64:
+                raise ValueError("shift too far")
+            return _BINARY[type(node.op)](left, right)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not)):
+            operand = self._value(node.operand, depth)
+            return -operand if isinstance(node.op, ast.USub) else int(not operand)
+        if isinstance(node, ast.BoolOp):
+            values = [self._value(value, depth) for value in node.values]
+            return int(all(values) if isinstance(node.op, ast.And) else any(values))
+        if (
+            isinstance(node, ast.Compare)
+            and len(node.ops) == 1
+            and type(node.ops[0]) in _COMPARISON
+        ):
+            right = self._value(node.comparators[0], depth)
+            return int(_COMPARISON[type(node.ops[0])](self._value(node.left, depth), right))
+        raise ValueError("not an integer constant")
