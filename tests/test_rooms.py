@@ -40,6 +40,7 @@ ROOMS = (
     "suites.kernelbench.problems",
     "kernel",
     "isolation.death",
+    "isolation.group_reaper",
     "isolation.process",
     "isolation.executing",
     "isolation.executor",

@@ -66,6 +66,9 @@ def _on(
     if options["dry_run"]:
         tell_plan(out, subjects, proposer, settings, options["max_cost"])
         return 0
+    if check := getattr(proposer, "check", None):
+        # Before anything is measured: a wrong key should not cost a profile first.
+        check()
     machine.warn(log)
     if session is None:
         session = history.begin(_plain(options))
@@ -89,12 +92,17 @@ def _on(
 
 
 def _exit_code(ended: Ended, log: Console) -> int:
-    """Raises Interrupted where Ctrl-C ended it, having said how to go on."""
-    from metalbench.cli.failure import Interrupted
+    """Return 1 where some kernel could not be tried; raise Interrupted where Ctrl-C ended it.
+
+    Raise Failure where the proposer never gave an answer, but only errors.
+    """
+    from metalbench.cli.failure import Failure, Interrupted
 
     if ended.interrupted:
         log.print(GOES_ON, soft_wrap=True)
         raise Interrupted
+    if ended.unanswered:
+        raise Failure(f"nothing was proposed: {ended.unanswered}")
     return int(bool(ended.untried))
 
 

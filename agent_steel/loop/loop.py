@@ -40,13 +40,17 @@ class Climbed:
 
 @dataclass(frozen=True)
 class Ended:
-    """What a loop came to. `interrupted`: it can go on where it was. `untried` are errors."""
+    """What a loop came to. `interrupted`: it can go on where it was. `untried` are errors.
+
+    `unanswered` is the last error of a proposer that gave nothing else, empty where it gave more.
+    """
 
     session: int
     climbed: tuple[Climbed, ...]
     reason: str
     interrupted: bool = False
     untried: tuple[str, ...] = ()
+    unanswered: str = ""
 
 
 class Loop:
@@ -65,6 +69,8 @@ class Loop:
         self._clock = clock
         self._climbs: list[Climb] = []
         self._untried: list[str] = []
+        self._answers = 0
+        self._error = ""
         self._stopped = ""
         budget = tools.settings.budget_s
         self._deadline = None if budget is None else clock() + budget
@@ -89,7 +95,9 @@ class Loop:
         if not interrupted:
             self._tools.history.finish(self._session, reason)
         climbed = tuple(map(self._climbed, self._climbs))
-        return Ended(self._session, climbed, reason, interrupted, tuple(self._untried))
+        unanswered = "" if self._answers else self._error
+        untried = tuple(self._untried)
+        return Ended(self._session, climbed, reason, interrupted, untried, unanswered)
 
     def _go(self) -> None:
         for subject in self._subjects:
@@ -137,6 +145,10 @@ class Loop:
         # In a thread of its own, so with a connection of its own.
         with self._tools.history.beside() as history:
             climb.keep(history, brief, answer)
+        if isinstance(answer, ProposerError):
+            self._error = str(answer)
+        else:
+            self._answers += 1
 
     def _ask(self, climb: Climb) -> None:
         if self._over() or climb.ended is not None:

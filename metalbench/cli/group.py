@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from importlib import import_module
 from typing import Any
 
@@ -104,6 +105,8 @@ class ErrorsAreMessages(click.Group):
         """Run the command that was asked for; kernels are loaded in executors only."""
         from metalbench.isolation.sandbox import kernels_in_executors
 
+        # A group that does something without a command is not asked to find one.
+        raise_from_now_on()
         try:
             with kernels_in_executors():
                 return super().invoke(ctx)
@@ -119,9 +122,23 @@ class ErrorsAreMessages(click.Group):
             from metalbench.errors import MetalBenchError, of_the_machine
 
             told = error if isinstance(error, MetalBenchError) else of_the_machine(error)
+            told = told or _of_the_system(error)
             if told is None:
                 raise
             raise _sanitised(Failure(str(told))) from error
+
+
+def _of_the_system(error: Exception) -> Failure | None:
+    """Return what a user can do something about: a file, or a package that is missing."""
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "mlx":
+        from metalbench.isolation.death import MLX
+
+        return Failure(f"MLX is missing ({error}); run `pip install {MLX}`")
+    if isinstance(error, OSError) and error.errno not in (None, errno.EPIPE):
+        where = f"{error.filename}: " if error.filename is not None else ""
+        other = f" ({error.filename2})" if error.filename2 is not None else ""
+        return Failure(f"{where}{error.strerror}{other}; name another file or folder")
+    return None
 
 
 def _sanitised(error: click.ClickException) -> click.ClickException:

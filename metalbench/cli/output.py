@@ -72,13 +72,20 @@ def _file_option(name: str, kind: str) -> Callable[[Command], Command]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write all of it or nothing: a reader never sees half a file. ``-`` is standard output."""
+    """Write all of it or nothing: a reader never sees half a file. ``-`` is standard output.
+
+    A device or pipe, such as /dev/null or a shell's `>(...)`, is written to and not replaced.
+    Raise Failure for what cannot be written.
+    """
     if str(path) == "-":
         echo_document(text)
         return
     unfinished = path.with_name(path.name + ".part")
     try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+            return
         unfinished.write_text(text, encoding="utf-8")
         os.replace(unfinished, path)
     except OSError as error:
-        raise Failure(f"{path} cannot be written: {error.strerror}") from error
+        raise Failure(f"{path} cannot be written: {error.strerror or error}") from error

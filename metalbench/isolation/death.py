@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import signal
+import sys
 
 from metalbench.errors import MachineError, OutOfMemoryError
 from metalbench.isolation.confinement import refused_call
@@ -19,6 +21,8 @@ CAUSES = {
     "SIGSYS": "it asked the system for what it may not do",
 }
 LINES = 12
+# The package of MLX, by the system.
+MLX = "mlx" if sys.platform == "darwin" else "'mlx[cpu]'"
 # What those say who find no memory, address space or thread any more.
 LACKING = (
     "MemoryError",
@@ -92,6 +96,8 @@ def garbled(reason: str) -> Ended:
 
 def not_started(code: int, last_words: str) -> WorkerError:
     """A process that ended before it knew of any kernel."""
+    if re.search(r"No module named '?mlx\b", last_words):
+        return WorkerError(f"MLX is missing; run `pip install {MLX}`, or see `metalbench doctor`")
     return WorkerError(
         f"[isolation] the process for the next kernel ended as it started, with code {code}"
         f"{_quoted(last_words)}\n`metalbench doctor` says what is missing; `--in-process`, and "

@@ -14,6 +14,7 @@ from multiprocessing.connection import Connection, Pipe
 from typing import Generic, Protocol, TypeVar
 
 from metalbench.isolation.descendants import kill_descendants
+from metalbench.isolation.group_reaper import REAPER
 from metalbench.isolation.scratch import Scratch
 from metalbench.msl.building import cache
 
@@ -74,6 +75,8 @@ class Process(Generic[End]):
                 pass_fds=(theirs.fileno(), end),
                 start_new_session=leads,
             )
+            if leads:
+                REAPER.add(self._child.pid)
         finally:
             theirs.close()
             os.close(end)
@@ -119,6 +122,8 @@ class Process(Generic[End]):
         if self._leads:
             self._signal(signal.SIGKILL)
         self._child.wait()
+        if self._leads:
+            REAPER.remove(self._child.pid)
 
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError, PermissionError):

@@ -137,6 +137,15 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:
         """Be quiet."""
 
+    def do_GET(self) -> None:
+        """Answer the list of models, which takes no step of the script."""
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        api = "anthropic" if "x-api-key" in headers else "openai"
+        step = _wrong_key(api, headers, self.server.models.key)
+        if step:
+            return self._whole(step.status, _error(api, step), step.headers)
+        return self._whole(200, {"object": "list", "data": [], "has_more": False}, {})
+
     def do_POST(self) -> None:
         models = self.server.models
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from contextlib import closing
 from typing import Any, ClassVar
 
-from agent_steel.models.providers.api import Answer, Heard, Question
+from agent_steel.models.providers.api import Answer, Ending, Heard, Question
 from agent_steel.models.providers.keys import key_of, without_key
 from agent_steel.models.providers.library import library_of
 from agent_steel.models.providers.limits import Limits
@@ -48,6 +48,19 @@ class Adapter(ABC):
             lambda text: without_key(text, self._preset),
             lambda: self._streamed(received),
         )
+
+    def check(self) -> None:
+        """Ask for the list of models, which costs nothing: it tells a server that is not there.
+
+        Raises Failed.
+        """
+        received = Received(Question("", (), "", {}, 1), lambda _: None)
+
+        def listed() -> Answer:
+            self._client.models.list()
+            return Answer("", Ending.WHOLE, 0, 0)
+
+        guarded(self._library, received, lambda text: without_key(text, self._preset), listed)
 
     def _streamed(self, received: Received) -> Answer:
         with closing(self._opened(received.question)) as stream:

@@ -89,3 +89,6 @@ class Api(Protocol):
 
         Raises Failed; nothing else comes from a server or the way to it.
         """
+
+    def check(self) -> None:
+        """Raise Failed where there is no server, or where it does not take the key."""

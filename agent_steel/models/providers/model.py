@@ -48,6 +48,24 @@ class Model:
     corrections: int = 2
     without_key: Callable[[str], str] = str
 
+    def check(self) -> None:
+        """Raise ProposerError where the server cannot be reached, or refuses the key.
+
+        A server that has no list of models may still answer questions.
+        """
+        failed = _check_failure(self.api)
+        if failed is not None and not str(failed).startswith("HTTP "):
+            self.retries.sleep(self.retries.first_s)
+            failed = _check_failure(self.api)
+        if failed is None:
+            return
+        said = str(failed)
+        if said.startswith(("HTTP 401", "HTTP 403")) or not said.startswith("HTTP "):
+            raise ProposerError(
+                f"[{self.provider}] {self.name} cannot be asked: {self.without_key(said)}"
+                f"{_next_step(said) or '; is --base-url right, and the server running?'}"
+            )
+
     def ask(self, system: str, text: str, form: Form[Reply], say: Progress) -> tuple[Reply, Usage]:
         """Ask for a reply of `form`; returns it with what it has cost, corrections included.
 
@@ -77,6 +95,14 @@ class Model:
         except ProposerError as error:
             error.usage = conversation.usage
             raise
+
+
+def _check_failure(api: Api) -> Failed | None:
+    try:
+        api.check()
+    except Failed as failed:
+        return failed
+    return None
 
 
 # Of answers in whatever form they come.

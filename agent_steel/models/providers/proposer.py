@@ -29,6 +29,10 @@ class ModelProposer:
         """All that it has cost so far, failed requests included."""
         return self._asked.ledger.usage
 
+    def check(self) -> None:
+        """Raise ProposerError where the model cannot be asked at all."""
+        self._asked.check()
+
     def propose(self, brief: Brief, say: Progress) -> Proposal | None:
         """Ask for the next version; None if the model knows of nothing more to try.
 
