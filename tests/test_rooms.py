@@ -46,6 +46,7 @@ ROOMS = (
     "isolation.executor",
     "isolation.sandbox",
     "custom_kernel",
+    "hlo.jaxlib_version",
     "hlo.graph",
     "hlo.reading",
     "hlo.passes",

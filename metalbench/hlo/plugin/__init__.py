@@ -6,6 +6,8 @@ import os
 from contextlib import suppress
 from importlib import import_module
 
+from metalbench.hlo.jaxlib_version import check_jaxlib
+
 NAME = "metalbench"
 # Which device of metalbench's it is: auto, cpu, metal or cuda.
 DEVICE = "METALBENCH_JAX_DEVICE"
@@ -24,6 +26,7 @@ def initialize() -> None:
     platforms = jax.config.jax_platforms or ""
     if NAME not in platforms.split(","):
         return
+    check_jaxlib()
     library = import_module(f"{__name__}._pjrt").__file__
     options = {"device": os.environ.get(DEVICE, "auto")}
     xla_bridge.register_plugin(NAME, priority=500, library_path=library, options=options)

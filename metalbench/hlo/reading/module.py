@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from metalbench.errors import DeclarationError, Unsupported
+from metalbench.hlo.jaxlib_version import check_jaxlib
 from metalbench.hlo.reading.decompositions import decomposition
 
 # Each reads what the one before leaves.
@@ -25,7 +26,11 @@ _ARTIFACT = b"ML\xefR"
 
 @cache
 def context() -> Any:
-    """The context of all modules of this process. Raises Unsupported if jaxlib is missing."""
+    """Return the context of all modules of this process.
+
+    Raise Unsupported if jaxlib is missing, or of a version that cannot be loaded.
+    """
+    check_jaxlib()
     try:
         from jaxlib.mlir import ir
         from jaxlib.mlir._mlir_libs import _jax_mlir_ext

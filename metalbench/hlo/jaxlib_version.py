@@ -1,0 +1,31 @@
+"""Which versions of jaxlib can be loaded: another one ends the process, with no error to catch."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import PackageNotFoundError, version
+
+from metalbench.errors import Unsupported
+
+# Its MLIR bindings and its C API change between minor versions: https://docs.jax.dev/en/latest/
+# changelog.html. The bound is that of pyproject.toml.
+OLDEST, NEXT = (0, 10), (0, 11)
+
+
+def check_jaxlib() -> None:
+    """Raise Unsupported unless jaxlib is there, in a version that can be loaded.
+
+    The version is that of the installed package's metadata: none of its code is run.
+    """
+    try:
+        found = version("jaxlib")
+    except PackageNotFoundError as error:
+        raise Unsupported(
+            "StableHLO is read by jaxlib, which is not installed: pip install 'metalbench[hlo]'"
+        ) from error
+    numbers = tuple(map(int, re.findall(r"\d+", found)[:2]))
+    if not OLDEST <= numbers < NEXT:
+        wanted = f">={'.'.join(map(str, OLDEST))},<{'.'.join(map(str, NEXT))}"
+        raise Unsupported(
+            f"jaxlib: expected a version {wanted}, got {found}: pip install 'jaxlib{wanted}'"
+        )
