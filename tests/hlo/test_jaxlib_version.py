@@ -12,7 +12,9 @@ from metalbench.hlo import jaxlib_version
 from metalbench.hlo.jaxlib_version import NEXT, OLDEST, check_jaxlib
 
 
-@pytest.mark.parametrize("found", ["0.4.13", "0.9.2", "0.9.0.1", "0.11.0", "0.11.0.dev20300101", "1.0"])
+@pytest.mark.parametrize(
+    "found", ["0.4.13", "0.9.2", "0.9.0.1", "0.11.0", "0.11.0.dev20300101", "1.0"]
+)
 def test_check_jaxlib_refuses_another_version(found: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jaxlib_version, "version", lambda _: found)
     with pytest.raises(Unsupported, match=rf"jaxlib: expected a version >=0.10,<0.11, got {found}"):

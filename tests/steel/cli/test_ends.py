@@ -1,0 +1,142 @@
+"""How a session ends that a user breaks off, or whose provider cannot be asked."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from steel.model_server import KEY, ModelServer, fails, kernel
+from work_in_vain import KERNEL
+
+from agent_steel.cli import main
+from agent_steel.history import History
+from metalbench.store import Store
+
+
+def options(folder: Path, db: Path) -> list[str]:
+    where = ["--kernels", str(folder), "--db", str(db), "--device", "cpu", "--time", "0.1"]
+    return ["--kernel-name", "twice", "--loop", "--max-rounds", "20", *where]
+
+
+def begin(folder: Path, db: Path) -> subprocess.Popen[str]:
+    """Start a session, and return when it has begun to measure."""
+    run = subprocess.Popen(
+        [sys.executable, "-m", "agent_steel", *options(folder, db)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert run.stderr is not None
+    for line in run.stderr:
+        if line.startswith("[twice]"):
+            return run
+    pytest.fail("it never began")
+
+
+def test_ctrl_c_ends_the_loop_cleanly_and_resume_goes_on(folder: Path, tmp_path: Path) -> None:
+    db = tmp_path / "results.db"
+    run = begin(folder, db)
+    # As a terminal does: to the command and to all that it has started.
+    os.killpg(run.pid, signal.SIGINT)
+    shown, said = run.communicate()
+    assert run.returncode == 130, said
+    assert "--resume" in said
+    assert "Interrupted." in said
+    # The report on what was found so far.
+    assert "twice" in shown
+    with Store(db) as store:
+        assert History(store).broken_off() is not None
+        before = {each.number for each in History(store).of_task("twice")}
+    where = ["--db", str(db), "--resume", "--max-rounds", "1", "--kernels", str(folder)]
+    done = CliRunner().invoke(main, where)
+    assert done.exit_code == 0, done.output
+    with Store(db) as store:
+        assert {each.number for each in History(store).of_task("twice")} >= before
+        assert History(store).broken_off() is None
+
+
+def test_ctrl_c_twice_ends_it_at_once(folder: Path, tmp_path: Path) -> None:
+    run = begin(folder, tmp_path / "results.db")
+    while run.poll() is None:
+        os.killpg(run.pid, signal.SIGINT)
+        try:
+            run.wait(0.05)
+        except subprocess.TimeoutExpired:
+            continue
+    _, said = run.communicate()
+    # One that comes while the interpreter ends has its default action.
+    assert run.returncode in (130, -signal.SIGINT), said
+    assert "Traceback" not in said
+
+
+def ask(folder: Path, db: Path, *provider: str) -> Result:
+    return CliRunner().invoke(main, [*options(folder, db), *provider, "--model", "m"])
+
+
+def assert_nothing_was_measured(db: Path) -> None:
+    if db.exists():
+        with Store(db) as store:
+            assert not History(store).of_task("twice")
+            assert History(store).broken_off() is None
+
+
+@pytest.mark.parametrize("api", ["anthropic", "openai"])
+def test_a_wrong_key_ends_it_before_anything_is_measured(
+    api: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"{api.upper()}_API_KEY", "sk-wrong-0123456789")
+    with ModelServer([]) as server:
+        done = ask(
+            folder, tmp_path / "results.db", "--provider", api, "--base-url", server.url(api)
+        )
+    assert done.exit_code == 2, done.output
+    assert "HTTP 401" in done.output
+    assert "is the key in the environment right?" in done.output
+    assert_nothing_was_measured(tmp_path / "results.db")
+
+
+@pytest.mark.parametrize("api", ["anthropic", "openai"])
+def test_a_dead_provider_ends_it_before_anything_is_measured(
+    api: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"{api.upper()}_API_KEY", KEY)
+    monkeypatch.setattr("agent_steel.models.providers.retries.time.sleep", lambda _: None)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+        done = ask(folder, tmp_path / "results.db", "--provider", api, "--base-url", url)
+    assert done.exit_code == 2, done.output
+    assert "no connection" in done.output
+    assert "is --base-url right" in done.output
+    assert_nothing_was_measured(tmp_path / "results.db")
+
+
+def test_a_provider_that_only_fails_is_no_success(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that lists models, and then refuses each question."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with ModelServer([fails(400, "no such thing")] * 30) as server:
+        url = server.url("openai")
+        done = ask(folder, tmp_path / "results.db", "--provider", "openai", "--base-url", url)
+    assert done.exit_code == 2, done.output
+    assert "nothing was proposed" in done.output
+    assert "no such thing" in done.output
+
+
+def test_a_provider_that_fails_once_is_no_failure(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    script = [fails(400), kernel(KERNEL.replace("// Twice", "// Again: twice"))]
+    with ModelServer([*script, *[fails(400)] * 30]) as server:
+        url = server.url("openai")
+        done = ask(folder, tmp_path / "results.db", "--provider", "openai", "--base-url", url)
+    assert done.exit_code == 0, done.output
