@@ -9,21 +9,33 @@ from metalbench.errors import Unsupported
 from metalbench.hlo.graph import Block, Operation, TensorType, Value, element
 from metalbench.hlo.reading.attributes import attributes
 from metalbench.hlo.reading.constants import constant
-from metalbench.hlo.reading.module import location
+from metalbench.hlo.reading.location import location
 
 # Indices in kernels are 32-bit integers.
 MOST_ELEMENTS = 2**31 - 1
+_TERMINATORS = ("func.return", "stablehlo.return")
 
 
 def block(mlir: Any, values: dict[Any, Value] | None = None) -> Block:
-    """The graph of a block of MLIR; `values` are those from outside that it may use.
+    """Return the graph of a block of MLIR; `values` are those from outside that it may use.
 
-    Raises Unsupported, which names the operation, for types that kernels do not have.
+    Raises Unsupported, which names the operation, for types that kernels do not have and for
+    branches between blocks.
     """
     values = dict(values or {})
-    made = Block([Value(tensor_type(each.type, "argument")) for each in mlir.arguments])
+    made = Block(
+        [
+            Value(tensor_type(each.type, f"argument {number}"))
+            for number, each in enumerate(mlir.arguments)
+        ]
+    )
     values.update(zip(mlir.arguments, made.arguments, strict=True))
     *inner, terminator = (each.operation for each in mlir.operations)
+    if terminator.name not in _TERMINATORS:
+        raise Unsupported(
+            f"[{terminator.name}] {location(terminator)}: expected one block that ends with "
+            f"{' or '.join(_TERMINATORS)}; use stablehlo.if, stablehlo.case or stablehlo.while"
+        )
     for each in inner:
         made.operations.append(_operation(each, values))
     made.returned = [values[each] for each in terminator.operands]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from metalbench.errors import DeclarationError, Unsupported
 from metalbench.hlo.jaxlib_version import check_jaxlib
+from metalbench.hlo.reading.calls import check_calls
 from metalbench.hlo.reading.decompositions import decomposition
+from metalbench.hlo.reading.location import location
+from metalbench.hlo.reading.nesting import check_brackets, check_regions, operations
 
 # Each reads what the one before leaves.
 _NESTED = (
@@ -67,6 +68,7 @@ def parse(source: Any, filename: str = "<program>") -> Any:
                 source = source.operation.get_asm(
                     print_generic_op_form=True, enable_debug_info=True
                 )
+            check_brackets(source, filename)
             return ir.Module.parse(source)
         except (ir.MLIRError, ValueError) as error:
             raise DeclarationError(f"{filename}: is no StableHLO program: {error}") from None
@@ -75,11 +77,13 @@ def parse(source: Any, filename: str = "<program>") -> Any:
 def plain(module: Any, entry: str = "main", filename: str = "<program>") -> Any:
     """Legalise, inline and canonicalise a module in place; returns its one function.
 
-    Raises Unsupported where a pass of StableHLO fails, DeclarationError if `entry` is missing.
+    Raises Unsupported where a pass of StableHLO fails, for recursive functions and for regions or
+    calls that are nested too deeply, DeclarationError if `entry` is missing.
     """
     from jaxlib.mlir import ir
 
     with module.context, ir.Location.unknown():
+        check_regions(module.operation)
         _drop_shardings(module)
         _refuse_backward_scans(module)
         _run(module, f"builtin.module(func.func({','.join(_NESTED)}))", filename)
@@ -88,15 +92,6 @@ def plain(module: Any, entry: str = "main", filename: str = "<program>") -> Any:
         _run(module, f"builtin.module({_WITHOUT_CALLS})", filename)
         (function,) = (each.operation for each in module.body.operations)
     return function
-
-
-def operations(operation: Any) -> Iterator[Any]:
-    """All operations inside of one, outer ones first."""
-    for region in operation.regions:
-        for block in region.blocks:
-            for each in block.operations:
-                yield each.operation
-                yield from operations(each.operation)
 
 
 def _run(module: Any, pipeline: str, filename: str) -> None:
@@ -172,7 +167,10 @@ def _replace(operation: Any, function: Any) -> None:
 
 
 def _inline_calls(module: Any, entry: str, filename: str) -> None:
-    # MLIR's own pass inlines no func.call: jaxlib registers no interface for it.
+    """Inline all calls below `entry` and erase the other functions.
+
+    MLIR's own pass inlines no func.call: jaxlib registers no interface for it.
+    """
     from jaxlib.mlir import ir
 
     functions = {
@@ -183,6 +181,7 @@ def _inline_calls(module: Any, entry: str, filename: str) -> None:
     if entry not in functions:
         known = ", ".join(functions) or "none"
         raise DeclarationError(f"{filename}: expected a function @{entry}, got {known}")
+    check_calls(functions, entry, filename)
     while calls := [each for each in operations(functions[entry]) if each.name == "func.call"]:
         for call in calls:
             name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
@@ -190,10 +189,3 @@ def _inline_calls(module: Any, entry: str, filename: str) -> None:
     for each in list(module.body.operations):
         if each.operation != functions[entry]:
             each.operation.erase()
-
-
-def location(operation: Any) -> str:
-    """Where an operation is from: FILE:LINE:COLUMN, or the name that jax gives it."""
-    found = re.findall(r'"([^"]*)"(?::(\d+):(\d+))?', str(operation.location))
-    places = [":".join(part for part in each if part) for each in found]
-    return places[0] if places else "at an unknown place"

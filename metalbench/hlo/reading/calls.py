@@ -1,0 +1,116 @@
+"""Checks of a program's calls before they are inlined: inlining must end, and end soon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from metalbench.errors import Unsupported
+from metalbench.hlo.reading.location import location
+from metalbench.hlo.reading.nesting import MOST_REGIONS, nested_operations, too_deep
+
+# Operations of a program without calls; the largest models of JAX have some ten thousand.
+MOST_OPERATIONS = 500_000
+# Each level of calls is one pass over all operations.
+MOST_CALL_LEVELS = 1000
+
+
+@dataclass
+class _Function:
+    """What a function has itself: operations, and its calls with the regions that they are in."""
+
+    operations: int = 0
+    calls: list[tuple[str, int, Any]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, function: Any) -> _Function:
+        from jaxlib.mlir import ir
+
+        made = cls()
+        for each, depth in nested_operations(function):
+            made.operations += 1
+            if each.name == "func.call":
+                callee = ir.FlatSymbolRefAttr(each.attributes["callee"]).value
+                # Its own body is the first region.
+                made.calls.append((callee, depth - 1, each))
+        return made
+
+
+@dataclass
+class _Size:
+    """What a function is when all calls in it are inlined."""
+
+    operations: int
+    regions: int
+    levels: int
+
+
+def check_calls(functions: Mapping[str, Any], entry: str, filename: str) -> None:
+    """Raise Unsupported if the calls below `entry` cannot be inlined.
+
+    That is where functions call each other in a cycle, have no body, or where the program would
+    have more than MOST_OPERATIONS operations, MOST_REGIONS nested regions or MOST_CALL_LEVELS
+    levels of calls.
+    """
+    if not _has_body(functions[entry]):
+        raise Unsupported(f"{filename}: expected @{entry} to have a body, got a declaration")
+    known: dict[str, _Function] = {}
+    sizes: dict[str, _Size] = {}
+    path: dict[str, Iterator[tuple[str, int, Any]]] = {}
+
+    def enter(name: str) -> None:
+        known[name] = _Function.of(functions[name])
+        path[name] = iter(known[name].calls)
+
+    enter(entry)
+    while path:
+        name = next(reversed(path))
+        call = next(path[name], None)
+        if call is None:
+            del path[name]
+            sizes[name] = _inlined(known[name], sizes)
+            continue
+        callee, _, operation = call
+        if callee in path:
+            names = list(path)
+            cycle = [*names[names.index(callee) :], callee]
+            raise Unsupported(
+                f"[func.call] {location(operation)}: expected functions without recursion, got "
+                f"the cycle {' -> '.join(f'@{each}' for each in cycle)}; use stablehlo.while"
+            )
+        if not _has_body(functions[callee]):
+            raise Unsupported(
+                f"[func.call] {location(operation)}: expected a function with a body, got the "
+                f"declaration @{callee}; define it in the same module"
+            )
+        if callee not in sizes:
+            enter(callee)
+
+
+def _has_body(function: Any) -> bool:
+    return len(function.regions[0].blocks) > 0
+
+
+def _inlined(function: _Function, sizes: Mapping[str, _Size]) -> _Size:
+    made = _Size(function.operations, 0, 0)
+    for callee, regions, operation in function.calls:
+        inner = sizes[callee]
+        made.operations += inner.operations
+        made.regions = max(made.regions, regions + inner.regions)
+        made.levels = max(made.levels, 1 + inner.levels)
+        where = f"[func.call] {location(operation)}"
+        if made.regions > MOST_REGIONS:
+            raise too_deep(where)
+        if made.levels > MOST_CALL_LEVELS:
+            raise Unsupported(
+                f"{where}: expected at most {MOST_CALL_LEVELS} levels of calls, got more; "
+                "inline some of the functions"
+            )
+        if made.operations > MOST_OPERATIONS:
+            raise Unsupported(
+                f"{where}: @{callee} and what it calls are {inner.operations} operations; "
+                f"expected at most {MOST_OPERATIONS} in a program when all calls are inlined, got "
+                "more; use stablehlo.while for what is repeated"
+            )
+    return made

@@ -1,0 +1,13 @@
+"""Source locations of MLIR's operations."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+
+def location(operation: Any) -> str:
+    """Return where an operation is from: FILE:LINE:COLUMN, or the name that jax gives it."""
+    found = re.findall(r'"([^"]*)"(?::(\d+):(\d+))?', str(operation.location))
+    places = [":".join(part for part in each if part) for each in found]
+    return places[0] if places else "at an unknown place"
