@@ -66,11 +66,17 @@ Whole = Callable[[Operation], list[Stage]]
 def map_kernel(
     name: str, roots: Sequence[Value], inlined: set[Value], *, tile: tiles.Tile | None = None
 ) -> Kernel:
-    """A thread an element of `roots`: results of one operation, or of several of one shape.
+    """Return a kernel with a thread for each element of `roots`: results of one operation.
 
     Where the roots are made of a matrix product, a thread has a `tile` of it, if one is given.
+    Raises AssertionError if the roots differ in shape: one index would be wrong for some of them.
     """
     writer = Writer(EMITTERS, inlined)
+    spaces = {root.type.shape for root in roots}
+    if tile is not None:
+        spaces.add(tile.product.results[0].type.shape)
+    if len(spaces) != 1:
+        raise AssertionError(f"[{name}] expected one iteration space, got {sorted(spaces)}")
     for root in roots:
         if root.operation is None or root.operation.name not in EMITTERS:
             raise AssertionError(f"{root.type} is no map")

@@ -108,7 +108,16 @@ class Writer:
         return self._known[-1][key]
 
     def emit(self, operation: Operation, index: Index) -> Sequence[str]:
-        """Write an operation's results at an index."""
+        """Write an operation's results at an index, which must be one of all of them.
+
+        Raises AssertionError if the results differ in shape or the index in rank.
+        """
+        spaces = {each.type.shape for each in operation.results}
+        if len(spaces) != 1 or any(len(shape) != len(index) for shape in spaces):
+            raise AssertionError(
+                f"{operation.where}: expected results of one shape at an index of their rank, got "
+                f"{', '.join(str(each.type) for each in operation.results)} at {index}"
+            )
         return self._emitters[operation.name](self, operation, index)
 
     def buffer(self, value: Value) -> str:
@@ -120,13 +129,17 @@ class Writer:
         return f"{self.buffer(value)}[{self.linear(index, value.type.shape)}]"
 
     def region(self, block: Block, arguments: Sequence[str]) -> list[str]:
-        """Write a region of scalars in place; the names of what it returns."""
+        """Write a region of scalars in place; return the names of what it returns."""
         before = dict(self._bound)
         self._bound.update(zip(block.arguments, arguments, strict=True))
         # A region's own values live in no buffer, at any level.
         for operation in block.operations:
             self._inlined.update(operation.results)
         self._known.append({})
+        # In order, and not from the results: a chain may be longer than Python's stack.
+        for operation in block.operations:
+            if all(not each.type.shape for each in operation.results):
+                self.value(operation.results[0], ())
         returned = [self.value(each, ()) for each in block.returned]
         self._known.pop()
         self._bound = before

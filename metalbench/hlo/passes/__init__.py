@@ -10,7 +10,7 @@ from metalbench.hlo.passes.merging import split_sorts
 from metalbench.hlo.passes.partial_reductions import split_reductions
 from metalbench.hlo.passes.pipeline import PASSES, run_first_passes, run_passes
 from metalbench.hlo.passes.rows import fuse_rows
-from metalbench.hlo.passes.splitting import split_concatenations
+from metalbench.hlo.passes.splitting import split_barriers, split_concatenations
 from metalbench.hlo.passes.unit_batches import restore_unit_batches
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "restore_unit_batches",
     "run_first_passes",
     "run_passes",
+    "split_barriers",
     "split_concatenations",
     "split_reductions",
     "split_sorts",

@@ -14,12 +14,13 @@ from metalbench.hlo.passes.merging import split_sorts
 from metalbench.hlo.passes.partial_reductions import split_reductions
 from metalbench.hlo.passes.row_products import fuse_row_products
 from metalbench.hlo.passes.rows import fuse_rows
-from metalbench.hlo.passes.splitting import split_concatenations
+from metalbench.hlo.passes.splitting import split_barriers, split_concatenations
 from metalbench.hlo.passes.unit_batches import restore_unit_batches
 
 # Done to every program when it has been read.
 FIRST: dict[str, Callable[[Block], None]] = {
     "name-custom-calls": name_custom_calls,
+    "split-barriers": split_barriers,
     "split-concatenations": split_concatenations,
     "split-transforms": split_transforms,
     "remove-dead-code": remove_dead_code,

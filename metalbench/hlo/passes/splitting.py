@@ -1,4 +1,4 @@
-"""Operations with more operands than a kernel has buffers, as trees of smaller ones."""
+"""Operations on many values, as operations on few: a kernel has few buffers and one shape."""
 
 from __future__ import annotations
 
@@ -7,6 +7,32 @@ from dataclasses import replace
 from metalbench.hlo.graph import Block, Operation, TensorType, Value
 
 MOST_OPERANDS = 16
+
+
+def split_barriers(block: Block) -> None:
+    """Give each operand of an optimization barrier a barrier of its own, in place.
+
+    The operands may differ in shape and element type, and a kernel has one iteration space. What a
+    barrier keeps apart stays apart: its results are still other values than its operands.
+    """
+    operations: list[Operation] = []
+    for operation in block.operations:
+        for region in operation.regions:
+            split_barriers(region)
+        if operation.name == "optimization_barrier":
+            operations += _barriers(operation)
+        else:
+            operations.append(operation)
+    block.operations = operations
+
+
+def _barriers(whole: Operation) -> list[Operation]:
+    made = []
+    for operand, result in zip(whole.operands, whole.results, strict=True):
+        part = replace(whole, operands=[operand], results=[result])
+        result.operation, result.number = part, 0
+        made.append(part)
+    return made
 
 
 def split_concatenations(block: Block) -> None:

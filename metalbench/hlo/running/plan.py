@@ -25,6 +25,7 @@ from metalbench.hlo.emission import (
 from metalbench.hlo.graph import Block, Operation, Value
 from metalbench.hlo.passes import inlined_values, run_passes
 from metalbench.hlo.passes.matrix_shape import fits
+from metalbench.hlo.passes.verification import verify
 
 # What the host does itself, with plans for the regions.
 CONTROL_FLOW = ("case", "if", "while")
@@ -93,11 +94,13 @@ class Plan:
 
 
 def plan(block: Block, level: int, *, device: str = "") -> Plan:
-    """The plan of a program at an optimisation level, for a kind of device if that is known.
+    """Return the plan of a program at an optimisation level, for a kind of device if that is known.
 
-    Raises Unsupported naming the operation.
+    Raises Unsupported naming the operation, GraphError if a pass made a graph that kernels do not
+    fit.
     """
     run_passes(block, level, device=device)
+    verify(block)
     return _Planner(level, device).plan(block)
 
 
