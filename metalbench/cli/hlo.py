@@ -80,6 +80,14 @@ def hlo() -> None:
     metavar="FILE",
     help="Write the results to FILE (.npz), as result0, result1, ...",
 )
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0.001),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="End a run that takes longer, such as a loop that never ends.",
+)
 @device_option
 def run(model: Path, inputs: str, output: Path | None, **options: Any) -> None:
     """Run MODEL."""
@@ -87,7 +95,7 @@ def run(model: Path, inputs: str, output: Path | None, **options: Any) -> None:
 
     from metalbench.hlo.bench.drawing import drawn
 
-    made = _executable(model, options["level"], options["device"])
+    made = _executable(model, options["level"], options["device"], options["time_limit"])
     given = (
         drawn(made.inputs, options["seed"]) if inputs == "random" else _arrays(made, Path(inputs))
     )
@@ -237,10 +245,12 @@ def _read(model: Path) -> bytes:
     return model.read_bytes()
 
 
-def _executable(model: Path, level: str, device: str) -> Executable:
+def _executable(model: Path, level: str, device: str, run_limit: float) -> Executable:
     from metalbench.hlo.compiling import executable_of
 
-    return executable_of(_read(model), level=int(level), device=device, filename=str(model))
+    return executable_of(
+        _read(model), level=int(level), device=device, filename=str(model), run_limit=run_limit
+    )
 
 
 def _arrays(made: Executable, path: Path) -> list[np.ndarray[Any, Any]]:

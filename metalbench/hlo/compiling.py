@@ -25,15 +25,23 @@ def graph(
 
 
 def executable_of(
-    program: Any, *, level: int = 2, device: str = "auto", filename: str = "<program>"
+    program: Any,
+    *,
+    level: int = 2,
+    device: str = "auto",
+    filename: str = "<program>",
+    run_limit: float | None = None,
 ) -> Executable:
-    """A program, compiled for a device, from text, bytes or a module.
+    """Return a program, compiled for a device, from text, bytes or a module.
 
-    Raises DeclarationError, Unsupported and CompileError.
+    A run of it that takes longer than `run_limit` seconds raises TimeLimitExceeded. Raises
+    DeclarationError, Unsupported, OutOfMemoryError and CompileError.
     """
-    return executable_and_facts(
+    made, _ = executable_and_facts(
         program, dict, which="none", level=level, device=device, filename=filename
-    )[0]
+    )
+    made.run_limit = run_limit
+    return made
 
 
 def executable_and_facts(

@@ -155,7 +155,134 @@ def product(b: Builder) -> None:
     )
 
 
+def several(b: Builder, count: int, wanted: Callable = lambda shape, kind: True):
+    """Values of any shapes and types, the same one perhaps twice."""
+    return [b.pick(wanted) for _ in range(count)]
+
+
+def add_results(b: Builder, text: str, types) -> None:
+    """An operation with several results, each of which becomes a value by itself."""
+    if len(types) == 1:
+        b.add(text, *types[0])
+        return
+    name = f"%m{len(b.lines)}"
+    b.lines.append(f"{name}:{len(types)} = {text}")
+    for number, (shape, kind) in enumerate(types):
+        # A name of its own: what is picked later is named by its number.
+        b.add(
+            f"stablehlo.reshape {name}#{number} : ({of(shape, kind)}) -> {of(shape, kind)}",
+            shape,
+            kind,
+        )
+
+
+def barrier(b: Builder) -> None:
+    found = several(b, b.draw(st.integers(1, 5)))
+    names, types = ", ".join(each[0] for each in found), [each[1:] for each in found]
+    text = ", ".join(of(*each) for each in types)
+    add_results(b, f"stablehlo.optimization_barrier {names} : {text}", types)
+
+
+def reduce_several(b: Builder) -> None:
+    """Operands of one shape and of different element types, each with an operation of its own."""
+    shape = b.draw(st.sampled_from([(2, 3), (3, 2), (4, 1, 3)]))
+    axis = b.draw(st.integers(0, len(shape) - 1))
+    found = several(b, b.draw(st.integers(2, 3)), lambda s, k: s == shape and k != "f32")
+    kinds = [each[2] for each in found]
+    initial = [b.pick(lambda s, k, kind=kind: s == () and k == kind)[0] for kind in kinds]
+    heads = [f"%x{n}: {of((), kind)}" for n, kind in enumerate(kinds)]
+    heads += [f"%y{n}: {of((), kind)}" for n, kind in enumerate(kinds)]
+    steps = [
+        f"%z{n} = stablehlo.{b.draw(st.sampled_from(['add', 'maximum', 'minimum']))} "
+        f"%x{n}, %y{n} : {of((), kind)}"
+        for n, kind in enumerate(kinds)
+    ]
+    returned = ", ".join(f"%z{n}" for n in range(len(kinds)))
+    scalars = ", ".join(of((), kind) for kind in kinds)
+    left = (*shape[:axis], *shape[axis + 1 :])
+    given = ", ".join([each[0] for each in found] + initial)
+    types = ", ".join([of(shape, kind) for kind in kinds] + [of((), kind) for kind in kinds])
+    results = ", ".join(of(left, kind) for kind in kinds)
+    text = (
+        f'"stablehlo.reduce"({given}) ({{\n^bb0({", ".join(heads)}):\n'
+        + "\n".join(steps)
+        + f"\nstablehlo.return {returned} : {scalars}\n}}) "
+        + f"{{dimensions = array<i64: {axis}>}} : ({types}) -> ({results})"
+    )
+    add_results(b, text, [(left, kind) for kind in kinds])
+
+
+def sort_several(b: Builder) -> None:
+    """A sort by the first operand, which carries others of other element types along."""
+    shape = b.draw(st.sampled_from([(5,), (2, 3), (4, 1, 3)]))
+    axis = b.draw(st.integers(0, len(shape) - 1))
+    found = several(b, b.draw(st.integers(1, 3)), lambda s, k: s == shape)
+    kinds = [each[2] for each in found]
+    heads = [f"%{side}{n}: {of((), kind)}" for n, kind in enumerate(kinds) for side in "xy"]
+    types = ", ".join(of(shape, kind) for kind in kinds)
+    first = of((), kinds[0])
+    text = (
+        f'"stablehlo.sort"({", ".join(each[0] for each in found)}) ({{\n^bb0({", ".join(heads)}):\n'
+        f"%p = stablehlo.compare LT, %x0, %y0 : ({first}, {first}) -> tensor<i1>\n"
+        "stablehlo.return %p : tensor<i1>\n}) "
+        f"{{dimension = {axis} : i64, is_stable = true}} : ({types}) -> ({types})"
+    )
+    add_results(b, text, [(shape, kind) for kind in kinds])
+
+
+def branch(b: Builder) -> None:
+    """An `if` that gives values of different shapes and types, made in it or captured."""
+    condition, *_ = b.pick(lambda s, k: (s, k) == ((), "i1"))
+    found = several(b, b.draw(st.integers(1, 3)))
+    others = [b.pick(lambda s, k, own=each[1:]: (s, k) == own)[0] for each in found]
+    types = ", ".join(of(*each[1:]) for each in found)
+    names = ", ".join(each[0] for each in found)
+    inner = ", ".join(f"%q#{n}" for n in range(len(found))) if len(found) > 1 else "%q"
+    made = f"%q:{len(found)}" if len(found) > 1 else "%q"
+    text = (
+        f'"stablehlo.if"({condition}) ({{\n'
+        f"{made} = stablehlo.optimization_barrier {names} : {types}\n"
+        f"stablehlo.return {inner} : {types}\n}}, {{\n"
+        f"stablehlo.return {', '.join(others)} : {types}\n}}) : (tensor<i1>) -> ({types})"
+    )
+    add_results(b, text, [each[1:] for each in found])
+
+
+def loop(b: Builder) -> None:
+    """A `while` of a few iterations whose state has different shapes and types."""
+    found = several(b, b.draw(st.integers(1, 3)))
+    types = ["tensor<i32>", *(of(*each[1:]) for each in found)]
+    state = [f"%s{n}" for n in range(len(types))]
+    b.lines.append(f"%n{len(b.lines)} = stablehlo.constant dense<0> : tensor<i32>")
+    start = b.lines[-1].split()[0]
+    given = [start, *(each[0] for each in found)]
+    heads = ", ".join(f"{name}: {type_}" for name, type_ in zip(state, types, strict=True))
+    count = b.draw(st.integers(0, 3))
+    steps = [
+        f"%t{n} = stablehlo.{'or' if each[2] == 'i1' else 'add'} {state[n]}, {each[0]} : {types[n]}"
+        for n, each in enumerate(found, 1)
+    ]
+    results = [f"%b#{n}" for n in range(len(types))]
+    carried = ", ".join(["%t0", *(f"%t{n}" for n in range(1, len(types)))])
+    all_types = ", ".join(types)
+    text = (
+        f'"stablehlo.while"({", ".join(given)}) ({{\n^bb0({heads}):\n'
+        f"%m = stablehlo.constant dense<{count}> : tensor<i32>\n"
+        f"%p = stablehlo.compare LT, %s0, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+        f"stablehlo.return %p : tensor<i1>\n}}, {{\n^bb0({heads}):\n"
+        "%o = stablehlo.constant dense<1> : tensor<i32>\n"
+        "%t0 = stablehlo.add %s0, %o : tensor<i32>\n"
+        + "\n".join(steps)
+        + f"\n%b:{len(types)} = stablehlo.optimization_barrier {carried} : {all_types}"
+        + f"\nstablehlo.return {', '.join(results)} : {all_types}\n}})"
+        + f" : ({all_types}) -> ({all_types})"
+    )
+    add_results(b, text, [((), "i32"), *(each[1:] for each in found)])
+
+
 STEPS = [binary, binary, unary, choose, convert, move, move, broadcast, reduce, product]
+# What has several operands and results of different shapes or element types.
+SEVERAL = [barrier, barrier, reduce_several, sort_several, branch, loop]
 
 
 @dataclass(repr=False)
@@ -167,7 +294,7 @@ class Example:
 
 
 @st.composite
-def programs(draw, length: int = 14):
+def programs(draw, length: int = 14, steps: tuple[Callable, ...] = (*STEPS, *SEVERAL)):
     """Text of a program, and arguments of every shape and type; the last values are its results."""
     builder, arguments = Builder(draw), []
     generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -179,9 +306,9 @@ def programs(draw, length: int = 14):
     head = ", ".join(f"{name}: {of(shape, kind)}" for name, shape, kind in builder.values)
     count = len(builder.values)
     for _ in range(length):
-        draw(st.sampled_from(STEPS))(builder)
+        draw(st.sampled_from(steps))(builder)
     made = builder.values[count:]
-    results = [made[-1], made[len(made) // 2]]
+    results = [made[-1], made[len(made) // 2], made[0]]
     names = ", ".join(each[0] for each in results)
     types = ", ".join(of(shape, kind) for _, shape, kind in results)
     body = "\n".join([*builder.lines, f"return {names} : {types}"])

@@ -23,6 +23,8 @@ from metalbench.measure.probe import probe_of
 Array = np.ndarray[Any, Any]
 # Of the time of a program, for all of its kernels alone.
 SHARE_OF_KERNELS = 0.5
+# Seconds of one run; a loop that never ends would hold up all programs behind it.
+RUN_LIMIT = 60.0
 # Largest difference from a rival's results, in proportion to these' largest number.
 TOLERANCES = {"f16": 2e-2, "bf16": 8e-2, "f32": 2e-3, "complex<f32>": 2e-3}
 
@@ -118,7 +120,9 @@ def timed(
     """Compile, check against the rivals, and time; `seconds` is for each rival."""
     made = Timed(subject, level)
     try:
-        executable = Executable(graph(subject.text, subject.name), level=level, device=device)
+        executable = Executable(
+            graph(subject.text, subject.name), level=level, device=device, run_limit=RUN_LIMIT
+        )
         made = replace(made, inputs=tuple(executable.inputs), source=executable.source)
         unfused = plan(graph(subject.text, subject.name), 0, device=executable.device.kind)
         made = replace(made, use=utilisation(unfused, executable.plan))

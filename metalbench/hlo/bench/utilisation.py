@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from math import prod
 
 from metalbench.hlo.emission import Kernel
-from metalbench.hlo.graph import Block, Operation, Value
+from metalbench.hlo.graph import Block, Operation
 from metalbench.hlo.passes.fusion import FUSED, MOVES
 from metalbench.hlo.running import CONTROL_FLOW, Plan
+from metalbench.hlo.running.memory import live_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,25 +87,6 @@ def _of_an_element(operation: Operation) -> int:
     elif operation.name in ("reduce_window", "select_and_scatter"):
         found = prod(numbers["window_dimensions"])
     return int(found)
-
-
-def live_bytes(made: Plan) -> int:
-    """The most bytes that are held at one time while a plan runs."""
-    ends = [*made.block.arguments, *(each.results[0] for each in made.constants)]
-    held = dict.fromkeys(ends)
-    most = _bytes(held)
-    for step in made.steps:
-        held.update(dict.fromkeys(step.operation.results))
-        inside = max((live_bytes(each) for each in step.plans), default=0)
-        most = max(most, _bytes(held) + inside)
-        for value in step.last_of:
-            if value in made.temporary:
-                held.pop(value, None)
-    return most
-
-
-def _bytes(values: dict[Value, None]) -> int:
-    return sum(each.type.nbytes for each in values)
 
 
 def launches(made: Plan) -> Iterator[Kernel]:

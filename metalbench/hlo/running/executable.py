@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from metalbench import _core
 from metalbench.cores import usable_cores
-from metalbench.errors import CompileError, DispatchError
+from metalbench.errors import CompileError, DispatchError, OutOfMemoryError, TimeLimitExceeded
 from metalbench.hlo.emission import INCLUDE, Kernel
 from metalbench.hlo.graph import Block, Operation, TensorType, Value
+from metalbench.hlo.running.memory import check_memory
 from metalbench.hlo.running.plan import Plan, Step, plan, source
+from metalbench.isolation.limits import memory_bytes
 from metalbench.kernel.installed import include_folders
 
 Array = np.ndarray[Any, Any]
@@ -25,7 +28,9 @@ class Executable:
     """A program that is compiled for a device; call it with numpy arrays.
 
     Its kernels are built when it is made, and kept on disk as all builds are. A graph is planned
-    first, at a level; of a plan this was done.
+    first, at a level; of a plan this was done. `time_limit` ends launches between two decisions of
+    the host, `run_limit` a whole run; both are in seconds, and raise TimeLimitExceeded. A `checked` one has checked builds of its kernels: runs raise
+    KernelFault for an access beyond a buffer, or a read of what no kernel has written.
     """
 
     def __init__(
@@ -35,15 +40,19 @@ class Executable:
         level: int = 2,
         device: str = "auto",
         time_limit: float = 60.0,
+        run_limit: float | None = None,
+        checked: bool = False,
     ) -> None:
         self._device = opened(device)
         if isinstance(program, Block):
             program = plan(program, level, device=self._device.kind)
         self.plan: Plan = program
-        self.time_limit = time_limit
+        self.time_limit, self.run_limit, self.checked = time_limit, run_limit, checked
+        if self._device.kind == "cpu":
+            check_memory(program, memory_bytes())
         self._pipelines = self._compiled()
         self._constants: Memory = {}
-        self.free = Free(self._device)
+        self.free = Free(self._device, is_checked=checked)
 
     @property
     def source(self) -> str:
@@ -85,14 +94,20 @@ class Executable:
         return results
 
     def run(self, given: Sequence[_core.Buffer]) -> list[_core.Buffer]:
-        """Run it on buffers of its device, one for each input; gives one for each output.
+        """Run it on buffers of its device, one for each input; return one for each output.
 
         These may be among those given, be constants, or be the same one twice: they are to be read
-        only. One thread at a time: runs share what they need in between.
+        only. One thread at a time: runs share what they need in between. Raises TimeLimitExceeded,
+        OutOfMemoryError, which names the operation, and KeyboardInterrupt.
         """
-        run = _Run(self._device, self._pipelines, self._constants, self.free, self.time_limit)
-        found = run.block(self.plan, given, {})
-        run.flush()
+        run = self._new_run()
+        try:
+            found = run.block(self.plan, given, {})
+            run.flush()
+        except OutOfMemoryError as error:
+            raise OutOfMemoryError(f"{run.where}: {error}") from error
+        except TimeLimitExceeded as error:
+            raise TimeLimitExceeded(run.describe_timeout(error)) from error
         return found
 
     @property
@@ -104,9 +119,13 @@ class Executable:
         """What `run` does, to be timed as often as one likes; None where the host decides."""
         if any(step.plans for step in self.plan.steps):
             return None
-        run = _Run(self._device, self._pipelines, self._constants, self.free, self.time_limit)
+        run = self._new_run()
         run.block(self.plan, given, {})
         return run.pending
+
+    def _new_run(self) -> _Run:
+        limits = self.time_limit, self.run_limit
+        return _Run(self._device, self._pipelines, self._constants, self.free, limits)
 
     def _compiled(self) -> Mapping[str, _core.Pipeline]:
         kernels = list(self.plan.kernels())
@@ -118,6 +137,7 @@ class Executable:
                 filename="<hlo>",
                 include_dirs=include_folders(None, [INCLUDE]),
                 fast_math=False,
+                checked=self.checked,
             )
             names = list(dict.fromkeys(each.name for each in kernels))
             library.prepare(names)
@@ -149,19 +169,22 @@ def stored(array: Any, type_: TensorType, where: str) -> Array:
 class Free:
     """Buffers that nothing needs any more, for what comes next, in this call or another.
 
-    `waiting` has them by their bytes.
+    `waiting` has them by their bytes. If `is_checked`, what was in them counts as never written.
     """
 
-    def __init__(self, device: _core.Device) -> None:
-        self._device = device
+    def __init__(self, device: _core.Device, *, is_checked: bool = False) -> None:
+        self._device, self.is_checked = device, is_checked
         self.waiting: dict[int, list[_core.Buffer]] = {}
 
     def take(self, nbytes: int) -> _core.Buffer:
-        """A buffer with anything in it."""
+        """Return a buffer with anything in it."""
         # Never empty: a kernel has to get some address.
         size = max(nbytes, 1)
         waiting = self.waiting.get(size)
-        return waiting.pop() if waiting else self._device.allocate(size)
+        found = waiting.pop() if waiting else self._device.allocate(size)
+        if self.is_checked:
+            found.mark_unwritten()
+        return found
 
     def give(self, buffer: _core.Buffer) -> None:
         """Have a buffer that only kernels use which have been asked for before."""
@@ -169,8 +192,10 @@ class Free:
 
 
 def upload(free: Free, array: Array) -> _core.Buffer:
-    """A buffer with these elements."""
+    """Return a buffer with these elements."""
     buffer = free.take(array.nbytes)
+    if free.is_checked:
+        buffer.mark_written()
     buffer.numpy("uint8")[: array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return buffer
 
@@ -191,20 +216,28 @@ class _Run:
         pipelines: Mapping[str, _core.Pipeline],
         constants: Memory,
         free: Free,
-        time_limit: float,
+        limits: tuple[float, float | None],
     ) -> None:
+        """Begin a run; `limits` in seconds are of launches in one go, and of the whole run."""
         self._device, self._pipelines = device, pipelines
-        self._constants, self._free, self._time_limit = constants, free, time_limit
+        self._constants, self._free = constants, free
+        self._time_limit, self._run_limit = limits
+        self._begin = monotonic()
         self.pending: list[_core.Dispatch] = []
+        # How errors begin: the operation that the run is at.
+        self.where = "[hlo]"
+        # The loops that the run is in, the innermost last, and how often each has gone around.
+        self._loops: dict[Operation, int] = {}
 
     def block(
         self, made: Plan, arguments: Sequence[_core.Buffer], outer: Mapping[Value, _core.Buffer]
     ) -> list[_core.Buffer]:
-        """Run a block; the buffers of what it returns. `outer` are those that it may capture."""
+        """Run a block; return its results' buffers. `outer` are those that it may capture."""
         memory = {**outer, **dict(zip(made.block.arguments, arguments, strict=True))}
         for each in made.constants:
             memory[each.results[0]] = self._constant(each)
         for step in made.steps:
+            self.where = step.operation.where
             results = self._flow(step, memory) if step.plans else self._launch(step, memory)
             memory.update(zip(step.operation.results, results, strict=True))
             for value in step.last_of:
@@ -216,8 +249,27 @@ class _Run:
     def flush(self) -> None:
         """Run what is pending."""
         if self.pending:
-            self._device.run(self.pending, time_limit=self._time_limit)
-            self.pending = []
+            pending, self.pending = self.pending, []
+            self._device.run(pending, time_limit=self._remaining())
+
+    def describe_timeout(self, error: TimeLimitExceeded) -> str:
+        """Return the message of an error with the loop that the run is in."""
+        if not self._loops:
+            return str(error)
+        operation, turns = list(self._loops.items())[-1]
+        text = str(error)
+        if self._run_limit is not None and monotonic() - self._begin >= self._run_limit:
+            text = f"time limit of {self._run_limit:g} s for the run reached"
+        return f"{operation.where}: not ended after {turns} iterations: {text}; raise it if it ends"
+
+    def _remaining(self) -> float:
+        """Return the seconds that launches may take now. Raises TimeLimitExceeded if none are."""
+        if self._run_limit is None:
+            return self._time_limit
+        left = self._begin + self._run_limit - monotonic()
+        if left <= 0:
+            raise TimeLimitExceeded(f"time limit of {self._run_limit:g} s for the run reached")
+        return min(left, self._time_limit)
 
     def _constant(self, operation: Operation) -> _core.Buffer:
         value = operation.results[0]
@@ -261,10 +313,15 @@ class _Run:
         return self.block(step.plans[chosen if inside else -1], [], memory)
 
     def _while(self, step: Step, memory: Memory) -> list[_core.Buffer]:
-        condition, body = step.plans
-        state = [memory[each] for each in step.operation.operands]
+        operation, (condition, body) = step.operation, step.plans
+        state = [memory[each] for each in operation.operands]
+        self._loops[operation] = 0
         while True:
+            # A loop without launches has no other place where a limit could end it.
+            self._remaining()
             (going_on,) = self.block(condition, state, memory)
             if not self._read(going_on, condition.block.returned[0]):
+                del self._loops[operation]
                 return state
             state = self.block(body, state, memory)
+            self._loops[operation] += 1
