@@ -261,10 +261,10 @@ def a_perceptron_trains_as_under_xla():
     assert found[-1] < found[0] / 2
 
 
-def outcome(name):
-    """What went wrong, as text; None if nothing did."""
+def outcome(function):
+    """Return what went wrong in a function, as text; None if nothing did."""
     try:
-        globals()[name]()
+        function()
     except BaseException:
         return traceback.format_exc()
     return None
@@ -272,4 +272,4 @@ def outcome(name):
 
 if __name__ == "__main__":
     for each in sys.argv[1:]:
-        print(json.dumps([each, outcome(each)]), flush=True)
+        print(json.dumps([each, outcome(globals()[each])]), flush=True)
