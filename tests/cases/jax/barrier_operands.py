@@ -10,7 +10,8 @@ def barrier(count):
     names = [f"%a{n}" for n in range(count)]
     types = ", ".join(["tensor<4xf32>"] * count)
     text = (
-        f"func.func @main({', '.join(f'{each}: tensor<4xf32>' for each in names)}) -> ({types}) {{\n"
+        f"func.func @main({', '.join(f'{each}: tensor<4xf32>' for each in names)})\n"
+        f"-> ({types}) {{\n"
         f"%0:{count} = stablehlo.optimization_barrier {', '.join(names)} : {types}\n"
         f"return {', '.join(f'%0#{n}' for n in range(count))} : {types}\n}}"
     )
@@ -23,7 +24,8 @@ def reduction(count):
     pairs = ", ".join(f"%{side}{n}: {one}" for side in "xy" for n in range(count))
     sums = "\n".join(f"%s{n} = stablehlo.add %x{n}, %y{n} : {one}" for n in range(count))
     text = (
-        f"func.func @main({', '.join(f'{each}: {whole}' for each in operands)}) -> tensor<4xf32> {{\n"
+        f"func.func @main({', '.join(f'{each}: {whole}' for each in operands)})\n"
+        "-> tensor<4xf32> {\n"
         f"%z = stablehlo.constant dense<0.0> : {one}\n"
         f'%0:{count} = "stablehlo.reduce"({", ".join(operands + ["%z"] * count)}) ({{\n'
         f"^bb0({pairs}):\n{sums}\n"
