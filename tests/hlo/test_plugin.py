@@ -50,9 +50,9 @@ def names_in(script):
 
 
 @cache
-def outcomes(script, names):
-    """What went wrong in each, in one process; those that come after a crash are not there."""
-    done = python([str(FOLDER / script)], *names)
+def outcomes(script, names, platforms="metalbench,cpu"):
+    """Return what went wrong in each, run in one process; behind a crash, that it ended."""
+    done = python([str(FOLDER / script)], *names, JAX_PLATFORMS=platforms)
     found = dict(json.loads(line) for line in done.stdout.splitlines())
     missing = dict.fromkeys(names, f"the process ended ({done.returncode})\n{done.stderr}")
     return {**missing, **found}

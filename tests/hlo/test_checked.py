@@ -1,0 +1,69 @@
+"""Kernels of programs in checked builds: no access beyond a buffer, no result left unwritten."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from test_plugin import FOLDER, outcomes
+
+from metalbench.errors import KernelFault
+from metalbench.hlo.compiling import graph
+from metalbench.hlo.running import Executable, plan
+
+SCRIPT = "functions_checked.py"
+NAMES = tuple(re.findall(r'^    "(\w+)": \(', (FOLDER / SCRIPT).read_text(), re.M))
+SHORT = ("barrier_of_types", "results_of_two_shapes")
+LONG = tuple(each for each in NAMES if each not in SHORT)
+TEXT = """func.func @main(%x: tensor<100xf32>) -> tensor<100xf32> {
+  %0 = stablehlo.add %x, %x : tensor<100xf32>
+  return %0 : tensor<100xf32>
+}"""
+
+
+def check(name, names):
+    wrong = outcomes(SCRIPT, names, "cpu")[name]
+    assert wrong is None, wrong
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_checked_build_finds_nothing(name):
+    check(name, SHORT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG)
+def test_checked_builds_find_nothing_in_many_programs(name):
+    check(name, LONG)
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "wrong"),
+    [
+        ("out0[i]", "out0[i + 1]", "past the end of `out0`"),
+        ("in0[int(i)]", "in0[int(i) + 1]", "past the end of `in0`"),
+        ("in0[int(i)]", "in0[int(i) - 1]", "`in0`"),
+    ],
+)
+def test_checked_build_finds_an_access_beyond_a_buffer(written, instead, wrong):
+    made = plan(graph(TEXT), 2, device="cpu")
+    (step,) = made.steps
+    (kernel,) = step.kernels
+    text = re.sub(r"in0\[.*\];", "in0[int(i)];", kernel.text).replace(written, instead)
+    assert instead in text
+    step.kernels = [replace(kernel, text=text)]
+    with pytest.raises(KernelFault, match=wrong):
+        Executable(made, device="cpu", checked=True)(np.ones(100, np.float32))
+
+
+def test_checked_build_finds_a_read_of_what_no_kernel_has_written():
+    text = TEXT.replace(
+        "return %0", "%1 = stablehlo.reverse %0, dims = [0] : tensor<100xf32>\nreturn %1"
+    )
+    made = plan(graph(text), 0, device="cpu")
+    first, _ = made.steps
+    first.kernels = [replace(each, threads=64) for each in first.kernels]
+    with pytest.raises(KernelFault, match=r"read|writ"):
+        Executable(made, device="cpu", checked=True)(np.ones(100, np.float32))
