@@ -29,8 +29,9 @@ class Executable:
 
     Its kernels are built when it is made, and kept on disk as all builds are. A graph is planned
     first, at a level; of a plan this was done. `time_limit` ends launches between two decisions of
-    the host, `run_limit` a whole run; both are in seconds, and raise TimeLimitExceeded. A `checked` one has checked builds of its kernels: runs raise
-    KernelFault for an access beyond a buffer, or a read of what no kernel has written.
+    the host, `run_limit` a whole run; both are in seconds, and raise TimeLimitExceeded. A `checked`
+    one has checked builds of its kernels: runs raise KernelFault for an access beyond a buffer, or
+    a read of what no kernel has written.
     """
 
     def __init__(
