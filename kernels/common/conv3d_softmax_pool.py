@@ -2,10 +2,9 @@
 
 import mlx.core as mx
 import numpy as np
-import scipy.special
 
 from metalbench.task import coarse, even, normal, output, sparse, task
-from metalbench.task.oracles import blocks, convolution
+from metalbench.task.oracles import blocks, convolution, softmax
 
 
 def largest_of_blocks(y):
@@ -17,7 +16,7 @@ def magnitude(x, w):
     """An error of an exponent changes its term in proportion."""
     y = convolution(x, w)
     terms = convolution(np.abs(x), np.abs(w)).max(axis=-1, keepdims=True)
-    return largest_of_blocks(scipy.special.softmax(y, axis=-1) * (1 + terms))
+    return largest_of_blocks(softmax(y, axis=-1) * (1 + terms))
 
 
 @task(
@@ -38,7 +37,7 @@ def magnitude(x, w):
     outputs=dict(
         y=output("batch", "(depth - 2) / 4", "(height - 2) / 4", "(width - 2) / 4", "filters")
     ),
-    oracle=lambda x, w: largest_of_blocks(scipy.special.softmax(convolution(x, w), axis=-1)),
+    oracle=lambda x, w: largest_of_blocks(softmax(convolution(x, w), axis=-1)),
     scale=magnitude,
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * (depth - 2) * (height - 2) * (width - 2) * filters * 27 * channels",

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.special
 
 from metalbench.task import coarse, even, normal, output, sparse, task
+from metalbench.task.oracles import softmax
 
 
 def activated(x, w):
@@ -18,7 +19,7 @@ def activated(x, w):
 def magnitude(x, w):
     """An error of an exponent changes its term in proportion, and so does that of the largest."""
     largest = (np.abs(x) @ np.abs(w)).max(axis=-1, keepdims=True)
-    return scipy.special.softmax(activated(x, w), axis=-1) * (1 + largest)
+    return softmax(activated(x, w), axis=-1) * (1 + largest)
 
 
 @task(
@@ -35,7 +36,7 @@ def magnitude(x, w):
         w=normal("k", "n", deviation=0.06).only(even(), coarse(), sparse()),
     ),
     outputs=dict(y=output("m", "n")),
-    oracle=lambda x, w: scipy.special.softmax(activated(x, w), axis=-1),
+    oracle=lambda x, w: softmax(activated(x, w), axis=-1),
     scale=magnitude,
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * m * n * k + 13 * m * n",

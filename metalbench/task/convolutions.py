@@ -41,7 +41,7 @@ def convolved(x: Array, w: Array, steps: Steps) -> Array:
     for image, filters in zip(
         np.split(x, steps.groups, axis=-1), np.split(w, steps.groups), strict=True
     ):
-        y = np.zeros((len(x), *counts, len(filters)), x.dtype)
+        y = np.zeros_like(x, shape=(len(x), *counts, len(filters)), order="C")
         for tap in np.ndindex(*w.shape[1:-1]):
             starts = [steps.dilation * at for at in tap]
             window = tuple(

@@ -12,16 +12,16 @@ Array = np.ndarray[Any, Any]
 def root_mean_square(x: Array, eps: float) -> Array:
     """Of every row of `x` (..., cols), with `eps` added to the mean: (..., 1)."""
     mean: Array = np.einsum("...c,...c->...", x, x) / x.shape[-1]
-    return np.asarray(np.sqrt(mean + eps)[..., None])
+    return np.asanyarray(np.sqrt(mean + eps)[..., None])
 
 
 def standardised(x: Array, eps: float) -> Array:
     """Rows of `x` with mean 0 and variance 1."""
     centred = x - x.mean(axis=-1, keepdims=True)
-    return np.asarray(centred / root_mean_square(centred, eps))
+    return np.asanyarray(centred / root_mean_square(centred, eps))
 
 
 def standardised_terms(x: Array, eps: float) -> Array:
     """The terms whose difference `standardised` is, in units of the standard deviation."""
     mean = x.mean(axis=-1, keepdims=True)
-    return np.asarray((np.abs(x) + np.abs(mean)) / root_mean_square(x - mean, eps))
+    return np.asanyarray((np.abs(x) + np.abs(mean)) / root_mean_square(x - mean, eps))

@@ -10,15 +10,39 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special  # type: ignore[import-untyped,unused-ignore]
 
 Array = np.ndarray[Any, Any]
+
+
+def softmax(x: Array, axis: Any = -1) -> Array:
+    """Return exp(x) in proportion to its sum over `axis`."""
+    exponentials = np.exp(x - x.max(axis=axis, keepdims=True))
+    shares: Array = exponentials / exponentials.sum(axis=axis, keepdims=True)
+    return shares
+
+
+def logsumexp(x: Array, axis: Any = -1, keepdims: bool = False) -> Array:
+    """Return log(sum exp(x)) over `axis`; where all of `x` is -inf, -inf."""
+    largest = x.max(axis=axis, keepdims=True)
+    largest = np.where(np.isfinite(largest), largest, 0)
+    with np.errstate(divide="ignore"):
+        total = np.log(np.exp(x - largest).sum(axis=axis, keepdims=True)) + largest
+    return total if keepdims else total.squeeze(axis=axis)
+
+
+def log_softmax(x: Array, axis: Any = -1) -> Array:
+    """Return the logarithm of `softmax`."""
+    largest = x.max(axis=axis, keepdims=True)
+    centred = x - np.where(np.isfinite(largest), largest, 0)
+    with np.errstate(divide="ignore"):
+        logarithms: Array = centred - np.log(np.exp(centred).sum(axis=axis, keepdims=True))
+    return logarithms
 
 
 def convolution(x: Array, w: Array) -> Array:
     """Convolve without padding, in any number of dimensions: for each tap a matrix product."""
     extents = [n - taps + 1 for n, taps in zip(x.shape[1:-1], w.shape[1:-1], strict=True)]
-    y = np.zeros((x.shape[0], *extents, w.shape[0]), x.dtype)
+    y = np.zeros_like(x, shape=(x.shape[0], *extents, w.shape[0]), order="C")
     for tap in np.ndindex(*w.shape[1:-1]):
         window = tuple(slice(i, i + n) for i, n in zip(tap, extents, strict=True))
         y += x[(slice(None), *window)] @ w[(slice(None), *tap)].T
@@ -36,7 +60,7 @@ def transposed_convolution(x: Array, w: Array, stride: int = 1) -> Array:
     extents = [
         stride * (n - 1) + taps for n, taps in zip(x.shape[1:-1], w.shape[1:-1], strict=True)
     ]
-    y = np.zeros((x.shape[0], *extents, w.shape[0]), x.dtype)
+    y = np.zeros_like(x, shape=(x.shape[0], *extents, w.shape[0]), order="C")
     for tap in np.ndindex(*w.shape[1:-1]):
         window = tuple(
             slice(i, i + stride * (n - 1) + 1, stride)
@@ -65,7 +89,7 @@ def attention(q: Array, k: Array, v: Array, *, causal: bool = False) -> Array:
     scores = q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1])
     if causal:
         scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
-    mixed: Array = scipy.special.softmax(scores, axis=-1) @ v
+    mixed: Array = softmax(scores) @ v
     return mixed
 
 

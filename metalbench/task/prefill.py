@@ -60,7 +60,7 @@ def attended(
     absolute terms instead; an error of a score of s changes its term by as much times s.
     """
     shared = len(q) // len(k)
-    found = np.empty((*q.shape[:-1], v.shape[-1]), q.dtype)
+    found = np.empty_like(q, shape=(*q.shape[:-1], v.shape[-1]), order="C")
     for h in range(len(q)):
         scores = q[h] @ k[h // shared].T / math.sqrt(q.shape[-1])
         if bias is not None:

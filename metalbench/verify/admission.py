@@ -15,6 +15,7 @@ from metalbench.task.dtypes import dtype
 from metalbench.task.workload import Workload, workload
 from metalbench.verify import seeds_for, small_sizes
 from metalbench.verify.error_rule import Allowance, allowance_for, compare, yardstick
+from metalbench.verify.rounding_model import errors_of_float32
 
 Array = np.ndarray[Any, Any]
 # Of the elements, in the tile that is missing.
@@ -85,13 +86,17 @@ class Check:
 
     @cached_property
     def _allowances(self) -> dict[str, Allowance]:
-        work, result = self.work, {}
-        for name, mlx in reference.outputs(work).items():
-            expected = work.expected[name]
-            measured = yardstick(expected, mlx, self._scale(name))
-            kind = work.task.outputs[name].type_in(work.dtype)
-            result[name] = allowance_for(expected, measured, kind)
-        return result
+        work = self.work
+        measured = {
+            name: yardstick(work.expected[name], mlx, self._scale(name))
+            for name, mlx in reference.outputs(work).items()
+        }
+        return {
+            name: allowance_for(
+                work.expected[name], allowed, work.task.outputs[name].type_in(work.dtype)
+            )
+            for name, allowed in errors_of_float32(work, measured).items()
+        }
 
     def _scale(self, name: str) -> Array:
         is_float = self.work.task.outputs[name].type_in(self.work.dtype).is_float

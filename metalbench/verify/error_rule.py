@@ -1,8 +1,10 @@
 """The error rule: how far a result may be from the float64 oracle.
 
-With e_ref the error of the float32 MLX reference and e that of the candidate, u the unit roundoff
-of the run's type: rms(e) <= 2 rms(e_ref) + 2u rms(y), and everywhere
-|e| <= 4 max|e_ref| + 8u scale. NaN and infinities must be where the oracle has them, but that an
+With e_ref the error of a good float32 implementation and e that of the candidate, u the unit
+roundoff of the run's type: rms(e) <= 2 rms(e_ref) + 2u rms(y), and everywhere
+|e| <= 4 max|e_ref| + 8u scale. For rms(e_ref) and max|e_ref| the larger of two counts: the errors
+of MLX in float32, and those of a model of the oracle's roundings (`rounding_model`). NaN and
+infinities must be where the oracle has them, but that an
 infinity stands for whatever rounds to it: near the end of a type's range either may be right.
 """
 

@@ -10,7 +10,7 @@ def folded(x):
     """Sums over the nine places that a pixel has in patches."""
     batch, high, wide, depth = x.shape
     patches = x.reshape(batch, high, wide, 3, 3, depth // 9)
-    y = np.zeros((batch, high + 2, wide + 2, depth // 9), x.dtype)
+    y = np.zeros_like(x, shape=(batch, high + 2, wide + 2, depth // 9), order="C")
     for i, j in np.ndindex(3, 3):
         y[:, i : i + high, j : j + wide] += patches[:, :, :, i, j]
     return y

@@ -8,7 +8,7 @@ from metalbench.task.routing import gathered_product, skewed
 
 def grouped(x, expert, w):
     """Of every expert that has rows the product of these and its matrix, transposed."""
-    y = np.zeros((len(x), w.shape[1]), x.dtype)
+    y = np.zeros_like(x, shape=(len(x), w.shape[1]), order="C")
     for e in np.unique(expert):
         y[expert == e] = x[expert == e] @ w[e].T
     return y

@@ -2,15 +2,15 @@
 
 import mlx.core as mx
 import numpy as np
-import scipy.special
 
 from metalbench.task import coarse, even, heavy_tailed, normal, output, shifted, task
+from metalbench.task.oracles import softmax
 
 
 def chosen(logits, k):
     """The largest first, of equal ones the expert of lower number."""
     order = np.argsort(-logits, axis=-1, kind="stable")[:, :k]
-    shares = scipy.special.softmax(logits, axis=-1)
+    shares = softmax(logits, axis=-1)
     return np.take_along_axis(shares, order, axis=-1), order.astype(np.uint32)
 
 

@@ -10,7 +10,7 @@ from metalbench.task.routing import gathered_product, skewed
 
 def halves(x, expert, gate, up):
     """Of every row what its expert's two matrices make of it."""
-    both = np.zeros((2, len(x), gate.shape[1]), x.dtype)
+    both = np.zeros_like(x, shape=(2, len(x), gate.shape[1]), order="C")
     for e in np.unique(expert):
         rows = expert == e
         both[:, rows] = x[rows] @ gate[e].T, x[rows] @ up[e].T

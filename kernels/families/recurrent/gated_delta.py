@@ -10,7 +10,7 @@ def recurred(q, k, v, decay, beta):
     """Token after token: S = g S, S = S + beta (v - S k) k^T, y = S q."""
     tokens, heads, rows = v.shape
     shared = heads // k.shape[1]
-    state = np.zeros((heads, rows, k.shape[2]), v.dtype)
+    state = np.zeros_like(v, shape=(heads, rows, k.shape[2]), order="C")
     y = np.empty_like(v)
     for t in range(tokens):
         key, query = (np.repeat(each[t], shared, axis=0) for each in (k, q))

@@ -20,7 +20,7 @@ def convolution(x: Array, w: Array, steps: Steps) -> Array:
     x = np.pad(x, [(0, 0), *((p, p) for p in steps.padding), (0, 0)])
     taps = w.shape[1:-1]
     extents = _extents(x.shape[1:-1], taps, stride, dilation)
-    y = np.zeros((x.shape[0], *extents, w.shape[0]), x.dtype)
+    y = np.zeros_like(x, shape=(x.shape[0], *extents, w.shape[0]), order="C")
     for tap in np.ndindex(*taps):
         begin = [t * d for t, d in zip(tap, dilation, strict=True)]
         y += _mixed(x[_window(begin, extents, stride)], w[(slice(None), *tap)], groups)
@@ -35,7 +35,7 @@ def transposed_convolution(x: Array, w: Array, steps: Steps) -> Array:
         (n - 1) * s + d * (k - 1) + 1 + o
         for n, s, d, k, o in zip(extents, stride, dilation, taps, more, strict=True)
     ]
-    y = np.zeros((x.shape[0], *spans, w.shape[0]), x.dtype)
+    y = np.zeros_like(x, shape=(x.shape[0], *spans, w.shape[0]), order="C")
     for tap in np.ndindex(*taps):
         begin = [t * d for t, d in zip(tap, dilation, strict=True)]
         y[_window(begin, extents, stride)] += _mixed(x, w[(slice(None), *tap)], steps.groups)
@@ -98,9 +98,9 @@ def _window(begin: Numbers, extents: Numbers, stride: Numbers) -> tuple[slice, .
 def _mixed(x: Array, w: Array, groups: int) -> Array:
     """Channels by the filters of one tap, (filters, channels of a group)."""
     if groups == 1:
-        return np.asarray(x @ w.T)
+        return np.asanyarray(x @ w.T)
     if w.shape == (groups, 1):
-        return np.asarray(x * w[:, 0])
+        return np.asanyarray(x * w[:, 0])
     split = x.reshape(*x.shape[:-1], groups, -1)
     y = np.einsum("...gc,gfc->...gf", split, w.reshape(groups, -1, w.shape[-1]))
-    return np.asarray(y.reshape(*x.shape[:-1], -1))
+    return np.asanyarray(y.reshape(*x.shape[:-1], -1))

@@ -1,0 +1,365 @@
+"""Model the rounding errors of a good float32 implementation of an oracle.
+
+The oracle runs once more in float64, and every operation errs by a random amount of the size that
+float32 arithmetic may err by (Monte-Carlo arithmetic: Parker 1997; random instead of worst-case
+rounding errors: Higham and Mary, "A new approach to probabilistic rounding error analysis", 2019).
+The difference from the exact result is a sample of the errors of implementations with that many
+roundings, whatever their order. One fortunate implementation does not decide what others may err.
+
+With u = 2^-24, each operation errs by a uniform number in [-1, 1] times:
+
+| operation | error |
+|---|---|
+| + - * | u of the result |
+| / sqrt | 2u of the result: by way of a reciprocal |
+| exp | 2u, and u of the argument: exp2(x log2(e)) rounds the product |
+| log, tanh, erf, ... | 2u, and u absolutely: formulas such as log(1 + x), 1 - 2 / (1 + e^2x) |
+| sin, cos | u of the argument and u absolutely |
+| power | 2u, and u of the logarithm of the result |
+| sums, products of matrices | random errors of sums in runs of `RUN` terms, added pairwise |
+| running sums | the random errors of a sequential sum |
+
+A sum x_1 + ... + x_n with partial sums S_k errs by u sqrt(S_2^2 + ... + S_n^2). For runs of B terms
+the sum of squares is about B^2 S^2 / (3 n) + B / 2 sum x_k^2, and log2(n / B) S^2 for the pairwise
+part. Errors are a function of the exact result: equal values err alike. Conversions, selections and
+maxima are exact.
+
+A sequential sum of a thousand equal terms rounds alike at every step and may lose 100u or more.
+That is not modelled: one thread that adds up a long row of few distinct values fails.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from metalbench.task.dtypes import DTYPES
+from metalbench.task.workload import Workload
+from metalbench.verify.error_rule import MOST_ROUNDOFFS, Yardstick
+
+Array = np.ndarray[Any, Any]
+
+ROUNDOFF = DTYPES["float32"].roundoff
+# The longest sequential sum that counts as a good implementation.
+RUN = 4096
+# Outputs with few elements are sampled more often, to know their largest error.
+LEAST_SAMPLES, MOST_DRAWS, DRAWS_OF_LARGE = 2048, 16, 2
+LARGE_INPUT = 1 << 22
+
+_EXACT = {
+    *("negative", "positive", "absolute", "fabs", "sign", "copysign", "conjugate", "ldexp"),
+    *("maximum", "minimum", "fmax", "fmin", "floor", "ceil", "rint", "trunc", "nextafter"),
+    *("remainder", "mod", "fmod", "heaviside", "modf", "frexp"),
+}
+_ROUNDED = {"add", "subtract", "multiply", "square"}
+_ABSOLUTE = {
+    *("log", "log2", "log10", "log1p", "logaddexp", "logaddexp2", "log_expit", "log_ndtr"),
+    *("tanh", "sinh", "expm1", "erf", "erfc", "ndtr", "arctan", "arctan2", "arcsin", "arccos"),
+    *("arctanh", "arcsinh", "arccosh"),
+}
+
+
+def model_errors(work: Workload) -> dict[str, Yardstick]:
+    """Return the modelled errors of a good float32 implementation by output.
+
+    Outputs whose oracle loses the model (it returns integers, or copies values out of the arrays
+    that it was given) have errors of 0. Sampling is deterministic for each workload. What the
+    oracle raises with inexact arithmetic is not its fault: then all errors are 0.
+    """
+    draws, expected = _draws(work), work.expected
+    squares, largest = dict.fromkeys(expected, 0.0), dict.fromkeys(expected, 0.0)
+    for draw in range(draws):
+        for name, inexact in _evaluate(work, draw).items():
+            error = _clipped_error(inexact, expected[name], work.scale[name])
+            squares[name] += float(np.square(error).mean()) / draws if error.size else 0.0
+            largest[name] = max(largest[name], float(error.max(initial=0.0)))
+    return {name: Yardstick(largest[name], math.sqrt(squares[name])) for name in expected}
+
+
+def errors_of_float32(work: Workload, measured: Mapping[str, Yardstick]) -> dict[str, Yardstick]:
+    """Return the errors that a good float32 implementation may have, by output.
+
+    These are the larger of the errors `measured` of the MLX reference and of the modelled ones.
+    Verification computes the model, which costs one more run of the oracle, only for results that
+    fail by the measured errors: the model can only widen what is allowed.
+    """
+    modelled = model_errors(work)
+    return {
+        name: Yardstick(
+            max(each.largest, modelled[name].largest), max(each.rms, modelled[name].rms)
+        )
+        for name, each in measured.items()
+    }
+
+
+def _draws(work: Workload) -> int:
+    fewest = min((math.prod(each) for each in work.output_shapes.values()), default=1)
+    draws = min(MOST_DRAWS, -(-LEAST_SAMPLES // max(1, fewest)))
+    is_large = sum(each.size for each in work.inputs.values()) > LARGE_INPUT
+    return min(draws, DRAWS_OF_LARGE) if is_large else draws
+
+
+def _evaluate(work: Workload, draw: int) -> dict[str, Array]:
+    """Return the oracle's float outputs with inexact arithmetic."""
+    key = f"{work.task.name}/{work.size}/{work.dtype.name}/{work.seed}/{draw}/rounding".encode()
+    entropy = int.from_bytes(hashlib.sha256(key).digest(), "little")
+    random = np.random.Generator(np.random.SFC64(entropy))
+    arguments = {
+        name: Inexact.of(each, random)
+        if isinstance(each, np.ndarray) and each.dtype.kind == "f"
+        else each
+        for name, each in work.widened(np.float64).items()
+    }
+    try:
+        with np.errstate(all="ignore"):
+            results = work.task.oracle(**arguments)
+    except Exception:  # foreign code that does not support subclasses of arrays
+        return {}
+    several = results if isinstance(results, tuple) else (results,)
+    found = {}
+    for (name, shape), each in zip(work.output_shapes.items(), several, strict=False):
+        values = np.asarray(each)
+        if values.dtype.kind == "f" and values.shape == shape:
+            found[name] = values
+    return found
+
+
+def _clipped_error(inexact: Array, expected: Array, scale: Array) -> Array:
+    """Return |inexact - expected|, at most `MOST_ROUNDOFFS` of the scale.
+
+    A discontinuous oracle (a choice of the largest) can differ by more than rounding.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = np.abs(inexact - expected)
+        magnitude = np.abs(scale.astype(np.float64))
+    finite = np.isfinite(error) & np.isfinite(magnitude)
+    error, magnitude = error[finite], magnitude[finite]
+    if not error.size:
+        return error
+    root = float(np.sqrt(np.square(magnitude).mean()))
+    return np.asarray(np.minimum(error, MOST_ROUNDOFFS * ROUNDOFF * np.maximum(magnitude, root)))
+
+
+class Inexact(np.ndarray[Any, Any]):
+    """A float64 array whose operations err as float32 arithmetic may."""
+
+    random: np.random.Generator
+
+    @classmethod
+    def of(cls, values: Any, random: np.random.Generator) -> Any:
+        """Return floating-point `values` as an inexact array; others as they are."""
+        array = np.asarray(values)
+        if array.dtype.kind not in "fc":
+            return values
+        inexact = array.view(cls)
+        inexact.random = random
+        return inexact
+
+    def __array_finalize__(self, source: Any) -> None:
+        self.random = getattr(source, "random", None) or np.random.Generator(np.random.SFC64(0))
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any
+    ) -> Any:
+        plain = tuple(map(_plain, inputs))
+        if method == "at":
+            return getattr(ufunc, method)(*plain, **options)
+        options.pop("subok", None)
+        options.pop("casting", None)
+        if options.get("where", True) is not True and out is not None:
+            ufunc(*plain, out=tuple(map(_plain, out)), **options)
+            return out[0] if len(out) == 1 else out
+        found = getattr(ufunc, method)(*plain, **options)
+        several = found if isinstance(found, tuple) else (found,)
+        rounded = tuple(self._rounded(ufunc, method, plain, each, options) for each in several)
+        if out is not None:
+            for target, values in zip(out, rounded, strict=True):
+                if target is not None:
+                    np.copyto(_plain(target), _plain(values), casting="unsafe")
+            rounded = tuple(
+                values if target is None else target
+                for target, values in zip(out, rounded, strict=True)
+            )
+        return rounded[0] if len(rounded) == 1 else rounded
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        special = _FUNCTIONS.get(getattr(func, "__name__", ""))
+        if special is not None:
+            return special(self, func, args, kwargs)
+        found = super().__array_function__(func, types, args, kwargs)
+        if isinstance(found, (tuple, list)):
+            return type(found)(map(self._wrapped, found)) if type(found) in (tuple, list) else found
+        return self._wrapped(found)
+
+    def _wrapped(self, values: Any) -> Any:
+        is_plain = isinstance(values, (np.ndarray, np.floating)) and not isinstance(values, Inexact)
+        return Inexact.of(values, self.random) if is_plain else values
+
+    def _perturbed(self, values: Any, amplitude: Any) -> Any:
+        """Return `values` off by uniform random numbers up to `amplitude` in magnitude."""
+        array = np.asarray(values)
+        noise = _noise(array, self.random.integers(1 << 63, dtype=np.uint64))
+        with np.errstate(all="ignore"):
+            moved = array + np.asarray(amplitude) * noise
+        if not np.isfinite(moved).all():
+            moved = np.where(np.isfinite(moved), moved, array)
+        return Inexact.of(moved, self.random)
+
+    def _rounded(
+        self,
+        ufunc: np.ufunc,
+        method: str,
+        inputs: tuple[Any, ...],
+        values: Any,
+        options: dict[str, Any],
+    ) -> Any:
+        array = np.asarray(values)
+        if array.dtype.kind not in "fc":
+            return values
+        with np.errstate(all="ignore"):
+            if method in {"reduce", "accumulate"}:
+                amplitude = _of_reduction(ufunc, method, inputs[0], array, options)
+            else:
+                amplitude = _of_operation(ufunc.__name__, inputs, array)
+        if amplitude is None:
+            return Inexact.of(array, self.random)
+        return self._perturbed(array, amplitude)
+
+
+def _noise(values: Array, key: Any) -> Array:
+    """Return uniform numbers in [-1, 1): of equal values equal ones, as roundings are."""
+    parts = (values.real, values.imag) if values.dtype.kind == "c" else (values,)
+    bits = np.full(values.shape, key)
+    for part in parts:
+        bits ^= np.ascontiguousarray(part, np.float64).view(np.uint64).reshape(values.shape)
+        for factor in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB):  # splitmix64
+            bits ^= bits >> np.uint64(30)
+            bits *= np.uint64(factor)
+    bits ^= bits >> np.uint64(31)
+    return np.asarray((bits >> np.uint64(11)) * 2.0**-52 - 1)
+
+
+def _plain(value: Any) -> Any:
+    return value.view(np.ndarray) if isinstance(value, Inexact) else value
+
+
+def _of_operation(name: str, inputs: tuple[Any, ...], values: Array) -> Any:
+    """Return the amplitude of the error of one operation; None if it is exact."""
+    size = ROUNDOFF * np.abs(values)
+    amplitude: Any = 2 * size
+    if name in _EXACT:
+        amplitude = None
+    elif name in _ROUNDED:
+        amplitude = size
+    elif name in ("matmul", "vecdot", "matvec", "vecmat"):
+        a, b = inputs
+        multiply: Callable[..., Any] = getattr(np, name)
+        amplitude = _of_sum(values, multiply(np.square(a), np.square(b)), np.shape(a)[-1])
+    elif name in ("exp", "exp2", "expit"):
+        argument = np.abs(inputs[0]) * (math.log(2) if name == "exp2" else 1.0)
+        amplitude = size * (2 + np.where(np.isfinite(argument), argument, 0))
+    elif name in ("power", "float_power"):
+        logarithm = np.abs(np.log(np.abs(values)))
+        amplitude = size * (2 + np.where(np.isfinite(logarithm), logarithm, 0))
+    elif name in ("sin", "cos", "tan"):
+        amplitude = 2 * size + ROUNDOFF * (1 + np.abs(inputs[0]))
+    elif name in _ABSOLUTE:
+        amplitude = 2 * size + ROUNDOFF
+    return amplitude
+
+
+def _of_reduction(
+    ufunc: np.ufunc, method: str, terms: Any, values: Array, options: dict[str, Any]
+) -> Any:
+    name, array = ufunc.__name__, np.asarray(terms)
+    if name in _EXACT:
+        return None
+    axis = options.get("axis", 0)
+    if method == "accumulate":
+        along = np.arange(1, array.shape[axis] + 1)
+        shape = [1] * array.ndim
+        shape[axis] = -1
+        if name == "add":
+            return ROUNDOFF * np.sqrt(np.cumsum(np.square(np.abs(values)), axis=axis))
+        return (
+            2 * ROUNDOFF * np.sqrt(along.reshape(shape)) * np.maximum(np.abs(values), _unit(name))
+        )
+    count = array.size // max(1, values.size)
+    if name != "add" or options.get("where", True) is not True:
+        return 2 * ROUNDOFF * math.sqrt(count) * np.maximum(np.abs(values), _unit(name))
+    squares = np.add.reduce(
+        np.square(np.abs(array)), axis=axis, keepdims=options.get("keepdims", False)
+    )
+    return _of_sum(values, squares, count)
+
+
+def _unit(name: str) -> float:
+    """Return 1 for reductions that err absolutely, as logarithms do."""
+    return 1.0 if name in _ABSOLUTE else 0.0
+
+
+def _of_sum(values: Array, squares: Any, count: int) -> Any:
+    """Return the error of sums of `count` terms, whose `squares` are added up too."""
+    if count <= 1:
+        return ROUNDOFF * np.abs(values)
+    run = min(count, RUN)
+    of_sum = run * run / (3 * count) + math.log2(count / run) + 1
+    return ROUNDOFF * np.sqrt(of_sum * np.square(np.abs(values)) + run / 2 * np.abs(squares))
+
+
+def _bilinear(array: Inexact, func: Any, args: Any, kwargs: Any) -> Any:
+    """Return a sum of products, such as `tensordot`, with its error."""
+    plain = [_plain(each) for each in args]
+    values = func(*plain, **kwargs)
+    squares = func(*(np.square(np.abs(each)) for each in plain[:2]), *plain[2:], **kwargs)
+    count = max(1, round(plain[0].size * plain[1].size / max(1, np.size(values))) ** 0.5)
+    return array._perturbed(values, _of_sum(np.asarray(values), squares, int(count)))
+
+
+def _einsum(array: Inexact, func: Any, args: Any, kwargs: Any) -> Any:
+    subscripts, *operands = [_plain(each) for each in args]
+    kwargs = {name: each for name, each in kwargs.items() if name != "out"}
+    if not isinstance(subscripts, str):
+        return array._wrapped(func(subscripts, *operands, **kwargs))
+    values = func(subscripts, *operands, **kwargs)
+    squares = func(subscripts, *(np.square(np.abs(each)) for each in operands), **kwargs)
+    given, _, kept = subscripts.replace(" ", "").partition("->")
+    extents: dict[str, int] = {}
+    for labels, operand in zip(given.split(","), operands, strict=True):
+        named = labels.replace("...", "")
+        at_end = labels.startswith("...")
+        shape = np.shape(operand)
+        taken = shape[len(shape) - len(named) :] if at_end else shape[: len(named)]
+        extents.update(zip(named, taken, strict=True))
+    count = math.prod(extent for label, extent in extents.items() if label not in kept)
+    if count <= 1 and len(operands) == 1:
+        return Inexact.of(values, array.random)
+    return array._perturbed(values, _of_sum(np.asarray(values), squares, count))
+
+
+def _norm(array: Inexact, func: Any, args: Any, kwargs: Any) -> Any:
+    values, order = args[0], kwargs.get("ord", args[1] if len(args) > 1 else None)
+    if order not in (None, 2, "fro") or len(args) > 2:
+        return array._wrapped(func(*map(_plain, args), **kwargs))
+    axis, keep = kwargs.get("axis"), kwargs.get("keepdims", False)
+    return np.sqrt(np.add.reduce(np.square(np.abs(values)), axis=axis, keepdims=keep))
+
+
+def _fourier(array: Inexact, func: Any, args: Any, kwargs: Any) -> Any:
+    """Return a Fourier transform; errors of its log2(n) steps are relative to its norm."""
+    values = np.asarray(func(*map(_plain, args), **kwargs))
+    root = np.sqrt(np.square(np.abs(values)).mean(axis=-1, keepdims=True))
+    steps = math.log2(max(2, np.shape(args[0])[-1]))
+    return array._perturbed(values, 2 * ROUNDOFF * math.sqrt(steps) * root)
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "einsum": _einsum,
+    "norm": _norm,
+    **dict.fromkeys(("dot", "vdot", "inner", "tensordot"), _bilinear),
+    **dict.fromkeys(("fft", "ifft", "rfft", "irfft", "fft2", "ifft2"), _fourier),
+}

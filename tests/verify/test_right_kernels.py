@@ -1,0 +1,34 @@
+"""Kernels in float32 that are right in other ways than the reference: verification accepts them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metalbench import _core
+from metalbench.kernel import header
+from metalbench.kernel.library import Library
+from metalbench.verify import all_sizes, small_sizes, verify
+
+RIGHT = sorted((Path(__file__).parent / "right").glob("*.metal"))
+SEEDS = 20
+
+
+def messages(path, sizes, **options):
+    task = Library().entry("softmax").task
+    report = verify(_core.open("cpu"), header.read(path), task, sizes=sizes(task), **options)
+    return list(map(str, report.findings))
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.stem)
+def test_a_right_softmax_passes_with_every_variation(path):
+    assert messages(path, small_sizes) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.stem)
+def test_a_right_softmax_passes_at_all_sizes_and_seeds(path):
+    for seed in range(SEEDS):
+        assert messages(path, lambda task: all_sizes(task, seed), seeds=[seed]) == []  # noqa: B023
