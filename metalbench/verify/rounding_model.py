@@ -24,8 +24,8 @@ the sum of squares is about B^2 S^2 / (3 n) + B / 2 sum x_k^2, and log2(n / B) S
 part. Errors are a function of the exact result: equal values err alike. Conversions, selections and
 maxima are exact.
 
-A sequential sum of a thousand equal terms rounds alike at every step and may lose 100u or more.
-That is not modelled: one thread that adds up a long row of few distinct values fails.
+A sequential sum of many equal terms rounds alike at every step, and errs by up to n u / 2: then the
+error of an actual float32 sum counts, of up to `RUN` terms. Products of matrices do without.
 """
 
 from __future__ import annotations
@@ -39,15 +39,23 @@ import numpy as np
 
 from metalbench.task.dtypes import DTYPES
 from metalbench.task.workload import Workload
-from metalbench.verify.error_rule import MOST_ROUNDOFFS, Yardstick
+from metalbench.verify.error_rule import Yardstick
 
 Array = np.ndarray[Any, Any]
 
 ROUNDOFF = DTYPES["float32"].roundoff
 # The longest sequential sum that counts as a good implementation.
-RUN = 4096
+RUN = 8192
+# Terms are multiplied by so many numbers from 1 on, to see sums of terms with other last bits. The
+# largest of their errors exceeds this many times the amplitude only if roundings are not random.
+STRETCHES, LARGEST_STRETCH, BEYOND_CHANCE = 8, 1e-3, 2.5
+# Of an einsum, to look at every term.
+MOST_PRODUCTS = 1 << 23
+# A discontinuous oracle can differ by more than rounding. No error counts for more of the scale
+# (6e-5, where half precision rounds by up to 5e-4).
+MOST_ROUNDOFFS = 1024
 # Outputs with few elements are sampled more often, to know their largest error.
-LEAST_SAMPLES, MOST_DRAWS, DRAWS_OF_LARGE = 2048, 16, 2
+LEAST_SAMPLES, MOST_DRAWS, DRAWS_OF_LARGE = 1024, 8, 2
 LARGE_INPUT = 1 << 22
 
 _EXACT = {
@@ -129,10 +137,7 @@ def _evaluate(work: Workload, draw: int) -> dict[str, Array]:
 
 
 def _clipped_error(inexact: Array, expected: Array, scale: Array) -> Array:
-    """Return |inexact - expected|, at most `MOST_ROUNDOFFS` of the scale.
-
-    A discontinuous oracle (a choice of the largest) can differ by more than rounding.
-    """
+    """Return |inexact - expected|, at most `MOST_ROUNDOFFS` of the scale."""
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(inexact - expected)
         magnitude = np.abs(scale.astype(np.float64))
@@ -294,7 +299,29 @@ def _of_reduction(
     squares = np.add.reduce(
         np.square(np.abs(array)), axis=axis, keepdims=options.get("keepdims", False)
     )
-    return _of_sum(values, squares, count)
+    return _with_systematic_error(_of_sum(values, squares, count), array, values, axis)
+
+
+def _with_systematic_error(amplitude: Any, terms: Array, values: Array, axis: Any) -> Any:
+    """Return the error of sums over `axis`, larger where a sequential float32 sum errs by more.
+
+    How equal terms round depends on their last bits: the largest of several errors counts.
+    """
+    if terms.dtype.kind != "f" or not 1 < terms.size // max(1, values.size) <= RUN:
+        return amplitude
+    several = range(terms.ndim) if axis is None else np.atleast_1d(axis)
+    axes = sorted(int(each) % terms.ndim for each in several)
+    rows = np.moveaxis(terms, axes, range(len(axes)))
+    rows = rows.reshape(-1, 1, math.prod(rows.shape[len(axes) :]))
+    factors = np.linspace(1, 1 + LARGEST_STRETCH, STRETCHES)[:, None]
+    total = np.zeros((STRETCHES, rows.shape[2]), np.float32)
+    exact = np.zeros((STRETCHES, rows.shape[2]))
+    for row in rows:
+        stretched = (row * factors).astype(np.float32)
+        total += stretched
+        exact += stretched
+    systematic = np.abs(total - exact).max(axis=0).reshape(values.shape)
+    return np.hypot(amplitude, np.where(systematic > BEYOND_CHANCE * amplitude, systematic, 0))
 
 
 def _unit(name: str) -> float:
@@ -327,7 +354,10 @@ def _einsum(array: Inexact, func: Any, args: Any, kwargs: Any) -> Any:
         return array._wrapped(func(subscripts, *operands, **kwargs))
     values = func(subscripts, *operands, **kwargs)
     squares = func(subscripts, *(np.square(np.abs(each)) for each in operands), **kwargs)
-    given, _, kept = subscripts.replace(" ", "").partition("->")
+    given, arrow, kept = subscripts.replace(" ", "").partition("->")
+    if not arrow:
+        named_once = (each for each in sorted(set(given) - set(",.")) if given.count(each) == 1)
+        kept = "".join(named_once)
     extents: dict[str, int] = {}
     for labels, operand in zip(given.split(","), operands, strict=True):
         named = labels.replace("...", "")
@@ -338,7 +368,13 @@ def _einsum(array: Inexact, func: Any, args: Any, kwargs: Any) -> Any:
     count = math.prod(extent for label, extent in extents.items() if label not in kept)
     if count <= 1 and len(operands) == 1:
         return Inexact.of(values, array.random)
-    return array._perturbed(values, _of_sum(np.asarray(values), squares, count))
+    amplitude = _of_sum(np.asarray(values), squares, count)
+    if count * np.size(values) <= MOST_PRODUCTS and "..." not in given:
+        summed = "".join(label for label in extents if label not in kept)
+        terms = func(f"{given}->{kept}{summed}", *operands)
+        axes = tuple(range(len(kept), terms.ndim))
+        amplitude = _with_systematic_error(amplitude, terms, np.asarray(values), axes)
+    return array._perturbed(values, amplitude)
 
 
 def _norm(array: Inexact, func: Any, args: Any, kwargs: Any) -> Any:
