@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from metalbench.comparison import ResultSet
+    from metalbench.comparison.regression import Gate as Regressions
     from metalbench.comparison.regression import Regression
     from metalbench.run.observed import Described
     from metalbench.run.runner import Outcome
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from metalbench.store import Store
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-FAILING = ("incorrect", "slower", "regression")
+FAILING = ("incorrect", "slower", "regression", "inconclusive")
 
 
 def share(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
@@ -66,8 +67,8 @@ def gate_options(command: Command) -> Command:
             "--fail-on",
             type=click.Choice(FAILING),
             multiple=True,
-            help="Exit code 1 also if a kernel is slower than MLX, or than it was before; always "
-            "if one is incorrect. Repeatable.",
+            help="Exit code 1 also if a kernel is slower than MLX, or than it was before, or if it "
+            "is inconclusive whether it became slower; always if one is incorrect. Repeatable.",
         ),
     ):
         command = option(command)
@@ -102,25 +103,34 @@ class Gate:
     @property
     def looks_back(self) -> bool:
         """Whether regressions are looked for."""
-        return "regression" in self.fail_on or self.baseline is not None
+        asked = {"regression", "inconclusive"} & set(self.fail_on)
+        return bool(asked) or self.baseline is not None
 
-    def regressions(self, store: Store, outcome: Outcome) -> list[Regression]:
-        """Kernels that became slower, if that was asked; raises if runs do not compare."""
-        from metalbench.comparison.regression import regressions
+    def look(self, store: Store, outcome: Outcome, *, without: Sequence[int] = ()) -> Regressions:
+        """Return what became slower, if that was asked; raise if runs do not compare."""
+        from metalbench.comparison.regression import Gate as Regressions
+        from metalbench.comparison.regression import look_for_regressions
 
         if not self.looks_back or outcome.number is None or not outcome.results:
-            return []
-        return regressions(store, outcome.number, baseline=self.baseline, allowed=self.allowed)
+            return Regressions()
+        return look_for_regressions(
+            store,
+            outcome.number,
+            baseline=self.baseline,
+            allowed=self.allowed,
+            without=without,
+        )
 
-    def exit_code(self, outcome: Outcome, found: Sequence[Regression]) -> int:
+    def exit_code(self, outcome: Outcome, found: Regressions | None = None) -> int:
         """130 interrupted, 2 not all could be tried, 1 failed, 0 passed."""
         if outcome.ended == "interrupted":
             return INTERRUPTED
         if outcome.untried:
             return Failure.exit_code
         slower = "slower" in self.fail_on and any(map(_is_slower, outcome.results))
-        regressed = "regression" in self.fail_on and bool(found)
-        return int(not outcome.correct or slower or regressed)
+        regressed = found and "regression" in self.fail_on and found.regressed
+        unclear = found and "inconclusive" in self.fail_on and found.inconclusive
+        return int(bool(not outcome.correct or slower or regressed or unclear))
 
 
 def _is_slower(result: Any) -> bool:
@@ -129,23 +139,42 @@ def _is_slower(result: Any) -> bool:
     return result.measurement is not None and result.measurement.verdict is Verdict.SLOWER
 
 
-def tell_regressions(out: Console, found: Sequence[Regression]) -> None:
-    """One line for each kernel that became slower."""
+def tell_regressions(out: Console, gate: Gate, found: Regressions, *, quiet: bool) -> None:
+    """Print what became slower, what could not be told, and what another measurement cleared."""
+    for each in found.regressed:
+        line = f"Regression: {_described(each)}"
+        if each.suspected is not None:
+            line += "; measured twice"
+        out.print(line, style="bold red", soft_wrap=True)
+    for each in found.inconclusive:
+        reason = f": {each.reason}" if each.reason else ""
+        out.print(f"Inconclusive: {_described(each)}{reason}", style="yellow", soft_wrap=True)
+    if not gate.looks_back or quiet:
+        return
+    for each in found.cleared:
+        line = f"Not confirmed: {_described(each)}; measured again, it is not slower"
+        out.print(line, soft_wrap=True, highlight=False)
+    if not found.regressed and found.compared:
+        before = gate.baseline.name if gate.baseline is not None else "its own past"
+        more = f" of more than {100 * gate.allowed:.3g} %" if gate.allowed else ""
+        line = f"No regression{more} against {before}"
+        if found.inconclusive:
+            from metalbench.report.numbers import count
+
+            kernels = count(len(found.inconclusive), "kernel")
+            line += f"; inconclusive for {kernels} of {found.compared}"
+        out.print(line, soft_wrap=True, highlight=False)
+
+
+def _described(each: Regression) -> str:
     from metalbench.report import numbers
     from metalbench.report.labels import label
 
-    for each in found:
-        ratio = numbers.ratio(each.judgement.ratio)
-        line = f"Regression: {label(*each.key)}: {ratio} against {each.against}"
-        out.print(line, style="bold red", soft_wrap=True)
-
-
-def tell_no_regression(out: Console, gate: Gate) -> None:
-    """Say that none was found, where one was looked for."""
-    if gate.looks_back:
-        before = gate.baseline.name if gate.baseline is not None else "its own past"
-        more = f" of more than {100 * gate.allowed:.3g} %" if gate.allowed else ""
-        out.print(f"No regression{more} against {before}", soft_wrap=True, highlight=False)
+    source = ", source unchanged" if each.same_source else ""
+    return (
+        f"{label(*each.key)}: {numbers.ratio(each.judgement.ratio)} against {each.against}, its "
+        f"own time {numbers.ratio(each.own.ratio)}{source}"
+    )
 
 
 def annotate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,6 @@ from metalbench.cli.gate import (
     Gate,
     annotate,
     gate_options,
-    tell_no_regression,
     tell_regressions,
 )
 from metalbench.cli.isolation import isolation_options, unconfined_option
@@ -39,7 +38,8 @@ from metalbench.cli.warning import warn
 
 if TYPE_CHECKING:
     from metalbench.cli.progress import LineProgress, LiveProgress
-    from metalbench.comparison.regression import Regression
+    from metalbench.comparison.regression import Gate as Regressions
+    from metalbench.comparison.result_set import Key
     from metalbench.errors import MetalBenchError
     from metalbench.run.runner import Outcome
     from metalbench.run.trial import Trial
@@ -173,7 +173,7 @@ def _control(options: dict[str, Any]) -> int:
     right = tell_control(out, outcome.results)
     facts = device_facts(device)
     export(outcome, facts, environment(), options, seconds=perf_counter() - start)
-    return Gate().exit_code(outcome, ()) or int(not right)
+    return Gate().exit_code(outcome) or int(not right)
 
 
 def _run(options: dict[str, Any], machine: Machine) -> int:
@@ -189,6 +189,16 @@ def _run(options: dict[str, Any], machine: Machine) -> int:
     out, log = consoles(options)
     machine.warn(log)
     here = machine.environment
+
+    def measure_again(keys: set[Key]) -> Outcome:
+        kind = device.kind
+        again = [
+            each for each in trials if (each.entry.name, each.dtype, each.size_on(kind)) in keys
+        ]
+        log.print(f"Measuring {len(again)} again, to be sure of what became slower")
+        progress = progress_on(log, log, options["seconds"])
+        return _tried(machine, again, store, progress, {**options, "save": None})
+
     with Store(location(options["db"])) as store:
         if options["tuned"]:
             trials = with_tunings(trials, device, store, log)
@@ -200,10 +210,12 @@ def _run(options: dict[str, Any], machine: Machine) -> int:
             out.print(f"Kept in {store.path}; --seed {seed} draws the same inputs", soft_wrap=True)
         if options["record"]:
             enter_records(out, machine, trials, store, outcome, log=log)
-        slower, fault = _regressions(gate, store, outcome)
-    tell_regressions(out, slower)
-    if not slower and fault is None and outcome.results and not options["quiet"]:
-        tell_no_regression(out, gate)
+        found, fault = _regressions(gate, store, outcome)
+        if found.regressed and outcome.ended == "finished":
+            found = _confirmed(gate, store, outcome, found, measure_again)
+    if fault is None:
+        tell_regressions(out, gate, found, quiet=options["quiet"])
+    slower = found.regressed
     if options["capture"] and outcome.ended != "interrupted":
         capture_after(out, machine, trials[0], outcome.results, options["capture"])
     annotate(outcome, trials, slower, to_stderr=is_taken(options))
@@ -211,7 +223,7 @@ def _run(options: dict[str, Any], machine: Machine) -> int:
     export(outcome, facts, here, options, slower=slower, seconds=seconds)
     if fault is not None:
         raise fault
-    return gate.exit_code(outcome, slower)
+    return gate.exit_code(outcome, found)
 
 
 def _tried(
@@ -241,12 +253,28 @@ def _tried(
 
 
 def _regressions(
-    gate: Gate, store: Store, outcome: Outcome
-) -> tuple[Sequence[Regression], MetalBenchError | None]:
-    """What became slower, or why that cannot be told, which must not keep results from files."""
+    gate: Gate, store: Store, outcome: Outcome, *, without: Sequence[int] = ()
+) -> tuple[Regressions, MetalBenchError | None]:
+    """Return what became slower, or why that is unknown, which must not keep results from files."""
+    from metalbench.comparison.regression import Gate as Regressions
     from metalbench.errors import MetalBenchError
 
     try:
-        return gate.regressions(store, outcome), None
+        return gate.look(store, outcome, without=without), None
     except MetalBenchError as error:
-        return (), error
+        return Regressions(), error
+
+
+def _confirmed(
+    gate: Gate,
+    store: Store,
+    outcome: Outcome,
+    found: Regressions,
+    measure_again: Callable[[set[Key]], Outcome],
+) -> Regressions:
+    """Measure suspected kernels again, as a run of their own: what else ran may be over by now."""
+    second = measure_again({each.key for each in found.regressed})
+    if outcome.number is None or not second.correct:
+        return found
+    of_second, fault = _regressions(gate, store, second, without=(outcome.number,))
+    return found if fault is not None else found.after_another_run(of_second)

@@ -1,71 +1,221 @@
-"""What became slower: a run against a baseline, or each kernel against its own past."""
+"""Find what became slower: a run against a baseline, or each kernel against its own past."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
 
 from metalbench.comparison.compare import compare
 from metalbench.comparison.past import Past, pasts
-from metalbench.comparison.result_set import ResultSet
-from metalbench.stats import Judgement, Verdict
-from metalbench.store import Store
+from metalbench.comparison.result_set import Key, ResultSet, row_of
+from metalbench.stats import Interval, Judgement, Verdict
+from metalbench.stats.apart import UNREPEATED, assess_apart
+from metalbench.store import HistoryEntry, Store
 
 # Earlier results of a task that the best is looked for among.
 MOST_RESULTS = 200
+# Why a kernel has no verdict of its own in the run that is judged or in the one before.
+_THROTTLED = "the machine was throttled in {}"
+
+
+class State(Enum):
+    """What a comparison with an earlier result shows."""
+
+    NOT_SLOWER = "not slower"
+    REGRESSED = "regressed"
+    INCONCLUSIVE = "inconclusive"
 
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """A kernel that is SLOWER than it was, by `judgement`; `against` names what it was."""
+    """One kernel compared with an earlier result.
+
+    `judgement` is that of what the comparison rests on, mostly the ratio to MLX; `own` is that of
+    the kernel's own times, before / after. `against` names the earlier result, `reason` says why
+    the comparison is inconclusive. `same_source` says whether the digests of the source with its
+    headers are equal. `suspected` has the first judgement of a kernel that was measured again.
+    """
 
     task: str
     dtype: str
     size: str
     against: str
     judgement: Judgement
+    own: Judgement
+    same_source: bool = False
+    reason: str = ""
+    suspected: Judgement | None = None
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> Key:
         """Which result it is about."""
         return self.task, self.dtype, self.size
 
+    def state(self, allowed: float) -> State:
+        """Return what is certain if a kernel may take `allowed` (0.05: 5 %) longer.
 
-def regressions(
-    store: Store, run: int, *, baseline: ResultSet | None = None, allowed: float = 0.0
-) -> list[Regression]:
-    """Kernels of run number `run` that take surely more than `allowed` (0.05: 5 %) longer.
+        A kernel has regressed if both the ratio and its own time have, each by its whole interval:
+        a reference that became faster makes no kernel slower.
+        """
+        limit = 1 / (1 + allowed)
+        if self.reason:
+            return State.INCONCLUSIVE
+        if _is_slower(self.judgement, limit):
+            if _is_slower(self.own, limit):
+                return State.REGRESSED
+            return State.INCONCLUSIVE if self.own.ratio.value < limit else State.NOT_SLOWER
+        is_open = (
+            self.judgement.verdict is Verdict.INCONCLUSIVE and self.judgement.ratio.low < limit
+        )
+        # The own time decides where the ratio cannot: not slower by its whole interval.
+        if is_open and not (self.own.ratio.bounded and self.own.ratio.low >= limit):
+            return State.INCONCLUSIVE
+        return State.NOT_SLOWER
 
-    They are compared with `baseline`, or without it with their own results before: the last one
-    and the best. Sure is what the whole interval of the ratio says. Raises MetalBenchError if run
-    and baseline do not compare.
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The outcome of looking for regressions.
+
+    `cleared` are kernels that looked slower, and did not when they were measured again.
     """
-    found = _past(store, run) if baseline is None else _against(store, run, baseline)
-    return [each for each in found if _is_slower(each.judgement, allowed)]
+
+    regressed: tuple[Regression, ...] = ()
+    inconclusive: tuple[Regression, ...] = ()
+    cleared: tuple[Regression, ...] = ()
+    compared: int = 0
+
+    def after_another_run(self, again: Gate) -> Gate:
+        """Return the outcome when suspected kernels were measured again, with that outcome.
+
+        A kernel has regressed only if it has in both.
+        """
+        confirmed = {each.key: each for each in again.regressed}
+        unclear = {each.key: each for each in again.inconclusive}
+        regressed, cleared, inconclusive = [], [], list(self.inconclusive)
+        for each in self.regressed:
+            if each.key in confirmed:
+                found = replace(confirmed[each.key], suspected=each.judgement)
+                regressed.append(replace(found, against=each.against))
+            elif each.key in unclear:
+                inconclusive.append(replace(unclear[each.key], suspected=each.judgement))
+            else:
+                cleared.append(each)
+        return replace(
+            self,
+            regressed=tuple(regressed),
+            inconclusive=tuple(inconclusive),
+            cleared=(*self.cleared, *cleared),
+        )
 
 
-def _is_slower(judgement: Judgement, allowed: float) -> bool:
-    return judgement.verdict is Verdict.SLOWER and judgement.ratio.high < 1 / (1 + allowed)
+def look_for_regressions(
+    store: Store,
+    run: int,
+    *,
+    baseline: ResultSet | None = None,
+    allowed: float = 0.0,
+    without: Collection[int] = (),
+) -> Gate:
+    """Compare the kernels of run number `run` with `baseline`, or with their own past.
+
+    Their own past are the result before and the best one, of runs other than those in `without`. A
+    kernel may take `allowed` longer. Raises MetalBenchError if run and baseline do not compare.
+    """
+    if baseline is None:
+        found = list(_past(store, run, allowed, without))
+    else:
+        found = list(_against(store, run, baseline, without))
+    states = [(each, each.state(allowed)) for each in found]
+    return Gate(
+        regressed=tuple(each for each, state in states if state is State.REGRESSED),
+        inconclusive=tuple(each for each, state in states if state is State.INCONCLUSIVE),
+        compared=len(found),
+    )
 
 
-def _against(store: Store, run: int, baseline: ResultSet) -> Iterator[Regression]:
-    compared = compare(baseline, ResultSet.of_run(store, run, f"run:{run}")).compared
-    for each in compared:
-        yield Regression(each.task, each.dtype, each.size, baseline.name, each.judgement)
+def _is_slower(judgement: Judgement, limit: float) -> bool:
+    return judgement.verdict is Verdict.SLOWER and judgement.ratio.high < limit
 
 
-def _past(store: Store, run: int) -> Iterator[Regression]:
+def _against(
+    store: Store, run: int, baseline: ResultSet, without: Collection[int]
+) -> Iterator[Regression]:
+    after = ResultSet.of_run(store, run, f"run:{run}")
+    # A suspected result must not widen what runs are taken to differ by.
+    others = {
+        key: tuple(each for each in several if each.run not in without)
+        for key, several in after.others.items()
+    }
+    after = replace(after, others=others)
+    throttled = {
+        each.key: _THROTTLED.format(rows.name)
+        for rows in (baseline, after)
+        for each in rows.rows
+        if each.verdict == Verdict.THROTTLED.value
+    }
+    for each in compare(baseline, after).compared:
+        own = each.judgement if each.by == "time" else _of_times(each.before_ns, each.after_ns)
+        key = (each.task, each.dtype, each.size)
+        yield Regression(
+            *key, baseline.name, each.judgement, own, each.same_source, throttled.get(key, "")
+        )
+
+
+def _of_times(before: Interval, after: Interval) -> Judgement:
+    return assess_apart(before, after, between=UNREPEATED)
+
+
+def _past(store: Store, run: int, allowed: float, without: Collection[int]) -> Iterator[Regression]:
     for task in dict.fromkeys(entry.task for entry in store.results(run)):
-        for past in pasts(store.history(task, MOST_RESULTS)):
+        entries = [each for each in store.history(task, MOST_RESULTS) if each.run not in without]
+        for past in pasts(entries):
             if past.latest is not None and past.latest.run == run:
-                yield from _of_past(past)
+                yield from _of_past(past, allowed)
 
 
-def _of_past(past: Past) -> Iterator[Regression]:
+def _of_past(past: Past, allowed: float) -> Iterator[Regression]:
+    """Yield the comparison that says the most: a regression, else an inconclusive one."""
     latest = past.latest
     assert latest is not None
-    judged = (("the result before", past.against_previous), ("its best", past.against_best))
-    for against, judgement in judged:
-        if judgement is not None and judgement.verdict is Verdict.SLOWER:
-            yield Regression(latest.task, latest.dtype, latest.size, against, judgement)
-            return
+    judged = (
+        ("the result before", past.timed[1:2], past.against_previous),
+        ("its best", [past.best], past.against_best),
+    )
+    found = (
+        [
+            _compared(latest, earlier, against, judgement)
+            for against, (earlier, *_), judgement in judged
+            if judgement is not None and earlier is not None
+        ]
+        if len(past.timed) > 1
+        else []
+    )
+    for wanted in (State.REGRESSED, State.INCONCLUSIVE, State.NOT_SLOWER):
+        for each in found:
+            if each.state(allowed) is wanted:
+                yield each
+                return
+
+
+def _compared(
+    latest: HistoryEntry, earlier: HistoryEntry, against: str, judgement: Judgement
+) -> Regression:
+    after, before = row_of(latest), row_of(earlier)
+    assert after.time_ns is not None
+    assert before.time_ns is not None
+    reason = ""
+    for row, name in ((before, against), (after, "this run")):
+        if row.verdict == Verdict.THROTTLED.value:
+            reason = _THROTTLED.format(name)
+    return Regression(
+        latest.task,
+        latest.dtype,
+        latest.size,
+        against,
+        judgement,
+        _of_times(before.time_ns, after.time_ns),
+        before.source_hash == after.source_hash,
+        reason,
+    )

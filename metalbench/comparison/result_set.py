@@ -42,6 +42,7 @@ class Row:
     reference: tuple[str | None, str | None]
     time_ns: Interval | None
     ratio: Interval | None
+    verdict: str | None = None
 
     @property
     def key(self) -> Key:
@@ -130,6 +131,7 @@ def row_of(entry: HistoryEntry) -> Row:
         reference=(entry.form, entry.mlx),
         time_ns=entry.kernel_ns if entry.gpu_ns is None else entry.gpu_ns,
         ratio=entry.ratio,
+        verdict=entry.verdict,
     )
 
 
@@ -148,6 +150,7 @@ def _row_of_json(entry: Mapping[str, Any], environment: Mapping[str, Any]) -> Ro
         reference=(form, environment["versions"].get("mlx")),
         time_ns=_interval(entry["gpu_ns"] or entry["kernel_ns"]),
         ratio=_interval(entry["ratio"]),
+        verdict=entry.get("verdict"),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -18,14 +19,21 @@ from metalbench.store import Store
 
 @pytest.fixture
 def speed(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Sets how many times as fast as MLX every kernel is; samples are scripted."""
-    ratio = {"value": 2.0}
+    """Sets how many times as fast as MLX every kernel is; samples are scripted.
+
+    Several values are those of one measurement after the other, and the last one stays. MLX takes
+    `mlx_ns`, whatever the kernel does.
+    """
+    ratios = [2.0]
+    mlx = {"ns": 24_680.0}
 
     def measured(*_: object, **__: object) -> Any:
-        return measurement(reference=ratio["value"])
+        ratio = ratios.pop(0) if len(ratios) > 1 else ratios[0]
+        return measurement(kernel_ns=mlx["ns"] / ratio, reference=ratio)
 
-    def faster(value: float) -> None:
-        ratio["value"] = value
+    def faster(*values: float, mlx_ns: float = 24_680.0) -> None:
+        ratios[:] = values
+        mlx["ns"] = mlx_ns
 
     monkeypatch.setattr("metalbench.run.timed.measure", measured)
     # Which form of the reference is fastest is chance here; ratios to others do not compare.
@@ -57,7 +65,8 @@ def test_a_regression_against_its_own_past(shell: Any, speed: Any) -> None:
     assert result.exit_code == 1
     assert "Regression: twice (seed): 0.9" in result.stdout
     assert "x [0." in result.stdout
-    assert "against the result before" in result.stdout
+    assert "against the result before, its own time 0.9" in result.stdout
+    assert "source unchanged; measured twice" in result.stdout
     assert "No regression" not in result.stdout
 
 
@@ -68,6 +77,59 @@ def test_a_regression_may_be_so_large(shell: Any, speed: Any, most: str, code: i
     result = shell("run", "twice", "--baseline", "main", "--max-regression", most)
     assert result.exit_code == code, result.output
     assert ("Regression: twice" in result.stdout) is bool(code)
+
+
+def test_a_faster_reference_is_no_regression_of_the_kernel(shell: Any, speed: Any) -> None:
+    shell("run", "twice", "--save", "main")
+    speed(0.28, mlx_ns=3_440.0)
+    result = shell("run", "twice", "--baseline", "main", "--max-regression", "5%")
+    assert result.exit_code == 0, result.output
+    assert "No regression of more than 5 % against main" in result.stdout
+
+
+def test_a_suspected_regression_is_measured_again(shell: Any, speed: Any) -> None:
+    shell("run", "twice", "--save", "main")
+    speed(1.5, 2.0)
+    result = shell("run", "twice", "--baseline", "main", "--max-regression", "5%")
+    assert result.exit_code == 0, result.output
+    assert "Measuring 1 again" in result.stderr
+    assert "Not confirmed: twice (seed): 0.7" in result.stdout
+
+
+def test_a_confirmed_regression_fails(shell: Any, speed: Any) -> None:
+    shell("run", "twice", "--save", "main")
+    speed(1.5, 1.6)
+    result = shell("run", "twice", "--baseline", "main", "--max-regression", "5%")
+    assert result.exit_code == 1
+    assert "Regression: twice (seed): 0.8" in result.stdout
+    assert "measured twice" in result.stdout
+
+
+def test_its_own_past_does_not_count_the_suspected_result(shell: Any, speed: Any) -> None:
+    shell("run", "twice")
+    speed(1.5)
+    assert shell("run", "twice", "--fail-on", "regression").exit_code == 1
+
+
+def test_what_is_inconclusive_is_counted_and_fails_if_asked(
+    shell: Any, speed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell("run", "twice", "--save", "main")
+
+    def noisy(*_: object, **__: object) -> Any:
+        found = measurement(kernel_ns=13_000.0, reference=1.9)
+        assert found.ratio is not None
+        wide = replace(found.ratio, low=0.8, high=4.4)
+        times = replace(found.candidate_ns, low=6_000.0, high=30_000.0)
+        return replace(found, ratio=wide, candidate_ns=times)
+
+    monkeypatch.setattr("metalbench.run.timed.measure", noisy)
+    arguments = ("run", "twice", "--baseline", "main", "--max-regression", "5%")
+    result = shell(*arguments)
+    assert result.exit_code == 0, result.output
+    assert "Inconclusive: twice (seed): " in result.stdout
+    assert "inconclusive for 1 kernel of 1" in result.stdout
+    assert shell(*arguments, "--fail-on", "inconclusive").exit_code == 1
 
 
 def test_a_baseline_alone_tells_and_does_not_fail(shell: Any, speed: Any) -> None:
