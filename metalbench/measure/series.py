@@ -66,6 +66,8 @@ class Sides:
     either may stand a function that runs k chained repetitions to completion.
     `probe` is work of a fixed length in registers alone, none if empty. `refresh` puts other inputs
     in place for both sides. `interlude` runs passes of its own at moments that no kernel can know.
+    `alike` gives both sides windows of equally many passes: a window has a cost of its own, which
+    more passes share.
     """
 
     candidate: Any
@@ -75,6 +77,7 @@ class Sides:
     probe: Sequence[Dispatch] = ()
     refresh: Refresh | None = None
     interlude: Interlude | None = None
+    alike: bool = False
 
 
 @dataclass
@@ -164,6 +167,8 @@ class Series:
 
     def _take_look(self) -> None:
         plan = self.plan
+        if self.sides.alike and not self._begun:
+            self._find_equal_windows()
         pairs = min(self.look_pairs, plan.max_pairs - self.taken)
         if self.taken < FEWEST_FAR and self._late_and_far_apart:
             pairs = min(pairs, FEWEST_FAR - self.taken)
@@ -217,6 +222,15 @@ class Series:
         taken = self.clock() - start
         self._interludes_s += taken
         self.spent += taken
+
+    def _find_equal_windows(self) -> None:
+        """Warm both sides up and take the larger window for both; these samples do not count.
+
+        Windows are found one side after the other: what still becomes faster has a smaller one.
+        """
+        limit = int(self.plan.seconds * 1e9)
+        self._look(max_pairs=1, min_pairs=1, time_limit_ns=limit, probe_drop=0.0)
+        self._windows = (max(self._windows), max(self._windows))
 
     def with_long_windows(self, samples: SampleSet) -> SampleSet:
         """The samples with the times of long windows of both sides, if those can be afforded."""

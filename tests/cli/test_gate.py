@@ -243,7 +243,7 @@ def test_junit_has_a_case_for_each_kernel(shell: Any, speed: Any, tmp_path: Path
     assert failure.get("type") == "WRONG_RESULT"
     assert slower is not None
     assert slower.get("type") == "REGRESSION"
-    assert "kernel 12" in (twice.findtext("system-out") or "")
+    assert "kernel 24" in (twice.findtext("system-out") or "")
 
 
 def test_markdown_is_a_table_and_what_is_wrong(shell: Any, speed: Any, tmp_path: Path) -> None:

@@ -44,6 +44,24 @@ def test_where_mlx_has_nothing_to_run_on_the_result_says_so(
     assert "no GPU here" in result.failures[0].message
 
 
+def test_both_sides_are_prepared_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    from metalbench.run import control
+
+    timed: list[Sides] = []
+
+    def noted(device, sides, plan, **options):
+        timed.append(sides)
+        return measure(device, sides, plan, **options)
+
+    monkeypatch.setattr(control, "measure", noted)
+    result = attempt_control(_core.open("cpu"), trial("gelu"), Silent())
+    (sides,) = timed
+    assert sides.candidate is sides.reference
+    assert result.measurement is not None
+    samples = result.measurement.samples
+    assert samples.candidate_window == samples.reference_window
+
+
 def test_functions_are_timed_on_both_sides() -> None:
     asked: dict[str, list[int]] = {"one": [], "other": []}
 
