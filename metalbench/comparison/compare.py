@@ -52,7 +52,8 @@ class Comparison:
     @property
     def mean(self) -> Interval | None:
         """Geometric mean of the ratios that have an interval; None if fewer than two do."""
-        ratios = [each.judgement.ratio for each in self.compared if each.judgement.ratio.bounded]
+        all_ratios = [each.judgement.ratio for each in self.compared]
+        ratios = [each for each in all_ratios if None not in each.useful_ends]
         return geometric_mean(ratios) if len(ratios) > 1 else None
 
     def has(self, verdict: Verdict) -> bool:

@@ -172,7 +172,7 @@ def _summary(comparison: Comparison) -> Iterator[str]:
 
 
 def _not_in_mean(comparison: Comparison) -> list[str]:
-    few = [each.task for each in comparison.compared if not each.judgement.ratio.bounded]
+    few = [each.task for each in comparison.compared if None in each.judgement.ratio.useful_ends]
     return [*few, *(name for name, _ in comparison.left_out)]
 
 

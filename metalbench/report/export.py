@@ -48,7 +48,7 @@ JSON: one object.
         slope, reference_slope  {pass_ns, share, deviation}: of short against long windows, or null
         seconds      wall time spent on the kernel
 
-An interval is {value, low, high}; the ends are null where the samples carried none. A ratio is
+An interval is {value, low, high}; an end is null where the samples carried none. A ratio is
 reference time / kernel time; gflops and gbytes_per_s follow from gpu_ns where there is one. The raw
 samples are in the store.
 
@@ -272,5 +272,5 @@ def interval_json(interval: Interval | None) -> dict[str, float | None] | None:
     """An interval as the JSON described above."""
     if interval is None:
         return None
-    low, high = (interval.low, interval.high) if interval.bounded else (None, None)
+    low, high = interval.useful_ends
     return {"value": interval.value, "low": low, "high": high}

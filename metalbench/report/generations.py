@@ -36,7 +36,7 @@ def comparison_report(columns: Sequence[Column], baseline: str) -> Group:
 
 
 def share(interval: Interval) -> str:
-    """``0.55 [0.32, 0.76]``; ``[?, ?]`` of too few problems."""
+    """``0.55 [0.32, 0.76]``; ``(no interval)`` of too few problems."""
     if not interval.bounded:
         return f"{interval.value:.3f} {numbers.UNCARRIED}"
     return f"{interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 from metalbench.comparison.regression import Regression
 from metalbench.foreign_text import xml_text
-from metalbench.report import numbers
+from metalbench.report import numbers, shown
 from metalbench.report.notice import device_line
 from metalbench.result import Result, Status
 
@@ -62,8 +62,9 @@ def _case(result: Result, slower: dict[tuple[str, str, str], Regression]) -> Ele
         times = ElementTree.SubElement(element, "system-out")
         measured = result.measurement
         times.text = xml_text(
-            f"kernel {numbers.time(measured.candidate_ns)}, MLX "
-            f"{numbers.time(measured.reference_ns)}, MLX / kernel {numbers.ratio(measured.ratio)}"
+            f"kernel {numbers.time(shown.kernel_time(measured))}, MLX "
+            f"{numbers.time(shown.reference_time(measured))}, MLX / kernel "
+            f"{numbers.ratio(shown.ratio(measured))}"
         )
     return element
 

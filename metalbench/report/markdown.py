@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from metalbench.comparison.regression import Regression
 from metalbench.foreign_text import markdown_block, markdown_cell, markdown_text
-from metalbench.report import numbers
+from metalbench.report import numbers, shown
 from metalbench.report.labels import label
 from metalbench.report.notice import clock_notice, device_line, simulation_notice
 from metalbench.report.summary import summary_lines
@@ -64,9 +64,9 @@ def _cells(result: Result) -> tuple[str, ...]:
     return (
         *names,
         status,
-        numbers.time(measured.candidate_ns),
-        numbers.time(measured.reference_ns),
-        numbers.ratio(measured.ratio),
+        numbers.time(shown.kernel_time(measured)),
+        numbers.time(shown.reference_time(measured)),
+        numbers.ratio(shown.ratio(measured)),
         measured.verdict.value if measured.verdict else numbers.MISSING,
         numbers.ratio(measured.by_wall.ratio if measured.by_wall else None),
     )

@@ -13,8 +13,12 @@ from metalbench.stats import BlockRange, Interval
 TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 BYTE_UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 MOST_DECIMALS = 4
-UNCARRIED = "[?, ?]"
-UNCARRIED_MEANS = "[?, ?]: too few samples for an interval; more come with --time."
+UNCARRIED = "(no interval)"
+UNCARRIED_MEANS = (
+    "(no interval): the samples are too few, or scatter too much, for an interval; more come with "
+    "--time."
+)
+ONE_SIDED_MEANS = "[>= low], [<= high]: the other end is more than 100 times off; measure longer."
 BLOCKS_MEAN = (
     "{low, high}: the lowest and highest of eight blocks of windows, or of fewer windows, where "
     "they are too few or too much alike for an interval of their ranks; more come with --time."
@@ -23,7 +27,7 @@ MISSING = "-"
 
 
 def with_interval(interval: Interval, unit: str = "") -> str:
-    """``12.34 us [12.31, 12.38]``; ``{12.1, 12.9}`` of blocks; ``[?, ?]`` of too few."""
+    """``12.34 us [12.31, 12.38]``; ``{12.1, 12.9}`` of blocks; else as `ends`."""
     return f"{estimate(interval)}{unit} {ends(interval)}"
 
 
@@ -33,11 +37,19 @@ def estimate(interval: Interval) -> str:
 
 
 def ends(interval: Interval) -> str:
-    """The interval's ends in brackets; those of blocks in braces."""
-    if not interval.bounded:
-        return UNCARRIED
+    """Return the interval's ends in brackets, those of blocks in braces.
+
+    An end that is infinite or absurdly far away is left out: ``[>= 0.4]``, ``(no interval)``.
+    """
+    low, high = interval.useful_ends
     decimals = _decimals(interval)
-    both = f"{interval.low:.{decimals}f}, {interval.high:.{decimals}f}"
+    if low is None and high is None:
+        return UNCARRIED
+    if low is None:
+        return f"[<= {high:.{decimals}f}]"
+    if high is None:
+        return f"[>= {low:.{decimals}f}]"
+    both = f"{low:.{decimals}f}, {high:.{decimals}f}"
     return f"{{{both}}}" if isinstance(interval, BlockRange) else f"[{both}]"
 
 
@@ -102,8 +114,9 @@ def count(number: int, noun: str) -> str:
 
 
 def _decimals(interval: Interval) -> int:
-    half_width = (interval.high - interval.low) / 2
-    if not interval.bounded or half_width == 0:
+    low, high = interval.useful_ends
+    half_width = 0.0 if low is None or high is None else (high - low) / 2
+    if half_width == 0:
         half_width = abs(interval.value) / 100
     if half_width == 0:
         return 0

@@ -1,4 +1,8 @@
-"""Which ends stand beside an estimate: its interval's, or those of the blocks of few windows."""
+"""Which ends every report prints beside an estimate.
+
+They are those of the interval that is stored with the result. Only where that has no ends, and the
+samples are at hand, the ends of blocks of few windows stand in their place, in braces.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +41,9 @@ def gpu_time(measured: Measurement) -> Interval | None:
 
 def ratio(measured: Measurement) -> Interval | None:
     """Time of MLX / time of the kernel; None where MLX was not timed."""
-    blocks = measured.judgement.blocks if measured.judgement is not None else None
-    return blocks or measured.ratio
+    if measured.ratio is None or measured.ratio.bounded or measured.judgement is None:
+        return measured.ratio
+    return measured.judgement.blocks or measured.ratio
 
 
 def meanings(results: Sequence[Result]) -> Iterator[str]:
@@ -48,8 +53,11 @@ def meanings(results: Sequence[Result]) -> Iterator[str]:
     intervals = [each(measured) for measured in timed for each in of]
     if any(isinstance(each, BlockRange) for each in intervals):
         yield numbers.BLOCKS_MEAN
-    if any(each is not None and not each.bounded for each in intervals):
+    ends = [each.useful_ends for each in intervals if each is not None]
+    if (None, None) in ends:
         yield numbers.UNCARRIED_MEANS
+    if any((low is None) != (high is None) for low, high in ends):
+        yield numbers.ONE_SIDED_MEANS
 
 
 def _carried(interval: Interval, samples: NDArray[np.float64]) -> Interval:

@@ -123,6 +123,8 @@ def _correctness(result: Result) -> Rows:
     else:
         assert worst.worst is not None
         share = f"{numbers.significant(100 * worst.worst)} % of the bound"
+        if not math.isfinite(worst.worst):
+            share = "beyond every bound"
         yield (
             "worst error",
             f"{share}: {worst.where} of size {worst.size}, seed {worst.seed}: {worst.message}",

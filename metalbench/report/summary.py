@@ -28,7 +28,7 @@ def left_out(results: Sequence[Result]) -> list[str]:
 def _ratio(result: Result) -> Interval | None:
     """The ratio, if it carries an interval."""
     ratio = result.measurement.ratio if result.measurement is not None else None
-    return ratio if ratio is not None and ratio.bounded else None
+    return ratio if ratio is not None and None not in ratio.useful_ends else None
 
 
 def summary_lines(results: Sequence[Result], seconds: float) -> list[str]:

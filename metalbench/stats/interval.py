@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 CONFIDENCE = 0.98
+# An end that is so many times further than the estimate says nothing that a reader could use.
+FARTHEST = 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,20 @@ class Interval:
     def bounded(self) -> bool:
         """Whether the samples carried an interval at all."""
         return math.isfinite(self.low) and math.isfinite(self.high)
+
+    @property
+    def useful_ends(self) -> tuple[float | None, float | None]:
+        """Return the ends to print: None for one that is infinite or absurdly far away.
+
+        A few samples that scatter have intervals such as [0, 12621475651015].
+        """
+        low = self.low if math.isfinite(self.low) else None
+        high = self.high if math.isfinite(self.high) else None
+        if low is not None and self.value > 0 and low * FARTHEST < self.value:
+            low = None
+        if high is not None and self.value > 0 and high > FARTHEST * self.value:
+            high = None
+        return low, high
 
     @property
     def relative_half_width(self) -> float:

@@ -14,6 +14,7 @@ from rich.console import Console, RenderableType
 
 from metalbench.analysis import Target
 from metalbench.measure import Measurement, Mode, Steadiness
+from metalbench.report import numbers
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.export import to_json
 from metalbench.report.judged import discovery_line, judged_together
@@ -209,7 +210,7 @@ def few(count: int = 24) -> Measurement:
     return measured(kernel, 36_000.0 * noise.lognormal(0.0, 0.002, count))
 
 
-def test_few_pairs_show_their_lowest_and_highest_block() -> None:
+def test_few_pairs_show_the_interval_that_is_stored() -> None:
     shown = few()
     assert shown.judgement is not None
     blocks = shown.judgement.blocks
@@ -220,9 +221,9 @@ def test_few_pairs_show_their_lowest_and_highest_block() -> None:
         full_report(result(shown), Target.SPEED),
     ):
         text = printed(report)
-        assert f"{{{blocks.low:.1f}, {blocks.high:.1f}}} FASTER" in text
-        assert "{low, high}: the lowest and highest of eight blocks of windows" in text
-        assert "[?, ?]" not in text
+        assert f"{numbers.ratio(shown.ratio)} FASTER" in text
+        assert numbers.ratio(blocks) not in text
+        assert "(no interval)" not in text
     plain = printed(suite_report([correct(), correct("relu")], pipe(), 1.0))
     assert "{" not in plain
     entry = json.loads(to_json([result(shown)], CPU, environment(), {}))["results"][0]

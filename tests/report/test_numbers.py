@@ -22,7 +22,10 @@ from metalbench.stats import Interval
         (Interval(2.5e9, 2.4e9, 2.6e9), "2.50 s [2.40, 2.60]"),
         (Interval(0.5, 0.49, 0.51), "0.50 ns [0.49, 0.51]"),
         (Interval(1000.0, 1000.0, 1000.0), "1.00 us [1.00, 1.00]"),
-        (Interval(12_340.0, -math.inf, math.inf), "12.3 us [?, ?]"),
+        (Interval(12_340.0, -math.inf, math.inf), "12.3 us (no interval)"),
+        (Interval(12_340.0, 0.0, 1.3e16), "12.3 us (no interval)"),
+        (Interval(12_340.0, 9_000.0, 1.3e16), "12.3 us [>= 9.0]"),
+        (Interval(12_340.0, 3.0, 19_000.0), "12.3 us [<= 19.0]"),
     ],
 )
 def test_times(interval: Interval, text: str) -> None:

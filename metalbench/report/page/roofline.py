@@ -76,7 +76,8 @@ def roofline_plot(
 def _ends(row: Row) -> tuple[float, ...]:
     rate = row.gflops
     assert rate is not None
-    return (rate.low, rate.value, rate.high) if rate.bounded else (rate.value,)
+    low, high = rate.useful_ends
+    return tuple(each for each in (low, rate.value, high) if each is not None)
 
 
 def _grid(across: _Axis, up: _Axis) -> Iterator[Markup]:
@@ -119,7 +120,7 @@ def _point(row: Row, anchor: str, across: _Axis, up: _Axis) -> Markup:
     name = label(row.task, row.dtype, row.size)
     said = f"{name}: {numbers.with_interval(rate, ' GFLOP/s')} at {intensity:.3g} FLOP per byte"
     bar = []
-    if rate.bounded:
+    if None not in rate.useful_ends:
         ends = {"y1": up.at(rate.low), "y2": up.at(rate.high)}
         bar.append(element("line", x1=x, x2=x, **ends, class_="bar"))
     circle = element("circle", cx=x, cy=y, r=RADIUS)

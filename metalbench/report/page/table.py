@@ -109,7 +109,7 @@ def _number(row: Row, name: str, interval: Interval | None) -> str:
     if name in TIMES:
         return time(interval)
     # What of a rate's interval is not known the time tells already.
-    if interval is not None and not interval.bounded:
+    if interval is not None and interval.useful_ends == (None, None):
         return numbers.estimate(interval)
     return with_ends(interval)
 
