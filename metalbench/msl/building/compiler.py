@@ -18,6 +18,7 @@ from metalbench.msl.building.following import (
     placed,
     traced,
     with_births,
+    with_plain_arithmetic,
 )
 from metalbench.msl.building.frames import Frames
 from metalbench.msl.building.host_calls import threadgroup_variables
@@ -68,12 +69,13 @@ def compile_shared_object(
     generated = generate(code, tools, parsing, translate)
     rewritten = rewrite(generated, checked=checked)
     if follow:
-        births = with_births(rewritten)
+        births = with_births(with_plain_arithmetic(rewritten))
         rewritten = as_checked(optimised(births, tools, translate, followed(options)))
         options = traced(options)
     if fibers and in_order.may_part(rewritten):
         inlined = in_order.inlined(rewritten)
-        rewritten = in_order.in_order(placed(optimised(inlined, tools, translate, options)))
+        optimised_ir = placed(optimised(inlined, tools, translate, options))
+        rewritten = placed(in_order.in_order(optimised_ir))
         options = [*options, *in_order.FLAGS]
     return assemble(rewritten, target, tools, translate, options, checked=checked)
 

@@ -47,7 +47,17 @@ _SCALARS = frozenset({"i8", "i16", "i32", "i64", "half", "bfloat", "float", "dou
 _MOST_LEAVES = 16
 _HEAD = re.compile(r"define .* !dbg (!\d+) ")
 _AT_LOADING = re.compile(r"^(define [^\n]*@sancov\.module_ctor\w*\(\)[^\n]*\{)\n.*?^}", re.M | re.S)
-_UNPLACED = re.compile(r"  (?:%\S+ = )?call [^@]*@__(?:msan|asan|sanitizer_cov)_")
+_CALL = re.compile(r"  (?:%\S+ = )?(?:tail |notail |musttail )?call ")
+_LABEL = re.compile(r'(?:"[^"]*"|[-\w.$]+):')
+_PLACED = re.compile(r", !dbg (!\d+)")
+_CHECKED_ARITHMETIC = re.compile(
+    r"  (%[\w.]+) = call \{ (?P<type>i\d+), i1 \} @llvm\.[su](?P<op>add|sub|mul)\.with\.overflow"
+    r"\.i\d+\(i\d+ (?P<left>[^,]+), i\d+ (?P<right>[^)]+)\).*, !nosanitize "
+)
+_RESULT = re.compile(
+    r"  (?P<value>%[\w.]+) = extractvalue \{ i\d+, i1 \} (?P<pair>%[\w.]+), 0(?P<rest>, .*)"
+)
+_NOT_SANITIZED = re.compile(r", !nosanitize !\d+")
 
 
 def following(options: Iterable[str]) -> list[str]:
@@ -144,18 +154,66 @@ def as_checked(ir: str) -> str:
     return placed(_AT_LOADING.sub(r"\1\n  ret void\n}", ir))
 
 
-def placed(ir: str) -> str:
-    """The module, in which what checking passes have added to a function has a place in it.
+def with_plain_arithmetic(ir: str) -> str:
+    """Return the module, in which results of checked signed arithmetic are plain instructions.
 
-    When it is read again, debug information with calls that have none counts as damaged.
+    With `-fsanitize=signed-integer-overflow` a sum is a part of what `llvm.sadd.with.overflow`
+    returns, marked `!nosanitize`. MemorySanitizer's pass takes whatever has that mark for given. It
+    knows `add`, so the sum becomes one; the intrinsic stays for the overflow bit alone. All other
+    instructions with the mark compute conditions of checks, which no kernel sees.
     """
     lines = ir.split("\n")
-    metadata, scope, place = Metadata(lines), "", ""
+    pairs: dict[str, re.Match[str]] = {}
+    for index, line in enumerate(lines):
+        if line.startswith("define "):
+            pairs = {}
+        elif ".with.overflow." in line and (found := _CHECKED_ARITHMETIC.match(line)):
+            pairs[found[1]] = found
+        elif (
+            " = extractvalue " in line
+            and (result := _RESULT.match(line))
+            and (pair := pairs.get(result["pair"]))
+        ):
+            rest = _NOT_SANITIZED.sub("", result["rest"])
+            operation = f"{pair['op']} {pair['type']} {pair['left']}, {pair['right']}"
+            lines[index] = f"  {result['value']} = {operation}{rest}"
+    return "\n".join(lines)
+
+
+def placed(ir: str) -> str:
+    """Return the module with a debug location at every call in functions that have lines.
+
+    One inlinable call without a location is enough for LLVM to drop all debug information of a
+    module when it reads it, and with it the lines of all findings. A call that a pass has added
+    without a location gets that of the instruction before it in its block, else of the one after
+    it, else line 0 of the function.
+    """
+    lines = ir.split("\n")
+    metadata, scope, nowhere = Metadata(lines), "", ""
+    place, waiting = "", list[int]()
+
+    def settle(found: str) -> None:
+        for each in waiting:
+            lines[each] += f", !dbg {found}"
+        waiting.clear()
+
     for index, line in enumerate(lines):
         if line.startswith("define "):
             head = _HEAD.match(line)
-            scope, place = head[1] if head else "", ""
-        elif scope and _UNPLACED.match(line) and ", !dbg !" not in line:
-            place = place or metadata.add(f"!DILocation(line: 0, scope: {scope})")
-            lines[index] = f"{line}, !dbg {place}"
+            scope, nowhere, place = head[1] if head else "", "", ""
+        elif not scope:
+            continue
+        elif line == "}" or _LABEL.match(line):
+            if waiting:
+                nowhere = nowhere or metadata.add(f"!DILocation(line: 0, scope: {scope})")
+                settle(nowhere)
+            place = ""
+            scope = "" if line == "}" else scope
+        elif found := _PLACED.search(line):
+            place = found[1]
+            settle(place)
+        elif _CALL.match(line) and "@llvm." not in line:
+            waiting.append(index)
+            if place:
+                settle(place)
     return "\n".join([*lines, *metadata.added])

@@ -19,6 +19,7 @@ TELL = "@_ZN2mbL8in_turnsEPKj"
 _NO_LOOP = -1
 _PLACE = "%mb.turns"
 _PHI = re.compile(r"^ *(?:%\S+|%\"[^\"\n]*\") = phi ")
+_DEBUG_LOCATION = re.compile(r", !dbg !\d+")
 _TARGET = re.compile(r'\blabel (%(?:"[^"\n]*"|[-\w.$]+))')
 
 
@@ -85,10 +86,14 @@ def _told(text: str, around: Iterable[int], meeting: re.Pattern[str]) -> str:
         f"  store i32 {word}, ptr {_PLACE}.at.{at}, align 4"
         for at, word in enumerate([*words, str(_NO_LOOP)])
     ]
-    telling.append(f"  call void {TELL}(ptr {_PLACE})")
     lines: list[str] = []
     for line in text.split("\n"):
-        lines += [*telling, line] if meeting.search(line) else [line]
+        if meeting.search(line):
+            # In a function that has lines, a call must have one.
+            place = _DEBUG_LOCATION.search(line)
+            tell = f"  call void {TELL}(ptr {_PLACE}){place[0] if place else ''}"
+            lines += [*telling, tell]
+        lines.append(line)
     return "\n".join(lines)
 
 
