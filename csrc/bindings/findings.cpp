@@ -18,6 +18,8 @@ void define_findings(nb::module_& module) {
       .def_ro("kernel", &Finding::kernel)
       .def_ro("message", &Finding::message)
       .def_ro("count", &Finding::count, "How many there were.")
+      .def_ro("places", &Finding::places,
+              "More than one: how many places of this rule it stands for that are not listed.")
       .def_ro("frames", &Finding::frames, "Where in the source, the innermost call first.");
 }
 

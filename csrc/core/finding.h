@@ -22,6 +22,8 @@ struct Finding {
   std::string kernel;
   std::string message;
   std::uint64_t count = 1;
+  // More than one: stands for places of this rule that are not listed, and has no place itself.
+  std::uint64_t places = 1;
   // Where in the code: a shared object and offsets in it, the innermost first.
   std::string object;
   std::vector<std::uint64_t> offsets;

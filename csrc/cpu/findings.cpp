@@ -5,8 +5,9 @@
 namespace metalbench::cpu {
 namespace {
 
-// A kernel has not so many lines that anybody would read more.
-constexpr std::size_t most = 256;
+// Of one rule in one launch. Unrolled and inlined code has many places for each line of the source,
+// so this is far more than a report shows.
+constexpr std::size_t most_listed = 2048;
 
 auto place_in_grid(const Fault& fault) {
   const mb::Dim3 &group = fault.threadgroup, &thread = fault.thread;
@@ -20,7 +21,15 @@ void Findings::add(const Fault& fault, std::size_t launch) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) {
-    if (entries_.size() < most) entries_.emplace(key, Entry{fault, launch, 1});
+    std::size_t& listed = listed_[{launch, key.rule}];
+    if (listed < most_listed) {
+      ++listed;
+      entries_.emplace(key, Entry{fault, launch, 1});
+      return;
+    }
+    Unlisted& rest = unlisted_[{launch, key.rule}];
+    rest.places.insert(key);
+    ++rest.count;
     return;
   }
   Entry& entry = found->second;
@@ -32,6 +41,15 @@ std::vector<Findings::Entry> Findings::entries() const {
   const std::lock_guard lock(mutex_);
   std::vector<Entry> all;
   for (const auto& [key, entry] : entries_) all.push_back(entry);
+  return all;
+}
+
+std::vector<Findings::Rest> Findings::rests() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Rest> all;
+  for (const auto& [of, rest] : unlisted_) {
+    all.push_back({of.first, of.second, rest.places.size(), rest.count});
+  }
   return all;
 }
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "cpu/fault.h"
@@ -20,9 +22,18 @@ class Findings {
     std::uint64_t count = 0;
   };
 
+  // The places of one rule in one launch that have no entry of their own, and the faults there.
+  struct Rest {
+    std::size_t launch = 0;
+    Rule rule = Rule::fault;
+    std::uint64_t places = 0;
+    std::uint64_t count = 0;
+  };
+
   void add(const Fault& fault, std::size_t launch);
   // By launch and place in the code.
   [[nodiscard]] std::vector<Entry> entries() const;
+  [[nodiscard]] std::vector<Rest> rests() const;
 
  private:
   struct Key {
@@ -33,8 +44,16 @@ class Findings {
     auto operator<=>(const Key&) const = default;
   };
 
+  struct Unlisted {
+    std::set<Key> places;
+    std::uint64_t count = 0;
+  };
+  using Kind = std::pair<std::size_t, Rule>;  // of a launch
+
   mutable std::mutex mutex_;
   std::map<Key, Entry> entries_;
+  std::map<Kind, std::size_t> listed_;
+  std::map<Kind, Unlisted> unlisted_;
 };
 
 }  // namespace metalbench::cpu

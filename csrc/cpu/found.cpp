@@ -107,4 +107,15 @@ Finding finding_of(const Findings::Entry& entry, const Launch& launch) {
   return finding;
 }
 
+Finding finding_of(const Findings::Rest& rest, const Launch& launch) {
+  Finding finding;
+  finding.rule = rule_name(rest.rule);
+  finding.kernel = launch.kernel;
+  finding.message = "found at more places than are listed: " + std::to_string(rest.places) +
+                    " more places of the compiled code";
+  finding.count = rest.count;
+  finding.places = rest.places;
+  return finding;
+}
+
 }  // namespace metalbench::cpu

@@ -23,6 +23,7 @@ namespace metalbench::cpu {
 [[nodiscard]] std::string declared_at(std::string_view rule, const std::optional<SourceLine>& line);
 // Without frames: whoever has the files reads those.
 [[nodiscard]] Finding finding_of(const Findings::Entry& entry, const Launch& launch);
+[[nodiscard]] Finding finding_of(const Findings::Rest& rest, const Launch& launch);
 // Adds what the debug information of its object says.
 void place(Finding& finding, FrontEnd& front_end);
 

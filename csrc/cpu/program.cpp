@@ -51,6 +51,9 @@ class CpuProgram final : public Program {
     for (const Findings::Entry& entry : findings.entries()) {
       found.push_back(finding_of(entry, *launches_[entry.launch]));
     }
+    for (const Findings::Rest& rest : findings.rests()) {
+      found.push_back(finding_of(rest, *launches_[rest.launch]));
+    }
     if (outcome.timed_out) {
       const Findings::Entry last{outcome.fault, outcome.launch, 1};
       found.push_back(finding_of(last, *launches_[outcome.launch]));

@@ -12,7 +12,7 @@
 namespace metalbench::executor {
 namespace {
 
-constexpr std::size_t most_answer_bytes = std::size_t{1} << 20;
+constexpr std::size_t most_findings_bytes = std::size_t{1} << 26;
 // Beyond a run's own limit, once more that long: until its threads have stopped.
 constexpr std::chrono::nanoseconds least_beyond = std::chrono::seconds(2);
 constexpr std::chrono::nanoseconds most_beyond = std::chrono::seconds(10);
@@ -64,7 +64,8 @@ Window Judge::timed(const Writer& request, const RunOptions& options) {
 }
 
 std::vector<Finding> Judge::checked(const Writer& request, const RunOptions& options) {
-  const Message answer = done(exchange(request, patience_for(options), {}));
+  const Message answer =
+      done(exchange(request, patience_for(options), {}, most_findings_bytes));
   // What it does behind this request is not what it was measured at.
   worked_ns_.reset();
   Reader told(answer);
@@ -115,10 +116,10 @@ Message Judge::ask(const Writer& request, const Patience& patience, std::optiona
 }
 
 Message Judge::exchange(const Writer& request, const Patience& patience,
-                        std::optional<int> descriptor) {
+                        std::optional<int> descriptor, std::size_t most_bytes) {
   try {
     channel_->send(request.message(), patience, descriptor);
-    return channel_->receive(most_answer_bytes, patience).message;
+    return channel_->receive(most_bytes, patience).message;
   } catch (const Gone&) {
     const auto process = std::move(process_);
     const bool ready = ready_;

@@ -6,7 +6,7 @@ namespace metalbench::executor {
 namespace {
 
 // More than an executor tells of, and few enough for a judge's memory.
-constexpr std::uint32_t most_findings = 4096;
+constexpr std::uint32_t most_findings = 1 << 16;
 constexpr std::uint32_t most_offsets = 64;
 
 std::uint32_t count_from(Reader& message, std::uint32_t most) {
@@ -24,6 +24,7 @@ void put(Writer& message, const std::vector<Finding>& findings) {
     message.put_text(each.kernel);
     message.put_text(each.message);
     message.put(each.count);
+    message.put(each.places);
     message.put_text(each.object);
     message.put(static_cast<std::uint32_t>(each.offsets.size()));
     for (const std::uint64_t offset : each.offsets) message.put(offset);
@@ -39,6 +40,7 @@ std::vector<Finding> findings_from(Reader& message) {
     each.kernel = readable(message.get_text());
     each.message = readable(message.get_text());
     each.count = message.get<std::uint64_t>();
+    each.places = message.get<std::uint64_t>();
     each.object = message.get_text();
     each.offsets.resize(count_from(message, most_offsets));
     for (std::uint64_t& offset : each.offsets) offset = message.get<std::uint64_t>();

@@ -77,10 +77,12 @@ class Judge {
   void check_idle();
   void note_idle();
 
+  static constexpr std::size_t most_answer_bytes = std::size_t{1} << 20;
   [[nodiscard]] Message ask(const Writer& request, const Patience& patience,
                             std::optional<int> descriptor = {});
   [[nodiscard]] Message exchange(const Writer& request, const Patience& patience,
-                                 std::optional<int> descriptor);
+                                 std::optional<int> descriptor,
+                                 std::size_t most_bytes = most_answer_bytes);
   // What is behind an answer's kind, if that says that all went well; else it is thrown.
   [[nodiscard]] Message done(const Message& answer);
   [[noreturn]] void raise(Reader& message, Answer kind);

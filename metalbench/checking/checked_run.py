@@ -47,7 +47,8 @@ class CheckedRun:
             Frame(each.function, self._file(each.file), each.line, each.column)
             for each in told.frames
         )
-        return self._finding(told.rule, told.kernel, told.message, told.count, frames)
+        found = self._finding(told.rule, told.kernel, told.message, told.count, frames)
+        return replace(found, places=told.places)
 
     def _file(self, told: str) -> str:
         """A file's path as the user knows it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from metalbench.checking.kinds import Kind, kind_named
@@ -29,7 +30,8 @@ class Finding:
     `frames` are the lines that led to it, the innermost call first. `count` is how often it was
     seen, in all sizes; `message` is of the first time in the grid, at `size`. `element` is the
     index in `buffer`, as one dimension; negative before its start. `allowed` is the reason of the
-    comment that allows it, empty without one.
+    comment that allows it, empty without one. `places` is more than one where the finding stands for
+    places of its kind that are not listed.
     """
 
     kind: str
@@ -41,6 +43,7 @@ class Finding:
     dtype: str
     element: int | None = None
     allowed: str = ""
+    places: int = 1
 
     @property
     def of(self) -> Kind:
@@ -70,12 +73,9 @@ class Finding:
         return int(found[2]) if found and same else None
 
     @property
-    def _key(self) -> tuple[object, ...]:
+    def key(self) -> tuple[object, ...]:
+        """What findings that differ only in when they were seen have in common."""
         return self.kind, self.kernel, self.frames, self.told.buffer
-
-    def is_like(self, other: Finding) -> bool:
-        """Whether both are the same but for when they were seen."""
-        return self._key == other._key
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,11 @@ class Findings:
     skipped: tuple[str, ...] = ()
     source: str = field(default="", repr=False)
 
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of `source`."""
+        return self.source.splitlines()
+
     @property
     def errors(self) -> tuple[Finding, ...]:
         """Those that are no mere warnings."""
@@ -110,17 +115,27 @@ class Findings:
         """Whether there are no errors."""
         return not self.errors
 
+    @property
+    def places_by_kind(self) -> dict[str, int]:
+        """At how many places each kind was found, errors first; listed or not."""
+        places: dict[str, int] = {}
+        for each in self.found:
+            places[each.kind] = places.get(each.kind, 0) + each.places
+        return places
+
 
 def folded(findings: list[Finding]) -> list[Finding]:
     """Each once, with the sum of its counts; errors first, then in the order of their lines."""
-    result: list[Finding] = []
+    result: dict[tuple[object, ...], Finding] = {}
     for each in findings:
-        like = next((i for i, known in enumerate(result) if known.is_like(each)), None)
-        if like is None:
-            result.append(each)
-        else:
-            result[like] = replace(result[like], count=result[like].count + each.count)
-    return sorted(result, key=_order)
+        known = result.get(each.key)
+        if known is None:
+            result[each.key] = each
+            continue
+        # Sizes share their code, and with it the places that are not listed.
+        longer = each if each.places > known.places else known
+        result[each.key] = replace(longer, count=known.count + each.count)
+    return sorted(result.values(), key=_order)
 
 
 def _order(finding: Finding) -> tuple[bool, str, int, int]:

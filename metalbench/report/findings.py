@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from metalbench.checking import Finding, Findings
@@ -10,19 +11,37 @@ from metalbench.foreign_text import json_text
 from metalbench.report.numbers import count
 
 SCHEMA = 1
+# Of findings in a text; errors come first, and all count.
+MOST_SHOWN = 256
 
 
 def findings_text(findings: Findings) -> str:
-    """All that was found, as compilers tell it, and a summary."""
-    blocks = ["\n".join(_block(each, findings)) for each in findings.found]
+    """Return the findings as compilers print them, and a summary.
+
+    Shown are the first `MOST_SHOWN`, errors before warnings; a line counts the others.
+    """
+    blocks = ["\n".join(_block(each, findings)) for each in findings.found[:MOST_SHOWN]]
+    blocks += _unshown(findings.found[MOST_SHOWN:])
     blocks += [f"{_where(each)}: allowed: {each.kind}: {each.allowed}" for each in findings.allowed]
     blocks += [f"note: {text}" for text in (*findings.unused, *findings.skipped)]
     return "\n".join([*blocks, summary(findings)]) + "\n"
 
 
+def _unshown(findings: Sequence[Finding]) -> list[str]:
+    """Return the line that counts findings by kind, if there are any."""
+    if not findings:
+        return []
+    kinds = Counter[str]()
+    for each in findings:
+        kinds[f"{each.severity}: {each.kind}"] += each.places
+    listed = ", ".join(f"{kind} {number}" for kind, number in kinds.items())
+    return [f"note: {kinds.total()} more findings are not shown ({listed}); --json FILE has them"]
+
+
 def summary(findings: Findings) -> str:
     """One line: how much was found, and in what."""
-    errors, warnings = len(findings.errors), len(findings.warnings)
+    errors = sum(each.places for each in findings.errors)
+    warnings = sum(each.places for each in findings.warnings)
     parts = [count(errors, "error")] if errors else ["no errors"]
     parts += [count(warnings, "warning")] if warnings else []
     parts += [f"{len(findings.allowed)} allowed"] if findings.allowed else []
@@ -37,7 +56,7 @@ def _block(finding: Finding, findings: Findings) -> Iterator[str]:
     advice = f"; {finding.of.advice}" if finding.of.advice else ""
     yield f"{_where(finding)}: {finding.severity}: {finding.kind}: {finding.message}{advice}"
     frame = finding.frame
-    lines = findings.source.splitlines()
+    lines = findings.lines
     if frame is not None and frame.file.endswith(".metal") and 0 < frame.line <= len(lines):
         text = lines[frame.line - 1]
         yield f"  {frame.line:4} | {text}"
@@ -76,6 +95,7 @@ def findings_json(findings: Findings) -> str:
                 "sizes": list(findings.sizes),
                 "tools": list(findings.tools),
                 "passed": findings.passed,
+                "places": findings.places_by_kind,
                 "findings": [_plain(each) for each in findings.found],
                 "allowed": [_plain(each) for each in findings.allowed],
                 "unused": list(findings.unused),
@@ -95,6 +115,7 @@ def _plain(finding: Finding) -> dict[str, Any]:
         "severity": finding.severity,
         "message": finding.message,
         "count": finding.count,
+        "places": finding.places,
         "kernel": finding.kernel,
         "size": finding.size,
         "dtype": finding.dtype,
