@@ -138,6 +138,7 @@ class CustomKernel:
                 macros={"__FAST_MATH__": "1"} if mode == "fast" else {},
                 include_dirs=[str(PRELUDE)],
                 checked=self.checked,
+                tools=["init"] if self.checked else [],
                 fast_math=mode != "safe",
             )
             found = self._pipelines[generated.variant] = library.pipeline(generated.name)

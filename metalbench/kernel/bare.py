@@ -21,6 +21,7 @@ from metalbench.kernel import header
 from metalbench.kernel.contents import INOUT, OUTPUT, SCRATCH, drawn, given, number_of
 from metalbench.kernel.directives import Scratch
 from metalbench.kernel.header import Kernel
+from metalbench.kernel.keywords import misspelt
 from metalbench.kernel.sampler import sampler_options
 from metalbench.kernel.texture import pixel_format
 from metalbench.task import Task
@@ -39,6 +40,7 @@ _LINE = re.compile(r"\s*//\s*(\w+):(.*)")
 _BUFFER = re.compile(r"\s*(\w+)\s+(\w+)\s*(\(.*\))\s*([^()]+)")
 _SAMPLER = re.compile(r"\s*([A-Za-z_]\w*)(?!\s*(?:::|\())\b\s*(.*)")
 _VALUE = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(\S+)\s*")
+_WORDS = {"true": 1, "false": 0}
 _OF_NUMPY = {each.numpy.str: each for each in DTYPES.values() if each.name != "bfloat16"}
 
 
@@ -101,8 +103,8 @@ class _Lines:
             match = _LINE.match(text)
             if match and match[1] in FORMS:
                 getattr(self, f"_read_{match[1]}")(match[2])
-            elif match and suggestion(match[1].lower(), FORMS).startswith("did"):
-                hint = suggestion(match[1].lower(), FORMS)
+            elif match and (keyword := misspelt(match[1], match[2], FORMS)):
+                hint = f"did you mean `// {keyword}:`?"
                 raise self._error(f"unknown header line `// {match[1]}:`; {hint}")
 
     def take(self, arrays: Mapping[str, np.ndarray[Any, Any]], path: Path) -> None:
@@ -143,7 +145,7 @@ class _Lines:
 
     def _read_value(self, text: str) -> None:
         match = _VALUE.fullmatch(text)
-        number = number_of(match[2]) if match else None
+        number = _WORDS.get(match[2], number_of(match[2])) if match else None
         if match is None or number is None:
             raise self._error(f"expected {FORMS['value']}, got `{text.strip()}`")
         self._check_new(match[1])

@@ -33,6 +33,13 @@ def drawn(words: list[str], dtype: DType | None) -> Draw:
         raise DeclarationError(f"content {' '.join(words)!r}: expected the lower bound first")
     if name == "integers" and not numbers[0] < numbers[1]:
         raise DeclarationError(f"content {' '.join(words)!r}: expected the lower bound first")
+    if name == "integers" and dtype is not None and dtype.numpy.kind in "iu":
+        least, most = np.iinfo(dtype.numpy).min, np.iinfo(dtype.numpy).max
+        if not (least <= numbers[0] and numbers[1] - 1 <= most):
+            raise DeclarationError(
+                f"content {' '.join(words)!r}: expected integers of {dtype.name}, from {least} to "
+                f"{most} (the upper bound is not drawn)"
+            )
     return partial(draw, numbers, dtype)
 
 
@@ -81,7 +88,10 @@ def _uniform(
 def _integers(
     bounds: Numbers, dtype: DType | None, rng: np.random.Generator, shape: Shape, _: Values
 ) -> Drawn:
-    return _plain(rng.integers(int(bounds[0]), int(bounds[1]), shape), dtype)
+    low, high = int(bounds[0]), int(bounds[1])
+    if dtype is not None and dtype.numpy.kind in "iu" and dtype.nbytes == 8:
+        return rng.integers(low, high, shape, dtype=dtype.numpy)
+    return _plain(rng.integers(low, high, shape), dtype)
 
 
 def _filled(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from metalbench.errors import DeclarationError, suggestion
 from metalbench.kernel.device_defaults import DeviceDefaults, fault_of, read_defaults
+from metalbench.kernel.keywords import misspelt
 from metalbench.task.dtypes import DTYPES, FLOATS, DType, stored_as
 from metalbench.task.expression import Expression, Parser
 
@@ -90,7 +91,7 @@ class Header:
                     raise self._error(f"`// {match[1]}:` must stand above the first line of code")
                 self._directive(match[1], match[2], match.start(2))
             elif inside and match:
-                self._reject_misspelt(match[1])
+                self._reject_misspelt(match[1], match[2])
             if inside and not (match and match[1] in _FORMS) and text.strip(" /"):
                 self.prose.append(text.strip(" /"))
         if not self.dispatches:
@@ -104,10 +105,10 @@ class Header:
     def _error(self, message: str) -> DeclarationError:
         return DeclarationError(f"[{self._name}] {self._file}:{self._line}: {message}")
 
-    def _reject_misspelt(self, word: str) -> None:
-        hint = suggestion(word.lower(), _FORMS)
-        if hint.startswith("did you mean"):
-            raise self._error(f"unknown header line `// {word}:`; {hint}")
+    def _reject_misspelt(self, word: str, rest: str) -> None:
+        keyword = misspelt(word, rest, _FORMS)
+        if keyword:
+            raise self._error(f"unknown header line `// {word}:`; did you mean `// {keyword}:`?")
 
     def _directive(self, keyword: str, text: str, column: int) -> None:
         self._counts[keyword] += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from metalbench import _core
-from metalbench.errors import DeclarationError, DispatchError, OutOfMemoryError, suggestion
+from metalbench.errors import (
+    CompileError,
+    DeclarationError,
+    DispatchError,
+    OutOfMemoryError,
+    Unsupported,
+    suggestion,
+)
 from metalbench.isolation.limits import memory_bytes
 from metalbench.kernel.binding import check_coverage, check_names, pixel_formats, values_of
 from metalbench.kernel.counts import COUNTS, CountsBuffer, Table, tables_of
@@ -20,6 +28,7 @@ from metalbench.kernel.geometry import Geometry, extent_of, extents_of, value_of
 from metalbench.kernel.guard import GUARD_BYTES, GuardedBuffer
 from metalbench.kernel.header import Kernel
 from metalbench.kernel.installed import include_folders
+from metalbench.msl import engine
 from metalbench.task import Task
 from metalbench.task.dtypes import DType, dtype
 from metalbench.task.workload import Workload
@@ -226,7 +235,8 @@ def compile_kernel(
     options, fast_math = source_options(kernel, run, chosen), kernel.math == "fast"
     builds: dict[str, Any] = dict(checked=checked, tools=list(tools), counted=counted)
     library = device.compile(kernel.source, **options, **builds, fast_math=fast_math)
-    pipelines = _pipelines(library, kernel, task.name)
+    constants = _function_constants(kernel, task, options)
+    pipelines = _pipelines(library, kernel, task.name, constants)
     check_coverage(task, kernel, pipelines.values(), run)
     tables: Mapping[str, Table] = {}
     if counted:
@@ -252,7 +262,23 @@ def source_options(kernel: Kernel, run: DType, tunables: Mapping[str, int]) -> d
     }
 
 
-def _pipelines(library: _core.Library, kernel: Kernel, task: str) -> dict[str, _core.Pipeline]:
+def _function_constants(
+    kernel: Kernel, task: Task, options: Mapping[str, Any]
+) -> dict[int | str, Any]:
+    """Return the task's constants that the source declares as function constants, by name."""
+    if not task.constants or kernel.is_python or "function_constant" not in kernel.text:
+        return {}
+    try:
+        source = engine.parse(kernel.source, **options).source
+    except Unsupported:
+        return {}  # no compiler here, so the device has its own
+    declared = {each.name for each in source.constants}
+    return {name: value for name, value in task.constants.items() if name in declared}
+
+
+def _pipelines(
+    library: _core.Library, kernel: Kernel, task: str, constants: dict[int | str, Any]
+) -> dict[str, _core.Pipeline]:
     """The kernels that the header dispatches, each compiled once."""
     pipelines: dict[str, _core.Pipeline] = {}
     for line in kernel.dispatches:
@@ -261,9 +287,21 @@ def _pipelines(library: _core.Library, kernel: Kernel, task: str) -> dict[str, _
             where = f"[{task}] {kernel.path.name}:{line.line}"
             raise DeclarationError(f"{where}: no kernel {line.function!r}; {hint}")
         if line.function not in pipelines:
-            pipelines[line.function] = library.pipeline(line.function)
+            pipelines[line.function] = _pipeline(library, line.function, constants)
         _check_threadgroup_arguments(task, kernel, line, pipelines[line.function])
     return pipelines
+
+
+def _pipeline(
+    library: _core.Library, function: str, constants: dict[int | str, Any]
+) -> _core.Pipeline:
+    try:
+        return library.pipeline(function, constants=constants)
+    except CompileError as error:
+        # The engine's advice is for callers of `Library.pipeline`.
+        advice = r"give one: constants=\{'(\w+)': \.\.\.\}"
+        said = re.sub(advice, r"add `// value: \1 = 1` to the header", str(error))
+        raise CompileError(said) from error
 
 
 def _check_threadgroup_arguments(

@@ -47,9 +47,14 @@ _ALL = (
     DType("float32", "float", 4, 2.0**-24, 2.0**-126, (2 - 2.0**-24) * 2.0**127),
     DType("float16", "half", 2, 2.0**-11, 2.0**-24, 65520.0),
     DType("bfloat16", "bfloat", 2, 2.0**-8, 2.0**-126, (2 - 2.0**-8) * 2.0**127),
+    DType("uint64", "ulong", 8),
+    DType("int64", "long", 8),
     DType("uint32", "uint", 4),
     DType("int32", "int", 4),
+    DType("uint16", "ushort", 2),
+    DType("int16", "short", 2),
     DType("uint8", "uchar", 1),
+    DType("int8", "char", 1),
     DType("bool", "bool", 1),
 )
 DTYPES = {each.name: each for each in _ALL}

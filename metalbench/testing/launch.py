@@ -39,6 +39,8 @@ class Build:
             include_dirs=include_folders(self.source.path, self.include_dirs),
             checked=checked,
             fast_math=self.fast_math,
+            # Without it a variable that was never set is not followed to where it is used.
+            tools=["init"] if checked else [],
         )
         return library.pipeline(self.function, constants=dict(self.constants))
 
