@@ -26,6 +26,7 @@ from metalbench.msl.building.imports import check_imports
 from metalbench.msl.building.llvm_ir import rewrite
 from metalbench.msl.building.messages import REPORT
 from metalbench.msl.building.precompiled import Precompiled, precompiled
+from metalbench.msl.building.selects import with_selects
 from metalbench.msl.building.toolchain import Toolchain, flags
 from metalbench.msl.rewriting.edits import Code
 
@@ -69,7 +70,7 @@ def compile_shared_object(
     generated = generate(code, tools, parsing, translate)
     rewritten = rewrite(generated, checked=checked)
     if follow:
-        births = with_births(with_plain_arithmetic(rewritten))
+        births = with_births(with_selects(with_plain_arithmetic(rewritten)))
         rewritten = as_checked(optimised(births, tools, translate, followed(options)))
         options = traced(options)
     if fibers and in_order.may_part(rewritten):
