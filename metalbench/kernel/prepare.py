@@ -301,7 +301,7 @@ def _pipeline(
         # The engine's advice is for callers of `Library.pipeline`.
         advice = r"give one: constants=\{'(\w+)': \.\.\.\}"
         said = re.sub(advice, r"add `// value: \1 = 1` to the header", str(error))
-        raise CompileError(said) from error
+        raise CompileError(said) from None
 
 
 def _check_threadgroup_arguments(

@@ -18,7 +18,7 @@ from metalbench.msl.building.following import (
     placed,
     traced,
     with_births,
-    with_plain_arithmetic,
+    with_followed_results,
 )
 from metalbench.msl.building.frames import Frames
 from metalbench.msl.building.host_calls import threadgroup_variables
@@ -70,7 +70,7 @@ def compile_shared_object(
     generated = generate(code, tools, parsing, translate)
     rewritten = rewrite(generated, checked=checked)
     if follow:
-        births = with_births(with_selects(with_plain_arithmetic(rewritten)))
+        births = with_births(with_followed_results(with_selects(rewritten)))
         rewritten = as_checked(optimised(births, tools, translate, followed(options)))
         options = traced(options)
     if fibers and in_order.may_part(rewritten):

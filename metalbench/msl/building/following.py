@@ -57,6 +57,11 @@ _CHECKED_ARITHMETIC = re.compile(
 _RESULT = re.compile(
     r"  (?P<value>%[\w.]+) = extractvalue \{ i\d+, i1 \} (?P<pair>%[\w.]+), 0(?P<rest>, .*)"
 )
+_CONVERSION = re.compile(
+    r"  (?P<value>%[\w.]+) = (?:tail )?call (?P<to>\S+|<[^>]*>) @llvm\.(?P<call>fpto[su]i\.sat\.[\w.]+)"
+    r"\((?P<from>\S+|<[^>]*>) (?:noundef )?(?P<operand>[^,)]+)\)(?P<rest>.*)"
+)
+_BITS = {"half": "i16", "bfloat": "i16", "float": "i32", "double": "i64"}
 _NOT_SANITIZED = re.compile(r", !nosanitize !\d+")
 
 
@@ -154,15 +159,21 @@ def as_checked(ir: str) -> str:
     return placed(_AT_LOADING.sub(r"\1\n  ret void\n}", ir))
 
 
-def with_plain_arithmetic(ir: str) -> str:
-    """Return the module, in which results of checked signed arithmetic are plain instructions.
+def with_followed_results(ir: str) -> str:
+    """Return the module without instructions whose results MemorySanitizer's pass does not follow.
 
     With `-fsanitize=signed-integer-overflow` a sum is a part of what `llvm.sadd.with.overflow`
-    returns, marked `!nosanitize`. MemorySanitizer's pass takes whatever has that mark for given. It
-    knows `add`, so the sum becomes one; the intrinsic stays for the overflow bit alone. All other
-    instructions with the mark compute conditions of checks, which no kernel sees.
+    returns, marked `!nosanitize`. The pass takes whatever has that mark for given. It knows `add`, so
+    the sum becomes one; the intrinsic stays for the overflow bit alone. All other instructions with
+    the mark compute conditions of checks, which no kernel sees.
+
+    Of `llvm.fptosi.sat` the pass reports the operand, though nothing is decided by it. So it gets
+    the mark, and the shadow of its operand comes from `x ^ x`, which is 0: as one bit, which lacks
+    a value if any bit does, and then as wide as the result. One of the two has the mark, so that
+    they are not the same to LLVM, which knows what `x ^ x` is.
     """
     lines = ir.split("\n")
+    metadata, mark = Metadata(lines), ""
     pairs: dict[str, re.Match[str]] = {}
     for index, line in enumerate(lines):
         if line.startswith("define "):
@@ -177,7 +188,38 @@ def with_plain_arithmetic(ir: str) -> str:
             rest = _NOT_SANITIZED.sub("", result["rest"])
             operation = f"{pair['op']} {pair['type']} {pair['left']}, {pair['right']}"
             lines[index] = f"  {result['value']} = {operation}{rest}"
-    return "\n".join(lines)
+        elif "i.sat." in line and (conversion := _CONVERSION.match(line)):
+            mark = mark or metadata.add("!{}")
+            lines[index] = "\n".join(_followed_conversion(conversion, mark))
+    return "\n".join([*lines, *metadata.added])
+
+
+def _followed_conversion(conversion: re.Match[str], mark: str) -> Iterator[str]:
+    value, to, source = conversion.group("value", "to", "from")
+    place = _PLACED.search(conversion["rest"])
+    at = place[0] if place else ""
+    lanes, _, element = source.rpartition(" ")
+    bits = _BITS[element.rstrip(">")]
+
+    def vector(type_: str) -> str:
+        return f"{lanes} {type_}>" if lanes else type_
+
+    # A number as the name of a value must come in order.
+    name = f"%mb.to.{value[1:]}"
+    whole, one, zero = vector(bits), vector("i1"), "zeroinitializer" if lanes else "0"
+    yield (
+        f"  {name} = call {to} @llvm.{conversion['call']}({source} {conversion['operand']})"
+        f"{at}, !nosanitize {mark}"
+    )
+    yield f"  {name}.bits = bitcast {source} {conversion['operand']} to {whole}{at}"
+    yield (
+        f"  {name}.given = bitcast {source} {conversion['operand']} to {whole}{at}"
+        f", !nosanitize {mark}"
+    )
+    yield f"  {name}.none = xor {whole} {name}.bits, {name}.given{at}"
+    yield f"  {name}.any = icmp ne {whole} {name}.none, {zero}{at}"
+    yield f"  {name}.all = sext {one} {name}.any to {to}{at}"
+    yield f"  {value} = xor {to} {name}, {name}.all{at}"
 
 
 def placed(ir: str) -> str:

@@ -30,6 +30,13 @@ _COMPUTES = re.compile(
     r"  %[\w.]+ = (?:f?add|f?sub|f?mul|fdiv|fneg|and|or|xor|shl|lshr|ashr|[if]cmp|select|trunc|zext"
     r"|sext|fptrunc|fpext|[su]itofp|bitcast|freeze|extractelement|insertelement|shufflevector) "
 )
+# Of what LLVM calls speculatable; a result that is undefined is not chosen.
+_INTRINSIC = re.compile(
+    r"  %[\w.]+ = (?:tail )?call (?:\w+ )*?\S+(?: x \w+>)? @llvm\.(?:ct[lt]z|ctpop|bswap|bitreverse"
+    r"|fsh[lr]|[su](?:max|min|add\.sat|sub\.sat)|abs|fabs|(?:min|max)(?:num|imum|imumnum)|fma"
+    r"|fmuladd|copysign|floor|ceil|trunc|rint|nearbyint|round|roundeven|canonicalize"
+    r"|fpto[su]i\.sat)\."
+)
 _DEBUG = re.compile(r", !dbg !\d+")
 _GROUP = re.compile(r" #(\d+) ")
 _ATTRIBUTES = re.compile(r"^attributes #(\d+) = \{(.*)\}$", re.MULTILINE)
@@ -134,7 +141,7 @@ class _Linearised:
             return load[1] in self._local
         if stores and (store := _STORE.match(line)):
             return store["to"] in self._local
-        return _COMPUTES.match(line) is not None
+        return _COMPUTES.match(line) is not None or _INTRINSIC.match(line) is not None
 
     def _join_conditions(self, block: _Block, branch: re.Match[str]) -> bool:
         """Make one branch of the two of `a && b`, or `a || b`."""
